@@ -1,0 +1,72 @@
+# Aliases, nothing more: make calls nox, nox calls `python -m suite`, in the environment made here.
+
+PYTHON ?= python3
+VENV := .venv
+export PATH := $(abspath $(VENV)/bin):$(PATH)
+# Each of these is also an option of `python -m suite bench`, spelled --like-this.
+BENCH := PROFILE BLOCKS BUDGET ARMS ENGINE ONLY CPUS GPU SEED LABEL RESULTS RESUME BASE_IMAGE LOCAL_PYTHON
+KNOWN := $(BENCH) RUN REQUIRE_ENGINE PYTHON NAME
+
+unknown := $(strip $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$(filter-out $(KNOWN),$v))))
+ifneq ($(unknown),)
+$(error unknown variable $(unknown); known are: $(KNOWN))
+endif
+
+quote = '$(subst ','\'',$1)'
+lower = $(shell printf %s '$1' | tr A-Z_ a-z-)
+given = $(foreach v,$1,$(if $(strip $($v)),--$(call lower,$v) $(call quote,$($v))))
+nox = nox -s $1 --
+
+.DEFAULT_GOAL := help
+.PHONY: help bench list report images base test lint clean generate lock
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo "  Variables of make bench: $(BENCH)"
+
+bench: $(VENV)/host.stamp ## build or reuse the images, run the suite, write the report
+	@$(call nox,bench) $(call given,$(BENCH))
+
+list: $(VENV)/host.stamp ## every cell: id, profile, work, the question it answers
+	@python -m suite list $(call given,ONLY PROFILE)
+
+report: $(VENV)/host.stamp ## rebuild the report of RUN=results/X from its documents
+	@$(call nox,collate) $(call quote,$(RUN))
+
+images: $(VENV)/host.stamp ## build the images only
+	@$(call nox,build) $(call given,ARMS BASE_IMAGE)
+
+base: $(VENV)/host.stamp ## make a stand-in base image from Debian packages (needs root and debootstrap)
+	@python -m suite base $(call given,NAME)
+
+test: $(VENV)/dev.stamp ## run every test that this machine can run (REQUIRE_ENGINE=1: a missing engine fails)
+	@REQUIRE_ENGINE=$(call quote,$(REQUIRE_ENGINE)) BASE_IMAGE=$(call quote,$(BASE_IMAGE)) $(call nox,tests)
+
+lint: $(VENV)/dev.stamp ## check the style, the types and the rooms
+	@$(call nox,lint)
+
+generate: $(VENV)/dev.stamp ## write docs/cells.md and docs/schema.json anew
+	@$(call nox,generate)
+
+lock: $(VENV)/dev.stamp ## resolve the hash locks anew
+	@$(call nox,lock)
+
+clean: ## remove what this project made: containers, images, volumes by label, and .venv; never results
+	@if [ -x $(VENV)/bin/python ]; then python -m suite clean; fi
+	rm -rf $(VENV)
+
+$(VENV)/venv.stamp:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Python 3.10 or newer is needed; name one with PYTHON=…" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "python3-venv is missing: sudo apt-get install python3-venv" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/host.stamp: requirements/host.txt | $(VENV)/venv.stamp
+	@echo "setting up $(VENV) (once)" >&2
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $<
+	@touch $@
+
+$(VENV)/dev.stamp: requirements/dev.txt $(VENV)/host.stamp
+	@echo "setting up the tests' tools in $(VENV) (once)" >&2
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $<
+	@touch $@

@@ -1,0 +1,72 @@
+"""Sessions between make and `python -m suite`: each only forwards.
+
+They run in the environment that make made (.venv), so nothing is installed twice.
+"""
+
+from __future__ import annotations
+
+import nox
+
+nox.options.default_venv_backend = "none"
+nox.options.sessions = ["lint", "tests"]
+
+
+@nox.session
+def build(session: nox.Session) -> None:
+    """Build or reuse the images."""
+    session.run("python", "-m", "suite", "images", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Run a campaign; arguments are those of `python -m suite bench`."""
+    session.run("python", "-m", "suite", "bench", *session.posargs)
+
+
+@nox.session
+def collate(session: nox.Session) -> None:
+    """Rebuild the report of a campaign folder from its documents."""
+    session.run("python", "-m", "suite", "report", *session.posargs)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run every test that this machine can run."""
+    session.run("python", "-m", "pytest", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check the style, the types and the rooms."""
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("mypy")
+    session.run("lint-imports")
+
+
+@nox.session
+def generate(session: nox.Session) -> None:
+    """Write docs/cells.md and docs/schema.json anew from the code."""
+    session.run("python", "-m", "suite", "generate", *session.posargs)
+
+
+@nox.session
+def lock(session: nox.Session) -> None:
+    """Resolve every hash lock anew: docker/*.txt for the images, requirements/*.txt for here."""
+    compile_ = (
+        *("uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--upgrade"),
+        *("--no-emit-index-url", "--no-emit-find-links", "--custom-compile-command", "nox -s lock"),
+    )
+    # The container runs 3.13; the local engine takes 3.11 or newer, which Keras needs.
+    worker = (*compile_, "--only-binary", ":all:", "--python-version", "3.11")
+    session.run(*worker, "--group", "worker-cpu", "--output-file", "docker/cpu.txt")
+    session.run(
+        *(*worker, "--group", "worker-cuda", "--constraint", "docker/cpu.txt"),
+        *("--output-file", "docker/cuda.txt"),
+    )
+    host = (*compile_, "--python-version", "3.10", "pyproject.toml")
+    session.run(*host, "--output-file", "requirements/host.txt")
+    session.run(
+        *(*host, "--group", "tools", "--constraint", "requirements/host.txt"),
+        *("--output-file", "requirements/dev.txt"),
+    )

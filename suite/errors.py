@@ -1,0 +1,47 @@
+"""Every way in which the suite gives up: one root, an exit status each, and what to do next.
+
+Library code raises these and never prints; ``cli.main`` is the only place that catches them.
+"""
+
+from __future__ import annotations
+
+
+class CrossoverError(Exception):
+    """The root: ``what`` happened and where we looked, and ``remedy``, what to do next."""
+
+    exit_status = 1
+
+    def __init__(self, what: str, remedy: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.remedy = remedy
+
+
+class UsageError(CrossoverError):
+    """The command's words do not fit: an unknown name or value, or a folder that is not ours."""
+
+    exit_status = 2
+
+
+class EngineError(CrossoverError):
+    """There is no engine, it does not answer, or it refused: no image, no disk, no rights."""
+
+    exit_status = 3
+
+
+class GpuError(CrossoverError):
+    """A GPU was asked for and is not to be had."""
+
+    exit_status = 4
+
+
+class DocumentError(CrossoverError):
+    """A document can't be read: names the file, the field and what is wrong with it."""
+
+    exit_status = 5
+
+
+class BusyError(CrossoverError):
+    """Another campaign is running in this results folder."""
+
+    exit_status = 6

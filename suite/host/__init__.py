@@ -1,0 +1,1 @@
+"""ON THE MACHINE: builds images, runs containers, keeps documents.  Knows no TensorFlow."""

@@ -1,0 +1,167 @@
+"""What the suite asks of whatever runs its worker: the one narrow door to docker and processes.
+
+Two implementations: ``docker_engine`` (containers) and ``local_engine`` (processes, no isolation);
+one fake in the tests.  This file knows neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from suite.model import Image, Isolation, Scalar
+
+LABEL = "io.github.crossover-bench"
+"""The label on every container, image and volume that this project makes; nothing else is touched."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arm:
+    """What runs a cell: the image it takes (``cpu`` or ``cuda``) and whether it is given the GPU."""
+
+    name: str
+    image: str
+    gpu: bool
+
+
+ARMS: Mapping[str, Arm] = {
+    "cpu": Arm(name="cpu", image="cpu", gpu=False),
+    "cuda": Arm(name="cuda", image="cuda", gpu=True),
+    "cuda-hidden": Arm(name="cuda-hidden", image="cuda", gpu=False),
+}
+"""Every arm there is, by name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuRequest:
+    """How the engine is asked for a GPU: ``driver`` ("cdi", "nvidia" or "none" for the local
+    engine) and the engine's own names of the devices (index or UUID)."""
+
+    driver: str
+    devices: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One run of the worker: in which image, with which arguments, under which limits.
+
+    ``cpus`` are the logical CPUs that it may use (a set, never a quota: TensorFlow sizes its
+    thread pools by affinity).  ``memory_bytes`` bounds memory and swap together; None: no bound.
+    """
+
+    image: Image
+    arguments: tuple[str, ...]
+    cpus: tuple[int, ...]
+    memory_bytes: int | None = None
+    gpu: GpuRequest | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ending:
+    """How a run ended: its exit code (None: unknown), whether the kernel's memory killer did it,
+    the end of its standard error, and one phrase for people such as ``exit code 3`` or
+    ``killed by SIGKILL`` or ``out of memory``."""
+
+    code: int | None
+    out_of_memory: bool
+    diary: str
+    phrase: str
+    ended: datetime
+
+
+class Running(Protocol):
+    """A run under way.  Always closed, whatever happened."""
+
+    @property
+    def id(self) -> str:
+        """The engine's name for it, unique for ever."""
+
+    @property
+    def started(self) -> datetime:
+        """When the engine was asked to start it (UTC)."""
+
+    def next_line(self, timeout_s: float) -> str | None:
+        """The next whole line of its standard output, or None once that has ended.
+
+        Blocks without spinning.
+
+        Raises:
+            TimeoutError: no line came in time; the run goes on.
+            EngineError: the engine itself has gone.
+        """
+
+    def stop(self) -> None:
+        """Kills it now; harmless when it has ended.  Raises nothing when it is gone already."""
+
+    def close(self) -> Ending:
+        """Waits for its end (kills it if need be), collects how it ended, removes every trace.
+
+        Can be called again and answers the same.
+
+        Raises:
+            EngineError: the engine itself has gone, so that neither is known.
+        """
+
+
+Progress = Callable[[str], None]
+"""Takes one line for people about something slow that is under way."""
+
+
+class Engine(Protocol):
+    """Something that can run the worker for an arm."""
+
+    @property
+    def name(self) -> str:
+        """``docker`` or ``local``."""
+
+    @property
+    def isolation(self) -> Isolation:
+        """``container``, or ``none`` for plain processes."""
+
+    @property
+    def is_here(self) -> bool | None:
+        """Whether it is proven to be on this machine; None: can't be told (a remote endpoint: False)."""
+
+    def describe(self) -> dict[str, Scalar]:
+        """Dotted facts about the engine for the document: version, endpoint kind, storage, cgroup, …
+
+        Never an address, host or user name.
+        """
+
+    def cpus(self) -> tuple[int, ...]:
+        """The logical CPUs that a run may use by default, ascending."""
+
+    def memory_bytes(self) -> int | None:
+        """The memory of the engine's machine; None where it does not say."""
+
+    def provide(self, name: str, progress: Progress) -> Image:
+        """The image of that name (``cpu`` or ``cuda``), built now or reused; says why through
+        ``progress``.
+
+        Raises:
+            EngineError: it can't be made here; the remedy names the ways out.
+        """
+
+    def find_gpu(self, wanted: str) -> GpuRequest:
+        """How to ask this engine for the GPU ``wanted`` (an index or UUID), proven to be accepted.
+
+        Raises:
+            GpuError: there is none, or the engine refuses it; says what was seen and what to do.
+        """
+
+    def start(self, job: Job) -> Running:
+        """Starts the worker.
+
+        Raises:
+            EngineError: the engine refused; nothing is left behind.
+        """
+
+    def sweep_leftovers(self) -> int:
+        """Removes stopped containers that a killed campaign left behind, by label; how many.
+
+        Running ones of a live campaign are left alone.
+        """

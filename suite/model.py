@@ -1,0 +1,264 @@
+"""The words of the trade: what a cell, an outcome, an invocation and a campaign are.
+
+Frozen, keyword-only dataclasses; the standard library only, because the measured container
+loads this file too.  Durations are seconds, sizes are bytes, instants carry their UTC offset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+Param = str | int | float
+"""The value of one axis of a cell; numbers stay numbers."""
+
+Scalar = str | int | float | bool | None
+"""The value of one fact; ``None`` is "looked for and not there"."""
+
+OutcomeName = Literal["measured", "skipped", "failed", "pending"]
+ProfileName = Literal["smoke", "quick", "standard", "full"]
+InvocationStatus = Literal["running", "complete", "interrupted"]
+Isolation = Literal["container", "none"]
+
+
+def cell_id(scenario: str, case: str, params: Mapping[str, Param]) -> str:
+    """The id of a cell: ``family.case/axis=value/…`` with every axis in its declared order."""
+    return "/".join([f"{scenario}.{case}", *(f"{axis}={value}" for axis, value in params.items())])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """What one call of a cell's step gets done; rates are derived from it and never stored.
+
+    ``unit`` is a singular noun (``FLOP``, ``example``, ``element``, ``call``); ``bytes`` is what
+    a call moves, where the cell is about moving.
+    """
+
+    amount: float
+    unit: str
+    bytes: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One case with its parameters, as declared: what may be asked of every arm.
+
+    ``profiles`` names the profiles that contain it; ``arms`` the arms on which it has a meaning
+    (empty: all).  ``sweep`` is the axis along which calibration climbs before it dares the next
+    size.  A ``one_shot`` cell is cold by definition: one sample an invocation, no warm-up.
+    ``asked_about`` cells are people's own cases and have four times the budget.
+    ``by_host`` cells are measured from outside the container.
+    """
+
+    id: str
+    scenario: str
+    case: str
+    params: dict[str, Param]
+    question: str
+    work: Work
+    profiles: list[ProfileName]
+    arms: list[str] = field(default_factory=list)
+    sweep: str | None = None
+    one_shot: bool = False
+    asked_about: bool = False
+    by_host: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """What was verified of a cell's result: in words, and as a number that arms can be compared by.
+
+    ``value`` is the same on every arm within the relative ``tolerance``; ``None`` where the check
+    has no such number.
+    """
+
+    what: str
+    value: float | None = None
+    tolerance: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellResult:
+    """What came of one cell in one invocation: raw samples, or the reason why there are none.
+
+    ``samples_s`` and ``warmup_s`` are seconds per call, each the mean of ``calls_per_sample``
+    consecutive calls between two fences.  ``enqueue_fraction`` is the share of the measuring time
+    that was spent handing work over.  ``placement`` counts the nodes seen on each device and
+    ``elsewhere`` lists those that were not on the cell's own device.  ``spent_s`` itemises the
+    wall time by kind (prepare, first_call, placement, calibrate, warmup, measure, check,
+    hygiene).  ``absent`` gives the reason for every field that is null.
+    """
+
+    id: str
+    scenario: str
+    case: str
+    params: dict[str, Param]
+    outcome: OutcomeName
+    reason: str | None = None
+    work: Work | None = None
+    started: datetime | None = None
+    ended: datetime | None = None
+    container: str | None = None
+    first_call_s: float | None = None
+    calls_per_sample: int | None = None
+    warmup_status: str | None = None
+    warmup_s: list[float] = field(default_factory=list)
+    samples_s: list[float] = field(default_factory=list)
+    enqueue_fraction: float | None = None
+    placement: dict[str, int] = field(default_factory=dict)
+    elsewhere: list[str] = field(default_factory=list)
+    check: Check | None = None
+    peak_memory_bytes: int | None = None
+    labels: list[str] = field(default_factory=list)
+    spent_s: dict[str, float] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteIdentity:
+    """Which suite measured: its version, git commit (null outside a checkout) and content hash."""
+
+    version: str
+    commit: str | None
+    content: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CampaignIdentity:
+    """Which campaign a document belongs to."""
+
+    id: str
+    profile: ProfileName
+    seed: int
+    label: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Image:
+    """What an arm ran in: a container image, or the environment that stands in for one.
+
+    ``id`` is the engine's own name for it (its meaning differs between image stores),
+    ``content`` the hash that two builds from the same inputs share (null until it was computed
+    inside), ``base`` the reference that it was built on, ``digests`` what a registry or the layer
+    store calls it, ``origin`` how it came about.
+    """
+
+    id: str
+    content: str | None
+    base: str
+    digests: list[str]
+    lock: str
+    origin: str
+    size_bytes: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Container:
+    """One container (or stand-in process) of an invocation and how it ended.
+
+    ``start_s`` is the time from asking the engine to start it to its first word.
+    """
+
+    id: str
+    started: datetime
+    ended: datetime | None = None
+    status: str | None = None
+    start_s: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Invocation:
+    """One arm's turn in a fresh container: the unit of analysis.
+
+    ``block`` 0 is the calibration, which is kept and not counted.  ``repeat`` counts the repeats
+    of an invocation that was set aside.
+    """
+
+    arm: str
+    block: int
+    isolation: Isolation
+    image: Image
+    engine: dict[str, Scalar]
+    limits: dict[str, Scalar]
+    containers: list[Container]
+    started: datetime
+    status: InvocationStatus
+    ended: datetime | None = None
+    repeat: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """One invocation as it lies on disk; complete and valid at any moment.
+
+    ``spent_s`` itemises what belongs to no cell (container_start, import, devices, start-up
+    kernels and models, facts, writing).  ``absent`` gives the reason for every field that is null.
+    """
+
+    schema: int
+    suite: SuiteIdentity
+    campaign: CampaignIdentity
+    invocation: Invocation
+    facts: dict[str, Scalar]
+    cells: list[CellResult]
+    telemetry: dict[str, Scalar] | None = None
+    spent_s: dict[str, float] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prediction:
+    """How long the campaign should take, in seconds, container time of all its invocations.
+
+    ``before_s`` was said before anything ran, ``calibrated_s`` after the calibration, and
+    ``corrected_s`` after each finished block; ``actual_s`` is the container time spent so far.
+    """
+
+    before_s: float
+    calibrated_s: float | None = None
+    corrected_s: list[float] = field(default_factory=list)
+    actual_s: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Campaign:
+    """The plan of a campaign, fixed before its first block, and how far it has come.
+
+    ``calls`` is K, the calls in a sample, by arm and cell, frozen by the calibration.
+    ``excluded`` gives by arm and cell the outcome and reason that the calibration found for cells
+    that no block then tries.  ``commands`` are the exact words that repeat the campaign.
+    ``not_run`` says by arm why an arm that the machine might have run was left out.
+    """
+
+    schema: int
+    id: str
+    created: datetime
+    profile: ProfileName
+    seed: int
+    label: str | None
+    arms: list[str]
+    blocks: int
+    cells: list[Cell]
+    suite: SuiteIdentity
+    prediction: Prediction
+    warmup_s: float
+    measure_s: float
+    budget_s: float
+    calls: dict[str, dict[str, int]] = field(default_factory=dict)
+    excluded: dict[str, dict[str, Excluded]] = field(default_factory=dict)
+    not_run: dict[str, str] = field(default_factory=dict)
+    command: str = ""
+    stopped: str | None = None
+    simulated: bool = False
+    price: float | None = None
+    price_currency: str = "USD"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Excluded:
+    """Why the blocks do not try a cell: the calibration's outcome (skipped or failed) and reason."""
+
+    outcome: Literal["skipped", "failed"]
+    reason: str

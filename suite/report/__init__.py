@@ -1,0 +1,1 @@
+"""ANYWHERE: reads documents and says what they mean.  Knows neither docker nor TensorFlow."""

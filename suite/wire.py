@@ -1,0 +1,70 @@
+"""Words to JSON and back to plain values; the schema number and its history.
+
+Standard library only: the worker writes records with it inside the container.
+Turning plain values into words again, validated, is ``suite.report.load``'s task.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from datetime import datetime
+from typing import Any
+
+SCHEMA = 1
+"""The number that every document and plan carries.
+
+History: 1, November 2026, the first.
+"""
+
+
+def plain(value: Any) -> Any:
+    """A word (a dataclass, a list or dict of them) as plain JSON values.
+
+    Instants become ISO 8601 text with their offset.
+
+    Raises:
+        ValueError: a number is NaN or infinite, or an instant has no offset; such a thing may
+            not enter a document.
+        TypeError: the value is of a type that has no place on the wire.
+    """
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"{value} is not a number that a document can hold")
+        return value
+    if isinstance(value, datetime):
+        if value.utcoffset() is None:
+            raise ValueError(f"the instant {value} has no UTC offset")
+        return value.isoformat()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    raise TypeError(f"{type(value).__name__} has no place on the wire")
+
+
+def dump_document(value: Any) -> str:
+    """A document or plan as indented JSON text with a final newline; keys in declared order."""
+    return json.dumps(plain(value), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def dump_record(record: Any) -> str:
+    """One record of the worker as a single line of JSON, without its newline."""
+    return json.dumps(plain(record), separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def parse_record(line: str) -> dict[str, Any]:
+    """One line of the worker as a record.
+
+    Raises:
+        ValueError: the line is not a JSON object with a text ``record`` in it.
+    """
+    record = json.loads(line)
+    if not isinstance(record, dict) or not isinstance(record.get("record"), str):
+        raise ValueError(f"not a record: {line[:200]!r}")
+    return record

@@ -1,0 +1,125 @@
+"""What a scenario is: a declaration that needs no TensorFlow, and a ``prepare`` that does.
+
+``prepare(**params)`` does everything untimed and returns a `Prepared`: the step to time and a
+check of its result.  It imports TensorFlow inside, so that listing and planning are instant.
+The measuring loop owns the fence, so no scenario can forget it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from suite.model import Cell, Check, Param, ProfileName, Work, cell_id
+
+DATA_SEED = 20_261_121
+"""The seed of every operand, input and initial weight: the same on all arms and in all campaigns."""
+
+PROFILES: tuple[ProfileName, ...] = ("smoke", "quick", "standard", "full")
+
+
+class Inapplicable(Exception):
+    """Raised by ``prepare``: this device can't do the cell; the text is the reason to print."""
+
+
+class WrongResult(Exception):
+    """Raised by a check: the step's result is not what it has to be; there is no number then."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphProof:
+    """The cell's work happens in graphs: nodes of these operation types must have been executed
+    on the cell's device.  Several names for one operation (``MatMul``, ``_MklMatMul``) are given
+    as one group; every group needs at least one node, and no node of a group may be elsewhere."""
+
+    groups: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorProof:
+    """The cell's work is eager: ``tensors()`` runs it once and returns tensors that must lie on
+    the cell's device."""
+
+    tensors: Callable[[], list[Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """A cell ready to be timed.
+
+    ``step`` is one call.  ``check`` runs after the samples, untimed, and raises `WrongResult`.
+    ``on`` says where the cell's work belongs: the ``arm``'s device, or the ``cpu`` on every arm.
+    ``proof`` None: the cell runs no TensorFlow operation, so there is nothing to place.
+    ``enqueues``: on a GPU the step returns before its work is done, so that the enqueue fraction
+    has a meaning.  ``close`` lets go of what the step holds (iterators, files).
+    """
+
+    step: Callable[[], object]
+    check: Callable[[], Check]
+    proof: GraphProof | TensorProof | None
+    on: Literal["arm", "cpu"] = "arm"
+    enqueues: bool = False
+    close: Callable[[], None] = field(default=lambda: None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """One cell of a scenario: the value of every axis, and the smallest profiles that hold it."""
+
+    params: Mapping[str, Param]
+    profiles: tuple[ProfileName, ...]
+    arms: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """One case: its name, its axes, its points, and how to prepare one of them.
+
+    ``question`` is what a cell answers; ``{axis}`` in it is filled in.  ``work`` declares what one
+    call gets done.  ``prepare`` None: the start-up sequence or the host measures it.
+    """
+
+    family: str
+    case: str
+    about: str
+    question: str
+    axes: tuple[str, ...]
+    points: tuple[Point, ...]
+    work: Callable[..., Work]
+    prepare: Callable[..., Prepared] | None
+    sweep: str | None = None
+    one_shot: bool = False
+    asked_about: bool = False
+    by_host: bool = False
+
+    def cells(self) -> list[Cell]:
+        """Every cell of the scenario, in declared order.
+
+        Raises:
+            ValueError: a point does not bind exactly the declared axes.
+        """
+        cells = []
+        for point in self.points:
+            if set(point.params) != set(self.axes):
+                raise ValueError(
+                    f"{self.family}.{self.case}: {dict(point.params)} binds other axes than {self.axes}"
+                )
+            params = {axis: point.params[axis] for axis in self.axes}
+            cells.append(
+                Cell(
+                    id=cell_id(self.family, self.case, params),
+                    scenario=self.family,
+                    case=self.case,
+                    params=params,
+                    question=self.question.format(**params),
+                    work=self.work(**params),
+                    profiles=[name for name in PROFILES if name in point.profiles],
+                    arms=list(point.arms),
+                    sweep=self.sweep,
+                    one_shot=self.one_shot,
+                    asked_about=self.asked_about,
+                    by_host=self.by_host,
+                )
+            )
+        return cells
