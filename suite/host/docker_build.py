@@ -1,0 +1,211 @@
+"""From a build plan to an image in the engine: reused by its label, or built with live progress.
+
+One of the docker_*.py files, the only ones that import docker.  It also fetches the base image.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from docker.api.client import APIClient
+
+from suite.errors import EngineError
+from suite.host.docker_endpoint import Endpoint
+from suite.host.docker_errors import DISK_NEEDED, Refused, engine_error, engine_errors, sdk_calls
+from suite.host.engine import LABEL, Progress
+from suite.host.images import (
+    STAND_IN,
+    BuildPlan,
+    ImageSpec,
+    build_context,
+    explain_build,
+    is_pinned,
+    plan_build,
+)
+from suite.model import Image
+
+
+def provide_image(
+    api: APIClient,
+    endpoint: Endpoint,
+    spec: ImageSpec,
+    progress: Progress,
+    *,
+    base_override: str | None,
+    data_root: str | None,
+    fresh: bool = False,
+) -> Image:
+    """The image of that row, reused where its inputs are unchanged, else built.
+
+    ``data_root`` is the engine's folder where it is on this machine: its disk is looked at before
+    a large build.  ``fresh`` builds from nothing, past every cache.
+
+    Raises:
+        EngineError: the base can't be had, the disk is too full, or the build failed.
+    """
+    base = base_override or spec.base
+    identity = base
+    if not is_pinned(base):
+        identity = ensure_image(api, endpoint, base, progress)
+    with engine_errors("asking for its architecture", endpoint):
+        architecture = str(api.version().get("Arch", ""))
+    plan = plan_build(spec, base=base, base_identity=identity, architecture=architecture)
+    origin = f"built from docker/{spec.lock.name}" + (
+        " on a base that was asked for (BASE_IMAGE)" if base_override else ""
+    )
+    known = list_images(api, endpoint)
+    found = [] if fresh else [i for i in known if i["Labels"].get(f"{LABEL}.inputs") == plan.hash]
+    if found:
+        progress(
+            f"image {spec.name}: reused {plan.tag} "
+            "(Dockerfile, lock, base and suite are those it was built from)"
+        )
+        return describe_image(
+            api, endpoint, str(found[0]["Id"]), plan, identity=identity, origin=origin
+        )
+    labels = [image["Labels"] for image in known]
+    progress(f"image {spec.name}: building {plan.tag} ({explain_build(plan, labels)})")
+    _ensure_room(plan, labels, data_root)
+    if is_pinned(base):
+        ensure_image(api, endpoint, base, progress)
+    image = _build(api, endpoint, spec, plan, progress, fresh=fresh)
+    return describe_image(api, endpoint, image, plan, identity=identity, origin=origin)
+
+
+def list_images(api: APIClient, endpoint: Endpoint) -> list[dict[str, Any]]:
+    """The engine's images that this project built, with their labels."""
+    with engine_errors("listing images", endpoint):
+        return [
+            {**image, "Labels": image.get("Labels") or {}}
+            for image in api.images(filters={"label": f"{LABEL}=image"})
+        ]
+
+
+def describe_image(
+    api: APIClient, endpoint: Endpoint, image: str, plan: BuildPlan, *, identity: str, origin: str
+) -> Image:
+    """What the engine says about an image, for the record."""
+    with engine_errors("asking after an image", endpoint):
+        seen = api.inspect_image(image)
+    return Image(
+        id=str(seen["Id"]),
+        content=None,
+        base=plan.base if identity == plan.base else f"{plan.base} ({identity})",
+        digests=[*(seen.get("RepoDigests") or []), *(seen.get("RootFS", {}).get("Layers") or [])],
+        lock=plan.lock,
+        origin=origin,
+        size_bytes=int(seen["Size"]) if seen.get("Size") else None,
+    )
+
+
+def ensure_image(api: APIClient, endpoint: Endpoint, reference: str, progress: Progress) -> str:
+    """The engine's id of a base image, which is pulled where it is missing.
+
+    Raises:
+        EngineError: it is not there and can't be pulled; names the ways out.
+    """
+    try:
+        with sdk_calls("looking for the base image", endpoint):
+            return str(api.inspect_image(reference)["Id"])
+    except Refused as refused:
+        if not refused.missing:
+            raise engine_error("looking for the base image", refused.text, endpoint) from refused
+    progress(f"base {reference}: pulling")
+    try:
+        with sdk_calls("pulling the base image", endpoint):
+            for line in _stream_lines(api.pull(reference, stream=True, decode=True)):
+                progress(f"base: {line}")
+            return str(api.inspect_image(reference)["Id"])
+    except Refused as refused:
+        raise _no_base(api, endpoint, reference, refused.text) from refused
+
+
+def _no_base(api: APIClient, endpoint: Endpoint, reference: str, text: str) -> EngineError:
+    try:
+        with sdk_calls("looking for a stand-in", endpoint):
+            api.inspect_image(STAND_IN)
+        stand_in = f"a stand-in from `make base` is here: BASE_IMAGE={STAND_IN} takes it"
+    except (Refused, EngineError):
+        stand_in = f"`make base` and then BASE_IMAGE={STAND_IN}, where no registry can be reached"
+    return EngineError(
+        f"the base image {reference} is not in the engine ({endpoint.source}) and can't be "
+        f"pulled: {text}",
+        f"`docker login` if the registry limits or wants it; BASE_IMAGE=… for a mirror's copy or "
+        f"any image with Python 3.13, venv and pip; {stand_in}",
+    )
+
+
+def _ensure_room(plan: BuildPlan, known: list[Mapping[str, str]], data_root: str | None) -> None:
+    """Only where the packages would be installed anew: their layer is what takes the room."""
+    packages = [f"{LABEL}.{name}" for name in ("dockerfile", "lock", "base")]
+    if any(all(labels.get(p) == plan.labels[p] for p in packages) for labels in known):
+        return
+    if data_root is None or not Path(data_root).is_dir():
+        return
+    free = shutil.disk_usage(data_root).free
+    if free < plan.free_bytes:
+        raise EngineError(
+            f"the {plan.name} image needs {plan.free_bytes / 1e9:.0f} GB of free disk while it is "
+            f"built, and the engine's folder {data_root} has {free / 1e9:.1f} GB",
+            f"free some (`docker system df`), or move the engine's data root; {DISK_NEEDED}",
+        )
+
+
+def _build(
+    api: APIClient,
+    endpoint: Endpoint,
+    spec: ImageSpec,
+    plan: BuildPlan,
+    progress: Progress,
+    *,
+    fresh: bool,
+) -> str:
+    try:
+        with sdk_calls(f"building the {spec.name} image", endpoint):
+            for line in _stream_lines(
+                api.build(
+                    fileobj=io.BytesIO(build_context(spec)),
+                    custom_context=True,
+                    tag=plan.tag,
+                    labels=dict(plan.labels),
+                    buildargs=dict(plan.arguments),
+                    use_config_proxy=True,
+                    nocache=fresh,
+                    rm=True,
+                    forcerm=True,
+                    decode=True,
+                )
+            ):
+                progress(f"image {spec.name}: {line}")
+            return str(api.inspect_image(plan.tag)["Id"])
+    except Refused as refused:
+        error = engine_error(f"building the {spec.name} image", refused.text, endpoint)
+        raise error from refused
+
+
+def _stream_lines(events: Iterator[Mapping[str, Any]]) -> Iterator[str]:
+    """The engine's progress as lines, without the bars.
+
+    Raises:
+        Refused: one of the events is an error; its text begins with the last lines before it,
+            which hold the reason where a command failed.
+    """
+    last: list[str] = []
+    statuses: dict[str, str] = {}
+    for event in events:
+        if "error" in event:
+            raise Refused(None, "\n".join([*last[-5:], str(event["error"])]))
+        lines = str(event.get("stream", "")).splitlines()
+        if status := event.get("status"):
+            layer = str(event.get("id", ""))
+            if statuses.get(layer) != status:
+                statuses[layer] = str(status)
+                lines.append(f"{layer}: {status}" if layer else str(status))
+        for line in lines:
+            if text := line.strip():
+                last = [*last[-5:], text]
+                yield text

@@ -1,0 +1,93 @@
+"""Which docker engine is meant: DOCKER_HOST, a context, or the socket of this machine.
+
+Decides only and connects to nothing.  The SDK follows the same rules, except that it takes an
+unknown context for the local socket, which would measure another machine than the one named.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from suite.errors import EngineError
+
+DEFAULT_SOCKET = Path("/var/run/docker.sock")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    """One engine's address: ``kind`` (unix, tcp, ssh, …), ``url``, and ``source``, the setting that
+    named it.  The address is for messages to its owner; documents hold only the kind."""
+
+    kind: str
+    url: str
+    source: str
+
+
+def _docker_folder(environment: Mapping[str, str]) -> Path:
+    if given := environment.get("DOCKER_CONFIG"):
+        return Path(given)
+    return Path(environment.get("HOME") or "/") / ".docker"
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise EngineError(
+            f"docker's own configuration can't be read: {path}: {error}",
+            "repair or remove that file, or name the engine with DOCKER_HOST",
+        ) from error
+    return value if isinstance(value, dict) else {}
+
+
+def _endpoint(url: str, source: str) -> Endpoint:
+    scheme = url.partition("://")[0] if "://" in url else "tcp"
+    kind = {"http": "tcp", "https": "tcp", "http+unix": "unix"}.get(scheme, scheme)
+    return Endpoint(kind=kind, url=url, source=source)
+
+
+def find_endpoint(
+    environment: Mapping[str, str], default_socket: Path = DEFAULT_SOCKET
+) -> Endpoint | None:
+    """The engine that docker's own settings name; None where nothing names one and the default
+    socket does not exist either.
+
+    As the docker client does it: DOCKER_HOST, else DOCKER_CONTEXT, else the current context of
+    docker's configuration, else the default socket.
+
+    Raises:
+        EngineError: the context is unknown, has no address, or docker's configuration is broken.
+    """
+    if host := environment.get("DOCKER_HOST"):
+        return _endpoint(host, "DOCKER_HOST")
+    folder = _docker_folder(environment)
+    name = environment.get("DOCKER_CONTEXT")
+    source = "DOCKER_CONTEXT"
+    if not name:
+        name = str(_read_json(folder / "config.json").get("currentContext") or "default")
+        source = "docker's current context"
+    if name == "default":
+        if not default_socket.exists():
+            return None
+        return _endpoint(f"unix://{default_socket}", "the default socket")
+    meta = folder / "contexts" / "meta" / hashlib.sha256(name.encode()).hexdigest() / "meta.json"
+    described = _read_json(meta)
+    if not described:
+        raise EngineError(
+            f"there is no docker context {name!r} ({source}); looked in {folder / 'contexts'}",
+            "`docker context ls` lists them; unset DOCKER_CONTEXT for the local engine",
+        )
+    url = described.get("Endpoints", {}).get("docker", {}).get("Host")
+    if not url:
+        raise EngineError(
+            f"the docker context {name!r} ({source}) names no address",
+            f"`docker context inspect {name}` shows it; name another one",
+        )
+    return _endpoint(str(url), f"{source} {name!r}")

@@ -1,0 +1,257 @@
+"""Runs the worker in containers of a docker engine, here or elsewhere.
+
+The docker_*.py files are the only ones that import docker; this one is their door: nothing else
+imports the others, and no exception of the SDK comes out of it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import weakref
+from collections.abc import Mapping
+from typing import Any
+
+from docker.client import from_env
+
+from suite.errors import EngineError, GpuError
+from suite.host import docker_leftovers
+from suite.host.docker_build import ensure_image, list_images, provide_image
+from suite.host.docker_endpoint import Endpoint, find_endpoint
+from suite.host.docker_errors import Refused, engine_errors
+from suite.host.docker_run import DockerRun, start_run
+from suite.host.engine import GpuRequest, Job, Progress
+from suite.host.gpu import GPU_PROBE, choose_request, machine_gpus, no_gpu, wants_cdi
+from suite.host.images import find_spec, read_specs
+from suite.host.local_machine import cpus_allowed, is_this_machine
+from suite.model import Image, Isolation, Scalar
+
+_TIMEOUT_S = 60.0
+"""A single answer of the engine; removing a container with much data in it can take a while."""
+
+_PROBE_S = 120.0
+
+
+def docker_endpoint() -> Endpoint | None:
+    """The engine that docker's settings name; None: nothing names one and none is here.
+
+    Raises:
+        EngineError: docker's settings name an unknown context, or can't be read.
+    """
+    return find_endpoint(os.environ)
+
+
+class DockerEngine:
+    """A docker engine (see ``engine.Engine``).
+
+    ``base_image`` replaces the pinned base; None: BASE_IMAGE, where it is set.
+    """
+
+    def __init__(self, base_image: str | None = None) -> None:
+        """Connects.
+
+        Raises:
+            EngineError: there is none, it does not answer, or this user may not talk to it.
+        """
+        endpoint = docker_endpoint()
+        if endpoint is None:
+            raise EngineError(
+                "no docker engine: there is no /var/run/docker.sock, DOCKER_HOST is not set and "
+                "no docker context is chosen",
+                "install one (`sudo apt-get install docker.io`) and start it, or ENGINE=local",
+            )
+        self._endpoint = endpoint
+        self._base_image = base_image or os.environ.get("BASE_IMAGE") or None
+        with engine_errors("connecting", endpoint):
+            self._api = from_env(timeout=_TIMEOUT_S).api
+        weakref.finalize(self, self._api.close)
+        with engine_errors("asking what it is", endpoint):
+            self._info: Mapping[str, Any] = self._api.info()
+            self._version: Mapping[str, Any] = self._api.version()
+        self._owner = docker_leftovers.own_token()
+        self._memlock: str = "not asked for"
+
+    def close(self) -> None:
+        """Lets go of the connections; otherwise that happens with the engine's last reference."""
+        self._api.close()
+
+    @property
+    def name(self) -> str:
+        """``docker``, also where podman answers in its place."""
+        return "docker"
+
+    @property
+    def isolation(self) -> Isolation:
+        """``container``."""
+        return "container"
+
+    @property
+    def is_here(self) -> bool | None:
+        """See ``engine.Engine``; for how it is proven see ``local_machine.is_this_machine``."""
+        if self._endpoint.kind != "unix":
+            return False
+        return is_this_machine(self._info)
+
+    @property
+    def _podman(self) -> tuple[int, ...] | None:
+        for part in self._version.get("Components") or []:
+            if "podman" in str(part.get("Name", "")).lower():
+                numbers = str(part.get("Version", "")).split("-")[0].split(".")
+                return tuple(int(n) for n in numbers if n.isdigit())
+        return None
+
+    def describe(self) -> dict[str, Scalar]:
+        """See ``engine.Engine``."""
+        info = self._info
+        security = [str(option) for option in info.get("SecurityOptions") or []]
+        store = dict(entry for entry in info.get("DriverStatus") or [] if len(entry) == 2)
+        return {
+            "product": "docker" if self._podman is None else "podman",
+            "version": str(info.get("ServerVersion") or "") or None,
+            "api": str(self._version.get("ApiVersion") or "") or None,
+            "endpoint.kind": self._endpoint.kind,
+            "endpoint.here": self.is_here,
+            "storage.driver": info.get("Driver"),
+            "storage.type": store.get("driver-type"),
+            "cgroup.version": info.get("CgroupVersion"),
+            "cgroup.driver": info.get("CgroupDriver"),
+            "os": info.get("OperatingSystem"),
+            "kernel": info.get("KernelVersion"),
+            "architecture": info.get("Architecture"),
+            "cpus": info.get("NCPU"),
+            "memory_bytes": info.get("MemTotal"),
+            "runtime": info.get("DefaultRuntime"),
+            "rootless": any("rootless" in option for option in security),
+            "security": " ".join(sorted(security)) or None,
+            "memlock": self._memlock,
+        }
+
+    def cpus(self) -> tuple[int, ...]:
+        """See ``engine.Engine``; an engine elsewhere says only how many it has."""
+        if self.is_here:
+            return cpus_allowed()
+        return tuple(range(int(self._info.get("NCPU") or 1)))
+
+    def memory_bytes(self) -> int | None:
+        """See ``engine.Engine``."""
+        return int(self._info.get("MemTotal") or 0) or None
+
+    def provide(self, name: str, progress: Progress, *, fresh: bool = False) -> Image:
+        """See ``engine.Engine``; ``fresh`` builds past every cache.
+
+        Raises:
+            UsageError: there is no image of that name.
+        """
+        return provide_image(
+            self._api,
+            self._endpoint,
+            find_spec(name, read_specs()),
+            progress,
+            base_override=self._base_image,
+            data_root=str(self._info.get("DockerRootDir") or "") if self.is_here else None,
+            fresh=fresh,
+        )
+
+    def find_gpu(self, wanted: str) -> GpuRequest:
+        """See ``engine.Engine``.
+
+        Asks with a trivial container of an image that is here already (else of the base, which is
+        pulled), since the engine refuses only at start; then looks for the device inside, since
+        some accept the request and do nothing.
+        """
+        if self.is_here and not machine_gpus():
+            raise no_gpu()
+        podman = self._podman
+        if podman is not None and podman < (5, 4):
+            raise GpuError(
+                f"podman {'.'.join(map(str, podman))} takes a GPU request and runs without the GPU",
+                "podman 5.4 or newer, or docker",
+            )
+        request = choose_request(self._info, wanted)
+        image = self._probe_image()
+        try:
+            self._probe(image, request)
+        except GpuError as error:
+            if request.driver == "cdi" or not wants_cdi(error.what):
+                raise
+            request = GpuRequest(driver="cdi", devices=(f"nvidia.com/gpu={wanted}",))
+            self._probe(image, request)
+        return request
+
+    def _probe_image(self) -> str:
+        known = list_images(self._api, self._endpoint)
+        if known:
+            return str(known[0]["Id"])
+        base = self._base_image or read_specs()["cpu"].base
+        return ensure_image(self._api, self._endpoint, base, lambda _line: None)
+
+    def _probe(self, image: str, request: GpuRequest) -> None:
+        job = Job(
+            image=Image(id=image, content=None, base="", digests=[], lock="", origin="probe"),
+            arguments=("-c", GPU_PROBE),
+            cpus=(),
+            gpu=request,
+        )
+        run = self.start(job, entrypoint=("python3",))
+        seen: list[str] = []
+        deadline = time.monotonic() + _PROBE_S
+        try:
+            while (line := run.next_line(deadline - time.monotonic())) is not None:
+                seen.append(line)
+        except TimeoutError as error:
+            raise GpuError(
+                f"a container with the GPU did not answer within {_PROBE_S:.0f} s",
+                "`nvidia-smi` must work on the engine's machine, outside any container",
+            ) from error
+        finally:
+            ending = run.close()
+        if not seen:
+            raise GpuError(
+                "the engine took the request for a GPU, and its container sees no device "
+                f"({ending.phrase}; looked in /dev)",
+                "check the NVIDIA container toolkit: `docker run --rm --gpus all IMAGE nvidia-smi`",
+            )
+
+    def start(self, job: Job, *, entrypoint: tuple[str, ...] = ()) -> DockerRun:
+        """See ``engine.Engine``; ``entrypoint`` replaces the image's own.
+
+        Raises:
+            GpuError: the engine refused the GPU.
+        """
+        if job.gpu is None:
+            return self._start(job, entrypoint, memlock=False)
+        try:
+            run = self._start(job, entrypoint, memlock=self._memlock != "refused")
+        except Refused:
+            # An engine that itself has no right to lift the limit can't give it away.
+            self._memlock = "refused"
+            return self._start(job, entrypoint, memlock=False)
+        if self._memlock != "refused":
+            self._memlock = "unlimited"
+        return run
+
+    def _start(self, job: Job, entrypoint: tuple[str, ...], *, memlock: bool) -> DockerRun:
+        return start_run(
+            self._api,
+            self._endpoint,
+            job,
+            owner=self._owner,
+            memlock=memlock,
+            entrypoint=entrypoint,
+        )
+
+    def sweep_leftovers(self) -> int:
+        """See ``engine.Engine``; also running ones, where their owner is proven to be dead.
+
+        Raises:
+            EngineError: the engine does not answer.
+        """
+        return docker_leftovers.sweep(self._api, self._endpoint, time.time())
+
+    def remove_everything(self) -> dict[str, int]:
+        """Removes every container, image and volume with this project's label; how many of each.
+
+        Raises:
+            EngineError: the engine does not answer, or refuses.
+        """
+        return docker_leftovers.remove_everything(self._api, self._endpoint)

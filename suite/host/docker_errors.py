@@ -1,0 +1,153 @@
+"""What docker's refusals mean: every exception of the SDK becomes an `EngineError` with a remedy.
+
+Only the docker_*.py files import docker, and none of them lets an exception of the SDK, of its
+HTTP library or of its ssh library out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import urllib3.exceptions
+from docker.errors import APIError, DockerException
+
+# paramiko carries no types of its own; the SDK's door to it is untyped anyway.
+from docker.transport.sshconn import paramiko
+
+from suite.errors import EngineError
+from suite.host.docker_endpoint import Endpoint
+
+DISK_NEEDED = "both images together need 20 GB"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refusal:
+    """A text of the engine, what causes it, and what to do next."""
+
+    pattern: str
+    cause: str
+    remedy: str
+
+
+REFUSALS: tuple[Refusal, ...] = (
+    Refusal(
+        pattern=r"permission denied",
+        cause="this user may not talk to the engine",
+        remedy="`sudo usermod -aG docker $USER` and log in again, or ENGINE=local",
+    ),
+    Refusal(
+        pattern=r"no space left on device",
+        cause="the engine's disk is full",
+        remedy="free some (`docker system df` shows what holds it) or move the engine's data root; "
+        + DISK_NEEDED,
+    ),
+    Refusal(
+        pattern=r"toomanyrequests|429 Too Many Requests",
+        cause="the registry limits how often it is asked",
+        remedy="`docker login`, wait, name a mirror with BASE_IMAGE=…, "
+        "or `make base` and BASE_IMAGE=crossover/base:stand-in",
+    ),
+    Refusal(
+        pattern=r"Requested CPUs are not available",
+        cause="the engine may not use these CPUs",
+        remedy="name others with CPUS=…",
+    ),
+    Refusal(
+        pattern=r"No such file or directory|Connection refused|FileNotFoundError",
+        cause="no engine is running there",
+        remedy="start it (`sudo systemctl start docker`), or ENGINE=local",
+    ),
+    Refusal(
+        pattern=r"Authentication failed|No authentication methods|not found in known_hosts"
+        r"|Host key|banner",
+        cause="ssh could not log in there",
+        remedy="`ssh HOST docker version` must work without a question",
+    ),
+    Refusal(
+        pattern=r"Name or service not known|Temporary failure in name resolution"
+        r"|No route to host|timed out|NewConnectionError",
+        cause="the engine's machine does not answer",
+        remedy="check DOCKER_HOST or the docker context, and the network between",
+    ),
+)
+"""The refusals that are known, the most telling first; a text without a row is shown whole."""
+
+
+def explain(text: str) -> Refusal | None:
+    """The row that fits the engine's text, if there is one."""
+    return next((r for r in REFUSALS if re.search(r.pattern, text, re.IGNORECASE)), None)
+
+
+def say(error: BaseException) -> str:
+    """What the engine itself said, without the SDK's wrapping."""
+    if isinstance(error, APIError) and error.explanation:
+        return str(error.explanation).strip()
+    return f"{error}".strip() or type(error).__name__
+
+
+def engine_error(doing: str, text: str, endpoint: Endpoint) -> EngineError:
+    """The error for people: what was tried, where, what the engine said, and what to do next."""
+    where = f"{endpoint.url} ({endpoint.source})"
+    row = explain(text)
+    if row is None:
+        return EngineError(
+            f"docker at {where}: {doing} failed: {text}",
+            "`docker version` and the engine's own log say more",
+        )
+    return EngineError(f"docker at {where}: {doing} failed: {row.cause}: {text}", row.remedy)
+
+
+class Refused(Exception):
+    """The engine answered, and the answer was no: ``status`` of HTTP and its own ``text``.
+
+    Stays within the docker_*.py files; whoever catches it knows what the refusal means there.
+    """
+
+    def __init__(self, status: int | None, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+
+    @property
+    def missing(self) -> bool:
+        """Whether the thing asked for is not there."""
+        return self.status == 404
+
+
+@contextmanager
+def sdk_calls(doing: str, endpoint: Endpoint) -> Iterator[None]:
+    """Around calls of the SDK: answers of "no" become `Refused`, silence an `EngineError`.
+
+    Raises:
+        Refused: the engine said no.
+        EngineError: it does not answer (any more).
+    """
+    try:
+        yield
+    except APIError as error:
+        raise Refused(error.status_code, say(error)) from error
+    # The exceptions of requests are OSErrors.
+    except (
+        DockerException,
+        urllib3.exceptions.HTTPError,
+        paramiko.SSHException,
+        OSError,
+    ) as error:
+        raise engine_error(doing, say(error), endpoint) from error
+
+
+@contextmanager
+def engine_errors(doing: str, endpoint: Endpoint) -> Iterator[None]:
+    """As `sdk_calls`, for where a "no" has no meaning of its own: that becomes an error too.
+
+    Raises:
+        EngineError: the engine refused or does not answer.
+    """
+    try:
+        with sdk_calls(doing, endpoint):
+            yield
+    except Refused as refused:
+        raise engine_error(doing, refused.text, endpoint) from refused

@@ -1,0 +1,118 @@
+"""What a killed campaign leaves in the engine, found by label alone, and removed.
+
+One of the docker_*.py files, the only ones that import docker.  Containers, images and volumes
+without this project's label are never touched.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from docker.api.client import APIClient
+
+from suite.host.docker_endpoint import Endpoint
+from suite.host.docker_errors import Refused, engine_error, engine_errors, sdk_calls
+from suite.host.docker_run import discard_container
+from suite.host.engine import LABEL
+
+_FOREIGN_AGE_S = 3600.0
+"""After this long, a stopped container whose owner can't be looked up is nobody's any more."""
+
+
+def _start_ticks(pid: int | str) -> str:
+    # Field 22; the second field, the name in parentheses, may hold spaces.
+    return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
+
+
+def _place() -> str:
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
+    return f"{boot}/{Path('/proc/self/ns/pid').stat().st_ino}"
+
+
+def own_token() -> str:
+    """Names this process among all that ever were: boot, process namespace, id, start time."""
+    return f"{_place()}|{os.getpid()}@{_start_ticks('self')}"
+
+
+def is_alive(token: str) -> bool | None:
+    """Whether the process of that token still runs; None: it can't be seen from here."""
+    place, _, rest = token.rpartition("|")
+    if place != _place():
+        return None
+    pid, _, ticks = rest.partition("@")
+    try:
+        return _start_ticks(pid) == ticks
+    except (OSError, IndexError):
+        return False
+
+
+def is_leftover(*, state: str, age_s: float, alive: bool | None) -> bool:
+    """Whether a container of ours is nobody's any more.
+
+    A living owner's never; a dead owner's always, running or not; one whose owner can't be seen
+    (another machine on the same engine) when it has stopped and is over an hour old.
+    """
+    if alive is not None:
+        return not alive
+    return state in ("exited", "dead", "created") and age_s > _FOREIGN_AGE_S
+
+
+def sweep(
+    api: APIClient,
+    endpoint: Endpoint,
+    now_s: float,
+    is_owner_alive: Callable[[str], bool | None] = is_alive,
+) -> int:
+    """Removes the leftovers among the containers of this project; how many there were.
+
+    Raises:
+        EngineError: the engine does not answer.
+    """
+    count = 0
+    for container in _containers(api, endpoint):
+        owner = (container.get("Labels") or {}).get(f"{LABEL}.owner", "")
+        if is_leftover(
+            state=str(container.get("State", "")),
+            age_s=now_s - float(container.get("Created", now_s)),
+            alive=is_owner_alive(owner),
+        ):
+            discard_container(api, endpoint, str(container["Id"]))
+            count += 1
+    return count
+
+
+def _containers(api: APIClient, endpoint: Endpoint) -> list[Mapping[str, Any]]:
+    with engine_errors("listing containers", endpoint):
+        found: list[Mapping[str, Any]] = api.containers(all=True, filters={"label": f"{LABEL}=run"})
+        return found
+
+
+def remove_everything(api: APIClient, endpoint: Endpoint) -> dict[str, int]:
+    """Removes every container, volume and image with this project's label, running or not; how
+    many of each.
+
+    Raises:
+        EngineError: the engine does not answer, or something of ours is held by something else.
+    """
+    labelled = {"label": LABEL}
+    counts = {"containers": 0, "volumes": 0, "images": 0}
+    with engine_errors("removing what this project made", endpoint):
+        for container in api.containers(all=True, filters=labelled):
+            api.remove_container(container["Id"], v=True, force=True)
+            counts["containers"] += 1
+        for volume in api.volumes(filters=labelled)["Volumes"] or []:
+            api.remove_volume(volume["Name"])
+            counts["volumes"] += 1
+        images = [str(image["Id"]) for image in api.images(filters=labelled)]
+    for image in images:
+        try:
+            with sdk_calls("removing an image", endpoint):
+                api.remove_image(image, force=True)
+        except Refused as refused:
+            if not refused.missing:
+                raise engine_error("removing an image", refused.text, endpoint) from refused
+        counts["images"] += 1
+    return counts

@@ -1,0 +1,70 @@
+"""A stream of bytes cut into whole lines by one thread, to be waited for without spinning.
+
+Knows neither docker nor processes; both engines read their worker's output through it.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime, timezone
+
+
+def split_lines(chunks: Iterable[bytes]) -> Iterator[str]:
+    """Whole lines, without their newline, of bytes that come in pieces of any size.
+
+    A last line without newline counts.  Bytes that are no UTF-8 are replaced, never fatal: what
+    reads the lines says what is wrong with them.
+    """
+    rest = b""
+    for chunk in chunks:
+        *whole, rest = (rest + chunk).split(b"\n")
+        for line in whole:
+            yield line.decode(errors="replace")
+    if rest:
+        yield rest.decode(errors="replace")
+
+
+class LineQueue:
+    """Reads ``chunks`` in a daemon thread until they end and hands the lines over one by one.
+
+    ``let_go`` is called by the thread when the stream has ended, to close what it read from.
+    """
+
+    def __init__(self, chunks: Iterable[bytes], let_go: Callable[[], None]) -> None:
+        self._chunks = chunks
+        self._let_go = let_go
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self.ended: datetime | None = None
+        """When the stream ended (UTC); None while it goes on."""
+        self._thread = threading.Thread(target=self._read, name="worker output", daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        try:
+            for line in split_lines(self._chunks):
+                self._lines.put(line)
+        finally:
+            self.ended = datetime.now(timezone.utc)
+            self._lines.put(None)
+            self._let_go()
+
+    def next_line(self, timeout_s: float) -> str | None:
+        """The next line, or None for ever once the stream has ended.
+
+        Raises:
+            TimeoutError: no line came within ``timeout_s`` seconds.
+        """
+        try:
+            line = self._lines.get(timeout=max(timeout_s, 0.0))
+        except queue.Empty:
+            raise TimeoutError(f"no line within {timeout_s:g} s") from None
+        if line is None:
+            self._lines.put(None)
+        return line
+
+    def join(self, timeout_s: float) -> bool:
+        """Whether the thread has ended, after at most ``timeout_s`` seconds."""
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
