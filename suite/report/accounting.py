@@ -1,0 +1,122 @@
+"""Where a campaign's container time went, and which containers died; pure.
+
+Adds up what the documents itemise and judges nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from suite.model import Container, Document
+
+KINDS = {
+    "container_start": "starting containers",
+    "import": "importing TensorFlow",
+    "devices": "initialising devices",
+    "kernel": "start-up: first kernel",
+    "build": "start-up: first model",
+    "step": "start-up: first step",
+    "facts": "recording facts",
+    "prepare": "preparing cells",
+    "first_call": "tracing and first calls",
+    "placement": "proving placement",
+    "calibrate": "finding the calls in a sample",
+    "warmup": "warm-up",
+    "measure": "measuring",
+    "check": "checking results",
+    "hygiene": "cleaning up between cells",
+    "writing": "sending and writing",
+}
+"""What the kinds of spent time are called, in the order of a container's life."""
+
+_GOOD_ENDINGS = ("exit code 0", "exit code 1")
+"""A worker that has told everything ends so; 1 says that one of its cells failed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Death:
+    """A container that ended before its work was done.
+
+    ``lived_s`` is its container time, ``lost`` the cells that failed in it; ``restart_s`` is what
+    the start of the next one cost.  ``replaced``: there was a next one.
+    """
+
+    arm: str
+    block: int
+    status: str
+    lived_s: float
+    lost: tuple[str, ...]
+    replaced: bool
+    restart_s: float | None
+
+
+def container_seconds(document: Document) -> float:
+    """The container time of an invocation, in seconds.
+
+    A container without an end (still running, or its end was never seen) counts until the last
+    instant that its cells report.
+    """
+    return sum(_container_seconds(document, one) for one in document.invocation.containers)
+
+
+def itemise(document: Document) -> dict[str, float]:
+    """The seconds of an invocation by kind, its own and its cells'; kinds may be unknown ones."""
+    spent: dict[str, float] = {}
+    for items in (document.spent_s, *(cell.spent_s for cell in document.cells)):
+        for kind, seconds in items.items():
+            spent[kind] = spent.get(kind, 0.0) + seconds
+    if "container_start" not in spent:
+        starts = [one.start_s for one in document.invocation.containers if one.start_s is not None]
+        if starts:
+            spent["container_start"] = sum(starts)
+    return spent
+
+
+def spent_seconds(documents: Iterable[Document]) -> dict[str, float]:
+    """The seconds of several invocations by kind."""
+    total: dict[str, float] = {}
+    for document in documents:
+        for kind, seconds in itemise(document).items():
+            total[kind] = total.get(kind, 0.0) + seconds
+    return total
+
+
+def find_deaths(documents: Iterable[Document]) -> list[Death]:
+    """The containers that died: all but an invocation's last, and a last one that ended badly."""
+    deaths = []
+    for document in documents:
+        invocation = document.invocation
+        for index, container in enumerate(invocation.containers):
+            later = invocation.containers[index + 1 :]
+            status = container.status
+            if not later and (status is None or status in _GOOD_ENDINGS):
+                continue
+            lost = [
+                cell.id
+                for cell in document.cells
+                if cell.container == container.id and cell.outcome == "failed"
+            ]
+            deaths.append(
+                Death(
+                    arm=invocation.arm,
+                    block=invocation.block,
+                    status=status or "ended in an unknown way",
+                    lived_s=_container_seconds(document, container),
+                    lost=tuple(lost),
+                    replaced=bool(later),
+                    restart_s=later[0].start_s if later else None,
+                )
+            )
+    return deaths
+
+
+def _container_seconds(document: Document, container: Container) -> float:
+    ends: list[datetime] = [
+        cell.ended
+        for cell in document.cells
+        if cell.container == container.id and cell.ended is not None
+    ]
+    end = container.ended or max(ends, default=container.started)
+    return max(0.0, (end - container.started).total_seconds())

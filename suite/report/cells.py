@@ -1,0 +1,64 @@
+"""In which order cells stand in a table, and what they are called there.  Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from suite.model import Cell
+
+Show = Callable[[str], str]
+"""Makes a document's text safe for where it will stand: Markdown, or a terminal."""
+
+
+def list_families(cells: Iterable[Cell]) -> list[str]:
+    """The families of a plan, in its order."""
+    return list(dict.fromkeys(cell.scenario for cell in cells))
+
+
+def sort_cells(cells: Sequence[Cell]) -> list[Cell]:
+    """Families, cases and words in the order in which the plan names them, numbers ascending.
+
+    Words count before numbers, so that a sweep over sizes stays together.
+    """
+    families = list_families(cells)
+    cases = list(dict.fromkeys((cell.scenario, cell.case) for cell in cells))
+    words = list(dict.fromkeys(v for cell in cells for v in cell.params.values()))
+
+    def place(cell: Cell) -> tuple[int, int, list[int], list[float]]:
+        values = cell.params.values()
+        return (
+            families.index(cell.scenario),
+            cases.index((cell.scenario, cell.case)),
+            [words.index(value) for value in values if isinstance(value, str)],
+            [value for value in values if not isinstance(value, str)],
+        )
+
+    return sorted(cells, key=place)
+
+
+def name_cells(cells: Sequence[Cell], show: Show) -> tuple[dict[str, str], list[str]]:
+    """A short name by id, and by case what the names leave out because all its cells share it.
+
+    A case with one cell keeps its whole id.
+    """
+    names: dict[str, str] = {}
+    shared: list[str] = []
+    by_case: dict[str, list[Cell]] = {}
+    for cell in cells:
+        by_case.setdefault(f"{cell.scenario}.{cell.case}", []).append(cell)
+    for case, group in by_case.items():
+        constant = _find_constant(group)
+        for cell in group:
+            kept = [f"{k}={v}" for k, v in cell.params.items() if k not in constant]
+            names[cell.id] = show("/".join([case, *kept]))
+        if constant:
+            values = ", ".join(f"{axis}={group[0].params[axis]}" for axis in constant)
+            shared.append(f"{show(case)}: {show(values)}")
+    return names, shared
+
+
+def _find_constant(group: Sequence[Cell]) -> list[str]:
+    if len(group) < 2:
+        return []
+    axes = list(dict.fromkeys(axis for cell in group for axis in cell.params))
+    return [axis for axis in axes if len({repr(cell.params.get(axis)) for cell in group}) == 1]

@@ -1,0 +1,69 @@
+"""A campaign folder to every text that is derived from it.  Writes nothing itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tabulate import tabulate
+
+from suite.report.exchange import render_csv, render_json
+from suite.report.load import load_campaign
+from suite.report.markdown import render_markdown
+from suite.report.markup import show_plainly
+from suite.report.narrative import list_by_family, name_machine, narrate
+from suite.report.summary import Summary, summarise
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collated:
+    """The derived files by name, each as text, and a few plain lines for a terminal.
+
+    ``troubled`` is true where some cell failed or its results disagree: the command then ends
+    with exit status 1, the report still written.
+    """
+
+    files: dict[str, str]
+    terminal: str
+    troubled: bool
+
+
+def collate(folder: Path) -> Collated:
+    """Everything that is derived from a campaign's documents; the same documents, the same bytes.
+
+    Raises:
+        DocumentError: the folder, its plan or one of its documents can't be read or is refused.
+    """
+    summary = summarise(load_campaign(folder))
+    return Collated(
+        files={
+            "summary.json": render_json(summary),
+            "report.md": render_markdown(summary),
+            "cells.csv": render_csv(summary),
+        },
+        terminal=_render_terminal(summary),
+        troubled=_find_trouble(summary),
+    )
+
+
+def _render_terminal(summary: Summary) -> str:
+    headers, rows = list_by_family(summary, show_plainly, named=False)
+    table = tabulate(rows, headers=headers, tablefmt="simple", disable_numparse=True)
+    title = " — ".join(["Crossover", *summary.banners])
+    lines = [title, name_machine(summary, show_plainly), "", *narrate(summary, show_plainly), ""]
+    return "\n".join(lines) + table + "\n"
+
+
+def _find_trouble(summary: Summary) -> bool:
+    """Whether a cell failed in any counted block, or its results disagree."""
+    failed = any(
+        cell.outcome == "failed"
+        for documents in summary.counted.values()
+        for document in documents.values()
+        for cell in document.cells
+    )
+    return failed or any(
+        result.outcome == "failed" or (result.outcome == "measured" and result.estimate is None)
+        for one in summary.cells
+        for result in one.arms.values()
+    )

@@ -1,0 +1,145 @@
+"""What the numbers were measured in: facts, images, limits, engine, versions; and how to repeat it.
+
+Private by default: what identifies a machine or a person is shown as a hash.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from suite.model import Document, Image, Scalar
+from suite.report.markup import code, escape, hash_identity
+from suite.report.page import NO_NUMBER, Page
+from suite.report.summary import Summary
+from suite.report.units import show_bytes
+
+_PRIVATE = re.compile(
+    r"(^|[._])(uuid|serial|hostname|host|user|username|address|ip|mac|home)([._]|$)", re.IGNORECASE
+)
+"""Names of facts that are shown as a hash."""
+
+_SHOWN_VALUES = 3
+"""A fact that varies within an arm is shown with so many of its values."""
+
+_IMAGE: Mapping[str, Callable[[Image], Scalar]] = {
+    "content": lambda image: image.content,
+    "built on": lambda image: image.base,
+    "lock": lambda image: image.lock,
+    "origin": lambda image: image.origin,
+    "digests": lambda image: ", ".join(image.digests) or None,
+    "id in the engine": lambda image: image.id,
+    "size": lambda image: None if image.size_bytes is None else show_bytes(image.size_bytes),
+}
+
+_NO_DOCUMENT = "no document yet"
+_ABSENT = "not there"
+"""What was looked for and not found."""
+
+
+def write_environment(page: Page, summary: Summary) -> None:
+    """The section "Environment"."""
+    campaign = summary.campaign
+    documents = {
+        arm: [one for one in summary.loaded.documents if one.invocation.arm == arm]
+        for arm in campaign.arms
+    }
+    suite = campaign.suite
+    page.bullets(
+        [
+            f"campaign {escape(campaign.id)}, made {campaign.created.isoformat()}, profile "
+            f"{escape(campaign.profile)}, seed {campaign.seed}, label "
+            + (escape(campaign.label) if campaign.label else "none"),
+            f"suite {escape(suite.version)}, commit {escape(suite.commit or 'unknown')}",
+            f"content of the suite's measured part {escape(suite.content)}",
+        ]
+    )
+    _write_images(page, documents)
+    gathered = {arm: _gather(found) for arm, found in documents.items() if found}
+    if not gathered:
+        page.paragraph("No document yet, so no facts.")
+        return
+    names = sorted({name for facts in gathered.values() for name in facts})
+    shown = {arm: {n: facts.get(n, NO_NUMBER) for n in names} for arm, facts in gathered.items()}
+    same = [name for name in names if len({facts[name] for facts in shown.values()}) == 1]
+    first = next(iter(shown.values()))
+    arms = " and ".join(map(escape, shown))
+    page.table(
+        f"Table: facts equal on {arms}." if len(shown) > 1 else f"Table: facts of {arms}.",
+        ["fact", "value"],
+        [[escape(name), first[name]] for name in same],
+    )
+    if len(shown) > 1:
+        page.table(
+            "Table: facts that differ between the arms; a dash where an arm does not have it.",
+            ["fact", *map(escape, shown)],
+            [
+                [escape(name), *(facts[name] for facts in shown.values())]
+                for name in names
+                if name not in same
+            ],
+        )
+
+
+def write_repeating(page: Page, summary: Summary) -> None:
+    """The section "How to repeat it"."""
+    campaign = summary.campaign
+    if not campaign.command:
+        page.paragraph("The plan does not say by which command it was made.")
+    else:
+        commit = campaign.suite.commit
+        page.paragraph(
+            "In a checkout of the suite"
+            + (f" at commit {escape(commit)}" if commit else "")
+            + f", with the images of the table above; the seed is {campaign.seed}:"
+        )
+        page.paragraph(code(campaign.command))
+    page.paragraph("This report is made anew from the documents alone, byte for byte, by:")
+    page.paragraph(code(f"make report RUN=results/{summary.loaded.folder}"))
+
+
+def _write_images(page: Page, documents: Mapping[str, Sequence[Document]]) -> None:
+    rows = []
+    for label, read in _IMAGE.items():
+        row = [label]
+        for found in documents.values():
+            values = dict.fromkeys(read(one.invocation.image) for one in found)
+            row.append(_show_values([_show("", one) for one in values]) or _NO_DOCUMENT)
+        rows.append(row)
+    page.table("Table: what each arm ran in.", ["image", *map(escape, documents)], rows)
+
+
+def _gather(documents: Sequence[Document]) -> dict[str, str]:
+    """The shown value of every fact of an arm, with limits, engine and isolation among them."""
+    values: dict[str, dict[str, None]] = {}
+    for document in documents:
+        invocation = document.invocation
+        facts: dict[str, Scalar] = {
+            **document.facts,
+            **{f"limits.{name}": value for name, value in invocation.limits.items()},
+            **{f"engine.{name}": value for name, value in invocation.engine.items()},
+            "isolation": invocation.isolation,
+        }
+        for name, value in facts.items():
+            values.setdefault(name, {})[_show(name, value)] = None
+    return {name: _show_values(list(found)) for name, found in values.items()}
+
+
+def _show_values(texts: Sequence[str]) -> str:
+    if len(texts) <= 1:
+        return "".join(texts)
+    more = len(texts) - _SHOWN_VALUES
+    listed = "; ".join(texts[:_SHOWN_VALUES])
+    return f"varies: {listed}" + (f"; and {more} more" if more > 0 else "")
+
+
+def _show(name: str, value: Scalar) -> str:
+    if value is None:
+        return _ABSENT
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if _PRIVATE.search(name):
+        return escape(hash_identity(str(value)))
+    if isinstance(value, int | float):
+        return show_bytes(value) if name.endswith("bytes") and value >= 0 else f"{value}"
+    return escape(value) or "(empty)"

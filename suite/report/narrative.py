@@ -1,0 +1,130 @@
+"""The sentences and the small table that a report opens with, for Markdown and for a terminal.
+
+Says what was measured and what was not; who wins is not for this version to say.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from suite.model import Scalar
+from suite.report.accounting import find_deaths
+from suite.report.cells import Show, list_families, name_cells
+from suite.report.statistics import FEWEST, Ratio
+from suite.report.summary import CellSummary, Summary
+from suite.report.units import show_bytes, show_duration, show_ratio
+
+_PROVISIONAL = frozenset({"smoke", "quick"})
+"""Profiles whose intervals are marked provisional."""
+
+
+def name_machine(summary: Summary, show: Show) -> str:
+    """The machine in one line, from the facts of the first document that has each."""
+    found: dict[str, Scalar] = {}
+    for document in summary.loaded.documents:
+        for name, value in document.facts.items():
+            if value is not None:
+                found.setdefault(name, value)
+    parts = [show(str(found.get("cpu.model", "unknown processor")))]
+    if "cpu.usable" in found:
+        usable, count = found["cpu.usable"], found.get("cpu.count")
+        of = f" of {show(str(count))}" if count is not None and count != usable else ""
+        parts.append(f"{show(str(usable))}{of} logical CPUs used")
+    memory = found.get("memory.bytes")
+    if isinstance(memory, int | float) and memory > 0:
+        parts.append(f"{show_bytes(memory)} of memory")
+    gpus = [show(str(v)) for k, v in found.items() if k.startswith("gpu.") and k.endswith(".name")]
+    parts.append(", ".join(gpus) if gpus else "no GPU seen")
+    return "; ".join(parts)
+
+
+def narrate(summary: Summary, show: Show) -> list[str]:
+    """The opening sentences: arms, what became of the cells, and what this version leaves unsaid."""
+    campaign = summary.campaign
+    arms = ", ".join(map(show, campaign.arms))
+    cells = _count(len(campaign.cells), "cell")
+    on = f"{_count(len(campaign.arms), 'arm')}: {arms}"
+    sentences = [f"A campaign of {cells} (profile {campaign.profile}) on {on}."]
+    for arm in campaign.arms:
+        done = len(summary.counted[arm])
+        sentences.append(
+            f"{show(arm)}: {_count(done, 'block')} of {campaign.blocks} done, "
+            f"{count_outcomes(summary.cells, arm)}."
+        )
+    for arm, reason in campaign.not_run.items():
+        sentences.append(f"{show(arm)} was not run: {show(reason)}.".replace("..", "."))
+    if campaign.stopped:
+        sentences.append(f"The campaign ended early: {show(campaign.stopped)}.".replace("..", "."))
+    deaths = len(find_deaths(summary.loaded.documents))
+    if deaths:
+        sentences.append(f"{_count(deaths, 'container')} died on the way (below).")
+    if campaign.prediction.actual_s > 0:
+        took = show_duration(campaign.prediction.actual_s)
+        sentences.append(f"It took {took} of container time.")
+    fewest = min(len(blocks) for blocks in summary.counted.values())
+    if fewest < FEWEST:
+        sentences.append(f"Under {FEWEST} blocks there are values but no intervals.")
+    elif campaign.profile in _PROVISIONAL:
+        sentences.append(f"The intervals of the profile {campaign.profile} are provisional.")
+    sentences.append(
+        "This version prints no verdicts, because it does not yet measure the noise floor that "
+        "they need: a ratio whose interval excludes 1 is a strong hint, not a finding."
+        if summary.others
+        else "With one arm there is nothing to compare: times and rates only, no verdicts."
+    )
+    return sentences
+
+
+def count_outcomes(cells: Sequence[CellSummary], arm: str) -> str:
+    """What became of these cells on an arm: ``58 of 60 cells measured, 2 skipped``."""
+    results = [one.arms[arm] for one in cells]
+    counts = Counter(result.outcome for result in results if result.outcome != "measured")
+    numbers = sum(result.estimate is not None for result in results)
+    parts = [f"{numbers} of {len(results)} measured"]
+    parts += [f"{counts[name]} {name}" for name in ("skipped", "failed", "pending") if counts[name]]
+    refused = len(results) - numbers - counts.total()
+    if refused:
+        parts.append(f"{refused} measured but no number")
+    return ", ".join(parts)
+
+
+def list_by_family(
+    summary: Summary, show: Show, *, named: bool = True
+) -> tuple[list[str], list[list[str]]]:
+    """Headers and rows of the small table: by family what was measured, and the ratios' ends.
+
+    ``named``: with the names of the cells at those ends.
+    """
+    headers = ["family", *(f"{show(arm)}, cells" for arm in summary.campaign.arms)]
+    for other in summary.others:
+        against = f"{show(other)} against {show(summary.base)}"
+        headers += [f"{against}, at worst", f"{against}, at best"]
+    rows = []
+    for family in list_families(one.cell for one in summary.cells):
+        cells = [one for one in summary.cells if one.cell.scenario == family]
+        names = name_cells([one.cell for one in cells], show)[0] if named else {}
+        row = [show(family), *(count_outcomes(cells, arm) for arm in summary.campaign.arms)]
+        for other in summary.others:
+            row += _show_ends(cells, names, show(other), show(summary.base), other)
+        rows.append(row)
+    return headers, rows
+
+
+def _show_ends(
+    cells: Sequence[CellSummary], names: Mapping[str, str], shown: str, base: str, other: str
+) -> tuple[str, str]:
+    found = [
+        (r.value, one.cell.id, r) for one in cells if isinstance(r := one.ratios[other], Ratio)
+    ]
+    if not found:
+        return "no pair", "no pair"
+    ends = []
+    for _, name, ratio in (max(found, key=lambda f: f[:2]), min(found, key=lambda f: f[:2])):
+        words = show_ratio(ratio.value, ratio.low, ratio.high, other=shown, base=base)
+        ends.append(f"{words}: {names[name]}" if name in names else words)
+    return ends[0], ends[1]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,268 @@
+"""What a document and a plan must satisfy beyond their types: one complaint a broken rule.
+
+Pure: words in, ``(field path, complaint)`` pairs out, in the order of the fields.  It judges
+whether a document makes sense, never whether its numbers are good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+
+from suite.model import Campaign, Cell, CellResult, Container, Document, Invocation, Work, cell_id
+
+Complaint = tuple[str, str]
+"""The path of a field, such as ``$.cells[3].samples_s[2]``, and what is wrong with it."""
+
+LONGEST_S = 1e9
+"""No duration here is longer than 31 years; a larger number is a unit gone wrong."""
+
+SHORTEST_S = 1e-12
+"""No call takes under a picosecond, which is less than a thousandth of a processor's cycle."""
+
+
+def judge_document(document: Document) -> Iterator[Complaint]:
+    """The complaints about one document on its own."""
+    yield from _demand_text(
+        {
+            "$.suite.version": document.suite.version,
+            "$.suite.content": document.suite.content,
+            "$.campaign.id": document.campaign.id,
+        }
+    )
+    yield from _judge_invocation(document.invocation)
+    yield from _judge_keys("$.facts", document.facts)
+    yield from _judge_keys("$.telemetry", document.telemetry or {})
+    containers = {container.id for container in document.invocation.containers}
+    seen: set[str] = set()
+    for index, cell in enumerate(document.cells):
+        path = f"$.cells[{index}]"
+        if cell.id in seen:
+            yield f"{path}.id", f"{cell.id} stands in this document twice"
+        seen.add(cell.id)
+        if cell.container is not None and cell.container not in containers:
+            yield f"{path}.container", f"{cell.container!r} is no container of this invocation"
+        yield from _judge_cell(path, cell)
+    yield from _judge_durations("$.spent_s", document.spent_s)
+
+
+def judge_plan(plan: Campaign) -> Iterator[Complaint]:
+    """The complaints about a campaign's plan on its own."""
+    yield from _demand_text({"$.id": plan.id, "$.suite.version": plan.suite.version})
+    yield from _demand_text({"$.suite.content": plan.suite.content})
+    yield from _judge_span("$", plan.created, None, names=("created", ""))
+    if not plan.arms:
+        yield "$.arms", "names no arm"
+    for index, arm in enumerate(plan.arms):
+        if not arm or arm in plan.arms[:index]:
+            yield f"$.arms[{index}]", f"{arm!r} is empty or stands there twice"
+    if plan.blocks < 1:
+        yield "$.blocks", f"{plan.blocks} is less than 1"
+    seen: set[str] = set()
+    for index, cell in enumerate(plan.cells):
+        if cell.id in seen:
+            yield f"$.cells[{index}].id", f"{cell.id} stands in this plan twice"
+        seen.add(cell.id)
+        yield from _judge_planned(f"$.cells[{index}]", cell)
+    yield from _judge_promises(plan)
+    yield from _judge_by_arm(plan, seen)
+
+
+def judge_membership(document: Document, plan: Campaign) -> Iterator[Complaint]:
+    """The complaints about a document as a part of a campaign with this plan."""
+    identity = document.campaign
+    for name, ours, theirs in (
+        ("id", identity.id, plan.id),
+        ("profile", identity.profile, plan.profile),
+        ("seed", identity.seed, plan.seed),
+    ):
+        if ours != theirs:
+            yield f"$.campaign.{name}", f"{ours!r}, but campaign.json says {theirs!r}"
+    if document.invocation.arm not in plan.arms:
+        yield (
+            "$.invocation.arm",
+            f"{document.invocation.arm!r} is no arm of campaign.json ({', '.join(plan.arms)})",
+        )
+    planned = {cell.id for cell in plan.cells}
+    for index, cell in enumerate(document.cells):
+        if cell.id not in planned:
+            yield f"$.cells[{index}].id", f"{cell.id} is not in the plan of campaign.json"
+
+
+def _judge_invocation(invocation: Invocation) -> Iterator[Complaint]:
+    path = "$.invocation"
+    yield from _demand_text(
+        {f"{path}.arm": invocation.arm, f"{path}.image.id": invocation.image.id}
+    )
+    yield from _judge_counts(
+        {
+            f"{path}.block": invocation.block,
+            f"{path}.repeat": invocation.repeat,
+            f"{path}.image.size_bytes": invocation.image.size_bytes,
+        }
+    )
+    yield from _judge_keys(f"{path}.engine", invocation.engine)
+    yield from _judge_keys(f"{path}.limits", invocation.limits)
+    for index, container in enumerate(invocation.containers):
+        yield from _judge_container(f"{path}.containers[{index}]", container)
+        if container.id in {other.id for other in invocation.containers[:index]}:
+            yield f"{path}.containers[{index}].id", f"{container.id!r} stands there twice"
+    yield from _judge_span(path, invocation.started, invocation.ended)
+    if invocation.status == "complete" and invocation.ended is None:
+        yield f"{path}.ended", "is null although the invocation is complete"
+
+
+def _judge_container(path: str, container: Container) -> Iterator[Complaint]:
+    yield from _demand_text({f"{path}.id": container.id})
+    yield from _judge_span(path, container.started, container.ended)
+    if container.start_s is not None:
+        yield from _judge_durations(path, {"start_s": container.start_s})
+
+
+def _judge_cell(path: str, cell: CellResult) -> Iterator[Complaint]:
+    yield from _judge_name(path, cell)
+    if cell.work is not None:
+        yield from _judge_work(f"{path}.work", cell.work)
+    yield from _judge_span(path, cell.started, cell.ended)
+    if cell.first_call_s is not None:
+        yield from _judge_durations(path, {"first_call_s": cell.first_call_s}, zero=False)
+    if cell.calls_per_sample is not None and cell.calls_per_sample < 1:
+        yield f"{path}.calls_per_sample", f"{cell.calls_per_sample} is less than 1"
+    for name, series in (("warmup_s", cell.warmup_s), ("samples_s", cell.samples_s)):
+        for index, value in enumerate(series):
+            yield from _judge_duration(f"{path}.{name}[{index}]", value, zero=False)
+    if cell.enqueue_fraction is not None and not 0 <= cell.enqueue_fraction <= 1:
+        yield f"{path}.enqueue_fraction", f"{cell.enqueue_fraction} is not between 0 and 1"
+    yield from _judge_counts({f"{path}.placement.{k}": v for k, v in cell.placement.items()})
+    if cell.check is not None and cell.check.tolerance is not None and cell.check.tolerance < 0:
+        yield f"{path}.check.tolerance", f"{cell.check.tolerance} is negative"
+    yield from _judge_counts({f"{path}.peak_memory_bytes": cell.peak_memory_bytes})
+    yield from _judge_durations(f"{path}.spent_s", cell.spent_s)
+    yield from _judge_outcome(path, cell)
+
+
+def _judge_outcome(path: str, cell: CellResult) -> Iterator[Complaint]:
+    if cell.outcome == "measured":
+        for name in ("work", "calls_per_sample", "samples_s"):
+            if not getattr(cell, name):
+                yield f"{path}.{name}", "is empty although the cell is measured"
+        if cell.reason is not None:
+            yield f"{path}.reason", "is given although the cell is measured"
+        return
+    unexpected = ["samples_s"]
+    if cell.outcome == "pending":
+        unexpected += ["warmup_s", "first_call_s"]
+    elif not (cell.reason or "").strip():
+        yield f"{path}.reason", f"is missing although the cell is {cell.outcome}"
+    for name in unexpected:
+        if getattr(cell, name):
+            yield f"{path}.{name}", f"is given although the cell is {cell.outcome}"
+
+
+def _judge_planned(path: str, cell: Cell) -> Iterator[Complaint]:
+    yield from _judge_name(path, cell)
+    yield from _judge_work(f"{path}.work", cell.work)
+    if cell.sweep is not None and cell.sweep not in cell.params:
+        yield f"{path}.sweep", f"{cell.sweep!r} is no axis of this cell"
+
+
+def _judge_by_arm(plan: Campaign, seen: set[str]) -> Iterator[Complaint]:
+    for arm, calls in plan.calls.items():
+        yield from _judge_reference(f"$.calls.{arm}", arm, plan.arms, calls, seen)
+        for name, count in calls.items():
+            if count < 1:
+                yield f"$.calls.{arm}.{name}", f"{count} is less than 1"
+    for arm, excluded in plan.excluded.items():
+        yield from _judge_reference(f"$.excluded.{arm}", arm, plan.arms, excluded, seen)
+        for name, exclusion in excluded.items():
+            yield from _demand_text({f"$.excluded.{arm}.{name}.reason": exclusion.reason})
+
+
+def _judge_promises(plan: Campaign) -> Iterator[Complaint]:
+    names = ("warmup_s", "measure_s", "budget_s")
+    yield from _judge_durations("$", {name: getattr(plan, name) for name in names})
+    prediction = plan.prediction
+    durations = {"before_s": prediction.before_s, "actual_s": prediction.actual_s}
+    if prediction.calibrated_s is not None:
+        durations["calibrated_s"] = prediction.calibrated_s
+    yield from _judge_durations("$.prediction", durations)
+    for index, value in enumerate(prediction.corrected_s):
+        yield from _judge_duration(f"$.prediction.corrected_s[{index}]", value)
+    if plan.price is not None and plan.price < 0:
+        yield "$.price", f"{plan.price} is negative"
+
+
+def _judge_name(path: str, cell: Cell | CellResult) -> Iterator[Complaint]:
+    yield from _demand_text({f"{path}.scenario": cell.scenario, f"{path}.case": cell.case})
+    expected = cell_id(cell.scenario, cell.case, cell.params)
+    if cell.id != expected:
+        yield f"{path}.id", f"{cell.id!r}, but scenario, case and params make {expected!r}"
+
+
+def _judge_work(path: str, work: Work) -> Iterator[Complaint]:
+    yield from _demand_text({f"{path}.unit": work.unit})
+    if work.amount < 0:
+        yield f"{path}.amount", f"{work.amount} is negative"
+    if work.bytes is not None and work.bytes < 0:
+        yield f"{path}.bytes", f"{work.bytes} is negative"
+
+
+def _judge_span(
+    path: str,
+    started: datetime | None,
+    ended: datetime | None,
+    names: tuple[str, str] = ("started", "ended"),
+) -> Iterator[Complaint]:
+    for name, instant in zip(names, (started, ended), strict=True):
+        if instant is not None and instant.utcoffset() is None:
+            yield f"{path}.{name}", f"{instant.isoformat()} has no UTC offset"
+            return
+    if started is not None and ended is not None and ended < started:
+        yield (
+            f"{path}.{names[1]}",
+            f"{ended.isoformat()} is before {names[0]}, {started.isoformat()}",
+        )
+
+
+def _judge_durations(
+    path: str, durations: Mapping[str, float], *, zero: bool = True
+) -> Iterator[Complaint]:
+    for name, value in durations.items():
+        yield from _judge_duration(f"{path}.{name}", value, zero=zero)
+
+
+def _judge_duration(path: str, value: float, *, zero: bool = True) -> Iterator[Complaint]:
+    if value < 0:
+        yield path, f"{value} is negative"
+    elif value < SHORTEST_S and not zero:
+        yield path, f"{value} s is no time that a call can take"
+    elif value > LONGEST_S:
+        yield path, f"{value} s is longer than anything here can take"
+
+
+def _judge_counts(counts: Mapping[str, int | None]) -> Iterator[Complaint]:
+    for path, count in counts.items():
+        if count is not None and count < 0:
+            yield path, f"{count} is negative"
+
+
+def _judge_keys(path: str, values: Iterable[str]) -> Iterator[Complaint]:
+    for name in values:
+        if not name.strip():
+            yield path, "holds a value without a name"
+
+
+def _judge_reference(
+    path: str, arm: str, arms: Iterable[str], names: Iterable[str], planned: set[str]
+) -> Iterator[Complaint]:
+    if arm not in arms:
+        yield path, f"{arm!r} is no arm of this plan"
+    for name in names:
+        if name not in planned:
+            yield f"{path}.{name}", "is no cell of this plan"
+
+
+def _demand_text(texts: Mapping[str, str]) -> Iterator[Complaint]:
+    for path, text in texts.items():
+        if not text.strip():
+            yield path, "is empty"

@@ -1,0 +1,162 @@
+"""The tables of the report: one a family, and one of all first calls.
+
+Every number stands with unit and interval; every missing one with the footnote that says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from suite.report.cells import list_families, name_cells, sort_cells
+from suite.report.markup import escape
+from suite.report.page import NO_NUMBER, Page
+from suite.report.statistics import Estimate, Ratio
+from suite.report.summary import ArmResult, CellSummary, Summary
+from suite.report.units import align, show_rate, show_ratio, show_seconds
+
+_TITLES = {
+    "matmul": "the raw arithmetic of matrix products",
+    "mlp": "training small networks",
+    "asked": "what people ask about, as they time it",
+    "tfdata": "the input pipeline",
+    "overhead": "the prices that explain the rest",
+}
+_NO_RATE = "no rate: the cell declares no work that could be counted"
+_NOT_TIMED = "no first call of its own: the cell was measured without one"
+
+Entry = tuple[str, tuple[str, ...]]
+"""A table's cell: its text, and the footnotes that belong to it."""
+
+
+def write_tables(page: Page, summary: Summary) -> None:
+    """One table a family in the plan's order, then the first calls."""
+    ordered = {cell.id: i for i, cell in enumerate(sort_cells([one.cell for one in summary.cells]))}
+    everything = sorted(summary.cells, key=lambda one: ordered[one.cell.id])
+    for family in list_families(one.cell for one in everything):
+        cells = [one for one in everything if one.cell.scenario == family]
+        title = _TITLES.get(family)
+        page.heading(escape(family) + (f": {title}" if title else ""), level=3)
+        _write_family(page, summary, family, cells)
+    _write_first_calls(page, summary, everything)
+
+
+def _write_family(page: Page, summary: Summary, family: str, cells: Sequence[CellSummary]) -> None:
+    labels, shared = name_cells([one.cell for one in cells], escape)
+    headers = ["cell"]
+    columns = [[labels[one.cell.id] for one in cells]]
+    for arm in summary.campaign.arms:
+        results = [one.arms[arm] for one in cells]
+        head, texts = _mark_column(page, [_show_time(result) for result in results])
+        headers.append(f"{escape(arm)}, time a call{head}")
+        columns.append(texts)
+        head, texts = _mark_column(page, [_show_work(result) for result in results])
+        headers.append(f"{escape(arm)}, rate{head}")
+        columns.append(texts)
+    for other in summary.others:
+        entries = [_show_comparison(one.ratios[other], other, summary.base) for one in cells]
+        head, texts = _mark_column(page, entries)
+        headers.append(f"{escape(other)} against {escape(summary.base)}{head}")
+        columns.append(texts)
+    caption = (
+        f"Table: {escape(family)}. Time a call and its 95 % interval; {_word_blocks(summary)}."
+    )
+    if shared:
+        caption += f" The same in all rows, and left out of the names: {'; '.join(shared)}."
+    page.table(caption, headers, _transpose(columns), right=range(1, len(headers)))
+
+
+def _write_first_calls(page: Page, summary: Summary, everything: Sequence[CellSummary]) -> None:
+    cells = [
+        one
+        for one in everything
+        if not one.cell.one_shot and any(result.first_call for result in one.arms.values())
+    ]
+    if not cells:
+        return
+    labels, shared = name_cells([one.cell for one in cells], escape)
+    headers = ["cell"]
+    columns = [[labels[one.cell.id] for one in cells]]
+    for arm in summary.campaign.arms:
+        head, texts = _mark_column(page, [_show_first(one.arms[arm]) for one in cells])
+        headers.append(f"{escape(arm)}, first call{head}")
+        columns.append(texts)
+    page.heading("First calls", level=3)
+    page.paragraph(
+        "Building, tracing, compiling and the first result of each cell, in a process that has "
+        "been through the start-up sequence. Timed apart and never pooled with the times above."
+    )
+    caption = f"Table: first calls and their 95 % intervals; {_word_blocks(summary)}."
+    if shared:
+        caption += f" The same in all rows, and left out of the names: {'; '.join(shared)}."
+    page.table(caption, headers, _transpose(columns), right=range(1, len(headers)))
+
+
+def _show_time(result: ArmResult) -> Entry:
+    if result.estimate is None:
+        return NO_NUMBER, (result.reason or "",)
+    return _show_estimate(result.estimate), (*result.estimate.notes, *result.notes)
+
+
+def _show_work(result: ArmResult) -> Entry:
+    if result.estimate is None:
+        return NO_NUMBER, (result.reason or "",)
+    rate = show_rate(result.work.amount, escape(result.work.unit), result.estimate.value)
+    moved = show_rate(result.work.bytes or 0, "byte", result.estimate.value)
+    return (", ".join(filter(None, [rate, moved])), ()) if rate else (NO_NUMBER, (_NO_RATE,))
+
+
+def _show_first(result: ArmResult) -> Entry:
+    if result.first_call is not None:
+        return _show_estimate(result.first_call), result.first_call.notes
+    return NO_NUMBER, (_NOT_TIMED if result.estimate else result.reason or "",)
+
+
+def _show_comparison(ratio: Ratio | str, other: str, base: str) -> Entry:
+    if isinstance(ratio, str):
+        return NO_NUMBER, (ratio,)
+    words = show_ratio(ratio.value, ratio.low, ratio.high, other=escape(other), base=escape(base))
+    return words, ratio.notes
+
+
+def _show_estimate(estimate: Estimate) -> str:
+    return show_seconds(estimate.value, estimate.low, estimate.high)
+
+
+def _mark_column(page: Page, entries: Sequence[Entry]) -> tuple[str, list[str]]:
+    """The marks for a column's head, and its texts with their own marks, points aligned.
+
+    A note that every number of the column has is marked once, in the head.
+    """
+    numbers = [notes for text, notes in entries if text != NO_NUMBER]
+    common = [note for note in (numbers[0] if numbers else ()) if _in_all(note, numbers)]
+    head = page.mark(*map(_escape_note, common))
+    texts = []
+    for text, notes in entries:
+        own = [note for note in notes if text == NO_NUMBER or note not in common]
+        marks = page.mark(*map(_escape_note, own))
+        texts.append(f"{text} {marks}".rstrip())
+    return (f" {head}" if head else ""), align(texts)
+
+
+def _escape_note(note: str) -> str:
+    """A footnote's text, escaped; longer than other texts may be, because it holds a reason."""
+    return escape(note, limit=900)
+
+
+def _in_all(note: str, every: Sequence[Sequence[str]]) -> bool:
+    return all(note in notes for notes in every)
+
+
+def _word_blocks(summary: Summary) -> str:
+    counts = {arm: len(blocks) for arm, blocks in summary.counted.items()}
+    if len(set(counts.values())) == 1:
+        return _count_blocks(next(iter(counts.values())))
+    return ", ".join(f"{escape(arm)}: {_count_blocks(count)}" for arm, count in counts.items())
+
+
+def _count_blocks(count: int) -> str:
+    return f"{count} block{'' if count == 1 else 's'}"
+
+
+def _transpose(columns: Sequence[Sequence[str]]) -> list[list[str]]:
+    return [list(row) for row in zip(*columns, strict=True)]

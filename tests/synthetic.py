@@ -1,0 +1,371 @@
+"""Made-up campaigns with known truth: the project's one generator of them.
+
+Deterministic: everything is drawn from the campaign's seed, nothing from the clock or the machine.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+from suite.model import (
+    Campaign,
+    CampaignIdentity,
+    Cell,
+    CellResult,
+    Check,
+    Container,
+    Document,
+    Image,
+    Invocation,
+    Isolation,
+    Param,
+    Prediction,
+    ProfileName,
+    Scalar,
+    SuiteIdentity,
+    Work,
+    cell_id,
+)
+from suite.wire import SCHEMA, dump_document
+
+CREATED = datetime(2026, 11, 21, 9, 30, tzinfo=timezone.utc)
+SUITE = SuiteIdentity(version="0.1.0", commit="0" * 39 + "1", content="5" * 64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Host:
+    """How unsteady a made-up machine is: standard deviations of the logarithm of a time,
+    between invocations and between the samples of one."""
+
+    between: float
+    within: float
+
+
+QUIET = Host(between=0.002, within=0.002)
+TYPICAL = Host(between=0.01, within=0.02)
+SILENT = Host(between=0.0, within=0.0)
+
+Truth = Callable[[Cell, str], float]
+"""The true seconds a call of a cell on an arm."""
+
+
+def make_cell(
+    scenario: str, case: str, params: Mapping[str, Param], work: Work, **fields: object
+) -> Cell:
+    """A declared cell in every profile."""
+    cell = Cell(
+        id=cell_id(scenario, case, params),
+        scenario=scenario,
+        case=case,
+        params=dict(params),
+        question=f"What does {case} take?",
+        work=work,
+        profiles=["smoke", "quick", "standard", "full"],
+    )
+    return replace(cell, **fields)  # type: ignore[arg-type]
+
+
+def make_cells() -> list[Cell]:
+    """A few cells of every family, in the shape of the real ones."""
+    products = [
+        make_cell(
+            "matmul",
+            "square",
+            {"n": n, "precision": precision, "operands": "device", "xla": "off"},
+            Work(amount=2.0 * n**3, unit="FLOP"),
+            sweep="n",
+        )
+        for n, precision in [(1000, "fp32"), (10, "fp32"), (100, "fp32"), (1000, "tf32")]
+    ]
+    steps = [
+        make_cell(
+            "mlp",
+            "train",
+            {"net": "A", "batch": batch, "data": "device", "precision": "fp32"},
+            Work(amount=float(batch), unit="example"),
+            sweep="batch",
+        )
+        for batch in (8, 512)
+    ]
+    return [
+        *products,
+        *steps,
+        make_cell(
+            "asked",
+            "fit",
+            {"stage": "epoch1", "batch": 512},
+            Work(amount=10_000.0, unit="example"),
+            one_shot=True,
+            asked_about=True,
+        ),
+        make_cell(
+            "tfdata",
+            "map",
+            {"function": "numpy_function", "batch": 32},
+            Work(amount=32.0, unit="element", bytes=32.0 * 516),
+        ),
+        make_cell("overhead", "fence", {}, Work(amount=1.0, unit="call")),
+        make_cell(
+            "overhead",
+            "startup",
+            {"stage": "import"},
+            Work(amount=1.0, unit="start"),
+            one_shot=True,
+        ),
+    ]
+
+
+def plain_truth(cell: Cell, arm: str) -> float:
+    """A CPU of 100 GFLOP/s and 20 µs a call; a GPU of 10 TFLOP/s and 200 µs a call."""
+    rate, call = (1e13, 200e-6) if arm == "cuda" else (1e11, 20e-6)
+    if cell.scenario == "matmul":
+        return call + cell.work.amount / rate
+    if cell.one_shot:
+        return 2.5 if arm == "cuda" else 1.5
+    return call + cell.work.amount * (1e-8 if arm == "cuda" else 4e-6)
+
+
+def make_campaign(
+    *,
+    arms: Iterable[str] = ("cpu", "cuda"),
+    blocks: int = 5,
+    cells: list[Cell] | None = None,
+    profile: ProfileName = "standard",
+    seed: int = 7,
+) -> Campaign:
+    """A plan, marked as simulated."""
+    arms = list(arms)
+    cells = make_cells() if cells is None else cells
+    return Campaign(
+        schema=SCHEMA,
+        id="made-up",
+        created=CREATED,
+        profile=profile,
+        seed=seed,
+        label="made-up",
+        arms=arms,
+        blocks=blocks,
+        cells=cells,
+        suite=SUITE,
+        prediction=Prediction(before_s=600.0, calibrated_s=540.0, corrected_s=[530.0, 525.0]),
+        warmup_s=0.3,
+        measure_s=0.7,
+        budget_s=15.0,
+        calls={arm: {cell.id: 10 for cell in cells if not cell.one_shot} for arm in arms},
+        command=f"make bench PROFILE={profile} SEED={seed}",
+        simulated=True,
+    )
+
+
+def make_document(
+    campaign: Campaign,
+    arm: str,
+    block: int,
+    *,
+    truth: Truth = plain_truth,
+    host: Host = TYPICAL,
+    samples: int = 8,
+    isolation: Isolation = "container",
+) -> Document:
+    """One complete invocation of every cell that means something on the arm."""
+    draw = random.Random(f"{campaign.seed} {arm} {block}")
+    started = campaign.created + timedelta(minutes=10 * block + 5 * campaign.arms.index(arm))
+    container = f"{arm}-{block}-a"
+    instant = started + timedelta(seconds=6)
+    cells = []
+    for cell in campaign.cells:
+        if cell.arms and arm not in cell.arms:
+            continue
+        result = _measure(cell, arm, draw, seconds=truth(cell, arm), host=host, samples=samples)
+        ended = instant + timedelta(seconds=sum(result.spent_s.values()))
+        cells.append(replace(result, started=instant, ended=ended, container=container))
+        instant = ended
+    ended = instant + timedelta(seconds=0.5)
+    return Document(
+        schema=SCHEMA,
+        suite=campaign.suite,
+        campaign=CampaignIdentity(
+            id=campaign.id, profile=campaign.profile, seed=campaign.seed, label=campaign.label
+        ),
+        invocation=Invocation(
+            arm=arm,
+            block=block,
+            isolation=isolation,
+            image=make_image(arm),
+            engine={"name": "docker", "version": "29.0.1"},
+            limits={"cpus": "0-3", "memory_bytes": None},
+            containers=[
+                Container(
+                    id=container, started=started, ended=ended, status="exit code 0", start_s=0.8
+                )
+            ],
+            started=started,
+            status="complete",
+            ended=ended,
+        ),
+        facts=make_facts(arm),
+        cells=cells,
+        spent_s={
+            "container_start": 0.8,
+            "import": 2.5,
+            "devices": 0.4,
+            "kernel": 0.1,
+            "build": 0.6,
+            "step": 1.2,
+            "facts": 0.3,
+            "writing": 0.2,
+        },
+        absent={"telemetry": "nothing watches a made-up machine"},
+    )
+
+
+def make_image(arm: str) -> Image:
+    """The image of an arm."""
+    name = "cuda" if arm.startswith("cuda") else "cpu"
+    digit = "c" if name == "cuda" else "a"
+    return Image(
+        id=f"sha256:{digit * 64}",
+        content=digit * 64,
+        base=f"docker.io/library/python@sha256:{'b' * 64}",
+        digests=[f"sha256:{digit * 64}"],
+        lock=f"docker/{name}.txt",
+        origin="built from the lock",
+        size_bytes=3_500_000_000 if name == "cuda" else 1_200_000_000,
+    )
+
+
+def make_facts(arm: str) -> dict[str, Scalar]:
+    """What a container of this arm sees."""
+    facts: dict[str, Scalar] = {
+        "cpu.model": "Made-Up Processor 9000",
+        "cpu.count": 8,
+        "cpu.usable": 4,
+        "cpu.governor": None,
+        "memory.bytes": 16 * 2**30,
+        "tensorflow.version": "2.21.0",
+        "tensorflow.tf32": False,
+        "tensorflow.build.cuda": arm.startswith("cuda"),
+    }
+    if arm == "cuda":
+        facts["gpu.0.name"] = "Made-Up Accelerator"
+    return facts
+
+
+def make_documents(
+    campaign: Campaign,
+    *,
+    truth: Truth = plain_truth,
+    host: Host = TYPICAL,
+    samples: int = 8,
+    isolation: Isolation = "container",
+    calibration: bool = True,
+) -> list[Document]:
+    """Every invocation of a campaign that went well."""
+    return [
+        make_document(
+            campaign, arm, block, truth=truth, host=host, samples=samples, isolation=isolation
+        )
+        for arm in campaign.arms
+        for block in range(0 if calibration else 1, campaign.blocks + 1)
+    ]
+
+
+def change_cell(document: Document, name: str, **fields: object) -> Document:
+    """The document with other fields in one of its cells."""
+    cells = [replace(one, **fields) if one.id == name else one for one in document.cells]  # type: ignore[arg-type]
+    return replace(document, cells=cells)
+
+
+def lose_cell(document: Document, name: str, outcome: str, reason: str | None) -> Document:
+    """The document with one cell skipped, failed or pending."""
+    return change_cell(
+        document,
+        name,
+        outcome=outcome,
+        reason=reason,
+        first_call_s=None,
+        calls_per_sample=None,
+        warmup_status=None,
+        warmup_s=[],
+        samples_s=[],
+        placement={},
+        check=None,
+    )
+
+
+def kill_container(document: Document, name: str, status: str) -> Document:
+    """The document in which the container died in this cell, and a fresh one took the rest."""
+    first = document.invocation.containers[0]
+    index = next(i for i, one in enumerate(document.cells) if one.id == name)
+    died = document.cells[index].ended
+    assert died is not None
+    second = replace(first, id=first.id[:-1] + "b", started=died)
+    document = lose_cell(document, name, "failed", f"the container ended: {status}")
+    cells = [
+        one if i <= index else replace(one, container=second.id)
+        for i, one in enumerate(document.cells)
+    ]
+    containers = [replace(first, ended=died, status=status), second]
+    return replace(
+        document, cells=cells, invocation=replace(document.invocation, containers=containers)
+    )
+
+
+def write_campaign(folder: Path, campaign: Campaign, documents: Iterable[Document]) -> Path:
+    """The campaign folder as the host leaves it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "campaign.json").write_text(dump_document(campaign), encoding="utf-8")
+    for document in documents:
+        invocation = document.invocation
+        repeat = f"-r{invocation.repeat}" if invocation.repeat else ""
+        name = f"{invocation.arm}-{invocation.block:02d}{repeat}.json"
+        (folder / name).write_text(dump_document(document), encoding="utf-8")
+    return folder
+
+
+def _measure(
+    cell: Cell, arm: str, draw: random.Random, *, seconds: float, host: Host, samples: int
+) -> CellResult:
+    level = seconds * _spread(draw, host.between)
+    count = 1 if cell.one_shot else samples
+    series = [_round(level * _spread(draw, host.within)) for _ in range(count)]
+    warmup = [] if cell.one_shot else [_round(level * _spread(draw, host.within)) for _ in range(3)]
+    first = series[0] if cell.one_shot else _round(level + 0.05 * _spread(draw, host.within))
+    device = "GPU:0" if arm == "cuda" and cell.scenario in {"matmul", "mlp"} else "CPU:0"
+    return CellResult(
+        id=cell.id,
+        scenario=cell.scenario,
+        case=cell.case,
+        params=cell.params,
+        outcome="measured",
+        work=cell.work,
+        first_call_s=first,
+        calls_per_sample=1 if cell.one_shot else 10,
+        warmup_status="cold" if cell.one_shot else "steady",
+        warmup_s=warmup,
+        samples_s=series,
+        placement={device: 3},
+        check=Check(what="a sum", value=42.0, tolerance=1e-6),
+        spent_s={
+            "prepare": 0.1,
+            "first_call": first,
+            "warmup": 0.3,
+            "measure": 0.7,
+            "check": 0.05,
+            "hygiene": 0.02,
+        },
+        absent={"enqueue_fraction": "not looked for", "peak_memory_bytes": "not counted"},
+    )
+
+
+def _spread(draw: random.Random, deviation: float) -> float:
+    return draw.lognormvariate(0.0, deviation) if deviation else 1.0
+
+
+def _round(seconds: float) -> float:
+    """To a tenth of a nanosecond or 9 digits, so that files are short."""
+    return float(f"{seconds:.9g}")
