@@ -29,6 +29,10 @@ from suite.host.images import (
 from suite.model import Image
 
 
+_CHATTER = ("--->", "Removing intermediate container", "Step ")
+"""What the classic builder says about its own steps; the commands' output is what tells."""
+
+
 def provide_image(
     api: APIClient,
     endpoint: Endpoint,
@@ -206,6 +210,7 @@ def _stream_lines(events: Iterator[Mapping[str, Any]]) -> Iterator[str]:
                 statuses[layer] = str(status)
                 lines.append(f"{layer}: {status}" if layer else str(status))
         for line in lines:
-            if text := line.strip():
+            text = " ".join(line.split())
+            if text and not text.startswith(_CHATTER):
                 last = [*last[-5:], text]
                 yield text

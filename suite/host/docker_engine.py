@@ -23,7 +23,7 @@ from suite.host.docker_run import DockerRun, start_run
 from suite.host.engine import GpuRequest, Job, Progress
 from suite.host.gpu import GPU_PROBE, choose_request, machine_gpus, no_gpu, wants_cdi
 from suite.host.images import find_spec, read_specs
-from suite.host.local_machine import cpus_allowed, is_this_machine
+from suite.host.local_machine import cpus_allowed, is_this_machine, own_token
 from suite.model import Image, Isolation, Scalar
 
 _TIMEOUT_S = 60.0
@@ -68,7 +68,7 @@ class DockerEngine:
         with engine_errors("asking what it is", endpoint):
             self._info: Mapping[str, Any] = self._api.info()
             self._version: Mapping[str, Any] = self._api.version()
-        self._owner = docker_leftovers.own_token()
+        self._owner = own_token()
         self._memlock: str = "not asked for"
 
     def close(self) -> None:

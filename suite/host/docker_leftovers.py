@@ -6,9 +6,7 @@ without this project's label are never touched.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from docker.api.client import APIClient
@@ -17,36 +15,10 @@ from suite.host.docker_endpoint import Endpoint
 from suite.host.docker_errors import Refused, engine_error, engine_errors, sdk_calls
 from suite.host.docker_run import discard_container
 from suite.host.engine import LABEL
+from suite.host.local_machine import is_alive
 
 _FOREIGN_AGE_S = 3600.0
 """After this long, a stopped container whose owner can't be looked up is nobody's any more."""
-
-
-def _start_ticks(pid: int | str) -> str:
-    # Field 22; the second field, the name in parentheses, may hold spaces.
-    return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
-
-
-def _place() -> str:
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
-    return f"{boot}/{Path('/proc/self/ns/pid').stat().st_ino}"
-
-
-def own_token() -> str:
-    """Names this process among all that ever were: boot, process namespace, id, start time."""
-    return f"{_place()}|{os.getpid()}@{_start_ticks('self')}"
-
-
-def is_alive(token: str) -> bool | None:
-    """Whether the process of that token still runs; None: it can't be seen from here."""
-    place, _, rest = token.rpartition("|")
-    if place != _place():
-        return None
-    pid, _, ticks = rest.partition("@")
-    try:
-        return _start_ticks(pid) == ticks
-    except (OSError, IndexError):
-        return False
 
 
 def is_leftover(*, state: str, age_s: float, alive: bool | None) -> bool:

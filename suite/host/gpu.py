@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suite.errors import GpuError
+from suite.errors import GpuError, NoGpuError
 from suite.host.engine import GpuRequest
 
 CAPABILITIES = ["gpu", "compute", "utility"]
@@ -45,12 +45,38 @@ def machine_gpus(root: Path = Path("/")) -> tuple[str, ...]:
     return ("dxg",) if (root / "dev/dxg").exists() else ()
 
 
-def no_gpu() -> GpuError:
+def no_gpu() -> NoGpuError:
     """The error for a machine that shows no GPU at all."""
-    return GpuError(
+    return NoGpuError(
         f"no NVIDIA GPU on this machine: looked at {LOOKED_AT}",
         "run where there is one (`nvidia-smi` must work there), or ARMS=cpu",
     )
+
+
+def find_local_gpu(wanted: str, root: Path = Path("/")) -> GpuRequest:
+    """The GPU ``wanted`` (an index or UUID) for a plain process of this machine.
+
+    Raises:
+        GpuError: the machine shows no GPU, or no such one.
+    """
+    gpus = machine_gpus(root)
+    if not gpus:
+        raise no_gpu()
+    if wanted.isdigit():
+        # WSL's single node stands for all, so any index is left to TensorFlow.
+        known = int(wanted) < len(gpus) or gpus == ("dxg",)
+        shown = f"{len(gpus)}, counted from 0"
+    else:
+        listed = sorted((root / "proc/driver/nvidia/gpus").glob("*/information"))
+        uuids = re.findall(
+            r"GPU UUID:\s*(\S+)", "\n".join(p.read_text(encoding="utf-8") for p in listed)
+        )
+        # MIG instances have UUIDs that the driver's list does not hold.
+        known = not uuids or wanted.startswith("MIG-") or wanted in uuids
+        shown = ", ".join(uuids)
+    if not known:
+        raise GpuError(f"no GPU {wanted} on this machine: it shows {shown}", "`nvidia-smi -L`")
+    return GpuRequest(driver="none", devices=(wanted,))
 
 
 def _version(info: Mapping[str, Any]) -> tuple[int, ...]:

@@ -1,4 +1,5 @@
-"""What this process may use of this machine, and whether an engine is on it.  Linux only."""
+"""What this process may use of this machine, whether an engine is on it, and which of its processes
+live.  Linux only."""
 
 from __future__ import annotations
 
@@ -41,3 +42,30 @@ def is_this_machine(info: Mapping[str, Any]) -> bool | None:
         and info.get("MemTotal") == memory_total()
     )
     return True if same else None
+
+
+def _start_ticks(pid: int | str) -> str:
+    # Field 22; the second field, the name in parentheses, may hold spaces.
+    return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
+
+
+def _place() -> str:
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
+    return f"{boot}/{Path('/proc/self/ns/pid').stat().st_ino}"
+
+
+def own_token() -> str:
+    """Names this process among all that ever were: boot, process namespace, id, start time."""
+    return f"{_place()}|{os.getpid()}@{_start_ticks('self')}"
+
+
+def is_alive(token: str) -> bool | None:
+    """Whether the process of that token still runs; None: it can't be seen from here."""
+    place, _, rest = token.rpartition("|")
+    if place != _place():
+        return None
+    pid, _, ticks = rest.partition("@")
+    try:
+        return _start_ticks(pid) == ticks
+    except (OSError, IndexError):
+        return False

@@ -1,0 +1,165 @@
+"""Runs the worker as plain processes of this machine: no container, and said so.
+
+The same locks in a private environment, or an interpreter that LOCAL_PYTHON names; the same
+worker, the same records.  Knows no docker.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+from suite.content import SUITE
+from suite.errors import EngineError, GpuError
+from suite.host.engine import GpuRequest, Job, Progress
+from suite.host.gpu import find_local_gpu
+from suite.host.images import find_spec, lock_identity, read_specs
+from suite.host.local_environment import (
+    Interpreter,
+    find_interpreter,
+    given_interpreter,
+    make_environment,
+)
+from suite.host.local_machine import cpus_allowed, memory_total
+from suite.host.local_run import LocalRun, sweep_folders
+from suite.model import Image, Isolation, Scalar
+
+HOME = SUITE.parent / ".venv" / "arms"
+"""Where the environments lie: inside the checkout, and gone with ``make clean``."""
+
+
+class LocalEngine:
+    """This machine itself (see ``engine.Engine``).
+
+    ``python`` is LOCAL_PYTHON: an interpreter that already has TensorFlow, for all arms; None:
+    the environment's LOCAL_PYTHON where it is set, else environments of our own under ``home``.
+    """
+
+    def __init__(self, python: str | None = None, home: Path = HOME) -> None:
+        python = python or os.environ.get("LOCAL_PYTHON") or None
+        # Not resolved: the python of an environment is a link, and says by its place which.
+        self._given = Path(python).absolute() if python else None
+        self._home = home
+        self._found: Interpreter | None = None
+        self._pythons: dict[str, Path] = {}
+
+    @property
+    def name(self) -> str:
+        """``local``."""
+        return "local"
+
+    @property
+    def isolation(self) -> Isolation:
+        """``none``."""
+        return "none"
+
+    @property
+    def is_here(self) -> bool | None:
+        """True."""
+        return True
+
+    def describe(self) -> dict[str, Scalar]:
+        """See ``engine.Engine``."""
+        return {
+            "product": "none",
+            "version": None,
+            "endpoint.kind": "process",
+            "endpoint.here": True,
+            "kernel": platform.release(),
+            "architecture": platform.machine(),
+            "cpus": os.cpu_count(),
+            "memory_bytes": memory_total(),
+            # A limit on address space would stop TensorFlow, which maps far more than it uses.
+            "memory_limit": "not enforced",
+            "python": "LOCAL_PYTHON" if self._given else "from the lock",
+        }
+
+    def cpus(self) -> tuple[int, ...]:
+        """See ``engine.Engine``."""
+        return cpus_allowed()
+
+    def memory_bytes(self) -> int | None:
+        """See ``engine.Engine``."""
+        return memory_total()
+
+    def provide(self, name: str, progress: Progress) -> Image:
+        """See ``engine.Engine``.
+
+        Raises:
+            UsageError: there is no image of that name.
+        """
+        spec = find_spec(name, read_specs())
+        if self._given is not None:
+            given = self._found or given_interpreter(self._given)
+            self._found = given
+            progress(f"environment {name}: {given.title} as given by LOCAL_PYTHON")
+            identity = f"{name}-local-python"
+            self._pythons[identity] = given.path
+            return Image(
+                id=identity,
+                content=None,
+                base=f"{given.title} on {platform.machine()}",
+                digests=[],
+                lock="not from the lock",
+                origin="LOCAL_PYTHON, not from the lock",
+            )
+        found = self._found or find_interpreter(os.environ.get("PATH", os.defpath))
+        self._found = found
+        folder = make_environment(name, spec.lock, found, self._home, progress)
+        self._pythons[folder.name] = folder / "bin" / "python"
+        return Image(
+            id=folder.name,
+            content=None,
+            base=f"{found.title} on {platform.machine()}",
+            digests=[],
+            lock=lock_identity(spec.lock),
+            origin=f"private environment made from docker/{spec.lock.name}, no container",
+        )
+
+    def find_gpu(self, wanted: str) -> GpuRequest:
+        """See ``engine.Engine``; the worker itself proves whether TensorFlow can use it.
+
+        Raises:
+            GpuError: this machine shows no such GPU.
+        """
+        return find_local_gpu(wanted)
+
+    def start(self, job: Job) -> LocalRun:
+        """See ``engine.Engine``; memory limits are not enforced."""
+        python = self._pythons.get(job.image.id)
+        if python is None:
+            raise EngineError(
+                f"there is no environment {job.image.id} here", "`make images` makes it"
+            )
+        if job.gpu is not None and job.gpu.driver != "none":
+            raise GpuError(
+                f"a plain process can't be given a GPU by {job.gpu.driver!r}",
+                "ask this engine for it (find_gpu)",
+            )
+        pinned = ["taskset", "-c", ",".join(map(str, job.cpus))] if job.cpus else []
+        return LocalRun(
+            [*pinned, str(python), "-m", "suite.worker", *job.arguments], self._environment(job)
+        )
+
+    def _environment(self, job: Job) -> dict[str, str]:
+        """Nothing of the caller's but what is named here, so that two shells measure the same."""
+        environment = {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "LANG": "C.UTF-8",
+            "PYTHONPATH": str(SUITE.parent),
+        }
+        if self._given is not None:
+            # Its packages can lie anywhere, also under the home folder.
+            for name in ("HOME", "LD_LIBRARY_PATH"):
+                if value := os.environ.get(name):
+                    environment[name] = value
+            if value := os.environ.get("PYTHONPATH"):
+                environment["PYTHONPATH"] += os.pathsep + value
+        if job.gpu is not None:
+            environment["CUDA_VISIBLE_DEVICES"] = ",".join(job.gpu.devices)
+        return environment | dict(job.environment)
+
+    def sweep_leftovers(self) -> int:
+        """See ``engine.Engine``: folders of workers, here."""
+        return sweep_folders()

@@ -1,0 +1,178 @@
+"""The environment that stands in for an image where there is no container: an interpreter that the
+locks have wheels for, and a private environment made from the same hash lock.
+
+Starts interpreters and pip; installs nothing outside the folder that it is given.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.content import hash_lines
+from suite.errors import EngineError
+from suite.host.engine import Progress
+
+VERSIONS = ((3, 13), (3, 12), (3, 11))
+"""The Python versions that the locks hold wheels for, the image's own first."""
+
+WAYS_OUT = (
+    "a docker engine (ENGINE=docker), one of Python 3.11 to 3.13 on PATH with its venv module, "
+    "or LOCAL_PYTHON=path of an interpreter that already has TensorFlow"
+)
+
+_STAMP = "complete"
+_ASK = "import platform, sys; print(platform.python_implementation(), *sys.version_info[:3])"
+_ASK_S = 60.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interpreter:
+    """A Python on this machine; ``title`` such as ``CPython 3.13.5``."""
+
+    path: Path
+    title: str
+    version: tuple[int, ...]
+
+
+def look_at(path: Path) -> Interpreter | None:
+    """The interpreter at that path; None where nothing there runs as one."""
+    try:
+        said = subprocess.run(
+            [path, "-c", _ASK], capture_output=True, text=True, timeout=_ASK_S, check=True
+        ).stdout.split()
+        version = tuple(int(n) for n in said[1:4])
+    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
+        return None
+    return Interpreter(path=path, title=f"{said[0]} {'.'.join(map(str, version))}", version=version)
+
+
+def find_interpreter(path: str) -> Interpreter:
+    """The interpreter to make environments with: the running one where it fits, else the first of
+    python3.13, 3.12, 3.11 on ``path`` (a PATH).
+
+    Raises:
+        EngineError: there is none; names the ways out.
+    """
+    candidates = [Path(getattr(sys, "_base_executable", None) or sys.executable)]
+    for major, minor in VERSIONS:
+        if found := shutil.which(f"python{major}.{minor}", path=path):
+            candidates.append(Path(found))
+    for candidate in candidates:
+        interpreter = look_at(candidate)
+        if interpreter is not None and interpreter.version[:2] in VERSIONS:
+            return interpreter
+    raise EngineError(
+        f"no Python that the locked TensorFlow has wheels for: the running one is "
+        f"{sys.version_info.major}.{sys.version_info.minor}, and neither python3.13, python3.12 "
+        "nor python3.11 on PATH works",
+        WAYS_OUT,
+    )
+
+
+def given_interpreter(path: Path) -> Interpreter:
+    """The interpreter that LOCAL_PYTHON names.
+
+    Raises:
+        EngineError: it does not run, is older than the worker needs, or has no TensorFlow.
+    """
+    interpreter = look_at(path)
+    if interpreter is None:
+        raise EngineError(
+            f"LOCAL_PYTHON={path} does not run as a Python interpreter",
+            "name one that has TensorFlow, such as /opt/tf/bin/python",
+        )
+    if interpreter.version < (3, 11):
+        raise EngineError(
+            f"LOCAL_PYTHON={path} is {interpreter.title}; the worker needs 3.11 or newer",
+            "name a newer one",
+        )
+    has = "import importlib.util, sys; sys.exit(not importlib.util.find_spec('tensorflow'))"
+    if subprocess.run([path, "-c", has], capture_output=True, check=False).returncode:
+        raise EngineError(
+            f"LOCAL_PYTHON={path} ({interpreter.title}) has no TensorFlow",
+            f"`{path} -m pip install tensorflow`, or name another one",
+        )
+    return interpreter
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keeps a second campaign from making the same environment at the same time."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def make_environment(
+    name: str, lock: Path, interpreter: Interpreter, home: Path, progress: Progress
+) -> Path:
+    """The folder ``home/<name>-<hash>`` with an environment of that lock, made now or reused.
+
+    The hash is over the lock, the interpreter's version and its real path; a stamp, written last,
+    tells a whole environment from an interrupted one.
+
+    Raises:
+        EngineError: it can't be made, as where no wheel fits this machine.
+    """
+    identity = hash_lines(
+        [
+            hashlib.sha256(lock.read_bytes()).hexdigest(),
+            interpreter.title,
+            os.path.realpath(interpreter.path),
+        ]
+    )
+    folder = home / f"{name}-{identity[:12]}"
+    with _alone(folder):
+        if (folder / _STAMP).exists():
+            progress(f"environment {name}: reused {folder.name} (same lock and interpreter)")
+            return folder
+        progress(f"environment {name}: making {folder.name} with {interpreter.title}")
+        shutil.rmtree(folder, ignore_errors=True)
+        _run_step([interpreter.path, "-m", "venv", folder], name, progress)
+        pip: list[str | Path] = [folder / "bin" / "python", "-m", "pip", "install"]
+        flags = (
+            *("--require-hashes", "--no-deps", "--only-binary=:all:"),
+            *("--disable-pip-version-check", "--progress-bar=off"),
+        )
+        _run_step([*pip, *flags, "-r", lock], name, progress)
+        (folder / _STAMP).write_text(identity + "\n", encoding="utf-8")
+    return folder
+
+
+def _run_step(command: list[str | Path], name: str, progress: Progress) -> None:
+    last: list[str] = []
+    try:
+        with subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        ) as process:
+            assert process.stdout is not None  # noqa: S101 - asked for three lines above
+            for line in process.stdout:
+                if text := line.strip():
+                    last = [*last[-9:], text]
+                    progress(f"environment {name}: {text}")
+            code = process.wait()
+    except OSError as error:
+        raise EngineError(
+            f"the local environment for {name} could not be made: {error}", WAYS_OUT
+        ) from error
+    if code:
+        raise EngineError(
+            f"the local environment for {name} could not be made (exit code {code}): "
+            + "\n".join(last),
+            WAYS_OUT,
+        )
