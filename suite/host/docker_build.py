@@ -9,7 +9,7 @@ import io
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from docker.api.client import APIClient
 
@@ -27,7 +27,6 @@ from suite.host.images import (
     plan_build,
 )
 from suite.model import Image
-
 
 _CHATTER = ("--->", "Removing intermediate container", "Step ")
 """What the classic builder says about its own steps; the commands' output is what tells."""
@@ -112,12 +111,8 @@ def ensure_image(api: APIClient, endpoint: Endpoint, reference: str, progress: P
     Raises:
         EngineError: it is not there and can't be pulled; names the ways out.
     """
-    try:
-        with sdk_calls("looking for the base image", endpoint):
-            return str(api.inspect_image(reference)["Id"])
-    except Refused as refused:
-        if not refused.missing:
-            raise engine_error("looking for the base image", refused.text, endpoint) from refused
+    if found := find_image(api, endpoint, reference):
+        return found
     progress(f"base {reference}: pulling")
     try:
         with sdk_calls("pulling the base image", endpoint):
@@ -128,12 +123,40 @@ def ensure_image(api: APIClient, endpoint: Endpoint, reference: str, progress: P
         raise _no_base(api, endpoint, reference, refused.text) from refused
 
 
-def _no_base(api: APIClient, endpoint: Endpoint, reference: str, text: str) -> EngineError:
+def find_image(api: APIClient, endpoint: Endpoint, reference: str) -> str | None:
+    """The engine's id of an image; None where it is not there."""
     try:
-        with sdk_calls("looking for a stand-in", endpoint):
-            api.inspect_image(STAND_IN)
+        with sdk_calls("looking for an image", endpoint):
+            return str(api.inspect_image(reference)["Id"])
+    except Refused as refused:
+        if refused.missing:
+            return None
+        raise engine_error("looking for an image", refused.text, endpoint) from refused
+
+
+def import_image(
+    api: APIClient,
+    endpoint: Endpoint,
+    archive: IO[bytes],
+    name: str,
+    labels: Mapping[str, str],
+) -> str:
+    """Makes an image of a file system that comes as a tar stream; its id.
+
+    Raises:
+        EngineError: the engine refused it.
+    """
+    repository, _, tag = name.rpartition(":") if ":" in name else (name, "", "latest")
+    changes = [*(f"LABEL {key}={value}" for key, value in labels.items()), 'CMD ["python3"]']
+    with engine_errors("importing the stand-in base", endpoint):
+        api.import_image_from_stream(archive, repository=repository, tag=tag, changes=changes)
+        return str(api.inspect_image(name)["Id"])
+
+
+def _no_base(api: APIClient, endpoint: Endpoint, reference: str, text: str) -> EngineError:
+    if find_image(api, endpoint, STAND_IN):
         stand_in = f"a stand-in from `make base` is here: BASE_IMAGE={STAND_IN} takes it"
-    except (Refused, EngineError):
+    else:
         stand_in = f"`make base` and then BASE_IMAGE={STAND_IN}, where no registry can be reached"
     return EngineError(
         f"the base image {reference} is not in the engine ({endpoint.source}) and can't be "

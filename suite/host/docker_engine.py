@@ -10,13 +10,19 @@ import os
 import time
 import weakref
 from collections.abc import Mapping
-from typing import Any
+from typing import IO, Any
 
 from docker.client import from_env
 
 from suite.errors import EngineError, GpuError
 from suite.host import docker_leftovers
-from suite.host.docker_build import ensure_image, list_images, provide_image
+from suite.host.docker_build import (
+    ensure_image,
+    find_image,
+    import_image,
+    list_images,
+    provide_image,
+)
 from suite.host.docker_endpoint import Endpoint, find_endpoint
 from suite.host.docker_errors import Refused, engine_errors
 from suite.host.docker_run import DockerRun, start_run
@@ -255,3 +261,11 @@ class DockerEngine:
             EngineError: the engine does not answer, or refuses.
         """
         return docker_leftovers.remove_everything(self._api, self._endpoint)
+
+    def find_base(self, name: str) -> str | None:
+        """See ``stand_in.BaseKeeper``."""
+        return find_image(self._api, self._endpoint, name)
+
+    def import_base(self, archive: IO[bytes], name: str, labels: Mapping[str, str]) -> str:
+        """See ``stand_in.BaseKeeper``."""
+        return import_image(self._api, self._endpoint, archive, name, labels)

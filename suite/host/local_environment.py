@@ -20,6 +20,7 @@ from pathlib import Path
 from suite.content import hash_lines
 from suite.errors import EngineError
 from suite.host.engine import Progress
+from suite.host.steps import run_step
 
 VERSIONS = ((3, 13), (3, 12), (3, 11))
 """The Python versions that the locks hold wheels for, the image's own first."""
@@ -138,41 +139,13 @@ def make_environment(
             return folder
         progress(f"environment {name}: making {folder.name} with {interpreter.title}")
         shutil.rmtree(folder, ignore_errors=True)
-        _run_step([interpreter.path, "-m", "venv", folder], name, progress)
+        what = f"environment {name}"
+        run_step([interpreter.path, "-m", "venv", folder], what, progress, WAYS_OUT)
         pip: list[str | Path] = [folder / "bin" / "python", "-m", "pip", "install"]
         flags = (
             *("--require-hashes", "--no-deps", "--only-binary=:all:"),
             *("--disable-pip-version-check", "--progress-bar=off"),
         )
-        _run_step([*pip, *flags, "-r", lock], name, progress)
+        run_step([*pip, *flags, "-r", lock], what, progress, WAYS_OUT)
         (folder / _STAMP).write_text(identity + "\n", encoding="utf-8")
     return folder
-
-
-def _run_step(command: list[str | Path], name: str, progress: Progress) -> None:
-    last: list[str] = []
-    try:
-        with subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-        ) as process:
-            assert process.stdout is not None  # noqa: S101 - asked for three lines above
-            for line in process.stdout:
-                if text := line.strip():
-                    last = [*last[-9:], text]
-                    progress(f"environment {name}: {text}")
-            code = process.wait()
-    except OSError as error:
-        raise EngineError(
-            f"the local environment for {name} could not be made: {error}", WAYS_OUT
-        ) from error
-    if code:
-        raise EngineError(
-            f"the local environment for {name} could not be made (exit code {code}): "
-            + "\n".join(last),
-            WAYS_OUT,
-        )
