@@ -35,6 +35,10 @@ class GpuError(CrossoverError):
     exit_status = 4
 
 
+class NoGpuError(GpuError):
+    """The machine has no GPU at all: `ARMS=auto` then does without one, and says so."""
+
+
 class DocumentError(CrossoverError):
     """A document can't be read: names the file, the field and what is wrong with it."""
 

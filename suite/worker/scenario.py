@@ -1,6 +1,6 @@
 """What a scenario is: a declaration that needs no TensorFlow, and a ``prepare`` that does.
 
-``prepare(**params)`` does everything untimed and returns a `Prepared`: the step to time and a
+``prepare(device=…, **params)`` does everything untimed and returns a `Prepared`: the step to time and a
 check of its result.  It imports TensorFlow inside, so that listing and planning are instant.
 The measuring loop owns the fence, so no scenario can forget it.
 """
@@ -48,7 +48,9 @@ class TensorProof:
 class Prepared:
     """A cell ready to be timed.
 
-    ``step`` is one call.  ``check`` runs after the samples, untimed, and raises `WrongResult`.
+    ``step`` is one call.  ``check`` takes the result of the last timed call, runs after the
+    samples, untimed, and raises `WrongResult`.  ``traces`` counts the traces of the step's
+    functions so far: while they grow, the cell is still warming up.
     ``on`` says where the cell's work belongs: the ``arm``'s device, or the ``cpu`` on every arm.
     ``proof`` None: the cell runs no TensorFlow operation, so there is nothing to place.
     ``enqueues``: on a GPU the step returns before its work is done, so that the enqueue fraction
@@ -56,20 +58,24 @@ class Prepared:
     """
 
     step: Callable[[], object]
-    check: Callable[[], Check]
+    check: Callable[[Any], Check]
     proof: GraphProof | TensorProof | None
     on: Literal["arm", "cpu"] = "arm"
     enqueues: bool = False
+    traces: Callable[[], int] = field(default=lambda: 0)
     close: Callable[[], None] = field(default=lambda: None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One cell of a scenario: the value of every axis, and the smallest profiles that hold it."""
+    """One cell of a scenario: the value of every axis, the profiles that hold it, the arms on
+    which it has a meaning (none named: all), and whether people asked about just this one.
+    """
 
     params: Mapping[str, Param]
     profiles: tuple[ProfileName, ...]
     arms: tuple[str, ...] = ()
+    asked_about: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +83,8 @@ class Scenario:
     """One case: its name, its axes, its points, and how to prepare one of them.
 
     ``question`` is what a cell answers; ``{axis}`` in it is filled in.  ``work`` declares what one
-    call gets done.  ``prepare`` None: the start-up sequence or the host measures it.
+    call gets done.  ``prepare`` takes ``device`` (``/CPU:0`` or ``/GPU:0``, the arm's) and the axes
+    as keywords; None: the start-up sequence or the host measures it.
     """
 
     family: str
@@ -90,7 +97,6 @@ class Scenario:
     prepare: Callable[..., Prepared] | None
     sweep: str | None = None
     one_shot: bool = False
-    asked_about: bool = False
     by_host: bool = False
 
     def cells(self) -> list[Cell]:
@@ -118,7 +124,7 @@ class Scenario:
                     arms=list(point.arms),
                     sweep=self.sweep,
                     one_shot=self.one_shot,
-                    asked_about=self.asked_about,
+                    asked_about=point.asked_about,
                     by_host=self.by_host,
                 )
             )

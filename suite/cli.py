@@ -1,0 +1,504 @@
+"""The commands: the only file that prints and exits.
+
+Results go to standard output, progress and errors to standard error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fnmatch
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from tabulate import tabulate
+
+from suite import __version__
+from suite.content import SUITE
+from suite.errors import CrossoverError, EngineError, UsageError
+from suite.host import campaign as campaigns
+from suite.host import plan, stand_in
+from suite.host.docker_engine import DockerEngine, docker_endpoint
+from suite.host.engine import ARMS, Engine
+from suite.host.local_engine import LocalEngine
+from suite.host.store import Store, only_campaign, write_atomically
+from suite.model import Cell, ProfileName
+from suite.report.collate import Collated, collate
+from suite.report.load import load_campaign, schema
+from suite.worker import scenarios
+
+ROOT = SUITE.parent
+PROFILE_NAMES = tuple(plan.PROFILES)
+INTERRUPTED = 130
+
+EXITS = """\b
+Exit status: 0 every cell measured, or skipped for cause; 1 some cell failed or is
+invalid (the report is written all the same); 2 usage; 3 no engine, or it refused;
+4 a GPU was asked for and is not to be had; 5 a document can't be read; 6 another
+campaign is running here; 130 interrupted (what was measured is kept)."""
+
+
+class Terminal:
+    """Shows a campaign's progress on standard error: a bar on a terminal, plain lines elsewhere.
+
+    Never more often than once a second, and only between cells: it must not disturb a measurement.
+    """
+
+    def __init__(self) -> None:
+        self.console = Console(stderr=True, highlight=False)
+        self.plain_every_s = 15.0
+        self.shown = 0.0
+        self.bar: Progress | None = None
+        self.task: Any = None
+        if self.console.is_terminal:
+            # No refreshing thread: it would wake up in the middle of a sample.
+            self.bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=24),
+                TaskProgressColumn(),
+                TextColumn("{task.fields[rest]}"),
+                console=self.console,
+                auto_refresh=False,
+                transient=True,
+            )
+            self.task = self.bar.add_task("", total=None, rest="")
+
+    def __enter__(self) -> Terminal:  # noqa: PYI034  Self is newer than Python 3.10
+        if self.bar is not None:
+            self.bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+    def say(self, line: str) -> None:
+        """One line worth keeping."""
+        self.console.print(line, markup=False, soft_wrap=True)
+
+    def show(self, position: campaigns.Position) -> None:
+        """Where the campaign stands."""
+        now = time.monotonic()
+        if now - self.shown < (1.0 if self.bar is not None else self.plain_every_s):
+            return
+        self.shown = now
+        turn = "calibration" if position.block == 0 else f"block {position.block}/{position.blocks}"
+        left = "" if position.left_s is None else f"{_clock(position.left_s)} left"
+        cell = position.in_flight or ""
+        if self.bar is None:
+            parts = [
+                f"{position.arm} {turn}",
+                f"{position.done}/{position.cells} cells",
+                left,
+                cell,
+            ]
+            self.say("  " + " · ".join(part for part in parts if part))
+            return
+        self.bar.update(
+            self.task,
+            description=f"{position.arm} {turn}",
+            completed=position.done,
+            total=position.cells,
+            rest=" · ".join(part for part in (left, cell) if part),
+        )
+        self.bar.refresh()
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02d}"
+
+
+@click.group(
+    epilog=EXITS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(__version__, prog_name="crossover")
+def commands() -> None:
+    """Where TensorFlow's GPU starts to win over its CPU, by how much, and why not before."""
+
+
+def _engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that choose an engine and what it runs."""
+    for option in (
+        click.option(
+            "--local-python",
+            metavar="PATH",
+            help="local engine: an interpreter that has TensorFlow",
+        ),
+        click.option("--base-image", metavar="REF", help="build the images on this one"),
+        click.option(
+            "--engine",
+            type=click.Choice(["auto", "docker", "local"]),
+            default="auto",
+            show_default=True,
+            help="auto: docker; local, without containers, where there is none at all",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@commands.command(epilog=EXITS)
+@click.option(
+    "--profile", type=click.Choice(PROFILE_NAMES), help="how much, how long  [default: standard]"
+)
+@click.option("--blocks", type=click.IntRange(1, 99), help="how often each arm has its turn")
+@click.option("--budget", metavar="TIME", help="begin no block that would cross it: 20m, 1h30m")
+@click.option(
+    "--arms", metavar="ARMS", help='auto, or some of "cpu cuda cuda-hidden"  [default: auto]'
+)
+@click.option(
+    "--only", metavar="GLOBS", help="only cells whose ids match, such as 'matmul.* mlp.*batch=32*'"
+)
+@click.option(
+    "--cpus", metavar="LIST", help="the CPUs that the worker may use: 0-3  [default: all]"
+)
+@click.option("--gpu", metavar="GPU", help="an index or UUID  [default: 0]")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**31 - 1), help="decides the order  [default: random]"
+)
+@click.option(
+    "--label", metavar="TEXT", help="part of the folder's name  [default: a hash of the host]"
+)
+@click.option(
+    "--results", metavar="FOLDER", type=click.Path(path_type=Path), help="[default: results]"
+)
+@click.option(
+    "--resume",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="go on with a campaign: complete invocations are kept, the rest is run",
+)
+@_engine_options
+def bench(**given: Any) -> int:
+    """Build or reuse the images, run the suite, write a campaign folder and its report."""
+    resume: Path | None = given["resume"]
+    if resume is None:
+        return _bench_anew(given)
+    planned = ("profile", "arms", "only", "seed", "label", "results")
+    clash = [name.upper() for name in planned if given[name] is not None]
+    if clash:
+        raise UsageError(
+            f"RESUME goes on with the plan of {resume}; {', '.join(clash)} would change it",
+            "leave out what the plan already says; BLOCKS and BUDGET may be given",
+        )
+    return _bench_resumed(resume, given)
+
+
+def _bench_anew(given: dict[str, Any]) -> int:
+    results: Path = given["results"] or ROOT / "results"
+    ask = campaigns.Ask(
+        profile=cast(ProfileName, given["profile"] or "standard"),
+        arms=tuple((given["arms"] or "auto").replace(",", " ").split()),
+        only=tuple((given["only"] or "").split()),
+        blocks=given["blocks"],
+        budget_s=None if given["budget"] is None else plan.parse_duration(given["budget"]),
+        cpus=None if given["cpus"] is None else plan.parse_cpus(given["cpus"]),
+        gpu=_single_gpu(given["gpu"] or "0"),
+        seed=given["seed"],
+        label=given["label"],
+        command=_repeat(given),
+    )
+    with only_campaign(results), Terminal() as terminal:
+        engine = _open_engine(given, terminal)
+        arms = campaigns.resolve_arms(engine, ask.arms, ask.gpu)
+        drawn = campaigns.draw_up(ask, arms, scenarios.cells())
+        for arm, why in drawn.not_run.items():
+            terminal.say(f"the arm {arm} is left out: {why}")
+        images = {arm.image: engine.provide(arm.image, terminal.say) for arm in arms.run}
+        store = Store.create(results, drawn.id)
+        conductor = campaigns.Conductor(
+            engine,
+            store,
+            drawn,
+            arms,
+            images,
+            cpus=ask.cpus,
+            budget_s=ask.budget_s,
+            listener=terminal,
+            collate=lambda: _write_reports(store),
+        )
+        _conduct(conductor, store, ())
+    return _conclude(store)
+
+
+def _bench_resumed(folder: Path, given: dict[str, Any]) -> int:
+    loaded = load_campaign(folder)
+    drawn = campaigns.resume(loaded.campaign, blocks=given["blocks"])
+    store = Store(folder)
+    with only_campaign(folder.resolve().parent), Terminal() as terminal:
+        engine = _open_engine(given, terminal)
+        arms = campaigns.resolve_arms(engine, drawn.arms, _single_gpu(given["gpu"] or "0"))
+        images = {arm.image: engine.provide(arm.image, terminal.say) for arm in arms.run}
+        conductor = campaigns.Conductor(
+            engine,
+            store,
+            drawn,
+            arms,
+            images,
+            cpus=None if given["cpus"] is None else plan.parse_cpus(given["cpus"]),
+            budget_s=None if given["budget"] is None else plan.parse_duration(given["budget"]),
+            listener=terminal,
+            collate=lambda: _write_reports(store),
+        )
+        _conduct(conductor, store, loaded.documents)
+    return _conclude(store)
+
+
+def _conduct(conductor: campaigns.Conductor, store: Store, kept: Sequence[Any]) -> None:
+    """Runs the campaign; however it ends, what was measured by then gets its report."""
+    try:
+        conductor.run(kept)
+    except (KeyboardInterrupt, CrossoverError):
+        with contextlib.suppress(CrossoverError):
+            # The first trouble is the one to tell about; a report that can't be made of half a
+            # campaign is not.
+            _write_reports(store)
+            click.echo(f"what was measured is in {_shown(store.folder)}", err=True)
+        raise
+
+
+def _conclude(store: Store) -> int:
+    collated = _write_reports(store)
+    click.echo(collated.terminal)
+    click.echo(_shown(store.folder))
+    return 1 if collated.troubled else 0
+
+
+def _write_reports(store: Store) -> Collated:
+    collated = collate(store.folder)
+    store.write_reports(collated.files)
+    return collated
+
+
+def _shown(folder: Path) -> str:
+    """A folder as the person would type it."""
+    with contextlib.suppress(ValueError):
+        return str(folder.resolve().relative_to(Path.cwd()))
+    return str(folder)
+
+
+def _single_gpu(text: str) -> str:
+    if text == "all":
+        raise UsageError("GPU=all is not there yet", "name one GPU by its index or UUID")
+    if not text or any(c.isspace() or c == "," for c in text):
+        raise UsageError(f"GPU={text!r} does not name one GPU", "name one by its index or UUID")
+    return text
+
+
+def _repeat(given: dict[str, Any]) -> str:
+    """The command that repeats this campaign, as make takes it; folders of this machine left out."""
+    words = ["make bench"]
+    for name, value in given.items():
+        if (
+            value is None
+            or name in {"results", "resume", "local_python", "seed"}
+            or value == "auto"
+        ):
+            continue
+        text = str(value)
+        quoted = text if all(c.isalnum() or c in "._-:/@+" for c in text) else f"'{text}'"
+        words.append(f"{name.upper()}={quoted}")
+    return " ".join(words)
+
+
+def _open_engine(given: dict[str, Any], terminal: Terminal) -> Engine:
+    """The engine that was asked for; ``auto`` takes no engine at all as a reason for ``local``.
+
+    Raises:
+        EngineError: it can't be had.
+        UsageError: an option does not go with it.
+    """
+    name, local_python = given["engine"], given["local_python"]
+    if name == "auto":
+        here = local_python is not None or docker_endpoint() is None
+        name = "local" if here else "docker"
+    if name == "docker":
+        if local_python is not None:
+            raise UsageError("LOCAL_PYTHON is for the local engine", "add ENGINE=local")
+        engine: Engine = DockerEngine(base_image=given["base_image"])
+        swept = engine.sweep_leftovers()
+        if swept:
+            terminal.say(f"removed {swept} containers that an earlier campaign had left")
+        return engine
+    if given["base_image"] is not None and given["engine"] == "local":
+        raise UsageError("BASE_IMAGE is for the docker engine", "leave it out, or ENGINE=docker")
+    terminal.say(
+        "NOT CONTAINERIZED: "
+        + (
+            "ENGINE=local was asked for"
+            if given["engine"] == "local"
+            else "no docker engine is here"
+        )
+        + "; the worker runs as a plain process of this machine, and every table says so"
+    )
+    return LocalEngine(python=local_python)
+
+
+@commands.command("list")
+@click.option("--profile", type=click.Choice(PROFILE_NAMES), help="only this profile's cells")
+@click.option("--only", metavar="GLOBS", help="only cells whose ids match")
+@click.option("--json", "as_json", is_flag=True, help="as JSON")
+def list_(profile: ProfileName | None, only: str | None, as_json: bool) -> int:
+    """Every cell: id, profiles, work, the question it answers."""
+    globs = (only or "").split()
+    chosen = [
+        cell
+        for cell in scenarios.cells()
+        if (profile is None or profile in cell.profiles)
+        and (not globs or any(fnmatch.fnmatchcase(cell.id, glob) for glob in globs))
+    ]
+    if not chosen:
+        raise UsageError(f"no cell matches {only!r}", "`make list` shows all of them")
+    if as_json:
+        rows = [
+            {"id": c.id, "profiles": c.profiles, "work": vars(c.work), "question": c.question}
+            for c in chosen
+        ]
+        click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+    else:
+        click.echo(tabulate([_row(c) for c in chosen], headers=_HEADERS, tablefmt="plain"))
+    return 0
+
+
+_HEADERS = ("cell", "first in", "work of a call", "question")
+
+
+def _row(cell: Cell) -> tuple[str, ...]:
+    first = cell.profiles[0] + (f", {' '.join(cell.arms)} only" if cell.arms else "")
+    return cell.id, first, f"{cell.work.amount:g} {cell.work.unit}", cell.question
+
+
+@commands.command()
+@click.argument("run", type=click.Path(path_type=Path))
+def report(run: Path) -> int:
+    """Rebuild every report file of the campaign folder RUN from its documents alone."""
+    store = Store(run)
+    collated = _write_reports(store)
+    click.echo(collated.terminal)
+    click.echo(_shown(run))
+    return 1 if collated.troubled else 0
+
+
+@commands.command()
+@click.option("--arms", metavar="ARMS", default="cpu cuda", show_default=True)
+@_engine_options
+def images(arms: str, **given: Any) -> int:
+    """Build or reuse the images (of both arms, or of those named), and say what they are."""
+    with Terminal() as terminal:
+        known = ARMS
+        names = arms.replace(",", " ").split()
+        if not names or any(name not in known for name in names):
+            raise UsageError(
+                f"ARMS={arms!r}: some of {', '.join(known)}", 'such as ARMS="cpu cuda"'
+            )
+        engine = _open_engine(given, terminal)
+        for image in dict.fromkeys(known[name].image for name in names):
+            built = engine.provide(image, terminal.say)
+            size = "" if built.size_bytes is None else f"  {built.size_bytes / 1e9:.2f} GB"
+            click.echo(f"{image:5} {built.id}{size}")
+    return 0
+
+
+@commands.command()
+@click.option("--name", default=stand_in.STAND_IN, show_default=True, help="the image's name")
+def base(name: str) -> int:
+    """Make a stand-in base image from Debian packages, where no image registry can be reached."""
+    with Terminal() as terminal:
+        click.echo(stand_in.make_stand_in(name, terminal.say))
+    return 0
+
+
+@commands.command()
+def clean() -> int:
+    """Remove the containers, images and volumes that this project made, by their label."""
+    if docker_endpoint() is None:
+        click.echo("no docker engine here: nothing to remove", err=True)
+        return 0
+    try:
+        removed = DockerEngine().remove_everything()
+    except EngineError as error:
+        click.echo(f"the engine's side is left as it is: {error.what}", err=True)
+        return 0
+    click.echo(", ".join(f"{count} {kind}" for kind, count in removed.items()) + " removed")
+    return 0
+
+
+@commands.command()
+@click.option("--check", is_flag=True, help="change nothing; fail where a file is stale")
+def generate(check: bool) -> int:
+    """Write docs/cells.md and docs/schema.json from the code."""
+    stale = []
+    for name, text in generated().items():
+        path = ROOT / "docs" / name
+        if check:
+            if not path.exists() or path.read_text(encoding="utf-8") != text:
+                stale.append(f"docs/{name}")
+        else:
+            write_atomically(path, text)
+            click.echo(f"docs/{name}")
+    if stale:
+        raise UsageError(f"stale: {', '.join(stale)}", "`make generate` writes them anew")
+    return 0
+
+
+def generated() -> dict[str, str]:
+    """The files under docs/ that are made from the code, by name."""
+    rows = [
+        (f"`{c.id}`", ", ".join(c.profiles), f"{c.work.amount:g} {c.work.unit}", c.question)
+        for c in scenarios.cells()
+    ]
+    table = tabulate(
+        rows, headers=("cell", "profiles", "work of a call", "question"), tablefmt="github"
+    )
+    head = (
+        "# The cells\n\nMade by `make generate` from the scenarios; a test holds it to them.\n"
+        "Cells that name an arm in their question's `on: cpu` run beside a visible GPU only.\n\n"
+    )
+    return {
+        "cells.md": head + table + "\n",
+        "schema.json": json.dumps(schema(), indent=1, ensure_ascii=False) + "\n",
+    }
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command; tells people what went wrong and what to do next.
+
+    Returns:
+        its exit status; see ``--help``.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # As Ctrl-C: containers are stopped and what was measured is kept.
+        signal.signal(number, _interrupt)
+    try:
+        words = None if argv is None else list(argv)
+        status = commands.main(args=words, prog_name="python -m suite", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        return UsageError.exit_status
+    except CrossoverError as error:
+        click.echo(f"crossover: {error.what}", err=True)
+        if error.remedy:
+            click.echo(f"  what to do: {error.remedy}", err=True)
+        return error.exit_status
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("crossover: interrupted", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read standard output has gone, as `make list | head` does; nothing is wrong.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return int(status or 0)
+
+
+def _interrupt(number: int, _frame: object) -> None:
+    raise KeyboardInterrupt(signal.Signals(number).name)

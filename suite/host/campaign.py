@@ -1,0 +1,437 @@
+"""A campaign: which arms this machine can run, then block by block, each arm's turn in its order.
+
+Decides as values (`plan`), then acts through the engine and the store; prints nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Protocol
+
+from suite import __version__, wire
+from suite.content import SUITE, suite_content
+from suite.errors import NoGpuError, UsageError
+from suite.host import plan
+from suite.host.engine import ARMS, Arm, Engine, GpuRequest
+from suite.host.invocation import Recorder, Turn, is_complete
+from suite.host.store import Store, campaign_name
+from suite.model import (
+    Campaign,
+    Cell,
+    Document,
+    Image,
+    Prediction,
+    ProfileName,
+    SuiteIdentity,
+)
+
+MEMORY_SHARE = 0.9
+"""A container may use this share of the engine's memory: what it takes beyond must kill it, and not
+the machine."""
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """What a person asks of a campaign; None: the profile's or the machine's own choice."""
+
+    profile: ProfileName = "standard"
+    arms: tuple[str, ...] = (AUTO,)
+    only: tuple[str, ...] = ()
+    blocks: int | None = None
+    budget_s: float | None = None
+    cpus: tuple[int, ...] | None = None
+    gpu: str = "0"
+    seed: int | None = None
+    label: str | None = None
+    command: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Position:
+    """Where a campaign stands: which invocation, how many of its cells are done, which is in
+    flight, and how long the whole is predicted to go on, in seconds (None: not known yet)."""
+
+    arm: str
+    block: int
+    blocks: int
+    done: int
+    cells: int
+    in_flight: str | None
+    left_s: float | None
+
+
+class Listener(Protocol):
+    """Hears what a campaign has to say to people; the command line is one."""
+
+    def say(self, line: str) -> None:
+        """One line worth keeping."""
+
+    def show(self, position: Position) -> None:
+        """The position has changed; may be shown or not, at most once a second."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arms:
+    """The arms that will run, how each is given its GPU, and why others are left out."""
+
+    run: tuple[Arm, ...]
+    gpu: Mapping[str, GpuRequest | None]
+    not_run: Mapping[str, str]
+
+
+def resolve_arms(engine: Engine, wanted: Sequence[str], gpu: str) -> Arms:
+    """Which arms can run here, before any image is built.
+
+    Raises:
+        UsageError: an arm is unknown or named twice.
+        GpuError: an arm that needs a GPU was named and there is none; or there is one and the
+            engine won't pass it through.
+    """
+    if tuple(wanted) == (AUTO,):
+        try:
+            request = engine.find_gpu(gpu)
+        except NoGpuError as error:
+            return Arms(run=(ARMS["cpu"],), gpu={"cpu": None}, not_run={"cuda": error.what})
+        return Arms(run=(ARMS["cpu"], ARMS["cuda"]), gpu={"cpu": None, "cuda": request}, not_run={})
+    unknown = [name for name in wanted if name not in ARMS]
+    if unknown or len(set(wanted)) != len(wanted) or not wanted:
+        raise UsageError(
+            f"ARMS={' '.join(wanted)!r}: each of {', '.join(ARMS)} at most once, or {AUTO}",
+            'such as ARMS="cpu cuda"',
+        )
+    arms = tuple(ARMS[name] for name in wanted)
+    requests = {arm.name: engine.find_gpu(gpu) if arm.gpu else None for arm in arms}
+    return Arms(run=arms, gpu=requests, not_run={})
+
+
+def identify_suite() -> SuiteIdentity:
+    """This suite: version, commit of the checkout (``+`` where files differ from it), content."""
+    root = SUITE.parent
+
+    def git(*words: str) -> str | None:
+        try:
+            done = subprocess.run(
+                ["git", "-C", str(root), *words], capture_output=True, text=True, check=False
+            )
+        except OSError:
+            return None
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    commit = git("rev-parse", "HEAD") if (root / ".git").exists() else None
+    if commit and git("status", "--porcelain", "--untracked-files=no"):
+        commit += "+"
+    return SuiteIdentity(version=__version__, commit=commit, content=suite_content())
+
+
+def machine_label() -> str:
+    """Eight characters that stay the same on a machine and tell nothing about it."""
+    for path in (Path("/etc/machine-id"), Path("/etc/hostname")):
+        try:
+            identity = path.read_text(encoding="utf-8").strip()
+        except OSError:
+            continue
+        if identity:
+            return hashlib.sha256(f"crossover/{identity}".encode()).hexdigest()[:8]
+    return "machine"
+
+
+def check_label(label: str) -> str:
+    """The label, if it can be part of a folder's name.
+
+    Raises:
+        UsageError: it can't.
+    """
+    if not label or len(label) > 60 or not all(c.isalnum() or c in "._-" for c in label):
+        raise UsageError(
+            f"LABEL={label!r} can't be part of a folder's name",
+            "use up to 60 letters, digits, dots, dashes and underscores",
+        )
+    return label
+
+
+def draw_up(ask: Ask, arms: Arms, cells: Sequence[Cell]) -> Campaign:
+    """The plan of a new campaign.
+
+    Raises:
+        UsageError: the ask does not fit together.
+    """
+    profile = plan.PROFILES[ask.profile]
+    names = [arm.name for arm in arms.run]
+    chosen = plan.choose_cells(cells, ask.profile, names, ask.only)
+    for name in names:
+        if not any(not cell.by_host and (not cell.arms or name in cell.arms) for cell in chosen):
+            raise UsageError(
+                f"no cell that was asked for can be measured on the arm {name}",
+                "`make list` shows which cells there are",
+            )
+    created = datetime.now(timezone.utc).replace(microsecond=0)
+    seed = ask.seed if ask.seed is not None else secrets.randbelow(2**31)
+    label = check_label(ask.label) if ask.label is not None else None
+    campaign = Campaign(
+        schema=wire.SCHEMA,
+        id=campaign_name(created, label or machine_label(), ask.profile),
+        created=created,
+        profile=ask.profile,
+        seed=seed,
+        label=label,
+        arms=names,
+        blocks=ask.blocks if ask.blocks is not None else profile.blocks,
+        cells=chosen,
+        suite=identify_suite(),
+        prediction=Prediction(before_s=0.0),
+        warmup_s=profile.warmup_s,
+        measure_s=profile.measure_s,
+        budget_s=profile.budget_s,
+        not_run=dict(arms.not_run),
+        command=f"{ask.command} SEED={seed}",
+    )
+    guess = sum(plan.guess_invocation_s(campaign, arm) for arm in names)
+    return replace(campaign, prediction=Prediction(before_s=guess * (campaign.blocks + 1)))
+
+
+class Conductor:
+    """Runs a campaign that has been drawn up, or the rest of one.
+
+    ``collate`` is called after every block and at the end: what there is by then is worth a report.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        store: Store,
+        campaign: Campaign,
+        arms: Arms,
+        images: Mapping[str, Image],
+        *,
+        cpus: tuple[int, ...] | None,
+        budget_s: float | None,
+        listener: Listener,
+        collate: Callable[[], object],
+    ) -> None:
+        self.engine = engine
+        self.store = store
+        self.campaign = campaign
+        self.arms = {arm.name: arm for arm in arms.run}
+        self.requests = arms.gpu
+        self.images = images
+        self.cpus = cpus if cpus is not None else engine.cpus()
+        self.budget_s = budget_s
+        self.listener = listener
+        self.collate = collate
+        self.documents: dict[tuple[str, int], Document] = {}
+        self.expected_s: dict[str, float] = {}
+        self.kept_s = 0.0
+        self.fresh = True
+        memory = engine.memory_bytes()
+        self.memory_bytes = int(memory * MEMORY_SHARE) if memory else None
+
+    def run(self, kept: Sequence[Document] = ()) -> Campaign:
+        """Runs every invocation that ``kept`` does not hold complete; writes as it goes.
+
+        Returns:
+            the plan as it is at the end.
+
+        Raises:
+            GpuError, EngineError: as the engine or worker refuse; what was measured is kept.
+        """
+        for document in kept:
+            of = document.invocation
+            if is_complete(document, plan.cells_of(self.campaign, of.arm)):
+                self.documents[of.arm, of.block] = document
+        self.kept_s = self._actual_s()
+        self._write_plan()
+        before = self.campaign.prediction.before_s
+        self.listener.say(
+            f"{len(self.campaign.cells)} cells on {' and '.join(self.arms)}, "
+            f"{self.campaign.blocks} block{'s' if self.campaign.blocks != 1 else ''} after a "
+            f"calibration; about {before / 60:.0f} min, a guess until the calibration is done"
+        )
+        for arm in self.campaign.arms:
+            self._calibrate(arm)
+        self._predict()
+        for block in range(1, self.campaign.blocks + 1):
+            if self._stop_before(block):
+                break
+            missing = [a for a in self.campaign.arms if (a, block) not in self.documents]
+            for arm in plan.order_arms(self.campaign, block):
+                self._invoke(arm, block)
+            if missing:
+                self.fresh = False
+                self._correct(block)
+                self.collate()
+        self.collate()
+        return self.campaign
+
+    def _calibrate(self, arm: str) -> None:
+        document = self._invoke(arm, 0)
+        calls, excluded = plan.freeze(document)
+        if arm not in self.campaign.calls:
+            self.campaign = replace(
+                self.campaign,
+                calls={**self.campaign.calls, arm: calls},
+                excluded={**self.campaign.excluded, arm: excluded},
+            )
+            self._write_plan()
+        self.expected_s[arm] = plan.predict_invocation_s(self.campaign, document)
+
+    def _invoke(self, arm: str, block: int) -> Document:
+        """One arm's turn, unless it has been had."""
+        if (arm, block) in self.documents:
+            return self.documents[arm, block]
+        turn = Turn(
+            campaign=self.campaign,
+            arm=self.arms[arm],
+            block=block,
+            image=self.images[self.arms[arm].image],
+            gpu=self.requests[arm],
+            cpus=self.cpus,
+            memory_bytes=self.memory_bytes,
+        )
+        recorder = Recorder(
+            self.engine, turn, keep=self.store.write_document, watch=self._watch(arm, block)
+        )
+        try:
+            document = recorder.run()
+        finally:
+            for container, diary in recorder.diaries:
+                self.store.append_log(f"{arm}-{block:02d}", f"--- {container}\n{diary}")
+        self.documents[arm, block] = document
+        self._write_plan()
+        return document
+
+    def _watch(self, arm: str, block: int) -> Callable[[Document, str | None], None]:
+        def show(document: Document, in_flight: str | None) -> None:
+            done = sum(cell.outcome != "pending" for cell in document.cells)
+            left = self._left_s()
+            if left is not None:
+                left = max(0.0, left - plan.container_seconds(document))
+            self.listener.show(
+                Position(
+                    arm=arm,
+                    block=block,
+                    blocks=self.campaign.blocks,
+                    done=done,
+                    cells=len(document.cells),
+                    in_flight=in_flight,
+                    left_s=left,
+                )
+            )
+
+        return show
+
+    def _actual_s(self) -> float:
+        return sum(plan.container_seconds(document) for document in self.documents.values())
+
+    def _left_s(self) -> float | None:
+        """What the invocations that have not been had should take; None before the calibration."""
+        if set(self.expected_s) != set(self.campaign.arms):
+            return None
+        return sum(
+            self.expected_s[arm]
+            for block in range(1, self.campaign.blocks + 1)
+            for arm in self.campaign.arms
+            if (arm, block) not in self.documents
+        )
+
+    def _predict(self) -> None:
+        """The prediction that the report holds the campaign to."""
+        total = self._actual_s() + (self._left_s() or 0.0)
+        if self.campaign.prediction.calibrated_s is None:
+            self._set_prediction(calibrated_s=total)
+        self.listener.say(f"calibrated: {_minutes(self._left_s() or 0.0)} to go")
+
+    def _correct(self, block: int) -> None:
+        """After a block: what its invocations really took stands for those to come."""
+        for arm in self.campaign.arms:
+            self.expected_s[arm] = plan.container_seconds(self.documents[arm, block])
+        left = self._left_s() or 0.0
+        total = self._actual_s() + left
+        self._set_prediction(corrected_s=[*self.campaign.prediction.corrected_s, total])
+        self.listener.say(
+            f"block {block} of {self.campaign.blocks} done"
+            + (f"; {_minutes(left)} to go" if left else "")
+        )
+
+    def _stop_before(self, block: int) -> bool:
+        """Whether the budget forbids to begin this block; the first of this command always runs.
+
+        What an earlier command measured, and this one only goes on with, is not on this budget.
+        """
+        if self.budget_s is None or self.fresh:
+            return False
+        needed = sum(
+            self.expected_s[arm] for arm in self.campaign.arms if (arm, block) not in self.documents
+        )
+        spent = self._actual_s() - self.kept_s
+        if not needed or spent + needed <= self.budget_s:
+            return False
+        reason = (
+            f"after block {block - 1}: the next one was predicted to cross the budget of "
+            f"{self.budget_s:g} s ({spent:.0f} s spent, {needed:.0f} s more)"
+        )
+        self.campaign = replace(self.campaign, stopped=reason)
+        self._write_plan()
+        self.listener.say(f"stopped {reason}")
+        return True
+
+    def _set_prediction(
+        self, *, calibrated_s: float | None = None, corrected_s: list[float] | None = None
+    ) -> None:
+        old = self.campaign.prediction
+        self.campaign = replace(
+            self.campaign,
+            prediction=replace(
+                old,
+                calibrated_s=old.calibrated_s if calibrated_s is None else calibrated_s,
+                corrected_s=old.corrected_s if corrected_s is None else corrected_s,
+            ),
+        )
+        self._write_plan()
+
+    def _write_plan(self) -> None:
+        prediction = replace(self.campaign.prediction, actual_s=self._actual_s())
+        self.campaign = replace(self.campaign, prediction=prediction)
+        self.store.write_plan(self.campaign)
+
+
+def resume(campaign: Campaign, *, blocks: int | None) -> Campaign:
+    """The plan of a campaign that goes on, with more blocks if asked.
+
+    Raises:
+        UsageError: this suite is not the one that began it, or it would have fewer blocks.
+    """
+    content = suite_content()
+    if campaign.suite.content != content:
+        raise UsageError(
+            f"{campaign.id} was begun by another suite (content {campaign.suite.content[:12]}, "
+            f"this is {content[:12]}); its numbers would not be comparable",
+            "check out the commit that campaign.json names, or begin a new campaign",
+        )
+    if blocks is not None and blocks < campaign.blocks:
+        raise UsageError(
+            f"{campaign.id} has {campaign.blocks} blocks planned; BLOCKS={blocks} is fewer",
+            "leave BLOCKS out, or name more",
+        )
+    return replace(campaign, blocks=blocks or campaign.blocks, stopped=None)
+
+
+def count_failed(documents: Sequence[Document]) -> int:
+    """How many outcomes of blocks are failures; a calibration's own don't count twice."""
+    return sum(
+        cell.outcome == "failed"
+        for document in documents
+        if document.invocation.block > 0
+        for cell in document.cells
+    )
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"

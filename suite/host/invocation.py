@@ -1,0 +1,383 @@
+"""One invocation from the host's side: starts containers, takes records, keeps the document.
+
+A container that dies costs the cell in flight; a fresh one takes the rest.  Knows no docker and
+writes no file itself: it hands the growing document to ``keep`` after every cell.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from typing import Any
+
+from suite import wire
+from suite.errors import GpuError
+from suite.host import plan
+from suite.host.engine import LABEL, Arm, Ending, Engine, GpuRequest, Job, Running
+from suite.model import (
+    Campaign,
+    CampaignIdentity,
+    Cell,
+    CellResult,
+    Check,
+    Container,
+    Document,
+    Image,
+    Invocation,
+    InvocationStatus,
+    Scalar,
+    Work,
+)
+
+BARREN_CAP = 3
+"""After so many containers in a row that died before any cell had begun, no more are tried."""
+
+CALIBRATION_TRIES = 2
+"""A cell whose container died in the calibration is tried so often: dying may have been no fault of
+the cell's, and a cell without K is lost for the whole campaign."""
+
+Keep = Callable[[Document], None]
+Watch = Callable[[Document, str | None], None]
+"""Told of every change: the document so far, and the cell in flight, if any."""
+
+
+class ProtocolError(Exception):
+    """The worker sent something that is no record of this suite's."""
+
+
+class Hung(Exception):
+    """A deadline has passed; the text says which."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """What an invocation is: the arm's turn in a block, with all that it runs in and under."""
+
+    campaign: Campaign
+    arm: Arm
+    block: int
+    image: Image
+    gpu: GpuRequest | None
+    cpus: tuple[int, ...]
+    memory_bytes: int | None
+    repeat: int = 0
+
+
+@dataclass
+class Conversation:
+    """What one container has said so far, and what the host knows of it."""
+
+    running: Running
+    asked: float
+    in_flight: Cell | None = None
+    finished: bool = False
+    fruitful: bool = False
+    deadline: float = field(default=0.0)
+
+
+class Recorder:
+    """Runs one invocation and builds its document."""
+
+    def __init__(self, engine: Engine, turn: Turn, *, keep: Keep, watch: Watch) -> None:
+        self.engine = engine
+        self.turn = turn
+        self.keep = keep
+        self.watch = watch
+        campaign = turn.campaign
+        excluded = campaign.excluded.get(turn.arm.name, {}) if turn.block > 0 else {}
+        self.cells = plan.order_cells(campaign, turn.arm.name, turn.block, turn.repeat)
+        self.results = {cell.id: _pending(cell) for cell in self.cells}
+        for cell in self.cells:
+            if cell.id in excluded:
+                why = excluded[cell.id]
+                self.results[cell.id] = replace(
+                    self.results[cell.id],
+                    outcome=why.outcome,
+                    reason=f"in the calibration: {why.reason}",
+                )
+        self.remaining = [
+            c for c in self.cells if not c.by_host and self.results[c.id].outcome == "pending"
+        ]
+        self.facts: dict[str, Scalar] = {}
+        self.spent_s: dict[str, float] = {}
+        self.containers: list[Container] = []
+        self.tries: dict[str, int] = {}
+        self.started = _now()
+        self.engine_facts = engine.describe()
+        self.diaries: list[tuple[str, str]] = []
+
+    def run(self) -> Document:
+        """Runs containers until every cell has an outcome.
+
+        Returns:
+            the complete document.
+
+        Raises:
+            GpuError: the worker refused to be this arm.
+            EngineError: the engine has gone or refuses; the document was kept as interrupted.
+        """
+        barren = 0
+        try:
+            while self.remaining:
+                fruitful, phrase = self._container()
+                barren = 0 if fruitful else barren + 1
+                if self.remaining and barren >= BARREN_CAP:
+                    for cell in self.remaining:
+                        self._fail(cell, f"no container lived long enough to begin it: {phrase}")
+                    self.remaining = []
+            for cell in self.cells:
+                if self.results[cell.id].outcome == "pending":
+                    self._fail(cell, "no container came up")
+        except BaseException:
+            # Interrupted by a person, or the engine has gone: what there is stays, and says so.
+            self._keep("interrupted")
+            raise
+        return self._keep("complete")
+
+    def _container(self) -> tuple[bool, str]:
+        """One container's life.  Returns whether it began a cell, and how it ended."""
+        turn = self.turn
+        asked = time.monotonic()
+        running = self.engine.start(
+            Job(
+                image=turn.image,
+                arguments=plan.arguments(turn.campaign, turn.arm.name, turn.block, self.remaining),
+                cpus=turn.cpus,
+                memory_bytes=turn.memory_bytes,
+                gpu=turn.gpu,
+                environment={} if turn.arm.gpu else {"CUDA_VISIBLE_DEVICES": "-1"},
+                labels={
+                    f"{LABEL}.campaign": turn.campaign.id,
+                    f"{LABEL}.invocation": f"{turn.arm.name}-{turn.block}",
+                },
+            )
+        )
+        talk = Conversation(running=running, asked=asked, deadline=asked + plan.START_DEADLINE_S)
+        self.containers.append(Container(id=running.id, started=running.started))
+        trouble = ""
+        try:
+            self._listen(talk)
+        except (Hung, ProtocolError) as error:
+            trouble = str(error)
+            running.stop()
+        except BaseException:
+            running.stop()
+            self._bury(running.close(), "stopped by the host")
+            raise
+        ending = running.close()
+        died = trouble or not talk.finished or ending.code != 0
+        phrase = trouble or ending.phrase
+        self._bury(ending, phrase)
+        if died and talk.in_flight is not None:
+            self._lose(talk.in_flight, phrase, ending)
+        self._keep("running")
+        if died and not talk.fruitful:
+            phrase = f"{phrase}{_last_words(ending)}"
+        return talk.fruitful, phrase
+
+    def _listen(self, talk: Conversation) -> None:
+        """Takes records until the worker's output ends."""
+        while True:
+            try:
+                line = talk.running.next_line(max(0.0, talk.deadline - time.monotonic()))
+            except TimeoutError as error:
+                of = f"the cell {talk.in_flight.id}" if talk.in_flight else "the start"
+                raise Hung(f"the deadline for {of} has passed") from error
+            if line is None:
+                return
+            try:
+                record = wire.parse_record(line)
+                self._take(talk, record)
+            except (ValueError, KeyError, TypeError) as error:
+                raise ProtocolError(f"the worker sent no proper record: {error}") from error
+
+    def _take(self, talk: Conversation, record: Mapping[str, Any]) -> None:
+        """One record into the document."""
+        match record["record"]:
+            case "hello":
+                self._greet(record["schema"], time.monotonic() - talk.asked)
+            case "startup":
+                self._spend(record["stages"])
+            case "facts":
+                self.facts = dict(record["facts"])
+                self._spend({"facts": float(record["seconds"])})
+            case "refused":
+                raise GpuError(
+                    f"the arm {self.turn.arm.name} can't be had: {record['reason']}",
+                    "`nvidia-smi` must work in a container of this engine; "
+                    "ARMS=cpu measures without a GPU",
+                )
+            case "cell_started":
+                self._begin(talk, record["id"])
+            case "cell":
+                self._end(talk, record["cell"])
+            case "bye":
+                talk.finished = True
+            case other:
+                raise ProtocolError(f"{other!r} is no record of this suite's")
+
+    def _greet(self, spoken: int, start_s: float) -> None:
+        """The container's first word, so many seconds after it was asked for."""
+        if spoken != wire.SCHEMA:
+            raise ProtocolError(f"the image's suite speaks schema {spoken}, this is {wire.SCHEMA}")
+        self.containers[-1] = replace(self.containers[-1], start_s=start_s)
+        self._spend({"container_start": start_s})
+        self._measure_start(start_s)
+
+    def _begin(self, talk: Conversation, identity: str) -> None:
+        """A cell is in flight from now on, under its own deadline."""
+        begun = [cell for cell in self.remaining if cell.id == identity]
+        if not begun:
+            raise ProtocolError(f"{identity} was begun and not asked for")
+        talk.in_flight, talk.fruitful = begun[0], True
+        talk.deadline = time.monotonic() + plan.cell_deadline_s(self.turn.campaign, begun[0])
+        self.watch(self._document("running"), identity)
+
+    def _end(self, talk: Conversation, words: Mapping[str, Any]) -> None:
+        """The cell in flight has its outcome."""
+        result = replace(_result(words), container=talk.running.id)
+        if talk.in_flight is None or talk.in_flight.id != result.id:
+            raise ProtocolError(f"the outcome of {result.id} came out of turn")
+        self.results[result.id] = result
+        self.remaining.remove(talk.in_flight)
+        talk.in_flight = None
+        talk.deadline = time.monotonic() + plan.CELL_DEADLINE_FLOOR_S
+        self._keep("running")
+
+    def _measure_start(self, start_s: float) -> None:
+        """The cells that only the host can see: how long the container took to start."""
+        for cell in self.cells:
+            if cell.by_host and self.results[cell.id].outcome == "pending":
+                now = _now()
+                self.results[cell.id] = replace(
+                    self.results[cell.id],
+                    outcome="measured",
+                    started=self.containers[-1].started,
+                    ended=now,
+                    container=self.containers[-1].id,
+                    calls_per_sample=1,
+                    warmup_status="cold",
+                    samples_s=[start_s],
+                    absent={
+                        "first_call_s": "the sample is the first call",
+                        "enqueue_fraction": "measured from outside",
+                        "peak_memory_bytes": "measured from outside",
+                        "check": "nothing is computed that could be wrong",
+                    },
+                )
+
+    def _lose(self, cell: Cell, phrase: str, ending: Ending) -> None:
+        """The cell in flight when its container died."""
+        self.tries[cell.id] = self.tries.get(cell.id, 0) + 1
+        if self.turn.block == 0 and self.tries[cell.id] < CALIBRATION_TRIES:
+            return
+        self._fail(cell, f"its container died: {phrase}{_last_words(ending)}")
+        self.remaining.remove(cell)
+
+    def _fail(self, cell: Cell, reason: str) -> None:
+        self.results[cell.id] = replace(
+            self.results[cell.id],
+            outcome="failed",
+            reason=reason,
+            container=self.containers[-1].id if self.containers else None,
+        )
+
+    def _bury(self, ending: Ending, phrase: str) -> None:
+        """Notes how the newest container ended, and keeps its diary for the log."""
+        self.containers[-1] = replace(self.containers[-1], ended=ending.ended, status=phrase)
+        self.diaries.append((self.containers[-1].id, ending.diary))
+
+    def _spend(self, seconds: Mapping[str, float]) -> None:
+        for kind, spent in seconds.items():
+            self.spent_s[kind] = self.spent_s.get(kind, 0.0) + float(spent)
+
+    def _keep(self, status: InvocationStatus) -> Document:
+        """Hands the document to be written, and books the time that writing took."""
+        began = time.monotonic()
+        document = self._document(status)
+        self.keep(document)
+        self._spend({"writing": time.monotonic() - began})
+        self.watch(document, None)
+        return document
+
+    def _document(self, status: InvocationStatus) -> Document:
+        turn, campaign = self.turn, self.turn.campaign
+        content = self.facts.get("content.hash")
+        absent = {"telemetry": "this version of the suite collects none"}
+        if content is None:
+            absent["invocation.image.content"] = "the worker has not computed it yet"
+        return Document(
+            schema=wire.SCHEMA,
+            suite=campaign.suite,
+            campaign=CampaignIdentity(
+                id=campaign.id, profile=campaign.profile, seed=campaign.seed, label=campaign.label
+            ),
+            invocation=Invocation(
+                arm=turn.arm.name,
+                block=turn.block,
+                repeat=turn.repeat,
+                isolation=self.engine.isolation,
+                image=replace(turn.image, content=None if content is None else str(content)),
+                engine={
+                    **self.engine_facts,
+                    "gpu.request": turn.gpu.driver if turn.gpu else "none",
+                },
+                limits={
+                    "cpus": plan.write_cpus(turn.cpus),
+                    "cpu_count": len(turn.cpus),
+                    "memory_bytes": turn.memory_bytes,
+                },
+                containers=list(self.containers),
+                started=self.started,
+                ended=None if status == "running" else _now(),
+                status=status,
+            ),
+            facts=self.facts,
+            cells=[self.results[cell.id] for cell in self.cells],
+            spent_s=dict(self.spent_s),
+            absent=absent,
+        )
+
+
+def _pending(cell: Cell) -> CellResult:
+    return CellResult(
+        id=cell.id,
+        scenario=cell.scenario,
+        case=cell.case,
+        params=cell.params,
+        outcome="pending",
+        work=cell.work,
+    )
+
+
+def _result(plain: Mapping[str, Any]) -> CellResult:
+    """The worker's words for a cell's result as the dataclass; its fields are named alike.
+
+    Raises:
+        KeyError, TypeError, ValueError: they are not such words.
+    """
+    values = dict(plain)
+    for name in ("started", "ended"):
+        values[name] = None if values[name] is None else datetime.fromisoformat(values[name])
+    for name, kind in (("work", Work), ("check", Check)):
+        values[name] = None if values[name] is None else kind(**values[name])
+    return CellResult(**values)
+
+
+def _last_words(ending: Ending) -> str:
+    """The last line of its diary, as a clause; nothing where it kept none."""
+    lines = [line.strip() for line in ending.diary.splitlines() if line.strip()]
+    return f"; its last words: {lines[-1][:300]}" if lines else ""
+
+
+def _now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+def is_complete(document: Document, cells: Sequence[Cell]) -> bool:
+    """Whether an invocation need not be run again: it ended in order and holds every cell."""
+    return document.invocation.status == "complete" and {c.id for c in cells} <= {
+        result.id for result in document.cells
+    }

@@ -1,0 +1,217 @@
+"""What a campaign is going to do, decided as values: cells, order, arguments, deadlines, durations.
+
+Pure: no engine, no files, no clock; a plan can be asserted in a test.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import random
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from suite.errors import UsageError
+from suite.model import Campaign, Cell, Document, Excluded, ProfileName
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """A profile's blocks, and its times for a cell in seconds."""
+
+    blocks: int
+    warmup_s: float
+    measure_s: float
+    budget_s: float
+
+
+PROFILES: Mapping[ProfileName, Profile] = {
+    "smoke": Profile(blocks=1, warmup_s=0.05, measure_s=0.1, budget_s=2.0),
+    "quick": Profile(blocks=3, warmup_s=0.2, measure_s=0.4, budget_s=5.0),
+    "standard": Profile(blocks=5, warmup_s=0.3, measure_s=0.7, budget_s=15.0),
+    "full": Profile(blocks=10, warmup_s=0.5, measure_s=1.0, budget_s=60.0),
+}
+
+CALIBRATION_SHARE = 0.5
+"""The calibration warms up and measures for this share of the profile's times: it need only see
+how fast things are."""
+
+ASKED_ABOUT_BUDGETS = 4.0
+"""The worker gives cells that people asked about so many times the budget; its deadline follows."""
+
+START_DEADLINE_S = 900.0
+"""The deadline for everything before the first cell: a GPU newer than the wheel's code compiles
+kernels for minutes."""
+
+CELL_DEADLINE_FLOOR_S = 120.0
+CELL_DEADLINE_BUDGETS = 4.0
+"""A cell that takes longer than so many of its budgets, and longer than the floor, hangs."""
+
+START_GUESS_S = 6.0
+CELL_GUESS_S = 0.6
+"""What a container's start, and a cell beside its warm-up and samples, are thought to take before
+anything ran.  Measured on two cores; the calibration soon knows better."""
+
+
+def choose_cells(
+    cells: Iterable[Cell], profile: ProfileName, arms: Sequence[str], only: Sequence[str]
+) -> list[Cell]:
+    """The cells of a profile that at least one arm can run, by the globs of ``only`` if any.
+
+    Raises:
+        UsageError: a glob matches nothing.
+    """
+    of_profile = [
+        cell
+        for cell in cells
+        if profile in cell.profiles and (not cell.arms or set(cell.arms) & set(arms))
+    ]
+    for glob in only:
+        if not any(fnmatch.fnmatchcase(cell.id, glob) for cell in of_profile):
+            raise UsageError(
+                f"ONLY={glob!r} matches no cell of the profile {profile}",
+                "`make list` shows the ids; PROFILE=full has all of them",
+            )
+    if not only:
+        return of_profile
+    return [c for c in of_profile if any(fnmatch.fnmatchcase(c.id, glob) for glob in only)]
+
+
+def cells_of(campaign: Campaign, arm: str) -> list[Cell]:
+    """The campaign's cells that have a meaning on the arm, in the plan's order."""
+    return [cell for cell in campaign.cells if not cell.arms or arm in cell.arms]
+
+
+def order_arms(campaign: Campaign, block: int) -> list[str]:
+    """The arms of a block in their random order, from the campaign's seed."""
+    arms = list(campaign.arms)
+    if block > 0:
+        random.Random(f"{campaign.seed}/{block}").shuffle(arms)
+    return arms
+
+
+def order_cells(campaign: Campaign, arm: str, block: int, repeat: int = 0) -> list[Cell]:
+    """The cells of an invocation in their order.
+
+    The calibration (block 0) keeps the plan's, in which each sweep climbs; else it is random,
+    from the campaign's seed.
+    """
+    cells = cells_of(campaign, arm)
+    if block > 0:
+        random.Random(f"{campaign.seed}/{arm}/{block}/{repeat}").shuffle(cells)
+    return cells
+
+
+def arguments(campaign: Campaign, arm: str, block: int, cells: Sequence[Cell]) -> tuple[str, ...]:
+    """The worker's arguments for these cells: with K where the calibration has found it."""
+    share = CALIBRATION_SHARE if block == 0 else 1.0
+    calls = campaign.calls.get(arm, {}) if block > 0 else {}
+    return (
+        "measure",
+        *("--arm", arm),
+        *("--warmup", f"{campaign.warmup_s * share:g}"),
+        *("--measure", f"{campaign.measure_s * share:g}"),
+        *("--budget", f"{campaign.budget_s:g}"),
+        *(f"{cell.id}@{calls[cell.id]}" if cell.id in calls else cell.id for cell in cells),
+    )
+
+
+def cell_deadline_s(campaign: Campaign, cell: Cell) -> float:
+    """Seconds after which a cell that has begun is taken to hang."""
+    budget = campaign.budget_s * (ASKED_ABOUT_BUDGETS if cell.asked_about else 1.0)
+    return max(CELL_DEADLINE_FLOOR_S, CELL_DEADLINE_BUDGETS * budget)
+
+
+def freeze(document: Document) -> tuple[dict[str, int], dict[str, Excluded]]:
+    """What a calibration has found: K by cell, and the cells that no block should try."""
+    calls = {
+        cell.id: cell.calls_per_sample
+        for cell in document.cells
+        if cell.outcome == "measured" and cell.calls_per_sample is not None
+    }
+    excluded = {
+        cell.id: Excluded(outcome=cell.outcome, reason=cell.reason or "no reason was given")
+        for cell in document.cells
+        if cell.outcome in {"skipped", "failed"}
+    }
+    return calls, excluded
+
+
+def container_seconds(document: Document) -> float:
+    """The time that an invocation's containers existed, in seconds, from ask to end."""
+    return sum(
+        (container.ended - container.started).total_seconds()
+        for container in document.invocation.containers
+        if container.ended is not None
+    )
+
+
+def guess_invocation_s(campaign: Campaign, arm: str) -> float:
+    """What an invocation should take, in seconds, before anything ran."""
+    cells = [cell for cell in cells_of(campaign, arm) if not cell.by_host]
+    timed = sum(0.0 if c.one_shot else campaign.warmup_s + campaign.measure_s for c in cells)
+    return START_GUESS_S + timed + CELL_GUESS_S * len(cells)
+
+
+def predict_invocation_s(campaign: Campaign, calibration: Document) -> float:
+    """What each block's invocation of an arm should take, in seconds, from its calibration.
+
+    What is not warming up or sampling is taken as it was; those two as the profile will have them.
+    """
+    by_id = {cell.id: cell for cell in campaign.cells}
+    total = container_seconds(calibration)
+    for result in calibration.cells:
+        spent = result.spent_s
+        own = sum(spent.values())
+        if result.outcome != "measured":
+            total -= own
+            continue
+        timed = spent.get("warmup", 0.0) + spent.get("measure", 0.0)
+        total -= timed + spent.get("calibrate", 0.0)
+        if by_id[result.id].one_shot or not result.samples_s:
+            continue
+        sample_s = result.samples_s[-1] * (result.calls_per_sample or 1)
+        total += max(campaign.warmup_s, sample_s) + max(campaign.measure_s, 3 * sample_s)
+    return total
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of ``20m``, ``1h30m``, ``90s`` or ``90``.
+
+    Raises:
+        UsageError: it is none of these.
+    """
+    match = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s?)?", text.strip())
+    if not text.strip() or match is None:
+        raise UsageError(f"{text!r} is not a duration", "write 20m, 1h30m or 90s")
+    hours, minutes, seconds = (float(part or 0) for part in match.groups())
+    total = 3600 * hours + 60 * minutes + seconds
+    if total <= 0:
+        raise UsageError(f"{text!r} is no time at all", "write 20m, 1h30m or 90s")
+    return total
+
+
+def parse_cpus(text: str) -> tuple[int, ...]:
+    """CPU numbers of ``0-3,8``, ascending.
+
+    Raises:
+        UsageError: it is no such list.
+    """
+    cpus: set[int] = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
+        if match is None or (match[2] is not None and int(match[2]) < int(match[1])):
+            raise UsageError(f"{text!r} is not a list of CPUs", "write 0-3 or 0,2,4")
+        cpus.update(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return tuple(sorted(cpus))
+
+
+def write_cpus(cpus: Sequence[int]) -> str:
+    """CPU numbers as the kernel writes them: ``0-3,8``."""
+    parts: list[tuple[int, int]] = []
+    for cpu in sorted(cpus):
+        if parts and parts[-1][1] == cpu - 1:
+            parts[-1] = (parts[-1][0], cpu)
+        else:
+            parts.append((cpu, cpu))
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)

@@ -1,0 +1,123 @@
+"""The only file that writes under results/: campaign folders, documents, reports, the lock."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from suite import wire
+from suite.errors import BusyError, UsageError
+from suite.model import Campaign, Document
+
+PLAN = "campaign.json"
+
+
+def document_name(arm: str, block: int, repeat: int = 0) -> str:
+    """The file name of an invocation: ``cpu-01.json``; ``cpu-03-r1.json`` for its first repeat."""
+    return f"{arm}-{block:02d}" + (f"-r{repeat}" if repeat else "") + ".json"
+
+
+def campaign_name(created: datetime, label: str, profile: str) -> str:
+    """``<UTC>-<label>-<profile>``, such as ``20261121T104500Z-mybox-quick``."""
+    return f"{created:%Y%m%dT%H%M%SZ}-{label}-{profile}"
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Replaces a file so that a reader, or a crash, sees the old text or the new one, whole."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", text=True)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        # mkstemp makes private files; results are for everybody who may read the folder.
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(name).chmod(0o666 & ~umask)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+class Store:
+    """One campaign's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @classmethod
+    def create(cls, results: Path, name: str) -> Store:
+        """A new folder ``results/name``.
+
+        Raises:
+            UsageError: it exists, or the results folder can't be written.
+        """
+        folder = results / name
+        try:
+            results.mkdir(parents=True, exist_ok=True)
+            folder.mkdir()
+            (folder / "logs").mkdir()
+        except OSError as error:
+            raise UsageError(
+                f"can't make {folder}: {error.strerror}", "name another folder with RESULTS="
+            ) from error
+        return cls(folder)
+
+    def write_plan(self, campaign: Campaign) -> None:
+        """Writes campaign.json anew."""
+        self._write(PLAN, campaign)
+
+    def write_document(self, document: Document) -> None:
+        """Writes an invocation's document anew, as far as it has come."""
+        of = document.invocation
+        self._write(document_name(of.arm, of.block, of.repeat), document)
+
+    def write_reports(self, files: Mapping[str, str]) -> None:
+        """Writes the report's files by name."""
+        for name, text in files.items():
+            write_atomically(self.folder / name, text)
+
+    def append_log(self, name: str, text: str) -> None:
+        """Adds to ``logs/<name>.log``: a container's diary, or what the engine said."""
+        logs = self.folder / "logs"
+        logs.mkdir(exist_ok=True)
+        with (logs / f"{name}.log").open("a", encoding="utf-8", errors="replace") as file:
+            file.write(text if text.endswith("\n") or not text else text + "\n")
+
+    def _write(self, name: str, value: Any) -> None:
+        write_atomically(self.folder / name, wire.dump_document(value))
+
+
+@contextlib.contextmanager
+def only_campaign(results: Path) -> Iterator[None]:
+    """Holds the lock of a results folder: two campaigns at once would measure each other.
+
+    The kernel lets go of it when this process ends, however it ends.
+
+    Raises:
+        BusyError: another campaign holds it.
+        UsageError: the folder can't be written.
+    """
+    try:
+        results.mkdir(parents=True, exist_ok=True)
+        lock = (results / ".lock").open("a", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(
+            f"can't write {results}: {error.strerror}", "name another folder with RESULTS="
+        ) from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise BusyError(
+                f"another campaign is running in {results}",
+                "wait for it to end, or stop it; two at once would measure each other",
+            ) from error
+        yield

@@ -1,0 +1,108 @@
+"""The worker's commands: ``describe`` and ``measure CELL…``; arguments in, JSON records out.
+
+The image's entry point.  Records: ``hello``, ``startup``, ``facts``, ``cell_started``, ``cell``,
+``bye``; ``refused`` where this container can't be the arm.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+from typing import get_args
+
+from suite import __version__, wire
+from suite.worker.channel import Channel
+from suite.worker.startup import ArmName, Refused
+
+EXIT_REFUSED = 4
+"""The worker's exit status where the arm can't be had: the same number as the suite's own."""
+
+
+def arguments() -> argparse.ArgumentParser:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m suite.worker",
+        description="Measures cells in this process and writes one JSON record a line.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    describe = commands.add_parser("describe", help="start TensorFlow and say what is here")
+    measure = commands.add_parser("measure", help="measure cells, in the order given")
+    for command in (describe, measure):
+        command.add_argument("--arm", choices=get_args(ArmName), default="cpu")
+    measure.add_argument("--warmup", type=float, default=0.3, metavar="SECONDS")
+    measure.add_argument("--measure", type=float, default=0.7, metavar="SECONDS")
+    measure.add_argument("--budget", type=float, default=60.0, metavar="SECONDS", help="a cell")
+    measure.add_argument(
+        "cells",
+        nargs="+",
+        metavar="CELL[@K]",
+        help="a cell's id; with @K a sample is K calls, without it K is found first",
+    )
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command.
+
+    Returns:
+        0, or `EXIT_REFUSED`.  Wrong words end with 2 and a message on standard error.
+    """
+    parser = arguments()
+    options = parser.parse_args(argv)
+    from suite.worker import invocation, scenarios
+
+    requests = []
+    for word in getattr(options, "cells", []):
+        identity, _, calls = word.partition("@")
+        try:
+            scenario, cell = scenarios.find(identity)
+        except KeyError as error:
+            parser.error(str(error.args[0]))
+        if cell.by_host:
+            parser.error(f"{identity} is measured from outside the container")
+        if calls and (not calls.isdigit() or int(calls) < 1):
+            parser.error(f"{word}: K is a whole number from 1")
+        requests.append(
+            invocation.Request(scenario=scenario, cell=cell, calls=int(calls) if calls else None)
+        )
+
+    channel = Channel()
+    channel.send("hello", schema=wire.SCHEMA, version=__version__, pid=os.getpid())
+    from suite.worker import facts, startup
+    from suite.worker.measure import Loop
+
+    try:
+        stages, device = startup.start(options.arm)
+    except Refused as reason:
+        channel.send("refused", reason=str(reason))
+        return EXIT_REFUSED
+    channel.send("startup", stages=stages, device=device)
+    began = time.perf_counter_ns()
+    import tensorflow as tf
+
+    loop = Loop(clock=time.perf_counter_ns, fence=tf.test.experimental.sync_devices)
+    found = {
+        **facts.machine_facts(),
+        **facts.tensorflow_facts(),
+        "fence_s": loop.fence_s,
+        "sample_floor_s": loop.floor_s,
+    }
+    channel.send("facts", facts=found, seconds=(time.perf_counter_ns() - began) / 1e9)
+
+    if options.command == "measure":
+        times = invocation.Times(
+            warmup_s=options.warmup, measure_s=options.measure, budget_s=options.budget
+        )
+        runner = invocation.Runner(loop, device, times, stages)
+        for request in requests:
+            channel.send("cell_started", id=request.cell.id)
+            channel.send("cell", cell=runner.run(request))
+    channel.send("bye")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

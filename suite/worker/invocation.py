@@ -1,0 +1,315 @@
+"""One invocation: the cells in the given order, each outcome sent as soon as it is known.
+
+Decides per cell what to do (measure, skip, fail) and accounts for every second by kind.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from typing import Any
+
+from suite.model import Cell, CellResult
+from suite.worker.measure import LEAST_SAMPLES, Loop, Timing
+from suite.worker.placement import NotPlaced, Placement, Watch, prove, watch
+from suite.worker.scenario import Inapplicable, Prepared, Scenario, WrongResult
+
+ASKED_ABOUT_BUDGETS = 4.0
+"""Cells that people asked about have so many times the profile's budget."""
+
+DISPATCH_BOUND = 0.9
+"""On a GPU, a larger enqueue fraction than this means that the CPU could not keep it busy."""
+
+
+TRUSTED_S = 1e-3
+"""A call that takes less than this is ruled by overhead: scaling it by work would foretell hours for
+a size that takes milliseconds, so the next size is then simply tried."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """One cell to run, with its K; None: find it (and mind the budget while doing so)."""
+
+    scenario: Scenario
+    cell: Cell
+    calls: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Times:
+    """The profile's times for a cell, in seconds."""
+
+    warmup_s: float
+    measure_s: float
+    budget_s: float
+
+    def budget_of(self, cell: Cell) -> float:
+        """The budget of this cell, in seconds."""
+        return self.budget_s * (ASKED_ABOUT_BUDGETS if cell.asked_about else 1.0)
+
+
+@dataclass(kw_only=True)
+class Forecast:
+    """What the smaller sizes of each sweep took, to predict the next one before daring it."""
+
+    seen: dict[str, tuple[float, float, float]] = field(default_factory=dict)
+
+    def remember(self, cell: Cell, call_s: float, check_s: float) -> None:
+        """Notes seconds per call, and of the check, of a size."""
+        if cell.sweep is not None:
+            self.seen[_sweep_key(cell)] = (cell.work.amount, call_s, check_s)
+
+    def predict(self, cell: Cell) -> tuple[float, float] | None:
+        """Seconds per call, and of the check, scaled by work from the size before; None: unknown.
+
+        Scaling by work is right for sizes that arithmetic rules; see `TRUSTED_S` for the others.
+        """
+        if cell.sweep is None or _sweep_key(cell) not in self.seen:
+            return None
+        amount, call_s, check_s = self.seen[_sweep_key(cell)]
+        ratio = cell.work.amount / amount
+        if ratio <= 1 or call_s < TRUSTED_S:
+            return None
+        return call_s * ratio, check_s * ratio
+
+
+def _sweep_key(cell: Cell) -> str:
+    others = [f"{axis}={value}" for axis, value in cell.params.items() if axis != cell.sweep]
+    return "/".join([cell.scenario, cell.case, *others])
+
+
+class OverBudget(Exception):
+    """The cell would take longer than its budget; the text is the reason to print."""
+
+
+class Runner:
+    """Runs requests on one device with one loop."""
+
+    def __init__(self, loop: Loop, device: str, times: Times, stages: dict[str, float]) -> None:
+        self.loop = loop
+        self.device = device
+        self.times = times
+        self.stages = stages
+        self.forecast = Forecast()
+        # TensorFlow's and Keras's hundred thousands of lasting objects need not be looked through
+        # after every cell: that took longer than many a cell's warm-up.
+        gc.collect()
+        gc.freeze()
+
+    def run(self, request: Request) -> CellResult:
+        """The outcome of one cell; never raises for what the cell itself does wrong."""
+        cell = request.cell
+        account = Account()
+        result = CellResult(
+            id=cell.id,
+            scenario=cell.scenario,
+            case=cell.case,
+            params=cell.params,
+            outcome="pending",
+            work=cell.work,
+            started=now(),
+        )
+        prepare = request.scenario.prepare
+        if prepare is None:
+            return replace(self._stage(result, cell), ended=now())
+        try:
+            result = self._cell(result, request, prepare, account)
+        except Inapplicable as reason:
+            result = replace(result, outcome="skipped", reason=str(reason))
+        except OverBudget as reason:
+            result = replace(result, outcome="skipped", reason=str(reason))
+        except NotPlaced as reason:
+            result = replace(result, outcome="failed", reason=f"placement not proven: {reason}")
+        except WrongResult as reason:
+            result = replace(result, outcome="failed", reason=f"wrong result: {reason}")
+        except Exception as error:  # noqa: BLE001  whatever a cell raises is this cell's outcome
+            traceback.print_exc(file=sys.stderr)
+            text = " ".join(str(error).split())[:500]
+            result = replace(result, outcome="failed", reason=f"{type(error).__name__}: {text}")
+        with account.of("hygiene"):
+            self._clear()
+        return replace(result, ended=now(), spent_s=account.spent_s)
+
+    def _stage(self, result: CellResult, cell: Cell) -> CellResult:
+        """A stage of the start-up sequence, which has been run already."""
+        return replace(
+            result,
+            outcome="measured",
+            calls_per_sample=1,
+            samples_s=[self.stages[str(cell.params["stage"])]],
+            warmup_status="cold",
+            absent={
+                "first_call_s": "the sample is the first call",
+                "enqueue_fraction": "a start-up stage blocks",
+                "peak_memory_bytes": "not separable from what came before",
+                "check": "nothing is computed that could be wrong",
+            },
+        )
+
+    def _cell(
+        self,
+        result: CellResult,
+        request: Request,
+        prepare: Callable[..., Prepared],
+        account: Account,
+    ) -> CellResult:
+        cell, scenario = request.cell, request.scenario
+        calibrating = request.calls is None
+        if calibrating:
+            self._refuse_hopeless(cell)
+        with account.of("prepare"):
+            prepared = prepare(device=self.device, **cell.params)
+        try:
+            with account.of("first_call"), watch() as seen:
+                first_s, last = self.loop.first_call(prepared.step)
+            with account.of("placement"):
+                placement = self._prove(prepared, seen)
+            if scenario.one_shot:
+                timing, calls = _cold(first_s, last), 1
+            else:
+                del last
+                with account.of("hygiene"):
+                    gc.collect()
+                calls = request.calls or self._calibrate(cell, prepared, account)
+                timing = self.loop.measure(
+                    prepared.step,
+                    calls,
+                    warmup_s=self.times.warmup_s,
+                    measure_s=self.times.measure_s,
+                    traces=prepared.traces,
+                )
+            account.add("warmup", timing.warmup_wall_s)
+            account.add("measure", timing.measure_wall_s)
+            with account.of("check"):
+                check = prepared.check(timing.last)
+            memory = self._peak_memory()
+        finally:
+            prepared.close()
+        if calibrating:
+            self.forecast.remember(cell, timing.samples_s[-1], account.spent_s["check"])
+        enqueues = prepared.enqueues and self.device == "/GPU:0" and not scenario.one_shot
+        labels = ["warm-up cap"] if timing.warmup_status == "cap" else []
+        if enqueues and timing.enqueue_fraction > DISPATCH_BOUND:
+            labels.append("dispatch-bound")
+        absent = {}
+        if not enqueues:
+            absent["enqueue_fraction"] = (
+                "the step blocks" if self.device == "/GPU:0" else "a CPU's step blocks"
+            )
+        if memory is None:
+            absent["peak_memory_bytes"] = "TensorFlow does not count the CPU's memory"
+        return replace(
+            result,
+            outcome="measured",
+            first_call_s=first_s,
+            calls_per_sample=calls,
+            warmup_status=timing.warmup_status,
+            warmup_s=timing.warmup_s,
+            samples_s=timing.samples_s,
+            enqueue_fraction=timing.enqueue_fraction if enqueues else None,
+            placement=placement.nodes,
+            elsewhere=placement.elsewhere,
+            check=check,
+            peak_memory_bytes=memory,
+            labels=labels,
+            absent=absent,
+        )
+
+    def _refuse_hopeless(self, cell: Cell) -> None:
+        """Before anything of the cell is run: would the size before it, scaled, break the budget?"""
+        predicted = self.forecast.predict(cell)
+        if predicted is None:
+            return
+        call_s, check_s = predicted
+        # The first call, the one that finds K, one of warm-up, and the samples.
+        cost = call_s * (3 + LEAST_SAMPLES) + check_s
+        budget = self.times.budget_of(cell)
+        if cost > budget:
+            # The next size must be predictable too, from this prediction.
+            self.forecast.remember(cell, call_s, check_s)
+            raise OverBudget(_over(cost, budget))
+
+    def _calibrate(self, cell: Cell, prepared: Prepared, account: Account) -> int:
+        """K; raises OverBudget where the cell, at the speed just seen, would break its budget."""
+        with account.of("calibrate"):
+            calls, call_s = self.loop.calibrate(prepared.step)
+        predicted = self.forecast.predict(cell)
+        cost = (
+            sum(account.spent_s.values())
+            + max(self.times.warmup_s, calls * call_s)
+            + max(self.times.measure_s, LEAST_SAMPLES * calls * call_s)
+            + (predicted[1] if predicted else 0.0)
+        )
+        budget = self.times.budget_of(cell)
+        if cost > budget:
+            self.forecast.remember(cell, call_s, predicted[1] if predicted else 0.0)
+            raise OverBudget(_over(cost, budget))
+        return calls
+
+    def _prove(self, prepared: Prepared, seen: Watch) -> Placement:
+        device = self.device.lstrip("/") if prepared.on == "arm" else "CPU:0"
+        return prove(prepared.proof, seen, device)
+
+    def _peak_memory(self) -> int | None:
+        if self.device != "/GPU:0":
+            return None
+        import tensorflow as tf
+
+        return int(tf.config.experimental.get_memory_info("GPU:0")["peak"])
+
+    def _clear(self) -> None:
+        """Leaves nothing of a cell to the next one."""
+        import tensorflow as tf
+
+        tf.keras.backend.clear_session()
+        gc.collect()
+        if self.device == "/GPU:0":
+            tf.config.experimental.reset_memory_stats("GPU:0")
+
+
+def _over(cost: float, budget: float) -> str:
+    return f"would take {cost:.3g} s here; the profile's budget for this cell is {budget:g} s"
+
+
+def _cold(seconds: float, last: Any) -> Timing:
+    """The timing of a one-shot cell: its first call is its only sample."""
+    return Timing(
+        warmup_s=[],
+        samples_s=[seconds],
+        enqueue_fraction=1.0,
+        warmup_status="cold",
+        last=last,
+        warmup_wall_s=0.0,
+        measure_wall_s=0.0,
+    )
+
+
+@dataclass
+class Account:
+    """Where a cell's wall time went, in seconds by kind."""
+
+    spent_s: dict[str, float] = field(default_factory=dict)
+
+    def add(self, kind: str, seconds: float) -> None:
+        """Books seconds on a kind."""
+        self.spent_s[kind] = self.spent_s.get(kind, 0.0) + seconds
+
+    @contextmanager
+    def of(self, kind: str) -> Iterator[None]:
+        """Books the time inside the block, also when it raises."""
+        began = time.perf_counter_ns()
+        try:
+            yield
+        finally:
+            self.add(kind, (time.perf_counter_ns() - began) / 1e9)
+
+
+def now() -> datetime:
+    """This instant, in UTC."""
+    return datetime.now(timezone.utc)

@@ -1,0 +1,201 @@
+"""The measuring loop: fences, calls in a sample, warm-up, samples.
+
+Pure: it takes a clock and a fence and knows no TensorFlow, so that a fake device can prove it.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+Step = Callable[[], object]
+Clock = Callable[[], int]
+Fence = Callable[[], object]
+
+SAMPLE_FLOOR_S = 0.010
+"""A sample takes at least this long, so that the clock's grain and one interrupt stay small in it."""
+
+FENCES_A_SAMPLE = 200
+"""… and at least as long as this many empty fences, so that timing costs at most 0.5 % of it."""
+
+CALLS_CAP = 100_000
+"""The most calls in a sample: a step that takes no time at all must not loop for ever."""
+
+CALLS_MARGIN = 1.2
+"""K is this much larger than the calibration needs, because a later process can be faster."""
+
+WINDOW = 10
+"""Warm-up has settled when the medians of the last two windows of so many samples agree …"""
+
+AGREEMENT = 0.01
+"""… within this share."""
+
+WARMUP_CAP = 3.0
+"""The cap on warm-up, in multiples of the profile's warm-up time."""
+
+LEAST_SAMPLES = 3
+"""However slow a call: at least one warm-up sample and so many samples."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """One timed run: seconds per call, and the share of the time spent handing work over."""
+
+    seconds: float
+    enqueue_fraction: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timing:
+    """What the loop found: seconds per call of every warm-up sample and every sample, in order.
+
+    ``warmup_status`` is ``settled``, ``time`` (the samples were too slow to tell), or ``cap``.
+    ``last`` is the result of the last call.  ``warmup_wall_s`` and ``measure_wall_s`` say where
+    the time went.
+    """
+
+    warmup_s: list[float]
+    samples_s: list[float]
+    enqueue_fraction: float
+    warmup_status: str
+    last: object
+    warmup_wall_s: float
+    measure_wall_s: float
+
+
+@dataclass(kw_only=True)
+class Loop:
+    """The instruments of one process: its clock, in nanoseconds, and its fence.
+
+    ``fence_s`` is the price of an empty fence here, the median of a few runs.
+    """
+
+    clock: Clock
+    fence: Fence
+    fence_s: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.fence()
+        runs = [self.sample(lambda: None, 1)[0].seconds for _ in range(101)]
+        self.fence_s = statistics.median(runs)
+
+    @property
+    def floor_s(self) -> float:
+        """The least time that a sample has to take."""
+        return max(SAMPLE_FLOOR_S, FENCES_A_SAMPLE * self.fence_s)
+
+    def sample(self, step: Step, calls: int) -> tuple[Sample, Any]:
+        """Times ``calls`` consecutive calls between two fences; also returns the last result.
+
+        The results before the last are dropped at once, as a user's loop would, so that buffers
+        are reused in the same way.
+        """
+        self.fence()
+        start = self.clock()
+        for _ in range(calls - 1):
+            step()
+        last = step()
+        handed_over = self.clock()
+        self.fence()
+        end = self.clock()
+        took = end - start
+        fraction = (handed_over - start) / took if took > 0 else 1.0
+        return Sample(seconds=took / calls / 1e9, enqueue_fraction=fraction), last
+
+    def first_call(self, step: Step) -> tuple[float, Any]:
+        """Seconds of the very first call, fenced on both sides, and its result."""
+        sample, last = self.sample(step, 1)
+        return sample.seconds, last
+
+    def calibrate(self, step: Step) -> tuple[int, float]:
+        """K, the calls that make a sample long enough; and the seconds per call seen last.
+
+        Climbs from one call, aiming a little past the floor each time; never beyond `CALLS_CAP`.
+        """
+        calls = 1
+        while True:
+            seconds = self.sample(step, calls)[0].seconds
+            if seconds * calls >= self.floor_s:
+                # The climb's last step may have overshot: what the floor needs, with its margin.
+                needed = math.ceil(CALLS_MARGIN * self.floor_s / seconds)
+                return max(1, min(needed, CALLS_CAP)), seconds
+            if calls >= CALLS_CAP:
+                return CALLS_CAP, seconds
+            aim = math.ceil(1.1 * self.floor_s / seconds) if seconds > 0 else CALLS_CAP
+            # At most tenfold at a time: the very first calls can be misleadingly fast or slow.
+            calls = min(max(aim, 2 * calls), 10 * calls, CALLS_CAP)
+
+    def measure(
+        self,
+        step: Step,
+        calls: int,
+        *,
+        warmup_s: float,
+        measure_s: float,
+        traces: Callable[[], int] = lambda: 0,
+    ) -> Timing:
+        """Warms up, then samples, with garbage collection off; see the constants for the rules.
+
+        Args:
+            step: one call.
+            calls: K, the calls in a sample.
+            warmup_s: the least warm-up time; its cap is `WARMUP_CAP` times that.
+            measure_s: the measuring time.
+            traces: how many traces the step's functions have seen so far.
+        """
+        last: Any = None
+        gc.disable()
+        try:
+            began = self.clock()
+            warmup: list[float] = []
+            while True:
+                traced = traces()
+                last = None
+                sample, last = self.sample(step, calls)
+                warmup.append(sample.seconds)
+                elapsed = (self.clock() - began) / 1e9
+                status = _warmup_status(warmup, elapsed, warmup_s, calls, traces() > traced)
+                if status is not None:
+                    break
+            warmed = self.clock()
+            samples: list[Sample] = []
+            while len(samples) < LEAST_SAMPLES or (self.clock() - warmed) / 1e9 < measure_s:
+                last = None
+                sample, last = self.sample(step, calls)
+                samples.append(sample)
+            ended = self.clock()
+        finally:
+            gc.enable()
+        return Timing(
+            warmup_s=warmup,
+            samples_s=[sample.seconds for sample in samples],
+            enqueue_fraction=statistics.median(s.enqueue_fraction for s in samples),
+            warmup_status=status,
+            last=last,
+            warmup_wall_s=(warmed - began) / 1e9,
+            measure_wall_s=(ended - warmed) / 1e9,
+        )
+
+
+def _warmup_status(
+    warmup: list[float], elapsed: float, warmup_s: float, calls: int, traced: bool
+) -> str | None:
+    """How the warm-up ended, or None while it goes on."""
+    if elapsed < warmup_s:
+        return None
+    if elapsed >= WARMUP_CAP * warmup_s:
+        tellable = 2 * WINDOW * statistics.median(warmup) * calls <= WARMUP_CAP * warmup_s
+        return "cap" if traced or tellable else "time"
+    if traced:
+        return None
+    if 2 * WINDOW * statistics.median(warmup) * calls > WARMUP_CAP * warmup_s:
+        return "time"
+    if len(warmup) < 2 * WINDOW:
+        return None
+    before = statistics.median(warmup[-2 * WINDOW : -WINDOW])
+    after = statistics.median(warmup[-WINDOW:])
+    return "settled" if abs(after - before) <= AGREEMENT * before else None

@@ -1,0 +1,109 @@
+"""Proof of which device every node ran on: read from what was executed, never from what was asked.
+
+TensorFlow stores a function's partitioned graphs only while the function is being instantiated,
+that is during its first call (tried with 2.21: a later call stores none); so the first call of a
+cell is the one that is watched.  Watching cost no visible part of a first call (tried).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from suite.worker.scenario import GraphProof, TensorProof
+
+
+class NotPlaced(Exception):
+    """The work of a cell was not seen on the device that it belongs on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placement:
+    """How many nodes ran on each device (``CPU:0``, ``GPU:0``), and which were elsewhere."""
+
+    nodes: dict[str, int]
+    elsewhere: list[str]
+
+
+@dataclass
+class Watch:
+    """What `watch` saw: (operation type, device, node name) of every node of every graph."""
+
+    nodes: list[tuple[str, str, str]] = field(default_factory=list)
+
+
+@contextmanager
+def watch() -> Iterator[Watch]:
+    """Stores the partitioned graphs of every function instantiated inside the block."""
+    from tensorflow.python.eager import context
+
+    seen = Watch()
+    eager = context.context()
+    eager.enable_graph_collection()
+    try:
+        yield seen
+    finally:
+        metadata = eager.export_run_metadata()
+        eager.disable_graph_collection()
+    for function_graph in metadata.function_graphs:
+        for graph in function_graph.partition_graphs:
+            for node in graph.node:
+                seen.nodes.append((node.op, short(node.device), node.name))
+
+
+def short(device: str) -> str:
+    """The last part of a device's name: ``CPU:0`` of ``/job:…/device:CPU:0``."""
+    return device.rsplit("device:", 1)[-1].lstrip("/") if device else "unplaced"
+
+
+def prove_graph(proof: GraphProof, nodes: list[tuple[str, str, str]], device: str) -> Placement:
+    """The placement of graphs whose work has to be on ``device`` (such as ``GPU:0``).
+
+    Raises:
+        NotPlaced: no node of a group was executed, or one was executed elsewhere.
+    """
+    for group in proof.groups:
+        found = [(op, where, name) for op, where, name in nodes if op in group]
+        if not found:
+            raise NotPlaced(f"no {' or '.join(group)} node was executed in a graph")
+        strays = [f"{op} {name} on {where}" for op, where, name in found if where != device]
+        if strays:
+            raise NotPlaced(f"work that belongs on {device} ran elsewhere: {', '.join(strays[:5])}")
+    counted = Counter(where for _, where, _ in nodes)
+    strays_of = Counter((op, where) for op, where, _ in nodes if where != device)
+    return Placement(
+        nodes=dict(sorted(counted.items())),
+        elsewhere=[f"{op} on {where} ×{n}" for (op, where), n in sorted(strays_of.items())],
+    )
+
+
+def prove_tensors(tensors: list[Any], device: str) -> Placement:
+    """The placement of eager work whose results have to lie on ``device``.
+
+    Raises:
+        NotPlaced: one lies elsewhere, or there are none.
+    """
+    if not tensors:
+        raise NotPlaced("the eager step gave no tensor whose device could be read")
+    # ``backing_device`` is where the bytes are; ``device`` is where the operation ran.
+    places = [short(tensor.device) for tensor in tensors]
+    strays = [place for place in places if place != device]
+    if strays:
+        raise NotPlaced(f"eager work that belongs on {device} ran on {', '.join(strays[:5])}")
+    return Placement(nodes=dict(Counter(places)), elsewhere=[])
+
+
+def prove(proof: GraphProof | TensorProof | None, seen: Watch, device: str) -> Placement:
+    """The placement of a cell after its watched first call.
+
+    Raises:
+        NotPlaced: its work is not, or not all, on ``device``.
+    """
+    if proof is None:
+        return Placement(nodes={}, elsewhere=[])
+    if isinstance(proof, TensorProof):
+        return prove_tensors(proof.tensors(), device)
+    return prove_graph(proof, seen.nodes, device)

@@ -1,0 +1,47 @@
+"""Every scenario there is, in the order in which the reports show them.
+
+A new one is one file and one line in `SCENARIOS`.
+"""
+
+from __future__ import annotations
+
+import difflib
+
+from suite.model import Cell
+from suite.worker.scenario import Scenario
+from suite.worker.scenarios import asked, matmul, mlp, overhead, tfdata
+
+SCENARIOS: tuple[Scenario, ...] = (
+    matmul.SQUARE,
+    mlp.TRAIN,
+    asked.SLICES_NAIVE,
+    asked.SLICES_FAIR,
+    asked.FIT_FIRST,
+    asked.FIT_STEADY,
+    tfdata.SLICES,
+    tfdata.MAP,
+    overhead.FENCE,
+    overhead.EAGER_OP,
+    overhead.FUNCTION_CALL,
+    *overhead.STARTUP,
+    overhead.CONTAINER,
+)
+
+_BY_ID = {cell.id: (scenario, cell) for scenario in SCENARIOS for cell in scenario.cells()}
+
+
+def cells() -> list[Cell]:
+    """Every cell of every scenario, in declared order."""
+    return [cell for _, cell in _BY_ID.values()]
+
+
+def find(identity: str) -> tuple[Scenario, Cell]:
+    """The scenario and cell of an id.
+
+    Raises:
+        KeyError: there is none; its text names the nearest ids.
+    """
+    if identity in _BY_ID:
+        return _BY_ID[identity]
+    near = difflib.get_close_matches(identity, _BY_ID, n=3)
+    raise KeyError(f"no cell {identity}" + (f"; did you mean {', '.join(near)}?" if near else ""))

@@ -1,0 +1,106 @@
+"""The start-up sequence: every invocation's one honest cold figure for each first thing.
+
+Always in the same order (import, devices, kernel, build, step), so that what comes after never
+pays for it.  The only file that configures TensorFlow.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any, Literal
+
+ArmName = Literal["cpu", "cuda", "cuda-hidden"]
+
+STAGES = ("import", "devices", "kernel", "build", "step")
+"""The stages in their fixed order; each is a cell of ``overhead.startup``."""
+
+
+class Refused(Exception):
+    """This container can't be the arm that it was asked to be; the text says why."""
+
+
+def start(arm: ArmName) -> tuple[dict[str, float], str]:
+    """Imports and configures TensorFlow for the arm; runs the first kernel, model and step.
+
+    Returns:
+        seconds by stage, and the arm's device, ``/CPU:0`` or ``/GPU:0``.
+
+    Raises:
+        Refused: the arm needs a GPU and TensorFlow sees none.
+    """
+    # Said before the import, because TensorFlow reads it then; the default differs by platform.
+    os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"
+    stages: dict[str, float] = {}
+    tf = _timed(stages, "import", _import)
+    device = _timed(stages, "devices", lambda: _configure(tf, arm))
+    fence = tf.test.experimental.sync_devices
+
+    def kernel() -> None:
+        with tf.device(device):
+            tf.matmul(tf.ones((2, 2)), tf.ones((2, 2)))
+        fence()
+
+    def build() -> Any:
+        from suite.worker.scenarios import networks
+
+        return networks.build(networks.B, device)
+
+    def first_step(model: Any) -> None:
+        from suite.worker.scenarios import networks
+
+        inputs, labels = networks.examples(networks.B, 32)
+        trainer = networks.Trainer(networks.B, model, device)
+        with tf.device(device):
+            batch = tf.constant(inputs), tf.constant(labels)
+        trainer.step(*batch)
+        fence()
+
+    _timed(stages, "kernel", kernel)
+    model = _timed(stages, "build", build)
+    _timed(stages, "step", lambda: first_step(model))
+    tf.keras.backend.clear_session()
+    return stages, device
+
+
+def _timed(stages: dict[str, float], stage: str, action: Callable[[], Any]) -> Any:
+    began = time.perf_counter_ns()
+    result = action()
+    stages[stage] = (time.perf_counter_ns() - began) / 1e9
+    return result
+
+
+def _import() -> Any:
+    import tensorflow as tf
+
+    # TensorFlow loads Keras lazily; everybody who trains pays for it, so it counts as importing.
+    _ = tf.keras.Model
+    return tf
+
+
+def _configure(tf: Any, arm: ArmName) -> str:
+    """The same explicit settings on every arm; initialises the devices."""
+    threads = len(os.sched_getaffinity(0))
+    tf.config.threading.set_intra_op_parallelism_threads(threads)
+    tf.config.threading.set_inter_op_parallelism_threads(threads)
+    tf.config.experimental.enable_tensor_float_32_execution(False)
+    gpus = tf.config.list_physical_devices("GPU")
+    if arm != "cuda":
+        if gpus:
+            tf.config.set_visible_devices([], "GPU")
+        tf.config.list_logical_devices()
+        return "/CPU:0"
+    if not gpus:
+        cuda = tf.sysconfig.get_build_info().get("is_cuda_build", False)
+        raise Refused(
+            "TensorFlow sees no GPU in this container"
+            + ("" if cuda else " (its build is for CPU only)")
+        )
+    tf.config.set_visible_devices(gpus[:1], "GPU")
+    tf.config.experimental.set_memory_growth(gpus[0], True)
+    # With soft placement an operation that has no GPU kernel would quietly run on the CPU.
+    tf.config.set_soft_device_placement(False)
+    if not tf.config.list_logical_devices("GPU"):
+        raise Refused("TensorFlow lists a GPU and can't initialise it")
+    return "/GPU:0"
