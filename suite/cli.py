@@ -28,6 +28,7 @@ from suite.host import campaign as campaigns
 from suite.host import plan, stand_in
 from suite.host.docker_engine import DockerEngine, docker_endpoint
 from suite.host.engine import ARMS, Engine
+from suite.host.images import STAND_IN
 from suite.host.local_engine import LocalEngine
 from suite.host.store import Store, only_campaign, write_atomically
 from suite.model import Cell, ProfileName
@@ -409,11 +410,11 @@ def images(arms: str, **given: Any) -> int:
 
 
 @commands.command()
-@click.option("--name", default=stand_in.STAND_IN, show_default=True, help="the image's name")
+@click.option("--name", default=STAND_IN, show_default=True, help="the image's name")
 def base(name: str) -> int:
     """Make a stand-in base image from Debian packages, where no image registry can be reached."""
     with Terminal() as terminal:
-        click.echo(stand_in.make_stand_in(name, terminal.say))
+        click.echo(stand_in.make_base(DockerEngine(), terminal.say, name))
     return 0
 
 
