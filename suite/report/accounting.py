@@ -83,6 +83,11 @@ def spent_seconds(documents: Iterable[Document]) -> dict[str, float]:
     return total
 
 
+def ended_well(status: str) -> bool:
+    """Whether a container that ended so had told everything."""
+    return status in _GOOD_ENDINGS
+
+
 def find_deaths(documents: Iterable[Document]) -> list[Death]:
     """The containers that died: all but an invocation's last, and a last one that ended badly."""
     deaths = []
@@ -91,7 +96,7 @@ def find_deaths(documents: Iterable[Document]) -> list[Death]:
         for index, container in enumerate(invocation.containers):
             later = invocation.containers[index + 1 :]
             status = container.status
-            if not later and (status is None or status in _GOOD_ENDINGS):
+            if not later and (status is None or ended_well(status)):
                 continue
             lost = [
                 cell.id

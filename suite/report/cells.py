@@ -36,13 +36,17 @@ def sort_cells(cells: Sequence[Cell]) -> list[Cell]:
     return sorted(cells, key=place)
 
 
-def name_cells(cells: Sequence[Cell], show: Show) -> tuple[dict[str, str], list[str]]:
-    """A short name by id, and by case what the names leave out because all its cells share it.
+def name_cells(
+    cells: Sequence[Cell], show: Show
+) -> tuple[dict[str, str], dict[tuple[str, ...], str]]:
+    """A short name by id, and what the names leave out because all cells of a case share it.
+
+    The latter as one phrase by the ids of the case's cells.
 
     A case with one cell keeps its whole id.
     """
     names: dict[str, str] = {}
-    shared: list[str] = []
+    shared: dict[tuple[str, ...], str] = {}
     by_case: dict[str, list[Cell]] = {}
     for cell in cells:
         by_case.setdefault(f"{cell.scenario}.{cell.case}", []).append(cell)
@@ -53,7 +57,7 @@ def name_cells(cells: Sequence[Cell], show: Show) -> tuple[dict[str, str], list[
             names[cell.id] = show("/".join([case, *kept]))
         if constant:
             values = ", ".join(f"{axis}={group[0].params[axis]}" for axis in constant)
-            shared.append(f"{show(case)}: {show(values)}")
+            shared[tuple(cell.id for cell in group)] = f"{show(case)}: {show(values)}"
     return names, shared
 
 

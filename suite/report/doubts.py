@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 
 from suite.model import CellResult, Check, Document, Scalar
+from suite.report.accounting import ended_well
 from suite.report.load import LoadedCampaign
 
 _IDENTITY = re.compile(r"(^|[._])(driver|version|model|name)([._]|$)")
@@ -103,7 +104,7 @@ def explain_missing(results: dict[int, CellResult], documents: dict[int, Documen
     for block, one in results.items():
         text = one.outcome + (f": {one.reason}" if one.reason else "")
         ending = _find_ending(one, documents[block])
-        if one.outcome == "failed" and ending and ending not in text:
+        if one.outcome == "failed" and ending and not ended_well(ending) and ending not in text:
             text += f" (its container: {ending})"
         groups.setdefault(text, []).append(block)
     if len(groups) == 1:

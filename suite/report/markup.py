@@ -9,12 +9,14 @@ import hashlib
 import re
 import unicodedata
 
-_UNPRINTABLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-"""Unicode's controls, direction marks, halves of characters and line separators."""
+_UNPRINTABLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
+"""Unicode's controls, direction marks, halves of characters, line separators and odd spaces."""
 
 _SPECIAL = re.compile(r"[\\`*\[\]<>|~$&#!]")
 _EDGE_UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
-_LINK = re.compile(r"(?<=[a-z]):(?=//)|(?<=mailto):|(?<=xmpp):|(?<=www)\.|@", re.IGNORECASE)
+_LINK = re.compile(
+    r"(?<=[a-z]):(?=//)|(?<=mailto):|(?<=xmpp):|(?<=www)\.|@(?=[\w-]+\.)", re.IGNORECASE
+)
 _UUID = re.compile(r"\b(GPU|MIG)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE)
 _BLOCK_START = re.compile(r"^()([-+=])|^(\d+)([.)])(?=\s|$)")
 
@@ -68,7 +70,7 @@ def guard_formula(text: str) -> str:
 
 
 def _spell(char: str) -> str:
-    if char in "\n\t\r":
+    if char.isspace():
         return " "
     return (
         char.encode("ascii", "backslashreplace").decode()

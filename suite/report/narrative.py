@@ -85,7 +85,7 @@ def count_outcomes(cells: Sequence[CellSummary], arm: str) -> str:
     parts += [f"{counts[name]} {name}" for name in ("skipped", "failed", "pending") if counts[name]]
     refused = len(results) - numbers - counts.total()
     if refused:
-        parts.append(f"{refused} measured but no number")
+        parts.append(f"{refused} without a number")
     return ", ".join(parts)
 
 
@@ -100,10 +100,10 @@ def list_by_family(
     for other in summary.others:
         against = f"{show(other)} against {show(summary.base)}"
         headers += [f"{against}, at worst", f"{against}, at best"]
+    names = name_cells([one.cell for one in summary.cells], show)[0] if named else {}
     rows = []
     for family in list_families(one.cell for one in summary.cells):
         cells = [one for one in summary.cells if one.cell.scenario == family]
-        names = name_cells([one.cell for one in cells], show)[0] if named else {}
         row = [show(family), *(count_outcomes(cells, arm) for arm in summary.campaign.arms)]
         for other in summary.others:
             row += _show_ends(cells, names, show(other), show(summary.base), other)

@@ -27,6 +27,9 @@ _NOT_TIMED = "no first call of its own: the cell was measured without one"
 Entry = tuple[str, tuple[str, ...]]
 """A table's cell: its text, and the footnotes that belong to it."""
 
+Column = tuple[str, list[Entry]]
+"""A column's head, escaped, and its entries."""
+
 
 def write_tables(page: Page, summary: Summary) -> None:
     """One table a family in the plan's order, then the first calls."""
@@ -41,28 +44,16 @@ def write_tables(page: Page, summary: Summary) -> None:
 
 
 def _write_family(page: Page, summary: Summary, family: str, cells: Sequence[CellSummary]) -> None:
-    labels, shared = name_cells([one.cell for one in cells], escape)
-    headers = ["cell"]
-    columns = [[labels[one.cell.id] for one in cells]]
+    columns: list[Column] = []
     for arm in summary.campaign.arms:
         results = [one.arms[arm] for one in cells]
-        head, texts = _mark_column(page, [_show_time(result) for result in results])
-        headers.append(f"{escape(arm)}, time a call{head}")
-        columns.append(texts)
-        head, texts = _mark_column(page, [_show_work(result) for result in results])
-        headers.append(f"{escape(arm)}, rate{head}")
-        columns.append(texts)
+        columns.append((f"{escape(arm)}, time a call", list(map(_show_time, results))))
+        columns.append((f"{escape(arm)}, rate", list(map(_show_work, results))))
     for other in summary.others:
         entries = [_show_comparison(one.ratios[other], other, summary.base) for one in cells]
-        head, texts = _mark_column(page, entries)
-        headers.append(f"{escape(other)} against {escape(summary.base)}{head}")
-        columns.append(texts)
-    caption = (
-        f"Table: {escape(family)}. Time a call and its 95 % interval; {_word_blocks(summary)}."
-    )
-    if shared:
-        caption += f" The same in all rows, and left out of the names: {'; '.join(shared)}."
-    page.table(caption, headers, _transpose(columns), right=range(1, len(headers)))
+        columns.append((f"{escape(other)} against {escape(summary.base)}", entries))
+    caption = f"Table: {escape(family)}. Time a call and its 95 % interval"
+    _write_columns(page, summary, caption, cells, columns)
 
 
 def _write_first_calls(page: Page, summary: Summary, everything: Sequence[CellSummary]) -> None:
@@ -73,22 +64,48 @@ def _write_first_calls(page: Page, summary: Summary, everything: Sequence[CellSu
     ]
     if not cells:
         return
-    labels, shared = name_cells([one.cell for one in cells], escape)
-    headers = ["cell"]
-    columns = [[labels[one.cell.id] for one in cells]]
-    for arm in summary.campaign.arms:
-        head, texts = _mark_column(page, [_show_first(one.arms[arm]) for one in cells])
-        headers.append(f"{escape(arm)}, first call{head}")
-        columns.append(texts)
     page.heading("First calls", level=3)
     page.paragraph(
         "Building, tracing, compiling and the first result of each cell, in a process that has "
         "been through the start-up sequence. Timed apart and never pooled with the times above."
     )
-    caption = f"Table: first calls and their 95 % intervals; {_word_blocks(summary)}."
-    if shared:
-        caption += f" The same in all rows, and left out of the names: {'; '.join(shared)}."
-    page.table(caption, headers, _transpose(columns), right=range(1, len(headers)))
+    columns = [
+        (f"{escape(arm)}, first call", [_show_first(one.arms[arm]) for one in cells])
+        for arm in summary.campaign.arms
+    ]
+    _write_columns(page, summary, "Table: first calls and their 95 % intervals", cells, columns)
+
+
+def _write_columns(
+    page: Page,
+    summary: Summary,
+    caption: str,
+    cells: Sequence[CellSummary],
+    columns: Sequence[Column],
+) -> None:
+    """A table of these cells; a note that all numbers of a column share is marked in its head."""
+    shown = {one.cell.id for one in cells}
+    # Named among the whole plan, so that a cell has the same name in every table.
+    names, shared = name_cells([one.cell for one in summary.cells], escape)
+    caption += f"; {_word_blocks(summary)}."
+    kept = [text for name, text in shared.items() if any(one in shown for one in name)]
+    if kept:
+        caption += f" The same in all rows, and left out of the names: {'; '.join(kept)}."
+    common = [_find_common(entries) for _, entries in columns]
+    headers = [
+        " ".join(filter(None, [head, _mark(page, notes)]))
+        for (head, _), notes in zip(columns, common, strict=True)
+    ]
+    # Row by row, so that the marks count up in the order in which they are read.
+    marked: list[list[str]] = [[] for _ in columns]
+    for index in range(len(cells)):
+        for (_, entries), notes, texts in zip(columns, common, marked, strict=True):
+            text, own = entries[index]
+            rest = [note for note in own if text == NO_NUMBER or note not in notes]
+            texts.append(" ".join(filter(None, [text, _mark(page, rest)])))
+    body = [[names[one.cell.id] for one in cells], *map(align, marked)]
+    rows = [list(row) for row in zip(*body, strict=True)]
+    page.table(caption, ["cell", *headers], rows, right=range(1, len(columns) + 1))
 
 
 def _show_time(result: ArmResult) -> Entry:
@@ -122,29 +139,14 @@ def _show_estimate(estimate: Estimate) -> str:
     return show_seconds(estimate.value, estimate.low, estimate.high)
 
 
-def _mark_column(page: Page, entries: Sequence[Entry]) -> tuple[str, list[str]]:
-    """The marks for a column's head, and its texts with their own marks, points aligned.
-
-    A note that every number of the column has is marked once, in the head.
-    """
+def _find_common(entries: Sequence[Entry]) -> list[str]:
     numbers = [notes for text, notes in entries if text != NO_NUMBER]
-    common = [note for note in (numbers[0] if numbers else ()) if _in_all(note, numbers)]
-    head = page.mark(*map(_escape_note, common))
-    texts = []
-    for text, notes in entries:
-        own = [note for note in notes if text == NO_NUMBER or note not in common]
-        marks = page.mark(*map(_escape_note, own))
-        texts.append(f"{text} {marks}".rstrip())
-    return (f" {head}" if head else ""), align(texts)
+    return [note for note in numbers[0] if all(note in one for one in numbers)] if numbers else []
 
 
-def _escape_note(note: str) -> str:
-    """A footnote's text, escaped; longer than other texts may be, because it holds a reason."""
-    return escape(note, limit=900)
-
-
-def _in_all(note: str, every: Sequence[Sequence[str]]) -> bool:
-    return all(note in notes for notes in every)
+def _mark(page: Page, notes: Sequence[str]) -> str:
+    # Longer than other texts may be, because a footnote holds a reason.
+    return page.mark(*(escape(note, limit=900) for note in notes))
 
 
 def _word_blocks(summary: Summary) -> str:
@@ -156,7 +158,3 @@ def _word_blocks(summary: Summary) -> str:
 
 def _count_blocks(count: int) -> str:
     return f"{count} block{'' if count == 1 else 's'}"
-
-
-def _transpose(columns: Sequence[Sequence[str]]) -> list[list[str]]:
-    return [list(row) for row in zip(*columns, strict=True)]

@@ -52,9 +52,9 @@ def _word_blocks(summary: Summary) -> Iterable[str]:
         for invocation in aside:
             yield (
                 f"{escape(arm)}: block {invocation.block} was repeated; its invocation "
-                f"{invocation.repeat} is set aside and not counted."
+                f"{invocation.repeat} ({invocation.status}) is set aside and not counted."
             )
-        for invocation in (one.invocation for one in documents):
+        for invocation in (one.invocation for one in counted):
             if invocation.status != "complete":
                 yield f"{escape(arm)}: block {invocation.block} is {invocation.status}."
     yield (

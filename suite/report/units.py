@@ -124,7 +124,7 @@ def _show(value: float, low: float | None, high: float | None, steps: Steps) -> 
     index = max((i for i, (size, _) in enumerate(steps) if value >= size), default=0)
     text = _show_in(value, low, high, steps[index])
     # 999.96 µs rounds to 1000.0 µs, which is 1.0000 ms.
-    if index + 1 < len(steps) and _leading(text) >= steps[index + 1][0] / steps[index][0]:
+    if index + 1 < len(steps) and _leading(text) >= round(steps[index + 1][0] / steps[index][0]):
         text = _show_in(value, low, high, steps[index + 1])
     return text
 
@@ -144,11 +144,16 @@ def _show_in(value: float, low: float | None, high: float | None, step: tuple[fl
 
 def _decimals(value: float, half: float | None, kept: int = 2, fewest: int = 1) -> int:
     """Decimals that keep ``kept`` digits of the half-width, within bounds set by the value."""
-    leading = math.floor(math.log10(value))
     if not half:
-        return max(0, DIGITS - 1 - leading)
-    wanted = kept - 1 - math.floor(math.log10(half))
+        return max(0, DIGITS - 1 - _find_exponent(value, DIGITS))
+    leading = _find_exponent(value, MOST_DIGITS)
+    wanted = kept - 1 - _find_exponent(half, kept)
     return max(0, min(max(wanted, fewest - 1 - leading), MOST_DIGITS - 1 - leading))
+
+
+def _find_exponent(value: float, digits: int) -> int:
+    """The power of ten of the first digit, after rounding to so many digits."""
+    return int(f"{value:.{digits - 1}e}".partition("e")[2])
 
 
 def _leading(text: str) -> float:

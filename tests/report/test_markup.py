@@ -1,0 +1,95 @@
+"""Whatever a document says stays text: for a Markdown parser, a terminal and a spreadsheet."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from suite.report.markup import escape, guard_formula, hash_identity, show_plainly
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "a | b | c",
+    "`code` ``more``",
+    "**bold** _em_ ~~gone~~",
+    "[link](http://example.org) ![picture](x)",
+    "<http://example.org>",
+    "http://example.org www.example.org mail@example.org mailto:a@b.c",
+    "# heading",
+    "- list",
+    "1. list",
+    "> quote",
+    "===",
+    "---",
+    "&lt;b&gt; &amp; &#60;",
+    "back\\slash \\| \\",
+    "[1]: http://example.org",
+    "[^1]",
+    "$x$ $$y$$",
+    "line\nbreak\r\n\n# heading",
+    "\x1b[31mred\x00\x07",
+    "\u202eright to left \u200b \ufeff",
+    "half \ud800",
+    "| --- |",
+    "__init__ numpy_function _x_",
+    "+ a",
+]
+
+
+def kinds_and_text(markdown: str) -> tuple[set[str], str]:
+    """The kinds of inline tokens of a paragraph, and what a reader would see."""
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(markdown)
+    assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"]
+    children = tokens[1].children or []
+    return {child.type for child in children}, "".join(child.content for child in children)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_renders_as_itself(text: str) -> None:
+    kinds, seen = kinds_and_text(escape(text))
+    assert kinds <= {"text", "text_special"}
+    assert seen == " ".join(show_plainly(text).split())
+    assert seen.isprintable()
+
+
+@given(st.text(max_size=60) | st.text(alphabet="ab_*`<>[]()!|\\~-+=#1.) \n:/@wh&;$", max_size=40))
+def test_any_text_renders_as_itself(text: str) -> None:
+    shown = escape(text)
+    assert shown.isprintable()
+    if shown:
+        kinds, seen = kinds_and_text(shown)
+        assert kinds <= {"text", "text_special"}
+        assert seen == " ".join(show_plainly(text).split())
+
+
+def test_links_are_broken() -> None:
+    assert "http://" not in escape("see http://example.org")
+    assert "www." not in escape("see www.example.org")
+
+
+def test_what_needs_no_escape_gets_none() -> None:
+    for text in ("2.21.0", "0-3", "numpy_function", "docker/cpu.txt", "n=1000/xla=off", "95 %"):
+        assert escape(text) == text
+
+
+def test_long_text_is_cut() -> None:
+    assert len(show_plainly("x" * 10_000)) == 300
+    assert show_plainly("x" * 10_000).endswith("…")
+
+
+def test_a_gpu_is_not_named() -> None:
+    uuid = "GPU-01234567-89ab-cdef-0123-456789abcdef"
+    assert uuid not in show_plainly(f"device {uuid} is gone")
+    assert hash_identity(uuid) in show_plainly(f"device {uuid} is gone")
+    assert hash_identity("a") != hash_identity("b")
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", " =1", "\t=1", "\r=1"])
+def test_no_formula_reaches_a_spreadsheet(text: str) -> None:
+    assert guard_formula(text).startswith("'")
+
+
+def test_plain_words_reach_a_spreadsheet_unchanged() -> None:
+    assert guard_formula("matmul.square/n=1000") == "matmul.square/n=1000"

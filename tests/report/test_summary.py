@@ -1,0 +1,261 @@
+"""From documents to numbers, reasons and doubts."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import replace
+
+import pytest
+
+from suite.model import Campaign, Check, Container, Document, Excluded
+from suite.report.accounting import container_seconds, find_deaths, itemise
+from suite.report.load import LoadedCampaign
+from suite.report.statistics import FEW, Ratio
+from suite.report.summary import NO_COMMON_BLOCK, NO_PAIR, ArmResult, Summary, summarise
+from tests import synthetic
+
+FENCE = "overhead.fence"
+
+
+def summarise_these(campaign: Campaign, documents: list[Document]) -> Summary:
+    return summarise(LoadedCampaign(folder="made-up", campaign=campaign, documents=documents))
+
+
+def find(summary: Summary, arm: str, name: str = FENCE) -> ArmResult:
+    return next(one.arms[arm] for one in summary.cells if one.cell.id == name)
+
+
+def change(documents: list[Document], arm: str, block: int, **fields: object) -> list[Document]:
+    """The documents with another cell in one of them."""
+    return [
+        synthetic.change_cell(one, FENCE, **fields)
+        if (one.invocation.arm, one.invocation.block) == (arm, block)
+        else one
+        for one in documents
+    ]
+
+
+@pytest.fixture
+def campaign() -> Campaign:
+    cells = [one for one in synthetic.make_cells() if one.scenario == "overhead"]
+    return synthetic.make_campaign(blocks=4, cells=cells)
+
+
+@pytest.fixture
+def documents(campaign: Campaign) -> list[Document]:
+    return synthetic.make_documents(campaign)
+
+
+def test_the_truth_comes_out_of_a_silent_host(campaign: Campaign) -> None:
+    documents = synthetic.make_documents(campaign, host=synthetic.SILENT)
+    summary = summarise_these(campaign, documents)
+    for one in summary.cells:
+        for arm in campaign.arms:
+            found = one.arms[arm].estimate
+            assert found
+            assert found.value == pytest.approx(synthetic.plain_truth(one.cell, arm), rel=1e-6)
+            assert found.n == 4
+        ratio = one.ratios["cuda"]
+        assert isinstance(ratio, Ratio)
+        truth = [synthetic.plain_truth(one.cell, arm) for arm in ("cuda", "cpu")]
+        assert ratio.value == pytest.approx(truth[0] / truth[1], rel=1e-6)
+
+
+def test_the_calibration_is_not_counted(campaign: Campaign, documents: list[Document]) -> None:
+    slow = change(documents, "cpu", 0, samples_s=[1e6])
+    assert find(summarise_these(campaign, slow), "cpu") == find(
+        summarise_these(campaign, documents), "cpu"
+    )
+
+
+def test_the_median_of_samples_and_the_geometric_mean_of_invocations(
+    campaign: Campaign, documents: list[Document]
+) -> None:
+    for block, samples in enumerate(([1.0, 2.0, 99.0], [4.0], [2.0], [2.0]), 1):
+        documents = change(documents, "cpu", block, samples_s=samples)
+    found = find(summarise_these(campaign, documents), "cpu").estimate
+    assert found
+    assert found.value == pytest.approx(statistics.geometric_mean([2.0, 4.0, 2.0, 2.0]))
+
+
+def test_the_last_repeat_stands_for_its_block(
+    campaign: Campaign, documents: list[Document]
+) -> None:
+    first = next(one for one in documents if one.invocation.block == 2)
+    repeat = replace(first, invocation=replace(first.invocation, repeat=1))
+    repeat = synthetic.change_cell(repeat, FENCE, samples_s=[3.0])
+    index = documents.index(first)
+    summary = summarise_these(campaign, [*documents[: index + 1], repeat, *documents[index + 1 :]])
+    assert find(summary, "cpu").values[2] == 3.0
+
+
+def test_two_invocations_have_no_interval(campaign: Campaign, documents: list[Document]) -> None:
+    few = [one for one in documents if one.invocation.block <= 2]
+    found = find(summarise_these(campaign, few), "cpu").estimate
+    assert found
+    assert (found.low, found.notes) == (None, (FEW,))
+
+
+def test_why_there_is_no_number(campaign: Campaign, documents: list[Document]) -> None:
+    def reason(changed: list[Document], plan: Campaign = campaign) -> tuple[str, str | None]:
+        found = find(summarise_these(plan, changed), "cuda")
+        assert found.estimate is None
+        return found.outcome, found.reason
+
+    def lose(outcome: str, text: str | None) -> list[Document]:
+        return [synthetic.lose_cell(one, FENCE, outcome, text) for one in documents]
+
+    assert reason(lose("skipped", "too slow")) == ("skipped", "cuda: skipped: too slow")
+    assert reason(lose("failed", "it broke")) == ("failed", "cuda: failed: it broke")
+    assert reason(lose("pending", None)) == ("pending", "cuda: pending: not reached yet")
+    missing = [replace(one, cells=one.cells[1:]) for one in documents]
+    assert reason(missing) == ("pending", "cuda: pending: no block has tried it")
+    assert reason([]) == ("pending", "cuda: pending: no block has run on this arm")
+    excluded = {"cuda": {FENCE: Excluded(outcome="failed", reason="wrong result")}}
+    plan = replace(campaign, excluded=excluded)
+    assert reason(missing, plan) == ("failed", "cuda: failed in the calibration: wrong result")
+    cells = [replace(one, arms=["cpu"]) for one in campaign.cells]
+    plan = replace(campaign, cells=cells)
+    assert reason(missing, plan) == ("skipped", "cuda: skipped: means something on cpu only")
+
+
+def test_reasons_of_different_blocks_and_of_the_container(
+    campaign: Campaign, documents: list[Document]
+) -> None:
+    changed = []
+    for one in documents:
+        reason = "no memory" if one.invocation.block == 1 else "lost"
+        document = synthetic.lose_cell(one, FENCE, "failed", reason)
+        containers = [replace(c, status="out of memory") for c in document.invocation.containers]
+        changed.append(
+            replace(document, invocation=replace(document.invocation, containers=containers))
+        )
+    assert find(summarise_these(campaign, changed), "cpu").reason == (
+        "cpu: block 1: failed: no memory (its container: out of memory); "
+        "blocks 2, 3, 4: failed: lost (its container: out of memory)"
+    )
+
+
+def test_a_cell_that_is_missing_in_some_blocks(
+    campaign: Campaign, documents: list[Document]
+) -> None:
+    documents = [
+        synthetic.lose_cell(one, FENCE, "failed", "it broke")
+        if one.invocation.block == 3 and one.invocation.arm == "cpu"
+        else one
+        for one in documents
+    ]
+    summary = summarise_these(campaign, documents)
+    found = find(summary, "cpu")
+    assert found.notes == ("cpu: measured in 3 of 4 blocks; failed in block 3: it broke",)
+    ratio = summary.cells[0].ratios["cuda"]
+    assert isinstance(ratio, Ratio)
+    assert ratio.n == 3
+
+
+@pytest.mark.parametrize(
+    ("value", "tolerance", "agrees"),
+    [(42.0, 0.0, True), (42.1, 0.01, True), (42.1, 0.001, False), (42.1, None, False)],
+)
+def test_results_must_agree(
+    *,
+    campaign: Campaign,
+    documents: list[Document],
+    value: float,
+    tolerance: float | None,
+    agrees: bool,
+) -> None:
+    documents = [
+        synthetic.change_cell(one, FENCE, check=Check(what="a", value=42.0, tolerance=tolerance))
+        for one in documents
+    ]
+    check = Check(what="a", value=value, tolerance=tolerance)
+    summary = summarise_these(campaign, change(documents, "cuda", 2, check=check))
+    for arm in ("cpu", "cuda"):
+        found = find(summary, arm)
+        assert (found.estimate is not None) == agrees
+        assert found.outcome == "measured"
+        assert agrees or "this was not the same work: cpu 42, cuda 42 to 42.1" in str(found.reason)
+    assert isinstance(summary.cells[0].ratios["cuda"], Ratio) == agrees
+    assert agrees or summary.cells[0].ratios["cuda"] == NO_PAIR
+
+
+def test_no_common_block(campaign: Campaign, documents: list[Document]) -> None:
+    kept = [
+        one
+        for one in documents
+        if (one.invocation.arm == "cpu") == (one.invocation.block in {1, 2})
+    ]
+    assert summarise_these(campaign, kept).cells[0].ratios["cuda"] == NO_COMMON_BLOCK
+
+
+def test_doubts_about_an_arm(campaign: Campaign, documents: list[Document]) -> None:
+    def notes(change_one: Document) -> tuple[str, ...]:
+        changed = [*documents[:-1], change_one]
+        summary = summarise_these(campaign, changed)
+        return find(summary, "cuda").notes
+
+    last = documents[-1]
+    invocation = last.invocation
+    assert notes(last) == ()
+    image = replace(invocation.image, content="e" * 64)
+    assert notes(replace(last, invocation=replace(invocation, image=image))) == (
+        "cuda: the image changed during the campaign",
+    )
+    assert notes(replace(last, suite=replace(last.suite, content="e" * 64))) == (
+        "the suite's measured part changed during the campaign",
+    )
+    assert notes(replace(last, facts={**last.facts, "gpu.0.driver": "1"})) == (
+        "cuda: changed during the campaign: gpu.0.driver",
+    )
+    assert notes(replace(last, facts={**last.facts, "memory.free": 7})) == ()
+    assert notes(replace(last, invocation=replace(invocation, isolation="none"))) == (
+        "cuda: some invocations ran in a container and some did not",
+    )
+    limits = {**invocation.limits, "cpus": "0"}
+    assert notes(replace(last, invocation=replace(invocation, limits=limits))) == (
+        "cuda: the limits were not the same in every invocation",
+    )
+
+
+def test_doubts_about_a_cell(campaign: Campaign, documents: list[Document]) -> None:
+    changed = change(documents, "cuda", 3, calls_per_sample=9, labels=["warm-up cap"])
+    assert find(summarise_these(campaign, changed), "cuda").notes == (
+        "cuda: the calls in a sample were not the same in every block",
+        "warm-up cap (in 1 of 4 blocks)",
+    )
+
+
+def test_banners(campaign: Campaign) -> None:
+    none = synthetic.make_documents(campaign, isolation="none")
+    assert summarise_these(campaign, none).banners == ("SIMULATED", "NOT CONTAINERIZED")
+    real = replace(campaign, simulated=False)
+    assert summarise_these(real, none).banners == ("NOT CONTAINERIZED",)
+    assert summarise_these(real, []).banners == ()
+
+
+def test_time_is_booked_once(campaign: Campaign, documents: list[Document]) -> None:
+    document = documents[1]
+    spent = itemise(document)
+    assert spent["measure"] == pytest.approx(0.7 * len(document.cells))
+    assert spent["container_start"] == 0.8
+    unsaid = {k: v for k, v in document.spent_s.items() if k != "container_start"}
+    assert itemise(replace(document, spent_s=unsaid))["container_start"] == 0.8
+    invocation = document.invocation
+    running = [replace(one, ended=None) for one in invocation.containers]
+    unended = replace(document, invocation=replace(invocation, containers=running))
+    assert container_seconds(unended) == pytest.approx(container_seconds(document) - 0.5)
+
+
+def test_deaths(documents: list[Document]) -> None:
+    assert find_deaths(documents) == []
+    killed = synthetic.kill_container(documents[1], FENCE, "killed by SIGKILL")
+    death = find_deaths([killed])[0]
+    assert (death.status, death.lost, death.replaced) == ("killed by SIGKILL", (FENCE,), True)
+    assert death.restart_s == 0.8
+    invocation = documents[1].invocation
+    last: Container = replace(invocation.containers[0], status="out of memory")
+    alone = replace(documents[1], invocation=replace(invocation, containers=[last]))
+    assert [(one.status, one.replaced) for one in find_deaths([alone])] == [
+        ("out of memory", False)
+    ]

@@ -1,0 +1,146 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from suite.report.units import (
+    align,
+    derive_rate,
+    name_rate,
+    show_bytes,
+    show_duration,
+    show_rate,
+    show_ratio,
+    show_seconds,
+    show_share,
+)
+
+SIZES = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "expected"),
+    [
+        (0.001234567, 0.001222567, 0.001246567, "1.235 ± 0.012 ms"),
+        (0.001234567, None, None, "1.23 ms"),
+        (0.00099996, None, None, "1.00 ms"),
+        (0.00099996, 0.00099995, 0.00099997, "999.960 ± 0.010 µs"),
+        (0.999999, 0.99, 1.01, "1.000 ± 0.010 s"),
+        (1.2e-3, 0.4e-3, 3.9e-3, "1.2 (0.4–3.9) ms"),
+        (950e-6, 820e-6, 1080e-6, "950 ± 130 µs"),
+        (1.5e-6, 1.5e-6, 1.5e-6, "1.50 ± 0.00 µs"),
+        (2e-12, None, None, "0.00200 ns"),
+        (3661.0, None, None, "3661 s"),
+        (1e9, None, None, "1.00e+09 s"),
+    ],
+)
+def test_seconds(value: float, low: float | None, high: float | None, expected: str) -> None:
+    assert show_seconds(value, low, high) == expected
+
+
+@given(st.floats(min_value=1e-11, max_value=1e5))
+def test_seconds_round_trip(value: float) -> None:
+    number, unit = show_seconds(value).split(" ")
+    assert float(number) * SIZES[unit] == pytest.approx(value, rel=0.0051)
+    if unit != "s":
+        assert float(number) < 1000
+
+
+@given(st.floats(min_value=1e-10, max_value=1e4), st.floats(min_value=1e-9, max_value=0.45))
+def test_an_interval_round_trips_within_its_own_precision(value: float, share: float) -> None:
+    text = show_seconds(value, value * (1 - share), value * (1 + share))
+    match = re.fullmatch(r"([\d.]+) ± ([\d.]+) (\S+)", text)
+    assert match
+    size = SIZES[match[3]]
+    assert float(match[1]) * size == pytest.approx(value, rel=max(share * 0.051, 6e-6))
+    assert len(match[1].replace(".", "").lstrip("0")) <= 7
+    decimals = [len(part.partition(".")[2]) for part in (match[1], match[2])]
+    assert decimals[0] == decimals[1]
+
+
+@pytest.mark.parametrize(
+    ("amount", "unit", "seconds", "expected"),
+    [
+        (2e9, "FLOP", 0.1, "20.0 GFLOP/s"),
+        (32, "example", 0.001, "32.0k examples/s"),
+        (1, "call", 0.5, "2.00 calls/s"),
+        (1, "start", 10.0, "0.100 starts/s"),
+        (1e6, "byte", 1e-3, "1.00 GB/s"),
+        (999_960, "element", 1.0, "1.00M elements/s"),
+        (0, "call", 1.0, None),
+        (1e308, "call", 1e-12, None),
+    ],
+)
+def test_rates(amount: float, unit: str, seconds: float, expected: str | None) -> None:
+    assert show_rate(amount, unit, seconds) == expected
+    assert (derive_rate(amount, seconds) is None) == (expected is None)
+
+
+def test_names_of_rates() -> None:
+    assert [name_rate(unit) for unit in ("FLOP", "byte", "example")] == [
+        "FLOP/s",
+        "B/s",
+        "examples/s",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "expected"),
+    [
+        (1 / 3.1, 1 / 3.4, 1 / 2.9, "cuda 3.1× faster (2.9–3.4)"),
+        (2.0, 1.84, 2.11, "cuda 2.0× slower (1.8–2.1)"),
+        (1.034, 1.021, 1.047, "cuda 1.03× slower (1.02–1.05)"),
+        (0.02, 0.0196, 0.0204, "cuda 50× faster (49–51)"),
+        (0.97, 0.9, 1.05, "cuda 1.03× faster (0.95–1.11)"),
+        (0.5, None, None, "cuda 2.00× faster"),
+        (1.0004, 0.99, 1.01, "cuda as fast as cpu, 1.00× (0.99–1.01)"),
+        (1.0, 1.0, 1.0, "cuda as fast as cpu, 1.00× (1.00–1.00)"),
+        (1e9, 1e8, 1e10, "cuda 1.0e+09× slower"),
+    ],
+)
+def test_ratios_say_which_way(
+    value: float, low: float | None, high: float | None, expected: str
+) -> None:
+    assert show_ratio(value, low, high, other="cuda", base="cpu") == expected
+
+
+@given(st.floats(min_value=1e-20, max_value=1e20), st.floats(min_value=0.0, max_value=30.0))
+def test_every_ratio_can_be_said(value: float, width: float) -> None:
+    text = show_ratio(value, value / (1 + width), value * (1 + width), other="b", base="a")
+    assert "×" in text
+    assert ("slower" in text) == (value > 1 and "as fast" not in text)
+
+
+def test_durations_sizes_and_shares() -> None:
+    durations = [0, 0.85, 12.34, 59.96, 65, 245, 7384]
+    assert [show_duration(one) for one in durations] == [
+        *("0 s", "850 ms", "12.3 s", "60.0 s", "1 min 05 s", "4 min 05 s", "2 h 03 min")
+    ]
+    assert [show_bytes(one) for one in (0, 12, 1536, 16 * 2**30)] == [
+        *("0 B", "12.0 B", "1.50 KiB", "16.0 GiB")
+    ]
+    assert show_share(1, 3) == "33.3 %"
+    assert show_share(1, 0) == "—"
+
+
+def test_points_stand_below_each_other() -> None:
+    assert align(["1.5 ms", "12 µs [1]", "— [2]", "200.25 s"]) == [
+        "  1.5 ms  ",
+        " 12 µs [1]",
+        "  — [2]   ",
+        "200.25 s  ",
+    ]
+    assert align([]) == []
+
+
+@given(st.lists(st.floats(min_value=1e-9, max_value=1e3), min_size=1))
+def test_aligned_texts_have_one_width_and_one_point(values: list[float]) -> None:
+    texts = align([show_seconds(value) for value in values])
+    assert len({len(text) for text in texts}) == 1
+    assert len({text.index(".") for text in texts if "." in text}) <= 1
+    assert [text.strip() for text in texts] == [show_seconds(value) for value in values]
