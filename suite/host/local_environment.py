@@ -31,7 +31,10 @@ WAYS_OUT = (
 )
 
 _STAMP = "complete"
-_ASK = "import platform, sys; print(platform.python_implementation(), *sys.version_info[:3])"
+_ASK = (
+    "import platform, sys; "
+    "print(platform.python_implementation(), '.'.join(map(str, sys.version_info[:3])))"
+)
 _ASK_S = 60.0
 
 
@@ -50,10 +53,10 @@ def look_at(path: Path) -> Interpreter | None:
         said = subprocess.run(
             [path, "-c", _ASK], capture_output=True, text=True, timeout=_ASK_S, check=True
         ).stdout.split()
-        version = tuple(int(n) for n in said[1:4])
+        version = tuple(int(number) for number in said[1].split("."))
     except (OSError, subprocess.SubprocessError, ValueError, IndexError):
         return None
-    return Interpreter(path=path, title=f"{said[0]} {'.'.join(map(str, version))}", version=version)
+    return Interpreter(path=path, title=" ".join(said), version=version)
 
 
 def find_interpreter(path: str) -> Interpreter:

@@ -1,0 +1,77 @@
+"""A docker API that answers from tables, for tests without an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import requests
+from docker.errors import APIError, ImageNotFound
+
+from suite.host.docker_endpoint import Endpoint
+from suite.host.engine import LABEL
+from suite.model import Image
+
+HERE = Endpoint(kind="unix", url="unix:///run/fake.sock", source="DOCKER_HOST")
+IMAGE = Image(id="sha256:1", content=None, base="b", digests=[], lock="l", origin="o")
+
+
+def api_error(status: int, text: str) -> APIError:
+    response = requests.Response()
+    response.status_code = status
+    kind = ImageNotFound if status == 404 else APIError
+    return kind("refused", response=response, explanation=text)
+
+
+class FakeApi:
+    """An engine's API that answers from tables and remembers what it was asked."""
+
+    def __init__(self, *, present: dict[str, dict[str, Any]] | None = None) -> None:
+        self.present = present or {}
+        self.asked: list[str] = []
+        self.events: list[dict[str, Any]] = []
+        self.failures: dict[str, Exception] = {}
+
+    def _ask(self, what: str) -> None:
+        self.asked.append(what)
+        if what in self.failures:
+            raise self.failures[what]
+
+    def version(self) -> dict[str, str]:
+        return {"Arch": "amd64"}
+
+    def images(self, filters: Mapping[str, str]) -> list[dict[str, Any]]:
+        return [seen for seen in self.present.values() if LABEL in (seen.get("Labels") or {})]
+
+    def inspect_image(self, reference: str) -> dict[str, Any]:
+        self._ask(f"inspect {reference}")
+        for name, seen in self.present.items():
+            if reference in (name, seen["Id"]):
+                return seen
+        raise api_error(404, f"No such image: {reference}")
+
+    def pull(self, reference: str, **_: Any) -> Iterator[dict[str, Any]]:
+        self._ask("pull")
+        yield from self.events
+
+    def build(self, *, tag: str, labels: Mapping[str, str], **_: Any) -> Iterator[dict[str, Any]]:
+        self._ask("build")
+        yield {"stream": "Step 1/2 : FROM x\n"}
+        yield from self.events
+        self.present[tag] = {"Id": "sha256:built", "Labels": dict(labels), "Size": 7}
+
+    def create_host_config(self, **limits: Any) -> dict[str, Any]:
+        return limits
+
+    def create_container(self, image: str, **_: Any) -> dict[str, str]:
+        self._ask("create")
+        return {"Id": "c1"}
+
+    def start(self, container: str) -> None:
+        self._ask("start")
+
+    def logs(self, container: str, **_: Any) -> Iterator[bytes]:
+        return iter([b"a line\n"])
+
+    def remove_container(self, container: str, **_: Any) -> None:
+        self._ask("remove")

@@ -1,0 +1,117 @@
+"""Images reused, built, pulled and imported, against an API that answers from tables."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from suite.errors import EngineError
+from suite.host import docker_build, images
+from suite.host.engine import LABEL
+from suite.model import Image
+from tests.host.docker_fakes import HERE, FakeApi, api_error
+
+
+def provide(api: FakeApi, said: list[str], **changes: Any) -> Image:
+    given: dict[str, Any] = {"base_override": "mine:1", "data_root": None, **changes}
+    spec = images.read_specs()["cpu"]
+    return docker_build.provide_image(api, HERE, spec, said.append, **given)
+
+
+def test_an_image_is_built_once_and_then_reused_and_says_why() -> None:
+    api = FakeApi(present={"mine:1": {"Id": "sha256:base"}})
+    said: list[str] = []
+    built = provide(api, said)
+    assert "none was built yet" in said[0]
+    again: list[str] = []
+    assert provide(api, again) == built
+    assert len(again) == 1
+    assert "reused" in again[0]
+    assert api.asked.count("build") == 1
+    assert built.base == "mine:1 (sha256:base)"
+    assert "BASE_IMAGE" in built.origin
+
+
+def test_the_pinned_base_is_not_looked_for_when_the_image_is_there() -> None:
+    base = images.read_specs()["cpu"].base
+    api = FakeApi(present={base: {"Id": "sha256:base"}})
+    provide(api, [], base_override=None)
+    del api.present[base]
+    api.asked.clear()
+    provide(api, [], base_override=None)
+    assert "pull" not in api.asked
+
+
+def test_a_base_that_cannot_be_pulled_names_the_ways_out() -> None:
+    api = FakeApi()
+    api.failures["pull"] = api_error(500, "dial tcp: lookup registry: no such host")
+    with pytest.raises(EngineError, match="no such host") as caught:
+        provide(api, [], base_override=None)
+    for way in ("docker login", "BASE_IMAGE=", "make base"):
+        assert way in caught.value.remedy
+    api.present[images.STAND_IN] = {"Id": "sha256:stand-in"}
+    with pytest.raises(EngineError) as caught:
+        provide(api, [], base_override=None)
+    assert f"is here: BASE_IMAGE={images.STAND_IN}" in caught.value.remedy
+    assert "build" not in api.asked
+
+
+def test_a_failed_build_shows_the_last_lines_before_it() -> None:
+    api = FakeApi(present={"mine:1": {"Id": "sha256:base"}})
+    api.events = [{"stream": "ERROR: no matching distribution\n"}, {"error": "returned a code: 1"}]
+    with pytest.raises(EngineError, match="no matching distribution\nreturned a code: 1"):
+        provide(api, [])
+
+
+def test_a_full_disk_is_found_before_the_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = FakeApi(present={"mine:1": {"Id": "sha256:base"}})
+    monkeypatch.setattr(docker_build.shutil, "disk_usage", lambda _: SimpleNamespace(free=1))
+    with pytest.raises(EngineError, match="5 GB of free disk") as caught:
+        provide(api, [], data_root=str(tmp_path))
+    assert "20 GB" in caught.value.remedy
+    assert "build" not in api.asked
+
+
+def test_the_disk_is_not_asked_for_when_only_the_suite_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = FakeApi(present={"mine:1": {"Id": "sha256:base"}})
+    provide(api, [])
+    for seen in api.present.values():
+        if "Labels" in seen:
+            seen["Labels"] |= {f"{LABEL}.inputs": "old", f"{LABEL}.suite": "old"}
+    monkeypatch.setattr(docker_build.shutil, "disk_usage", lambda _: SimpleNamespace(free=1))
+    said: list[str] = []
+    provide(api, said, data_root=str(tmp_path))
+    assert "changed since the last one: suite" in said[0]
+
+
+def test_progress_is_lines_without_bars_and_chatter() -> None:
+    events = [
+        {"status": "Downloading", "id": "abc", "progress": "[=>  ]"},
+        {"status": "Downloading", "id": "abc", "progress": "[==> ]"},
+        {"status": "Pull complete", "id": "abc"},
+        {"stream": " ---> Running in 1\nCollecting  x\n"},
+    ]
+    lines = list(docker_build._stream_lines(iter(events)))
+    assert lines == ["abc: Downloading", "abc: Pull complete", "Collecting x"]
+
+
+def test_a_stand_in_is_imported_with_its_labels() -> None:
+    class Importer(FakeApi):
+        def import_image_from_stream(self, stream: Any, **given: Any) -> None:
+            self.given = given
+            self.present["x/y:z"] = {"Id": "sha256:new"}
+
+    api = Importer()
+    made = docker_build.import_image(api, HERE, io.BytesIO(), "x/y:z", {LABEL: "base"})
+    assert made == "sha256:new"
+    assert api.given["repository"] == "x/y"
+    assert api.given["tag"] == "z"
+    assert f"LABEL {LABEL}=base" in api.given["changes"]

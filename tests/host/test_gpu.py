@@ -1,0 +1,127 @@
+"""Seeing a GPU, choosing how to ask for it, and understanding refusals, all without one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from suite.errors import GpuError, NoGpuError
+from suite.host import gpu
+from suite.host.engine import GpuRequest
+
+
+def make(root: Path, *files: str) -> Path:
+    for file in files:
+        (root / file).parent.mkdir(parents=True, exist_ok=True)
+        (root / file).touch()
+    return root
+
+
+def test_device_nodes_are_counted_in_their_order(tmp_path: Path) -> None:
+    make(tmp_path, "dev/nvidia10", "dev/nvidia2", "dev/nvidiactl", "dev/nvidia-uvm", "dev/nvidia0")
+    assert gpu.machine_gpus(tmp_path) == ("nvidia0", "nvidia2", "nvidia10")
+
+
+def test_the_drivers_list_and_wsl_count_too(tmp_path: Path) -> None:
+    assert gpu.machine_gpus(tmp_path) == ()
+    make(tmp_path, "dev/dxg")
+    assert gpu.machine_gpus(tmp_path) == ("dxg",)
+    make(tmp_path, "proc/driver/nvidia/gpus/0000:01:00.0/information")
+    assert gpu.machine_gpus(tmp_path) == ("0000:01:00.0",)
+
+
+def test_a_machine_without_a_gpu_says_where_it_looked(tmp_path: Path) -> None:
+    with pytest.raises(NoGpuError, match="/dev/nvidia") as caught:
+        gpu.find_local_gpu("0", tmp_path)
+    assert caught.value.exit_status == 4
+    assert caught.value.remedy
+
+
+def test_a_local_gpu_is_asked_for_by_index_or_uuid(tmp_path: Path) -> None:
+    make(tmp_path, "dev/nvidia0", "dev/nvidia1")
+    information = tmp_path / "proc/driver/nvidia/gpus/0000:01:00.0/information"
+    make(tmp_path, str(information.relative_to(tmp_path)))
+    information.write_text("Model: \t\t A\nGPU UUID: \t GPU-1234\n")
+    assert gpu.find_local_gpu("1", tmp_path) == GpuRequest(driver="none", devices=("1",))
+    assert gpu.find_local_gpu("GPU-1234", tmp_path).devices == ("GPU-1234",)
+    assert gpu.find_local_gpu("MIG-99", tmp_path).devices == ("MIG-99",)
+    for wrong in ("2", "GPU-5678"):
+        with pytest.raises(GpuError, match=wrong):
+            gpu.find_local_gpu(wrong, tmp_path)
+
+
+CDI = {"DiscoveredDevices": [{"Source": "cdi", "ID": "nvidia.com/gpu=0"}]}
+
+
+@pytest.mark.parametrize(
+    ("info", "driver"),
+    [
+        ({"ServerVersion": "20.10.24+dfsg1"}, "nvidia"),
+        ({"ServerVersion": "28.2.2", **CDI}, "cdi"),
+        ({"ServerVersion": "28.2.2", "CDISpecDirs": ["/etc/cdi"]}, "nvidia"),
+        ({"ServerVersion": "26.1.5", "CDISpecDirs": ["/etc/cdi", "/var/run/cdi"]}, "cdi"),
+        ({"ServerVersion": "26.1.5", "CDISpecDirs": []}, "nvidia"),
+        ({"ServerVersion": "24.0.7", "CDISpecDirs": ["/etc/cdi"]}, "nvidia"),
+        ({"ServerVersion": "28.3", "DiscoveredDevices": [{"ID": "intel.com/gpu=0"}]}, "nvidia"),
+        ({"ServerVersion": None, "DiscoveredDevices": None}, "nvidia"),
+    ],
+)
+def test_the_request_fits_the_engine(info: dict[str, object], driver: str) -> None:
+    request = gpu.choose_request(info, "0")
+    assert request.driver == driver
+    assert request.devices == (("nvidia.com/gpu=0",) if driver == "cdi" else ("0",))
+
+
+HOOK = (
+    "failed to create task for container: OCI runtime create failed: runc create failed: error "
+    "running prestart hook #0: exit status 1, stderr: Auto-detected mode as 'legacy'\n"
+    "nvidia-container-cli: "
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ('could not select device driver "" with capabilities: [[gpu]]', "toolkit is missing"),
+        ('could not select device driver "cdi" with capabilities: []', "CDI switched off"),
+        ("CDI device injection failed: unresolvable CDI devices nvidia.com/gpu=7", "stale"),
+        (
+            HOOK + "initialization error: load library failed: libnvidia-ml.so.1: cannot open "
+            "shared object file: no such file or directory: unknown",
+            "no NVIDIA driver",
+        ),
+        (HOOK + "initialization error: nvml error: driver/library version mismatch", "upgraded"),
+        (HOOK + "initialization error: nvml error: driver not loaded: unknown", "not loaded"),
+        (HOOK + "requirement error: unsatisfied condition: cuda>=12.5, please update", "older"),
+        (HOOK + "mount error: bpf_prog_query(BPF_CGROUP_DEVICE) failed: operation not", "rootless"),
+        (
+            HOOK + "invoking the NVIDIA Container Runtime Hook directly (e.g. specifying the "
+            "docker --gpus flag) is not supported",
+            "CDI mode",
+        ),
+        ("unknown or invalid runtime name: nvidia", "not configured"),
+        (HOOK + "something that nobody has seen", "hook failed"),
+        ("CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected", "hidden"),
+        ("failed call to cuInit: INTERNAL: CUDA error: UNKNOWN ERROR (303)", "not passed"),
+        ("Cannot dlopen some GPU libraries. Please make sure", "missing from the image"),
+        ("LLVM ERROR: does not support target 'sm_120'", "newer than"),
+    ],
+)
+def test_refusals_are_explained_and_kept_whole(text: str, cause: str) -> None:
+    error = gpu.explain_refusal(text, "unix:///run/x.sock (DOCKER_HOST)")
+    assert cause in error.what
+    assert text in error.what
+    assert "DOCKER_HOST" in error.what
+    assert error.remedy
+
+
+def test_an_unknown_refusal_is_shown_whole() -> None:
+    error = gpu.explain_refusal("the moon is in the wrong house")
+    assert "the moon is in the wrong house" in error.what
+    assert error.remedy
+
+
+def test_only_the_hooks_own_advice_leads_to_a_second_try() -> None:
+    assert gpu.wants_cdi("invoking the NVIDIA Container Runtime Hook directly is not supported")
+    assert not gpu.wants_cdi('could not select device driver ""')

@@ -1,0 +1,132 @@
+"""What an image is made from: specs, context, hash and the reasons for building anew."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from suite.content import SUITE, worker_files
+from suite.errors import EngineError, UsageError
+from suite.host import images
+from suite.host.engine import ARMS, LABEL
+from suite.host.images import BuildPlan, ImageSpec
+
+BASE = "python:3@sha256:" + "0" * 64
+
+
+@pytest.fixture
+def spec() -> ImageSpec:
+    return images.read_specs()["cpu"]
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A copy of the suite's measured part, to be changed."""
+    for path in worker_files():
+        target = tmp_path / "suite" / path.relative_to(SUITE)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+    return tmp_path / "suite"
+
+
+def plan(spec: ImageSpec, **changes: object) -> BuildPlan:
+    given = {"base": BASE, "base_identity": BASE, "architecture": "amd64", **changes}
+    return images.plan_build(spec, **given)
+
+
+def test_every_arm_has_an_image_with_a_pinned_base_and_a_lock() -> None:
+    specs = images.read_specs()
+    assert {arm.image for arm in ARMS.values()} == set(specs)
+    for spec in specs.values():
+        assert images.is_pinned(spec.base)
+        assert spec.lock.exists()
+    assert specs["cuda"].gpu
+    assert not specs["cpu"].gpu
+
+
+def test_an_unknown_image_names_the_known_ones() -> None:
+    with pytest.raises(UsageError, match="rocm") as caught:
+        images.find_spec("rocm", images.read_specs())
+    assert "cpu, cuda" in caught.value.remedy
+
+
+@pytest.mark.parametrize("text", ["[cpu]\nbase = 1", "nonsense", "cpu = 3"])
+def test_a_broken_table_is_an_error_with_its_path(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "images.toml"
+    path.write_text(text)
+    with pytest.raises(EngineError, match=r"images\.toml"):
+        images.read_specs(path)
+
+
+def test_the_context_is_the_same_bytes_for_the_same_files(spec: ImageSpec, copy: Path) -> None:
+    first = images.build_context(spec, suite=copy)
+    for path in copy.rglob("*.py"):
+        path.touch()
+        path.chmod(0o600)
+    assert images.build_context(spec, suite=copy) == first
+
+
+def test_the_context_holds_what_the_worker_needs_and_nothing_else(spec: ImageSpec) -> None:
+    with tarfile.open(fileobj=io.BytesIO(images.build_context(spec))) as tar:
+        entries = tar.getmembers()
+    names = [entry.name for entry in entries]
+    assert names == sorted(names)
+    assert {"Dockerfile", "docker/cpu.txt", "suite/model.py", "suite/worker/__main__.py"} <= set(
+        names
+    )
+    assert not [name for name in names if "host" in name or "cuda.txt" in name]
+    assert {(e.mtime, e.uid, e.gid, e.uname, e.mode) for e in entries} == {(0, 0, 0, "", 0o644)}
+
+
+def test_the_hash_changes_with_each_ingredient_and_says_which(
+    spec: ImageSpec, copy: Path, tmp_path: Path
+) -> None:
+    before = plan(spec, suite=copy)
+    assert plan(spec, suite=copy) == before
+    dockerfile = tmp_path / "Dockerfile"
+    dockerfile.write_text("FROM scratch\n")
+    (copy / "model.py").write_text("changed = True\n")
+    for changed, now in {
+        "suite": plan(spec, suite=copy),
+        "dockerfile, suite": plan(spec, suite=copy, dockerfile=dockerfile),
+        "base, suite": plan(spec, suite=copy, base_identity="sha256:other"),
+    }.items():
+        assert now.hash != before.hash
+        assert now.tag != before.tag
+        assert (
+            images.explain_build(now, [before.labels]) == f"changed since the last one: {changed}"
+        )
+
+
+def test_one_digest_is_another_base_on_another_architecture(spec: ImageSpec) -> None:
+    assert plan(spec).hash != plan(spec, architecture="arm64").hash
+
+
+def test_the_reason_to_build_looks_at_the_closest_image_of_that_name(spec: ImageSpec) -> None:
+    now = plan(spec)
+    other = plan(images.read_specs()["cuda"])
+    far = {**now.labels, f"{LABEL}.lock": "x", f"{LABEL}.suite": "x"}
+    near = {**now.labels, f"{LABEL}.suite": "y"}
+    assert images.explain_build(now, []) == "none was built yet"
+    assert images.explain_build(now, [other.labels]) == "none was built yet"
+    assert images.explain_build(now, [far, near]) == "changed since the last one: suite"
+
+
+def test_the_image_carries_the_labels_of_the_trade(spec: ImageSpec) -> None:
+    labels = plan(spec).labels
+    assert labels[LABEL] == "image"
+    assert labels["org.opencontainers.image.base.name"] == BASE
+    assert labels[f"{LABEL}.inputs"] == plan(spec).hash
+
+
+def test_the_dockerfile_keeps_to_the_classic_builder() -> None:
+    text = (images.DOCKER / "Dockerfile").read_text()
+    commands = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    for forbidden in ("--mount", "--chmod", "--link", "<<"):
+        assert forbidden not in commands
+    for wanted in ("--require-hashes", "--no-deps", "--only-binary=:all:", "USER 10001"):
+        assert wanted in commands

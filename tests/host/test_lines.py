@@ -1,0 +1,19 @@
+"""Lines out of pieces of bytes, waited for without spinning."""
+
+from __future__ import annotations
+
+from suite.host.lines import LineQueue, split_lines
+
+
+def test_lines_come_whole_from_pieces_of_any_size() -> None:
+    assert list(split_lines([b"a", b"b\nc\n\n", b"\xffd"])) == ["ab", "c", "", "�d"]
+    assert list(split_lines([])) == []
+
+
+def test_waiting_for_a_line_ends_in_time_and_the_end_stays_the_end() -> None:
+    closed: list[bool] = []
+    lines = LineQueue(iter([b"one\ntw", b"o"]), lambda: closed.append(True))
+    assert [lines.next_line(5) for _ in range(4)] == ["one", "two", None, None]
+    assert lines.join(5)
+    assert closed == [True]
+    assert lines.ended is not None

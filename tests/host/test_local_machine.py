@@ -1,0 +1,51 @@
+"""Whose process and whose machine this is, and what is left over by the dead."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from suite.host import docker_leftovers
+from suite.host.local_machine import is_alive, is_this_machine, memory_total, own_token
+
+
+@pytest.mark.parametrize(
+    ("state", "age_s", "alive", "gone"),
+    [
+        ("running", 0.0, True, False),
+        ("exited", 1e6, True, False),
+        ("running", 0.0, False, True),
+        ("exited", 0.0, False, True),
+        ("running", 1e6, None, False),
+        ("exited", 10.0, None, False),
+        ("exited", 1e6, None, True),
+        ("created", 1e6, None, True),
+    ],
+)
+def test_only_what_is_nobodys_is_swept(
+    state: str, age_s: float, alive: bool | None, gone: bool
+) -> None:
+    assert docker_leftovers.is_leftover(state=state, age_s=age_s, alive=alive) is gone
+
+
+def test_a_process_is_known_by_its_token() -> None:
+    token = own_token()
+    assert is_alive(token) is True
+    assert is_alive(token[:-1] + ("1" if token[-1] != "1" else "2")) is False
+    assert is_alive(token.rpartition("|")[0] + "|4194999@1") is False
+    assert is_alive("another-boot/1|1@1") is None
+    assert is_alive("") is None
+
+
+def test_an_engine_is_here_only_when_everything_agrees() -> None:
+    here = {
+        "KernelVersion": os.uname().release,
+        "Name": os.uname().nodename,
+        "NCPU": os.cpu_count(),
+        "MemTotal": memory_total(),
+    }
+    assert is_this_machine(here) is True
+    assert is_this_machine({**here, "KernelVersion": "6.6.6-linuxkit"}) is False
+    for twin in ({"Name": "elsewhere"}, {"NCPU": 4096}, {"MemTotal": 1}):
+        assert is_this_machine({**here, **twin}) is None
