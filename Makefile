@@ -18,7 +18,7 @@ given = $(foreach v,$1,$(if $(strip $($v)),--$(call lower,$v) $(call quote,$($v)
 nox = nox -s $1 --
 
 .DEFAULT_GOAL := help
-.PHONY: help bench list report images base test lint clean generate lock
+.PHONY: help bench list report images base test lint clean generate sample lock
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,11 @@ lint: $(VENV)/dev.stamp ## check the style, the types and the rooms
 	@$(call nox,lint)
 
 generate: $(VENV)/dev.stamp ## write docs/cells.md and docs/schema.json anew
+	@$(call nox,generate)
+
+sample: $(VENV)/dev.stamp ## measure the committed sample campaign anew (when the schema has changed)
+	@rm -rf results/samples/*-sample-standard
+	@$(call nox,bench) --results results/samples --label sample $(call given,BASE_IMAGE SEED)
 	@$(call nox,generate)
 
 lock: $(VENV)/dev.stamp ## resolve the hash locks anew

@@ -436,38 +436,63 @@ def clean() -> int:
 @commands.command()
 @click.option("--check", is_flag=True, help="change nothing; fail where a file is stale")
 def generate(check: bool) -> int:
-    """Write docs/cells.md and docs/schema.json from the code."""
+    """Write what is made from the code: docs/cells.md, docs/schema.json, the README's sample."""
     stale = []
     for name, text in generated().items():
-        path = ROOT / "docs" / name
-        if check:
-            if not path.exists() or path.read_text(encoding="utf-8") != text:
-                stale.append(f"docs/{name}")
-        else:
+        path = ROOT / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            stale.append(name)
+        if not check:
             write_atomically(path, text)
-            click.echo(f"docs/{name}")
-    if stale:
+            click.echo(name)
+    if check and stale:
         raise UsageError(f"stale: {', '.join(stale)}", "`make generate` writes them anew")
     return 0
 
 
+SAMPLE_MARKS = ("<!-- sample:begin", "<!-- sample:end -->")
+
+
 def generated() -> dict[str, str]:
-    """The files under docs/ that are made from the code, by name."""
+    """The files that are made from the code and from the committed sample, by their path."""
     rows = [
         (f"`{c.id}`", ", ".join(c.profiles), f"{c.work.amount:g} {c.work.unit}", c.question)
         for c in scenarios.cells()
     ]
-    table = tabulate(
-        rows, headers=("cell", "profiles", "work of a call", "question"), tablefmt="github"
-    )
+    headers = ("cell", "profiles", "work of a call", "question")
     head = (
         "# The cells\n\nMade by `make generate` from the scenarios; a test holds it to them.\n"
-        "Cells that name an arm in their question's `on: cpu` run beside a visible GPU only.\n\n"
+        "Cells with `on=cpu` have a meaning, and run, only beside a visible GPU.\n\n"
     )
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
     return {
-        "cells.md": head + table + "\n",
-        "schema.json": json.dumps(schema(), indent=1, ensure_ascii=False) + "\n",
+        "docs/cells.md": head + tabulate(rows, headers=headers, tablefmt="github") + "\n",
+        "docs/schema.json": json.dumps(schema(), indent=1, ensure_ascii=False) + "\n",
+        "README.md": _with_sample(readme, ROOT / "results" / "samples"),
     }
+
+
+def _with_sample(readme: str, samples: Path) -> str:
+    """The README with the first tables of the newest sample campaign between its marks."""
+    begin, end = SAMPLE_MARKS
+    before, rest = readme.split(begin, 1)
+    mark, rest = rest.split("\n", 1)
+    after = rest.split(end, 1)[1]
+    folders = sorted(path.parent for path in samples.glob("*/campaign.json"))
+    excerpt = ""
+    if folders:
+        newest = folders[-1]
+        text = collate(newest).files["report.md"]
+        sections = [part for part in text.split("\n### ") if part.startswith(SAMPLE_SECTIONS)]
+        excerpt = "".join(
+            f"#### {section.split(chr(10) + '## ')[0].strip()}\n\n" for section in sections
+        )
+        excerpt = f"[The whole report]({newest.relative_to(ROOT)}/report.md). Two of its tables:\n\n{excerpt}"
+    return f"{before}{begin}{mark}\n{excerpt}{end}{after}"
+
+
+SAMPLE_SECTIONS = ("matmul:", "asked:")
+"""The tables of the sample that the README shows."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
