@@ -51,7 +51,7 @@ def _render_terminal(summary: Summary) -> str:
     table = tabulate(rows, headers=headers, tablefmt="simple", disable_numparse=True)
     title = " — ".join(["Crossover", *summary.banners])
     lines = [title, name_machine(summary, show_plainly), "", *narrate(summary, show_plainly), ""]
-    return "\n".join(lines) + table + "\n"
+    return "\n".join([*lines, table, ""])
 
 
 def _find_trouble(summary: Summary) -> bool:

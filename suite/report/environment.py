@@ -12,7 +12,7 @@ from suite.model import Document, Image, Scalar
 from suite.report.markup import code, escape, hash_identity
 from suite.report.page import NO_NUMBER, Page
 from suite.report.summary import Summary
-from suite.report.units import show_bytes
+from suite.report.units import show_bytes, show_seconds
 
 _PRIVATE = re.compile(
     r"(^|[._])(uuid|serial|hostname|host|user|username|address|ip|mac|home)([._]|$)", re.IGNORECASE
@@ -27,7 +27,6 @@ _IMAGE: Mapping[str, Callable[[Image], Scalar]] = {
     "built on": lambda image: image.base,
     "lock": lambda image: image.lock,
     "origin": lambda image: image.origin,
-    "digests": lambda image: ", ".join(image.digests) or None,
     "id in the engine": lambda image: image.id,
     "size": lambda image: None if image.size_bytes is None else show_bytes(image.size_bytes),
 }
@@ -107,6 +106,16 @@ def _write_images(page: Page, documents: Mapping[str, Sequence[Document]]) -> No
             row.append(_show_values([_show("", one) for one in values]) or _NO_DOCUMENT)
         rows.append(row)
     page.table("Table: what each arm ran in.", ["image", *map(escape, documents)], rows)
+    # An image can have a digest a layer: too long for a table, and not to be cut.
+    digests = {
+        arm: dict.fromkeys(digest for one in found for digest in one.invocation.image.digests)
+        for arm, found in documents.items()
+    }
+    page.bullets(
+        f"digests of what {escape(arm)} ran in: {', '.join(map(escape, found))}"
+        for arm, found in digests.items()
+        if found
+    )
 
 
 def _gather(documents: Sequence[Document]) -> dict[str, str]:
@@ -141,5 +150,11 @@ def _show(name: str, value: Scalar) -> str:
     if _PRIVATE.search(name):
         return escape(hash_identity(str(value)))
     if isinstance(value, int | float):
-        return show_bytes(value) if name.endswith("bytes") and value >= 0 else f"{value}"
+        return _show_number(name, value)
     return escape(value) or "(empty)"
+
+
+def _show_number(name: str, value: float) -> str:
+    if name.endswith("bytes") and value >= 0:
+        return show_bytes(value)
+    return show_seconds(value) if name.endswith("_s") and value > 0 else f"{value}"

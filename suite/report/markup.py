@@ -18,7 +18,7 @@ _LINK = re.compile(
     r"(?<=[a-z]):(?=//)|(?<=mailto):|(?<=xmpp):|(?<=www)\.|@(?=[\w-]+\.)", re.IGNORECASE
 )
 _UUID = re.compile(r"\b(GPU|MIG)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE)
-_BLOCK_START = re.compile(r"^()([-+=])|^(\d+)([.)])(?=\s|$)")
+_BLOCK_START = re.compile(r"^()(=|[-+](?=[-\s]|$))|^(\d+)([.)])(?=\s|$)")
 
 
 def hash_identity(text: str) -> str:

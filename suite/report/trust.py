@@ -38,9 +38,9 @@ def _word_blocks(summary: Summary) -> Iterable[str]:
         documents = [one for one in summary.loaded.documents if one.invocation.arm == arm]
         blocks = sorted(summary.counted[arm])
         calibrated = any(one.invocation.block == 0 for one in documents)
-        numbers = ", ".join(map(str, blocks)) or "none"
+        numbers = ("blocks " if len(blocks) > 1 else "block ") + ", ".join(map(str, blocks))
         yield (
-            f"{escape(arm)}: blocks {numbers} of {campaign.blocks} planned"
+            f"{escape(arm)}: {numbers if blocks else 'no block'} of {campaign.blocks} planned"
             + ("; its calibration is kept and not counted." if calibrated else "; no calibration.")
         )
         counted = list(summary.counted[arm].values())
