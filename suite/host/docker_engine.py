@@ -23,7 +23,7 @@ from suite.host.docker_build import (
     list_images,
     provide_image,
 )
-from suite.host.docker_endpoint import Endpoint, find_endpoint
+from suite.host.docker_endpoint import Endpoint, find_endpoint, knock
 from suite.host.docker_errors import Refused, engine_errors
 from suite.host.docker_run import DockerRun, start_run
 from suite.host.engine import GpuRequest, Job, Progress
@@ -69,6 +69,7 @@ class DockerEngine:
         self._endpoint = endpoint
         self._base_image = base_image or os.environ.get("BASE_IMAGE") or None
         with engine_errors("connecting", endpoint):
+            knock(endpoint)
             self._api = from_env(timeout=_TIMEOUT_S).api
         weakref.finalize(self, self._api.close)
         with engine_errors("asking what it is", endpoint):

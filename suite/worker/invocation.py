@@ -169,7 +169,7 @@ class Runner:
             with account.of("first_call"), watch() as seen:
                 first_s, last = self.loop.first_call(prepared.step)
             with account.of("placement"):
-                placement = self._prove(prepared, seen)
+                placement = self._prove(prepared, seen, last)
             if scenario.one_shot:
                 timing, calls = _cold(first_s, last), 1
             else:
@@ -252,9 +252,9 @@ class Runner:
             raise OverBudget(_over(cost, budget))
         return calls
 
-    def _prove(self, prepared: Prepared, seen: Watch) -> Placement:
+    def _prove(self, prepared: Prepared, seen: Watch, result: Any) -> Placement:
         device = self.device.lstrip("/") if prepared.on == "arm" else "CPU:0"
-        return prove(prepared.proof, seen, device)
+        return prove(prepared.proof, seen, result, device)
 
     def _peak_memory(self) -> int | None:
         if self.device != "/GPU:0":
