@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from docker.client import from_env
 
-from suite.errors import EngineError, GpuError
+from suite.errors import EngineError, GpuError, NoGpuError
 from suite.host import docker_leftovers
 from suite.host.docker_build import (
     ensure_image,
@@ -27,7 +27,14 @@ from suite.host.docker_endpoint import Endpoint, find_endpoint, knock
 from suite.host.docker_errors import Refused, engine_errors
 from suite.host.docker_run import DockerRun, start_run
 from suite.host.engine import GpuRequest, Job, Progress
-from suite.host.gpu import GPU_PROBE, choose_request, machine_gpus, no_gpu, wants_cdi
+from suite.host.gpu import (
+    GPU_PROBE,
+    HARDWARE_PROBE,
+    choose_request,
+    machine_gpus,
+    no_gpu,
+    wants_cdi,
+)
 from suite.host.images import find_spec, read_specs
 from suite.host.local_machine import cpus_allowed, is_this_machine, own_token
 from suite.model import Image, Isolation, Scalar
@@ -179,10 +186,18 @@ class DockerEngine:
         try:
             self._probe(image, request)
         except GpuError as error:
-            if request.driver == "cdi" or not wants_cdi(error.what):
+            if request.driver != "cdi" and wants_cdi(error.what):
+                request = GpuRequest(driver="cdi", devices=(f"nvidia.com/gpu={wanted}",))
+                self._probe(image, request)
+            elif not self.is_here and not self._ask(image, HARDWARE_PROBE, None)[0]:
+                raise NoGpuError(
+                    # No address here: this text may enter a document as the reason for a missing arm.
+                    "no NVIDIA GPU on the engine's machine: a container there sees none on the PCI "
+                    "bus nor in the driver's list, and the engine refused a request for one",
+                    f"if there is one: {error.what}; {error.remedy}",
+                ) from error
+            else:
                 raise
-            request = GpuRequest(driver="cdi", devices=(f"nvidia.com/gpu={wanted}",))
-            self._probe(image, request)
         return request
 
     def _probe_image(self) -> str:
@@ -193,11 +208,22 @@ class DockerEngine:
         return ensure_image(self._api, self._endpoint, base, lambda _line: None)
 
     def _probe(self, image: str, request: GpuRequest) -> None:
+        """Raises GpuError where the engine refuses the request, or takes it and does nothing."""
+        seen, phrase = self._ask(image, GPU_PROBE, request)
+        if not seen:
+            raise GpuError(
+                "the engine took the request for a GPU, and its container sees no device "
+                f"({phrase}; looked in /dev)",
+                "check the NVIDIA container toolkit: `docker run --rm --gpus all IMAGE nvidia-smi`",
+            )
+
+    def _ask(self, image: str, code: str, gpu: GpuRequest | None) -> tuple[list[str], str]:
+        """What a trivial container that runs this Python prints, by lines, and how it ended."""
         job = Job(
             image=Image(id=image, content=None, base="", digests=[], lock="", origin="probe"),
-            arguments=("-c", GPU_PROBE),
+            arguments=("-c", code),
             cpus=(),
-            gpu=request,
+            gpu=gpu,
         )
         run = self.start(job, entrypoint=("python3",))
         seen: list[str] = []
@@ -207,17 +233,12 @@ class DockerEngine:
                 seen.append(line)
         except TimeoutError as error:
             raise GpuError(
-                f"a container with the GPU did not answer within {_PROBE_S:.0f} s",
+                f"a trivial container did not answer within {_PROBE_S:.0f} s",
                 "`nvidia-smi` must work on the engine's machine, outside any container",
             ) from error
         finally:
             ending = run.close()
-        if not seen:
-            raise GpuError(
-                "the engine took the request for a GPU, and its container sees no device "
-                f"({ending.phrase}; looked in /dev)",
-                "check the NVIDIA container toolkit: `docker run --rm --gpus all IMAGE nvidia-smi`",
-            )
+        return seen, ending.phrase
 
     def start(self, job: Job, *, entrypoint: tuple[str, ...] = ()) -> DockerRun:
         """See ``engine.Engine``; ``entrypoint`` replaces the image's own.
