@@ -16,6 +16,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from suite.model import Cell, CellResult
+from suite.worker import evidence
 from suite.worker.measure import LEAST_SAMPLES, Loop, Timing
 from suite.worker.placement import NotPlaced, Placement, Watch, prove, watch
 from suite.worker.scenario import Inapplicable, Prepared, Scenario, WrongResult
@@ -171,12 +172,13 @@ class Runner:
             with account.of("placement"):
                 placement = self._prove(prepared, seen, last)
             if scenario.one_shot:
-                timing, calls = _cold(first_s, last), 1
+                timing, calls, witnessed = _cold(first_s, last), 1, None
             else:
                 del last
                 with account.of("hygiene"):
                     gc.collect()
                 calls = request.calls or self._calibrate(cell, prepared, account)
+                before = evidence.read()
                 timing = self.loop.measure(
                     prepared.step,
                     calls,
@@ -184,6 +186,7 @@ class Runner:
                     measure_s=self.times.measure_s,
                     traces=prepared.traces,
                 )
+                witnessed = evidence.compare(before, evidence.read())
             account.add("warmup", timing.warmup_wall_s)
             account.add("measure", timing.measure_wall_s)
             with account.of("check"):
@@ -218,6 +221,7 @@ class Runner:
             check=check,
             peak_memory_bytes=memory,
             labels=labels,
+            evidence=witnessed or {},
             absent=absent,
         )
 
