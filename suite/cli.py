@@ -80,6 +80,7 @@ class Terminal:
     def __exit__(self, *_: object) -> None:
         if self.bar is not None:
             self.bar.stop()
+            self.bar = None
 
     def say(self, line: str) -> None:
         """One line worth keeping."""
@@ -263,7 +264,7 @@ def _conduct(conductor: campaigns.Conductor, store: Store, kept: Sequence[Any]) 
             # The first trouble is the one to tell about; a report that can't be made of half a
             # campaign is not.
             _write_reports(store)
-            click.echo(f"what was measured is in {_shown(store.folder)}", err=True)
+            conductor.listener.say(f"what was measured is in {_shown(store.folder)}")
         raise
 
 
@@ -330,8 +331,11 @@ def _open_engine(given: dict[str, Any], terminal: Terminal) -> Engine:
         if swept:
             terminal.say(f"removed {swept} containers that an earlier campaign had left")
         return engine
-    if given["base_image"] is not None and given["engine"] == "local":
-        raise UsageError("BASE_IMAGE is for the docker engine", "leave it out, or ENGINE=docker")
+    if given["base_image"] is not None:
+        raise UsageError(
+            "BASE_IMAGE is for the docker engine, and this is the local one",
+            "leave it out, or start a docker engine",
+        )
     terminal.say(
         "NOT CONTAINERIZED: "
         + (

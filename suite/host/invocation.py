@@ -156,6 +156,7 @@ class Recorder:
         )
         talk = Conversation(running=running, asked=asked, deadline=asked + plan.START_DEADLINE_S)
         self.containers.append(Container(id=running.id, started=running.started))
+        self.watch(self._document("running"), None)
         trouble = ""
         try:
             self._listen(talk)
