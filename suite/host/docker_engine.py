@@ -12,7 +12,9 @@ import weakref
 from collections.abc import Mapping
 from typing import IO, Any
 
-from docker.client import from_env
+from docker.api.client import APIClient
+from docker.context.api import ContextAPI
+from docker.utils.utils import kwargs_from_env
 
 from suite.errors import EngineError, GpuError, NoGpuError
 from suite.host import docker_leftovers
@@ -42,6 +44,8 @@ from suite.model import Image, Isolation, Scalar
 _TIMEOUT_S = 60.0
 """A single answer of the engine; removing a container with much data in it can take a while."""
 
+_SSH_POOLS = 4
+
 _PROBE_S = 120.0
 
 
@@ -52,6 +56,20 @@ def docker_endpoint() -> Endpoint | None:
         EngineError: docker's settings name an unknown context, or can't be read.
     """
     return find_endpoint(os.environ)
+
+
+def _connect(endpoint: Endpoint) -> APIClient:
+    """As the SDK's ``from_env``, with fewer pools over ssh.
+
+    It keeps a connection for each of the last 9 addresses that it asked, and each is a session;
+    sshd allows 10 (MaxSessions), so that one followed log more and a call fail (tried).
+    """
+    settings: dict[str, Any] = dict(kwargs_from_env())
+    if "base_url" not in settings:
+        settings = {**ContextAPI.kwargs_from_context(), **settings}
+    if endpoint.kind == "ssh":
+        settings["num_pools"] = _SSH_POOLS
+    return APIClient(timeout=_TIMEOUT_S, **settings)
 
 
 class DockerEngine:
@@ -77,7 +95,7 @@ class DockerEngine:
         self._base_image = base_image or os.environ.get("BASE_IMAGE") or None
         with engine_errors("connecting", endpoint):
             knock(endpoint)
-            self._api = from_env(timeout=_TIMEOUT_S).api
+            self._api = _connect(endpoint)
         weakref.finalize(self, self._api.close)
         with engine_errors("asking what it is", endpoint):
             self._info: Mapping[str, Any] = self._api.info()
