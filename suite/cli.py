@@ -9,6 +9,7 @@ import contextlib
 import fnmatch
 import json
 import os
+import shlex
 import signal
 import sys
 import time
@@ -306,9 +307,7 @@ def _repeat(given: dict[str, Any]) -> str:
             or value == "auto"
         ):
             continue
-        text = str(value)
-        quoted = text if all(c.isalnum() or c in "._-:/@+" for c in text) else f"'{text}'"
-        words.append(f"{name.upper()}={quoted}")
+        words.append(f"{name.upper()}={shlex.quote(str(value))}")
     return " ".join(words)
 
 
