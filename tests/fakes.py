@@ -205,7 +205,7 @@ class Worker:
     outcomes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     call_s: float = 0.002
     sample_calls: int = 6
-    seconds: float = 0.0
+    seconds: float = 5.0
 
     def __call__(self, job: Job) -> Life:
         """All of it, to a good end."""

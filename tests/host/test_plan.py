@@ -248,6 +248,13 @@ def test_the_prediction_swaps_the_calibrations_times_for_the_profiles() -> None:
     assert plan.predict_invocation_s(made, document) == pytest.approx(expected)
 
 
+def test_a_clock_that_was_set_back_foretells_no_negative_time() -> None:
+    (one,) = cells("one")
+    made = campaign(cells=[one], warmup_s=0.1, measure_s=0.1)
+    document = calibration(made, [result(one, spent_s={"calibrate": 100.0})], seconds=3.0)
+    assert plan.predict_invocation_s(made, document) == 0.0
+
+
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [
