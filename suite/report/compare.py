@@ -16,6 +16,9 @@ from suite.report.statistics import FEWEST, Moments, bring_back, find_moments, t
 INNER = 0.90
 """Confidence of the inner interval: two one-sided tests at 5 % are one 90 % interval."""
 
+NOT_INTERLEAVED = "not interleaved: drift between the runs is not in the interval"
+"""What must stand beside every ratio of `compare_campaigns`."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Ratio:

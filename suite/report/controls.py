@@ -5,7 +5,6 @@ Decides what the controls found; what a table then says of other cells is not fo
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,9 +20,6 @@ FLOOR_SHARE = 95.0
 
 EXTRA = 5.0
 """Per cent of work that a known-extra-work cell does beyond what it declares, unless it says."""
-
-HIDDEN = "cuda-hidden"
-"""The arm with the CUDA image and no GPU: against `cpu`, a difference is the image."""
 
 AGAIN = "-again"
 """An arm with this behind another's name is that arm once more: a campaign A/A."""
@@ -44,9 +40,7 @@ class Family:
     @property
     def flagged(self) -> list[str]:
         """The cells with a verdict FASTER or SLOWER."""
-        return [
-            name for name, one in self.verdicts.items() if one.name in {"FASTER", "SLOWER"}
-        ]
+        return [name for name, one in self.verdicts.items() if one.name in {"FASTER", "SLOWER"}]
 
     @property
     def signs(self) -> tuple[int, int]:
@@ -106,11 +100,12 @@ def find_honest(cell: Cell, cells: Iterable[Cell]) -> tuple[Cell, float] | None:
         return None
     case = cell.params.get("of", "square")
     extra = cell.params.get("extra", EXTRA)
+    if isinstance(extra, str):
+        return None
     params = {name: value for name, value in cell.params.items() if name not in {"of", "extra"}}
     for one in cells:
         if (one.scenario, one.case, one.params) == (cell.scenario, case, params):
-            truth = 1 + float(extra) / 100
-            return (one, truth) if math.isfinite(truth) else None
+            return one, 1 + extra / 100
     return None
 
 

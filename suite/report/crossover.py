@@ -111,20 +111,24 @@ def find_crossover(points: Sequence[Point]) -> Crossover:
         return Crossover(answer="not monotone", reason="the winner changes more than once")
     if changes:
         return _cross(points, *changes[0], rising=told[0][1] > 0)
-    # One arm wins wherever a size tells; an end that does not tell may hold the crossover.
-    wins = told[0][1] < 0
-    first, last = told[0][0], told[-1][0]
+    return _bound(points, told[0][0], told[-1][0], wins=told[0][1] < 0)
+
+
+def _bound(points: Sequence[Point], first: int, last: int, *, wins: bool) -> Crossover:
+    """The answer where one arm is faster at every size that tells, from the first to the last.
+
+    An end of the sweep that does not tell may hold the crossover.
+    """
     leads, trails = first > 0, last < len(points) - 1
     if leads and trails:
         reason = "at both ends of the sweep the interval contains 1"
         return Crossover(answer="unclear", reason=reason)
     if leads:
-        # Nothing below tells, so that the range is open towards smaller sizes.
         end = _find_end(points, first - 1, first, rising=wins)
         return Crossover(answer="crosses", low=None, high=end, rising=wins)
     if trails:
-        end = _find_begin(points, last, last + 1, rising=not wins)
-        return Crossover(answer="crosses", low=end, high=None, rising=not wins)
+        begin = _find_begin(points, last, last + 1, rising=not wins)
+        return Crossover(answer="crosses", low=begin, high=None, rising=not wins)
     return Crossover(answer="always" if wins else "never")
 
 

@@ -11,8 +11,9 @@ import json
 from typing import Any
 
 from suite.report.markup import guard_formula
-from suite.report.statistics import Estimate, Ratio
-from suite.report.summary import NO_VERDICTS, NOT_LOOKED_FOR, ArmResult, CellSummary, Summary
+from suite.report.compare import Ratio
+from suite.report.statistics import Estimate
+from suite.report.summary import NOT_LOOKED_FOR, ArmResult, CellSummary, Summary
 from suite.report.units import derive_rate, name_rate
 from suite.wire import SCHEMA
 

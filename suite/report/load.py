@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -40,12 +40,14 @@ Word = TypeVar("Word", Document, Campaign)
 class LoadedCampaign:
     """A campaign folder as words: its name, its plan, and its documents.
 
-    The documents are in the order of the plan's arms, then block, then repeat.
+    The documents are in the order of the plan's arms, then block, then repeat.  ``controls`` are
+    those of arms that the plan does not list: twins, and the CUDA image without its GPU; by arm.
     """
 
     folder: str
     campaign: Campaign
     documents: list[Document]
+    controls: list[Document] = field(default_factory=list)
 
 
 class _Twice:
@@ -77,14 +79,13 @@ def load_campaign(folder: Path) -> LoadedCampaign:
         if path.name != expected:
             _refuse(path, "$.invocation", f"its arm, block and repeat belong into {expected}")
         documents.append(document)
-    documents.sort(
-        key=lambda one: (
-            plan.arms.index(one.invocation.arm),
-            one.invocation.block,
-            one.invocation.repeat,
-        )
+    controls = [one for one in documents if one.invocation.arm not in plan.arms]
+    controls.sort(key=lambda one: _place(one, sorted({c.invocation.arm for c in controls})))
+    documents = [one for one in documents if one.invocation.arm in plan.arms]
+    documents.sort(key=lambda one: _place(one, plan.arms))
+    return LoadedCampaign(
+        folder=folder.resolve().name, campaign=plan, documents=documents, controls=controls
     )
-    return LoadedCampaign(folder=folder.resolve().name, campaign=plan, documents=documents)
 
 
 def load_plan(folder: Path) -> Campaign:
@@ -140,6 +141,11 @@ def schema() -> dict[str, Any]:
         "anyOf": list(references),
         "$defs": definitions,
     }
+
+
+def _place(document: Document, arms: list[str]) -> tuple[int, int, int]:
+    invocation = document.invocation
+    return arms.index(invocation.arm), invocation.block, invocation.repeat
 
 
 def _document_files(folder: Path) -> list[Path]:

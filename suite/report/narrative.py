@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from suite.model import Scalar
 from suite.report.accounting import find_deaths
 from suite.report.cells import Show, list_families, name_cells
-from suite.report.statistics import FEWEST, Ratio
+from suite.report.compare import Ratio
+from suite.report.statistics import FEWEST
 from suite.report.summary import CellSummary, Summary
 from suite.report.units import show_bytes, show_duration, show_ratio
 

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from suite.report.cells import list_families, name_cells, sort_cells
 from suite.report.markup import escape
 from suite.report.page import NO_NUMBER, Page
-from suite.report.statistics import Estimate, Ratio
+from suite.report.compare import Ratio
+from suite.report.statistics import Estimate
 from suite.report.summary import ArmResult, CellSummary, Summary
 from suite.report.units import align, show_rate, show_ratio, show_seconds
 

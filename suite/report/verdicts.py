@@ -100,10 +100,7 @@ def _judge_one(ratio: Ratio, p: float | None, margin: float) -> Verdict:
         )
     # Schuirmann 1987: both one-sided tests at 5 % reject exactly where the 90 % interval is inside.
     # Inside whichever way round the ratio is turned, which is 1/1.05 to 1.05.
-    inside = 1 / (1 + EQUIVALENCE) < (ratio.inner_low or 0) and (ratio.inner_high or 0) < (
-        1 + EQUIVALENCE
-    )
-    if inside:
+    if _is_inside(ratio):
         reason = f"the 90 % interval lies within ±{100 * EQUIVALENCE:.0f} %"
         return Verdict(name="EQUIVALENT", code="within-margin", reason=reason, p=p)
     if p < LEVEL:
@@ -111,6 +108,12 @@ def _judge_one(ratio: Ratio, p: float | None, margin: float) -> Verdict:
         return Verdict(name="INCONCLUSIVE", code="within-noise", reason=reason, p=p)
     reason = f"the interval is too wide to tell (Holm-adjusted p {_show_p(p)})"
     return Verdict(name="INCONCLUSIVE", code="not-significant", reason=reason, p=p)
+
+
+def _is_inside(ratio: Ratio) -> bool:
+    if ratio.inner_low is None or ratio.inner_high is None:
+        return False
+    return ratio.inner_low > 1 / (1 + EQUIVALENCE) and ratio.inner_high < 1 + EQUIVALENCE
 
 
 def _show_p(p: float) -> str:
