@@ -149,7 +149,9 @@ def _collect(
         base=base,
         other=other,
         ratios=_pick(evidence, other),
-        verdicts={n: one for n, arms in verdicts.items() if isinstance(one := arms[other], Verdict)},
+        verdicts={
+            n: one for n, arms in verdicts.items() if isinstance(one := arms[other], Verdict)
+        },
     )
 
 

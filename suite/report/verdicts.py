@@ -24,8 +24,6 @@ EQUIVALENCE = 0.05
 VerdictName = Literal["FASTER", "SLOWER", "EQUIVALENT", "INCONCLUSIVE", "INVALID"]
 
 MARKS: Mapping[VerdictName, str] = {
-    "FASTER": "",
-    "SLOWER": "",
     "EQUIVALENT": "~",
     "INCONCLUSIVE": "?",
     "INVALID": "✗",

@@ -9,8 +9,9 @@ import pytest
 
 from suite.model import Campaign, Check, Container, Document, Excluded
 from suite.report.accounting import container_seconds, find_deaths, itemise
+from suite.report.compare import Ratio
 from suite.report.load import LoadedCampaign
-from suite.report.statistics import FEW, Ratio
+from suite.report.statistics import FEW
 from suite.report.summary import NO_COMMON_BLOCK, NO_PAIR, ArmResult, Summary, summarise
 from tests import synthetic
 
