@@ -88,7 +88,7 @@ def write_steadiness(page: Page, summary: Summary) -> None:
 
 def _word_floor(conclusions: Conclusions) -> Iterable[str]:
     if conclusions.floor is None:
-        yield f"Noise floor: unknown; {NO_TWINS}. So {UNKNOWN_FLOOR}."
+        yield f"Noise floor: {NO_TWINS}. {UNKNOWN_FLOOR[0].upper()}{UNKNOWN_FLOOR[1:]}."
         return
     cells = sum(len(one.ratios) for one in conclusions.twins)
     yield (

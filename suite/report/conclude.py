@@ -27,7 +27,7 @@ JUDGED = ("standard", "full")
 PROVISIONAL = "no verdict: the intervals of the profile {} are provisional"
 TOO_FEW = f"no verdict: fewer than {FEWEST} blocks have a number on both arms"
 ONE_ARM = "there is one arm only"
-NO_TWINS = "no twin invocations in the documents, so the noise floor is unknown"
+NO_TWINS = "unknown, because no twin invocations are among the documents"
 NO_HIDDEN = "no invocations of the CUDA image without its GPU beside a cpu arm"
 NO_EXTRA = "no cell that does known extra work was measured beside its honest twin"
 NO_INPUT = "no input-only cell has a verdict"
@@ -207,7 +207,11 @@ def _find_input_only(
     found = {}
     for cell in cells:
         if is_input_only(cell.scenario, evidence.placements.get(cell.id, ())):
-            judged = {a: one for a, one in verdicts[cell.id].items() if isinstance(one, Verdict)}
+            judged = {
+                arm: one
+                for arm, one in verdicts[cell.id].items()
+                if isinstance(one, Verdict) and one.name != "INVALID"
+            }
             if judged:
                 found[cell.id] = judged
     return found

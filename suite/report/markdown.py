@@ -63,6 +63,8 @@ def _explain_verdicts(summary: Summary, other: str) -> str:
     family = [one.verdicts[other] for one in summary.cells]
     tested = sum(isinstance(one, Verdict) and one.p is not None for one in family)
     conclusions = summary.conclusions
+    if not tested:
+        return f"Verdicts of {name}: every comparison is invalid, or has no spread to judge it by."
     floor = f" {UNKNOWN_FLOOR[0].upper()}{UNKNOWN_FLOOR[1:]}." if conclusions.floor is None else ""
     return (
         f"Verdicts of {name}: faster or slower where the paired t test, adjusted by Holm for all "

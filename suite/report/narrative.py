@@ -169,9 +169,15 @@ def list_by_family(
         cells = [one for one in summary.cells if one.cell.scenario == family]
         row = [show(family), *(count_outcomes(cells, arm) for arm in summary.campaign.arms)]
         for other in summary.others:
-            row += _show_ends(cells, names, show(other), show(summary.base), other)
+            valid = [one for one in cells if not is_invalid(one, summary.base, other)]
+            row += _show_ends(valid, names, show(other), show(summary.base), other)
         rows.append(row)
     return headers, rows
+
+
+def is_invalid(one: CellSummary, base: str, other: str) -> bool:
+    """Whether a comparison of these arms must not be believed."""
+    return any(one.arms[arm].fault for arm in (base, other))
 
 
 def _show_ends(
@@ -181,7 +187,7 @@ def _show_ends(
         (r.value, one.cell.id, r) for one in cells if isinstance(r := one.ratios[other], Ratio)
     ]
     if not found:
-        return "no pair", "no pair"
+        return "no valid pair", "no valid pair"
     ends = []
     for _, name, ratio in (max(found, key=lambda f: f[:2]), min(found, key=lambda f: f[:2])):
         words = show_ratio(ratio.value, ratio.low, ratio.high, other=shown, base=base)

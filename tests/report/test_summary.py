@@ -44,7 +44,8 @@ def campaign() -> Campaign:
 
 @pytest.fixture
 def documents(campaign: Campaign) -> list[Document]:
-    return synthetic.make_documents(campaign)
+    # Enough samples to tell a steady state, so that there is no note about it.
+    return synthetic.make_documents(campaign, samples=60)
 
 
 def test_the_truth_comes_out_of_a_silent_host(campaign: Campaign) -> None:
