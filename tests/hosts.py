@@ -22,7 +22,8 @@ class Host:
     distance of two levels, one of which every invocation falls into; ``drift`` what each block is
     slower by than the one before, on all arms.  Within an invocation ``warming`` is what the first
     sample is slower by, decaying; ``slowdown`` what all are slower by from the middle on; ``late``
-    the same for the last tenth; ``restless`` the distance of levels between which it jumps for ever.
+    the same for the last tenth; ``restless`` the standard deviation of the levels among which it
+    jumps for ever.
     """
 
     between: float
@@ -52,7 +53,7 @@ HOSTS = {
     "warming up": replace(TYPICAL, within=0.01, warming=0.5),
     "slowing down": replace(TYPICAL, within=0.01, slowdown=0.036),
     "stepping late": replace(TYPICAL, within=0.01, late=0.05),
-    "never steady": replace(TYPICAL, within=0.01, restless=0.05),
+    "never steady": replace(TYPICAL, within=0.01, restless=0.1),
 }
 
 WARMUP, SAMPLES = 30, 70
@@ -81,8 +82,8 @@ def draw_shape(host: Host, draw: np.random.Generator, shape: tuple[int, ...], co
     added += host.slowdown * (index >= count // 2)
     added += host.late * (index >= count - count // 10)
     if host.restless:
-        jumps = draw.integers(0, 2, (*shape, count // 8 + 1))
-        added += host.restless * np.repeat(jumps, 8, axis=-1)[..., :count]
+        jumps = draw.normal(0.0, host.restless, (*shape, count // 8 + 1))
+        added += np.repeat(jumps, 8, axis=-1)[..., :count]
     if host.spikes:
         hit = draw.random((*shape, count)) < host.spikes
         added += hit * draw.uniform(0.1, 1.0, (*shape, count))

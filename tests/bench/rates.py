@@ -33,9 +33,17 @@ class Rate:
         share = (self.hits + 1) / (self.tries + 2)
         return math.sqrt(share * (1 - share) / self.tries)
 
+    def is_at_least(self, share: float) -> bool:
+        """Whether even the lower end of the rate's Monte-Carlo interval is."""
+        return self.value - SURE * self.error >= share
+
+    def is_at_most(self, share: float) -> bool:
+        """Whether even the upper end of the rate's Monte-Carlo interval is."""
+        return self.value + SURE * self.error <= share
+
     def lies_within(self, low: float, high: float) -> bool:
         """Whether even the rate's whole Monte-Carlo interval lies between these."""
-        return low <= self.value - SURE * self.error and self.value + SURE * self.error <= high
+        return self.is_at_least(low) and self.is_at_most(high)
 
     def __str__(self) -> str:
         return f"{100 * self.value:.1f} ± {100 * self.error:.1f} %"

