@@ -80,7 +80,8 @@ def load_campaign(folder: Path) -> LoadedCampaign:
             _refuse(path, "$.invocation", f"its arm, block and repeat belong into {expected}")
         documents.append(document)
     controls = [one for one in documents if one.invocation.arm not in plan.arms]
-    controls.sort(key=lambda one: _place(one, sorted({c.invocation.arm for c in controls})))
+    others = sorted({one.invocation.arm for one in controls})
+    controls.sort(key=lambda one: _place(one, others))
     documents = [one for one in documents if one.invocation.arm in plan.arms]
     documents.sort(key=lambda one: _place(one, plan.arms))
     return LoadedCampaign(
