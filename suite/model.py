@@ -6,7 +6,7 @@ loads this file too.  Durations are seconds, sizes are bytes, instants carry the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -21,6 +21,19 @@ OutcomeName = Literal["measured", "skipped", "failed", "pending"]
 ProfileName = Literal["smoke", "quick", "standard", "full"]
 InvocationStatus = Literal["running", "complete", "interrupted"]
 Isolation = Literal["container", "none"]
+
+
+TWIN = "-twin"
+"""Behind an arm's name: that arm's second, short invocation of a block, which controls the first."""
+
+HIDDEN = "cuda-hidden"
+"""The CUDA image with the GPU hidden; as a control it is no arm of the plan."""
+
+
+def is_control(arm: str, arms: Sequence[str]) -> bool:
+    """Whether documents of this arm are controls of a campaign whose plan has these arms."""
+    twin = arm.endswith(TWIN) and arm.removesuffix(TWIN) in arms
+    return arm not in arms and (twin or arm == HIDDEN)
 
 
 def cell_id(scenario: str, case: str, params: Mapping[str, Param]) -> str:
@@ -175,7 +188,7 @@ class Invocation:
     """One arm's turn in a fresh container: the unit of analysis.
 
     ``block`` 0 is the calibration, which is kept and not counted.  ``repeat`` counts the repeats
-    of an invocation that was set aside.
+    of an invocation that was set aside.  A control's ``arm`` is not among the plan's: `is_control`.
     """
 
     arm: str

@@ -5,13 +5,17 @@ Deterministic: everything is drawn from the campaign's seed, nothing from the cl
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+import numpy as np
+
 from suite.model import (
+    TWIN,
     Campaign,
     CampaignIdentity,
     Cell,
@@ -29,25 +33,16 @@ from suite.model import (
     SuiteIdentity,
     Work,
     cell_id,
+    is_control,
 )
 from suite.wire import SCHEMA, dump_document
+from tests.hosts import QUIET, SILENT, TYPICAL, Host, draw_shape
+
+__all__ = ["QUIET", "SILENT", "TYPICAL", "Host"]
 
 CREATED = datetime(2026, 11, 21, 9, 30, tzinfo=timezone.utc)
 SUITE = SuiteIdentity(version="0.1.0", commit="0" * 39 + "1", content="5" * 64)
 
-
-@dataclass(frozen=True, kw_only=True)
-class Host:
-    """How unsteady a made-up machine is: standard deviations of the logarithm of a time,
-    between invocations and between the samples of one."""
-
-    between: float
-    within: float
-
-
-QUIET = Host(between=0.002, within=0.002)
-TYPICAL = Host(between=0.01, within=0.02)
-SILENT = Host(between=0.0, within=0.0)
 
 Truth = Callable[[Cell, str], float]
 """The true seconds a call of a cell on an arm."""
@@ -169,18 +164,26 @@ def make_document(
     truth: Truth = plain_truth,
     host: Host = TYPICAL,
     samples: int = 8,
+    warmup: int = 3,
     isolation: Isolation = "container",
 ) -> Document:
-    """One complete invocation of every cell that means something on the arm."""
+    """One complete invocation of every cell that means something on the arm.
+
+    The arm may be a control: a twin is as fast as its arm, and draws its own noise.
+    """
     draw = random.Random(f"{campaign.seed} {arm} {block}")
-    started = campaign.created + timedelta(minutes=10 * block + 5 * campaign.arms.index(arm))
+    real = arm.removesuffix(TWIN) if is_control(arm, campaign.arms) else arm
+    place = campaign.arms.index(real) if real in campaign.arms else len(campaign.arms)
+    started = campaign.created + timedelta(minutes=10 * block + 5 * place)
     container = f"{arm}-{block}-a"
     instant = started + timedelta(seconds=6)
     cells = []
     for cell in campaign.cells:
-        if cell.arms and arm not in cell.arms:
+        if cell.arms and real not in cell.arms:
             continue
-        result = _measure(cell, arm, draw, seconds=truth(cell, arm), host=host, samples=samples)
+        seconds = truth(cell, real) * math.exp(host.drift * (block - (campaign.blocks + 1) / 2))
+        counts = (1, 0) if cell.one_shot else (samples, warmup)
+        result = _measure(cell, real, draw, seconds=seconds, host=host, counts=counts)
         ended = instant + timedelta(seconds=sum(result.spent_s.values()))
         cells.append(replace(result, started=instant, ended=ended, container=container))
         instant = ended
@@ -195,7 +198,7 @@ def make_document(
             arm=arm,
             block=block,
             isolation=isolation,
-            image=make_image(arm),
+            image=make_image(real),
             engine={"name": "docker", "version": "29.0.1"},
             limits={"cpus": "0-3", "memory_bytes": None},
             containers=[
@@ -207,7 +210,7 @@ def make_document(
             status="complete",
             ended=ended,
         ),
-        facts=make_facts(arm),
+        facts=make_facts(real),
         cells=cells,
         spent_s={
             "container_start": 0.8,
@@ -261,17 +264,52 @@ def make_documents(
     truth: Truth = plain_truth,
     host: Host = TYPICAL,
     samples: int = 8,
+    warmup: int = 3,
     isolation: Isolation = "container",
     calibration: bool = True,
 ) -> list[Document]:
     """Every invocation of a campaign that went well."""
     return [
         make_document(
-            campaign, arm, block, truth=truth, host=host, samples=samples, isolation=isolation
+            campaign,
+            arm,
+            block,
+            truth=truth,
+            host=host,
+            samples=samples,
+            warmup=warmup,
+            isolation=isolation,
         )
         for arm in campaign.arms
         for block in range(0 if calibration else 1, campaign.blocks + 1)
     ]
+
+
+def make_twins(
+    campaign: Campaign,
+    *,
+    names: Iterable[str],
+    truth: Truth = plain_truth,
+    host: Host = TYPICAL,
+    samples: int = 8,
+    warmup: int = 3,
+) -> list[Document]:
+    """The short second invocation of every arm in every block, of these cells only."""
+    kept = set(names)
+    twins = []
+    for arm in campaign.arms:
+        for block in range(1, campaign.blocks + 1):
+            one = make_document(
+                campaign,
+                arm + TWIN,
+                block,
+                truth=truth,
+                host=host,
+                samples=samples,
+                warmup=warmup,
+            )
+            twins.append(replace(one, cells=[c for c in one.cells if c.id in kept]))
+    return twins
 
 
 def change_cell(document: Document, name: str, **fields: object) -> Document:
@@ -328,12 +366,27 @@ def write_campaign(folder: Path, campaign: Campaign, documents: Iterable[Documen
 
 
 def _measure(
-    cell: Cell, arm: str, draw: random.Random, *, seconds: float, host: Host, samples: int
+    cell: Cell,
+    arm: str,
+    draw: random.Random,
+    *,
+    seconds: float,
+    host: Host,
+    counts: tuple[int, int],
 ) -> CellResult:
+    """``counts``: of samples and of warm-up samples."""
+    samples, warming = counts
     level = seconds * _spread(draw, host.between)
-    count = 1 if cell.one_shot else samples
-    series = [_round(level * _spread(draw, host.within)) for _ in range(count)]
-    warmup = [] if cell.one_shot else [_round(level * _spread(draw, host.within)) for _ in range(3)]
+    if host.modes:
+        level *= math.exp(host.modes * draw.randrange(2))
+    series = [level * _spread(draw, host.within) for _ in range(samples)]
+    warmup = [level * _spread(draw, host.within) for _ in range(warming)]
+    if replace(host, drift=0.0, modes=0.0) != Host(between=host.between, within=host.within):
+        generator = np.random.default_rng(draw.getrandbits(64))
+        added = np.exp(draw_shape(host, generator, (), warming + samples)).tolist()
+        warmup = [one * more for one, more in zip(warmup, added, strict=False)]
+        series = [one * more for one, more in zip(series, added[warming:], strict=True)]
+    series, warmup = [_round(one) for one in series], [_round(one) for one in warmup]
     first = series[0] if cell.one_shot else _round(level + 0.05 * _spread(draw, host.within))
     device = "GPU:0" if arm == "cuda" and cell.scenario in {"matmul", "mlp"} else "CPU:0"
     return CellResult(

@@ -7,11 +7,13 @@ from pathlib import Path
 
 from tabulate import tabulate
 
+from suite.report.compare import Ratio
 from suite.report.exchange import render_csv, render_json
 from suite.report.load import load_campaign
 from suite.report.markdown import render_markdown
 from suite.report.markup import show_plainly
 from suite.report.narrative import list_by_family, name_machine, narrate
+from suite.report.precision import Precision, assess
 from suite.report.summary import Summary, summarise
 
 
@@ -43,6 +45,22 @@ def collate(folder: Path) -> Collated:
         },
         terminal=_render_terminal(summary),
         troubled=_find_trouble(summary),
+    )
+
+
+def look(folder: Path) -> Precision:
+    """The precision of a campaign so far, for stopping: sees intervals and no verdict.
+
+    Raises:
+        DocumentError: as `collate`.
+    """
+    summary = summarise(load_campaign(folder))
+    return assess(
+        (
+            [one.estimate for one in cell.arms.values() if one.estimate],
+            [one for one in cell.ratios.values() if isinstance(one, Ratio)],
+        )
+        for cell in summary.cells
     )
 
 

@@ -12,9 +12,13 @@ from collections.abc import Hashable, Iterable, Sequence
 from suite.model import CellResult, Check, Document, Scalar
 from suite.report.accounting import ended_well
 from suite.report.load import LoadedCampaign
+from suite.report.validity import CHANGED, Fault
 
 _IDENTITY = re.compile(r"(^|[._])(driver|version|model|name)([._]|$)")
 """Facts whose change during a campaign means that something else was measured."""
+
+_GRAVE = re.compile(r"changed during the campaign")
+"""The doubts that make a number INVALID."""
 
 
 def counted_documents(loaded: LoadedCampaign) -> dict[str, dict[int, Document]]:
@@ -42,6 +46,16 @@ def doubt_arms(loaded: LoadedCampaign) -> dict[str, tuple[str, ...]]:
         found = _doubt_documents(arm, list(documents.values()))
         doubts[arm] = (*everywhere, *found) if documents else ()
     return doubts
+
+
+def judge_arms(loaded: LoadedCampaign) -> dict[str, Fault]:
+    """By arm why none of its numbers may be judged: something else was measured half-way."""
+    faults = {}
+    for arm, doubts in doubt_arms(loaded).items():
+        grave = [one for one in doubts if _GRAVE.search(one)]
+        if grave:
+            faults[arm] = (CHANGED, "; ".join(grave))
+    return faults
 
 
 def doubt_cell(arm: str, results: dict[int, CellResult], planned_calls: int | None) -> list[str]:

@@ -8,11 +8,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from typing import Any
 
+from suite.report.compare import Ratio
+from suite.report.conclude import ONE_ARM
+from suite.report.findings import describe_estimate, describe_findings, describe_verdict
 from suite.report.markup import guard_formula
-from suite.report.statistics import Estimate, Ratio
-from suite.report.summary import NO_VERDICTS, NOT_LOOKED_FOR, ArmResult, CellSummary, Summary
+from suite.report.summary import ArmResult, CellSummary, Summary
 from suite.report.units import derive_rate, name_rate
 from suite.wire import SCHEMA
 
@@ -38,10 +41,7 @@ def render_json(summary: Summary) -> str:
         "not_run": campaign.not_run,
         "ratio_is": "time of the arm over time of the first arm; under 1 the arm is faster",
         "cells": [_describe_cell(summary, one) for one in summary.cells],
-        "crossovers": None,
-        "noise_floor": None,
-        "controls": None,
-        "absent": dict.fromkeys(("crossovers", "noise_floor", "controls"), NOT_LOOKED_FOR),
+        **describe_findings(summary),
     }
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -69,15 +69,18 @@ _COLUMNS = (
     *("id", "scenario", "case", "arm", "outcome", "reason"),
     *("value", "low", "high", "n", "unit", "rate", "rate_unit"),
     *("first_call_value", "first_call_low", "first_call_high", "first_call_n"),
-    *("ratio", "ratio_low", "ratio_high", "ratio_n", "notes"),
+    *("ratio", "ratio_low", "ratio_high", "ratio_n"),
+    *("verdict", "verdict_reason", "invalid", "notes"),
 )
 
 
 def _describe_cell(summary: Summary, one: CellSummary) -> dict[str, Any]:
-    absent = {"verdict": NO_VERDICTS}
-    first = one.ratios.get(summary.others[0]) if summary.others else "there is one arm only"
-    if not isinstance(first, Ratio):
-        absent["ratio"] = first or NOT_LOOKED_FOR
+    main = summary.others[0] if summary.others else None
+    first = one.ratios[main] if main else ONE_ARM
+    verdict = describe_verdict(one.verdicts[main] if main else ONE_ARM)
+    absent = {} if verdict["verdict"] else {"verdict": verdict["reason"]}
+    if isinstance(first, str):
+        absent["ratio"] = first
     ratio = first if isinstance(first, Ratio) else None
     return {
         "id": one.cell.id,
@@ -88,12 +91,14 @@ def _describe_cell(summary: Summary, one: CellSummary) -> dict[str, Any]:
         "ratio": ratio.value if ratio else None,
         "ratio_low": ratio.low if ratio else None,
         "ratio_high": ratio.high if ratio else None,
-        "ratio_of": [summary.others[0], summary.base] if summary.others else None,
+        "ratio_of": [main, summary.base] if main else None,
         "ratios": {
-            arm: _describe_estimate(found) if isinstance(found, Ratio) else {"reason": found}
+            arm: describe_estimate(found) if isinstance(found, Ratio) else {"reason": found}
             for arm, found in one.ratios.items()
         },
-        "verdict": None,
+        "verdict": verdict["verdict"],
+        "reason": verdict["reason"],
+        "verdicts": {arm: describe_verdict(found) for arm, found in one.verdicts.items()},
         "causes": [],
         "absent": absent,
     }
@@ -101,6 +106,7 @@ def _describe_cell(summary: Summary, one: CellSummary) -> dict[str, Any]:
 
 def _describe_arm(result: ArmResult) -> dict[str, Any]:
     found = result.estimate
+    kinds = Counter(one.steady.kind for one in result.readings.values())
     return {
         "outcome": result.outcome,
         "reason": result.reason,
@@ -111,26 +117,20 @@ def _describe_arm(result: ArmResult) -> dict[str, Any]:
         "unit": UNIT,
         "rate": derive_rate(result.work.amount, found.value) if found else None,
         "rate_unit": name_rate(result.work.unit),
-        "first_call": _describe_estimate(result.first_call) if result.first_call else None,
+        "first_call": describe_estimate(result.first_call) if result.first_call else None,
+        "steady": dict(sorted(kinds.items())),
+        "invalid": result.fault[1] if result.fault else None,
         "notes": [*(found.notes if found else ()), *result.notes],
-    }
-
-
-def _describe_estimate(found: Estimate | Ratio) -> dict[str, Any]:
-    return {
-        "value": found.value,
-        "low": found.low,
-        "high": found.high,
-        "n": found.n,
-        "notes": list(found.notes),
     }
 
 
 def _describe_row(one: CellSummary, arm: str) -> dict[str, Any]:
     described = _describe_arm(one.arms[arm])
+    del described["steady"]
     first = described.pop("first_call") or {}
     ratio = one.ratios.get(arm)
-    found = _describe_estimate(ratio) if isinstance(ratio, Ratio) else {}
+    found = describe_estimate(ratio) if isinstance(ratio, Ratio) else {}
+    verdict = describe_verdict(one.verdicts[arm]) if arm in one.verdicts else {}
     return {
         "id": one.cell.id,
         "scenario": one.cell.scenario,
@@ -142,5 +142,7 @@ def _describe_row(one: CellSummary, arm: str) -> dict[str, Any]:
         "ratio_low": found.get("low"),
         "ratio_high": found.get("high"),
         "ratio_n": found.get("n"),
+        "verdict": verdict.get("verdict"),
+        "verdict_reason": verdict.get("reason"),
         "notes": "; ".join(described["notes"]),
     }

@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -40,12 +40,14 @@ Word = TypeVar("Word", Document, Campaign)
 class LoadedCampaign:
     """A campaign folder as words: its name, its plan, and its documents.
 
-    The documents are in the order of the plan's arms, then block, then repeat.
+    The documents are in the order of the plan's arms, then block, then repeat.  ``controls`` are
+    those of arms that the plan does not list: twins, and the CUDA image without its GPU; by arm.
     """
 
     folder: str
     campaign: Campaign
     documents: list[Document]
+    controls: list[Document] = field(default_factory=list)
 
 
 class _Twice:
@@ -77,14 +79,14 @@ def load_campaign(folder: Path) -> LoadedCampaign:
         if path.name != expected:
             _refuse(path, "$.invocation", f"its arm, block and repeat belong into {expected}")
         documents.append(document)
-    documents.sort(
-        key=lambda one: (
-            plan.arms.index(one.invocation.arm),
-            one.invocation.block,
-            one.invocation.repeat,
-        )
+    controls = [one for one in documents if one.invocation.arm not in plan.arms]
+    others = sorted({one.invocation.arm for one in controls})
+    controls.sort(key=lambda one: _place(one, others))
+    documents = [one for one in documents if one.invocation.arm in plan.arms]
+    documents.sort(key=lambda one: _place(one, plan.arms))
+    return LoadedCampaign(
+        folder=folder.resolve().name, campaign=plan, documents=documents, controls=controls
     )
-    return LoadedCampaign(folder=folder.resolve().name, campaign=plan, documents=documents)
 
 
 def load_plan(folder: Path) -> Campaign:
@@ -140,6 +142,11 @@ def schema() -> dict[str, Any]:
         "anyOf": list(references),
         "$defs": definitions,
     }
+
+
+def _place(document: Document, arms: list[str]) -> tuple[int, int, int]:
+    invocation = document.invocation
+    return arms.index(invocation.arm), invocation.block, invocation.repeat
 
 
 def _document_files(folder: Path) -> list[Path]:
@@ -227,8 +234,17 @@ def _judge_values(value: dict[str, Any]) -> Iterable[Complaint]:
                 if not _is_text(key):
                     yield path, "has a key that holds half a character (a lone surrogate)"
             waiting.extend((f"{path}.{key}", item[key]) for key in reversed(item))
-        elif isinstance(item, list):
+        elif isinstance(item, list) and not _are_finite(item):
             waiting.extend((f"{path}[{i}]", item[i]) for i in range(len(item) - 1, -1, -1))
+
+
+def _are_finite(items: list[Any]) -> bool:
+    """Whether these are finite floats and nothing else, at the speed of the C that sums them.
+
+    Most of a document is samples, and a campaign can have a thousand documents.  A sum that
+    overflows only costs the time of a look at each.
+    """
+    return set(map(type, items)) == {float} and math.isfinite(sum(items))
 
 
 def _is_text(text: str) -> bool:
@@ -261,6 +277,8 @@ def _judge_unknown(value: dict[str, Any], known: Any) -> Iterable[Complaint]:
                 else:
                     waiting.append((f"{path}.{key}", inner, shape[key]))
         elif isinstance(item, list) and isinstance(shape, list):
+            if not {dict, list} & set(map(type, item)):
+                continue
             for index, (inner, inner_shape) in enumerate(zip(item, shape, strict=True)):
                 waiting.append((f"{path}[{index}]", inner, inner_shape))
 

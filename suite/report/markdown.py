@@ -5,13 +5,15 @@ No clock, no network, no facts of this machine: the same analysis gives the same
 
 from __future__ import annotations
 
+from suite.report.conclude import UNKNOWN_FLOOR
 from suite.report.environment import write_environment, write_repeating
 from suite.report.markup import escape
 from suite.report.narrative import list_by_family, name_machine, narrate
 from suite.report.page import NO_NUMBER, Page
 from suite.report.summary import Summary
-from suite.report.tables import write_tables
+from suite.report.tables import gives_verdicts, write_tables
 from suite.report.trust import write_trust
+from suite.report.verdicts import LEVEL, Verdict
 
 
 def render_markdown(summary: Summary) -> str:
@@ -32,6 +34,8 @@ def render_markdown(summary: Summary) -> str:
         "those of a ratio always are. A rate is the declared work divided by that time, and as "
         "uncertain. Ratios are paired by block."
     )
+    for other in summary.others:
+        page.paragraph(_explain_verdicts(summary, other))
     write_tables(page, summary)
     page.heading("Is it to be trusted?")
     write_trust(page, summary)
@@ -41,17 +45,39 @@ def render_markdown(summary: Summary) -> str:
     write_repeating(page, summary)
     page.heading("Footnotes")
     page.paragraph(
-        f"`{NO_NUMBER}` no number; the mark beside it says why. `~` equivalent, `?` inconclusive, "
-        "`✗` invalid: marks of verdicts, which this version does not give."
+        f"`{NO_NUMBER}` no number; the mark beside it says why. `~` equivalent: the 90 % interval "
+        "of the ratio lies within ±5 %. `?` inconclusive: neither a difference nor equivalence is "
+        "shown. `✗` invalid: something other than the arms differed; the number is struck through."
     )
     page.footnotes()
     return page.render()
+
+
+def _explain_verdicts(summary: Summary, other: str) -> str:
+    """What the verdicts of one comparison rest on, or why there are none."""
+    name = f"{escape(other)} against {escape(summary.base)}"
+    if not gives_verdicts(summary, other):
+        reasons = [found for one in summary.cells if isinstance(found := one.verdicts[other], str)]
+        every = dict.fromkeys(reasons)
+        return f"No verdicts of {name}: {'; '.join(map(escape, every)) or 'there is no cell'}."
+    family = [one.verdicts[other] for one in summary.cells]
+    tested = sum(isinstance(one, Verdict) and one.p is not None for one in family)
+    conclusions = summary.conclusions
+    if not tested:
+        return f"Verdicts of {name}: every comparison is invalid, or has no spread to judge it by."
+    floor = f" {UNKNOWN_FLOOR[0].upper()}{UNKNOWN_FLOOR[1:]}." if conclusions.floor is None else ""
+    return (
+        f"Verdicts of {name}: faster or slower where the paired t test, adjusted by Holm for all "
+        f"{tested} cells of this comparison, gives p under {LEVEL} and the estimate lies beyond "
+        f"{100 * conclusions.margin:.1f} %.{floor}"
+    )
 
 
 def _explain_banners(page: Page, summary: Summary) -> None:
     explanations = {
         "NOT CONTAINERIZED": "The worker ran as a plain process of this machine, not in a "
         "container: its libraries and limits are not those of an image.",
+        "INVALID": "Too many of its invocations were disturbed (below): nothing here is a finding.",
         "SIMULATED": "The numbers were made up to test or to show the report. No machine was "
         "measured.",
     }

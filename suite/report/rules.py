@@ -9,7 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
-from suite.model import Campaign, Cell, CellResult, Container, Document, Invocation, Work, cell_id
+from suite.model import (
+    Campaign,
+    Cell,
+    CellResult,
+    Container,
+    Document,
+    Invocation,
+    Work,
+    cell_id,
+    is_control,
+)
 
 Complaint = tuple[str, str]
 """The path of a field, such as ``$.cells[3].samples_s[2]``, and what is wrong with it."""
@@ -78,10 +88,11 @@ def judge_membership(document: Document, plan: Campaign) -> Iterator[Complaint]:
     ):
         if ours != theirs:
             yield f"$.campaign.{name}", f"{ours!r}, but campaign.json says {theirs!r}"
-    if document.invocation.arm not in plan.arms:
+    arm = document.invocation.arm
+    if arm not in plan.arms and not is_control(arm, plan.arms):
         yield (
             "$.invocation.arm",
-            f"{document.invocation.arm!r} is no arm of campaign.json ({', '.join(plan.arms)})",
+            f"{arm!r} is no arm of campaign.json ({', '.join(plan.arms)})",
         )
     planned = {cell.id for cell in plan.cells}
     for index, cell in enumerate(document.cells):

@@ -1,16 +1,17 @@
-"""From samples to values with intervals, and to ratios; pure functions of numbers.
+"""From samples to values with intervals; pure functions of numbers.
 
-Says how much and how sure, never what it means: verdicts are decided elsewhere.
+Says how much and how sure; `compare` sets two values side by side, `verdicts` says what it means.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from scipy import stats
+from scipy import special
 
 CONFIDENCE = 0.95
 """The confidence level of every interval here."""
@@ -21,6 +22,9 @@ FEWEST = 3
 FEW = f"no interval: fewer than {FEWEST} invocations"
 RESOLUTION = "no spread at all: the timer's resolution, not the machine's steadiness"
 TOO_WIDE = "no interval: too wide to be expressed"
+
+_NO_SPREAD = 1e-12
+"""Logarithms that differ by less do so by rounding only: a float has 16 digits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,22 +43,16 @@ class Estimate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ratio:
-    """The ratio of two arms' times, other over base: under 1 the other arm is faster.
+class Moments:
+    """Mean and standard error of logarithms, and the degrees of freedom of the latter."""
 
-    ``n`` is the number of blocks in which both have a value; ``low``, ``high`` and ``notes`` as in
-    `Estimate`.
-    """
-
-    value: float
-    low: float | None
-    high: float | None
-    n: int
-    notes: tuple[str, ...] = ()
+    mean: float
+    error: float
+    freedom: float
 
 
 def reduce_invocation(samples: Sequence[float]) -> float:
-    """The value of one invocation: the median of its samples, in their unit.
+    """The value of one invocation: the median of its (steady) samples, in their unit.
 
     Raises:
         ValueError: there are no samples.
@@ -73,48 +71,54 @@ def estimate(values: Sequence[float]) -> Estimate:
     Raises:
         ValueError: there are no values, or one of them is not positive.
     """
-    value, low, high, notes = _summarise_logs([_log(one) for one in values])
+    logs = [take_log(one) for one in values]
+    value, low, high, notes = bring_back(find_moments(logs), len(logs))
     return Estimate(value=value, low=low, high=high, n=len(values), notes=notes)
 
 
-def compare(base: Mapping[int, float], other: Mapping[int, float]) -> Ratio | None:
-    """The ratio other over base of two arms' invocation values by block, paired by block.
-
-    Geometric mean of the blocks' ratios with a t interval on their logarithms: a paired t test
-    (Abedi and Brecht 2017 on why both arms run in every block).  None: no block has both.
+def find_moments(logs: Sequence[float]) -> Moments:
+    """The mean of logarithms and its standard error; 0 where they are equal but for rounding.
 
     Raises:
-        ValueError: a value is not positive.
+        ValueError: there are none.
     """
-    logs = [_log(other[block]) - _log(base[block]) for block in sorted(base) if block in other]
-    if not logs:
-        return None
-    value, low, high, notes = _summarise_logs(logs)
-    return Ratio(value=value, low=low, high=high, n=len(logs), notes=notes)
-
-
-def _summarise_logs(
-    logs: Sequence[float],
-) -> tuple[float, float | None, float | None, tuple[str, ...]]:
-    """Mean and interval of logarithms, brought back: value, low, high, notes."""
     if not logs:
         raise ValueError("nothing was measured, so there is no value")
     n = len(logs)
     mean = math.fsum(logs) / n
-    value = _exp(mean)
+    if n == 1 or max(logs) - min(logs) <= _NO_SPREAD:
+        return Moments(mean=mean, error=0.0, freedom=n - 1)
+    variance = math.fsum((one - mean) ** 2 for one in logs) / (n - 1)
+    return Moments(mean=mean, error=math.sqrt(variance / n), freedom=n - 1)
+
+
+def bring_back(
+    moments: Moments, n: int, confidence: float = CONFIDENCE
+) -> tuple[float, float | None, float | None, tuple[str, ...]]:
+    """Value, low, high and notes of a mean of ``n`` logarithms: Student's t interval, exponentiated."""
+    value = _exp(moments.mean)
     if n < FEWEST:
         return value, None, None, (FEW,)
-    spread = math.sqrt(math.fsum((one - mean) ** 2 for one in logs) / (n - 1))
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * spread / math.sqrt(n)
-    low, high = _exp(mean - half), _exp(mean + half)
+    half = find_quantile(moments.freedom, confidence) * moments.error
+    low, high = _exp(moments.mean - half), _exp(moments.mean + half)
     if low == 0 or math.isinf(high):
         return value, None, None, (TOO_WIDE,)
-    # All logarithms equal: rounding aside, the mean is that logarithm and the interval a point.
-    notes = (RESOLUTION,) if min(logs) == max(logs) else ()
+    notes = (RESOLUTION,) if moments.error == 0 else ()
     return value, min(low, value), max(high, value), notes
 
 
-def _log(value: float) -> float:
+@lru_cache(maxsize=4096)
+def find_quantile(freedom: float, confidence: float) -> float:
+    """How many standard errors the two-sided interval reaches: Student's t (scipy's inverse)."""
+    return float(special.stdtrit(freedom, (1 + confidence) / 2))
+
+
+def take_log(value: float) -> float:
+    """The natural logarithm.
+
+    Raises:
+        ValueError: the value is not positive.
+    """
     if not value > 0:
         raise ValueError(f"{value} is not positive, so it has no logarithm")
     return math.log(value)

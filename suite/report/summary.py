@@ -1,25 +1,39 @@
 """The analysis of one campaign: per cell and arm a number or the reason why there is none.
 
-Decides nothing about winning: ratios and intervals, but no verdicts yet.
+Brings the evidence together; `conclude` draws the verdicts from it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from suite.model import Campaign, Cell, CellResult, Document, OutcomeName, Work
+from suite.report.compare import Ratio, compare
+from suite.report.conclude import Conclusions, Evidence, conclude
 from suite.report.doubts import (
     counted_documents,
     doubt_arms,
     doubt_cell,
     explain_missing,
     find_disagreement,
+    judge_arms,
 )
 from suite.report.load import LoadedCampaign
-from suite.report.statistics import Estimate, Ratio, compare, estimate, reduce_invocation
+from suite.report.readings import Reading, label, read
+from suite.report.statistics import Estimate, estimate
+from suite.report.validity import (
+    MOST_SET_ASIDE,
+    Aside,
+    Fault,
+    find_cell_fault,
+    find_fault,
+    is_contended,
+    judge_campaign,
+    set_aside,
+)
+from suite.report.verdicts import Verdict
 
-NO_VERDICTS = "this version of the suite gives intervals but no verdicts"
 NOT_LOOKED_FOR = "this version of the suite does not look for it"
 NO_PAIR = "no ratio: one of the two arms has no number"
 NO_COMMON_BLOCK = "no ratio: no block has a number on both arms"
@@ -31,7 +45,8 @@ class ArmResult:
 
     ``estimate`` is in seconds per call; where it is None, ``reason`` says why.  ``first_call`` is
     the cell's cold first call in seconds, never pooled with the samples.  ``notes`` are the doubts
-    about the number.  ``values`` are the invocations' values by block.
+    about the number.  ``readings`` are the invocations that count, by block; ``fault`` is why the
+    number is INVALID, to be shown struck through and never judged.
     """
 
     arm: str
@@ -41,7 +56,13 @@ class ArmResult:
     first_call: Estimate | None
     work: Work
     notes: tuple[str, ...]
-    values: Mapping[int, float]
+    readings: Mapping[int, Reading]
+    fault: Fault | None = None
+
+    @property
+    def values(self) -> dict[int, float]:
+        """The invocations' values by block, in seconds per call."""
+        return {block: one.value for block, one in self.readings.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,21 +70,30 @@ class CellSummary:
     """One cell of the plan on every arm, in the plan's order.
 
     ``ratios`` holds by arm, the first one excepted, its time over the first arm's, or the reason
-    why there is no ratio.
+    why there is no ratio; ``verdicts`` the same of verdicts.
     """
 
     cell: Cell
     arms: Mapping[str, ArmResult]
     ratios: Mapping[str, Ratio | str]
+    verdicts: Mapping[str, Verdict | str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """The analysis of a campaign; ``counted`` are its documents that count, by arm and block."""
+    """The analysis of a campaign.
+
+    ``counted`` are the documents of its blocks by arm and block, the last repeat of each; of these,
+    ``asides`` lists those that do not count after all, among everything set aside.  ``fault`` is
+    why the whole campaign is INVALID.
+    """
 
     loaded: LoadedCampaign
     counted: Mapping[str, Mapping[int, Document]]
     cells: tuple[CellSummary, ...]
+    asides: tuple[Aside, ...]
+    fault: Fault | None
+    conclusions: Conclusions
 
     @property
     def campaign(self) -> Campaign:
@@ -85,21 +115,21 @@ class Summary:
         """What has to stand in the title and over every table, in capitals."""
         isolations = {document.invocation.isolation for document in self.loaded.documents}
         found = ["SIMULATED"] if self.campaign.simulated else []
-        return (*found, *(["NOT CONTAINERIZED"] if "none" in isolations else []))
+        found += ["NOT CONTAINERIZED"] if "none" in isolations else []
+        return (*found, *(["INVALID"] if self.fault else []))
 
 
 def summarise(loaded: LoadedCampaign) -> Summary:
     """The analysis of a loaded campaign; deterministic."""
+    campaign = loaded.campaign
     counted = counted_documents(loaded)
     doubts = doubt_arms(loaded)
-    results = {
-        arm: {
-            block: {one.id: one for one in document.cells} for block, document in documents.items()
-        }
-        for arm, documents in counted.items()
-    }
+    asides = set_aside(loaded)
+    fault = judge_campaign(loaded, asides)
+    faults = {arm: fault for arm in campaign.arms if fault} or judge_arms(loaded)
+    results = {arm: _index(documents) for arm, documents in counted.items()}
     cells = []
-    for cell in loaded.campaign.cells:
+    for cell in campaign.cells:
         found = {
             arm: {block: by_id[cell.id] for block, by_id in blocks.items() if cell.id in by_id}
             for arm, blocks in results.items()
@@ -107,20 +137,38 @@ def summarise(loaded: LoadedCampaign) -> Summary:
         disagreement = find_disagreement(found)
         arms = {
             arm: _summarise_arm(
-                loaded.campaign,
+                campaign,
                 cell,
                 arm,
                 results=found[arm],
                 documents=counted[arm],
                 doubts=doubts[arm],
                 disagreement=disagreement,
+                fault=faults.get(arm),
             )
-            for arm in loaded.campaign.arms
+            for arm in campaign.arms
         }
-        base, *others = loaded.campaign.arms
+        base, *others = campaign.arms
         ratios = {other: _compare(arms[base], arms[other]) for other in others}
-        cells.append(CellSummary(cell=cell, arms=arms, ratios=ratios))
-    return Summary(loaded=loaded, counted=counted, cells=tuple(cells))
+        cells.append(CellSummary(cell=cell, arms=arms, ratios=ratios, verdicts={}))
+    evidence = Evidence(
+        ratios={one.cell.id: one.ratios for one in cells},
+        values={one.cell.id: {arm: r.values for arm, r in one.arms.items()} for one in cells},
+        faults={one.cell.id: {arm: r.fault for arm, r in one.arms.items()} for one in cells},
+        placements=_gather_placements(results),
+        controls=_read_controls(loaded.controls),
+    )
+    conclusions = conclude(campaign, evidence)
+    return Summary(
+        loaded=loaded,
+        counted=counted,
+        cells=tuple(
+            replace(one, verdicts=conclusions.verdicts.get(one.cell.id, {})) for one in cells
+        ),
+        asides=tuple(asides),
+        fault=fault,
+        conclusions=conclusions,
+    )
 
 
 def _summarise_arm(
@@ -132,10 +180,9 @@ def _summarise_arm(
     documents: dict[int, Document],
     doubts: tuple[str, ...],
     disagreement: str | None,
+    fault: Fault | None,
 ) -> ArmResult:
     measured = {block: one for block, one in results.items() if one.outcome == "measured"}
-    values = {block: reduce_invocation(one.samples_s) for block, one in measured.items()}
-    firsts = [one.first_call_s for one in measured.values() if one.first_call_s is not None]
     if not measured:
         outcome, reason = _find_reason(campaign, cell, arm, results, documents)
         return ArmResult(
@@ -146,19 +193,40 @@ def _summarise_arm(
             first_call=None,
             work=cell.work,
             notes=(),
-            values={},
+            readings={},
         )
     planned = campaign.calls.get(arm, {}).get(cell.id)
     notes = [*doubts, *doubt_cell(arm, results, planned)]
+    faults = {
+        block: found
+        for block, one in measured.items()
+        if (found := find_fault(documents[block]) or find_cell_fault(one))
+    }
+    kept = measured
+    if faults and not fault:
+        words = _word_faults(arm, faults)
+        if len(faults) > MOST_SET_ASIDE * len(measured):
+            fault = next(iter(faults.values()))[0], words
+        else:
+            kept = {block: one for block, one in measured.items() if block not in faults}
+            notes.append(f"{words}; set aside")
+    # Numbers of different work are no numbers, so nobody reads them.
+    readings = {} if disagreement else {block: read(one) for block, one in kept.items()}
+    notes += label(readings, one_shot=cell.one_shot) if readings else []
+    contended = [block for block in readings if is_contended(documents[block])]
+    if contended:
+        notes.append(f"{arm}: contended in {_word_blocks(contended)}")
+    firsts = [one.first_call_s for one in kept.values() if one.first_call_s is not None]
     return ArmResult(
         arm=arm,
         outcome="measured",
         reason=disagreement,
-        estimate=None if disagreement else estimate(list(values.values())),
+        estimate=estimate([one.value for one in readings.values()]) if readings else None,
         first_call=estimate(firsts) if firsts and not disagreement else None,
         work=next(one.work for one in measured.values() if one.work),
         notes=tuple(notes),
-        values={} if disagreement else values,
+        readings=readings,
+        fault=fault,
     )
 
 
@@ -189,3 +257,48 @@ def _compare(base: ArmResult, other: ArmResult) -> Ratio | str:
     if base.estimate is None or other.estimate is None:
         return NO_PAIR
     return compare(base.values, other.values) or NO_COMMON_BLOCK
+
+
+def _index(documents: Mapping[int, Document]) -> dict[int, dict[str, CellResult]]:
+    return {block: {one.id: one for one in found.cells} for block, found in documents.items()}
+
+
+def _gather_placements(
+    results: Mapping[str, Mapping[int, Mapping[str, CellResult]]],
+) -> dict[str, list[Mapping[str, int]]]:
+    """Every measured invocation's nodes by device, by cell."""
+    placements: dict[str, list[Mapping[str, int]]] = {}
+    for blocks in results.values():
+        for by_id in blocks.values():
+            for one in by_id.values():
+                if one.outcome == "measured":
+                    placements.setdefault(one.id, []).append(one.placement)
+    return placements
+
+
+def _read_controls(documents: Sequence[Document]) -> dict[str, dict[str, dict[int, float]]]:
+    """The values of the control arms, by arm, cell and block; disturbed ones left out."""
+    last: dict[tuple[str, int], Document] = {}
+    for document in documents:
+        if document.invocation.block >= 1:
+            last[document.invocation.arm, document.invocation.block] = document
+    values: dict[str, dict[str, dict[int, float]]] = {}
+    for (arm, block), document in last.items():
+        by_cell = values.setdefault(arm, {})
+        for one in document.cells if find_fault(document) is None else ():
+            if one.outcome == "measured" and find_cell_fault(one) is None:
+                by_cell.setdefault(one.id, {})[block] = read(one).value
+    return values
+
+
+def _word_faults(arm: str, faults: Mapping[int, Fault]) -> str:
+    """``cpu: block 3: steal; block 4: …``."""
+    groups: dict[str, list[int]] = {}
+    for block, (_, reason) in faults.items():
+        groups.setdefault(reason, []).append(block)
+    words = [f"{_word_blocks(blocks)}: {reason}" for reason, blocks in groups.items()]
+    return f"{arm}: {'; '.join(words)}"
+
+
+def _word_blocks(blocks: Sequence[int]) -> str:
+    return f"block{'s' if len(blocks) > 1 else ''} {', '.join(map(str, blocks))}"

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from suite.report.cells import list_families, name_cells, sort_cells
 from suite.report.markup import escape
 from suite.report.page import NO_NUMBER, Page
-from suite.report.statistics import Estimate, Ratio
+from suite.report.statistics import Estimate
 from suite.report.summary import ArmResult, CellSummary, Summary
 from suite.report.units import align, show_rate, show_ratio, show_seconds
+from suite.report.verdicts import MARKS, Verdict
 
 _TITLES = {
     "matmul": "the raw arithmetic of matrix products",
@@ -29,6 +30,11 @@ Entry = tuple[str, tuple[str, ...]]
 
 Column = tuple[str, list[Entry]]
 """A column's head, escaped, and its entries."""
+
+
+def gives_verdicts(summary: Summary, other: str) -> bool:
+    """Whether any cell has a verdict on this arm; a column of dashes would say nothing."""
+    return any(isinstance(one.verdicts[other], Verdict) for one in summary.cells)
 
 
 def write_tables(page: Page, summary: Summary) -> None:
@@ -50,8 +56,11 @@ def _write_family(page: Page, summary: Summary, family: str, cells: Sequence[Cel
         columns.append((f"{escape(arm)}, time a call", list(map(_show_time, results))))
         columns.append((f"{escape(arm)}, rate", list(map(_show_work, results))))
     for other in summary.others:
-        entries = [_show_comparison(one.ratios[other], other, summary.base) for one in cells]
+        entries = [_show_comparison(one, other, summary.base) for one in cells]
         columns.append((f"{escape(other)} against {escape(summary.base)}", entries))
+        if gives_verdicts(summary, other):
+            marks = [_show_verdict(one.verdicts[other]) for one in cells]
+            columns.append((f"{escape(other)} is", marks))
     caption = f"Table: {escape(family)}. Time a call and its 95 % interval"
     _write_columns(page, summary, caption, cells, columns)
 
@@ -111,7 +120,9 @@ def _write_columns(
 def _show_time(result: ArmResult) -> Entry:
     if result.estimate is None:
         return NO_NUMBER, (result.reason or "",)
-    return _show_estimate(result.estimate), (*result.estimate.notes, *result.notes)
+    text = _strike(_show_estimate(result.estimate), struck=result.fault is not None)
+    faults = [result.fault[1]] if result.fault and result.fault[1] not in result.notes else []
+    return text, (*result.estimate.notes, *result.notes, *faults)
 
 
 def _show_work(result: ArmResult) -> Entry:
@@ -119,20 +130,40 @@ def _show_work(result: ArmResult) -> Entry:
         return NO_NUMBER, (result.reason or "",)
     rate = show_rate(result.work.amount, escape(result.work.unit), result.estimate.value)
     moved = show_rate(result.work.bytes or 0, "byte", result.estimate.value)
-    return (", ".join(filter(None, [rate, moved])), ()) if rate else (NO_NUMBER, (_NO_RATE,))
+    if not rate:
+        return NO_NUMBER, (_NO_RATE,)
+    text = ", ".join(filter(None, [rate, moved]))
+    return _strike(text, struck=result.fault is not None), ()
 
 
 def _show_first(result: ArmResult) -> Entry:
     if result.first_call is not None:
-        return _show_estimate(result.first_call), result.first_call.notes
+        text = _show_estimate(result.first_call)
+        return _strike(text, struck=result.fault is not None), result.first_call.notes
     return NO_NUMBER, (_NOT_TIMED if result.estimate else result.reason or "",)
 
 
-def _show_comparison(ratio: Ratio | str, other: str, base: str) -> Entry:
+def _show_comparison(one: CellSummary, other: str, base: str) -> Entry:
+    ratio = one.ratios[other]
     if isinstance(ratio, str):
         return NO_NUMBER, (ratio,)
     words = show_ratio(ratio.value, ratio.low, ratio.high, other=escape(other), base=escape(base))
-    return words, ratio.notes
+    faults = [fault[1] for arm in (base, other) if (fault := one.arms[arm].fault)]
+    return _strike(words, struck=bool(faults)), (*ratio.notes, *faults)
+
+
+def _show_verdict(verdict: Verdict | str) -> Entry:
+    if isinstance(verdict, str):
+        return NO_NUMBER, (verdict,)
+    # What every `?` means is explained with the marks; only what is particular has a footnote.
+    particular = verdict.code in {"resolution", "within-noise"} or verdict.name == "INVALID"
+    text = MARKS.get(verdict.name, verdict.name.lower())
+    return text, (verdict.reason,) if particular else ()
+
+
+def _strike(text: str, *, struck: bool) -> str:
+    """The text, crossed out where it must not be believed."""
+    return f"~~{text}~~" if struck else text
 
 
 def _show_estimate(estimate: Estimate) -> str:

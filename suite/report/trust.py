@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from suite.model import Document
 from suite.report.accounting import KINDS, container_seconds, find_deaths, spent_seconds
+from suite.report.assurance import write_controls, write_steadiness
 from suite.report.markup import escape
 from suite.report.page import Page
 from suite.report.summary import Summary
@@ -23,7 +25,11 @@ _LISTED = 20
 
 def write_trust(page: Page, summary: Summary) -> None:
     """The section "Is it to be trusted?"."""
+    if summary.fault:
+        page.paragraph(f"**This campaign is INVALID**: {escape(summary.fault[1])}.")
     page.bullets([*_word_blocks(summary), *_word_prediction(summary)])
+    write_controls(page, summary)
+    write_steadiness(page, summary)
     _write_times(page, summary)
     page.heading("Containers that died", level=3)
     deaths = list(_word_deaths(summary))
@@ -43,17 +49,13 @@ def _word_blocks(summary: Summary) -> Iterable[str]:
             f"{escape(arm)}: {numbers if blocks else 'no block'} of {campaign.blocks} planned"
             + ("; its calibration is kept and not counted." if calibrated else "; no calibration.")
         )
-        counted = list(summary.counted[arm].values())
-        aside = [
-            one.invocation
-            for one in documents
-            if one.invocation.block >= 1 and not any(one is kept for kept in counted)
-        ]
-        for invocation in aside:
+        for aside in (one for one in summary.asides if one.arm == arm):
+            again = "another took its place" if aside.repeated else "none took its place"
             yield (
-                f"{escape(arm)}: block {invocation.block} was repeated; its invocation "
-                f"{invocation.repeat} ({invocation.status}) is set aside and not counted."
+                f"{escape(arm)}: invocation {aside.repeat} of block {aside.block} is set aside and "
+                f"not counted, {escape(aside.reason)}; {again}."
             )
+        counted = summary.counted[arm].values()
         for invocation in (one.invocation for one in counted):
             if invocation.status != "complete":
                 yield f"{escape(arm)}: block {invocation.block} is {invocation.status}."
@@ -66,7 +68,7 @@ def _word_blocks(summary: Summary) -> Iterable[str]:
 
 def _word_prediction(summary: Summary) -> Iterable[str]:
     prediction = summary.campaign.prediction
-    actual = prediction.actual_s or sum(map(container_seconds, summary.loaded.documents))
+    actual = prediction.actual_s or sum(map(container_seconds, _all_documents(summary)))
     parts = [f"predicted {show_duration(prediction.before_s)} before anything ran"]
     if prediction.calibrated_s is not None:
         parts.append(f"{show_duration(prediction.calibrated_s)} after the calibration")
@@ -78,10 +80,9 @@ def _word_prediction(summary: Summary) -> Iterable[str]:
 
 def _write_times(page: Page, summary: Summary) -> None:
     page.heading("Where the container time went", level=3)
-    arms = summary.campaign.arms
-    documents = {
-        arm: [one for one in summary.loaded.documents if one.invocation.arm == arm] for arm in arms
-    }
+    everything = _all_documents(summary)
+    arms = list(dict.fromkeys([*summary.campaign.arms, *(d.invocation.arm for d in everything)]))
+    documents = {arm: [one for one in everything if one.invocation.arm == arm] for arm in arms}
     by_arm = {arm: spent_seconds(found) for arm, found in documents.items()}
     totals = {arm: sum(map(container_seconds, found)) for arm, found in documents.items()}
     known = [kind for kind in KINDS if any(kind in spent for spent in by_arm.values())]
@@ -117,7 +118,7 @@ def _write_times(page: Page, summary: Summary) -> None:
 
 
 def _word_deaths(summary: Summary) -> Iterable[str]:
-    for death in find_deaths(summary.loaded.documents):
+    for death in find_deaths(_all_documents(summary)):
         text = (
             f"{escape(death.arm)}, block {death.block}: {escape(death.status)} after "
             f"{show_duration(death.lived_s)}; cells lost: "
@@ -164,6 +165,10 @@ def _write_placement(page: Page, summary: Summary) -> None:
             ]
         )
     )
+
+
+def _all_documents(summary: Summary) -> list[Document]:
+    return [*summary.loaded.documents, *summary.loaded.controls]
 
 
 def _shorten(items: list[str]) -> list[str]:

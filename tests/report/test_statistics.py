@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from suite.report.compare import compare
 from suite.report.statistics import (
     FEW,
     RESOLUTION,
     TOO_WIDE,
-    compare,
     estimate,
     reduce_invocation,
 )

@@ -9,8 +9,9 @@ import pytest
 
 from suite.model import Campaign, Check, Container, Document, Excluded
 from suite.report.accounting import container_seconds, find_deaths, itemise
+from suite.report.compare import Ratio
 from suite.report.load import LoadedCampaign
-from suite.report.statistics import FEW, Ratio
+from suite.report.statistics import FEW
 from suite.report.summary import NO_COMMON_BLOCK, NO_PAIR, ArmResult, Summary, summarise
 from tests import synthetic
 
@@ -43,7 +44,8 @@ def campaign() -> Campaign:
 
 @pytest.fixture
 def documents(campaign: Campaign) -> list[Document]:
-    return synthetic.make_documents(campaign)
+    # Enough samples to tell a steady state, so that there is no note about it.
+    return synthetic.make_documents(campaign, samples=60)
 
 
 def test_the_truth_comes_out_of_a_silent_host(campaign: Campaign) -> None:

@@ -1,0 +1,127 @@
+"""Which invocations and numbers must not count, for reasons that look at no timing of a cell; pure.
+
+The one list of the labels and counters by which a document says that it was disturbed.  A counter
+that a document does not have is unknown and excludes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from suite.model import CellResult, Document, Scalar
+from suite.report.load import LoadedCampaign
+
+MOST_SET_ASIDE = 0.2
+"""With a larger share of its invocations set aside a campaign is INVALID."""
+
+Fault = tuple[str, str]
+"""The code of a reason, for programs, and the reason as a phrase for people."""
+
+QUOTA = ("cpu-quota", "a CPU quota throttled the container")
+SLOWDOWN = ("gpu-slowdown", "thermal or hardware slowdown of the GPU for over 1 % of the time")
+SHARED = ("gpu-shared", "another process computed on the GPU")
+STEAL = ("steal", "the hypervisor took over 10 % of the CPU time (steal)")
+OTHER_GPU = ("gpu-other", "another GPU than the one named")
+CHANGED = "changed"
+SET_ASIDE = "set-aside"
+
+FAULTS: Mapping[str, Fault] = {
+    fault[0]: fault for fault in (QUOTA, SLOWDOWN, SHARED, STEAL, OTHER_GPU)
+}
+"""By label, what a cell's own labels can say against its numbers."""
+
+
+def _exceeds(limit: float) -> Callable[[Scalar], bool]:
+    return lambda value: isinstance(value, int | float) and value > limit
+
+
+COUNTERS: Sequence[tuple[str, Callable[[Scalar], bool], Fault]] = (
+    ("cpu.throttled_s", _exceeds(0.0), QUOTA),
+    ("gpu.slowdown_share", _exceeds(0.01), SLOWDOWN),
+    ("gpu.other_processes", _exceeds(0), SHARED),
+    ("cpu.steal_share", _exceeds(0.10), STEAL),
+    ("gpu.is_named", lambda value: value is False, OTHER_GPU),
+)
+"""Names in an invocation's telemetry, what of them is a fault, and which one."""
+
+CONTENDED = (("cpu.steal_share", _exceeds(0.02)), ("cpu.pressure_share", _exceeds(0.02)))
+"""Names in an invocation's telemetry that label its numbers ``contended``, and from where on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aside:
+    """An invocation that does not count; ``repeated``: another one took its place."""
+
+    arm: str
+    block: int
+    repeat: int
+    code: str
+    reason: str
+    repeated: bool
+
+
+def find_fault(document: Document) -> Fault | None:
+    """What its telemetry says against a whole invocation, the first of the list, or None."""
+    telemetry = document.telemetry or {}
+    return next((fault for name, is_bad, fault in COUNTERS if is_bad(telemetry.get(name))), None)
+
+
+def find_cell_fault(result: CellResult) -> Fault | None:
+    """What its labels say against one cell of an invocation, the first of the list, or None."""
+    return next((FAULTS[label] for label in result.labels if label in FAULTS), None)
+
+
+def is_contended(document: Document) -> bool:
+    """Whether its telemetry shows others at work, not enough to set it aside."""
+    telemetry = document.telemetry or {}
+    return any(is_bad(telemetry.get(name)) for name, is_bad in CONTENDED)
+
+
+def set_aside(loaded: LoadedCampaign) -> list[Aside]:
+    """The invocations of block 1 and later that do not count, in the documents' order.
+
+    An earlier repeat gives way to a later one whatever it measured; the last one of a block is set
+    aside only for a fault.
+    """
+    documents = [one for one in loaded.documents if one.invocation.block >= 1]
+    last = {(one.invocation.arm, one.invocation.block): one.invocation.repeat for one in documents}
+    asides = []
+    for document in documents:
+        invocation = document.invocation
+        repeated = invocation.repeat < last[invocation.arm, invocation.block]
+        fault = find_fault(document)
+        if fault is None and not repeated:
+            continue
+        code, reason = fault or _explain_repeat(document)
+        asides.append(
+            Aside(
+                arm=invocation.arm,
+                block=invocation.block,
+                repeat=invocation.repeat,
+                code=code,
+                reason=reason,
+                repeated=repeated,
+            )
+        )
+    return asides
+
+
+def judge_campaign(loaded: LoadedCampaign, asides: Sequence[Aside]) -> Fault | None:
+    """Why a whole campaign is INVALID: over a fifth of its invocations were disturbed.
+
+    Interrupted ones were repeated for no fault of theirs and do not count against it.
+    """
+    count = sum(one.invocation.block >= 1 for one in loaded.documents)
+    disturbed = [one for one in asides if one.code != "interrupted"]
+    if len(disturbed) <= MOST_SET_ASIDE * count:
+        return None
+    reasons = "; ".join(dict.fromkeys(one.reason for one in disturbed))
+    return SET_ASIDE, f"{len(disturbed)} of {count} invocations had to be set aside: {reasons}"
+
+
+def _explain_repeat(document: Document) -> Fault:
+    status = document.invocation.status
+    if status != "complete":
+        return "interrupted", status
+    return "repeated", "repeated; the document does not say why"

@@ -1,0 +1,80 @@
+"""Counting how often an estimator is right, with the Monte-Carlo error of the count."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from suite.report.compare import Ratio, compare
+from suite.report.statistics import Estimate, estimate
+from tests.hosts import SAMPLES, Array, Host, draw_levels, draw_series
+
+SURE = 3.0
+"""Standard errors of a rate within which it must hold: one false alarm in 370, at fixed seeds none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rate:
+    """``hits`` of ``tries``."""
+
+    hits: int
+    tries: int
+
+    @property
+    def value(self) -> float:
+        return self.hits / self.tries
+
+    @property
+    def error(self) -> float:
+        """The standard error of the rate; of one more hit and one more miss, so never 0."""
+        share = (self.hits + 1) / (self.tries + 2)
+        return math.sqrt(share * (1 - share) / self.tries)
+
+    def is_at_least(self, share: float) -> bool:
+        """Whether even the lower end of the rate's Monte-Carlo interval is."""
+        return self.value - SURE * self.error >= share
+
+    def is_at_most(self, share: float) -> bool:
+        """Whether even the upper end of the rate's Monte-Carlo interval is."""
+        return self.value + SURE * self.error <= share
+
+    def lies_within(self, low: float, high: float) -> bool:
+        """Whether even the rate's whole Monte-Carlo interval lies between these."""
+        return self.is_at_least(low) and self.is_at_most(high)
+
+    def __str__(self) -> str:
+        return f"{100 * self.value:.1f} ± {100 * self.error:.1f} %"
+
+
+def count(outcomes: list[bool]) -> Rate:
+    return Rate(hits=sum(outcomes), tries=len(outcomes))
+
+
+def draw_values(host: Host, draw: np.random.Generator, *, cells: int, blocks: int) -> Array:
+    """Invocation values (medians of the counted samples), true value 1: cells by blocks.
+
+    Without looking for a steady part, which `test_steady` shows to change nothing on these hosts.
+    """
+    levels = draw_levels(host, draw, cells=cells, blocks=blocks)
+    values: Array = np.exp(np.median(draw_series(host, draw, levels, SAMPLES), axis=-1))
+    return values
+
+
+def estimates(values: Array) -> Iterator[Estimate]:
+    return (estimate(row) for row in values.tolist())
+
+
+def ratios(base: Array, other: Array) -> Iterator[Ratio]:
+    for first, second in zip(base.tolist(), other.tolist(), strict=True):
+        found = compare(dict(enumerate(first)), dict(enumerate(second)))
+        assert found is not None
+        yield found
+
+
+def contains(found: Estimate | Ratio, truth: float) -> bool:
+    assert found.low is not None
+    assert found.high is not None
+    return found.low <= truth <= found.high

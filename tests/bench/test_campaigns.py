@@ -1,0 +1,149 @@
+"""Whole synthetic campaigns, written as documents and read by the real analysis."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suite.model import HIDDEN, Campaign, Cell, Document, Work
+from suite.report.collate import collate, look
+from tests import synthetic
+from tests.hosts import HOSTS, TYPICAL, Host
+
+SIZES = (10, 32, 100, 320, 1000, 3200)
+SLOW = frozenset(range(5))
+"""The twelve fillers of which these are planted 10 % slower on the other arm."""
+
+
+def make_cells() -> list[Cell]:
+    """A sweep that crosses over, the known extra work, an input-only cell, and twelve fillers."""
+    sweep = [
+        synthetic.make_cell(
+            "matmul", "square", {"n": n}, Work(amount=2.0 * n**3, unit="FLOP"), sweep="n"
+        )
+        for n in SIZES
+    ]
+    work = Work(amount=2e9, unit="FLOP")
+    extra = synthetic.make_cell("matmul", "extra", {"of": "square", "n": 1000}, work)
+    element = Work(amount=32.0, unit="element")
+    fillers = [
+        synthetic.make_cell("mlp", "train", {"batch": batch}, Work(amount=1.0, unit="example"))
+        for batch in range(12)
+    ]
+    return [
+        *sweep,
+        extra,
+        synthetic.make_cell("tfdata", "slices", {"batch": 32}, element),
+        *fillers,
+    ]
+
+
+def truth(cell: Cell, arm: str) -> float:
+    """A GPU that pays 200 µs a call and multiplies 100 times as fast; else both are the same."""
+    seconds = 1e-3
+    if cell.scenario == "matmul":
+        rate, call = (1e13, 200e-6) if arm == "cuda" else (1e11, 20e-6)
+        more = 1.05 if cell.case == "extra" else 1.0
+        seconds = more * (call + cell.work.amount / rate)
+    elif cell.case == "train" and arm == "cuda" and cell.params["batch"] in SLOW:
+        seconds *= 1.1
+    return seconds
+
+
+def make(
+    host: Host, *, blocks: int = 10, seed: int = 8, samples: int = 70
+) -> tuple[Campaign, list[Document]]:
+    campaign = synthetic.make_campaign(cells=make_cells(), blocks=blocks, seed=seed)
+    sizes: Any = {"truth": truth, "host": host, "samples": samples, "warmup": 30}
+    names = [one.id for one in campaign.cells[:12]]
+    documents = synthetic.make_documents(campaign, calibration=False, **sizes)
+    twins = synthetic.make_twins(campaign, names=names, **sizes)
+    hidden = [
+        replace(one, cells=one.cells[:12], invocation=replace(one.invocation, arm=HIDDEN))
+        for one in (
+            synthetic.make_document(replace(campaign, seed=seed + 1), "cpu", block, **sizes)
+            for block in range(1, blocks + 1)
+        )
+    ]
+    hidden = [replace(one, campaign=documents[0].campaign) for one in hidden]
+    return campaign, [*documents, *twins, *hidden]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return synthetic.write_campaign(tmp_path_factory.mktemp("typical"), *make(TYPICAL))
+
+
+@pytest.fixture(scope="module")
+def summary(folder: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(collate(folder).files["summary.json"])
+    return content
+
+
+def test_what_was_planted_is_found_and_nothing_else(summary: dict[str, Any]) -> None:
+    verdicts = {
+        one["params"]["batch"]: one["verdict"]
+        for one in summary["cells"]
+        if one["scenario"] == "mlp"
+    }
+    assert all(verdicts[batch] == "SLOWER" for batch in SLOW)
+    assert not {"SLOWER", "FASTER"} & {verdicts[batch] for batch in set(verdicts) - SLOW}
+    sweep = [one["verdict"] for one in summary["cells"] if one["case"] == "square"]
+    assert sweep == ["SLOWER"] * 3 + ["FASTER"] * 3
+
+
+def test_the_crossover_contains_its_truth(summary: dict[str, Any]) -> None:
+    (crossover,) = summary["crossovers"]
+    assert (crossover["answer"], crossover["faster_above"]) == ("crosses", "cuda")
+    # 180 µs of overhead against 9.9e-12 s for each of 2n³ operations.
+    n = (180e-6 / (2 * (1e-11 - 1e-13))) ** (1 / 3)
+    # Between two sizes the truth is no straight line on logs, so allow a tenth.
+    assert crossover["low"] * 0.9 <= n <= crossover["high"] * 1.1
+    assert 100 < crossover["low"] < crossover["size"] < crossover["high"] < 320
+
+
+def test_controls_say_that_the_campaign_is_sound(summary: dict[str, Any]) -> None:
+    controls = summary["controls"]
+    assert 0 < summary["noise_floor"] < 0.02
+    assert summary["margin"] == 0.02
+    assert [one["of"] for one in controls["twins"]] == [["cpu-twin", "cpu"], ["cuda-twin", "cuda"]]
+    assert all(one["flagged"] == [] and one["cells"] == 12 for one in controls["twins"])
+    assert all(one["faster"] + one["slower"] == 12 for one in controls["twins"])
+    assert controls["cuda_hidden"]["flagged"] == []
+    assert [one["holds"] for one in controls["extra_work"]] == [True, True]
+    assert {one["cuda"]["verdict"] for one in controls["input_only"].values()} == {"EQUIVALENT"}
+    assert controls["absent"] == {"again": "no arm was measured against itself"}
+
+
+def test_a_noisy_machine_widens_the_margin_by_its_own_twins(tmp_path: Path) -> None:
+    noisy = replace(TYPICAL, between=0.08)
+    files = collate(synthetic.write_campaign(tmp_path, *make(noisy, blocks=5))).files
+    summary = json.loads(files["summary.json"])
+    assert summary["noise_floor"] > 0.03
+    assert summary["margin"] == summary["noise_floor"]
+    assert f"{100 * summary['margin']:.1f} %" in files["report.md"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("warming up", "warmup"), ("slowing down", "slowdown"), ("stepping late", "unsteady")],
+)
+def test_the_report_tells_how_the_samples_went(tmp_path: Path, name: str, kind: str) -> None:
+    files = collate(synthetic.write_campaign(tmp_path, *make(HOSTS[name], blocks=3))).files
+    counts = [one["arms"]["cpu"]["steady"] for one in json.loads(files["summary.json"])["cells"]]
+    assert sum(one.get(kind, 0) for one in counts) > 0.9 * 3 * len(counts)
+    assert ("unsteady in 3 of 3 blocks" in files["report.md"]) == (kind == "unsteady")
+
+
+def test_a_look_sees_how_precise_a_campaign_is(folder: Path, tmp_path: Path) -> None:
+    assert look(folder).enough
+    noisy = replace(TYPICAL, between=0.1)
+    other = synthetic.write_campaign(tmp_path, *make(noisy, blocks=5))
+    found = look(other)
+    assert not found.enough
+    # The ends of the sweep have a clear winner, which is all that more blocks could tell.
+    assert 0 < found.precise < found.cells == 20

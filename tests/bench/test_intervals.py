@@ -1,0 +1,63 @@
+"""Intervals cover the truth as often as they say, whatever the number of blocks and the looks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from suite.report.precision import assess, is_look
+from tests.bench.rates import Rate, contains, count, draw_values, estimates, ratios
+from tests.hosts import HOSTS
+
+CAMPAIGNS = 5000
+BLOCKS = (5, 7, 10, 20)
+
+
+@pytest.mark.parametrize("name", ["quiet", "typical"])
+def test_an_interval_covers_the_truth(name: str) -> None:
+    draw = np.random.default_rng(1)
+    values = draw_values(HOSTS[name], draw, cells=CAMPAIGNS, blocks=max(BLOCKS))
+    for blocks in BLOCKS:
+        rate = count([contains(one, 1.0) for one in estimates(values[:, :blocks])])
+        assert rate.lies_within(0.93, 0.97), f"{name}, {blocks} blocks: {rate}"
+
+
+@pytest.mark.parametrize("name", ["quiet", "typical"])
+def test_a_ratios_interval_covers_the_truth(name: str) -> None:
+    draw = np.random.default_rng(2)
+    base, other = (
+        draw_values(HOSTS[name], draw, cells=CAMPAIGNS, blocks=max(BLOCKS)) for _ in range(2)
+    )
+    for blocks in BLOCKS:
+        found = ratios(base[:, :blocks], 3 * other[:, :blocks])
+        rate = count([contains(one, 3.0) for one in found])
+        assert rate.lies_within(0.93, 0.97), f"{name}, {blocks} blocks: {rate}"
+
+
+def cover_with_looks(name: str, *, cells: int, campaigns: int, fewest: int, most: int) -> Rate:
+    """Coverage of the ratio in campaigns of so many cells that end when they are precise enough."""
+    draw = np.random.default_rng(3)
+    hits = []
+    for _ in range(campaigns):
+        base, other = (draw_values(HOSTS[name], draw, cells=cells, blocks=most) for _ in range(2))
+        for blocks in (one for one in range(fewest, most + 1) if is_look(one, fewest)):
+            arms = zip(estimates(base[:, :blocks]), estimates(other[:, :blocks]), strict=True)
+            pairs = list(ratios(base[:, :blocks], other[:, :blocks]))
+            known = zip(arms, ([one] for one in pairs), strict=True)
+            if blocks == most or assess(known).enough:
+                hits += [contains(one, 1.0) for one in pairs]
+                break
+    return count(hits)
+
+
+@pytest.mark.parametrize("name", ["quiet", "typical"])
+@pytest.mark.parametrize(("fewest", "most"), [(5, 10), (10, 20), (5, 20)])
+def test_looking_does_not_cost_coverage(name: str, fewest: int, most: int) -> None:
+    rate = cover_with_looks(name, cells=60, campaigns=60, fewest=fewest, most=most)
+    assert rate.lies_within(0.93, 0.97), f"{name}, {fewest} to {most} blocks: {rate}"
+
+
+def test_a_campaign_of_one_cell_is_the_worst_case_for_looks() -> None:
+    """The cell's own spread decides when it stops; even so it loses at most two points."""
+    rate = cover_with_looks("typical", cells=1, campaigns=4000, fewest=5, most=20)
+    assert rate.lies_within(0.92, 0.97), str(rate)

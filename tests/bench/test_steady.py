@@ -1,0 +1,126 @@
+"""Steps and drifts found, steady series left alone, and what that does to the median."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from suite.report.steady import Steady, find_steady
+from tests.bench.rates import count
+from tests.hosts import HOSTS, SAMPLES, WARMUP, Array, Host, draw_series
+
+SERIES = 800
+COUNT = WARMUP + SAMPLES
+PLAIN = Host(between=0.0, within=0.01)
+SPIKY = replace(PLAIN, spikes=0.05)
+
+
+def draw_all(host: Host, draw: np.random.Generator, count: int = COUNT) -> Array:
+    return draw_series(host, draw, np.zeros(SERIES), count)
+
+
+def find_all(logs: Array, warmup: int = WARMUP) -> list[Steady]:
+    return [find_steady(row[:warmup], row[warmup:]) for row in np.exp(logs).tolist()]
+
+
+def add_steps(logs: Array, draw: np.random.Generator, size: float) -> Array:
+    places = draw.integers(50, 81, SERIES)
+    return logs + size * (np.arange(COUNT) >= places[:, np.newaxis])
+
+
+@pytest.mark.parametrize("size", [0.03, -0.03, 0.1])
+def test_a_step_is_found(size: float) -> None:
+    draw = np.random.default_rng(10)
+    found = find_all(add_steps(draw_all(PLAIN, draw), draw, size))
+    rate = count([one.kind != "flat" for one in found])
+    assert rate.is_at_least(0.95), str(rate)
+
+
+@pytest.mark.parametrize("size", [0.03, -0.03])
+def test_spikes_hide_few_steps(size: float) -> None:
+    """One sample in twenty a spike: the smallest steps are still found in six of seven series."""
+    draw = np.random.default_rng(10)
+    found = find_all(add_steps(draw_all(SPIKY, draw), draw, size))
+    rate = count([one.kind != "flat" for one in found])
+    assert rate.is_at_least(0.85), str(rate)
+
+
+@pytest.mark.parametrize("size", [0.05, -0.05])
+def test_a_drift_is_found(size: float) -> None:
+    draw = np.random.default_rng(11)
+    logs = draw_all(PLAIN, draw, 100) + np.linspace(0, size, 100)
+    rate = count([one.kind != "flat" for one in find_all(logs)])
+    assert rate.is_at_least(0.95), str(rate)
+
+
+@pytest.mark.parametrize("spikes", [0.0, 0.05, 0.1])
+@pytest.mark.parametrize("samples", [60, 100, 150])
+def test_a_steady_series_is_left_alone(spikes: float, samples: int) -> None:
+    rates = []
+    for within in (0.002, 0.01, 0.02):
+        draw = np.random.default_rng(12)
+        logs = draw_all(Host(between=0.0, within=within, spikes=spikes), draw, samples)
+        rates += [one.kind != "flat" for one in find_all(logs)]
+    assert count(rates).is_at_most(0.02), str(count(rates))
+
+
+def bias(host: Host, draw: np.random.Generator, start: int) -> Array:
+    """Logarithms by which the median of the steady part misses that of the truly steady samples.
+
+    ``start`` is the first truly steady sample, in a series without samples of warm-up.
+    """
+    logs = draw_all(host, draw)
+    found = find_all(logs, warmup=0)
+    ours = [np.median(row[one.start :]) for row, one in zip(logs, found, strict=True)]
+    truth: Array = np.median(logs[:, start:], axis=1)
+    return np.abs(np.array(ours) - truth)
+
+
+@pytest.mark.parametrize(
+    ("name", "start"), [("steady", 0), ("warming up", 30), ("slowing down", COUNT // 2)]
+)
+def test_the_steady_median_is_hardly_biased(name: str, start: int) -> None:
+    host = replace(HOSTS[name], spikes=0.03) if name in HOSTS else SPIKY
+    draw = np.random.default_rng(13)
+    misses = bias(host, draw, start)
+    assert np.quantile(misses, 0.95) <= 0.003
+    if name == "slowing down":
+        # What a fixed discard of the first 30 samples would report.
+        logs = draw_all(host, draw)
+        fixed = np.median(logs[:, WARMUP:], axis=1) - np.median(logs[:, start:], axis=1)
+        assert np.quantile(np.abs(fixed), 0.95) > 0.003
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        ("quiet", {"flat"}),
+        ("typical", {"flat"}),
+        ("warming up", {"warmup"}),
+        ("slowing down", {"slowdown"}),
+        ("stepping late", {"unsteady"}),
+        ("never steady", {"unsteady"}),
+    ],
+)
+def test_every_host_is_told_by_its_class(name: str, kinds: set[str]) -> None:
+    draw = np.random.default_rng(14)
+    found = find_all(draw_all(HOSTS[name], draw))
+    rate = count([one.kind in kinds for one in found])
+    assert rate.is_at_least(0.9), f"{rate}: { {one.kind for one in found} }"
+
+
+def test_too_few_samples_are_too_few() -> None:
+    assert find_steady([1.0] * 19, [2.0] * 30).kind == "too few"
+    assert find_steady([1.0] * 20, [2.0] * 30) == Steady(kind="slowdown", start=0, changes=(20,))
+    assert find_steady([1.0] * 60, []).kind == "too few"
+    assert find_steady([], [1.0] * 60).kind == "flat"
+
+
+def test_only_the_steady_samples_count() -> None:
+    found = find_steady([1.0] * 30, [1.0] * 20 + [1.1] * 50)
+    assert found == Steady(kind="slowdown", start=20, changes=(50,))
+    found = find_steady([1.5] * 30, [1.2] * 20 + [1.0] * 50)
+    assert (found.kind, found.start) == ("warmup", 20)
+    assert find_steady([1.0] * 30, [1.0] * 60 + [1.1] * 10).start == 0

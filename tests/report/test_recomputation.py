@@ -1,0 +1,126 @@
+"""The numbers of ``summary.json`` computed once more from the documents alone, in another way.
+
+Nothing of the suite's report is used but the text that it made; statistics are scipy's own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from suite.report.collate import collate
+from tests import synthetic
+from tests.bench.test_campaigns import make
+from tests.hosts import HOSTS
+
+NEAR = 1e-9
+
+
+def segment(logs: np.ndarray[Any, Any]) -> list[int]:
+    """The edges of the cheapest segmentation, by the textbook dynamic programme."""
+    count, width = len(logs), min(51, len(logs))
+    clipped = logs.copy()
+    for index in range(count):
+        begin = min(max(index - width // 2, 0), count - width)
+        low, middle, high = np.quantile(
+            logs[begin : begin + width], [0.25, 0.5, 0.75], method="nearest"
+        )
+        middle = np.median(logs[begin : begin + width])
+        clipped[index] = np.clip(logs[index], middle - 3 * (high - low), middle + 3 * (high - low))
+    noise = stats.median_abs_deviation(np.diff(clipped), scale="normal") / math.sqrt(2)
+    price = 15 * math.log(count) * max(noise, 1e-3) ** 2
+    sums, squares = (np.concatenate([[0], np.cumsum(clipped**power)]) for power in (1, 2))
+    best, previous = np.full(count + 1, np.inf), np.zeros(count + 1, dtype=int)
+    best[0] = -price
+    for end in range(5, count + 1):
+        begins = np.arange(end - 4)
+        costs = best[begins] + price + squares[end] - squares[begins]
+        costs -= (sums[end] - sums[begins]) ** 2 / (end - begins)
+        previous[end] = np.argmin(costs)
+        best[end] = costs[previous[end]]
+    edges = [count]
+    while edges[0]:
+        edges.insert(0, int(previous[edges[0]]))
+    return edges
+
+
+def read_value(cell: dict[str, Any]) -> float:
+    series = np.array(cell["warmup_s"] + cell["samples_s"])
+    warmup = len(cell["warmup_s"])
+    begin = 0
+    if len(series) >= 50:
+        logs = np.log(series)
+        edges = segment(logs)
+        levels = [np.median(logs[a:b]) for a, b in itertools.pairwise(edges)]
+        last = levels[-1]
+        keep = len(levels) - 1
+        while keep and abs(levels[keep - 1] - last) <= 0.01:
+            keep -= 1
+        begin = edges[keep]
+        if len(series) - begin < len(series) / 4 or len(series) - max(begin, warmup) < 5:
+            begin = 0
+    return float(np.median(series[max(begin, warmup) :]))
+
+
+def gather(folder: Path) -> dict[str, dict[str, dict[int, float]]]:
+    values: dict[str, dict[str, dict[int, float]]] = {}
+    for path in sorted(folder.glob("*-[0-9][0-9].json")):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        arm, block = document["invocation"]["arm"], document["invocation"]["block"]
+        for cell in document["cells"]:
+            values.setdefault(arm, {}).setdefault(cell["id"], {})[block] = read_value(cell)
+    return values
+
+
+def compare(base: dict[int, float], other: dict[int, float]) -> tuple[list[float], float]:
+    logs = [math.log(other[block] / base[block]) for block in base if block in other]
+    test = stats.ttest_1samp(logs, 0.0)
+    interval = test.confidence_interval(0.95)
+    ends = [float(np.mean(logs)), float(interval.low), float(interval.high)]
+    return [math.exp(one) for one in ends], float(test.pvalue)
+
+
+def adjust(ps: list[float]) -> list[float]:
+    """Holm's adjusted p-values from their definition: a maximum over the smaller ones."""
+    ordered = sorted(ps)
+    steps = [min(1.0, (len(ps) - rank) * p) for rank, p in enumerate(ordered)]
+    return [max(steps[: ordered.index(p) + 1]) for p in ps]
+
+
+@pytest.mark.parametrize("name", ["slowing down", "never steady"])
+def test_everything_comes_out_the_same(tmp_path: Path, name: str) -> None:
+    folder = synthetic.write_campaign(tmp_path, *make(HOSTS[name], blocks=5))
+    summary = json.loads(collate(folder).files["summary.json"])
+    values = gather(folder)
+    ps, stated = [], []
+    for cell in summary["cells"]:
+        for arm in ("cpu", "cuda"):
+            logs = np.log(list(values[arm][cell["id"]].values()))
+            low, high = stats.t.interval(0.95, 4, loc=np.mean(logs), scale=stats.sem(logs))
+            found = cell["arms"][arm]
+            ours = [found["value"], found["low"], found["high"]]
+            theirs = [math.exp(one) for one in (float(np.mean(logs)), low, high)]
+            assert ours == pytest.approx(theirs, rel=NEAR, abs=0)
+        ends, p = compare(values["cpu"][cell["id"]], values["cuda"][cell["id"]])
+        ours = [cell["ratio"], cell["ratio_low"], cell["ratio_high"]]
+        assert ours == pytest.approx(ends, rel=NEAR, abs=0)
+        ps.append(p)
+        stated.append(cell["verdicts"]["cuda"]["p_holm"])
+    assert stated == pytest.approx(adjust(ps), rel=NEAR, abs=1e-15)
+    off = [
+        abs(compare(values[arm][one], twin)[0][0] - 1)
+        for arm in ("cpu", "cuda")
+        for one, twin in values[f"{arm}-twin"].items()
+    ]
+    assert summary["noise_floor"] == pytest.approx(np.percentile(off, 95), rel=NEAR, abs=0)
+    margin = max(0.02, summary["noise_floor"])
+    for cell, p in zip(summary["cells"], adjust(ps), strict=True):
+        flagged = p < 0.05 and min(abs(cell["ratio"] - 1), abs(1 / cell["ratio"] - 1)) > margin
+        assert (cell["verdict"] in {"FASTER", "SLOWER"}) == flagged
