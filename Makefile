@@ -18,7 +18,7 @@ given = $(foreach v,$1,$(if $(strip $($v)),--$(call lower,$v) $(call quote,$($v)
 nox = nox -s $1 --
 
 .DEFAULT_GOAL := help
-.PHONY: help bench list report images base test lint clean generate sample lock
+.PHONY: help bench aa list report images base test lint clean generate sample lock
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ help: ## list the targets
 
 bench: $(VENV)/host.stamp ## build or reuse the images, run the suite, write the report
 	@$(call nox,bench) $(call given,$(BENCH))
+
+aa: $(VENV)/host.stamp ## a campaign of one image against itself: every difference is false
+	@$(call nox,aa) $(call given,$(BENCH))
 
 list: $(VENV)/host.stamp ## every cell: id, profile, work, the question it answers
 	@python -m suite list $(call given,ONLY PROFILE)

@@ -24,6 +24,12 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
+def aa(session: nox.Session) -> None:
+    """Run one image against itself; arguments are those of `python -m suite aa`."""
+    session.run("python", "-m", "suite", "aa", *session.posargs)
+
+
+@nox.session
 def collate(session: nox.Session) -> None:
     """Rebuild the report of a campaign folder from its documents."""
     session.run("python", "-m", "suite", "report", *session.posargs)

@@ -32,8 +32,8 @@ from suite.host.engine import ARMS, Engine
 from suite.host.images import STAND_IN
 from suite.host.local_engine import LocalEngine
 from suite.host.store import Store, only_campaign, write_atomically
-from suite.model import Cell, ProfileName
-from suite.report.collate import Collated, collate
+from suite.model import AGAIN, Cell, ProfileName
+from suite.report.collate import Collated, collate, look
 from suite.report.load import load_campaign, schema
 from suite.worker import scenarios
 
@@ -149,46 +149,85 @@ def _engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def _campaign_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of a campaign."""
+    for option in (
+        click.option(
+            "--resume",
+            metavar="FOLDER",
+            type=click.Path(path_type=Path),
+            help="go on with a campaign: complete invocations are kept, the rest is run",
+        ),
+        click.option(
+            "--results",
+            metavar="FOLDER",
+            type=click.Path(path_type=Path),
+            help="[default: results]",
+        ),
+        click.option(
+            "--label",
+            metavar="TEXT",
+            help="part of the folder's name  [default: a hash of the host]",
+        ),
+        click.option(
+            "--seed", type=click.IntRange(0, 2**31 - 1), help="decides the order  [default: random]"
+        ),
+        click.option("--gpu", metavar="GPU", help="an index or UUID  [default: 0]"),
+        click.option(
+            "--cpus", metavar="LIST", help="the CPUs that the worker may use: 0-3  [default: all]"
+        ),
+        click.option(
+            "--only",
+            metavar="GLOBS",
+            help="only cells whose ids match, such as 'matmul.* mlp.*batch=32*'",
+        ),
+        click.option(
+            "--arms",
+            metavar="ARMS",
+            help='auto, or some of "cpu cuda cuda-hidden"  [default: auto]',
+        ),
+        click.option(
+            "--budget", metavar="TIME", help="begin no block that would cross it: 20m, 1h30m"
+        ),
+        click.option(
+            "--blocks", type=click.IntRange(1, 99), help="how often each arm has its turn"
+        ),
+        click.option(
+            "--profile",
+            type=click.Choice(PROFILE_NAMES),
+            help="how much, how long  [default: standard]",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
 @commands.command(epilog=EXITS)
-@click.option(
-    "--profile", type=click.Choice(PROFILE_NAMES), help="how much, how long  [default: standard]"
-)
-@click.option("--blocks", type=click.IntRange(1, 99), help="how often each arm has its turn")
-@click.option("--budget", metavar="TIME", help="begin no block that would cross it: 20m, 1h30m")
-@click.option(
-    "--arms", metavar="ARMS", help='auto, or some of "cpu cuda cuda-hidden"  [default: auto]'
-)
-@click.option(
-    "--only", metavar="GLOBS", help="only cells whose ids match, such as 'matmul.* mlp.*batch=32*'"
-)
-@click.option(
-    "--cpus", metavar="LIST", help="the CPUs that the worker may use: 0-3  [default: all]"
-)
-@click.option("--gpu", metavar="GPU", help="an index or UUID  [default: 0]")
-@click.option(
-    "--seed", type=click.IntRange(0, 2**31 - 1), help="decides the order  [default: random]"
-)
-@click.option(
-    "--label", metavar="TEXT", help="part of the folder's name  [default: a hash of the host]"
-)
-@click.option(
-    "--results", metavar="FOLDER", type=click.Path(path_type=Path), help="[default: results]"
-)
-@click.option(
-    "--resume",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path),
-    help="go on with a campaign: complete invocations are kept, the rest is run",
-)
+@_campaign_options
 @_engine_options
 def bench(**given: Any) -> int:
     """Build or reuse the images, run the suite, write a campaign folder and its report."""
+    return _bench(given, again=False)
+
+
+@commands.command(epilog=EXITS)
+@_campaign_options
+@_engine_options
+def aa(**given: Any) -> int:
+    """Run one arm (ARMS, cpu unless named) against itself: every difference is false.
+
+    For those who doubt: what this finds is what the method gets wrong on this machine.
+    """
+    return _bench({**given, "arms": given["arms"] or "cpu"}, again=True)
+
+
+def _bench(given: dict[str, Any], *, again: bool) -> int:
     resume: Path | None = given["resume"]
     if resume is None:
-        return _bench_anew(given)
+        return _bench_anew(given, again=again)
     planned = ("profile", "arms", "only", "seed", "label", "results")
     clash = [name.upper() for name in planned if given[name] is not None]
-    if clash:
+    if clash and not again:
         raise UsageError(
             f"RESUME goes on with the plan of {resume}; {', '.join(clash)} would change it",
             "leave out what the plan already says; BLOCKS and BUDGET may be given",
@@ -196,7 +235,7 @@ def bench(**given: Any) -> int:
     return _bench_resumed(resume, given)
 
 
-def _bench_anew(given: dict[str, Any]) -> int:
+def _bench_anew(given: dict[str, Any], *, again: bool) -> int:
     results: Path = given["results"] or ROOT / "results"
     ask = campaigns.Ask(
         profile=cast(ProfileName, given["profile"] or "standard"),
@@ -208,11 +247,12 @@ def _bench_anew(given: dict[str, Any]) -> int:
         gpu=_single_gpu(given["gpu"] or "0"),
         seed=given["seed"],
         label=given["label"],
-        command=_repeat(given),
+        command=_repeat("aa" if again else "bench", given),
     )
     with only_campaign(results), Terminal() as terminal:
         engine = _open_engine(given, terminal)
         arms = campaigns.resolve_arms(engine, ask.arms, ask.gpu)
+        arms = campaigns.against_itself(arms) if again else arms
         drawn = campaigns.draw_up(ask, arms, scenarios.cells())
         for arm, why in drawn.not_run.items():
             terminal.say(f"the arm {arm} is left out: {why}")
@@ -228,6 +268,7 @@ def _bench_anew(given: dict[str, Any]) -> int:
             budget_s=ask.budget_s,
             listener=terminal,
             collate=lambda: _write_reports(store),
+            look=lambda: _look(store),
         )
         _conduct(conductor, store, ())
     return _conclude(store)
@@ -239,7 +280,9 @@ def _bench_resumed(folder: Path, given: dict[str, Any]) -> int:
     store = Store(folder)
     with only_campaign(folder.resolve().parent), Terminal() as terminal:
         engine = _open_engine(given, terminal)
-        arms = campaigns.resolve_arms(engine, drawn.arms, _single_gpu(given["gpu"] or "0"))
+        names = [arm for arm in drawn.arms if not arm.endswith(AGAIN)]
+        arms = campaigns.resolve_arms(engine, names, _single_gpu(given["gpu"] or "0"))
+        arms = arms if names == drawn.arms else campaigns.against_itself(arms)
         images = {arm.image: engine.provide(arm.image, terminal.say) for arm in arms.run}
         conductor = campaigns.Conductor(
             engine,
@@ -251,8 +294,9 @@ def _bench_resumed(folder: Path, given: dict[str, Any]) -> int:
             budget_s=None if given["budget"] is None else plan.parse_duration(given["budget"]),
             listener=terminal,
             collate=lambda: _write_reports(store),
+            look=lambda: _look(store),
         )
-        _conduct(conductor, store, loaded.documents)
+        _conduct(conductor, store, [*loaded.documents, *loaded.controls])
     return _conclude(store)
 
 
@@ -276,6 +320,11 @@ def _conclude(store: Store) -> int:
     return 1 if collated.troubled else 0
 
 
+def _look(store: Store) -> tuple[int, int, bool]:
+    seen = look(store.folder)
+    return seen.precise, seen.cells, seen.enough
+
+
 def _write_reports(store: Store) -> Collated:
     collated = collate(store.folder)
     store.write_reports(collated.files)
@@ -297,9 +346,9 @@ def _single_gpu(text: str) -> str:
     return text
 
 
-def _repeat(given: dict[str, Any]) -> str:
+def _repeat(command: str, given: dict[str, Any]) -> str:
     """The command that repeats this campaign, as make takes it; folders of this machine left out."""
-    words = ["make bench"]
+    words = [f"make {command}"]
     for name, value in given.items():
         if (
             value is None

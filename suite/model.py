@@ -26,6 +26,10 @@ Isolation = Literal["container", "none"]
 TWIN = "-twin"
 """Behind an arm's name: that arm's second, short invocation of a block, which controls the first."""
 
+AGAIN = "-again"
+"""Behind an arm's name: the same arm once more as an arm of its own, in a campaign of one image
+against itself."""
+
 HIDDEN = "cuda-hidden"
 """The CUDA image with the GPU hidden; as a control it is no arm of the plan."""
 
@@ -245,6 +249,9 @@ class Campaign:
     ``excluded`` gives by arm and cell the outcome and reason that the calibration found for cells
     that no block then tries.  ``commands`` are the exact words that repeat the campaign.
     ``not_run`` says by arm why an arm that the machine might have run was left out.
+    ``controls`` are the ids of the cells that the control invocations run, none in profiles that
+    have no controls.  ``blocks`` can grow up to ``most_blocks`` when a look finds the intervals too
+    wide; ``looks`` holds what each look saw.
     """
 
     schema: int
@@ -266,9 +273,22 @@ class Campaign:
     not_run: dict[str, str] = field(default_factory=dict)
     command: str = ""
     stopped: str | None = None
+    controls: list[str] = field(default_factory=list)
+    most_blocks: int | None = None
+    looks: list[Look] = field(default_factory=list)
     simulated: bool = False
     price: float | None = None
     price_currency: str = "USD"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """What a look after a block saw: how many of the cells with numbers were known well enough."""
+
+    block: int
+    precise: int
+    cells: int
+    enough: bool
 
 
 @dataclass(frozen=True, kw_only=True)

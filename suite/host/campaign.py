@@ -18,14 +18,17 @@ from suite import __version__, wire
 from suite.content import SUITE, suite_content
 from suite.errors import NoGpuError, UsageError
 from suite.host import plan
-from suite.host.engine import ARMS, Arm, Engine, GpuRequest
+from suite.host.engine import ARMS, Arm, Engine, GpuRequest, find_arm
 from suite.host.invocation import Recorder, Turn, is_complete
 from suite.host.store import Store, campaign_name
 from suite.model import (
+    AGAIN,
+    TWIN,
     Campaign,
     Cell,
     Document,
     Image,
+    Look,
     Prediction,
     ProfileName,
     SuiteIdentity,
@@ -40,7 +43,10 @@ AUTO = "auto"
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """What a person asks of a campaign; None: the profile's or the machine's own choice."""
+    """What a person asks of a campaign; None: the profile's or the machine's own choice.
+
+    ``again``: the one arm runs as two, a campaign of one image against itself.
+    """
 
     profile: ProfileName = "standard"
     arms: tuple[str, ...] = (AUTO,)
@@ -52,6 +58,7 @@ class Ask:
     seed: int | None = None
     label: str | None = None
     command: str = ""
+    again: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +117,26 @@ def resolve_arms(engine: Engine, wanted: Sequence[str], gpu: str) -> Arms:
     arms = tuple(ARMS[name] for name in wanted)
     requests = {arm.name: engine.find_gpu(gpu) if arm.gpu else None for arm in arms}
     return Arms(run=arms, gpu=requests, not_run={})
+
+
+def against_itself(arms: Arms) -> Arms:
+    """One arm as two: whatever differs between them is false by construction.
+
+    Raises:
+        UsageError: there is more than one arm to begin with.
+    """
+    if len(arms.run) != 1:
+        raise UsageError(
+            f"one arm is compared with itself; {len(arms.run)} were asked for",
+            "name one with ARMS=",
+        )
+    first = arms.run[0]
+    second = find_arm(first.name + AGAIN)
+    return Arms(
+        run=(first, second),
+        gpu={**arms.gpu, second.name: arms.gpu[first.name]},
+        not_run={},
+    )
 
 
 def identify_suite() -> SuiteIdentity:
@@ -184,7 +211,9 @@ def draw_up(ask: Ask, arms: Arms, cells: Sequence[Cell]) -> Campaign:
         label=label,
         arms=names,
         blocks=ask.blocks if ask.blocks is not None else profile.blocks,
+        most_blocks=ask.blocks if ask.blocks is not None else profile.most_blocks,
         cells=chosen,
+        controls=plan.choose_controls(chosen, ask.profile),
         suite=identify_suite(),
         prediction=Prediction(before_s=0.0),
         warmup_s=profile.warmup_s,
@@ -193,14 +222,17 @@ def draw_up(ask: Ask, arms: Arms, cells: Sequence[Cell]) -> Campaign:
         not_run=dict(arms.not_run),
         command=f"{ask.command} SEED={seed}",
     )
-    guess = sum(plan.guess_invocation_s(campaign, arm) for arm in names)
-    return replace(campaign, prediction=Prediction(before_s=guess * (campaign.blocks + 1)))
+    turns = [*plan.order_arms(campaign, 0), *plan.order_arms(campaign, 1) * campaign.blocks]
+    guess = sum(plan.guess_invocation_s(campaign, arm) for arm in turns)
+    return replace(campaign, prediction=Prediction(before_s=guess))
 
 
 class Conductor:
     """Runs a campaign that has been drawn up, or the rest of one.
 
     ``collate`` is called after every block and at the end: what there is by then is worth a report.
+    ``look`` says how many cells are known well enough by then, of how many, and whether to stop; it
+    sees no verdict.
     """
 
     def __init__(
@@ -215,12 +247,18 @@ class Conductor:
         budget_s: float | None,
         listener: Listener,
         collate: Callable[[], object],
+        look: Callable[[], tuple[int, int, bool]],
     ) -> None:
         self.engine = engine
         self.store = store
         self.campaign = campaign
-        self.arms = {arm.name: arm for arm in arms.run}
-        self.requests = arms.gpu
+        names = [*campaign.arms, *plan.control_arms(campaign)]
+        self.arms = {name: find_arm(name) for name in names}
+        self.requests = {
+            name: arms.gpu[name.removesuffix(TWIN)] if arm.gpu else None
+            for name, arm in self.arms.items()
+        }
+        self.look = look
         self.images = images
         self.cpus = cpus if cpus is not None else engine.cpus()
         self.budget_s = budget_s
@@ -250,37 +288,63 @@ class Conductor:
         self._write_plan()
         before = self.campaign.prediction.before_s
         self.listener.say(
-            f"{len(self.campaign.cells)} cells on {' and '.join(self.arms)}, "
+            f"{len(self.campaign.cells)} cells on {' and '.join(self.campaign.arms)}, "
             f"{self.campaign.blocks} block{'s' if self.campaign.blocks != 1 else ''} after a "
-            f"calibration; about {before / 60:.0f} min, a guess until the calibration is done"
+            f"calibration{self._word_controls()}; about {before / 60:.0f} min, a guess until the "
+            "calibration is done"
         )
-        for arm in self.campaign.arms:
+        for arm in plan.order_arms(self.campaign, 0):
             self._calibrate(arm)
         self._predict()
-        for block in range(1, self.campaign.blocks + 1):
-            if self._stop_before(block):
-                break
-            missing = [a for a in self.campaign.arms if (a, block) not in self.documents]
+        block = 1
+        while block <= self.campaign.blocks and not self._stop_before(block):
+            missing = [arm for arm in self.arms if (arm, block) not in self.documents]
             for arm in plan.order_arms(self.campaign, block):
                 self._invoke(arm, block)
             if missing:
                 self.fresh = False
                 self._correct(block)
                 self.collate()
+            self._look_after(block)
+            block += 1
         self.collate()
         return self.campaign
 
     def _calibrate(self, arm: str) -> None:
         document = self._invoke(arm, 0)
         calls, excluded = plan.freeze(document)
+        sharing = [one for one in self.arms if plan.calibrating_arm(self.campaign, one) == arm]
         if arm not in self.campaign.calls:
+            same = [one for one in sharing if one in self.campaign.arms]
             self.campaign = replace(
                 self.campaign,
-                calls={**self.campaign.calls, arm: calls},
-                excluded={**self.campaign.excluded, arm: excluded},
+                calls={**self.campaign.calls, **dict.fromkeys(same, calls)},
+                excluded={**self.campaign.excluded, **dict.fromkeys(same, excluded)},
             )
             self._write_plan()
-        self.expected_s[arm] = plan.predict_invocation_s(self.campaign, document)
+        for one in sharing:
+            self.expected_s[one] = plan.predict_invocation_s(self.campaign, one, document)
+
+    def _look_after(self, block: int) -> None:
+        """After the last planned block: adds more where the intervals are still too wide.
+
+        A look sees widths and no verdict, so that it can't go on until something is found.
+        """
+        campaign = self.campaign
+        most = campaign.most_blocks or campaign.blocks
+        if block < campaign.blocks or campaign.blocks >= most:
+            return
+        precise, cells, enough = self.look()
+        seen = Look(block=block, precise=precise, cells=cells, enough=enough)
+        blocks = campaign.blocks if enough else min(most, block + plan.LOOK_EVERY)
+        self.campaign = replace(campaign, blocks=blocks, looks=[*campaign.looks, seen])
+        self._write_plan()
+        more = f"; {blocks - block} more blocks" if blocks > block else ""
+        self.listener.say(f"a look: {precise} of {cells} cells are known well enough{more}")
+
+    def _word_controls(self) -> str:
+        controls = plan.control_arms(self.campaign)
+        return f", with the controls {', '.join(controls)}" if controls else ""
 
     def _invoke(self, arm: str, block: int) -> Document:
         """One arm's turn, unless it has been had."""
@@ -332,12 +396,12 @@ class Conductor:
 
     def _left_s(self) -> float | None:
         """What the invocations that have not been had should take; None before the calibration."""
-        if set(self.expected_s) != set(self.campaign.arms):
+        if set(self.expected_s) != set(self.arms):
             return None
         return sum(
             self.expected_s[arm]
             for block in range(1, self.campaign.blocks + 1)
-            for arm in self.campaign.arms
+            for arm in self.arms
             if (arm, block) not in self.documents
         )
 
@@ -350,7 +414,7 @@ class Conductor:
 
     def _correct(self, block: int) -> None:
         """After a block: what its invocations really took stands for those to come."""
-        for arm in self.campaign.arms:
+        for arm in self.arms:
             self.expected_s[arm] = plan.container_seconds(self.documents[arm, block])
         left = self._left_s() or 0.0
         total = self._actual_s() + left
@@ -368,7 +432,7 @@ class Conductor:
         if self.budget_s is None or self.fresh:
             return False
         needed = sum(
-            self.expected_s[arm] for arm in self.campaign.arms if (arm, block) not in self.documents
+            self.expected_s[arm] for arm in self.arms if (arm, block) not in self.documents
         )
         spent = self._actual_s() - self.kept_s
         if not needed or spent + needed <= self.budget_s:
@@ -420,7 +484,9 @@ def resume(campaign: Campaign, *, blocks: int | None) -> Campaign:
             f"{campaign.id} has {campaign.blocks} blocks planned; BLOCKS={blocks} is fewer",
             "leave BLOCKS out, or name more",
         )
-    return replace(campaign, blocks=blocks or campaign.blocks, stopped=None)
+    if blocks is None:
+        return replace(campaign, stopped=None)
+    return replace(campaign, blocks=blocks, most_blocks=blocks, stopped=None)
 
 
 def count_failed(documents: Sequence[Document]) -> int:

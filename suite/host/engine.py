@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from suite.model import Image, Isolation, Scalar
+from suite.model import AGAIN, HIDDEN, TWIN, Image, Isolation, Scalar
 
 LABEL = "io.github.crossover-bench"
 """The label on every container, image and volume that this project makes; nothing else is touched."""
@@ -19,19 +19,33 @@ LABEL = "io.github.crossover-bench"
 
 @dataclass(frozen=True, kw_only=True)
 class Arm:
-    """What runs a cell: the image it takes (``cpu`` or ``cuda``) and whether it is given the GPU."""
+    """What runs a cell: the image it takes (``cpu`` or ``cuda``) and whether it is given the GPU.
+
+    ``kind`` is the arm that the worker is told to be: a twin's is that of its arm.
+    """
 
     name: str
+    kind: str
     image: str
     gpu: bool
 
 
 ARMS: Mapping[str, Arm] = {
-    "cpu": Arm(name="cpu", image="cpu", gpu=False),
-    "cuda": Arm(name="cuda", image="cuda", gpu=True),
-    "cuda-hidden": Arm(name="cuda-hidden", image="cuda", gpu=False),
+    "cpu": Arm(name="cpu", kind="cpu", image="cpu", gpu=False),
+    "cuda": Arm(name="cuda", kind="cuda", image="cuda", gpu=True),
+    HIDDEN: Arm(name=HIDDEN, kind=HIDDEN, image="cuda", gpu=False),
 }
-"""Every arm there is, by name."""
+"""Every arm that can be asked for, by name."""
+
+
+def find_arm(name: str) -> Arm:
+    """The arm of a name; ``cpu-twin`` and ``cpu-again`` are ``cpu`` under another name.
+
+    Raises:
+        KeyError: there is none.
+    """
+    arm = ARMS[name.removesuffix(TWIN).removesuffix(AGAIN)]
+    return Arm(name=name, kind=arm.kind, image=arm.image, gpu=arm.gpu)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -86,7 +86,11 @@ class Recorder:
         self.keep = keep
         self.watch = watch
         campaign = turn.campaign
-        excluded = campaign.excluded.get(turn.arm.name, {}) if turn.block > 0 else {}
+        excluded = (
+            campaign.excluded.get(plan.calibrating_arm(campaign, turn.arm.name), {})
+            if turn.block > 0
+            else {}
+        )
         self.cells = plan.order_cells(campaign, turn.arm.name, turn.block, turn.repeat)
         self.results = {cell.id: _pending(cell) for cell in self.cells}
         for cell in self.cells:

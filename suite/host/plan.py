@@ -12,7 +12,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from suite.errors import UsageError
-from suite.model import Campaign, Cell, Document, Excluded, ProfileName
+from suite.model import (
+    AGAIN,
+    HIDDEN,
+    TWIN,
+    Campaign,
+    Cell,
+    Document,
+    Excluded,
+    ProfileName,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,17 +29,21 @@ class Profile:
     """A profile's blocks, and its times for a cell in seconds."""
 
     blocks: int
+    most_blocks: int
     warmup_s: float
     measure_s: float
     budget_s: float
 
 
 PROFILES: Mapping[ProfileName, Profile] = {
-    "smoke": Profile(blocks=1, warmup_s=0.05, measure_s=0.1, budget_s=2.0),
-    "quick": Profile(blocks=3, warmup_s=0.2, measure_s=0.4, budget_s=5.0),
-    "standard": Profile(blocks=5, warmup_s=0.3, measure_s=0.7, budget_s=15.0),
-    "full": Profile(blocks=10, warmup_s=0.5, measure_s=1.0, budget_s=60.0),
+    "smoke": Profile(blocks=1, most_blocks=1, warmup_s=0.05, measure_s=0.1, budget_s=2.0),
+    "quick": Profile(blocks=3, most_blocks=3, warmup_s=0.2, measure_s=0.4, budget_s=5.0),
+    "standard": Profile(blocks=5, most_blocks=10, warmup_s=0.3, measure_s=0.7, budget_s=15.0),
+    "full": Profile(blocks=10, most_blocks=20, warmup_s=0.5, measure_s=1.0, budget_s=60.0),
 }
+
+LOOK_EVERY = 5
+"""Blocks between two looks at the precision, after the first at the profile's own number."""
 
 CALIBRATION_SHARE = 0.5
 """The calibration warms up and measures for this share of the profile's times: it need only see
@@ -77,16 +90,67 @@ def choose_cells(
     return [c for c in of_profile if any(fnmatch.fnmatchcase(c.id, glob) for glob in only)]
 
 
+CONTROLS = (
+    "matmul.square/n=10/precision=fp32/*",
+    "matmul.square/n=100/precision=fp32/*",
+    "matmul.square/n=500/precision=fp32/*",
+    "matmul.square/n=1000/precision=fp32/*",
+    "mlp.train/net=A/batch=32/data=device/*",
+    "mlp.train/net=A/batch=512/data=device/*",
+    "mlp.train/net=A/batch=4096/data=device/*",
+    "mlp.train/net=A/batch=32/data=dataset/*",
+    "tfdata.slices/batch=512/shuffle=on/prefetch=on",
+    "tfdata.map/function=native/*",
+    "overhead.eager_op",
+    "overhead.function_call",
+)
+"""The dozen that twins and the hidden GPU's arm run: every family, from overhead to arithmetic."""
+
+CONTROLLED: tuple[ProfileName, ...] = ("standard", "full")
+"""The profiles whose campaigns carry controls: those that give verdicts."""
+
+
+def choose_controls(cells: Iterable[Cell], profile: ProfileName) -> list[str]:
+    """The ids of the campaign's cells that its control invocations run."""
+    if profile not in CONTROLLED:
+        return []
+    return [c.id for c in cells if any(fnmatch.fnmatchcase(c.id, glob) for glob in CONTROLS)]
+
+
+def control_arms(campaign: Campaign) -> list[str]:
+    """The arms of the control invocations: each arm's twin, and the CUDA image without its GPU."""
+    if not campaign.controls:
+        return []
+    hidden = [HIDDEN] if "cuda" in campaign.arms and HIDDEN not in campaign.arms else []
+    return [*(arm + TWIN for arm in campaign.arms), *hidden]
+
+
+def calibrating_arm(campaign: Campaign, arm: str) -> str:
+    """The arm whose calibration counts for this one: arms that are compared as equals share K."""
+    if arm in campaign.arms:
+        plain = arm.removesuffix(AGAIN)
+        return plain if plain in campaign.arms else arm
+    return campaign.arms[0] if arm == HIDDEN else calibrating_arm(campaign, arm.removesuffix(TWIN))
+
+
 def cells_of(campaign: Campaign, arm: str) -> list[Cell]:
     """The campaign's cells that have a meaning on the arm, in the plan's order."""
-    return [cell for cell in campaign.cells if not cell.arms or arm in cell.arms]
+    kind = arm.removesuffix(TWIN).removesuffix(AGAIN)
+    cells = [cell for cell in campaign.cells if not cell.arms or kind in cell.arms]
+    if arm in campaign.arms:
+        return cells
+    return [cell for cell in cells if cell.id in campaign.controls]
 
 
 def order_arms(campaign: Campaign, block: int) -> list[str]:
-    """The arms of a block in their random order, from the campaign's seed."""
-    arms = list(campaign.arms)
-    if block > 0:
-        random.Random(f"{campaign.seed}/{block}").shuffle(arms)
+    """The arms of a block, controls among them, in their random order from the campaign's seed.
+
+    Block 0: those that are calibrated.
+    """
+    if block == 0:
+        return [arm for arm in campaign.arms if calibrating_arm(campaign, arm) == arm]
+    arms = [*campaign.arms, *control_arms(campaign)]
+    random.Random(f"{campaign.seed}/{block}").shuffle(arms)
     return arms
 
 
@@ -105,10 +169,10 @@ def order_cells(campaign: Campaign, arm: str, block: int, repeat: int = 0) -> li
 def arguments(campaign: Campaign, arm: str, block: int, cells: Sequence[Cell]) -> tuple[str, ...]:
     """The worker's arguments for these cells: with K where the calibration has found it."""
     share = CALIBRATION_SHARE if block == 0 else 1.0
-    calls = campaign.calls.get(arm, {}) if block > 0 else {}
+    calls = campaign.calls.get(calibrating_arm(campaign, arm), {}) if block > 0 else {}
     return (
         "measure",
-        *("--arm", arm),
+        *("--arm", arm.removesuffix(TWIN).removesuffix(AGAIN)),
         *("--warmup", f"{campaign.warmup_s * share:g}"),
         *("--measure", f"{campaign.measure_s * share:g}"),
         *("--budget", f"{campaign.budget_s:g}"),
@@ -153,18 +217,18 @@ def guess_invocation_s(campaign: Campaign, arm: str) -> float:
     return START_GUESS_S + timed + CELL_GUESS_S * len(cells)
 
 
-def predict_invocation_s(campaign: Campaign, calibration: Document) -> float:
+def predict_invocation_s(campaign: Campaign, arm: str, calibration: Document) -> float:
     """What each block's invocation of an arm should take, in seconds, from its calibration.
 
     What is not warming up or sampling is taken as it was; those two as the profile will have them.
     Never negative: the containers' lives are read from the machine's clock, which can be set back.
     """
-    by_id = {cell.id: cell for cell in campaign.cells}
+    by_id = {cell.id: cell for cell in cells_of(campaign, arm)}
     total = container_seconds(calibration)
     for result in calibration.cells:
         spent = result.spent_s
         own = sum(spent.values())
-        if result.outcome != "measured":
+        if result.outcome != "measured" or result.id not in by_id:
             total -= own
             continue
         timed = spent.get("warmup", 0.0) + spent.get("measure", 0.0)

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from suite.model import CellResult, Check, Document, Scalar
 from suite.report.accounting import ended_well
 from suite.report.load import LoadedCampaign
-from suite.report.validity import CHANGED, Fault
+from suite.report.validity import CHANGED, Fault, find_labels
 
 _IDENTITY = re.compile(r"(^|[._])(driver|version|model|name)([._]|$)")
 """Facts whose change during a campaign means that something else was measured."""
@@ -75,7 +75,7 @@ def doubt_cell(arm: str, results: dict[int, CellResult], planned_calls: int | No
         doubts.append(f"{arm}: the calls in a sample were not the same in every block")
     if len({(one.work.amount, one.work.unit) for one in measured.values() if one.work}) > 1:
         doubts.append(f"{arm}: the work of a call was not the same in every block")
-    labels = Counter(label for one in measured.values() for label in one.labels)
+    labels = Counter(label for one in measured.values() for label in find_labels(one))
     for label, count in labels.items():
         doubts.append(f"{label} (in {count} of {len(measured)} blocks)")
     return doubts

@@ -6,6 +6,7 @@ that a document does not have is unknown and excludes nothing.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -45,6 +46,23 @@ COUNTERS: Sequence[tuple[str, Callable[[Scalar], bool], Fault]] = (
 )
 """Names in an invocation's telemetry, what of them is a fault, and which one."""
 
+THROTTLED_SHARE = 0.001
+"""A quota that held a cell back for less than this of its time took less than timing itself costs."""
+
+EVIDENCE: Sequence[tuple[str, float, Fault]] = (
+    ("throttled_share", THROTTLED_SHARE, QUOTA),
+    ("steal_share", 0.10, STEAL),
+)
+"""Names in a cell's evidence, from where on they are a fault, and which one."""
+
+CONTENDED_CELL = (("steal_share", 0.02), ("foreign_cpus", 0.10))
+"""Names in a cell's evidence that label its number ``contended``, and from where on.  A tenth of a
+CPU is more than an idle machine's own services take; the worker's own threads wait for each other,
+so that pressure alone says nothing about others."""
+
+STALL_S = 0.5
+STALL_FACTOR = 3.0
+
 CONTENDED = (("cpu.steal_share", _exceeds(0.02)), ("cpu.pressure_share", _exceeds(0.02)))
 """Names in an invocation's telemetry that label its numbers ``contended``, and from where on."""
 
@@ -68,8 +86,41 @@ def find_fault(document: Document) -> Fault | None:
 
 
 def find_cell_fault(result: CellResult) -> Fault | None:
-    """What its labels say against one cell of an invocation, the first of the list, or None."""
-    return next((FAULTS[label] for label in result.labels if label in FAULTS), None)
+    """What its labels or its evidence say against one cell of an invocation, the first, or None."""
+    said = next((FAULTS[label] for label in result.labels if label in FAULTS), None)
+    if said is not None:
+        return said
+    return next(
+        (fault for name, most, fault in EVIDENCE if (result.evidence.get(name) or 0.0) > most), None
+    )
+
+
+def find_labels(result: CellResult) -> list[str]:
+    """What stands beside a cell's number: its own labels, and what its evidence says."""
+    labels = [label for label in result.labels if label not in FAULTS]
+    evidence = result.evidence
+    if any((evidence.get(name) or 0.0) > most for name, most in CONTENDED_CELL):
+        labels.append("contended: others used the CPUs")
+    if _is_stalled(result):
+        labels.append("stalled: for a while nothing moved, and no sample of its kind explains it")
+    return labels
+
+
+def _is_stalled(result: CellResult) -> bool:
+    """Whether time went by that the cell's samples do not explain, between them or within one.
+
+    Between: the loop's wall time less all samples.  Within: a sample that took `STALL_S` longer than
+    the median one; a paused container or a suspended machine looks like that.
+    """
+    samples = [*result.warmup_s, *result.samples_s]
+    calls = result.calls_per_sample
+    if calls is None or len(samples) < 2:
+        return False
+    wall = result.spent_s.get("warmup", 0.0) + result.spent_s.get("measure", 0.0)
+    between = wall - calls * sum(samples)
+    usual = statistics.median(samples)
+    within = calls * (max(samples) - usual)
+    return between > STALL_S or (within > STALL_S and max(samples) > STALL_FACTOR * usual)
 
 
 def is_contended(document: Document) -> bool:

@@ -13,6 +13,7 @@ from suite.worker.scenarios import asked, matmul, mlp, overhead, tfdata
 
 SCENARIOS: tuple[Scenario, ...] = (
     matmul.SQUARE,
+    matmul.EXTRA_WORK,
     mlp.TRAIN,
     asked.SLICES_NAIVE,
     asked.SLICES_FAIR,

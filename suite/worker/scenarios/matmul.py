@@ -35,23 +35,40 @@ def relative_error(left: Any, right: Any, product: Any) -> float:
     """How wrong a product is, in O(n²): |C·v − A·(B·v)| / |A·(B·v)| for a random vector of ±1.
 
     Args:
-        left: A, of shape (n, n).
+        left: A, of shape (m, n).
         right: B, of shape (n, n).
-        product: C, which should be A·B, of shape (n, n).
+        product: C, which should be A·B, of shape (m, n).
 
     Source: R. Freivalds, "Probabilistic machines can use less running time", IFIP 1977.
     """
-    size = left.shape[0]
+    size = right.shape[1]
     vector = np.random.default_rng([DATA_SEED, size]).choice((-1.0, 1.0), size)
 
     def times(matrix: Any, by: Any) -> Any:
         # In float64 and by strips, so that the check is exact and needs no second matrix.
-        strips = range(0, size, 256)
+        strips = range(0, len(matrix), 256)
         return np.concatenate([matrix[i : i + 256].astype(np.float64) @ by for i in strips])
 
     expected = times(left, times(right, vector))
     difference = times(product, vector) - expected
     return float(np.linalg.norm(difference) / max(np.linalg.norm(expected), 1e-300))
+
+
+def _operands(n: int) -> list[Any]:
+    """The two seeded N(0, 1) matrices of a size, float32."""
+    source = np.random.default_rng([DATA_SEED, n])
+    return [source.standard_normal((n, n), dtype=np.float32) for _ in range(2)]
+
+
+def _check(left: Any, right: Any, product: Any, precision: str) -> Check:
+    """Freivalds' check of a product against its operands, by the precision's tolerance."""
+    error = relative_error(left, right, product.numpy())
+    allowed = TOLERANCE[precision]
+    if not error <= allowed:
+        raise WrongResult(
+            f"the product's relative error is {error:.2g}; {precision} allows {allowed:g}"
+        )
+    return Check(what=f"Freivalds: relative error {error:.1e} ≤ {allowed:g}")
 
 
 def prepare(*, device: str, n: int, precision: str, operands: str, xla: str) -> Prepared:
@@ -64,25 +81,50 @@ def prepare(*, device: str, n: int, precision: str, operands: str, xla: str) -> 
 
     if (precision, operands, xla) != ("fp32", "device", "off"):
         raise ValueError(f"no such product: {precision}, {operands}, xla {xla}")
-    source = np.random.default_rng([DATA_SEED, n])
-    host = [source.standard_normal((n, n), dtype=np.float32) for _ in range(2)]
+    host = _operands(n)
     with tf.device(device):
         left, right = (tf.constant(matrix) for matrix in host)
 
     def step() -> Any:
         return tf.matmul(left, right)
 
-    def check(product: Any) -> Check:
-        error = relative_error(host[0], host[1], product.numpy())
-        if not error <= TOLERANCE[precision]:
-            raise WrongResult(
-                f"the product's relative error is {error:.2g}; "
-                f"{precision} allows {TOLERANCE[precision]:g}"
-            )
-        return Check(what=f"Freivalds: relative error {error:.1e} ≤ {TOLERANCE[precision]:g}")
+    return Prepared(
+        step=step,
+        check=lambda product: _check(host[0], host[1], product, precision),
+        proof=TensorProof(tensors=lambda product: [product]),
+        enqueues=True,
+    )
+
+
+EXTRA = 5
+"""Per cent of work that the control does beyond what it declares."""
+
+
+def extra_work(n: int, **_: Param) -> Work:
+    """What the control declares: the honest product's work, and not what it does beyond."""
+    return work(n)
+
+
+def prepare_extra(
+    *, device: str, n: int, precision: str, operands: str, xla: str, extra: int
+) -> Prepared:
+    """The square product with more rows than it says: ``extra`` per cent more of the same work."""
+    import tensorflow as tf
+
+    if (precision, operands, xla) != ("fp32", "device", "off"):
+        raise ValueError(f"no such product: {precision}, {operands}, xla {xla}")
+    source = np.random.default_rng([DATA_SEED, n, extra])
+    more = source.standard_normal((n * extra // 100, n), dtype=np.float32)
+    honest = _operands(n)
+    host = [np.concatenate([honest[0], more]), honest[1]]
+    with tf.device(device):
+        left, right = (tf.constant(matrix) for matrix in host)
 
     return Prepared(
-        step=step, check=check, proof=TensorProof(tensors=lambda product: [product]), enqueues=True
+        step=lambda: tf.matmul(left, right),
+        check=lambda product: _check(host[0], host[1], product, precision),
+        proof=TensorProof(tensors=lambda product: [product]),
+        enqueues=True,
     )
 
 
@@ -111,4 +153,26 @@ SQUARE = Scenario(
     work=work,
     prepare=prepare,
     sweep="n",
+)
+
+EXTRA_WORK = Scenario(
+    family="matmul",
+    case="extra",
+    about="A control: the square product with more of it than it declares.",
+    question="Is {extra} % more work seen as such? (A control at n = {n}, not a product to compare)",
+    axes=("n", "precision", "operands", "xla", "extra"),
+    points=(
+        Point(
+            params={
+                "n": 1000,
+                "precision": "fp32",
+                "operands": "device",
+                "xla": "off",
+                "extra": EXTRA,
+            },
+            profiles=("standard", "full"),
+        ),
+    ),
+    work=extra_work,
+    prepare=prepare_extra,
 )
