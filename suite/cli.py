@@ -9,6 +9,7 @@ import contextlib
 import fnmatch
 import json
 import os
+import shlex
 import signal
 import sys
 import time
@@ -80,6 +81,7 @@ class Terminal:
     def __exit__(self, *_: object) -> None:
         if self.bar is not None:
             self.bar.stop()
+            self.bar = None
 
     def say(self, line: str) -> None:
         """One line worth keeping."""
@@ -263,7 +265,7 @@ def _conduct(conductor: campaigns.Conductor, store: Store, kept: Sequence[Any]) 
             # The first trouble is the one to tell about; a report that can't be made of half a
             # campaign is not.
             _write_reports(store)
-            click.echo(f"what was measured is in {_shown(store.folder)}", err=True)
+            conductor.listener.say(f"what was measured is in {_shown(store.folder)}")
         raise
 
 
@@ -305,9 +307,7 @@ def _repeat(given: dict[str, Any]) -> str:
             or value == "auto"
         ):
             continue
-        text = str(value)
-        quoted = text if all(c.isalnum() or c in "._-:/@+" for c in text) else f"'{text}'"
-        words.append(f"{name.upper()}={quoted}")
+        words.append(f"{name.upper()}={shlex.quote(str(value))}")
     return " ".join(words)
 
 
@@ -330,8 +330,11 @@ def _open_engine(given: dict[str, Any], terminal: Terminal) -> Engine:
         if swept:
             terminal.say(f"removed {swept} containers that an earlier campaign had left")
         return engine
-    if given["base_image"] is not None and given["engine"] == "local":
-        raise UsageError("BASE_IMAGE is for the docker engine", "leave it out, or ENGINE=docker")
+    if given["base_image"] is not None:
+        raise UsageError(
+            "BASE_IMAGE is for the docker engine, and this is the local one",
+            "leave it out, or start a docker engine",
+        )
     terminal.say(
         "NOT CONTAINERIZED: "
         + (

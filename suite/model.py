@@ -101,7 +101,8 @@ class CellResult:
     that was spent handing work over.  ``placement`` counts the nodes seen on each device and
     ``elsewhere`` lists those that were not on the cell's own device.  ``spent_s`` itemises the
     wall time by kind (prepare, first_call, placement, calibrate, warmup, measure, check,
-    hygiene).  ``absent`` gives the reason for every field that is null.
+    hygiene).  ``evidence`` says what else was at work while the cell warmed up and was sampled
+    (see ``suite.worker.evidence``; None: unknown).  ``absent`` gives the reason for every field that is null.
     """
 
     id: str
@@ -126,6 +127,7 @@ class CellResult:
     peak_memory_bytes: int | None = None
     labels: list[str] = field(default_factory=list)
     spent_s: dict[str, float] = field(default_factory=dict)
+    evidence: dict[str, float | None] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
 
 

@@ -62,9 +62,21 @@ def parse_record(line: str) -> dict[str, Any]:
     """One line of the worker as a record.
 
     Raises:
-        ValueError: the line is not a JSON object with a text ``record`` in it.
+        ValueError: the line is not a JSON object with a text ``record`` in it, or holds a number
+            that is not finite.
     """
-    record = json.loads(line)
+    try:
+        record = json.loads(line, parse_float=_finite, parse_constant=_finite)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
     if not isinstance(record, dict) or not isinstance(record.get("record"), str):
         raise ValueError(f"not a record: {line[:200]!r}")
     return record
+
+
+def _finite(text: str) -> float:
+    # JSON has no NaN; Python reads it all the same, and 1e999 as infinity.
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is not a finite number")
+    return number

@@ -1,6 +1,6 @@
 """Which docker engine is meant: DOCKER_HOST, a context, or the socket of this machine.
 
-Decides only and connects to nothing.  The SDK follows the same rules, except that it takes an
+Imports no docker.  The SDK follows the same rules, except that it takes an
 unknown context for the local socket, which would measure another machine than the one named.
 """
 
@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from suite.errors import EngineError
+
+_KNOCK_S = 10.0
 
 DEFAULT_SOCKET = Path("/var/run/docker.sock")
 
@@ -91,3 +95,23 @@ def find_endpoint(
             f"`docker context inspect {name}` shows it; name another one",
         )
     return _endpoint(str(url), f"{source} {name!r}")
+
+
+def knock(endpoint: Endpoint) -> None:
+    """Opens and closes a connection, so that an engine that isn't there is told at once and in the
+    system's own words: the SDK wraps them three deep, leaks its socket, and waits a minute.
+
+    Knows local sockets and TCP; for any other kind it does nothing.
+
+    Raises:
+        OSError: nobody answers there, or this user may not connect.
+    """
+    if endpoint.url.startswith("unix://"):
+        with socket.socket(socket.AF_UNIX) as plug:
+            plug.settimeout(_KNOCK_S)
+            plug.connect(urlsplit(endpoint.url).path)
+    elif endpoint.kind == "tcp":
+        url = endpoint.url if "://" in endpoint.url else f"tcp://{endpoint.url}"
+        parts = urlsplit(url)
+        if parts.hostname and parts.port:
+            socket.create_connection((parts.hostname, parts.port), timeout=_KNOCK_S).close()

@@ -12,9 +12,11 @@ import weakref
 from collections.abc import Mapping
 from typing import IO, Any
 
-from docker.client import from_env
+from docker.api.client import APIClient
+from docker.context.api import ContextAPI
+from docker.utils.utils import kwargs_from_env
 
-from suite.errors import EngineError, GpuError
+from suite.errors import EngineError, GpuError, NoGpuError
 from suite.host import docker_leftovers
 from suite.host.docker_build import (
     ensure_image,
@@ -23,17 +25,26 @@ from suite.host.docker_build import (
     list_images,
     provide_image,
 )
-from suite.host.docker_endpoint import Endpoint, find_endpoint
+from suite.host.docker_endpoint import Endpoint, find_endpoint, knock
 from suite.host.docker_errors import Refused, engine_errors
 from suite.host.docker_run import DockerRun, start_run
 from suite.host.engine import GpuRequest, Job, Progress
-from suite.host.gpu import GPU_PROBE, choose_request, machine_gpus, no_gpu, wants_cdi
+from suite.host.gpu import (
+    GPU_PROBE,
+    HARDWARE_PROBE,
+    choose_request,
+    machine_gpus,
+    no_gpu,
+    wants_cdi,
+)
 from suite.host.images import find_spec, read_specs
 from suite.host.local_machine import cpus_allowed, is_this_machine, own_token
 from suite.model import Image, Isolation, Scalar
 
 _TIMEOUT_S = 60.0
 """A single answer of the engine; removing a container with much data in it can take a while."""
+
+_SSH_POOLS = 4
 
 _PROBE_S = 120.0
 
@@ -45,6 +56,20 @@ def docker_endpoint() -> Endpoint | None:
         EngineError: docker's settings name an unknown context, or can't be read.
     """
     return find_endpoint(os.environ)
+
+
+def _connect(endpoint: Endpoint) -> APIClient:
+    """As the SDK's ``from_env``, with fewer pools over ssh.
+
+    It keeps a connection for each of the last 9 addresses that it asked, and each is a session;
+    sshd allows 10 (MaxSessions), so that one followed log more and a call fail (tried).
+    """
+    settings: dict[str, Any] = dict(kwargs_from_env())
+    if "base_url" not in settings:
+        settings = {**ContextAPI.kwargs_from_context(), **settings}
+    if endpoint.kind == "ssh":
+        settings["num_pools"] = _SSH_POOLS
+    return APIClient(timeout=_TIMEOUT_S, **settings)
 
 
 class DockerEngine:
@@ -69,7 +94,8 @@ class DockerEngine:
         self._endpoint = endpoint
         self._base_image = base_image or os.environ.get("BASE_IMAGE") or None
         with engine_errors("connecting", endpoint):
-            self._api = from_env(timeout=_TIMEOUT_S).api
+            knock(endpoint)
+            self._api = _connect(endpoint)
         weakref.finalize(self, self._api.close)
         with engine_errors("asking what it is", endpoint):
             self._info: Mapping[str, Any] = self._api.info()
@@ -178,10 +204,18 @@ class DockerEngine:
         try:
             self._probe(image, request)
         except GpuError as error:
-            if request.driver == "cdi" or not wants_cdi(error.what):
+            if request.driver != "cdi" and wants_cdi(error.what):
+                request = GpuRequest(driver="cdi", devices=(f"nvidia.com/gpu={wanted}",))
+                self._probe(image, request)
+            elif not self.is_here and not self._ask(image, HARDWARE_PROBE, None)[0]:
+                raise NoGpuError(
+                    # No address here: this text may enter a document as the reason for a missing arm.
+                    "no NVIDIA GPU on the engine's machine: a container there sees none on the PCI "
+                    "bus nor in the driver's list, and the engine refused a request for one",
+                    f"if there is one: {error.what}; {error.remedy}",
+                ) from error
+            else:
                 raise
-            request = GpuRequest(driver="cdi", devices=(f"nvidia.com/gpu={wanted}",))
-            self._probe(image, request)
         return request
 
     def _probe_image(self) -> str:
@@ -192,11 +226,22 @@ class DockerEngine:
         return ensure_image(self._api, self._endpoint, base, lambda _line: None)
 
     def _probe(self, image: str, request: GpuRequest) -> None:
+        """Raises GpuError where the engine refuses the request, or takes it and does nothing."""
+        seen, phrase = self._ask(image, GPU_PROBE, request)
+        if not seen:
+            raise GpuError(
+                "the engine took the request for a GPU, and its container sees no device "
+                f"({phrase}; looked in /dev)",
+                "check the NVIDIA container toolkit: `docker run --rm --gpus all IMAGE nvidia-smi`",
+            )
+
+    def _ask(self, image: str, code: str, gpu: GpuRequest | None) -> tuple[list[str], str]:
+        """What a trivial container that runs this Python prints, by lines, and how it ended."""
         job = Job(
             image=Image(id=image, content=None, base="", digests=[], lock="", origin="probe"),
-            arguments=("-c", GPU_PROBE),
+            arguments=("-c", code),
             cpus=(),
-            gpu=request,
+            gpu=gpu,
         )
         run = self.start(job, entrypoint=("python3",))
         seen: list[str] = []
@@ -206,17 +251,12 @@ class DockerEngine:
                 seen.append(line)
         except TimeoutError as error:
             raise GpuError(
-                f"a container with the GPU did not answer within {_PROBE_S:.0f} s",
+                f"a trivial container did not answer within {_PROBE_S:.0f} s",
                 "`nvidia-smi` must work on the engine's machine, outside any container",
             ) from error
         finally:
             ending = run.close()
-        if not seen:
-            raise GpuError(
-                "the engine took the request for a GPU, and its container sees no device "
-                f"({ending.phrase}; looked in /dev)",
-                "check the NVIDIA container toolkit: `docker run --rm --gpus all IMAGE nvidia-smi`",
-            )
+        return seen, ending.phrase
 
     def start(self, job: Job, *, entrypoint: tuple[str, ...] = ()) -> DockerRun:
         """See ``engine.Engine``; ``entrypoint`` replaces the image's own.

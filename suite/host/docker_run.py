@@ -176,12 +176,29 @@ class DockerRun:
         self._lines = LineQueue(self._chunks(), lambda: None)
 
     def _chunks(self) -> Iterator[bytes]:
+        count = 0
         try:
-            yield from self._stream
+            for chunk in self._stream:
+                count += len(chunk)
+                yield chunk
         except (struct.error, ValueError):
-            # Cut off within a frame's header, or closed under us: the stream is over, and
-            # next_line finds out whether the engine is still there.
-            return
+            pass  # cut off within a frame's header; what can still be had comes below
+        yield self._rest(count)
+
+    def _rest(self, count: int) -> bytes:
+        """What the whole log has beyond the bytes that came.
+
+        The engine stops following when the container ends, at times before its last words are in
+        the log (seen in most runs whose last line had no newline).  Once it says that the
+        container has stopped, the log is complete.
+        """
+        if not self._wait(_GRACE_S):
+            return b""
+        try:
+            with sdk_calls("reading a container's log", self._endpoint):
+                return bytes(self._api.logs(self._container, stdout=True, stderr=False))[count:]
+        except (Refused, EngineError):
+            return b""  # next_line finds out whether the engine is still there
 
     @property
     def id(self) -> str:

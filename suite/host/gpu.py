@@ -45,8 +45,41 @@ def machine_gpus(root: Path = Path("/")) -> tuple[str, ...]:
     return ("dxg",) if (root / "dev/dxg").exists() else ()
 
 
-def no_gpu() -> NoGpuError:
-    """The error for a machine that shows no GPU at all."""
+HARDWARE_PROBE = (
+    "import glob; vendor = lambda d: open(d + '/vendor').read().strip();"
+    " kind = lambda d: open(d + '/class').read()[:4];"
+    " print(*[d for d in glob.glob('/sys/bus/pci/devices/*')"
+    " if vendor(d) == '0x10de' and kind(d) == '0x03']"
+    " + glob.glob('/proc/driver/nvidia/gpus/*'), sep='\\n', end='')"
+)
+"""Python that prints what a container sees of its machine's NVIDIA GPUs without having been given
+one (the kernel's PCI list, the driver's list), one a line, and nothing where there is none."""
+
+
+def pci_gpus(root: Path = Path("/")) -> tuple[str, ...]:
+    """The PCI addresses of NVIDIA's display controllers (vendor 10de, class 03), driver or not."""
+
+    def read(path: Path) -> str:
+        return path.read_text(encoding="utf-8").strip() if path.is_file() else ""
+
+    return tuple(
+        sorted(
+            device.name
+            for device in (root / "sys/bus/pci/devices").glob("*")
+            if read(device / "vendor") == "0x10de" and read(device / "class").startswith("0x03")
+        )
+    )
+
+
+def no_gpu(root: Path = Path("/")) -> GpuError:
+    """The error for a machine that shows no device node: it has no GPU, or has no driver for it."""
+    undriven = pci_gpus(root)
+    if undriven:
+        return GpuError(
+            f"this machine has an NVIDIA GPU (PCI {', '.join(undriven)}) and no device node for "
+            f"it: no driver is loaded (looked at {LOOKED_AT})",
+            "install the driver, or `sudo modprobe nvidia`; `nvidia-smi` must work",
+        )
     return NoGpuError(
         f"no NVIDIA GPU on this machine: looked at {LOOKED_AT}",
         "run where there is one (`nvidia-smi` must work there), or ARMS=cpu",
@@ -61,7 +94,7 @@ def find_local_gpu(wanted: str, root: Path = Path("/")) -> GpuRequest:
     """
     gpus = machine_gpus(root)
     if not gpus:
-        raise no_gpu()
+        raise no_gpu(root)
     if wanted.isdigit():
         # WSL's single node stands for all, so any index is left to TensorFlow.
         known = int(wanted) < len(gpus) or gpus == ("dxg",)

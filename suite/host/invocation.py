@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
 
+import msgspec
+
 from suite import wire
 from suite.errors import GpuError
 from suite.host import plan
@@ -21,14 +23,12 @@ from suite.model import (
     CampaignIdentity,
     Cell,
     CellResult,
-    Check,
     Container,
     Document,
     Image,
     Invocation,
     InvocationStatus,
     Scalar,
-    Work,
 )
 
 BARREN_CAP = 3
@@ -156,6 +156,7 @@ class Recorder:
         )
         talk = Conversation(running=running, asked=asked, deadline=asked + plan.START_DEADLINE_S)
         self.containers.append(Container(id=running.id, started=running.started))
+        self.watch(self._document("running"), None)
         trouble = ""
         try:
             self._listen(talk)
@@ -170,7 +171,7 @@ class Recorder:
         died = trouble or not talk.finished or ending.code != 0
         phrase = trouble or ending.phrase
         self._bury(ending, phrase)
-        if died and talk.in_flight is not None:
+        if talk.in_flight is not None:
             self._lose(talk.in_flight, phrase, ending)
         self._keep("running")
         if died and not talk.fruitful:
@@ -190,7 +191,7 @@ class Recorder:
             try:
                 record = wire.parse_record(line)
                 self._take(talk, record)
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError) as error:
                 raise ProtocolError(f"the worker sent no proper record: {error}") from error
 
     def _take(self, talk: Conversation, record: Mapping[str, Any]) -> None:
@@ -199,10 +200,10 @@ class Recorder:
             case "hello":
                 self._greet(record["schema"], time.monotonic() - talk.asked)
             case "startup":
-                self._spend(record["stages"])
+                self._spend(msgspec.convert(record["stages"], dict[str, float]))
             case "facts":
-                self.facts = dict(record["facts"])
-                self._spend({"facts": float(record["seconds"])})
+                self.facts = msgspec.convert(record["facts"], dict[str, Scalar])
+                self._spend({"facts": msgspec.convert(record["seconds"], float)})
             case "refused":
                 raise GpuError(
                     f"the arm {self.turn.arm.name} can't be had: {record['reason']}",
@@ -231,15 +232,18 @@ class Recorder:
         begun = [cell for cell in self.remaining if cell.id == identity]
         if not begun:
             raise ProtocolError(f"{identity} was begun and not asked for")
+        if talk.in_flight is not None:
+            raise ProtocolError(f"{identity} was begun while {talk.in_flight.id} was in flight")
         talk.in_flight, talk.fruitful = begun[0], True
         talk.deadline = time.monotonic() + plan.cell_deadline_s(self.turn.campaign, begun[0])
         self.watch(self._document("running"), identity)
 
     def _end(self, talk: Conversation, words: Mapping[str, Any]) -> None:
         """The cell in flight has its outcome."""
-        result = replace(_result(words), container=talk.running.id)
+        result = replace(msgspec.convert(words, CellResult), container=talk.running.id)
         if talk.in_flight is None or talk.in_flight.id != result.id:
             raise ProtocolError(f"the outcome of {result.id} came out of turn")
+        _demand_sense(result, talk.in_flight)
         self.results[result.id] = result
         self.remaining.remove(talk.in_flight)
         talk.in_flight = None
@@ -352,18 +356,24 @@ def _pending(cell: Cell) -> CellResult:
     )
 
 
-def _result(plain: Mapping[str, Any]) -> CellResult:
-    """The worker's words for a cell's result as the dataclass; its fields are named alike.
+def _demand_sense(result: CellResult, cell: Cell) -> None:
+    """Refuses what no document may hold, so that one is valid at any moment.
 
     Raises:
-        KeyError, TypeError, ValueError: they are not such words.
+        ValueError: the result is another cell's or no outcome, or its numbers can't be.
     """
-    values = dict(plain)
-    for name in ("started", "ended"):
-        values[name] = None if values[name] is None else datetime.fromisoformat(values[name])
-    for name, kind in (("work", Work), ("check", Check)):
-        values[name] = None if values[name] is None else kind(**values[name])
-    return CellResult(**values)
+    if (result.scenario, result.case, result.params) != (cell.scenario, cell.case, cell.params):
+        raise ValueError(f"the result of {cell.id} names another case or other parameters")
+    measured = result.outcome == "measured"
+    if result.outcome == "pending" or measured == (result.reason is not None):
+        raise ValueError(f"{result.outcome!r} with the reason {result.reason!r} is no outcome")
+    if measured != bool(result.samples_s) or measured != bool(result.calls_per_sample):
+        raise ValueError(f"a {result.outcome} cell has samples and calls, or neither")
+    if not all(seconds > 0 for seconds in (*result.samples_s, *result.warmup_s)):
+        raise ValueError("a sample took no time at all, or less")
+    for instant in (result.started, result.ended):
+        if instant is None or instant.utcoffset() is None:
+            raise ValueError("an instant is missing or has no UTC offset")
 
 
 def _last_words(ending: Ending) -> str:

@@ -157,6 +157,7 @@ def predict_invocation_s(campaign: Campaign, calibration: Document) -> float:
     """What each block's invocation of an arm should take, in seconds, from its calibration.
 
     What is not warming up or sampling is taken as it was; those two as the profile will have them.
+    Never negative: the containers' lives are read from the machine's clock, which can be set back.
     """
     by_id = {cell.id: cell for cell in campaign.cells}
     total = container_seconds(calibration)
@@ -172,7 +173,7 @@ def predict_invocation_s(campaign: Campaign, calibration: Document) -> float:
             continue
         sample_s = result.samples_s[-1] * (result.calls_per_sample or 1)
         total += max(campaign.warmup_s, sample_s) + max(campaign.measure_s, 3 * sample_s)
-    return total
+    return max(0.0, total)
 
 
 def parse_duration(text: str) -> float:

@@ -31,8 +31,8 @@ KINDS = {
 }
 """What the kinds of spent time are called, in the order of a container's life."""
 
-_GOOD_ENDINGS = ("exit code 0", "exit code 1")
-"""A worker that has told everything ends so; 1 says that one of its cells failed."""
+_GOOD_ENDINGS = ("exit code 0",)
+"""A worker that has told everything ends so, also when one of its cells failed."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,7 @@ def show_seconds(value: float, low: float | None = None, high: float | None = No
     """A positive duration, such as ``1.234 ± 0.012 ms``.
 
     The interval stands as its half-width, of which two digits are kept; where it is so wide that
-    a half-width would mislead (over half the value), as its ends: ``1.2 (0.4–3.9) ms``.
+    a half-width would mislead (over half the value), as its ends: ``1.2 (0.40–3.9) ms``.
     """
     return _show(value, low, high, _TIME)
 
@@ -96,6 +96,8 @@ def show_ratio(
     decimals = _decimals(value, half, kept=1, fewest=2)
     number = f"{value:.{decimals}f}"
     interval = "" if low is None or high is None else f" ({low:.{decimals}f}–{high:.{decimals}f})"
+    if half is not None and half > value / 2 and low is not None and high is not None:
+        number, interval = _briefly(value), f" ({_briefly(low)}–{_briefly(high)})"
     if float(number) == 1:
         return f"{other} as fast as {base}, {number}×{interval}"
     return f"{other} {number}× {way}{interval}"
@@ -136,9 +138,9 @@ def _show_in(value: float, low: float | None, high: float | None, step: tuple[fl
         return f"{value:.{_decimals(value, None)}f} {unit}"
     low, high = low / size, high / size
     half = (high - low) / 2
-    decimals = _decimals(value, half)
     if half > value / 2:
-        return f"{value:.{decimals}f} ({low:.{decimals}f}–{high:.{decimals}f}) {unit}"
+        return f"{_briefly(value)} ({_briefly(low)}–{_briefly(high)}) {unit}"
+    decimals = _decimals(value, half)
     return f"{value:.{decimals}f} ± {half:.{decimals}f} {unit}"
 
 
@@ -149,6 +151,11 @@ def _decimals(value: float, half: float | None, kept: int = 2, fewest: int = 1) 
     leading = _find_exponent(value, MOST_DIGITS)
     wanted = kept - 1 - _find_exponent(half, kept)
     return max(0, min(max(wanted, fewest - 1 - leading), MOST_DIGITS - 1 - leading))
+
+
+def _briefly(value: float) -> str:
+    """A number that is hardly known: its first two digits, whatever its size; never a bare 0."""
+    return f"{value:.{max(0, 1 - _find_exponent(value, 2))}f}" if value > 0 else "0"
 
 
 def _find_exponent(value: float, digits: int) -> int:

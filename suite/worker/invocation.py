@@ -16,6 +16,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from suite.model import Cell, CellResult
+from suite.worker import evidence
 from suite.worker.measure import LEAST_SAMPLES, Loop, Timing
 from suite.worker.placement import NotPlaced, Placement, Watch, prove, watch
 from suite.worker.scenario import Inapplicable, Prepared, Scenario, WrongResult
@@ -169,14 +170,15 @@ class Runner:
             with account.of("first_call"), watch() as seen:
                 first_s, last = self.loop.first_call(prepared.step)
             with account.of("placement"):
-                placement = self._prove(prepared, seen)
+                placement = self._prove(prepared, seen, last)
             if scenario.one_shot:
-                timing, calls = _cold(first_s, last), 1
+                timing, calls, witnessed = _cold(first_s, last), 1, None
             else:
                 del last
                 with account.of("hygiene"):
                     gc.collect()
                 calls = request.calls or self._calibrate(cell, prepared, account)
+                before = evidence.read()
                 timing = self.loop.measure(
                     prepared.step,
                     calls,
@@ -184,6 +186,7 @@ class Runner:
                     measure_s=self.times.measure_s,
                     traces=prepared.traces,
                 )
+                witnessed = evidence.compare(before, evidence.read())
             account.add("warmup", timing.warmup_wall_s)
             account.add("measure", timing.measure_wall_s)
             with account.of("check"):
@@ -218,6 +221,7 @@ class Runner:
             check=check,
             peak_memory_bytes=memory,
             labels=labels,
+            evidence=witnessed or {},
             absent=absent,
         )
 
@@ -252,9 +256,9 @@ class Runner:
             raise OverBudget(_over(cost, budget))
         return calls
 
-    def _prove(self, prepared: Prepared, seen: Watch) -> Placement:
+    def _prove(self, prepared: Prepared, seen: Watch, result: Any) -> Placement:
         device = self.device.lstrip("/") if prepared.on == "arm" else "CPU:0"
-        return prove(prepared.proof, seen, device)
+        return prove(prepared.proof, seen, result, device)
 
     def _peak_memory(self) -> int | None:
         if self.device != "/GPU:0":

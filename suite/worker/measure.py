@@ -28,6 +28,11 @@ CALLS_CAP = 100_000
 CALLS_MARGIN = 1.2
 """K is this much larger than the calibration needs, because a later process can be faster."""
 
+INTERRUPTION_S = 0.25
+"""A sample of the climb that took less than this can owe its length to an interruption (another
+process's slice, a late trace), so it is believed only when a second one is as long: K is frozen for
+the whole campaign.  Longer ones are not paid for twice."""
+
 WINDOW = 10
 """Warm-up has settled when the medians of the last two windows of so many samples agree …"""
 
@@ -119,6 +124,8 @@ class Loop:
         calls = 1
         while True:
             seconds = self.sample(step, calls)[0].seconds
+            if self.floor_s <= seconds * calls < INTERRUPTION_S:
+                seconds = min(seconds, self.sample(step, calls)[0].seconds)
             if seconds * calls >= self.floor_s:
                 # The climb's last step may have overshot: what the floor needs, with its margin.
                 needed = math.ceil(CALLS_MARGIN * self.floor_s / seconds)

@@ -96,8 +96,10 @@ def prove_tensors(tensors: list[Any], device: str) -> Placement:
     return Placement(nodes=dict(Counter(places)), elsewhere=[])
 
 
-def prove(proof: GraphProof | TensorProof | None, seen: Watch, device: str) -> Placement:
-    """The placement of a cell after its watched first call.
+def prove(
+    proof: GraphProof | TensorProof | None, seen: Watch, result: Any, device: str
+) -> Placement:
+    """The placement of a cell after its watched first call, which gave ``result``.
 
     Raises:
         NotPlaced: its work is not, or not all, on ``device``.
@@ -105,5 +107,5 @@ def prove(proof: GraphProof | TensorProof | None, seen: Watch, device: str) -> P
     if proof is None:
         return Placement(nodes={}, elsewhere=[])
     if isinstance(proof, TensorProof):
-        return prove_tensors(proof.tensors(), device)
+        return prove_tensors(proof.tensors(result), device)
     return prove_graph(proof, seen.nodes, device)

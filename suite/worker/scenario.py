@@ -38,10 +38,10 @@ class GraphProof:
 
 @dataclass(frozen=True, kw_only=True)
 class TensorProof:
-    """The cell's work is eager: ``tensors()`` runs it once and returns tensors that must lie on
-    the cell's device."""
+    """The cell's work is eager: ``tensors`` picks, from the result of the first call, those that must
+    lie on the cell's device."""
 
-    tensors: Callable[[], list[Any]]
+    tensors: Callable[[Any], list[Any]]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,6 +38,21 @@ def test_a_machine_without_a_gpu_says_where_it_looked(tmp_path: Path) -> None:
     assert caught.value.remedy
 
 
+def test_a_gpu_without_a_driver_is_no_machine_without_a_gpu(tmp_path: Path) -> None:
+    for address, vendor, kind in (
+        ("0000:01:00.0", "0x10de", "0x030200"),
+        ("0000:01:00.1", "0x10de", "0x040300"),  # the sound on the same card
+        ("0000:02:00.0", "0x1a03", "0x030000"),  # another maker's screen
+    ):
+        make(tmp_path, f"sys/bus/pci/devices/{address}/vendor")
+        (tmp_path / f"sys/bus/pci/devices/{address}/vendor").write_text(vendor + "\n")
+        (tmp_path / f"sys/bus/pci/devices/{address}/class").write_text(kind + "\n")
+    assert gpu.pci_gpus(tmp_path) == ("0000:01:00.0",)
+    with pytest.raises(GpuError, match=r"0000:01:00\.0.*no driver is loaded") as caught:
+        gpu.find_local_gpu("0", tmp_path)
+    assert not isinstance(caught.value, NoGpuError)
+
+
 def test_a_local_gpu_is_asked_for_by_index_or_uuid(tmp_path: Path) -> None:
     make(tmp_path, "dev/nvidia0", "dev/nvidia1")
     information = tmp_path / "proc/driver/nvidia/gpus/0000:01:00.0/information"

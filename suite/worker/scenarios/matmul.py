@@ -82,7 +82,7 @@ def prepare(*, device: str, n: int, precision: str, operands: str, xla: str) -> 
         return Check(what=f"Freivalds: relative error {error:.1e} ≤ {TOLERANCE[precision]:g}")
 
     return Prepared(
-        step=step, check=check, proof=TensorProof(tensors=lambda: [step()]), enqueues=True
+        step=step, check=check, proof=TensorProof(tensors=lambda product: [product]), enqueues=True
     )
 
 

@@ -114,7 +114,7 @@ def _prepared(elements: Any, expected: Any, batch: int, prefetch: str) -> Prepar
     return Prepared(
         step=lambda: next(batches[0]),
         check=check,
-        proof=TensorProof(tensors=lambda: list(next(batches[0]))),
+        proof=TensorProof(tensors=list),
         on="cpu",
         close=batches.clear,
     )

@@ -1,0 +1,119 @@
+"""Evidence that something else was at work while a cell was measured: counters of the kernel's.
+
+Reads /proc and /sys before and after, and gives differences; a counter that this machine does not
+have is None.  Judging them is the report's business.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+THROTTLED = ("sys/fs/cgroup/cpu.stat", "sys/fs/cgroup/cpu/cpu.stat")
+"""Where version 2 and version 1 of control groups count a quota's throttling."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counters:
+    """The kernel's cumulative counters at one instant, in seconds; None: not there.
+
+    ``busy_s`` and ``steal_s`` are of the CPUs that this process may use, ``own_s`` is this process's
+    own CPU time, ``pressure_s`` the time in which some task of the machine waited for a CPU.
+    """
+
+    wall_s: float
+    busy_s: float | None
+    steal_s: float | None
+    own_s: float
+    throttled_s: float | None
+    pressure_s: float | None
+    cpus: int
+
+
+def read(root: Path = Path("/")) -> Counters:
+    """The counters now."""
+    cpus = os.sched_getaffinity(0)
+    busy_s, steal_s = _times(root, cpus)
+    used = os.times()
+    return Counters(
+        wall_s=time.monotonic(),
+        busy_s=busy_s,
+        steal_s=steal_s,
+        own_s=used.user + used.system,
+        throttled_s=_throttled_s(root),
+        pressure_s=_pressure_s(root),
+        cpus=len(cpus),
+    )
+
+
+def compare(before: Counters, after: Counters) -> dict[str, float | None]:
+    """What happened in between, per second of wall time.
+
+    Returns:
+        ``throttled_share``: of the time, held back by a CPU quota; ``steal_share``: of the usable
+        CPUs' time, taken by the hypervisor; ``foreign_cpus``: usable CPUs kept busy by others;
+        ``own_cpus``: CPUs kept busy by this process; ``pressure_share``: of the time, some task of
+        the machine waited for a CPU (this process's own threads count in it).  None: unknown.
+    """
+    wall = max(after.wall_s - before.wall_s, 1e-9)
+    own = (after.own_s - before.own_s) / wall
+    busy = _difference(before.busy_s, after.busy_s)
+    steal = _difference(before.steal_s, after.steal_s)
+    throttled = _difference(before.throttled_s, after.throttled_s)
+    pressure = _difference(before.pressure_s, after.pressure_s)
+    return {
+        "throttled_share": None if throttled is None else throttled / wall,
+        "steal_share": None if steal is None else steal / wall / after.cpus,
+        "foreign_cpus": None if busy is None else max(0.0, busy / wall - own),
+        "own_cpus": own,
+        "pressure_share": None if pressure is None else pressure / wall,
+    }
+
+
+def _difference(before: float | None, after: float | None) -> float | None:
+    return None if before is None or after is None else max(0.0, after - before)
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return None
+
+
+def _times(root: Path, cpus: set[int]) -> tuple[float | None, float | None]:
+    """Busy and stolen seconds of these CPUs; the fields of proc_stat(5), in clock ticks."""
+    text = _read(root / "proc/stat")
+    if text is None:
+        return None, None
+    tick = os.sysconf("SC_CLK_TCK")
+    busy = steal = 0.0
+    for line in text.splitlines():
+        name, *fields = line.split()
+        if name[3:].isdigit() and name.startswith("cpu") and int(name[3:]) in cpus:
+            user, nice, system, _idle, _iowait, irq, softirq, stolen = map(int, fields[:8])
+            busy += (user + nice + system + irq + softirq) / tick
+            steal += stolen / tick
+    return busy, steal
+
+
+def _throttled_s(root: Path) -> float | None:
+    """Seconds for which a quota has held this control group back; None: it has no such counter."""
+    for name in THROTTLED:
+        for line in (_read(root / name) or "").splitlines():
+            key, _, value = line.partition(" ")
+            if key == "throttled_usec":
+                return int(value) / 1e6
+            if key == "throttled_time":
+                return int(value) / 1e9
+    return None
+
+
+def _pressure_s(root: Path) -> float | None:
+    """Seconds in which some task waited for a CPU (pressure stall information, ``some``)."""
+    for line in (_read(root / "proc/pressure/cpu") or "").splitlines():
+        if line.startswith("some"):
+            return int(line.rsplit("total=", 1)[1]) / 1e6
+    return None

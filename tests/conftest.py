@@ -1,0 +1,58 @@
+"""The guard around unit tests, and what flows of the whole campaign share.
+
+A test that is not marked ``engine`` or ``processes`` can neither start a process nor open a
+connection: it fails on the spot, whatever the code around it catches.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from suite.content import suite_content
+from suite.host import campaign
+from suite.model import SuiteIdentity
+
+ALLOWED = ("engine", "processes")
+
+
+@pytest.fixture(autouse=True)
+def _no_way_out(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Real engines and processes are out of reach of a unit test."""
+    if any(request.node.get_closest_marker(name) for name in ALLOWED):
+        return
+
+    def refuse_process(*words: object, **_: object) -> None:
+        pytest.fail(f"a unit test started a process: {words[1:]!r}; mark it `processes` if meant")
+
+    def refuse_connection(*words: object, **_: object) -> None:
+        pytest.fail(f"a unit test opened a connection: {words[1:]!r}; mark it `engine` if meant")
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", refuse_process)
+    for name in ("system", "fork", "forkpty", "posix_spawn", "posix_spawnp"):
+        monkeypatch.setattr(os, name, refuse_process)
+    for name in ("connect", "connect_ex"):
+        monkeypatch.setattr(socket.socket, name, refuse_connection)
+
+
+@pytest.fixture
+def suite_identity(monkeypatch: pytest.MonkeyPatch) -> SuiteIdentity:
+    """What new campaigns are said to be measured by: this suite, without asking git."""
+    identity = SuiteIdentity(version="0.1.0", commit="c" * 40, content=suite_content())
+    monkeypatch.setattr(campaign, "identify_suite", lambda: identity)
+    return identity
+
+
+@pytest.fixture
+def own_signals() -> Iterator[None]:
+    """Puts back the handlers that the command line sets."""
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    before = [signal.getsignal(number) for number in numbers]
+    yield
+    for number, handler in zip(numbers, before, strict=True):
+        signal.signal(number, handler)

@@ -1,0 +1,127 @@
+"""A real engine for the tests in this folder: skipped without one, failed where it is required."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from docker.client import from_env
+
+from suite.errors import EngineError
+from suite.host.docker_engine import DockerEngine
+from suite.host.docker_run import DockerRun
+from suite.host.engine import LABEL, Ending, Job
+from suite.host.images import STAND_IN, read_specs
+from suite.model import Image
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker("engine")
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[DockerEngine]:
+    try:
+        found = DockerEngine(base_image=os.environ.get("BASE_IMAGE") or None)
+    except EngineError as error:
+        reason = f"no engine answers: {error.what}"
+        if os.environ.get("REQUIRE_ENGINE") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="session")
+def api(engine: DockerEngine) -> Iterator[Any]:
+    """The SDK beside the engine, to look at what it did and to disturb it."""
+    client = from_env()
+    yield client.api
+    client.close()
+
+
+@pytest.fixture(scope="session")
+def base(engine: DockerEngine) -> str:
+    """A base image that is here: the one asked for, the stand-in, or the pinned one."""
+    names = (os.environ.get("BASE_IMAGE"), STAND_IN, read_specs()["cpu"].base)
+    for name in names:
+        if name and engine.find_base(name):
+            return name
+    reason = f"no base image is here (looked for {', '.join(n for n in names if n)}): `make base`"
+    if os.environ.get("REQUIRE_ENGINE") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def cpu_image(engine: DockerEngine, base: str) -> Image:
+    """The real CPU image, on whatever base is here."""
+    found = DockerEngine(base_image=base)
+    try:
+        return found.provide("cpu", lambda _line: None)
+    finally:
+        found.close()
+
+
+class Jobs:
+    """Starts one-line Python programs under the worker's limits, and knows their containers."""
+
+    def __init__(self, engine: DockerEngine, api: Any, image: Image) -> None:
+        self.engine = engine
+        self.api = api
+        self.image = image
+        self.label = f"{LABEL}.test"
+        self.session = uuid.uuid4().hex
+
+    def start(self, code: str, **changes: Any) -> DockerRun:
+        given: dict[str, Any] = {"cpus": self.engine.cpus()[:1], **changes}
+        job = Job(
+            image=self.image, arguments=("-c", code), labels={self.label: self.session}, **given
+        )
+        return self.engine.start(job, entrypoint=("python3",))
+
+    def run(self, code: str, **changes: Any) -> tuple[list[str], Ending]:
+        run = self.start(code, **changes)
+        try:
+            return read(run), run.close()
+        finally:
+            run.close()
+
+    def left(self) -> list[str]:
+        """The containers of these jobs that are still there, running or not."""
+        found = self.api.containers(all=True, filters={"label": f"{self.label}={self.session}"})
+        return [container["Id"] for container in found]
+
+
+def read(run: DockerRun) -> list[str]:
+    lines = []
+    while (line := run.next_line(60)) is not None:
+        lines.append(line)
+    return lines
+
+
+@pytest.fixture
+def jobs(engine: DockerEngine, api: Any, base: str) -> Iterator[Jobs]:
+    image = engine.find_base(base)
+    assert image is not None
+    jobs = Jobs(
+        engine, api, Image(id=image, content=None, base=base, digests=[], lock="", origin="test")
+    )
+    yield jobs
+    left = jobs.left()
+    for container in left:
+        api.remove_container(container, force=True, v=True)
+    assert left == [], "a test's containers were left behind"
+
+
+@pytest.fixture
+def reader() -> Callable[[DockerRun], list[str]]:
+    return read

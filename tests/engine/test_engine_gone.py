@@ -1,0 +1,170 @@
+"""Engines that are not there, refuse, or vanish in the middle of a run."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from suite.errors import EngineError
+from suite.host.docker_engine import DockerEngine, docker_endpoint
+from suite.host.engine import Job
+
+if TYPE_CHECKING:
+    from tests.engine.conftest import Jobs
+
+
+# The SDK does not close a socket whose connection failed; it goes with the exception.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+
+
+@pytest.fixture(autouse=True)
+def sockets_gone() -> Iterator[None]:
+    yield
+    gc.collect()
+
+
+@pytest.fixture
+def no_settings(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    for name in ("DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_TLS_VERIFY"):
+        monkeypatch.delenv(name, raising=False)
+    return monkeypatch
+
+
+def test_a_socket_without_engine(tmp_path: Path, no_settings: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "dead.sock"
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(path))
+    no_settings.setenv("DOCKER_HOST", f"unix://{path}")
+    with pytest.raises(EngineError, match="no engine is running there") as caught:
+        DockerEngine()
+    assert "ENGINE=local" in caught.value.remedy
+    assert "DOCKER_HOST" in caught.value.what
+
+
+def test_no_socket_at_all(tmp_path: Path, no_settings: pytest.MonkeyPatch) -> None:
+    no_settings.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    with pytest.raises(EngineError) as caught:
+        DockerEngine()
+    assert caught.value.exit_status == 3
+
+
+def test_nobody_listens_on_that_port(no_settings: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        no_settings.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{taken.getsockname()[1]}")
+        with pytest.raises(EngineError) as caught:
+            DockerEngine()
+    assert caught.value.remedy
+
+
+def test_ssh_to_nowhere(no_settings: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    no_settings.setenv("HOME", str(tmp_path))
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        no_settings.setenv("DOCKER_HOST", f"ssh://nobody@127.0.0.1:{taken.getsockname()[1]}")
+        with pytest.raises(EngineError) as caught:
+            DockerEngine()
+    assert caught.value.remedy
+
+
+def test_an_unknown_context_is_no_local_engine(
+    tmp_path: Path, no_settings: pytest.MonkeyPatch
+) -> None:
+    no_settings.setenv("DOCKER_CONFIG", str(tmp_path))
+    no_settings.setenv("DOCKER_CONTEXT", "nowhere")
+    with pytest.raises(EngineError, match="nowhere"):
+        DockerEngine()
+
+
+class Proxy:
+    """A socket in front of the engine's own, that can vanish."""
+
+    def __init__(self, path: Path, target: str) -> None:
+        self._target = target
+        self._server = socket.socket(socket.AF_UNIX)
+        self._server.bind(str(path))
+        self._server.listen()
+        self._sockets = [self._server]
+        self._threads: list[threading.Thread] = []
+        self._begin(self._accept)
+
+    def _begin(self, what: object, *arguments: object) -> None:
+        thread = threading.Thread(target=what, args=arguments, daemon=True)  # type: ignore[arg-type]
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = self._server.accept()
+                far = socket.socket(socket.AF_UNIX)
+                far.connect(self._target)
+                self._sockets += [near, far]
+                self._begin(self._pump, near, far)
+                self._begin(self._pump, far, near)
+
+    def _pump(self, source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+
+    def vanish(self) -> None:
+        for each in self._sockets:
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+        for thread in self._threads:
+            thread.join(10)
+
+
+@pytest.fixture
+def proxied(
+    jobs: Jobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[DockerEngine, Proxy]]:
+    endpoint = docker_endpoint()
+    assert endpoint is not None
+    if endpoint.kind != "unix":
+        pytest.skip("the proxy stands in front of a local socket only")
+    proxy = Proxy(tmp_path / "proxy.sock", endpoint.url.partition("://")[2])
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/proxy.sock")
+    engine = DockerEngine()
+    yield engine, proxy
+    engine.close()
+    proxy.vanish()
+
+
+def test_an_engine_that_vanishes_in_the_middle_of_a_run(
+    jobs: Jobs, proxied: tuple[DockerEngine, Proxy]
+) -> None:
+    engine, proxy = proxied
+    run = engine.start(
+        Job(
+            image=jobs.image,
+            arguments=("-c", "import time; print('up', flush=True); time.sleep(600)"),
+            cpus=(),
+            labels={jobs.label: jobs.session},
+        ),
+        entrypoint=("python3",),
+    )
+    assert run.next_line(60) == "up"
+    proxy.vanish()
+    with pytest.raises(EngineError):
+        run.next_line(60)
+    run.stop()
+    with pytest.raises(EngineError) as caught:
+        run.close()
+    assert caught.value.exit_status == 3
+    # The engine itself lives on behind the proxy, and so does the container: its owner, this
+    # process, is alive, so that only we may remove it.
+    assert jobs.left() == [run.id]
+    jobs.api.remove_container(run.id, force=True)
+    assert os.environ["DOCKER_HOST"].endswith("proxy.sock")

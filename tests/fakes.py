@@ -1,0 +1,458 @@
+"""One fake behind each narrow door: a device with its clock, an engine with its containers, and as
+much of TensorFlow as the worker's own logic touches.
+
+Each answers from what a test has written down, and remembers what it was asked.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta, timezone
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from suite import wire
+from suite.errors import EngineError, GpuError, NoGpuError
+from suite.host.ending import phrase_ending
+from suite.host.engine import Ending, GpuRequest, Job, Progress
+from suite.model import Cell, CellResult, Check, Image, Isolation, Scalar
+from suite.worker import scenarios
+
+SECOND = 1_000_000_000
+"""Nanoseconds."""
+
+
+@dataclass
+class FakeDevice:
+    """A device with a queue, and the clock of the processor that feeds it, in whole nanoseconds.
+
+    A step hands its work over (``enqueue_ns`` of the processor's time) and queues ``call_ns`` of
+    the device's; only the fence moves the clock through what is queued, plus ``fence_ns`` of its
+    own.  The first call queues ``first_ns`` more.  Set-up leaves ``left_ns`` queued.  ``jitter`` is
+    the standard deviation of a call's time as a share of it; ``drift`` makes every call that much
+    slower than the one before.
+    """
+
+    call_ns: int = 1_000_000
+    enqueue_ns: int = 0
+    fence_ns: int = 0
+    first_ns: int = 0
+    left_ns: int = 0
+    jitter: float = 0.0
+    drift: float = 0.0
+    seed: int = 0
+    now_ns: int = 10**15
+    queued_ns: int = 0
+    calls: int = 0
+    fences: int = 0
+
+    def __post_init__(self) -> None:
+        self.queued_ns = self.left_ns
+        self._draw = random.Random(self.seed)
+
+    def clock(self) -> int:
+        """This instant."""
+        return self.now_ns
+
+    def fence(self) -> None:
+        """Waits for the queue."""
+        self.now_ns += self.queued_ns + self.fence_ns
+        self.queued_ns = 0
+        self.fences += 1
+
+    def step(self) -> int:
+        """One call; its result is its number."""
+        self.calls += 1
+        self.now_ns += self.enqueue_ns
+        takes: float = self.call_ns
+        if self.drift:
+            takes *= (1.0 + self.drift) ** (self.calls - 1)
+        if self.jitter:
+            takes *= max(0.0, self._draw.gauss(1.0, self.jitter))
+        self.queued_ns += round(takes) + (self.first_ns if self.calls == 1 else 0)
+        return self.calls
+
+    def leave_work(self, nanoseconds: int) -> None:
+        """What a set-up does that nobody waited for."""
+        self.queued_ns += nanoseconds
+
+
+class FakeTensorFlow:
+    """The few names of TensorFlow that the worker's own logic calls.
+
+    ``nodes`` are what a watched first call is seen to execute: (operation, device, name).
+    """
+
+    def __init__(self, nodes: Sequence[tuple[str, str, str]] = ()) -> None:
+        self.nodes = list(nodes)
+        self.sessions_cleared = 0
+        self.statistics_reset = 0
+        self.watching = False
+        self.peak_bytes = 12_345
+
+    def install(self, monkeypatch: pytest.MonkeyPatch) -> FakeTensorFlow:
+        """Puts it where ``import tensorflow`` looks, for the length of a test."""
+        for name, module in self.modules().items():
+            monkeypatch.setitem(sys.modules, name, module)
+        return self
+
+    def modules(self) -> dict[str, ModuleType]:
+        """Modules by the name that they are imported by."""
+        names = ("tensorflow", "tensorflow.python", "tensorflow.python.eager")
+        found = {name: ModuleType(name) for name in names}
+        root: Any = found["tensorflow"]
+        root.keras = SimpleNamespace(backend=SimpleNamespace(clear_session=self._clear_session))
+        root.config = SimpleNamespace(
+            experimental=SimpleNamespace(
+                get_memory_info=lambda device: {"peak": self.peak_bytes, "current": 1},
+                reset_memory_stats=self._reset_statistics,
+            )
+        )
+        root.test = SimpleNamespace(experimental=SimpleNamespace(sync_devices=lambda: None))
+        eager: Any = found["tensorflow.python.eager"]
+        eager.context = SimpleNamespace(context=lambda: self)
+        return found
+
+    def enable_graph_collection(self) -> None:
+        self.watching = True
+
+    def disable_graph_collection(self) -> None:
+        self.watching = False
+
+    def export_run_metadata(self) -> Any:
+        nodes = [
+            SimpleNamespace(op=operation, device=device, name=name)
+            for operation, device, name in self.nodes
+        ]
+        graph = SimpleNamespace(partition_graphs=[SimpleNamespace(node=nodes)])
+        return SimpleNamespace(function_graphs=[graph])
+
+    def _clear_session(self) -> None:
+        self.sessions_cleared += 1
+
+    def _reset_statistics(self, device: str) -> None:
+        self.statistics_reset += 1
+
+
+Word = str | BaseException
+"""What a container does next: writes a line, or makes the host's wait end with an exception."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Life:
+    """One container's life: what it says, in order, and how it ends.
+
+    ``seconds`` is how long it is said to have existed.  ``farewell`` stands in for the ending where
+    the engine itself has gone.
+    """
+
+    words: Iterable[Word]
+    code: int | None = 0
+    out_of_memory: bool = False
+    diary: str = ""
+    seconds: float = 0.0
+    farewell: EngineError | None = None
+
+    def but(self, **fields: Any) -> Life:
+        """The same life with another end."""
+        return replace(self, **fields)
+
+
+Script = Callable[[Job], Life]
+"""How a container lives, given what it was asked."""
+
+
+def record(name: str, **fields: Any) -> str:
+    """A line of the worker."""
+    return wire.dump_record({"record": name, **fields})
+
+
+def asked_cells(job: Job) -> list[tuple[str, int | None]]:
+    """The ids that a job asks for, each with its K or None."""
+    arguments = list(job.arguments)
+    assert arguments[0] == "measure"
+    rest = arguments[1:]
+    while rest and rest[0].startswith("--"):
+        rest = rest[2:]
+    found: list[tuple[str, int | None]] = []
+    for word in rest:
+        identity, _, calls = word.partition("@")
+        found.append((identity, int(calls) if calls else None))
+    return found
+
+
+def asked_option(job: Job, name: str) -> str:
+    """The value of one of a job's options."""
+    return job.arguments[job.arguments.index(f"--{name}") + 1]
+
+
+@dataclass
+class Worker:
+    """A well-behaved worker: does whatever a ``measure`` job asks, in the order asked.
+
+    ``outcomes`` gives by id the fields in which a cell's result differs from the ordinary.
+    ``call_s`` is every cell's seconds a call; ``sample_calls`` the K that a calibration finds.
+    """
+
+    cells: Mapping[str, Cell] = field(
+        default_factory=lambda: {cell.id: cell for cell in scenarios.cells()}
+    )
+    outcomes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    call_s: float = 0.002
+    sample_calls: int = 6
+    seconds: float = 5.0
+
+    def __call__(self, job: Job) -> Life:
+        """All of it, to a good end."""
+        return Life(words=self.words(job), seconds=self.seconds)
+
+    def words(self, job: Job) -> list[str]:
+        """Every line, from the first word to the last."""
+        lines = self.greeting()
+        for identity, calls in asked_cells(job):
+            lines += self.cell_lines(identity, calls)
+        return [*lines, record("bye")]
+
+    def greeting(self) -> list[str]:
+        """What comes before the first cell."""
+        return [
+            record("hello", schema=wire.SCHEMA, version="0.1.0", pid=7),
+            record(
+                "startup",
+                stages={"import": 2.0, "devices": 0.1, "kernel": 0.1, "build": 0.3, "step": 0.9},
+                device="/CPU:0",
+            ),
+            record(
+                "facts",
+                facts={"content.hash": "f" * 64, "cpu.model": "Made-Up Processor", "cpu.usable": 2},
+                seconds=0.25,
+            ),
+        ]
+
+    def cell_lines(self, identity: str, calls: int | None = None) -> list[str]:
+        """A cell's two lines."""
+        return [
+            record("cell_started", id=identity),
+            record("cell", cell=self.result(identity, calls)),
+        ]
+
+    def result(self, identity: str, calls: int | None = None) -> CellResult:
+        """What comes of a cell."""
+        cell = self.cells[identity]
+        now = datetime.now(timezone.utc)
+        blank = CellResult(
+            id=cell.id,
+            scenario=cell.scenario,
+            case=cell.case,
+            params=cell.params,
+            outcome="skipped",
+            work=cell.work,
+            started=now,
+            ended=now,
+        )
+        different = dict(self.outcomes.get(identity, {}))
+        if different.get("outcome", "measured") != "measured":
+            return replace(blank, **different)
+        one_shot = cell.one_shot
+        return replace(
+            blank,
+            outcome="measured",
+            first_call_s=self.call_s * 5,
+            calls_per_sample=1 if one_shot else (calls or self.sample_calls),
+            warmup_status="cold" if one_shot else "settled",
+            warmup_s=[] if one_shot else [self.call_s * 1.1, self.call_s],
+            samples_s=[self.call_s] * (1 if one_shot else 3),
+            placement={"CPU:0": 3},
+            check=Check(what="a sum", value=42.0, tolerance=1e-6),
+            spent_s={"prepare": 0.01, "first_call": 0.01, "calibrate": 0.05, "measure": 0.1},
+            absent={
+                "enqueue_fraction": "a CPU's step blocks",
+                "peak_memory_bytes": "TensorFlow does not count the CPU's memory",
+            },
+            **different,
+        )
+
+    def until(self, identity: str, *, begun: bool) -> Callable[[Job], list[str]]:
+        """The lines up to a cell: to its start if it has ``begun``, else to just before it."""
+
+        def words(job: Job) -> list[str]:
+            lines = self.greeting()
+            for asked, calls in asked_cells(job):
+                start, outcome = self.cell_lines(asked, calls)
+                if asked == identity:
+                    return [*lines, start] if begun else lines
+                lines += [start, outcome]
+            raise AssertionError(f"{identity} was not asked for: {job.arguments}")
+
+        return words
+
+    def dies_in(self, identity: str, **end: Any) -> Script:
+        """A container that ends in the middle of a cell."""
+        words = self.until(identity, begun=True)
+        return lambda job: Life(words=words(job), **{"code": 137, **end})
+
+    def dies_before(self, identity: str, **end: Any) -> Script:
+        """A container that ends when the cell before this one has its outcome."""
+        words = self.until(identity, begun=False)
+        return lambda job: Life(words=words(job), **{"code": 137, **end})
+
+    def meets(self, identity: str, word: Word, **end: Any) -> Script:
+        """A container that does something else in the middle of a cell, and then goes on."""
+        before = self.until(identity, begun=True)
+
+        def life(job: Job) -> Life:
+            head = before(job)
+            return Life(words=[*head, word, *self.words(job)[len(head) :]], **end)
+
+        return life
+
+
+class FakeRunning:
+    """A container under way, by its script."""
+
+    def __init__(self, engine: FakeEngine, identity: str, life: Life) -> None:
+        self._engine = engine
+        self._id = identity
+        self._life = life
+        self._words: Iterator[Word] = iter(life.words)
+        self._started = datetime.now(timezone.utc)
+        self._ending: Ending | None = None
+        self._stopped = False
+        self.timeouts: list[float] = []
+
+    @property
+    def id(self) -> str:
+        return self._id
+
+    @property
+    def started(self) -> datetime:
+        return self._started
+
+    def next_line(self, timeout_s: float) -> str | None:
+        assert self._ending is None, "a closed run was listened to"
+        self.timeouts.append(timeout_s)
+        if self._stopped:
+            return None
+        word = next(self._words, None)
+        if isinstance(word, BaseException):
+            raise word
+        return word
+
+    def stop(self) -> None:
+        self._engine.log.append(("stop", self._id))
+        self._stopped = True
+
+    def close(self) -> Ending:
+        self._engine.log.append(("close", self._id))
+        if self._life.farewell is not None:
+            raise self._life.farewell
+        if self._ending is None:
+            code = 137 if self._stopped else self._life.code
+            self._ending = Ending(
+                code=code,
+                out_of_memory=self._life.out_of_memory,
+                diary=self._life.diary,
+                phrase=phrase_ending(
+                    code, out_of_memory=self._life.out_of_memory, memory_bytes=2**30
+                ),
+                ended=datetime.now(timezone.utc) + timedelta(seconds=self._life.seconds),
+            )
+        return self._ending
+
+
+class FakeEngine:
+    """An engine whose containers live by scripts: the listed ones first, then ``otherwise``.
+
+    An `EngineError` in the list is a refusal to start.  ``gpu`` is what a request for one gets.
+    """
+
+    def __init__(
+        self,
+        *scripts: Script | EngineError,
+        otherwise: Script | None = None,
+        gpu: GpuRequest | GpuError | None = None,
+        image_trouble: EngineError | None = None,
+        isolation: Isolation = "container",
+        memory: int | None = 8 * 2**30,
+    ) -> None:
+        self.scripts = list(scripts)
+        self.otherwise = otherwise or Worker()
+        self.gpu = gpu or NoGpuError("this machine has no GPU", "measure with ARMS=cpu")
+        self.image_trouble = image_trouble
+        self._isolation = isolation
+        self._memory = memory
+        self.jobs: list[Job] = []
+        self.runs: list[FakeRunning] = []
+        self.log: list[tuple[str, str]] = []
+        self.provided: list[str] = []
+        self.gpus_asked: list[str] = []
+
+    @property
+    def name(self) -> str:
+        return "docker" if self._isolation == "container" else "local"
+
+    @property
+    def isolation(self) -> Isolation:
+        return self._isolation
+
+    @property
+    def is_here(self) -> bool | None:
+        return True
+
+    def describe(self) -> dict[str, Scalar]:
+        return {"name": self.name, "version": "0.0-fake", "endpoint": "none"}
+
+    def cpus(self) -> tuple[int, ...]:
+        return (0, 1)
+
+    def memory_bytes(self) -> int | None:
+        return self._memory
+
+    def provide(self, name: str, progress: Progress) -> Image:
+        if self.image_trouble is not None:
+            raise self.image_trouble
+        self.provided.append(name)
+        progress(f"the image {name} is here already")
+        return fake_image(name)
+
+    def find_gpu(self, wanted: str) -> GpuRequest:
+        self.gpus_asked.append(wanted)
+        if isinstance(self.gpu, GpuError):
+            raise self.gpu
+        return self.gpu
+
+    def start(self, job: Job) -> FakeRunning:
+        self.jobs.append(job)
+        script = self.scripts.pop(0) if self.scripts else self.otherwise
+        if isinstance(script, EngineError):
+            raise script
+        identity = f"fake-{len(self.runs) + 1}"
+        self.log.append(("start", identity))
+        self.runs.append(FakeRunning(self, identity, script(job)))
+        return self.runs[-1]
+
+    def sweep_leftovers(self) -> int:
+        return 0
+
+    def closed(self) -> bool:
+        """Whether every container that was started was also closed."""
+        ids = [run.id for run in self.runs]
+        return ids == [identity for verb, identity in self.log if verb == "close"]
+
+
+def fake_image(name: str) -> Image:
+    """An image that was never built."""
+    return Image(
+        id=f"sha256:{name}",
+        content=None,
+        base="docker.io/library/python@sha256:0",
+        digests=[],
+        lock=f"docker/{name}.txt",
+        origin="made up",
+        size_bytes=1_000_000_000,
+    )

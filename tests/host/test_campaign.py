@@ -1,0 +1,513 @@
+"""A campaign from the ask to the last block, on an engine that lives by scripts."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suite import wire
+from suite.content import suite_content
+from suite.errors import EngineError, GpuError, NoGpuError, UsageError
+from suite.host import campaign as campaigns
+from suite.host import plan
+from suite.host.campaign import Arms, Ask, Conductor, Position, draw_up, resolve_arms, resume
+from suite.host.engine import ARMS, GpuRequest, Job
+from suite.host.store import Store
+from suite.model import Campaign, Cell, SuiteIdentity, Work
+from suite.report.collate import collate
+from suite.report.load import load_campaign
+from suite.worker import scenarios
+from tests import synthetic
+from tests.fakes import FakeEngine, Life, Worker, asked_cells, asked_option, fake_image, record
+
+REQUEST = GpuRequest(driver="cdi", devices=("0",))
+HERE = Arms(run=(ARMS["cpu"], ARMS["cuda"]), gpu={"cpu": None, "cuda": REQUEST}, not_run={})
+CPU = Arms(run=(ARMS["cpu"],), gpu={"cpu": None}, not_run={"cuda": "no GPU"})
+
+START = replace(
+    synthetic.make_cell("overhead", "container", {}, Work(amount=1.0, unit="start")),
+    by_host=True,
+    one_shot=True,
+)
+CELLS = [
+    START,
+    *[synthetic.make_cell("made", name, {}, Work(amount=1.0, unit="call")) for name in "abcd"],
+]
+
+
+@dataclass
+class Ears:
+    """Remembers what a campaign told people."""
+
+    lines: list[str] = field(default_factory=list)
+    positions: list[Position] = field(default_factory=list)
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+
+    def show(self, position: Position) -> None:
+        self.positions.append(position)
+
+
+@dataclass
+class Stage:
+    """A results folder, and campaigns of the made-up cells in it."""
+
+    results: Path
+    worker: Worker = field(
+        default_factory=lambda: Worker(cells={cell.id: cell for cell in CELLS}, seconds=10.0)
+    )
+    ears: Ears = field(default_factory=Ears)
+    collated: list[int] = field(default_factory=list)
+    folder: Path | None = None
+    conductor: Conductor | None = None
+
+    def draw_up(self, arms: Arms = CPU, **ask: Any) -> Campaign:
+        return draw_up(
+            Ask(**{"seed": 3, "label": "made-up", "profile": "smoke", **ask}), arms, CELLS
+        )
+
+    def run(
+        self,
+        engine: FakeEngine,
+        campaign: Campaign | None = None,
+        arms: Arms = CPU,
+        *,
+        kept: Any = (),
+        budget_s: float | None = None,
+        cpus: tuple[int, ...] | None = None,
+    ) -> Campaign:
+        campaign = campaign or self.draw_up(arms)
+        if self.folder is None:
+            self.folder = Store.create(self.results, campaign.id).folder
+        store = Store(self.folder)
+
+        def look() -> None:
+            # Whenever a report is asked for, one can be made.
+            assert collate(store.folder).files["report.md"]
+            self.collated.append(len(load_campaign(store.folder).documents))
+
+        self.conductor = Conductor(
+            engine,
+            store,
+            campaign,
+            arms,
+            {name: fake_image(name) for name in ("cpu", "cuda")},
+            cpus=cpus,
+            budget_s=budget_s,
+            listener=self.ears,
+            collate=look,
+        )
+        return self.conductor.run(kept)
+
+    def documents(self) -> list[str]:
+        """The files of the invocations so far."""
+        assert self.folder is not None
+        return sorted(p.name for p in self.folder.glob("*.json") if p.name != "campaign.json")
+
+
+@pytest.fixture
+def stage(tmp_path: Path, suite_identity: SuiteIdentity) -> Stage:
+    return Stage(tmp_path / "results")
+
+
+def turn(job: Job) -> tuple[str, bool]:
+    """The arm of a job, and whether it calibrates."""
+    return asked_option(job, "arm"), any(calls is None for _, calls in asked_cells(job))
+
+
+def test_a_machine_without_gpu_runs_the_cpu_arm_and_says_why_not_the_other() -> None:
+    engine = FakeEngine(gpu=NoGpuError("no GPU: looked at /dev", "…"))
+    arms = resolve_arms(engine, ("auto",), "0")
+    assert arms == Arms(
+        run=(ARMS["cpu"],), gpu={"cpu": None}, not_run={"cuda": "no GPU: looked at /dev"}
+    )
+
+
+def test_a_machine_with_a_gpu_runs_both_arms() -> None:
+    engine = FakeEngine(gpu=REQUEST)
+    assert resolve_arms(engine, ("auto",), "1") == HERE
+    assert engine.gpus_asked == ["1"]
+
+
+@pytest.mark.parametrize("wanted", [("auto",), ("cuda",), ("cpu", "cuda")])
+def test_a_gpu_that_is_there_and_refused_is_an_error_and_never_a_silent_cpu_run(
+    wanted: tuple[str, ...],
+) -> None:
+    engine = FakeEngine(gpu=GpuError("the engine refuses the GPU", "install the toolkit"))
+    with pytest.raises(GpuError, match="refuses the GPU"):
+        resolve_arms(engine, wanted, "0")
+    assert engine.jobs == []
+
+
+def test_a_gpu_arm_that_is_named_needs_its_gpu() -> None:
+    engine = FakeEngine(gpu=NoGpuError("no GPU here", "ARMS=cpu"))
+    with pytest.raises(GpuError, match="no GPU here") as caught:
+        resolve_arms(engine, ("cpu", "cuda"), "0")
+    assert caught.value.exit_status == 4
+    assert caught.value.remedy
+    assert (engine.jobs, engine.provided) == ([], [])
+
+
+def test_arms_without_the_gpu_do_not_ask_for_it() -> None:
+    engine = FakeEngine()
+    arms = resolve_arms(engine, ("cuda-hidden", "cpu"), "0")
+    assert [arm.name for arm in arms.run] == ["cuda-hidden", "cpu"]
+    assert engine.gpus_asked == []
+
+
+@pytest.mark.parametrize(
+    "wanted", [("gpu",), ("cpu", "cpu"), (), ("auto", "cpu"), ("cuda", "cpu", "cuda"), ("CPU",)]
+)
+def test_unknown_and_doubled_arms_are_usage_errors(wanted: tuple[str, ...]) -> None:
+    engine = FakeEngine(gpu=REQUEST)
+    with pytest.raises(UsageError, match="cpu, cuda, cuda-hidden"):
+        resolve_arms(engine, wanted, "0")
+    assert engine.gpus_asked == []
+
+
+def test_a_plan_holds_what_was_asked(suite_identity: SuiteIdentity) -> None:
+    ask = Ask(
+        profile="quick",
+        only=("matmul.*", "overhead.*"),
+        blocks=4,
+        seed=99,
+        label="my-box.1",
+        command="make bench PROFILE=quick",
+    )
+    drawn = draw_up(ask, CPU, scenarios.cells())
+    assert re.fullmatch(r"\d{8}T\d{6}Z-my-box\.1-quick", drawn.id)
+    assert (drawn.profile, drawn.seed, drawn.label, drawn.blocks) == ("quick", 99, "my-box.1", 4)
+    assert drawn.arms == ["cpu"]
+    assert drawn.not_run == {"cuda": "no GPU"}
+    assert {cell.scenario for cell in drawn.cells} == {"matmul", "overhead"}
+    assert (drawn.warmup_s, drawn.measure_s, drawn.budget_s) == (0.2, 0.4, 5.0)
+    assert drawn.command == "make bench PROFILE=quick SEED=99"
+    assert drawn.suite == suite_identity
+    assert drawn.calls == {}
+    each = plan.guess_invocation_s(drawn, "cpu")
+    assert drawn.prediction.before_s == pytest.approx(5 * each)
+
+
+@pytest.mark.parametrize("profile", plan.PROFILES)
+def test_a_profiles_own_blocks_and_times(profile: Any, suite_identity: SuiteIdentity) -> None:
+    drawn = draw_up(Ask(profile=profile), CPU, scenarios.cells())
+    own = plan.PROFILES[profile]
+    assert (drawn.blocks, drawn.budget_s) == (own.blocks, own.budget_s)
+    assert drawn.label is None
+    assert drawn.id.endswith(f"-{campaigns.machine_label()}-{profile}")
+    assert 0 <= drawn.seed < 2**31
+
+
+def test_without_a_seed_campaigns_differ(suite_identity: SuiteIdentity) -> None:
+    seeds = {draw_up(Ask(), CPU, scenarios.cells()).seed for _ in range(10)}
+    assert len(seeds) > 1
+
+
+@pytest.mark.parametrize(
+    ("ask", "complaint"),
+    [
+        (Ask(only=("zzz*",)), "matches no cell"),
+        (Ask(only=("overhead.container",)), "no cell that was asked for can be measured"),
+        (Ask(label="a/b"), "can't be part of a folder's name"),
+        (Ask(label=""), "can't be part of a folder's name"),
+        (Ask(label="../.."), "can't be part of a folder's name"),
+        (Ask(label="x" * 61), "can't be part of a folder's name"),
+        (Ask(label="two words"), "can't be part of a folder's name"),
+    ],
+)
+def test_an_ask_that_does_not_fit_together_is_a_usage_error(
+    ask: Ask, complaint: str, suite_identity: SuiteIdentity
+) -> None:
+    with pytest.raises(UsageError, match=complaint) as caught:
+        draw_up(ask, CPU, scenarios.cells())
+    assert caught.value.remedy
+
+
+def test_an_arm_for_which_no_cell_is_left_is_a_usage_error(suite_identity: SuiteIdentity) -> None:
+    with pytest.raises(UsageError, match="can be measured on the arm cpu"):
+        draw_up(Ask(only=("*on=cpu*",)), HERE, scenarios.cells())
+
+
+@pytest.mark.processes
+def test_the_suite_knows_itself() -> None:
+    identity = campaigns.identify_suite()
+    assert identity.content == suite_content()
+    assert identity.commit is None or re.fullmatch(r"[0-9a-f]{40}\+?", identity.commit)
+
+
+def test_a_machines_label_tells_nothing_and_stays() -> None:
+    assert re.fullmatch(r"[0-9a-f]{8}|machine", campaigns.machine_label())
+    assert campaigns.machine_label() == campaigns.machine_label()
+
+
+def test_every_invocation_is_run_and_written(stage: Stage) -> None:
+    engine = FakeEngine(otherwise=stage.worker, gpu=REQUEST)
+    campaign = stage.run(engine, stage.draw_up(HERE, blocks=2), HERE)
+    assert stage.documents() == [
+        f"{arm}-{block:02d}.json" for arm in ("cpu", "cuda") for block in (0, 1, 2)
+    ]
+    loaded = load_campaign(stage.folder)  # type: ignore[arg-type]
+    assert loaded.campaign == campaign
+    assert {document.invocation.status for document in loaded.documents} == {"complete"}
+    assert [turn(job) for job in engine.jobs[:2]] == [("cpu", True), ("cuda", True)]
+    assert [turn(job)[1] for job in engine.jobs[2:]] == [False] * 4
+    assert engine.closed()
+
+
+def test_arms_and_cells_have_their_turns_in_the_seeds_order(stage: Stage) -> None:
+    engine = FakeEngine(otherwise=stage.worker, gpu=REQUEST)
+    campaign = stage.run(engine, stage.draw_up(HERE, blocks=6), HERE)
+    expected = [arm for block in range(1, 7) for arm in plan.order_arms(campaign, block)]
+    assert [asked_option(job, "arm") for job in engine.jobs[2:]] == expected
+    assert len({tuple(plan.order_arms(campaign, block)) for block in range(1, 7)}) == 2
+    for document in load_campaign(stage.folder).documents:  # type: ignore[arg-type]
+        of = document.invocation
+        order = plan.order_cells(campaign, of.arm, of.block)
+        assert [cell.id for cell in document.cells] == [cell.id for cell in order]
+
+
+def test_k_is_found_once_and_the_same_in_every_block(stage: Stage) -> None:
+    found = iter([6, 11])
+
+    def calibrating(job: Job) -> Life:
+        return replace(stage.worker, sample_calls=next(found))(job)
+
+    engine = FakeEngine(calibrating, calibrating, otherwise=stage.worker)
+    campaign = stage.run(engine, stage.draw_up(HERE, blocks=3), HERE)
+    timed = [f"made.{name}" for name in "abcd"]
+    assert campaign.calls == {
+        "cpu": {START.id: 1, **dict.fromkeys(timed, 6)},
+        "cuda": {START.id: 1, **dict.fromkeys(timed, 11)},
+    }
+    for job in engine.jobs[2:]:
+        of_arm = {"cpu": 6, "cuda": 11}[asked_option(job, "arm")]
+        assert {calls for _, calls in asked_cells(job)} == {of_arm}
+    assert load_campaign(stage.folder).campaign.calls == campaign.calls  # type: ignore[arg-type]
+
+
+def test_what_the_calibration_gave_up_is_not_tried_again(stage: Stage) -> None:
+    stage.worker.outcomes = {"made.b": {"outcome": "skipped", "reason": "too slow"}}
+    engine = FakeEngine(otherwise=stage.worker)
+    campaign = stage.run(engine, stage.draw_up(blocks=2))
+    assert campaign.excluded["cpu"]["made.b"].reason == "too slow"
+    assert [len(asked_cells(job)) for job in engine.jobs] == [4, 3, 3]
+
+
+def test_the_limits_are_the_engines_unless_asked_otherwise(stage: Stage) -> None:
+    engine = FakeEngine(otherwise=stage.worker)
+    stage.run(engine)
+    assert {(job.cpus, job.memory_bytes) for job in engine.jobs} == {
+        ((0, 1), int(8 * 2**30 * campaigns.MEMORY_SHARE))
+    }
+
+
+def test_cpus_that_were_named_are_the_ones(stage: Stage) -> None:
+    engine = FakeEngine(otherwise=stage.worker, memory=None)
+    stage.run(engine, cpus=(1,))
+    assert {(job.cpus, job.memory_bytes) for job in engine.jobs} == {((1,), None)}
+
+
+def test_a_report_can_be_made_after_every_block_and_at_the_end(stage: Stage) -> None:
+    stage.run(FakeEngine(otherwise=stage.worker), stage.draw_up(blocks=3))
+    assert stage.collated == [2, 3, 4, 4]
+
+
+def test_the_prediction_is_filled_as_the_campaign_goes(stage: Stage) -> None:
+    campaign = stage.run(FakeEngine(otherwise=stage.worker), stage.draw_up(blocks=3))
+    prediction = campaign.prediction
+    assert prediction.before_s > 0
+    assert prediction.calibrated_s is not None
+    # Each container is said to exist for 10 s.
+    assert prediction.actual_s == pytest.approx(40, abs=1)
+    assert prediction.corrected_s == pytest.approx([40, 40, 40], abs=1)
+    # Of the calibration's 10 s, 0.15 s a cell were sampling; a block has the profile's 0.15 s.
+    assert prediction.calibrated_s == pytest.approx(40, abs=1)
+
+
+def test_progress_counts_cells_and_the_time_left(stage: Stage) -> None:
+    stage.run(FakeEngine(otherwise=stage.worker), stage.draw_up(blocks=2))
+    positions = stage.ears.positions
+    assert {(p.block, p.left_s is None) for p in positions} == {(0, True), (1, False), (2, False)}
+    assert next(p.left_s for p in positions if p.block == 1) == pytest.approx(20, abs=1)
+    assert all(0 <= p.done <= p.cells == 5 for p in positions)
+    assert [p.in_flight for p in positions if p.block == 0 and p.in_flight] == [
+        f"made.{name}" for name in "abcd"
+    ]
+    assert any("5 cells on cpu" in line for line in stage.ears.lines)
+    assert any("block 2 of 2 done" in line for line in stage.ears.lines)
+
+
+def test_the_budget_begins_no_block_that_would_cross_it(stage: Stage) -> None:
+    engine = FakeEngine(otherwise=stage.worker)
+    # Calibration and two blocks take 30 s; the third would end at 40.
+    campaign = stage.run(engine, stage.draw_up(blocks=5), budget_s=35.0)
+    assert len(engine.jobs) == 3
+    assert campaign.stopped is not None
+    assert campaign.stopped.startswith("after block 2: the next one was predicted to cross")
+    assert load_campaign(stage.folder).campaign.stopped == campaign.stopped  # type: ignore[arg-type]
+    assert any("stopped after block 2" in line for line in stage.ears.lines)
+
+
+def test_the_first_block_always_runs(stage: Stage) -> None:
+    engine = FakeEngine(otherwise=stage.worker)
+    campaign = stage.run(engine, stage.draw_up(blocks=5), budget_s=0.5)
+    assert len(engine.jobs) == 2
+    assert (campaign.stopped or "").startswith("after block 1")
+
+
+def test_a_budget_that_is_enough_stops_nothing(stage: Stage) -> None:
+    engine = FakeEngine(otherwise=stage.worker)
+    campaign = stage.run(engine, stage.draw_up(blocks=2), budget_s=31.0)
+    assert (len(engine.jobs), campaign.stopped) == (3, None)
+
+
+def load(stage: Stage) -> Any:
+    assert stage.folder is not None
+    return load_campaign(stage.folder)
+
+
+def test_an_interrupted_campaign_goes_on_where_it_stopped(stage: Stage) -> None:
+    kill = stage.worker.meets("made.c", KeyboardInterrupt())
+    engine = FakeEngine(stage.worker, stage.worker, kill, otherwise=stage.worker)
+    with pytest.raises(KeyboardInterrupt):
+        stage.run(engine, stage.draw_up(blocks=3))
+    loaded = load(stage)
+    assert [d.invocation.status for d in loaded.documents] == ["complete"] * 2 + ["interrupted"]
+    before = {name: (stage.folder / name).read_bytes() for name in stage.documents()}  # type: ignore[operator]
+
+    again = FakeEngine(otherwise=stage.worker)
+    campaign = stage.run(again, resume(loaded.campaign, blocks=None), kept=loaded.documents)
+    assert len(again.jobs) == 2
+    assert all(not turn(job)[1] for job in again.jobs)
+    assert stage.documents() == [f"cpu-0{block}.json" for block in range(4)]
+    after = {name: (stage.folder / name).read_bytes() for name in stage.documents()}  # type: ignore[operator]
+    changed = [name for name in before if before[name] != after[name]]
+    assert changed == ["cpu-02.json"]
+    assert campaign.calls == loaded.campaign.calls
+    assert {d.invocation.status for d in load(stage).documents} == {"complete"}
+    assert campaign.prediction.actual_s == pytest.approx(40, abs=1)
+
+
+def test_an_interrupted_calibration_is_made_again(stage: Stage) -> None:
+    engine = FakeEngine(stage.worker.meets("made.c", KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        stage.run(engine, stage.draw_up(blocks=1))
+    loaded = load(stage)
+    assert loaded.campaign.calls == {}
+    again = FakeEngine(otherwise=stage.worker)
+    campaign = stage.run(again, resume(loaded.campaign, blocks=None), kept=loaded.documents)
+    assert [turn(job)[1] for job in again.jobs] == [True, False]
+    assert set(campaign.calls["cpu"]) == {cell.id for cell in CELLS}
+
+
+def test_a_complete_campaign_has_nothing_left_to_do(stage: Stage) -> None:
+    stage.run(FakeEngine(otherwise=stage.worker), stage.draw_up(blocks=2))
+    loaded = load(stage)
+    again = FakeEngine()
+    stage.run(again, resume(loaded.campaign, blocks=None), kept=loaded.documents)
+    assert again.jobs == []
+
+
+def test_resuming_can_add_blocks(stage: Stage) -> None:
+    stage.run(FakeEngine(otherwise=stage.worker), stage.draw_up(blocks=1))
+    loaded = load(stage)
+    again = FakeEngine(otherwise=stage.worker)
+    campaign = stage.run(again, resume(loaded.campaign, blocks=3), kept=loaded.documents)
+    assert campaign.blocks == 3
+    assert len(again.jobs) == 2
+
+
+def test_a_resumed_campaigns_budget_is_its_own(stage: Stage) -> None:
+    stopped = stage.run(FakeEngine(otherwise=stage.worker), stage.draw_up(blocks=5), budget_s=25.0)
+    assert (stopped.stopped or "").startswith("after block 1")
+    loaded = load(stage)
+    goes_on = resume(loaded.campaign, blocks=None)
+    assert goes_on.stopped is None
+    again = FakeEngine(otherwise=stage.worker)
+    campaign = stage.run(again, goes_on, kept=loaded.documents, budget_s=25.0)
+    # Two blocks of 10 s fit into this command's 25 s.
+    assert len(again.jobs) == 2
+    assert (campaign.stopped or "").startswith("after block 3")
+
+
+def test_a_campaign_of_another_suite_is_not_gone_on_with() -> None:
+    other = synthetic.make_campaign()
+    assert other.suite.content != suite_content()
+    with pytest.raises(UsageError, match="begun by another suite") as caught:
+        resume(other, blocks=None)
+    assert caught.value.remedy
+
+
+def test_a_campaign_can_not_shrink(stage: Stage) -> None:
+    campaign = stage.draw_up(blocks=3)
+    with pytest.raises(UsageError, match="BLOCKS=2 is fewer"):
+        resume(campaign, blocks=2)
+    assert resume(campaign, blocks=3) == campaign
+
+
+def test_a_gpu_that_the_worker_can_not_see_ends_the_campaign(stage: Stage) -> None:
+    def refusing(job: Job) -> Life:
+        refused = record("refused", reason="TensorFlow sees no GPU")
+        return Life(words=[stage.worker.greeting()[0], refused], code=4, diary="no libcuda\n")
+
+    engine = FakeEngine(stage.worker, refusing, gpu=REQUEST)
+    with pytest.raises(GpuError, match="the arm cuda can't be had"):
+        stage.run(engine, stage.draw_up(HERE), HERE)
+    assert [d.invocation.status for d in load(stage).documents] == ["complete", "interrupted"]
+    assert stage.folder is not None
+    assert "no libcuda" in (stage.folder / "logs" / "cuda-00.log").read_text()
+
+
+def test_an_engine_that_vanishes_ends_the_campaign_and_leaves_what_was_measured(
+    stage: Stage,
+) -> None:
+    gone = EngineError("the engine has gone", "start it")
+    engine = FakeEngine(stage.worker, stage.worker.meets("made.b", gone))
+    with pytest.raises(EngineError):
+        stage.run(engine, stage.draw_up(blocks=2))
+    assert [d.invocation.status for d in load(stage).documents] == ["complete", "interrupted"]
+    assert stage.folder is not None
+    assert collate(stage.folder).files["report.md"]
+
+
+def test_every_containers_diary_is_in_the_log_of_its_invocation(stage: Stage) -> None:
+    deadly = stage.worker.dies_in("made.b", diary="out of file handles\n")
+    engine = FakeEngine(stage.worker, deadly, otherwise=stage.worker)
+    stage.run(engine)
+    assert stage.folder is not None
+    log = (stage.folder / "logs" / "cpu-01.log").read_text()
+    assert log == "--- fake-2\nout of file handles\n--- fake-3\n"
+
+
+def test_failures_of_blocks_are_counted_and_the_calibrations_are_not(stage: Stage) -> None:
+    deadly = stage.worker.dies_in("made.b")
+    engine = FakeEngine(deadly, deadly, stage.worker, otherwise=stage.worker)
+    stage.run(engine, stage.draw_up(blocks=2))
+    documents = load(stage).documents
+    # The calibration excluded it, so that both blocks say so.
+    assert campaigns.count_failed(documents) == 2
+    assert campaigns.count_failed([d for d in documents if d.invocation.block == 0]) == 0
+
+
+def test_the_plan_on_disk_is_the_one_in_hand(stage: Stage) -> None:
+    campaign = stage.run(FakeEngine(otherwise=stage.worker))
+    assert stage.folder is not None
+    assert json.loads((stage.folder / "campaign.json").read_text()) == wire.plain(campaign)
+
+
+def test_cells_of_the_other_arm_are_not_asked_for(tmp_path: Path, suite_identity: Any) -> None:
+    only_cuda = replace(CELLS[1], id="made.z", case="z", arms=["cuda"])
+    cells: list[Cell] = [*CELLS, only_cuda]
+    drawn = draw_up(Ask(profile="smoke", seed=1, label="x"), HERE, cells)
+    stage = Stage(tmp_path, worker=Worker(cells={cell.id: cell for cell in cells}))
+    engine = FakeEngine(otherwise=stage.worker, gpu=REQUEST)
+    stage.run(engine, drawn, HERE)
+    assert {
+        (asked_option(job, "arm"), "made.z" in dict(asked_cells(job))) for job in engine.jobs
+    } == {("cpu", False), ("cuda", True)}

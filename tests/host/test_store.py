@@ -1,0 +1,239 @@
+"""What lies under results/ is whole at every moment, named by rule, and written by one campaign."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from suite.content import SUITE
+from suite.errors import BusyError, UsageError
+from suite.host import store as stores
+from suite.host.store import (
+    Store,
+    campaign_name,
+    document_name,
+    only_campaign,
+    write_atomically,
+)
+from suite.report import load
+from suite.report.load import load_campaign
+from tests import synthetic
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.create(tmp_path / "results", "one")
+
+
+@pytest.fixture
+def umask() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def test_documents_and_plan_are_loaded_again(store: Store) -> None:
+    campaign = synthetic.make_campaign(blocks=1)
+    documents = synthetic.make_documents(campaign)
+    store.write_plan(campaign)
+    for document in documents:
+        store.write_document(document)
+    loaded = load_campaign(store.folder)
+    assert loaded.campaign == campaign
+    assert loaded.documents == documents
+
+
+@pytest.mark.parametrize(
+    ("named", "name"),
+    [
+        (("cpu", 1), "cpu-01.json"),
+        (("cpu", 0), "cpu-00.json"),
+        (("cuda-hidden", 12), "cuda-hidden-12.json"),
+        (("cpu", 3, 1), "cpu-03-r1.json"),
+        (("cpu", 100), "cpu-100.json"),
+    ],
+)
+def test_documents_are_named_by_arm_block_and_repeat(named: tuple, name: str) -> None:  # type: ignore[type-arg]
+    assert document_name(*named) == name
+    assert load.document_name(*named) == name, "the report looks for what the host writes"
+
+
+def test_campaigns_are_named_by_instant_label_and_profile() -> None:
+    created = datetime(2026, 11, 21, 10, 45, tzinfo=timezone.utc)
+    assert campaign_name(created, "mybox", "quick") == "20261121T104500Z-mybox-quick"
+
+
+def test_a_rewritten_document_replaces_the_old_one_alone(store: Store) -> None:
+    campaign = synthetic.make_campaign(blocks=1, arms=("cpu",))
+    store.write_document(synthetic.make_document(campaign, "cpu", 1, samples=3))
+    store.write_document(synthetic.make_document(campaign, "cpu", 1, samples=4))
+    assert sorted(path.name for path in store.folder.iterdir()) == ["cpu-01.json", "logs"]
+    document = load.load_document(store.folder / "cpu-01.json")
+    assert {len(cell.samples_s) for cell in document.cells} == {1, 4}
+
+
+@pytest.mark.parametrize("broken", ["fsync", "replace", "chmod"])
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
+    broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "campaign.json"
+    write_atomically(path, "old")
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    if broken == "fsync":
+        monkeypatch.setattr(os, "fsync", fail)
+    else:
+        monkeypatch.setattr(Path, broken, fail)
+    with pytest.raises(OSError, match="No space left"):
+        write_atomically(path, "new")
+    assert path.read_text() == "old"
+    assert [file.name for file in tmp_path.iterdir()] == ["campaign.json"]
+
+
+def test_an_interrupted_write_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "campaign.json"
+    write_atomically(path, "old")
+
+    def interrupt(_: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(path, "new")
+    assert path.read_text() == "old"
+    assert [file.name for file in tmp_path.iterdir()] == ["campaign.json"]
+
+
+def test_a_reader_sees_the_old_text_until_the_new_one_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "campaign.json"
+    write_atomically(path, "old")
+    seen: list[str] = []
+    real = os.fsync
+
+    def look(handle: int) -> None:
+        seen.append(path.read_text())
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", look)
+    write_atomically(path, "new")
+    assert seen == ["old"]
+    assert path.read_text() == "new"
+
+
+def test_an_unfinished_file_does_not_disturb_a_report(store: Store) -> None:
+    campaign = synthetic.make_campaign(blocks=1, arms=("cpu",))
+    store.write_plan(campaign)
+    for document in synthetic.make_documents(campaign):
+        store.write_document(document)
+    (store.folder / ".cpu-01.json.abc").write_text("{")
+    (store.folder / ".cpu-01.json").write_text("{")
+    assert len(load_campaign(store.folder).documents) == 2
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o027, 0o640), (0o077, 0o600)])
+def test_files_are_for_whom_the_umask_lets(
+    mask: int, mode: int, umask: None, tmp_path: Path
+) -> None:
+    os.umask(mask)
+    write_atomically(tmp_path / "file", "text")
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == mode
+    assert os.umask(mask) == mask, "the umask is as it was"
+
+
+def test_text_is_written_as_utf_8_with_its_own_line_ends(tmp_path: Path) -> None:
+    write_atomically(tmp_path / "file", "a × b\n")
+    assert (tmp_path / "file").read_bytes() == b"a \xc3\x97 b\n"
+
+
+def test_logs_grow(store: Store) -> None:
+    for text in ("one", "two\n", "", "half a character \ud800"):
+        store.append_log("cpu-01", text)
+    text = (store.folder / "logs" / "cpu-01.log").read_text()
+    assert text == "one\ntwo\nhalf a character ?\n"
+
+
+def test_logs_are_kept_where_the_folder_for_them_has_gone(store: Store) -> None:
+    (store.folder / "logs").rmdir()
+    store.append_log("cpu-01", "one")
+    assert (store.folder / "logs" / "cpu-01.log").read_text() == "one\n"
+
+
+def test_a_folder_that_exists_is_not_written_into(tmp_path: Path) -> None:
+    Store.create(tmp_path, "one")
+    with pytest.raises(UsageError, match="can't make") as caught:
+        Store.create(tmp_path, "one")
+    assert "RESULTS=" in caught.value.remedy
+
+
+def test_results_that_can_not_be_a_folder_are_a_usage_error(tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("a file")
+    with pytest.raises(UsageError, match="can't make"):
+        Store.create(tmp_path / "results", "one")
+    with pytest.raises(UsageError, match="can't write"), only_campaign(tmp_path / "results"):
+        pass
+
+
+def test_one_campaign_at_a_time_in_a_folder(tmp_path: Path) -> None:
+    with only_campaign(tmp_path / "results"):
+        with pytest.raises(BusyError) as caught, only_campaign(tmp_path / "results"):
+            pass
+        assert caught.value.exit_status == 6
+        with only_campaign(tmp_path / "elsewhere"):
+            pass
+    with only_campaign(tmp_path / "results"):
+        pass
+
+
+def test_the_lock_is_let_go_when_a_campaign_fails(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), only_campaign(tmp_path):
+        raise ZeroDivisionError
+    with (tmp_path / ".lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@pytest.mark.processes
+def test_a_killed_campaign_does_not_keep_the_lock(tmp_path: Path) -> None:
+    code = (
+        "import sys, pathlib\n"
+        "from suite.host.store import only_campaign\n"
+        "with only_campaign(pathlib.Path(sys.argv[1])):\n"
+        "    print('held', flush=True)\n"
+        "    sys.stdin.read()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)],
+        cwd=SUITE.parent,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(BusyError), only_campaign(tmp_path):
+            pass
+        other.kill()
+    with only_campaign(tmp_path):
+        pass
+
+
+def test_instants_keep_their_offset(store: Store) -> None:
+    zone = timezone(timedelta(hours=5, minutes=30))
+    campaign = synthetic.make_campaign(blocks=1, arms=("cpu",))
+    campaign = synthetic.replace(campaign, created=campaign.created.astimezone(zone))
+    store.write_plan(campaign)
+    assert '"created": "2026-11-21T15:00:00+05:30"' in (store.folder / stores.PLAN).read_text()
+    assert load.load_plan(store.folder).created == campaign.created

@@ -1,0 +1,63 @@
+"""The same source has the same hash, wherever it lies; another has another."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from pathlib import Path
+
+import pytest
+
+from suite.content import SUITE, hash_lines, suite_content, worker_files
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The suite in another place, without what the container does not run."""
+    for path in worker_files():
+        target = tmp_path / "elsewhere" / path.relative_to(SUITE)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+    return tmp_path / "elsewhere"
+
+
+def test_a_copy_has_the_same_content(copy: Path) -> None:
+    assert suite_content(copy) == suite_content()
+    assert len(suite_content()) == 64
+
+
+def test_the_container_gets_the_words_and_its_own_room_alone() -> None:
+    names = [path.relative_to(SUITE).as_posix() for path in worker_files()]
+    shared = {"__init__.py", "content.py", "errors.py", "model.py", "wire.py"}
+    assert {name for name in names if not name.startswith("worker/")} == shared
+    assert "worker/scenarios/matmul.py" in names
+
+
+@pytest.mark.parametrize("name", ["model.py", "worker/measure.py", "worker/scenarios/mlp.py"])
+def test_one_changed_character_is_another_content(name: str, copy: Path) -> None:
+    with (copy / name).open("a") as file:
+        file.write("#")
+    assert suite_content(copy) != suite_content()
+
+
+def test_a_new_file_in_the_workers_room_is_another_content(copy: Path) -> None:
+    (copy / "worker" / "scenarios" / "new.py").touch()
+    assert suite_content(copy) != suite_content()
+
+
+def test_a_renamed_file_is_another_content(copy: Path) -> None:
+    (copy / "worker" / "measure.py").rename(copy / "worker" / "measured.py")
+    assert suite_content(copy) != suite_content()
+
+
+@pytest.mark.parametrize("name", ["cli.py", "host/plan.py", "worker/measure.pyc", "worker/a.txt"])
+def test_what_the_container_does_not_run_is_no_content(name: str, copy: Path) -> None:
+    (copy / name).parent.mkdir(exist_ok=True)
+    (copy / name).write_text("anything")
+    assert suite_content(copy) == suite_content()
+
+
+def test_lines_are_hashed_with_their_ends() -> None:
+    assert hash_lines([]) == hashlib.sha256().hexdigest()
+    assert hash_lines(["a", "b"]) == hashlib.sha256(b"a\nb\n").hexdigest()
+    assert hash_lines(["ab"]) != hash_lines(["a", "b"])

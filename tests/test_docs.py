@@ -1,0 +1,135 @@
+"""What the documentation says of the code is made from the code, and was made lately."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from suite import cli, wire
+from suite.content import SUITE
+from suite.host import plan
+from suite.host.campaign import Ask, Conductor, draw_up, resolve_arms
+from suite.host.store import Store
+from suite.model import SuiteIdentity
+from suite.worker import scenarios
+from tests import synthetic
+from tests.fakes import FakeEngine, fake_image
+
+ROOT = SUITE.parent
+GENERATED = cli.generated()
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_what_is_made_from_the_code_is_up_to_date(name: str) -> None:
+    assert (ROOT / name).read_text(encoding="utf-8") == GENERATED[name], "`make generate`"
+
+
+def test_the_cells_page_has_every_cell_and_its_question() -> None:
+    page = (ROOT / "docs" / "cells.md").read_text(encoding="utf-8")
+    for cell in scenarios.cells():
+        (row,) = [line for line in page.splitlines() if line.startswith(f"| `{cell.id}` ")]
+        assert cell.question in row
+
+
+@pytest.fixture(scope="module")
+def validator() -> jsonschema.Draft202012Validator:
+    schema = json.loads((ROOT / "docs" / "schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(
+        schema, format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER
+    )
+
+
+def test_the_schema_fits_what_a_campaign_writes(
+    tmp_path: Path,
+    validator: jsonschema.Draft202012Validator,
+    suite_identity: SuiteIdentity,
+) -> None:
+    engine = FakeEngine()
+    arms = resolve_arms(engine, ("auto",), "0")
+    drawn = draw_up(Ask(profile="smoke", seed=1), arms, scenarios.cells())
+    store = Store.create(tmp_path, drawn.id)
+
+    class Silence:
+        def say(self, line: str) -> None:
+            """Nobody listens."""
+
+        def show(self, position: object) -> None:
+            """Nobody looks."""
+
+    Conductor(
+        engine,
+        store,
+        drawn,
+        arms,
+        {"cpu": fake_image("cpu")},
+        cpus=None,
+        budget_s=None,
+        listener=Silence(),
+        collate=lambda: None,
+    ).run()
+    written = sorted(store.folder.glob("*.json"))
+    assert [path.name for path in written] == ["campaign.json", "cpu-00.json", "cpu-01.json"]
+    for path in written:
+        validator.validate(json.loads(path.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"schema": 2},
+        {"mood": "good"},
+        {"cells": {}},
+        {"facts": {"a": []}},
+        {"invocation": None},
+        {"spent_s": {"import": "long"}},
+    ],
+    ids=str,
+)
+def test_the_schema_refuses_what_is_no_document(
+    fields: dict[str, object], validator: jsonschema.Draft202012Validator
+) -> None:
+    document = wire.plain(synthetic.make_document(synthetic.make_campaign(), "cpu", 1))
+    validator.validate(document)
+    assert not validator.is_valid({**document, **fields})
+
+
+def test_the_committed_samples_fit_the_schema(
+    validator: jsonschema.Draft202012Validator,
+) -> None:
+    samples = sorted((ROOT / "results" / "samples").glob("*/*.json"))
+    documents = [path for path in samples if path.name != "summary.json"]
+    if not documents:
+        pytest.skip("no sample campaign is committed")
+    for path in documents:
+        validator.validate(json.loads(path.read_text(encoding="utf-8")))
+
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def test_the_readmes_commands_exist() -> None:
+    targets = set(re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE))
+    commands = re.findall(r"(?:^    |`)make ([a-z]+)", README, re.MULTILINE)
+    assert {"bench", "report", "list", "test", "help"} <= set(commands)
+    assert set(commands) <= targets
+
+
+def test_the_readmes_variables_exist_with_the_values_it_gives() -> None:
+    known = set(" ".join(re.findall(r"^(?:BENCH|KNOWN) := (.*)$", MAKEFILE, re.MULTILINE)).split())
+    named = set(re.findall(r"\b([A-Z][A-Z_]+)=", README))
+    assert {"PROFILE", "ENGINE", "BASE_IMAGE", "RUN"} <= named
+    assert named <= known
+    (profiles,) = re.findall(r"`PROFILE=([a-z|\\]+)`", README)
+    assert profiles.split("\\|") == list(plan.PROFILES)
+
+
+def test_the_readmes_links_lead_somewhere() -> None:
+    links = re.findall(r"\]\(([^)#:]+)\)", README)
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []

@@ -1,0 +1,101 @@
+"""make only forwards: every target it lists exists, and no variable is ever ignored."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from suite import cli
+from suite.content import SUITE
+
+ROOT = SUITE.parent
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed"),
+]
+
+
+def make(*words: str) -> subprocess.CompletedProcess[str]:
+    # A make around the tests must not hand its own variables down.
+    ours = {k: v for k, v in os.environ.items() if k not in {"MAKEFLAGS", "MFLAGS", "MAKELEVEL"}}
+    return subprocess.run(
+        ["make", *words], cwd=ROOT, env=ours, capture_output=True, text=True, check=False
+    )
+
+
+def listed() -> list[str]:
+    return re.findall(r"^  make ([a-z]+) ", make("help").stdout, re.MULTILINE)
+
+
+def test_help_lists_what_people_need_and_is_the_default() -> None:
+    done = make("help")
+    assert (done.returncode, done.stderr) == (0, "")
+    promised = {"bench", "list", "report", "images", "base", "test", "lint", "clean", "help"}
+    assert promised <= set(listed())
+    assert make().stdout == done.stdout
+
+
+def test_every_listed_target_exists_and_every_target_is_listed() -> None:
+    targets = listed()
+    assert len(set(targets)) == len(targets)
+    for target in targets:
+        done = make("-n", target)
+        assert done.returncode == 0, done.stderr
+    phony = re.findall(r"^\.PHONY: (.*)$", MAKEFILE, re.MULTILINE)
+    assert set(" ".join(phony).split()) == set(targets)
+
+
+def test_an_unknown_target_is_an_error() -> None:
+    assert make("benhc").returncode == 2
+
+
+@pytest.mark.parametrize("word", ["PROFIL=smoke", "profile=smoke", "CPU=0"])
+def test_an_unknown_variable_is_status_2_and_named(word: str) -> None:
+    done = make("-n", "bench", word)
+    assert done.returncode == 2
+    assert f"unknown variable {word.partition('=')[0]}" in done.stderr
+    assert "known are: PROFILE" in done.stderr
+
+
+def test_variables_of_bench_are_its_options() -> None:
+    (names,) = re.findall(r"^BENCH := (.*)$", MAKEFILE, re.MULTILINE)
+    options = {
+        option.name.upper() for option in cli.commands.commands["bench"].params if option.name
+    }
+    assert set(names.split()) == options
+    assert names in make("help").stdout
+
+
+def forwarded(*words: str) -> str:
+    done = make("-n", *words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[-1]
+
+
+def test_variables_are_forwarded_whatever_is_in_them() -> None:
+    line = forwarded("bench", "PROFILE=smoke", "ONLY=matmul.* it's", "LOCAL_PYTHON=/a b/python")
+    assert "nox -s bench -- " in line
+    assert "--profile 'smoke'" in line
+    assert "--only 'matmul.* it'\\''s'" in line
+    assert "--local-python '/a b/python'" in line
+
+
+def test_what_was_not_given_is_not_forwarded() -> None:
+    line = forwarded("bench", "SEED=7", "LABEL=")
+    assert "--seed '7'" in line
+    assert "--label" not in line
+    assert "--profile" not in line
+
+
+def test_the_other_targets_forward_too() -> None:
+    assert "nox -s collate -- 'results/x'" in forwarded("report", "RUN=results/x")
+    assert "python -m suite list --only 'm*' --profile 'smoke'" in forwarded(
+        "list", "ONLY=m*", "PROFILE=smoke"
+    )
+    assert "nox -s build -- --arms 'cpu'" in forwarded("images", "ARMS=cpu")

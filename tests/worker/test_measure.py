@@ -1,0 +1,315 @@
+"""The measuring loop against a device whose truth is known to the nanosecond."""
+
+from __future__ import annotations
+
+import gc
+import math
+import weakref
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from suite.worker import measure
+from suite.worker.measure import CALLS_CAP, LEAST_SAMPLES, SAMPLE_FLOOR_S, WARMUP_CAP, Loop
+from tests.fakes import SECOND, FakeDevice
+
+
+def loop_on(device: FakeDevice) -> Loop:
+    return Loop(clock=device.clock, fence=device.fence)
+
+
+def test_work_left_by_set_up_is_not_in_the_sample() -> None:
+    device = FakeDevice(call_ns=2_000_000)
+    loop = loop_on(device)
+    device.leave_work(5 * SECOND)
+    sample, _ = loop.sample(device.step, 4)
+    assert sample.seconds == 0.002
+
+
+def test_work_left_before_the_loop_is_made_is_not_in_the_fences_price() -> None:
+    device = FakeDevice(left_ns=5 * SECOND, fence_ns=3_000)
+    assert loop_on(device).fence_s == 3e-6
+
+
+def test_queued_work_is_waited_for_before_the_clock_is_read() -> None:
+    device = FakeDevice(call_ns=40_000_000, enqueue_ns=1_000)
+    sample, _ = loop_on(device).sample(device.step, 3)
+    assert sample.seconds == pytest.approx(0.040_001, rel=1e-12)
+
+
+def test_two_samples_in_a_row_do_not_share_work() -> None:
+    device = FakeDevice(call_ns=1_000_000)
+    loop = loop_on(device)
+    assert [loop.sample(device.step, calls)[0].seconds for calls in (7, 1, 3)] == [0.001] * 3
+    assert device.calls == 11
+
+
+@given(
+    calls=st.integers(1, 200),
+    call_ns=st.integers(0, 10 * SECOND),
+    enqueue_ns=st.integers(0, 10**6),
+    fence_ns=st.integers(0, 10**6),
+)
+def test_seconds_per_call_are_the_span_between_the_fences_over_the_calls(
+    calls: int, call_ns: int, enqueue_ns: int, fence_ns: int
+) -> None:
+    device = FakeDevice(call_ns=call_ns, enqueue_ns=enqueue_ns, fence_ns=fence_ns)
+    sample, last = loop_on(device).sample(device.step, calls)
+    span = calls * (call_ns + enqueue_ns) + fence_ns
+    assert sample.seconds == pytest.approx(span / calls / 1e9, rel=1e-12, abs=0)
+    assert last == calls
+    expected = calls * enqueue_ns / span if span else 1.0
+    assert sample.enqueue_fraction == pytest.approx(expected, rel=1e-12)
+    assert 0 <= sample.enqueue_fraction <= 1
+
+
+def test_the_first_call_is_timed_apart_and_whole() -> None:
+    device = FakeDevice(call_ns=1_000_000, first_ns=3 * SECOND)
+    loop = loop_on(device)
+    device.leave_work(SECOND)
+    seconds, result = loop.first_call(device.step)
+    assert (seconds, result) == (3.001, 1)
+    timing = loop.measure(device.step, 10, warmup_s=0.05, measure_s=0.05)
+    assert {*timing.warmup_s, *timing.samples_s} == {0.001}
+
+
+def test_the_floor_follows_an_expensive_fence() -> None:
+    assert loop_on(FakeDevice(fence_ns=1_000)).floor_s == SAMPLE_FLOOR_S
+    assert loop_on(FakeDevice(fence_ns=100_000)).floor_s == pytest.approx(0.020)
+
+
+# Steps from nothing to ten seconds, as dense near a nanosecond as near a second.
+durations = st.one_of(st.just(0), st.floats(0, 10).map(lambda digits: round(10**digits)))
+interruptions = st.one_of(st.just(0), st.floats(0, 8.3).map(lambda digits: round(10**digits)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(call_ns=durations, fence_ns=st.integers(0, 300_000), first_ns=interruptions)
+def test_calibrated_samples_reach_the_floor_and_never_the_cap(
+    call_ns: int, fence_ns: int, first_ns: int
+) -> None:
+    device = FakeDevice(call_ns=call_ns, fence_ns=fence_ns, first_ns=first_ns)
+    loop = loop_on(device)
+    cap = 2_000
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(measure, "CALLS_CAP", cap)
+        calls, seconds = loop.calibrate(device.step)
+    assert 1 <= calls <= cap
+    assert device.calls <= 4 * cap
+    # What the calibration said, asked of the device itself.
+    sample_s = loop.sample(device.step, calls)[0].seconds * calls
+    if calls < cap:
+        assert sample_s >= SAMPLE_FLOOR_S
+        assert sample_s >= measure.FENCES_A_SAMPLE * fence_ns / 1e9
+        # One call more than the floor and its margin need would be waste.
+        assert (calls - 1) * seconds <= measure.CALLS_MARGIN * loop.floor_s * (1 + 1e-9)
+    else:
+        assert call_ns * cap / 1e9 <= measure.CALLS_MARGIN * loop.floor_s
+
+
+@pytest.mark.parametrize(
+    ("call_ns", "calls"),
+    [
+        (10 * SECOND, 1),
+        (13_000_000, 1),
+        (1_000_000, 12),
+        (10_000, 1_200),
+        (110, CALLS_CAP),
+        (0, CALLS_CAP),
+    ],
+)
+def test_calls_in_a_sample_are_the_floor_and_a_fifth(call_ns: int, calls: int) -> None:
+    device = FakeDevice(call_ns=call_ns)
+    assert loop_on(device).calibrate(device.step)[0] == calls
+
+
+def test_a_misleadingly_fast_start_does_not_end_the_climb() -> None:
+    durations = iter([10, *[2_000] * 10**6])
+    device = FakeDevice()
+
+    def step() -> None:
+        device.leave_work(next(durations))
+
+    calls, _ = loop_on(device).calibrate(step)
+    assert calls == math.ceil(measure.CALLS_MARGIN * SAMPLE_FLOOR_S / 2e-6)
+
+
+@pytest.mark.parametrize("interruption_ns", [9_000_000, 60_000_000, 200_000_000])
+@pytest.mark.parametrize("at", [1, 5, 40])
+def test_an_interruption_in_the_climb_is_not_taken_for_the_steps_own_time(
+    interruption_ns: int, at: int
+) -> None:
+    device = FakeDevice(call_ns=100_000)
+
+    def step() -> None:
+        if device.step() == at:
+            device.leave_work(interruption_ns)
+
+    assert loop_on(device).calibrate(step)[0] == 120
+
+
+def test_a_slow_call_is_not_paid_for_twice_in_the_climb() -> None:
+    device = FakeDevice(call_ns=SECOND)
+    loop_on(device).calibrate(device.step)
+    assert device.calls == 1
+
+
+def test_an_even_step_settles_when_the_warm_up_time_is_over() -> None:
+    device = FakeDevice(call_ns=1_000_000)
+    timing = loop_on(device).measure(device.step, 10, warmup_s=0.3, measure_s=0.7)
+    assert timing.warmup_status == "settled"
+    assert len(timing.warmup_s) == 30
+    assert len(timing.samples_s) == 70
+    assert (timing.warmup_wall_s, timing.measure_wall_s) == (0.3, pytest.approx(0.7))
+
+
+def test_settling_takes_two_windows_even_after_the_warm_up_time() -> None:
+    device = FakeDevice(call_ns=10_000_000)
+    timing = loop_on(device).measure(device.step, 3, warmup_s=0.25, measure_s=0.1)
+    # 30 ms a sample: 20 of them fit into the cap of 0.75 s, and end after the time of 0.25 s.
+    assert timing.warmup_status == "settled"
+    assert len(timing.warmup_s) == 2 * measure.WINDOW
+
+
+def test_samples_too_slow_to_tell_end_with_the_time() -> None:
+    device = FakeDevice(call_ns=100_000_000)
+    timing = loop_on(device).measure(device.step, 1, warmup_s=0.3, measure_s=0.7)
+    assert timing.warmup_status == "time"
+    assert len(timing.warmup_s) == 3
+
+
+def test_a_step_that_never_settles_is_ended_by_the_cap_and_says_so() -> None:
+    device = FakeDevice(call_ns=1_000_000, drift=0.002)
+    timing = loop_on(device).measure(device.step, 10, warmup_s=0.3, measure_s=0.1)
+    assert timing.warmup_status == "cap"
+    sample_s = max(timing.warmup_s) * 10
+    assert WARMUP_CAP * 0.3 <= timing.warmup_wall_s <= WARMUP_CAP * 0.3 + sample_s
+
+
+def test_a_noisy_step_settles_before_the_cap() -> None:
+    device = FakeDevice(call_ns=1_000_000, jitter=0.02)
+    timing = loop_on(device).measure(device.step, 10, warmup_s=0.3, measure_s=0.7)
+    assert timing.warmup_status == "settled"
+    assert len(set(timing.samples_s)) > 10
+
+
+@pytest.mark.parametrize("call_ns", [1_000_000, 100_000_000])
+def test_a_step_that_is_still_tracing_warms_up_to_the_cap(call_ns: int) -> None:
+    device = FakeDevice(call_ns=call_ns)
+    timing = loop_on(device).measure(
+        device.step, 1, warmup_s=0.3, measure_s=0.1, traces=lambda: device.calls
+    )
+    assert timing.warmup_status == "cap"
+    assert timing.warmup_wall_s >= WARMUP_CAP * 0.3
+
+
+def test_a_late_trace_prolongs_the_warm_up_and_then_settles() -> None:
+    device = FakeDevice(call_ns=1_000_000)
+    timing = loop_on(device).measure(
+        device.step, 10, warmup_s=0.3, measure_s=0.1, traces=lambda: min(device.calls, 500)
+    )
+    assert timing.warmup_status == "settled"
+    assert len(timing.warmup_s) == 51
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    call_ns=st.floats(5, 11).map(lambda digits: round(10**digits)),
+    warmup_s=st.floats(0, 0.5),
+    measure_s=st.floats(0, 1),
+)
+def test_however_slow_one_warm_up_and_three_samples(
+    call_ns: int, warmup_s: float, measure_s: float
+) -> None:
+    device = FakeDevice(call_ns=call_ns)
+    loop = loop_on(device)
+    timing = loop.measure(
+        device.step, loop.calibrate(device.step)[0], warmup_s=warmup_s, measure_s=measure_s
+    )
+    assert len(timing.warmup_s) >= 1
+    assert len(timing.samples_s) >= LEAST_SAMPLES
+    assert timing.warmup_wall_s >= warmup_s - 1e-9
+    assert timing.measure_wall_s >= measure_s - 1e-9
+
+
+def test_a_hopelessly_slow_call_gets_the_least() -> None:
+    device = FakeDevice(call_ns=30 * SECOND)
+    timing = loop_on(device).measure(device.step, 1, warmup_s=0.3, measure_s=0.7)
+    assert (len(timing.warmup_s), len(timing.samples_s)) == (1, 3)
+    assert timing.last == 4
+
+
+def test_the_enqueue_fraction_is_the_share_of_handing_over() -> None:
+    device = FakeDevice(call_ns=3_000, enqueue_ns=1_000)
+    timing = loop_on(device).measure(device.step, 4_000, warmup_s=0.05, measure_s=0.1)
+    assert timing.enqueue_fraction == pytest.approx(0.25)
+
+
+def test_no_garbage_is_collected_while_steps_run_and_is_again_afterwards() -> None:
+    device = FakeDevice(call_ns=20_000_000)
+    seen: set[bool] = set()
+
+    def step() -> None:
+        seen.add(gc.isenabled())
+        device.step()
+
+    loop_on(device).measure(step, 2, warmup_s=0.05, measure_s=0.1)
+    assert seen == {False}
+    assert gc.isenabled()
+
+
+@pytest.mark.parametrize("at", [1, 15])
+def test_garbage_is_collected_again_after_a_step_that_raised(at: int) -> None:
+    device = FakeDevice(call_ns=10_000_000)
+
+    def step() -> None:
+        if device.step() == at:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        loop_on(device).measure(step, 1, warmup_s=0.1, measure_s=0.1)
+    assert gc.isenabled()
+
+
+class Result:
+    """Something that a step gives and that can be seen to be gone."""
+
+
+def test_results_before_the_last_are_let_go_at_once() -> None:
+    device = FakeDevice(call_ns=10_000_000)
+    alive: list[weakref.ref[Result]] = []
+
+    def step() -> Result:
+        device.step()
+        assert all(reference() is None for reference in alive), "a buffer was held on to"
+        result = Result()
+        alive[:] = [weakref.ref(result)]
+        return result
+
+    timing = loop_on(device).measure(step, 3, warmup_s=0.1, measure_s=0.1)
+    assert timing.last is alive[0]()
+
+
+def test_every_sample_counts_the_same_number_of_calls() -> None:
+    device = FakeDevice(call_ns=1_000_000)
+    loop = loop_on(device)
+    fences, calls = device.fences, device.calls
+    timing = loop.measure(device.step, 12, warmup_s=0.05, measure_s=0.1)
+    taken = len(timing.warmup_s) + len(timing.samples_s)
+    assert device.calls - calls == 12 * taken
+    assert device.fences - fences == 2 * taken
+
+
+def test_the_fences_price_is_the_median_of_many() -> None:
+    device = FakeDevice(fence_ns=2_000)
+    fences = 0
+
+    def fence() -> None:
+        nonlocal fences
+        fences += 1
+        # One wait in twenty-five is interrupted for a whole second.
+        device.now_ns += SECOND if fences % 25 == 0 else 0
+        device.fence()
+
+    assert Loop(clock=device.clock, fence=fence).fence_s == 2e-6

@@ -1,0 +1,259 @@
+"""Every declared cell, without TensorFlow: a typo fails here, before a GPU is rented."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import re
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from suite.content import SUITE
+from suite.host.engine import ARMS
+from suite.model import Cell, Work
+from suite.worker import scenarios
+from suite.worker.scenario import PROFILES, Point, Scenario
+from suite.worker.scenarios import matmul, networks
+from suite.worker.scenarios.matmul import TOLERANCE, relative_error
+from suite.worker.startup import STAGES
+
+FAMILIES = {"matmul", "mlp", "asked", "tfdata", "overhead"}
+GRAMMAR = re.compile(r"[a-z]+\.[a-z_]+(/[a-z_]+=[A-Za-z0-9._-]+)*")
+
+CELLS = scenarios.cells()
+OF_SCENARIO = [(one, cell) for one in scenarios.SCENARIOS for cell in one.cells()]
+
+every_scenario = pytest.mark.parametrize(
+    "scenario", scenarios.SCENARIOS, ids=[f"{s.family}.{s.case}" for s in scenarios.SCENARIOS]
+)
+every_cell = pytest.mark.parametrize("cell", CELLS, ids=[cell.id for cell in CELLS])
+
+
+@pytest.mark.parametrize(("scenario", "cell"), OF_SCENARIO, ids=[c.id for _, c in OF_SCENARIO])
+def test_every_axis_is_a_keyword_of_prepare_and_of_work(scenario: Scenario, cell: Cell) -> None:
+    assert list(cell.params) == list(scenario.axes)
+    inspect.signature(scenario.work).bind(**cell.params)
+    if scenario.prepare is not None:
+        signature = inspect.signature(scenario.prepare)
+        signature.bind(device="/CPU:0", **cell.params)
+        assert set(signature.parameters) == {"device", *scenario.axes}
+
+
+def test_ids_are_unique() -> None:
+    declared = [cell.id for _, cell in OF_SCENARIO]
+    assert len(set(declared)) == len(declared)
+    assert [cell.id for cell in CELLS] == declared
+
+
+@every_cell
+def test_ids_follow_the_grammar(cell: Cell) -> None:
+    assert GRAMMAR.fullmatch(cell.id)
+    assert cell.id.startswith(f"{cell.scenario}.{cell.case}")
+    assert cell.scenario in FAMILIES
+    assert "@" not in cell.id, "the worker's arguments set K apart with it"
+
+
+@every_cell
+def test_questions_are_questions_with_everything_filled_in(cell: Cell) -> None:
+    assert cell.question.endswith("?")
+    assert not set("{}") & set(cell.question)
+    assert cell.question[0].isupper()
+
+
+@every_cell
+def test_work_is_some(cell: Cell) -> None:
+    assert cell.work.amount > 0
+    assert re.fullmatch("[A-Za-z]+", cell.work.unit)
+    assert cell.work.bytes is None or cell.work.bytes > 0
+
+
+@every_cell
+def test_a_profile_holds_what_the_shorter_ones_hold(cell: Cell) -> None:
+    assert cell.profiles
+    assert cell.profiles == list(PROFILES[PROFILES.index(cell.profiles[0]) :])
+
+
+@every_cell
+def test_arms_and_sweeps_are_known(cell: Cell) -> None:
+    assert set(cell.arms) <= set(ARMS)
+    assert cell.sweep is None or cell.sweep in cell.params
+
+
+def test_a_sweep_climbs_in_declared_order() -> None:
+    climbed: dict[tuple[Any, ...], float] = {}
+    for cell in CELLS:
+        if cell.sweep is not None:
+            others = tuple(v for axis, v in cell.params.items() if axis != cell.sweep)
+            key = (cell.scenario, cell.case, *others)
+            assert cell.work.amount > climbed.get(key, 0.0), cell.id
+            climbed[key] = cell.work.amount
+    assert climbed
+
+
+def test_only_the_start_up_and_the_hosts_cells_need_no_preparing() -> None:
+    unprepared = {s.case for s in scenarios.SCENARIOS if s.prepare is None}
+    assert unprepared == {"startup", "container"}
+    stages = [cell.params["stage"] for cell in CELLS if cell.case == "startup"]
+    assert stages == list(STAGES)
+    assert all(cell.by_host == (cell.case == "container") for cell in CELLS)
+
+
+@every_scenario
+def test_a_scenario_says_what_it_is_about(scenario: Scenario) -> None:
+    assert scenario.about.endswith(".")
+    assert len(scenario.about) <= 120
+
+
+@pytest.mark.parametrize("params", [{}, {"n": 1, "m": 2}, {"m": 1}])
+def test_a_point_with_other_axes_is_refused(params: dict[str, int]) -> None:
+    wrong = Scenario(
+        family="made",
+        case="up",
+        about="Made up.",
+        question="{n}?",
+        axes=("n",),
+        points=(Point(params=params, profiles=("full",)),),
+        work=lambda **_: Work(amount=1.0, unit="call"),
+        prepare=None,
+    )
+    with pytest.raises(ValueError, match="other axes"):
+        wrong.cells()
+
+
+def test_an_id_finds_its_scenario_and_cell() -> None:
+    for scenario, cell in OF_SCENARIO:
+        assert scenarios.find(cell.id) == (scenario, cell)
+
+
+def test_an_unknown_id_names_its_neighbours() -> None:
+    with pytest.raises(KeyError, match=r"did you mean .*matmul.square/n=1000/"):
+        scenarios.find("matmul.square/n=1001/precision=fp32/operands=device/xla=off")
+    with pytest.raises(KeyError, match=r"no cell zzz'"):
+        scenarios.find("zzz")
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    "module",
+    sorted(
+        path.relative_to(SUITE.parent).with_suffix("").as_posix().replace("/", ".")
+        for path in (SUITE / "worker").rglob("*.py")
+        if path.name != "__init__.py"
+    ),
+)
+def test_importing_the_worker_needs_no_tensorflow(module: str) -> None:
+    code = (
+        "import sys; sys.modules['tensorflow'] = sys.modules['keras'] = None\n"
+        f"import {module}\n"
+        "assert sys.modules['tensorflow'] is None\n"
+        "print('fine')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=SUITE.parent, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "fine\n", "")
+
+
+def operands(size: int) -> tuple[Any, Any]:
+    source = np.random.default_rng(size)
+    return (
+        source.standard_normal((size, size), dtype=np.float32),
+        source.standard_normal((size, size), dtype=np.float32),
+    )
+
+
+def tf32(matrix: Any) -> Any:
+    """Rounded to 10 bits of mantissa, as a tensor core reads its operands."""
+    bits = matrix.view(np.uint32)
+    return ((bits + np.uint32(0x0FFF) + ((bits >> 13) & 1)) & np.uint32(0xFFFFE000)).view(
+        np.float32
+    )
+
+
+@pytest.mark.parametrize("size", [1, 2, 10, 100, 255, 256, 257, 500])
+def test_a_float32_product_passes_its_check(size: int) -> None:
+    left, right = operands(size)
+    assert relative_error(left, right, left @ right) <= TOLERANCE["fp32"] / 10
+
+
+@pytest.mark.parametrize("size", [10, 100, 300])
+def test_a_tf32_product_does_not_pass_as_float32(size: int) -> None:
+    left, right = operands(size)
+    error = relative_error(left, right, tf32(left) @ tf32(right))
+    assert 1e-4 < error < 1e-3
+    assert error > 10 * TOLERANCE["fp32"]
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    size=st.integers(1, 120),
+    row=st.integers(0, 119),
+    column=st.integers(0, 119),
+    off=st.floats(0.5, 100).map(np.float32),
+)
+def test_one_wrong_element_is_caught(size: int, row: int, column: int, off: Any) -> None:
+    left, right = operands(size)
+    product = left @ right
+    product[row % size, column % size] += off
+    assert relative_error(left, right, product) > TOLERANCE["fp32"]
+
+
+@pytest.mark.parametrize("wrong", [0.0, np.nan])
+def test_a_product_of_nothing_is_caught(wrong: float) -> None:
+    left, right = operands(50)
+    assert not relative_error(left, right, np.full((50, 50), wrong)) <= TOLERANCE["fp32"]
+
+
+def test_the_work_of_a_product_is_two_n_cubed() -> None:
+    assert matmul.work(n=1000) == Work(amount=2e9, unit="FLOP")
+
+
+@pytest.mark.parametrize("network", networks.NETWORKS.values(), ids=networks.NETWORKS)
+def test_data_and_weights_are_the_same_bits_every_time(network: networks.Network) -> None:
+    inputs, labels = networks.examples(network, 40)
+    assert inputs.shape == (40, network.inputs)
+    assert inputs.dtype == np.float32
+    assert labels.shape == (40, 1)
+    assert labels.min() >= 0
+    assert labels.max() < network.classes
+    again, _ = networks.examples(network, 40)
+    assert np.array_equal(inputs, again)
+    shapes = [array.shape for array in networks.weights(network)]
+    widths = [network.inputs, *(units for units, _ in network.layers)]
+    assert shapes == [
+        shape
+        for before, after in itertools.pairwise(widths)
+        for shape in [(before, after), (after,)]
+    ]
+    assert all(
+        np.array_equal(a, b)
+        for a, b in zip(networks.weights(network), networks.weights(network), strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("losses", "complaint"),
+    [
+        ([0.7, float("nan")], "not finite"),
+        ([float("inf"), 0.5], "not finite"),
+        ([0.7, 0.8], "did not fall"),
+        ([0.7, 0.7], "did not fall"),
+    ],
+)
+def test_a_training_that_learns_nothing_is_a_wrong_result(
+    losses: list[float], complaint: str
+) -> None:
+    with pytest.raises(networks.WrongResult, match=complaint):
+        networks.check_losses(losses)
+
+
+def test_a_falling_loss_is_what_arms_are_compared_by() -> None:
+    check = networks.check_losses([0.7, 0.9, 0.5])
+    assert check.value == 0.5
+    assert check.tolerance == networks.CHECK_TOLERANCE
