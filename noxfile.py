@@ -41,6 +41,18 @@ def tests(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", *session.posargs)
 
 
+@nox.session(name="bench-method")
+def bench_method(session: nox.Session) -> None:
+    """Print the method's rates and coverage, other tools' rules beside ours, for docs/method.md."""
+    session.run("python", "-m", "tests.bench.method", *session.posargs)
+
+
+@nox.session(name="bench-scale")
+def bench_scale(session: nox.Session) -> None:
+    """Print how long the analysis of 10, 100 and 1,000 documents takes, and how much memory."""
+    session.run("python", "-m", "tests.bench.scale", *session.posargs)
+
+
 @nox.session
 def lint(session: nox.Session) -> None:
     """Check the style, the types and the rooms."""

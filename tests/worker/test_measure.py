@@ -110,7 +110,14 @@ def test_calibrated_samples_reach_the_floor_and_never_the_cap(
 
 @pytest.mark.parametrize(
     ("call_ns", "calls"),
-    [(10 * SECOND, 1), (13_000_000, 1), (1_000_000, 12), (10_000, 1_200), (0, CALLS_CAP)],
+    [
+        (10 * SECOND, 1),
+        (13_000_000, 1),
+        (1_000_000, 12),
+        (10_000, 1_200),
+        (110, CALLS_CAP),
+        (0, CALLS_CAP),
+    ],
 )
 def test_calls_in_a_sample_are_the_floor_and_a_fifth(call_ns: int, calls: int) -> None:
     device = FakeDevice(call_ns=call_ns)
@@ -301,8 +308,8 @@ def test_the_fences_price_is_the_median_of_many() -> None:
     def fence() -> None:
         nonlocal fences
         fences += 1
-        # One wait in fifty is interrupted for a whole second.
-        device.now_ns += SECOND if fences % 50 == 0 else 0
+        # One wait in twenty-five is interrupted for a whole second.
+        device.now_ns += SECOND if fences % 25 == 0 else 0
         device.fence()
 
     assert Loop(clock=device.clock, fence=fence).fence_s == 2e-6

@@ -1,0 +1,86 @@
+"""The method's rates and coverage by host and number of blocks, other tools' rules beside ours.
+
+``python -m tests.bench.method [CELLS]``: minutes with the default; it asserts nothing.  Prints the
+tables that docs/method.md shows.
+"""
+
+from __future__ import annotations
+
+import sys
+import zlib
+
+import numpy as np
+from tabulate import tabulate
+
+from suite.report.compare import compare
+from suite.report.statistics import estimate
+from tests.bench.rates import contains, count
+from tests.bench.rivals import RULES, read_values
+from tests.hosts import HOSTS, SAMPLES, WARMUP, Array, Host, draw_levels, draw_series
+
+CELLS = 1000
+BLOCKS = (5, 7, 10, 20)
+JUDGED_BLOCKS = 10
+SLOWER = 0.05
+
+
+def seed(*words: object) -> np.random.Generator:
+    return np.random.default_rng(zlib.crc32(" ".join(map(str, words)).encode()))
+
+
+def draw_arm(host: Host, draw: np.random.Generator, cells: int, blocks: int) -> Array:
+    levels = draw_levels(host, draw, cells=cells, blocks=blocks)
+    return draw_series(host, draw, levels, WARMUP + SAMPLES)
+
+
+def tabulate_coverage(cells: int) -> str:
+    """Coverage of the interval of a value and of a ratio, through the search for a steady part."""
+    rows = []
+    for name, host in HOSTS.items():
+        draw = seed("coverage", name)
+        arms = [
+            [read_values(logs) for logs in draw_arm(host, draw, cells, max(BLOCKS))]
+            for _ in range(2)
+        ]
+        value, ratio = [], []
+        for blocks in BLOCKS:
+            # Drift is centred on all blocks; the first few are faster than that.
+            truth = float(np.exp(host.offset + host.drift * (blocks - max(BLOCKS)) / 2))
+            cut = [[{b: v for b, v in one.items() if b <= blocks} for one in arm] for arm in arms]
+            value.append(count([contains(estimate([*v.values()]), truth) for v in cut[0]]))
+            pairs = [compare(a, b) for a, b in zip(*cut, strict=True)]
+            ratio.append(count([contains(one, 1.0) for one in pairs if one]))
+        rows += [[name, "value", *map(str, value)], ["", "ratio", *map(str, ratio)]]
+    headers = ["host", "interval of the", *(f"{blocks} blocks" for blocks in BLOCKS)]
+    return tabulate(rows, headers=headers, tablefmt="pipe", disable_numparse=True)
+
+
+def tabulate_rules(cells: int, slower: float) -> str:
+    """How often each rule calls two arms different of which one is this much slower."""
+    rows = []
+    for name, host in HOSTS.items():
+        draw = seed("rules", name, slower)
+        base, other = (draw_arm(host, draw, cells, JUDGED_BLOCKS) for _ in range(2))
+        other = other + np.log1p(slower)
+        rates = [
+            count([rule(a, b, draw) for a, b in zip(base, other, strict=True)])
+            for rule in RULES.values()
+        ]
+        rows.append([name, *(f"{100 * one.value:.0f} %" for one in rates)])
+    headers = ["host", *RULES]
+    return tabulate(rows, headers=headers, tablefmt="pipe", disable_numparse=True)
+
+
+def main() -> None:
+    cells = int(sys.argv[1]) if len(sys.argv) > 1 else CELLS
+    for title, text in (
+        (f"Coverage of 95 % intervals, {cells} cells each", tabulate_coverage(cells)),
+        ("Called different, although the same", tabulate_rules(cells, 0.0)),
+        (f"Called different, {100 * SLOWER:.0f} % slower", tabulate_rules(cells, SLOWER)),
+    ):
+        sys.stdout.write(f"{title}\n\n{text}\n\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

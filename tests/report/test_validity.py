@@ -1,0 +1,259 @@
+"""What does not count, what is INVALID, and that timing has no say in it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from suite.model import Campaign, Document, Scalar
+from suite.report.controls import find_floor, find_honest, is_input_only
+from suite.report.load import LoadedCampaign
+from suite.report.markdown import render_markdown
+from suite.report.precision import Precision, assess, is_look, is_precise
+from suite.report.shape import Outliers, classify_outliers, is_bimodal
+from suite.report.statistics import Estimate
+from suite.report.summary import Summary, summarise
+from suite.report.validity import COUNTERS, FAULTS, STEAL
+from suite.report.verdicts import Verdict
+from tests import synthetic
+
+FENCE = "overhead.fence"
+
+
+@pytest.fixture
+def campaign() -> Campaign:
+    cells = [one for one in synthetic.make_cells() if one.scenario in {"overhead", "mlp"}]
+    return synthetic.make_campaign(blocks=6, cells=cells)
+
+
+@pytest.fixture
+def documents(campaign: Campaign) -> list[Document]:
+    return synthetic.make_documents(campaign, samples=60, calibration=False)
+
+
+def summarise_these(campaign: Campaign, documents: list[Document]) -> Summary:
+    return summarise(LoadedCampaign(folder="made-up", campaign=campaign, documents=documents))
+
+
+def disturb(
+    documents: list[Document], telemetry: dict[str, Scalar], *blocks: int, arm: str = "cpu"
+) -> list[Document]:
+    return [
+        replace(one, telemetry=telemetry)
+        if one.invocation.block in blocks and one.invocation.arm == arm
+        else one
+        for one in documents
+    ]
+
+
+def names(summary: Summary) -> set[str | None]:
+    return {
+        found.name if isinstance(found := one.verdicts["cuda"], Verdict) else None
+        for one in summary.cells
+    }
+
+
+BAD: dict[str, Scalar] = {
+    "cpu.throttled_s": 0.1,
+    "gpu.slowdown_share": 0.02,
+    "gpu.other_processes": 1,
+    "cpu.steal_share": 0.11,
+    "gpu.is_named": False,
+}
+FINE: dict[str, Scalar] = {
+    "cpu.throttled_s": 0,
+    "gpu.slowdown_share": 0.01,
+    "gpu.other_processes": 0,
+    "cpu.steal_share": 0.1,
+    "gpu.is_named": True,
+}
+
+
+@pytest.mark.parametrize("name", [name for name, _, _ in COUNTERS])
+def test_a_disturbed_invocation_is_set_aside(
+    campaign: Campaign, documents: list[Document], name: str
+) -> None:
+    summary = summarise_these(campaign, disturb(documents, {name: BAD[name]}, 3))
+    (aside,) = summary.asides
+    assert (aside.arm, aside.block, aside.repeated) == ("cpu", 3, False)
+    assert aside.code in FAULTS
+    result = summary.cells[0].arms["cpu"]
+    assert sorted(result.values) == [1, 2, 4, 5, 6]
+    assert any(aside.reason in note for note in result.notes)
+    assert summary.fault is None
+    assert "INVALID" not in names(summary)
+    for harmless in ({name: FINE[name]}, {name: None}, {}):
+        assert not summarise_these(campaign, disturb(documents, harmless, 3)).asides
+
+
+def test_two_in_six_are_too_many(campaign: Campaign, documents: list[Document]) -> None:
+    summary = summarise_these(campaign, disturb(documents, {"cpu.steal_share": 0.5}, 2, 5))
+    result = summary.cells[0].arms["cpu"]
+    assert result.fault == ("steal", f"cpu: blocks 2, 5: {STEAL[1]}")
+    assert len(result.values) == 6
+    assert summary.cells[0].arms["cuda"].fault is None
+    assert names(summary) == {"INVALID"}
+    text = render_markdown(summary)
+    assert "~~" in text
+    assert "✗" in text
+    assert summary.fault is None
+
+
+def test_a_campaign_is_invalid_when_over_a_fifth_is_set_aside(
+    campaign: Campaign, documents: list[Document]
+) -> None:
+    changed = disturb(documents, {"cpu.throttled_s": 2.0}, 2, 5, 6)
+    summary = summarise_these(campaign, changed)
+    assert summary.fault is not None
+    assert summary.fault[0] == "set-aside"
+    assert names(summary) == {"INVALID"}
+    assert "INVALID" in summary.banners
+    assert "3 of 12 invocations" in render_markdown(summary)
+
+
+def test_an_interrupted_campaign_is_not_invalid_for_that(
+    campaign: Campaign, documents: list[Document]
+) -> None:
+    repeats = [
+        replace(one, invocation=replace(one.invocation, repeat=1))
+        for one in documents
+        if one.invocation.block <= 3
+    ]
+    stopped = [
+        replace(one, invocation=replace(one.invocation, status="interrupted"))
+        if one.invocation.block <= 3
+        else one
+        for one in documents
+    ]
+    summary = summarise_these(campaign, [*stopped, *repeats])
+    assert {one.code for one in summary.asides} == {"interrupted"}
+    assert len(summary.asides) == 6
+    assert summary.fault is None
+
+
+def test_a_repeat_takes_a_disturbed_ones_place(
+    campaign: Campaign, documents: list[Document]
+) -> None:
+    changed = disturb(documents, {"cpu.steal_share": 0.5}, 2)
+    second = next(one for one in changed if one.invocation.block == 2)
+    repeat = replace(second, invocation=replace(second.invocation, repeat=1), telemetry=None)
+    summary = summarise_these(campaign, [*changed, repeat])
+    assert [(one.code, one.repeated) for one in summary.asides] == [("steal", True)]
+    assert len(summary.cells[0].arms["cpu"].values) == 6
+
+
+def test_a_label_speaks_against_its_cell_only(
+    campaign: Campaign, documents: list[Document]
+) -> None:
+    changed = [
+        synthetic.change_cell(one, FENCE, labels=["cpu-quota"]) if i == 0 else one
+        for i, one in enumerate(documents)
+    ]
+    summary = summarise_these(campaign, changed)
+    counts = {one.cell.id: len(one.arms["cpu"].values) for one in summary.cells}
+    assert counts.pop(FENCE) == 5
+    assert set(counts.values()) == {6}
+
+
+def test_contended_is_a_label(campaign: Campaign, documents: list[Document]) -> None:
+    summary = summarise_these(campaign, disturb(documents, {"cpu.steal_share": 0.05}, 1, 2))
+    assert not summary.asides
+    assert "cpu: contended in blocks 1, 2" in summary.cells[0].arms["cpu"].notes
+
+
+def test_no_timing_sets_anything_aside(campaign: Campaign, documents: list[Document]) -> None:
+    slow = synthetic.change_cell(documents[0], FENCE, samples_s=[1e3] * 60)
+    summary = summarise_these(campaign, [slow, *documents[1:]])
+    assert not summary.asides
+    assert len(summary.cells[0].arms["cpu"].values) == 6
+
+
+def test_a_changed_image_makes_the_arm_invalid(
+    campaign: Campaign, documents: list[Document]
+) -> None:
+    last = documents[-1]
+    image = replace(last.invocation.image, content="e" * 64)
+    changed = [*documents[:-1], replace(last, invocation=replace(last.invocation, image=image))]
+    summary = summarise_these(campaign, changed)
+    assert summary.cells[0].arms["cuda"].fault is not None
+    assert summary.cells[0].arms["cpu"].fault is None
+    assert names(summary) == {"INVALID"}
+
+
+def test_a_quick_campaign_gives_no_verdicts(documents: list[Document]) -> None:
+    campaign = synthetic.make_campaign(blocks=6, profile="quick")
+    made = synthetic.make_documents(campaign, samples=60)
+    summary = summarise_these(campaign, made)
+    reasons = {one.verdicts["cuda"] for one in summary.cells}
+    assert reasons == {"no verdict: the intervals of the profile quick are provisional"}
+    assert "No verdicts of cuda against cpu: no verdict" in render_markdown(summary)
+
+
+def test_the_honest_twin_is_named_by_its_axes() -> None:
+    work = synthetic.make_cells()[0].work
+    honest = synthetic.make_cell("matmul", "square", {"n": 9}, work)
+    cells = [honest, synthetic.make_cell("matmul", "square", {"n": 8}, work)]
+
+    def find(**params: str | int) -> object:
+        return find_honest(synthetic.make_cell("matmul", "extra", params, work), cells)
+
+    assert find(n=9) == (honest, 1.05)
+    assert find(of="square", n=9, extra=10) == (honest, 1.1)
+    assert find(of="round", n=9) is None
+    assert find(n=9, extra="much") is None
+    assert find_honest(honest, cells) is None
+
+
+def test_input_only_cells_were_never_seen_on_a_gpu() -> None:
+    assert is_input_only("tfdata", [{"CPU:0": 3}, {"CPU:0": 1}])
+    assert not is_input_only("tfdata", [{"CPU:0": 3}, {"CPU:0": 1, "GPU:0": 1}])
+    assert not is_input_only("tfdata", [{}])
+    assert not is_input_only("tfdata", [])
+    assert not is_input_only("matmul", [{"CPU:0": 3}])
+
+
+def test_there_is_no_floor_without_twins() -> None:
+    assert find_floor([]) is None
+
+
+def estimate(half: float) -> Estimate:
+    return Estimate(value=1.0, low=1 / (1 + half), high=1 + half, n=5)
+
+
+def test_precision_is_about_widths() -> None:
+    narrow, wide = estimate(0.0199), estimate(0.0201)
+    assert is_precise([narrow, narrow], [])
+    assert not is_precise([narrow, wide], [])
+    assert not is_precise([], [])
+    assert not is_precise([Estimate(value=1.0, low=None, high=None, n=2)], [])
+    assert not assess([]).enough
+    assert assess([([narrow], [])] * 19 + [([wide], [])]) == Precision(precise=19, cells=20)
+    assert assess([([narrow], [])] * 19 + [([wide], [])]).enough
+    assert not assess([([narrow], [])] * 18 + [([wide], [])] * 2).enough
+    assert assess([([narrow], []), ([], [])]).cells == 1
+
+
+def test_looks_are_few() -> None:
+    assert [block for block in range(1, 21) if is_look(block, 5)] == [5, 10, 15, 20]
+    assert [block for block in range(1, 21) if is_look(block, 7)] == [7, 10, 15, 20]
+
+
+def test_tukeys_fences() -> None:
+    values = [1.0, 1.01, 1.02, 1.03, 1.04, 1.05, 1.06, 1.07]
+    assert classify_outliers(values) == Outliers(mild=0, far=0, n=8)
+    assert classify_outliers([*values, 1.17]) == Outliers(mild=1, far=0, n=9)
+    assert classify_outliers([*values, 0.5, 9.0]) == Outliers(mild=0, far=2, n=10)
+    assert classify_outliers([1.0] * 8 + [2.0]) == Outliers(mild=0, far=0, n=9)
+    assert classify_outliers([1.0, 9.0]) == Outliers(mild=0, far=0, n=2)
+
+
+def test_two_modes_are_seen_and_one_is_not() -> None:
+    one = [1 + 0.001 * i for i in range(20)]
+    assert not is_bimodal(one)
+    assert is_bimodal([*one, *(1.2 * value for value in one)])
+    assert not is_bimodal([*one, 1.5])
+    assert not is_bimodal([1.0, 2.0] * 4)
+    assert is_bimodal([1.0, 2.0] * 10)
+    assert not is_bimodal([1.0] * 20)
+    assert not is_bimodal([1.0, 1.005] * 10)
