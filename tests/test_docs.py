@@ -71,6 +71,7 @@ def test_the_schema_fits_what_a_campaign_writes(
         budget_s=None,
         listener=Silence(),
         collate=lambda: None,
+        look=lambda: (0, 0, True),
     ).run()
     written = sorted(store.folder.glob("*.json"))
     assert [path.name for path in written] == ["campaign.json", "cpu-00.json", "cpu-01.json"]

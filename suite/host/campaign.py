@@ -489,15 +489,5 @@ def resume(campaign: Campaign, *, blocks: int | None) -> Campaign:
     return replace(campaign, blocks=blocks, most_blocks=blocks, stopped=None)
 
 
-def count_failed(documents: Sequence[Document]) -> int:
-    """How many outcomes of blocks are failures; a calibration's own don't count twice."""
-    return sum(
-        cell.outcome == "failed"
-        for document in documents
-        if document.invocation.block > 0
-        for cell in document.cells
-    )
-
-
 def _minutes(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"

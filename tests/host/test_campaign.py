@@ -15,7 +15,16 @@ from suite.content import suite_content
 from suite.errors import EngineError, GpuError, NoGpuError, UsageError
 from suite.host import campaign as campaigns
 from suite.host import plan
-from suite.host.campaign import Arms, Ask, Conductor, Position, draw_up, resolve_arms, resume
+from suite.host.campaign import (
+    Arms,
+    Ask,
+    Conductor,
+    Position,
+    against_itself,
+    draw_up,
+    resolve_arms,
+    resume,
+)
 from suite.host.engine import ARMS, GpuRequest, Job
 from suite.host.store import Store
 from suite.model import Campaign, Cell, SuiteIdentity, Work
@@ -64,6 +73,7 @@ class Stage:
     )
     ears: Ears = field(default_factory=Ears)
     collated: list[int] = field(default_factory=list)
+    looks: list[tuple[int, int, bool]] = field(default_factory=list)
     folder: Path | None = None
     conductor: Conductor | None = None
 
@@ -102,6 +112,7 @@ class Stage:
             budget_s=budget_s,
             listener=self.ears,
             collate=look,
+            look=lambda: self.looks.pop(0),
         )
         return self.conductor.run(kept)
 
@@ -485,16 +496,6 @@ def test_every_containers_diary_is_in_the_log_of_its_invocation(stage: Stage) ->
     assert log == "--- fake-2\nout of file handles\n--- fake-3\n"
 
 
-def test_failures_of_blocks_are_counted_and_the_calibrations_are_not(stage: Stage) -> None:
-    deadly = stage.worker.dies_in("made.b")
-    engine = FakeEngine(deadly, deadly, stage.worker, otherwise=stage.worker)
-    stage.run(engine, stage.draw_up(blocks=2))
-    documents = load(stage).documents
-    # The calibration excluded it, so that both blocks say so.
-    assert campaigns.count_failed(documents) == 2
-    assert campaigns.count_failed([d for d in documents if d.invocation.block == 0]) == 0
-
-
 def test_the_plan_on_disk_is_the_one_in_hand(stage: Stage) -> None:
     campaign = stage.run(FakeEngine(otherwise=stage.worker))
     assert stage.folder is not None
@@ -511,3 +512,79 @@ def test_cells_of_the_other_arm_are_not_asked_for(tmp_path: Path, suite_identity
     assert {
         (asked_option(job, "arm"), "made.z" in dict(asked_cells(job))) for job in engine.jobs
     } == {("cpu", False), ("cuda", True)}
+
+
+def control_campaign(stage: Stage, arms: Arms = CPU, **ask: Any) -> Campaign:
+    """A standard campaign whose only cell is one that the controls run."""
+    (cell,) = [c for c in scenarios.cells() if c.id == "overhead.eager_op"]
+    stage.worker = Worker(cells={cell.id: cell}, seconds=0.0)
+    return draw_up(Ask(**{"seed": 3, "label": "made-up", "blocks": 2, **ask}), arms, [cell])
+
+
+def test_every_block_has_each_arms_twin_which_is_that_arm_with_its_k(stage: Stage) -> None:
+    campaign = control_campaign(stage)
+    engine = FakeEngine(otherwise=stage.worker)
+    stage.run(engine, campaign)
+    assert stage.documents() == [
+        *("cpu-00.json", "cpu-01.json", "cpu-02.json"),
+        *("cpu-twin-01.json", "cpu-twin-02.json"),
+    ]
+    assert {asked_option(job, "arm") for job in engine.jobs} == {"cpu"}
+    assert [calls is None for job in engine.jobs for _, calls in asked_cells(job)] == [
+        *(True, False, False, False, False)
+    ]
+    loaded = load(stage)
+    assert [d.invocation.arm for d in loaded.controls] == ["cpu-twin", "cpu-twin"]
+
+
+def test_the_hidden_gpus_arm_controls_the_image_with_the_first_arms_k(stage: Stage) -> None:
+    both = Arms(
+        run=(ARMS["cpu"], ARMS["cuda"]),
+        gpu={"cpu": None, "cuda": GpuRequest(driver="nvidia", devices=("0",))},
+        not_run={},
+    )
+    campaign = control_campaign(stage, both, blocks=1)
+    assert plan.control_arms(campaign) == ["cpu-twin", "cuda-twin", "cuda-hidden"]
+    assert plan.calibrating_arm(campaign, "cuda-hidden") == "cpu"
+    assert plan.calibrating_arm(campaign, "cuda-twin") == "cuda"
+    engine = FakeEngine(otherwise=stage.worker)
+    stage.run(engine, campaign, both)
+    given = {asked_option(job, "arm"): job.gpu is not None for job in engine.jobs}
+    assert given == {"cpu": False, "cuda": True, "cuda-hidden": False}
+
+
+def test_profiles_without_verdicts_have_no_controls(stage: Stage) -> None:
+    assert plan.control_arms(control_campaign(stage, profile="quick")) == []
+
+
+def test_a_look_adds_blocks_until_enough_is_known_and_never_beyond_the_most(stage: Stage) -> None:
+    campaign = replace(control_campaign(stage), blocks=1, most_blocks=8)
+    stage.looks = [(0, 1, False), (0, 1, False)]
+    ended = stage.run(FakeEngine(otherwise=stage.worker), campaign)
+    assert (ended.blocks, [look.block for look in ended.looks]) == (8, [1, 6])
+    assert "cpu-08.json" in stage.documents()
+
+
+def test_a_look_that_has_seen_enough_ends_the_campaign(stage: Stage) -> None:
+    campaign = replace(control_campaign(stage), blocks=2, most_blocks=8)
+    stage.looks = [(1, 1, True)]
+    ended = stage.run(FakeEngine(otherwise=stage.worker), campaign)
+    assert (ended.blocks, len(ended.looks)) == (2, 1)
+    assert "cpu-03.json" not in stage.documents()
+
+
+def test_blocks_that_were_asked_for_are_neither_more_nor_fewer(stage: Stage) -> None:
+    ended = stage.run(FakeEngine(otherwise=stage.worker), control_campaign(stage, blocks=2))
+    assert (ended.blocks, ended.looks) == (2, [])
+
+
+def test_an_arm_against_itself_is_two_arms_of_one_kind_with_one_k(stage: Stage) -> None:
+    twice = against_itself(CPU)
+    campaign = control_campaign(stage, twice, profile="smoke", blocks=1)
+    engine = FakeEngine(otherwise=stage.worker)
+    ended = stage.run(engine, campaign, twice)
+    assert stage.documents() == ["cpu-00.json", "cpu-01.json", "cpu-again-01.json"]
+    assert {asked_option(job, "arm") for job in engine.jobs} == {"cpu"}
+    assert ended.calls["cpu"] == ended.calls["cpu-again"]
+    with pytest.raises(UsageError, match="2 were asked for"):
+        against_itself(twice)

@@ -245,14 +245,14 @@ def test_the_prediction_swaps_the_calibrations_times_for_the_profiles() -> None:
     )
     # fast and slow lose 0.7 s each; slow is ruled by its samples of 2 s; skipped goes altogether.
     expected = 30.0 - 2 * 0.7 - 3.0 + (0.3 + 0.7) + (2.0 + 6.0)
-    assert plan.predict_invocation_s(made, document) == pytest.approx(expected)
+    assert plan.predict_invocation_s(made, "cpu", document) == pytest.approx(expected)
 
 
 def test_a_clock_that_was_set_back_foretells_no_negative_time() -> None:
     (one,) = cells("one")
     made = campaign(cells=[one], warmup_s=0.1, measure_s=0.1)
     document = calibration(made, [result(one, spent_s={"calibrate": 100.0})], seconds=3.0)
-    assert plan.predict_invocation_s(made, document) == 0.0
+    assert plan.predict_invocation_s(made, "cpu", document) == 0.0
 
 
 @pytest.mark.parametrize(
