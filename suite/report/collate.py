@@ -21,7 +21,7 @@ from suite.report.summary import Summary, summarise
 class Collated:
     """The derived files by name, each as text, and a few plain lines for a terminal.
 
-    ``troubled`` is true where some cell failed or its results disagree: the command then ends
+    ``troubled`` is true where some cell failed, disagrees or is INVALID: the command then ends
     with exit status 1, the report still written.
     """
 
@@ -73,7 +73,7 @@ def _render_terminal(summary: Summary) -> str:
 
 
 def _find_trouble(summary: Summary) -> bool:
-    """Whether a cell failed in any counted block, or its results disagree."""
+    """Whether a cell failed in any counted block, its results disagree, or it is INVALID."""
     failed = any(
         cell.outcome == "failed"
         for documents in summary.counted.values()
@@ -81,7 +81,9 @@ def _find_trouble(summary: Summary) -> bool:
         for cell in document.cells
     )
     return failed or any(
-        result.outcome == "failed" or (result.outcome == "measured" and result.estimate is None)
+        result.outcome == "failed"
+        or result.fault
+        or (result.outcome == "measured" and result.estimate is None)
         for one in summary.cells
         for result in one.arms.values()
     )

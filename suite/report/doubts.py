@@ -17,9 +17,6 @@ from suite.report.validity import CHANGED, Fault, find_labels
 _IDENTITY = re.compile(r"(^|[._])(driver|version|model|name)([._]|$)")
 """Facts whose change during a campaign means that something else was measured."""
 
-_GRAVE = re.compile(r"changed during the campaign")
-"""The doubts that make a number INVALID."""
-
 
 def counted_documents(loaded: LoadedCampaign) -> dict[str, dict[int, Document]]:
     """By arm and block the documents that count: block 1 on, the last repeat of each.
@@ -36,26 +33,16 @@ def counted_documents(loaded: LoadedCampaign) -> dict[str, dict[int, Document]]:
 def doubt_arms(loaded: LoadedCampaign) -> dict[str, tuple[str, ...]]:
     """By arm what makes every number on it doubtful: its invocations were not all alike."""
     by_arm = counted_documents(loaded)
-    planned = loaded.campaign.suite.content
-    everywhere: list[str] = []
-    contents = {one.suite.content for docs in by_arm.values() for one in docs.values()} | {planned}
-    if len(contents) > 1:
-        everywhere.append("the suite's measured part changed during the campaign")
-    doubts = {}
-    for arm, documents in by_arm.items():
-        found = _doubt_documents(arm, list(documents.values()))
-        doubts[arm] = (*everywhere, *found) if documents else ()
-    return doubts
+    changes = _find_changes(loaded)
+    return {
+        arm: (*changes.get(arm, ()), *_doubt_documents(arm, list(documents.values())))
+        for arm, documents in by_arm.items()
+    }
 
 
 def judge_arms(loaded: LoadedCampaign) -> dict[str, Fault]:
     """By arm why none of its numbers may be judged: something else was measured half-way."""
-    faults = {}
-    for arm, doubts in doubt_arms(loaded).items():
-        grave = [one for one in doubts if _GRAVE.search(one)]
-        if grave:
-            faults[arm] = (CHANGED, "; ".join(grave))
-    return faults
+    return {arm: (CHANGED, "; ".join(found)) for arm, found in _find_changes(loaded).items()}
 
 
 def doubt_cell(arm: str, results: dict[int, CellResult], planned_calls: int | None) -> list[str]:
@@ -137,17 +124,33 @@ def varying(documents: Iterable[Document]) -> list[str]:
     return [name for name in names if len(seen[name]) > 1]
 
 
+def _find_changes(loaded: LoadedCampaign) -> dict[str, list[str]]:
+    """By arm what else was measured half-way: another suite, image, driver or machine."""
+    by_arm = counted_documents(loaded)
+    planned = loaded.campaign.suite.content
+    contents = {one.suite.content for docs in by_arm.values() for one in docs.values()} | {planned}
+    changes: dict[str, list[str]] = {}
+    for arm, by_block in by_arm.items():
+        documents = list(by_block.values())
+        found = []
+        if documents and len(contents) > 1:
+            found.append("the suite's measured part changed during the campaign")
+        if len({one.invocation.image.content or one.invocation.image.id for one in documents}) > 1:
+            found.append(f"{arm}: the image changed during the campaign")
+        changed = [name for name in varying(documents) if _IDENTITY.search(name)]
+        if changed:
+            found.append(f"{arm}: changed during the campaign: {', '.join(changed)}")
+        if found:
+            changes[arm] = found
+    return changes
+
+
 def _doubt_documents(arm: str, documents: Sequence[Document]) -> list[str]:
     doubts = []
-    if len({one.invocation.image.content or one.invocation.image.id for one in documents}) > 1:
-        doubts.append(f"{arm}: the image changed during the campaign")
     if len({one.invocation.isolation for one in documents}) > 1:
         doubts.append(f"{arm}: some invocations ran in a container and some did not")
     if len({tuple(sorted(_keys(one.invocation.limits))) for one in documents}) > 1:
         doubts.append(f"{arm}: the limits were not the same in every invocation")
-    changed = [name for name in varying(documents) if _IDENTITY.search(name)]
-    if changed:
-        doubts.append(f"{arm}: changed during the campaign: {', '.join(changed)}")
     return doubts
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from suite.report.compare import Ratio, compare
 from suite.report.statistics import Estimate, estimate
+from suite.report.verdicts import MARGIN, judge
 from tests.hosts import SAMPLES, Array, Host, draw_levels, draw_series
 
 SURE = 3.0
@@ -78,3 +79,19 @@ def contains(found: Estimate | Ratio, truth: float) -> bool:
     assert found.low is not None
     assert found.high is not None
     return found.low <= truth <= found.high
+
+
+def judge_tables(
+    host: Host, *, tables: int, cells: int, blocks: int, slower: float
+) -> tuple[Rate, Rate]:
+    """Tables with any false verdict, and of the one cell a table that is slower, those found."""
+    draw = np.random.default_rng(5)
+    false, found = [], []
+    for _ in range(tables):
+        base, other = (draw_values(host, draw, cells=cells, blocks=blocks) for _ in range(2))
+        other[0] *= 1 + slower
+        names = {str(index): one for index, one in enumerate(ratios(base, other))}
+        verdicts = judge(names, margin=MARGIN, invalid={})
+        found.append(verdicts.pop("0").name == "SLOWER")
+        false.append(any(one.name in {"FASTER", "SLOWER"} for one in verdicts.values()))
+    return count(false), count(found)

@@ -8,11 +8,8 @@ import numpy as np
 import pytest
 
 from suite.report.compare import compare_campaigns
-from suite.report.verdicts import MARGIN, judge
-from tests.bench.rates import Rate, contains, count, draw_values, ratios
-from tests.hosts import HOSTS, Host
-
-FLAGS = {"FASTER", "SLOWER"}
+from tests.bench.rates import contains, count, draw_values, judge_tables, ratios
+from tests.hosts import HOSTS
 
 
 @pytest.mark.parametrize("name", ["quiet", "typical"])
@@ -26,20 +23,6 @@ def test_the_bare_paired_test_errs_as_often_as_it_says(name: str, blocks: int) -
     assert [one.p is not None and one.p < 0.05 for one in found] == [
         not contains(one, 1.0) for one in found
     ]
-
-
-def judge_tables(host: Host, *, tables: int, cells: int, blocks: int, slower: float) -> list[Rate]:
-    """Tables with any false verdict, and of the one cell a table that is slower, those found."""
-    draw = np.random.default_rng(5)
-    false, found = [], []
-    for _ in range(tables):
-        base, other = (draw_values(host, draw, cells=cells, blocks=blocks) for _ in range(2))
-        other[0] *= 1 + slower
-        names = {str(index): one for index, one in enumerate(ratios(base, other))}
-        verdicts = judge(names, margin=MARGIN, invalid={})
-        found.append(verdicts.pop("0").name == "SLOWER")
-        false.append(any(one.name in FLAGS for one in verdicts.values()))
-    return [count(false), count(found)]
 
 
 @pytest.mark.parametrize("name", ["quiet", "typical"])

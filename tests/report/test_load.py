@@ -46,6 +46,22 @@ def refusal(action: Callable[[], object]) -> str:
     return str(caught.value)
 
 
+def test_controls_are_loaded_apart(folder: Path) -> None:
+    """The plan does not list their arms; any other arm that it does not list is refused."""
+    for arm, block in (("cuda-twin", 2), ("cuda-twin", 1), ("cpu-twin", 1), ("cuda-hidden", 1)):
+        value = json.loads((folder / "cpu-01.json").read_text())
+        value["invocation"] |= {"arm": arm, "block": block}
+        (folder / f"{arm}-0{block}.json").write_text(json.dumps(value))
+    loaded = load_campaign(folder)
+    assert len(loaded.documents) == 6
+    assert [(d.invocation.arm, d.invocation.block) for d in loaded.controls] == [
+        *[("cpu-twin", 1), ("cuda-hidden", 1), ("cuda-twin", 1), ("cuda-twin", 2)],
+    ]
+    value["invocation"]["arm"] = "tpu-twin"
+    (folder / "tpu-twin-01.json").write_text(json.dumps(value))
+    assert "'tpu-twin' is no arm" in refusal(lambda: load_campaign(folder))
+
+
 def test_loads_what_the_wire_wrote(folder: Path) -> None:
     loaded = load_campaign(folder)
     assert loaded.folder == "campaign"

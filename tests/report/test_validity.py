@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from suite.model import Campaign, Document, Scalar
+from suite.report.collate import collate
 from suite.report.controls import find_floor, find_honest, is_input_only
 from suite.report.load import LoadedCampaign
 from suite.report.markdown import render_markdown
@@ -154,6 +156,15 @@ def test_a_label_speaks_against_its_cell_only(
     counts = {one.cell.id: len(one.arms["cpu"].values) for one in summary.cells}
     assert counts.pop(FENCE) == 5
     assert set(counts.values()) == {6}
+
+
+def test_an_invalid_campaign_ends_in_trouble(
+    campaign: Campaign, documents: list[Document], tmp_path: Path
+) -> None:
+    sound = synthetic.write_campaign(tmp_path / "sound", campaign, documents)
+    assert not collate(sound).troubled
+    changed = disturb(documents, {"cpu.steal_share": 0.5}, 2, 5)
+    assert collate(synthetic.write_campaign(tmp_path / "stolen", campaign, changed)).troubled
 
 
 def test_contended_is_a_label(campaign: Campaign, documents: list[Document]) -> None:
