@@ -574,7 +574,8 @@ def test_a_look_that_has_seen_enough_ends_the_campaign(stage: Stage) -> None:
 
 
 def test_blocks_that_were_asked_for_are_neither_more_nor_fewer(stage: Stage) -> None:
-    ended = stage.run(FakeEngine(otherwise=stage.worker), control_campaign(stage, blocks=2))
+    campaign = control_campaign(stage, blocks=2)
+    ended = stage.run(FakeEngine(otherwise=stage.worker), campaign)
     assert (ended.blocks, ended.looks) == (2, [])
 
 
