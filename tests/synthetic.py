@@ -389,6 +389,7 @@ def _measure(
     series, warmup = [_round(one) for one in series], [_round(one) for one in warmup]
     first = series[0] if cell.one_shot else _round(level + 0.05 * _spread(draw, host.within))
     device = "GPU:0" if arm == "cuda" and cell.scenario in {"matmul", "mlp"} else "CPU:0"
+    calls = 1 if cell.one_shot else 10
     return CellResult(
         id=cell.id,
         scenario=cell.scenario,
@@ -397,7 +398,7 @@ def _measure(
         outcome="measured",
         work=cell.work,
         first_call_s=first,
-        calls_per_sample=1 if cell.one_shot else 10,
+        calls_per_sample=calls,
         warmup_status="cold" if cell.one_shot else "steady",
         warmup_s=warmup,
         samples_s=series,
@@ -406,8 +407,8 @@ def _measure(
         spent_s={
             "prepare": 0.1,
             "first_call": first,
-            "warmup": 0.3,
-            "measure": 0.7,
+            "warmup": _round(calls * sum(warmup)),
+            "measure": _round(calls * sum(series)),
             "check": 0.05,
             "hygiene": 0.02,
         },

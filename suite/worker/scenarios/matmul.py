@@ -159,7 +159,7 @@ EXTRA_WORK = Scenario(
     family="matmul",
     case="extra",
     about="A control: the square product with more of it than it declares.",
-    question="Is {extra} % more work seen as such? (A control at n = {n}, not a product to compare)",
+    question="A control, not a product to compare: are {extra} % more work than declared seen at n = {n}?",
     axes=("n", "precision", "operands", "xla", "extra"),
     points=(
         Point(
