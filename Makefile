@@ -37,7 +37,7 @@ report: $(VENV)/host.stamp ## rebuild the report of RUN=results/X from its docum
 	@$(call nox,collate) $(call quote,$(RUN))
 
 images: $(VENV)/host.stamp ## build the images only
-	@$(call nox,build) $(call given,ARMS BASE_IMAGE)
+	@$(call nox,build) $(call given,ARMS ENGINE BASE_IMAGE LOCAL_PYTHON)
 
 base: $(VENV)/host.stamp ## make a stand-in base image from Debian packages (needs root and debootstrap)
 	@python -m suite base $(call given,NAME)

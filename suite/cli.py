@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
+import hashlib
 import json
 import os
 import re
@@ -49,6 +50,14 @@ invalid (the report is written all the same); 2 usage; 3 no engine, or it refuse
 campaign is running here; 130 interrupted (what was measured is kept)."""
 
 
+class _QuietConsole(Console):
+    """Goes on without a reader: who closes our standard error does not end a campaign."""
+
+    def on_broken_pipe(self) -> None:
+        """Says nothing from now on."""
+        self.quiet = True
+
+
 class Terminal:
     """Shows a campaign's progress on standard error: a bar on a terminal, plain lines elsewhere.
 
@@ -56,7 +65,7 @@ class Terminal:
     """
 
     def __init__(self) -> None:
-        self.console = Console(stderr=True, highlight=False)
+        self.console = _QuietConsole(stderr=True, highlight=False)
         self.plain_every_s = 15.0
         self.shown = 0.0
         self.bar: Progress | None = None
@@ -249,6 +258,7 @@ def _bench_anew(given: dict[str, Any], *, again: bool) -> int:
         seed=given["seed"],
         label=given["label"],
         command=_repeat("aa" if again else "bench", given),
+        settings=_settings(given),
     )
     with only_campaign(results), Terminal() as terminal:
         engine = _open_engine(given, terminal)
@@ -277,6 +287,7 @@ def _bench_anew(given: dict[str, Any], *, again: bool) -> int:
 
 def _bench_resumed(folder: Path, given: dict[str, Any]) -> int:
     loaded = load_campaign(folder)
+    given = _settled(given, loaded.campaign.settings)
     drawn = campaigns.resume(loaded.campaign, blocks=given["blocks"])
     store = Store(folder)
     with only_campaign(folder.resolve().parent), Terminal() as terminal:
@@ -347,6 +358,44 @@ def _single_gpu(text: str) -> str:
     return text
 
 
+SETTINGS = ("engine", "cpus", "gpu", "base_image")
+"""Options that must not change while a campaign goes on, beside what its plan says."""
+
+
+def _settings(given: dict[str, Any]) -> dict[str, str]:
+    """Those that were given; a GPU's UUID, which names one machine in the world, as a hash."""
+    found = {name: str(given[name]) for name in SETTINGS if given[name] not in {None, "auto"}}
+    if "gpu" in found:
+        found["gpu"] = _hide_uuid(found["gpu"])
+    return found
+
+
+def _hide_uuid(gpu: str) -> str:
+    return gpu if gpu.isdigit() else "sha256:" + hashlib.sha256(gpu.encode()).hexdigest()[:16]
+
+
+def _settled(given: dict[str, Any], settings: dict[str, str]) -> dict[str, Any]:
+    """The options with which a campaign goes on: as it began.
+
+    Raises:
+        UsageError: one differs from what the campaign began with, or has to be given again.
+    """
+    now = _settings(given)
+    differing = sorted(name for name in now if now[name] != settings.get(name, "auto"))
+    if differing:
+        words = ", ".join(f"{n.upper()}={settings.get(n, 'not given')}" for n in differing)
+        raise UsageError(
+            f"the campaign began with {words}", "leave it out, or begin a new campaign"
+        )
+    hidden = settings.get("gpu", "").startswith("sha256:") and "gpu" not in now
+    if hidden:
+        raise UsageError(
+            "the campaign began with a GPU named by its UUID, which is not kept",
+            "name it with GPU=",
+        )
+    return {**given, **{name: value for name, value in settings.items() if name not in now}}
+
+
 def _repeat(command: str, given: dict[str, Any]) -> str:
     """The command that repeats this campaign, as make takes it; folders of this machine left out."""
     words = [f"make {command}"]
@@ -357,7 +406,8 @@ def _repeat(command: str, given: dict[str, Any]) -> str:
             or value == "auto"
         ):
             continue
-        words.append(f"{name.upper()}={shlex.quote(str(value))}")
+        text = _hide_uuid(str(value)) if name == "gpu" else str(value)
+        words.append(f"{name.upper()}={shlex.quote(text)}")
     return " ".join(words)
 
 
@@ -375,11 +425,7 @@ def _open_engine(given: dict[str, Any], terminal: Terminal) -> Engine:
     if name == "docker":
         if local_python is not None:
             raise UsageError("LOCAL_PYTHON is for the local engine", "add ENGINE=local")
-        engine: Engine = DockerEngine(base_image=given["base_image"])
-        swept = engine.sweep_leftovers()
-        if swept:
-            terminal.say(f"removed {swept} containers that an earlier campaign had left")
-        return engine
+        return _swept(DockerEngine(base_image=given["base_image"]), terminal)
     if given["base_image"] is not None:
         raise UsageError(
             "BASE_IMAGE is for the docker engine, and this is the local one",
@@ -387,14 +433,25 @@ def _open_engine(given: dict[str, Any], terminal: Terminal) -> Engine:
         )
     terminal.say(
         "NOT CONTAINERIZED: "
-        + (
-            "ENGINE=local was asked for"
-            if given["engine"] == "local"
-            else "no docker engine is here"
-        )
+        + _why_local(given)
         + "; the worker runs as a plain process of this machine, and every table says so"
     )
-    return LocalEngine(python=local_python)
+    return _swept(LocalEngine(python=local_python), terminal)
+
+
+def _swept(engine: Engine, terminal: Terminal) -> Engine:
+    swept = engine.sweep_leftovers()
+    if swept:
+        terminal.say(f"removed {swept} leftovers of a campaign that was killed")
+    return engine
+
+
+def _why_local(given: dict[str, Any]) -> str:
+    if given["engine"] == "local":
+        return "ENGINE=local was asked for"
+    if given["local_python"] is not None:
+        return "LOCAL_PYTHON was given"
+    return "no docker engine is here"
 
 
 @commands.command("list")
@@ -557,9 +614,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         its exit status; see ``--help``.
     """
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        # As Ctrl-C: containers are stopped and what was measured is kept.
-        signal.signal(number, _interrupt)
+    # As Ctrl-C: containers are stopped and what was measured is kept.
+    before = {number: signal.signal(number, _interrupt) for number in _INTERRUPTS}
     try:
         words = None if argv is None else list(argv)
         status = commands.main(args=words, prog_name="python -m suite", standalone_mode=False)
@@ -579,8 +635,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever read standard output has gone, as `make list | head` does; nothing is wrong.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
     return int(status or 0)
 
 
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
 def _interrupt(number: int, _frame: object) -> None:
+    # Once is enough: a second one, as nox sends it, must not break into the cleaning up.
+    for other in _INTERRUPTS:
+        signal.signal(other, signal.SIG_IGN)
     raise KeyboardInterrupt(signal.Signals(number).name)

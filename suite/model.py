@@ -249,9 +249,10 @@ class Campaign:
     ``excluded`` gives by arm and cell the outcome and reason that the calibration found for cells
     that no block then tries.  ``commands`` are the exact words that repeat the campaign.
     ``not_run`` says by arm why an arm that the machine might have run was left out.
-    ``controls`` are the ids of the cells that the control invocations run, none in profiles that
-    have no controls.  ``blocks`` can grow up to ``most_blocks`` when a look finds the intervals too
-    wide; ``looks`` holds what each look saw.
+    ``settings`` is what else was asked for and must stay the same when the campaign goes on: engine,
+    cpus, gpu (a UUID as a hash), base_image.  ``controls`` are the ids of the cells that the control
+    invocations run, none in profiles that have no controls.  ``blocks`` can grow up to
+    ``most_blocks`` when a look finds the intervals too wide; ``looks`` holds what each look saw.
     """
 
     schema: int
@@ -272,6 +273,7 @@ class Campaign:
     excluded: dict[str, dict[str, Excluded]] = field(default_factory=dict)
     not_run: dict[str, str] = field(default_factory=dict)
     command: str = ""
+    settings: dict[str, str] = field(default_factory=dict)
     stopped: str | None = None
     controls: list[str] = field(default_factory=list)
     most_blocks: int | None = None

@@ -9,7 +9,7 @@ import hashlib
 import secrets
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Protocol
@@ -43,10 +43,7 @@ AUTO = "auto"
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """What a person asks of a campaign; None: the profile's or the machine's own choice.
-
-    ``again``: the one arm runs as two, a campaign of one image against itself.
-    """
+    """What a person asks of a campaign; None: the profile's or the machine's own choice."""
 
     profile: ProfileName = "standard"
     arms: tuple[str, ...] = (AUTO,)
@@ -58,7 +55,7 @@ class Ask:
     seed: int | None = None
     label: str | None = None
     command: str = ""
-    again: bool = False
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,6 +218,7 @@ def draw_up(ask: Ask, arms: Arms, cells: Sequence[Cell]) -> Campaign:
         budget_s=profile.budget_s,
         not_run=dict(arms.not_run),
         command=f"{ask.command} SEED={seed}",
+        settings=dict(ask.settings),
     )
     turns = [*plan.order_arms(campaign, 0), *plan.order_arms(campaign, 1) * campaign.blocks]
     guess = sum(plan.guess_invocation_s(campaign, arm) for arm in turns)
@@ -260,7 +258,7 @@ class Conductor:
         }
         self.look = look
         self.images = images
-        self.cpus = cpus if cpus is not None else engine.cpus()
+        self.cpus = _allowed_cpus(engine, cpus)
         self.budget_s = budget_s
         self.listener = listener
         self.collate = collate
@@ -269,7 +267,8 @@ class Conductor:
         self.kept_s = 0.0
         self.fresh = True
         memory = engine.memory_bytes()
-        self.memory_bytes = int(memory * MEMORY_SHARE) if memory else None
+        bounded = memory is not None and engine.isolation == "container"
+        self.memory_bytes = int(memory * MEMORY_SHARE) if memory and bounded else None
 
     def run(self, kept: Sequence[Document] = ()) -> Campaign:
         """Runs every invocation that ``kept`` does not hold complete; writes as it goes.
@@ -487,6 +486,23 @@ def resume(campaign: Campaign, *, blocks: int | None) -> Campaign:
     if blocks is None:
         return replace(campaign, stopped=None)
     return replace(campaign, blocks=blocks, most_blocks=blocks, stopped=None)
+
+
+def _allowed_cpus(engine: Engine, wanted: tuple[int, ...] | None) -> tuple[int, ...]:
+    """The CPUs to use: those wanted, or all that the engine has for us.
+
+    Raises:
+        UsageError: one that is wanted is not among them.
+    """
+    known = engine.cpus()
+    missing = sorted(set(wanted or ()) - set(known))
+    if missing:
+        raise UsageError(
+            f"CPUS={plan.write_cpus(wanted or ())}: there is no CPU {plan.write_cpus(missing)} to be "
+            f"had here; there are {plan.write_cpus(known)}",
+            "name some of those, or leave CPUS out",
+        )
+    return wanted or known
 
 
 def _minutes(seconds: float) -> str:

@@ -18,6 +18,7 @@ from suite import wire
 from suite.errors import GpuError
 from suite.host import plan
 from suite.host.engine import LABEL, Arm, Ending, Engine, GpuRequest, Job, Running
+from suite.host.gpu import explain_refusal
 from suite.model import (
     Campaign,
     CampaignIdentity,
@@ -128,15 +129,28 @@ class Recorder:
                 fruitful, phrase = self._container()
                 barren = 0 if fruitful else barren + 1
                 if self.remaining and barren >= BARREN_CAP:
-                    for cell in self.remaining:
-                        self._fail(cell, f"no container lived long enough to begin it: {phrase}")
-                    self.remaining = []
+                    self._give_up(phrase)
             self._settle()
         except BaseException:
             # Interrupted by a person, or the engine has gone: what there is stays, and says so.
             self._keep("interrupted")
             raise
         return self._keep("complete")
+
+    def _give_up(self, phrase: str) -> None:
+        """No container lives long enough; on an arm with a GPU that is the GPU's own trouble.
+
+        Raises:
+            GpuError: the arm has a GPU and has not begun one cell.
+        """
+        if self.turn.arm.gpu and len(self.containers) == BARREN_CAP:
+            raise GpuError(
+                f"no container of the arm {self.turn.arm.name} lived to begin a cell: {phrase}",
+                explain_refusal(phrase).remedy,
+            )
+        for cell in self.remaining:
+            self._fail(cell, f"no container lived long enough to begin it: {phrase}")
+        self.remaining = []
 
     def _settle(self) -> None:
         """What is still without an outcome are cells measured from outside, of no container."""
@@ -171,16 +185,16 @@ class Recorder:
             )
         )
         talk = Conversation(running=running, asked=asked, deadline=asked + plan.START_DEADLINE_S)
-        self.containers.append(Container(id=running.id, started=running.started))
-        self.watch(self._document("running"), None)
         trouble = ""
         try:
+            self.containers.append(Container(id=running.id, started=running.started))
+            self.watch(self._document("running"), None)
             self._listen(talk)
         except (Hung, ProtocolError) as error:
             trouble = str(error)
             running.stop()
         except BaseException:
-            running.stop()
+            # Closing kills what still runs, and leaves nothing behind.
             self._bury(running.close(), "stopped by the host")
             raise
         ending = running.close()
@@ -223,8 +237,8 @@ class Recorder:
             case "refused":
                 raise GpuError(
                     f"the arm {self.turn.arm.name} can't be had: {record['reason']}",
-                    "`nvidia-smi` must work in a container of this engine; "
-                    "ARMS=cpu measures without a GPU",
+                    "`nvidia-smi` must work in a container of this engine; the container's diary "
+                    "in logs/ says more; ARMS=cpu measures without a GPU",
                 )
             case "cell_started":
                 self._begin(talk, record["id"])
@@ -257,6 +271,9 @@ class Recorder:
     def _end(self, talk: Conversation, words: Mapping[str, Any]) -> None:
         """The cell in flight has its outcome."""
         result = replace(msgspec.convert(words, CellResult), container=talk.running.id)
+        if result.started is not None and result.ended is not None:
+            # The clock of the day can be set back in between; an end before its start is no interval.
+            result = replace(result, ended=max(result.started, result.ended))
         if talk.in_flight is None or talk.in_flight.id != result.id:
             raise ProtocolError(f"the outcome of {result.id} came out of turn")
         _demand_sense(result, talk.in_flight)
@@ -270,7 +287,14 @@ class Recorder:
         """The cells that only the host can see: how long the container took to start."""
         for cell in self.cells:
             if cell.by_host and self.results[cell.id].outcome == "pending":
-                now = _now()
+                now = max(_now(), self.containers[-1].started)
+                if self.engine.isolation == "none":
+                    self.results[cell.id] = replace(
+                        self.results[cell.id],
+                        outcome="skipped",
+                        reason="there is no container to start: the worker is a plain process",
+                    )
+                    continue
                 self.results[cell.id] = replace(
                     self.results[cell.id],
                     outcome="measured",
@@ -328,6 +352,8 @@ class Recorder:
         turn, campaign = self.turn, self.turn.campaign
         content = self.facts.get("content.hash")
         absent = {"telemetry": "this version of the suite collects none"}
+        if turn.memory_bytes is None:
+            absent["invocation.limits.memory_bytes"] = "this engine enforces none"
         if content is None:
             absent["invocation.image.content"] = "the worker has not computed it yet"
         return Document(

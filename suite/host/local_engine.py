@@ -158,6 +158,8 @@ class LocalEngine:
                 environment["PYTHONPATH"] += os.pathsep + value
         if job.gpu is not None:
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(job.gpu.devices)
+            # As nvidia-smi counts them; CUDA's own order puts the fastest first.
+            environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
         return environment | dict(job.environment)
 
     def sweep_leftovers(self) -> int:

@@ -6,8 +6,10 @@ Pure: no engine, no files, no clock; a plan can be asserted in a test.
 from __future__ import annotations
 
 import fnmatch
+import math
 import random
 import re
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +20,7 @@ from suite.model import (
     TWIN,
     Campaign,
     Cell,
+    CellResult,
     Document,
     Excluded,
     ProfileName,
@@ -44,6 +47,10 @@ PROFILES: Mapping[ProfileName, Profile] = {
 
 LOOK_EVERY = 5
 """Blocks between two looks at the precision, after the first at the profile's own number."""
+
+CALLS_MARGIN = 1.2
+CALLS_CAP = 100_000
+"""As the worker's: K fills a sample with this margin, and never holds more calls than this."""
 
 CALIBRATION_SHARE = 0.5
 """The calibration warms up and measures for this share of the profile's times: it need only see
@@ -187,9 +194,14 @@ def cell_deadline_s(campaign: Campaign, cell: Cell) -> float:
 
 
 def freeze(document: Document) -> tuple[dict[str, int], dict[str, Excluded]]:
-    """What a calibration has found: K by cell, and the cells that no block should try."""
+    """What a calibration has found: K by cell, and the cells that no block should try.
+
+    K makes even the fastest call that the calibration saw fill a sample: one that was found while
+    something else was at work would be too small for every block to come.
+    """
+    floor_s = document.facts.get("sample_floor_s")
     calls = {
-        cell.id: cell.calls_per_sample
+        cell.id: _enough_calls(cell, floor_s if isinstance(floor_s, float) else 0.0)
         for cell in document.cells
         if cell.outcome == "measured" and cell.calls_per_sample is not None
     }
@@ -199,6 +211,15 @@ def freeze(document: Document) -> tuple[dict[str, int], dict[str, Excluded]]:
         if cell.outcome in {"skipped", "failed"}
     }
     return calls, excluded
+
+
+def _enough_calls(result: CellResult, floor_s: float) -> int:
+    found = result.calls_per_sample or 1
+    # One-shot cells have no warm-up, and one call by definition.
+    if not result.warmup_s or not result.samples_s:
+        return found
+    needed = math.ceil(CALLS_MARGIN * floor_s / min(result.samples_s))
+    return max(found, min(needed, CALLS_CAP))
 
 
 def container_seconds(document: Document) -> float:
@@ -235,7 +256,7 @@ def predict_invocation_s(campaign: Campaign, arm: str, calibration: Document) ->
         total -= timed + spent.get("calibrate", 0.0)
         if by_id[result.id].one_shot or not result.samples_s:
             continue
-        sample_s = result.samples_s[-1] * (result.calls_per_sample or 1)
+        sample_s = statistics.median(result.samples_s) * (result.calls_per_sample or 1)
         total += max(campaign.warmup_s, sample_s) + max(campaign.measure_s, 3 * sample_s)
     return max(0.0, total)
 

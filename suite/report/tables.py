@@ -75,7 +75,7 @@ def _write_first_calls(page: Page, summary: Summary, everything: Sequence[CellSu
         return
     page.heading("First calls", level=3)
     page.paragraph(
-        "Building, tracing, compiling and the first result of each cell, in a process that has "
+        "Tracing, compiling and the first result of each cell, in a process that has "
         "been through the start-up sequence. Timed apart and never pooled with the times above."
     )
     columns = [

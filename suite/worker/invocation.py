@@ -6,6 +6,7 @@ Decides per cell what to do (measure, skip, fail) and accounts for every second 
 from __future__ import annotations
 
 import gc
+import statistics
 import sys
 import time
 import traceback
@@ -23,6 +24,9 @@ from suite.worker.scenario import Inapplicable, Prepared, Scenario, WrongResult
 
 ASKED_ABOUT_BUDGETS = 4.0
 """Cells that people asked about have so many times the profile's budget."""
+
+SHORT = 0.9
+"""Samples that are shorter than this share of the floor are labelled: K came out too small."""
 
 DISPATCH_BOUND = 0.9
 """On a GPU, a larger enqueue fraction than this means that the CPU could not keep it busy."""
@@ -191,20 +195,23 @@ class Runner:
             account.add("measure", timing.measure_wall_s)
             with account.of("check"):
                 check = prepared.check(timing.last)
-            memory = self._peak_memory()
+            memory = self._peak_memory() if prepared.on == "arm" else None
         finally:
             prepared.close()
         if calibrating:
-            self.forecast.remember(cell, timing.samples_s[-1], account.spent_s["check"])
-        enqueues = prepared.enqueues and self.device == "/GPU:0" and not scenario.one_shot
+            call_s = statistics.median(timing.samples_s)
+            self.forecast.remember(cell, call_s, account.spent_s["check"])
+        on_gpu = self.device == "/GPU:0" and prepared.on == "arm"
+        enqueues = prepared.enqueues and on_gpu and not scenario.one_shot
         labels = ["warm-up cap"] if timing.warmup_status == "cap" else []
+        usual_s = statistics.median(timing.samples_s) * calls
+        if not scenario.one_shot and usual_s < SHORT * self.loop.floor_s:
+            labels.append("short samples")
         if enqueues and timing.enqueue_fraction > DISPATCH_BOUND:
             labels.append("dispatch-bound")
         absent = {}
         if not enqueues:
-            absent["enqueue_fraction"] = (
-                "the step blocks" if self.device == "/GPU:0" else "a CPU's step blocks"
-            )
+            absent["enqueue_fraction"] = "the step blocks" if on_gpu else "a CPU's step blocks"
         if memory is None:
             absent["peak_memory_bytes"] = "TensorFlow does not count the CPU's memory"
         return replace(

@@ -21,8 +21,12 @@ class Refused(Exception):
     """This container can't be the arm that it was asked to be; the text says why."""
 
 
-def start(arm: ArmName) -> tuple[dict[str, float], str]:
+def start(arm: ArmName, imported_s: float = 0.0) -> tuple[dict[str, float], str]:
     """Imports and configures TensorFlow for the arm; runs the first kernel, model and step.
+
+    Args:
+        arm: what this container is to be.
+        imported_s: seconds that a part of the import has taken already (NumPy's).
 
     Returns:
         seconds by stage, and the arm's device, ``/CPU:0`` or ``/GPU:0``.
@@ -34,6 +38,7 @@ def start(arm: ArmName) -> tuple[dict[str, float], str]:
     os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"
     stages: dict[str, float] = {}
     tf = _timed(stages, "import", _import)
+    stages["import"] += imported_s
     device = _timed(stages, "devices", lambda: _configure(tf, arm))
     fence = tf.test.experimental.sync_devices
 

@@ -20,6 +20,7 @@ from suite.worker.scenarios.networks import (
     B,
     Trainer,
     build,
+    demand_finite,
     examples,
     loss_of,
     weights,
@@ -55,9 +56,14 @@ def prepare_slices(*, device: str, stage: str, on: str) -> Prepared:
             with tf.device(place):
                 return trainer.step(*batch)
 
+        def check_fair(last: Any) -> Check:
+            demand_finite(last)
+            with tf.device(place):
+                return trainer.check(*batch)
+
         return Prepared(
             step=fair if on == "cpu" else lambda: trainer.step(*batch),
-            check=lambda _: trainer.check(*batch),
+            check=check_fair,
             proof=TRAINING_PROOF,
             on="cpu" if on == "cpu" else "arm",
             enqueues=True,
@@ -136,11 +142,18 @@ def prepare_fit(*, device: str, stage: str, batch: int, prefetch: str, on: str) 
             raise WrongResult(f"{made} steps in {len(epochs)} epochs, expected {steps} each")
         if not np.all(np.isfinite(epochs)):
             raise WrongResult(f"an epoch's loss is not finite: {epochs}")
+
+        def loss() -> float:
+            with scope():
+                return float(model.evaluate(inputs, labels, batch_size=A.examples, verbose=0))
+
+        after = loss()
         model.set_weights(weights(A))
-        with scope():
-            before = float(model.evaluate(inputs, labels, batch_size=A.examples, verbose=0))
+        before = loss()
+        if not after < before:
+            raise WrongResult(f"training did not lower the loss: {before:.6g} before, {after:.6g}")
         return Check(
-            what=f"{steps} steps an epoch, finite losses; loss of the seeded weights",
+            what=f"{steps} steps an epoch; losses finite, lower than of the seeded weights (value)",
             value=before,
             tolerance=CHECK_TOLERANCE,
         )

@@ -12,6 +12,7 @@ from suite.worker.scenarios.networks import (
     TRAINING_PROOF,
     Trainer,
     build,
+    demand_finite,
     examples,
 )
 
@@ -40,7 +41,8 @@ def prepare(
     trainer = Trainer(network, build(network, device), device)
     step, close = FEEDS[data](trainer, inputs, labels, batch, device)
 
-    def check(_: Any) -> Check:
+    def check(last: Any) -> Check:
+        demand_finite(last)
         return trainer.check(inputs[:batch], labels[:batch])
 
     return Prepared(
@@ -77,14 +79,18 @@ def from_host(trainer: Trainer, inputs: Any, labels: Any, batch: int, device: st
 
 
 def from_dataset(trainer: Trainer, inputs: Any, labels: Any, batch: int, device: str) -> Feed:  # noqa: ARG001  a feed's signature
-    """A dataset of slices: shuffled, batched, prefetched, without end."""
+    """A dataset of slices without end: shuffled, batched, prefetched.
+
+    Repeated before it is shuffled: the other way round every epoch begins with one burst that fills
+    the buffer, and the median of samples shorter than an epoch would leave that out.
+    """
     import tensorflow as tf
 
     dataset = (
         tf.data.Dataset.from_tensor_slices((inputs, labels))
+        .repeat()
         .shuffle(len(inputs), seed=0)
         .batch(batch, drop_remainder=True)
-        .repeat()
         .prefetch(tf.data.AUTOTUNE)
     )
     batches = [iter(dataset)]

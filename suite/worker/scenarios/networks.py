@@ -24,7 +24,14 @@ CHECK_TOLERANCE = 1e-3
 """The relative difference between arms that the loss after those steps may have at fp32: sums are
 ordered differently on each device, and Adam's division magnifies that a little."""
 
-MATMUL = ("MatMul", "_MklMatMul", "_FusedMatMul", "_MklFusedMatMul", "_MklNativeMatMul")
+MATMUL = (
+    "MatMul",
+    "_FusedMatMul",
+    "_MklMatMul",
+    "_MklFusedMatMul",
+    "_MklNativeMatMul",
+    "_MklNativeFusedMatMul",
+)
 """The names that a matrix product can have in an executed graph, plain, fused or by oneDNN."""
 
 TRAINING_PROOF = GraphProof(
@@ -153,6 +160,13 @@ class Trainer:
         self.reset()
         losses = [float(self.step(inputs, labels)) for _ in range(CHECK_STEPS)]
         return check_losses(losses)
+
+
+def demand_finite(loss: Any) -> None:
+    """Raises WrongResult where the last timed step's loss is no finite number."""
+    value = float(loss)
+    if not math.isfinite(value):
+        raise WrongResult(f"the loss of the last timed step is {value}")
 
 
 def check_losses(losses: list[float]) -> Check:

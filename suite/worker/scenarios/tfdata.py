@@ -31,8 +31,9 @@ def work(batch: int, **_: Param) -> Work:
 def prepare_slices(*, device: str, batch: int, shuffle: str, prefetch: str) -> Prepared:  # noqa: ARG001  input lives on the CPU
     """A's examples in batches, from memory."""
     inputs, labels = examples(A, A.examples)
-    pipeline = _pipeline(inputs, labels, shuffle=shuffle == "on")
-    return _prepared(pipeline, inputs.astype(np.float64), batch, prefetch)
+    buffer = len(inputs) if shuffle == "on" else 0
+    expected = inputs.astype(np.float64)
+    return _prepared(_elements(inputs, labels), expected, batch, prefetch, buffer=buffer)
 
 
 def prepare_map(
@@ -60,7 +61,7 @@ def prepare_map(
             y,
         ),
     }
-    pipeline = _pipeline(inputs, labels, shuffle=False).map(functions[function])
+    pipeline = _elements(inputs, labels).map(functions[function])
     first = inputs[:MAP_CHECKED].astype(np.float64)
     expected = np.tanh(first - first.mean(axis=1, keepdims=True))
     return _prepared(pipeline, expected, batch, prefetch)
@@ -75,15 +76,17 @@ def _normalise_in_numpy(example: Any) -> Any:
     return normalise(np.tanh, np.mean, example)
 
 
-def _pipeline(inputs: Any, labels: Any, *, shuffle: bool) -> Any:
+def _elements(inputs: Any, labels: Any) -> Any:
+    """One epoch of single examples."""
     import tensorflow as tf
 
     with tf.device("/CPU:0"):
-        dataset = tf.data.Dataset.from_tensor_slices((inputs, labels))
-        return dataset.shuffle(len(inputs), seed=0) if shuffle else dataset
+        return tf.data.Dataset.from_tensor_slices((inputs, labels))
 
 
-def _prepared(elements: Any, expected: Any, batch: int, prefetch: str) -> Prepared:
+def _prepared(
+    elements: Any, expected: Any, batch: int, prefetch: str, *, buffer: int = 0
+) -> Prepared:
     """Batches without end as the step; the first elements of the same pipeline as the check.
 
     Args:
@@ -92,17 +95,26 @@ def _prepared(elements: Any, expected: Any, batch: int, prefetch: str) -> Prepar
             pipeline shuffles, all of them, in any order.
         batch: elements in a batch; the last, partial one is dropped while timing.
         prefetch: ``on`` or ``off``.
+        buffer: elements in the shuffle buffer; 0: no shuffling.  Repeated before it is shuffled:
+            the other way round an epoch begins with one burst that fills the buffer, which the
+            median of samples shorter than an epoch would leave out.
     """
     import tensorflow as tf
 
-    def fetched(dataset: Any) -> Any:
+    def batched(dataset: Any, *, drop_remainder: bool) -> Any:
+        dataset = dataset.shuffle(buffer, seed=0) if buffer else dataset
+        dataset = dataset.batch(batch, drop_remainder=drop_remainder)
         return dataset.prefetch(tf.data.AUTOTUNE) if prefetch == "on" else dataset
 
-    batches = [iter(fetched(elements.batch(batch, drop_remainder=True).repeat()))]
+    batches = [iter(batched(elements.repeat(), drop_remainder=True))]
 
-    def check(_: Any) -> Check:
+    def check(last: Any) -> Check:
+        if last[0].shape != (batch, A.inputs) or not np.all(np.isfinite(last[0].numpy())):
+            raise WrongResult(
+                f"the last batch timed is no {batch} finite examples: {last[0].shape}"
+            )
         count, total = 0, 0.0
-        for inputs, labels in fetched(elements.take(len(expected)).batch(batch)):
+        for inputs, labels in batched(elements.take(len(expected)), drop_remainder=False):
             count += int(labels.shape[0])
             total += float(np.sum(inputs.numpy(), dtype=np.float64))
         if count != len(expected):
