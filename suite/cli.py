@@ -9,6 +9,7 @@ import contextlib
 import fnmatch
 import json
 import os
+import re
 import shlex
 import signal
 import sys
@@ -490,6 +491,9 @@ def _with_sample(readme: str, samples: Path) -> str:
         excerpt = "".join(
             f"#### {section.split(chr(10) + '## ')[0].strip()}\n\n" for section in sections
         )
+        marks = tuple(f"- {mark} " for mark in set(re.findall(r"\[\d+\]", excerpt)))
+        notes = [line for line in text.splitlines() if line.startswith(marks)] if marks else []
+        excerpt += "\n".join(notes) + "\n\n" if notes else ""
         excerpt = f"[The whole report]({newest.relative_to(ROOT)}/report.md). Two of its tables:\n\n{excerpt}"
     return f"{before}{begin}{mark}\n{excerpt}{end}{after}"
 

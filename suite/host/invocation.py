@@ -127,14 +127,26 @@ class Recorder:
                     for cell in self.remaining:
                         self._fail(cell, f"no container lived long enough to begin it: {phrase}")
                     self.remaining = []
-            for cell in self.cells:
-                if self.results[cell.id].outcome == "pending":
-                    self._fail(cell, "no container came up")
+            self._settle()
         except BaseException:
             # Interrupted by a person, or the engine has gone: what there is stays, and says so.
             self._keep("interrupted")
             raise
         return self._keep("complete")
+
+    def _settle(self) -> None:
+        """What is still without an outcome are cells measured from outside, of no container."""
+        for cell in self.cells:
+            if self.results[cell.id].outcome != "pending":
+                continue
+            if self.containers:
+                self._fail(cell, "no container came up")
+            else:
+                self.results[cell.id] = replace(
+                    self.results[cell.id],
+                    outcome="skipped",
+                    reason="no container was needed: the calibration had settled every cell",
+                )
 
     def _container(self) -> tuple[bool, str]:
         """One container's life.  Returns whether it began a cell, and how it ended."""
@@ -290,7 +302,9 @@ class Recorder:
 
     def _bury(self, ending: Ending, phrase: str) -> None:
         """Notes how the newest container ended, and keeps its diary for the log."""
-        self.containers[-1] = replace(self.containers[-1], ended=ending.ended, status=phrase)
+        # The clock of the day can be set back in between; an end before its start is no interval.
+        ended = max(ending.ended, self.containers[-1].started)
+        self.containers[-1] = replace(self.containers[-1], ended=ended, status=phrase)
         self.diaries.append((self.containers[-1].id, ending.diary))
 
     def _spend(self, seconds: Mapping[str, float]) -> None:
@@ -335,7 +349,7 @@ class Recorder:
                 },
                 containers=list(self.containers),
                 started=self.started,
-                ended=None if status == "running" else _now(),
+                ended=None if status == "running" else max(_now(), self.started),
                 status=status,
             ),
             facts=self.facts,

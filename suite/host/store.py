@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from suite import wire
-from suite.errors import BusyError, UsageError
+from suite.errors import BusyError, CrossoverError, UsageError
 from suite.model import Campaign, Document
 
 PLAN = "campaign.json"
@@ -29,7 +29,20 @@ def campaign_name(created: datetime, label: str, profile: str) -> str:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Replaces a file so that a reader, or a crash, sees the old text or the new one, whole."""
+    """Replaces a file so that a reader, or a crash, sees the old text or the new one, whole.
+
+    Raises:
+        CrossoverError: it can't be written: no room, or no right to.
+    """
+    try:
+        _replace(path, text)
+    except OSError as error:
+        raise CrossoverError(
+            f"can't write {path}: {error.strerror}", "make room there, or name another RESULTS="
+        ) from error
+
+
+def _replace(path: Path, text: str) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", text=True)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

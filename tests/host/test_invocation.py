@@ -649,6 +649,16 @@ def test_where_all_is_excluded_no_container_is_started(tmp_path: Path) -> None:
     assert document.invocation.status == "complete"
 
 
+def test_where_all_is_excluded_a_containers_start_is_no_failure(tmp_path: Path) -> None:
+    (inside,) = make_cells("a")
+    (outside,) = (replace(cell, by_host=True) for cell in make_cells("start"))
+    why = {inside.id: Excluded(outcome="skipped", reason="no")}
+    flow = Flow(tmp_path, cells=[inside, outside], fields={"excluded": {"cpu": why}})
+    document = flow.run(FakeEngine())
+    assert set(outcomes(document).values()) == {"skipped"}
+    assert "no container was needed" in (result(document, outside.id).reason or "")
+
+
 def test_what_the_worker_skips_or_fails_arrives_as_it_is(flow: Flow) -> None:
     slow, wrong, *_ = flow.order
     flow.worker.outcomes = {

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from suite.content import SUITE
-from suite.errors import BusyError, UsageError
+from suite.errors import BusyError, CrossoverError, UsageError
 from suite.host import store as stores
 from suite.host.store import (
     Store,
@@ -94,7 +94,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
         monkeypatch.setattr(os, "fsync", fail)
     else:
         monkeypatch.setattr(Path, broken, fail)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(CrossoverError, match="No space left"):
         write_atomically(path, "new")
     assert path.read_text() == "old"
     assert [file.name for file in tmp_path.iterdir()] == ["campaign.json"]
