@@ -361,6 +361,39 @@ def test_resuming_refuses_what_would_change_the_plan(
     assert shell.opened == []
 
 
+@pytest.mark.parametrize(
+    ("began", "words", "status"),
+    [
+        ((), ("--cpus", "0"), 2),
+        (("--cpus", "0"), (), 0),
+        (("--cpus", "0"), ("--cpus", "0"), 0),
+        (("--gpu", "GPU-1234"), (), 2),
+        (("--gpu", "GPU-1234"), ("--gpu", "GPU-1234"), 0),
+        (("--gpu", "GPU-1234"), ("--gpu", "1"), 2),
+    ],
+)
+def test_a_campaign_goes_on_with_the_settings_that_it_began_with(
+    began: tuple[str, ...], words: tuple[str, ...], status: int, shell: Shell
+) -> None:
+    shell.bench("--profile", "smoke", *began)
+    shell.engine = again = FakeEngine()
+    heard = shell.run("bench", "--resume", str(shell.folder()), "--blocks", "2", *words)
+    assert heard.status == status, heard.err
+    if status == 0 and "--cpus" in began:
+        assert {job.cpus for job in again.jobs} == {(0,)}
+
+
+def test_a_gpus_uuid_is_in_no_file(shell: Shell) -> None:
+    shell.bench("--profile", "smoke", "--gpu", "GPU-1234")
+    for path in shell.folder().rglob("*"):
+        assert not path.is_file() or "GPU-1234" not in path.read_text(encoding="utf-8")
+
+
+def test_a_cpu_that_is_not_there_is_a_usage_error(shell: Shell) -> None:
+    said = complaint(shell.bench("--profile", "smoke", "--cpus", "0,4096"), 2)
+    assert "there is no CPU 4096" in said
+
+
 def test_resuming_needs_the_suite_that_began(shell: Shell, campaign: Path) -> None:
     assert "begun by another suite" in complaint(shell.run("bench", "--resume", str(campaign)), 2)
 

@@ -39,7 +39,7 @@ def write_controls(page: Page, summary: Summary) -> None:
     page.heading("Controls", level=3)
     page.bullets(
         [
-            *_word_floor(summary.conclusions),
+            *_word_floor(summary),
             *(_word_twins(one) for one in summary.conclusions.twins),
             *(_word_again(one) for one in summary.conclusions.again),
             *_word_hidden(summary.conclusions),
@@ -86,9 +86,11 @@ def write_steadiness(page: Page, summary: Summary) -> None:
     page.bullets(_word_outliers(summary))
 
 
-def _word_floor(conclusions: Conclusions) -> Iterable[str]:
+def _word_floor(summary: Summary) -> Iterable[str]:
+    conclusions = summary.conclusions
     if conclusions.floor is None:
-        yield f"Noise floor: {NO_TWINS}. {UNKNOWN_FLOOR[0].upper()}{UNKNOWN_FLOOR[1:]}."
+        margin = f" {UNKNOWN_FLOOR[0].upper()}{UNKNOWN_FLOOR[1:]}." if summary.others else ""
+        yield f"Noise floor: {NO_TWINS}.{margin}"
         return
     cells = sum(len(one.ratios) for one in conclusions.twins)
     yield (

@@ -15,7 +15,7 @@ from tabulate import tabulate
 from suite.report.compare import compare
 from suite.report.statistics import estimate
 from tests.bench.rates import contains, count, judge_tables
-from tests.bench.rivals import RULES, read_values
+from tests.bench.rivals import RULES, decide_by_runs, read_values
 from tests.hosts import HOSTS, SAMPLES, WARMUP, Array, Host, draw_levels, draw_series
 
 CELLS = 1000
@@ -62,12 +62,14 @@ def tabulate_rules(cells: int, slower: float) -> str:
     rows = []
     for name, host in HOSTS.items():
         draw = seed("rules", name, slower)
-        base, other = (draw_arm(host, draw, cells, JUDGED_BLOCKS) for _ in range(2))
+        base, other = (draw_arm(host, draw, cells, 2 * JUDGED_BLOCKS) for _ in range(2))
         other = other + np.log1p(slower)
-        rates = [
-            count([rule(a, b, draw) for a, b in zip(base, other, strict=True)])
-            for rule in RULES.values()
-        ]
+        rates = []
+        for rule in RULES.values():
+            # All see as many processes; one arm after the other takes twice the time.
+            seen = 2 * JUDGED_BLOCKS if rule is decide_by_runs else JUDGED_BLOCKS
+            pairs = zip(base[:, :seen], other[:, :seen], strict=True)
+            rates.append(count([rule(a, b, draw) for a, b in pairs]))
         rows.append([name, *(f"{100 * one.value:.0f} %" for one in rates)])
     headers = ["host", *RULES]
     return tabulate(rows, headers=headers, tablefmt="pipe", disable_numparse=True)

@@ -315,3 +315,19 @@ def test_cpus_written_are_read_again(cpus: set[int]) -> None:
 
 def test_cpus_are_written_as_the_kernel_does() -> None:
     assert plan.write_cpus([8, 2, 0, 1, 3, 9]) == "0-3,8-9"
+
+
+def test_k_is_frozen_by_the_fastest_calls_of_the_calibration() -> None:
+    slow, cold, quick = cells("slow", "cold", "quick")
+    document = calibration(
+        campaign(),
+        [
+            # Found while something else was at work: two calls of 5 ms, which take 2 ms in peace.
+            result(slow, calls_per_sample=2, warmup_s=[0.005], samples_s=[0.005, 0.002, 0.005]),
+            result(cold, calls_per_sample=1, warmup_s=[], samples_s=[0.0001]),
+            result(quick, calls_per_sample=9, warmup_s=[0.002], samples_s=[0.002]),
+        ],
+    )
+    document = replace(document, facts={**document.facts, "sample_floor_s": 0.010})
+    calls, _ = plan.freeze(document)
+    assert calls == {slow.id: 6, cold.id: 1, quick.id: 9}

@@ -16,7 +16,14 @@ from suite.report.precision import Precision, assess, is_look, is_precise
 from suite.report.shape import Outliers, classify_outliers, is_bimodal
 from suite.report.statistics import Estimate
 from suite.report.summary import Summary, summarise
-from suite.report.validity import COUNTERS, FAULTS, STEAL
+from suite.report.validity import (
+    COUNTERS,
+    FAULTS,
+    QUOTA,
+    STEAL,
+    find_cell_fault,
+    find_labels,
+)
 from suite.report.verdicts import Verdict
 from tests import synthetic
 
@@ -268,3 +275,33 @@ def test_two_modes_are_seen_and_one_is_not() -> None:
     assert is_bimodal([1.0, 2.0] * 10)
     assert not is_bimodal([1.0] * 20)
     assert not is_bimodal([1.0, 1.005] * 10)
+
+
+def test_evidence_of_others_stands_beside_the_number_or_against_it(
+    documents: list[Document],
+) -> None:
+    (quiet, *_) = documents[0].cells
+    alone = {"throttled_share": 0.0, "steal_share": 0.01, "foreign_cpus": 0.02, "own_cpus": 1.0}
+    calm = replace(quiet, evidence=dict(alone))
+    assert (find_cell_fault(calm), find_labels(calm)) == (None, [])
+    unknown = replace(quiet, evidence=dict.fromkeys(alone))
+    assert (find_cell_fault(unknown), find_labels(unknown)) == (None, [])
+    beside = replace(quiet, evidence={**alone, "foreign_cpus": 0.9})
+    assert find_cell_fault(beside) is None
+    assert [label.partition(":")[0] for label in find_labels(beside)] == ["contended"]
+    assert find_cell_fault(replace(quiet, evidence={**alone, "throttled_share": 0.3})) == QUOTA
+    assert find_cell_fault(replace(quiet, evidence={**alone, "steal_share": 0.2})) == STEAL
+
+
+def test_time_that_no_sample_explains_is_a_stall_between_samples_or_within_one(
+    documents: list[Document],
+) -> None:
+    steady = next(one for one in documents[0].cells if len(one.samples_s) > 10)
+    assert find_labels(steady) == []
+    spent = {**steady.spent_s, "measure": steady.spent_s["measure"] + 3.0}
+    between = replace(steady, spent_s=spent)
+    calls = steady.calls_per_sample or 1
+    paused = [*steady.samples_s[:-1], steady.samples_s[-1] + 3.0 / calls]
+    within = replace(steady, samples_s=paused, spent_s=spent)
+    for one in (between, within):
+        assert [label.partition(":")[0] for label in find_labels(one)] == ["stalled"]
