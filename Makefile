@@ -53,7 +53,7 @@ generate: $(VENV)/dev.stamp ## write docs/cells.md and docs/schema.json anew
 
 sample: $(VENV)/dev.stamp ## measure the committed sample campaign anew (when the schema has changed)
 	@rm -rf results/samples/*-sample-standard
-	@$(call nox,bench) --results results/samples --label sample $(call given,BASE_IMAGE SEED)
+	@$(call nox,bench) --results results/samples --label sample --blocks 5 $(call given,BASE_IMAGE SEED)
 	@$(call nox,generate)
 
 lock: $(VENV)/dev.stamp ## resolve the hash locks anew

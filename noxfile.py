@@ -9,51 +9,63 @@ import nox
 
 nox.options.default_venv_backend = "none"
 
-PATIENT = {"interrupt_timeout": 180.0, "terminate_timeout": 60.0}
-"""What Ctrl-C begins takes longer than nox's half second: containers are stopped, a report written."""
 nox.options.sessions = ["lint", "tests"]
+
+
+def forward(session: nox.Session, *words: str) -> None:
+    """Runs `python` with these words and the session's own arguments.
+
+    What Ctrl-C begins (containers are stopped, a report is written) takes longer than nox's half
+    second; and progress stays on standard error.
+    """
+    session.run(
+        *("python", *words, *session.posargs),
+        stderr=None,
+        interrupt_timeout=180.0,
+        terminate_timeout=60.0,
+    )
 
 
 @nox.session
 def build(session: nox.Session) -> None:
     """Build or reuse the images."""
-    session.run("python", "-m", "suite", "images", *session.posargs, stderr=None, **PATIENT)
+    forward(session, "-m", "suite", "images")
 
 
 @nox.session
 def bench(session: nox.Session) -> None:
     """Run a campaign; arguments are those of `python -m suite bench`."""
-    session.run("python", "-m", "suite", "bench", *session.posargs, stderr=None, **PATIENT)
+    forward(session, "-m", "suite", "bench")
 
 
 @nox.session
 def aa(session: nox.Session) -> None:
     """Run one image against itself; arguments are those of `python -m suite aa`."""
-    session.run("python", "-m", "suite", "aa", *session.posargs, stderr=None, **PATIENT)
+    forward(session, "-m", "suite", "aa")
 
 
 @nox.session
 def collate(session: nox.Session) -> None:
     """Rebuild the report of a campaign folder from its documents."""
-    session.run("python", "-m", "suite", "report", *session.posargs, stderr=None, **PATIENT)
+    forward(session, "-m", "suite", "report")
 
 
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run every test that this machine can run."""
-    session.run("python", "-m", "pytest", *session.posargs, stderr=None, **PATIENT)
+    forward(session, "-m", "pytest")
 
 
 @nox.session(name="bench-method")
 def bench_method(session: nox.Session) -> None:
     """Print the method's rates and coverage, other tools' rules beside ours, for docs/method.md."""
-    session.run("python", "-m", "tests.bench.method", *session.posargs, stderr=None, **PATIENT)
+    forward(session, "-m", "tests.bench.method")
 
 
 @nox.session(name="bench-scale")
 def bench_scale(session: nox.Session) -> None:
     """Print how long the analysis of 10, 100 and 1,000 documents takes, and how much memory."""
-    session.run("python", "-m", "tests.bench.scale", *session.posargs, stderr=None, **PATIENT)
+    forward(session, "-m", "tests.bench.scale")
 
 
 @nox.session
@@ -68,7 +80,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def generate(session: nox.Session) -> None:
     """Write docs/cells.md and docs/schema.json anew from the code."""
-    session.run("python", "-m", "suite", "generate", *session.posargs, stderr=None, **PATIENT)
+    forward(session, "-m", "suite", "generate")
 
 
 @nox.session

@@ -194,8 +194,10 @@ class Recorder:
             trouble = str(error)
             running.stop()
         except BaseException:
-            # Closing kills what still runs, and leaves nothing behind.
-            self._bury(running.close(), "stopped by the host")
+            try:
+                running.stop()
+            finally:
+                self._bury(running.close(), "stopped by the host")
             raise
         ending = running.close()
         died = trouble or not talk.finished or ending.code != 0
@@ -271,12 +273,12 @@ class Recorder:
     def _end(self, talk: Conversation, words: Mapping[str, Any]) -> None:
         """The cell in flight has its outcome."""
         result = replace(msgspec.convert(words, CellResult), container=talk.running.id)
-        if result.started is not None and result.ended is not None:
-            # The clock of the day can be set back in between; an end before its start is no interval.
-            result = replace(result, ended=max(result.started, result.ended))
         if talk.in_flight is None or talk.in_flight.id != result.id:
             raise ProtocolError(f"the outcome of {result.id} came out of turn")
         _demand_sense(result, talk.in_flight)
+        if result.started is not None and result.ended is not None:
+            # The clock of the day can be set back in between; an end before its start is no interval.
+            result = replace(result, ended=max(result.started, result.ended))
         self.results[result.id] = result
         self.remaining.remove(talk.in_flight)
         talk.in_flight = None

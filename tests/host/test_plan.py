@@ -236,7 +236,7 @@ def test_the_prediction_swaps_the_calibrations_times_for_the_profiles() -> None:
     document = calibration(
         made,
         [
-            result(fast, spent_s=spent, samples_s=[9.0, 0.002], calls_per_sample=5),
+            result(fast, spent_s=spent, samples_s=[0.002, 9.0, 0.002], calls_per_sample=5),
             result(slow, spent_s=spent, samples_s=[1.0], calls_per_sample=2),
             result(cold, spent_s={"prepare": 0.5, "first_call": 3.0}, calls_per_sample=1),
             result(skipped, outcome="skipped", spent_s={"prepare": 2.0, "calibrate": 1.0}),

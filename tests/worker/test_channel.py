@@ -38,7 +38,7 @@ WORKER = """
     sys.modules.update(FakeTensorFlow().modules())
     from suite.worker import __main__, facts, startup
 
-    def start(arm):
+    def start(arm, imported_s):
         print("noise from the start")
         if arm == "cuda":
             raise startup.Refused("TensorFlow sees no GPU in this container")
