@@ -1,4 +1,4 @@
-"""The derived files of committed campaigns, byte for byte.
+"""The derived files of committed campaigns: byte for byte, but for a last digit of a raw number.
 
 ``UPDATE_GOLDEN=1 pytest tests/report/test_golden.py`` writes what is derived anew;
 ``UPDATE_GOLDEN=documents`` makes the made-up documents anew first.  Read the difference.
@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -116,7 +117,21 @@ def test_derived_files_are_the_committed_ones(name: str) -> None:
             (folder / file).write_text(text, encoding="utf-8")
     assert tuple(files) == DERIVED
     for file, text in files.items():
-        assert text == (folder / file).read_text(encoding="utf-8"), f"{name}/{file}"
+        committed = (folder / file).read_text(encoding="utf-8")
+        assert shape(text) == shape(committed), f"{name}/{file}"
+        assert numbers(text) == pytest.approx(numbers(committed), rel=1e-9), f"{name}/{file}"
+
+
+LONG = re.compile(r"-?\d+\.\d{9,}(?:e-?\d+)?")
+"""A number that was not rounded for people: NumPy releases differ in its last digits."""
+
+
+def shape(text: str) -> str:
+    return LONG.sub("#", text)
+
+
+def numbers(text: str) -> list[float]:
+    return [float(found) for found in LONG.findall(text)]
 
 
 @pytest.mark.parametrize("name", CASES)
