@@ -450,7 +450,7 @@ def fake_image(name: str) -> Image:
     return Image(
         id=f"sha256:{name}",
         content=None,
-        base="docker.io/library/python@sha256:0",
+        base="python@sha256:0",
         digests=[],
         lock=f"docker/{name}.txt",
         origin="made up",

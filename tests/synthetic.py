@@ -233,7 +233,7 @@ def make_image(arm: str) -> Image:
     return Image(
         id=f"sha256:{digit * 64}",
         content=digit * 64,
-        base=f"docker.io/library/python@sha256:{'b' * 64}",
+        base=f"python@sha256:{'b' * 64}",
         digests=[f"sha256:{digit * 64}"],
         lock=f"docker/{name}.txt",
         origin="built from the lock",

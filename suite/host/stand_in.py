@@ -24,7 +24,6 @@ RELEASE = "trixie"
 """The Debian release of the pinned base, too: Python 3.13."""
 
 _PACKAGES = "python3,python3-venv,python3-pip,ca-certificates"
-_MIRROR = "http://deb.debian.org/debian"
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _BUNDLE = Path("etc/ssl/certs/ca-certificates.crt")
 _LEFT_OUT = ("./var/cache/apt/*", "./var/lib/apt/lists/*", "./var/log/*", "./usr/share/doc/*")
@@ -40,8 +39,8 @@ class BaseKeeper(Protocol):
         """Makes an image of a file system as a tar stream; its id."""
 
 
-def find_mirror(root: Path = Path("/")) -> str:
-    """The Debian mirror that this machine's own apt uses; Debian's own where it uses none."""
+def find_mirror(root: Path = Path("/")) -> str | None:
+    """The Debian mirror that this machine's own apt uses; None: debootstrap's own choice."""
     apt = root / "etc/apt"
     files = [apt / "sources.list", *sorted((apt / "sources.list.d").glob("*"))]
     for file in files:
@@ -52,7 +51,7 @@ def find_mirror(root: Path = Path("/")) -> str:
                 for word in line.split():
                     if re.fullmatch(r"https?://\S+/debian/?", word):
                         return word
-    return _MIRROR
+    return None
 
 
 def make_base(keeper: BaseKeeper, progress: Progress, name: str = STAND_IN) -> str:
@@ -72,7 +71,7 @@ def make_base(keeper: BaseKeeper, progress: Progress, name: str = STAND_IN) -> s
         run_step(
             [
                 *("debootstrap", "--variant=minbase", f"--include={_PACKAGES}"),
-                *(f"--keyring={_KEYRING}", RELEASE, str(root), mirror),
+                *(f"--keyring={_KEYRING}", RELEASE, str(root), *([mirror] if mirror else [])),
             ],
             f"base {name}",
             progress,
