@@ -16,6 +16,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -34,7 +35,7 @@ from suite.host.engine import ARMS, Engine
 from suite.host.images import STAND_IN
 from suite.host.local_engine import LocalEngine
 from suite.host.store import Store, only_campaign, write_atomically
-from suite.model import AGAIN, Cell, ProfileName
+from suite.model import AGAIN, Campaign, Cell, Document, Image, ProfileName
 from suite.report.collate import Collated, collate, look
 from suite.report.load import load_campaign, schema
 from suite.worker import scenarios
@@ -228,16 +229,25 @@ def aa(**given: Any) -> int:
 
     For those who doubt: what this finds is what the method gets wrong on this machine.
     """
-    return _bench({**given, "arms": given["arms"] or "cpu"}, again=True)
+    return _bench(given, again=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """What a campaign may use up: CPUs (None: all), and seconds (None: no end)."""
+
+    cpus: tuple[int, ...] | None
+    budget_s: float | None
 
 
 def _bench(given: dict[str, Any], *, again: bool) -> int:
+    bounds = _bounds(given)
     resume: Path | None = given["resume"]
     if resume is None:
-        return _bench_anew(given, again=again)
+        return _bench_anew(given, bounds, again=again)
     planned = ("profile", "arms", "only", "seed", "label", "results")
     clash = [name.upper() for name in planned if given[name] is not None]
-    if clash and not again:
+    if clash:
         raise UsageError(
             f"RESUME goes on with the plan of {resume}; {', '.join(clash)} would change it",
             "leave out what the plan already says; BLOCKS and BUDGET may be given",
@@ -245,15 +255,20 @@ def _bench(given: dict[str, Any], *, again: bool) -> int:
     return _bench_resumed(resume, given)
 
 
-def _bench_anew(given: dict[str, Any], *, again: bool) -> int:
+def _bounds(given: dict[str, Any]) -> Bounds:
+    return Bounds(
+        cpus=None if given["cpus"] is None else plan.parse_cpus(given["cpus"]),
+        budget_s=None if given["budget"] is None else plan.parse_duration(given["budget"]),
+    )
+
+
+def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
     results: Path = given["results"] or ROOT / "results"
     ask = campaigns.Ask(
         profile=cast(ProfileName, given["profile"] or "standard"),
-        arms=tuple((given["arms"] or "auto").replace(",", " ").split()),
+        arms=tuple((given["arms"] or ("cpu" if again else "auto")).replace(",", " ").split()),
         only=tuple((given["only"] or "").split()),
         blocks=given["blocks"],
-        budget_s=None if given["budget"] is None else plan.parse_duration(given["budget"]),
-        cpus=None if given["cpus"] is None else plan.parse_cpus(given["cpus"]),
         gpu=_single_gpu(given["gpu"] or "0"),
         seed=given["seed"],
         label=given["label"],
@@ -267,21 +282,9 @@ def _bench_anew(given: dict[str, Any], *, again: bool) -> int:
         drawn = campaigns.draw_up(ask, arms, scenarios.cells())
         for arm, why in drawn.not_run.items():
             terminal.say(f"the arm {arm} is left out: {why}")
-        images = {arm.image: engine.provide(arm.image, terminal.say) for arm in arms.run}
+        images = _provide(engine, arms, terminal)
         store = Store.create(results, drawn.id)
-        conductor = campaigns.Conductor(
-            engine,
-            store,
-            drawn,
-            arms,
-            images,
-            cpus=ask.cpus,
-            budget_s=ask.budget_s,
-            listener=terminal,
-            collate=lambda: _write_reports(store),
-            look=lambda: _look(store),
-        )
-        _conduct(conductor, store, ())
+        _conduct(engine, store, drawn, arms, images, bounds=bounds, terminal=terminal)
     return _conclude(store)
 
 
@@ -295,25 +298,42 @@ def _bench_resumed(folder: Path, given: dict[str, Any]) -> int:
         names = [arm for arm in drawn.arms if not arm.endswith(AGAIN)]
         arms = campaigns.resolve_arms(engine, names, _single_gpu(given["gpu"] or "0"))
         arms = arms if names == drawn.arms else campaigns.against_itself(arms)
-        images = {arm.image: engine.provide(arm.image, terminal.say) for arm in arms.run}
-        conductor = campaigns.Conductor(
-            engine,
-            store,
-            drawn,
-            arms,
-            images,
-            cpus=None if given["cpus"] is None else plan.parse_cpus(given["cpus"]),
-            budget_s=None if given["budget"] is None else plan.parse_duration(given["budget"]),
-            listener=terminal,
-            collate=lambda: _write_reports(store),
-            look=lambda: _look(store),
+        images = _provide(engine, arms, terminal)
+        kept = [*loaded.documents, *loaded.controls]
+        _conduct(
+            engine, store, drawn, arms, images, bounds=_bounds(given), terminal=terminal, kept=kept
         )
-        _conduct(conductor, store, [*loaded.documents, *loaded.controls])
     return _conclude(store)
 
 
-def _conduct(conductor: campaigns.Conductor, store: Store, kept: Sequence[Any]) -> None:
+def _provide(engine: Engine, arms: campaigns.Arms, terminal: Terminal) -> dict[str, Image]:
+    return {arm.image: engine.provide(arm.image, terminal.say) for arm in arms.run}
+
+
+def _conduct(
+    engine: Engine,
+    store: Store,
+    drawn: Campaign,
+    arms: campaigns.Arms,
+    images: dict[str, Image],
+    *,
+    bounds: Bounds,
+    terminal: Terminal,
+    kept: Sequence[Document] = (),
+) -> None:
     """Runs the campaign; however it ends, what was measured by then gets its report."""
+    conductor = campaigns.Conductor(
+        engine,
+        store,
+        drawn,
+        arms,
+        images,
+        cpus=bounds.cpus,
+        budget_s=bounds.budget_s,
+        listener=terminal,
+        collate=lambda: _write_reports(store),
+        look=lambda: _look(store),
+    )
     try:
         conductor.run(kept)
     except (KeyboardInterrupt, CrossoverError):
@@ -321,7 +341,7 @@ def _conduct(conductor: campaigns.Conductor, store: Store, kept: Sequence[Any]) 
             # The first trouble is the one to tell about; a report that can't be made of half a
             # campaign is not.
             _write_reports(store)
-            conductor.listener.say(f"what was measured is in {_shown(store.folder)}")
+            terminal.say(f"what was measured is in {_shown(store.folder)}")
         raise
 
 

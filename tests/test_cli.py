@@ -27,7 +27,7 @@ from suite.model import SuiteIdentity
 from suite.report.load import load_campaign
 from suite.worker import scenarios
 from tests import synthetic
-from tests.fakes import FakeEngine, Life, Worker, asked_cells
+from tests.fakes import FakeEngine, Life, Worker, asked_cells, asked_option
 
 pytestmark = pytest.mark.usefixtures("own_signals", "suite_identity")
 
@@ -392,6 +392,18 @@ def test_a_gpus_uuid_is_in_no_file(shell: Shell) -> None:
 def test_a_cpu_that_is_not_there_is_a_usage_error(shell: Shell) -> None:
     said = complaint(shell.bench("--profile", "smoke", "--cpus", "0,4096"), 2)
     assert "there is no CPU 4096" in said
+
+
+def test_an_arm_against_itself_is_resumed_and_its_plan_is_not_changed(shell: Shell) -> None:
+    shell.engine = FakeEngine()
+    begun = shell.run("aa", "--results", str(shell.results), "--profile", "smoke")
+    assert begun.status == 0, begun.err
+    resumed = ("aa", "--resume", str(shell.folder()))
+    assert "PROFILE" in complaint(shell.run(*resumed, "--profile", "quick"), 2)
+    shell.engine = again = FakeEngine()
+    assert shell.run(*resumed, "--blocks", "2").status == 0
+    assert {asked_option(job, "arm") for job in again.jobs} == {"cpu"}
+    assert load_campaign(shell.folder()).campaign.arms == ["cpu", "cpu-again"]
 
 
 def test_resuming_needs_the_suite_that_began(shell: Shell, campaign: Path) -> None:

@@ -49,8 +49,6 @@ class Ask:
     arms: tuple[str, ...] = (AUTO,)
     only: tuple[str, ...] = ()
     blocks: int | None = None
-    budget_s: float | None = None
-    cpus: tuple[int, ...] | None = None
     gpu: str = "0"
     seed: int | None = None
     label: str | None = None

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from suite.errors import UsageError
 from suite.host import plan
 from suite.model import Campaign, Cell, CellResult, Container, Document, Excluded, Work
-from suite.worker import scenarios
+from suite.worker import measure, scenarios
 from suite.worker.invocation import ASKED_ABOUT_BUDGETS
 from tests import synthetic
 
@@ -331,3 +331,9 @@ def test_k_is_frozen_by_the_fastest_calls_of_the_calibration() -> None:
     document = replace(document, facts={**document.facts, "sample_floor_s": 0.010})
     calls, _ = plan.freeze(document)
     assert calls == {slow.id: 6, cold.id: 1, quick.id: 9}
+
+
+def test_what_both_sides_of_the_wall_must_agree_on_is_the_same() -> None:
+    # The host can't import the worker, so each has these; a test may look at both.
+    assert plan.CALLS_MARGIN == measure.CALLS_MARGIN
+    assert plan.CALLS_CAP == measure.CALLS_CAP
