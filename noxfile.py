@@ -51,6 +51,12 @@ def collate(session: nox.Session) -> None:
 
 
 @nox.session
+def compare(session: nox.Session) -> None:
+    """Make one report over several campaigns; arguments are those of `python -m suite compare`."""
+    forward(session, "-m", "suite", "compare")
+
+
+@nox.session
 def tests(session: nox.Session) -> None:
     """Run every test that this machine can run."""
     forward(session, "-m", "pytest")

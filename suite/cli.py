@@ -36,8 +36,9 @@ from suite.host.images import STAND_IN
 from suite.host.local_engine import LocalEngine
 from suite.host.store import Store, only_campaign, write_atomically
 from suite.model import AGAIN, Campaign, Cell, Document, Image, ProfileName
-from suite.report.collate import Collated, collate, look
+from suite.report.collate import Collated, collate, collate_side_by_side, look
 from suite.report.load import load_campaign, schema
+from suite.report.validity import asks_for_repeat
 from suite.worker import scenarios
 
 ROOT = SUITE.parent
@@ -333,6 +334,7 @@ def _conduct(
         listener=terminal,
         collate=lambda: _write_reports(store),
         look=lambda: _look(store),
+        disturbed=asks_for_repeat,
     )
     try:
         conductor.run(kept)
@@ -517,6 +519,35 @@ def report(run: Path) -> int:
     click.echo(collated.terminal)
     click.echo(_shown(run))
     return 1 if collated.troubled else 0
+
+
+@commands.command()
+@click.argument("runs", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--pairs",
+    metavar="PAIRS",
+    help="which to compare, such as '2:cuda/1:cpu'  [default: each arm with the first campaign's]",
+)
+@click.option(
+    "--out",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="write compare.md and compare.json there  [default: print the Markdown]",
+)
+def compare(runs: Sequence[Path], pairs: str | None, out: Path | None) -> int:
+    """One report over the campaign folders RUNS: the first named is what the others are held to."""
+    files = collate_side_by_side(runs, (pairs or "").split())
+    if out is None:
+        click.echo(files["compare.md"], nl=False)
+        return 0
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"can't make {out}: {error.strerror}", "name another OUT=") from error
+    for name, text in files.items():
+        write_atomically(out / name, text)
+        click.echo(_shown(out / name))
+    return 0
 
 
 @commands.command()

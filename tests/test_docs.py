@@ -72,6 +72,7 @@ def test_the_schema_fits_what_a_campaign_writes(
         listener=Silence(),
         collate=lambda: None,
         look=lambda: (0, 0, True),
+        disturbed=lambda _: None,
     ).run()
     written = sorted(store.folder.glob("*.json"))
     assert [path.name for path in written] == ["campaign.json", "cpu-00.json", "cpu-01.json"]

@@ -40,6 +40,9 @@ the machine."""
 
 AUTO = "auto"
 
+REPEATS = 2
+"""A disturbed invocation is run again at most so often; what disturbs all three is not an accident."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
@@ -228,7 +231,8 @@ class Conductor:
 
     ``collate`` is called after every block and at the end: what there is by then is worth a report.
     ``look`` says how many cells are known well enough by then, of how many, and whether to stop; it
-    sees no verdict.
+    sees no verdict.  ``disturbed`` says why an invocation has to be run again, or None; it looks at
+    counters and at no timing.
     """
 
     def __init__(
@@ -244,6 +248,7 @@ class Conductor:
         listener: Listener,
         collate: Callable[[], object],
         look: Callable[[], tuple[int, int, bool]],
+        disturbed: Callable[[Document], str | None],
     ) -> None:
         self.engine = engine
         self.store = store
@@ -255,12 +260,14 @@ class Conductor:
             for name, arm in self.arms.items()
         }
         self.look = look
+        self.disturbed = disturbed
         self.images = images
         self.cpus = _allowed_cpus(engine, cpus)
         self.budget_s = budget_s
         self.listener = listener
         self.collate = collate
         self.documents: dict[tuple[str, int], Document] = {}
+        self.given_way: list[Document] = []
         self.expected_s: dict[str, float] = {}
         self.kept_s = 0.0
         self.fresh = True
@@ -280,6 +287,8 @@ class Conductor:
         for document in kept:
             of = document.invocation
             if is_complete(document, plan.cells_of(self.campaign, of.arm)):
+                if (of.arm, of.block) in self.documents:
+                    self.given_way.append(self.documents[of.arm, of.block])
                 self.documents[of.arm, of.block] = document
         self.kept_s = self._actual_s()
         self._write_plan()
@@ -344,13 +353,28 @@ class Conductor:
         return f", with the controls {', '.join(controls)}" if controls else ""
 
     def _invoke(self, arm: str, block: int) -> Document:
-        """One arm's turn, unless it has been had."""
+        """One arm's turn, unless it has been had; again where it was disturbed."""
         if (arm, block) in self.documents:
             return self.documents[arm, block]
+        for repeat in range(REPEATS + 1):
+            document = self._record(arm, block, repeat)
+            # The calibration's samples do not count, and K comes from its fastest calls.
+            reason = self.disturbed(document) if block else None
+            if reason is None or repeat == REPEATS:
+                break
+            self.given_way.append(document)
+            self.listener.say(f"{arm} block {block} is set aside and run again: {reason}")
+        self.documents[arm, block] = document
+        self._write_plan()
+        return document
+
+    def _record(self, arm: str, block: int, repeat: int) -> Document:
+        """One invocation."""
         turn = Turn(
             campaign=self.campaign,
             arm=self.arms[arm],
             block=block,
+            repeat=repeat,
             image=self.images[self.arms[arm].image],
             gpu=self.requests[arm],
             cpus=self.cpus,
@@ -360,13 +384,10 @@ class Conductor:
             self.engine, turn, keep=self.store.write_document, watch=self._watch(arm, block)
         )
         try:
-            document = recorder.run()
+            return recorder.run()
         finally:
             for container, diary in recorder.diaries:
                 self.store.append_log(f"{arm}-{block:02d}", f"--- {container}\n{diary}")
-        self.documents[arm, block] = document
-        self._write_plan()
-        return document
 
     def _watch(self, arm: str, block: int) -> Callable[[Document, str | None], None]:
         def show(document: Document, in_flight: str | None) -> None:
@@ -389,7 +410,8 @@ class Conductor:
         return show
 
     def _actual_s(self) -> float:
-        return sum(plan.container_seconds(document) for document in self.documents.values())
+        every = [*self.documents.values(), *self.given_way]
+        return sum(plan.container_seconds(document) for document in every)
 
     def _left_s(self) -> float | None:
         """What the invocations that have not been had should take; None before the calibration."""

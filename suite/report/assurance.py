@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from suite.report.cells import list_families, name_cells
 from suite.report.conclude import (
     NO_EXTRA,
     NO_HIDDEN,
@@ -18,9 +19,10 @@ from suite.report.conclude import (
 )
 from suite.report.controls import ExtraWork, Family
 from suite.report.markup import escape
-from suite.report.page import Page
+from suite.report.page import NO_NUMBER, Page
 from suite.report.steady import SteadyClass
 from suite.report.summary import Summary
+from suite.report.timing import MOST, find_timing_costs
 from suite.report.units import show_share
 from suite.report.verdicts import LEVEL, MARGIN
 
@@ -86,6 +88,39 @@ def write_steadiness(page: Page, summary: Summary) -> None:
     page.bullets(_word_outliers(summary))
 
 
+def write_timing_costs(page: Page, summary: Summary) -> None:
+    """The dearest timing of each family: an empty fence as a share of a sample."""
+    page.heading("What timing itself cost", level=3)
+    costs = find_timing_costs(summary)
+    if not any(costs.values()):
+        page.paragraph("Unknown: no document says what an empty fence costs.")
+        return
+    cells = [one.cell for one in summary.cells]
+    names, _ = name_cells(cells, escape)
+    rows = []
+    for family in list_families(cells):
+        row = [escape(family)]
+        for found in costs.values():
+            ids = [one.id for one in cells if one.scenario == family and one.id in found]
+            dearest = max(ids, key=lambda name, found=found: found[name], default=None)
+            row.append(NO_NUMBER if dearest is None else _word_cost(found[dearest], names[dearest]))
+        rows.append(row)
+    page.table(
+        "Table: an empty fence as a share of a sample, the dearest cell of each family in its "
+        "dearest block; one-shot cells left out.",
+        ["family", *map(escape, costs)],
+        rows,
+    )
+    over = sum(share > MOST for found in costs.values() for share in found.values())
+    page.paragraph(
+        f"{over} of {sum(map(len, costs.values()))} cost more than {100 * MOST:.1f} % of a sample."
+    )
+
+
+def _word_cost(share: float, name: str) -> str:
+    return f"{100 * share:.2g} % ({name})"
+
+
 def _word_floor(summary: Summary) -> Iterable[str]:
     conclusions = summary.conclusions
     if conclusions.floor is None:
@@ -117,10 +152,13 @@ def _word_again(family: Family) -> str:
 def _count_flags(family: Family) -> str:
     faster, slower = family.signs
     flags = len(family.flagged)
+    counts = Counter(one.name.lower() for one in family.verdicts.values())
+    shares = [f"{count} {name}" for name, count in sorted(counts.items())]
     text = (
         f"{flags} of {len(family.verdicts)} cells called faster or slower "
         f"({100 * LEVEL:.0f} % of such tables may have one); the ratio was under 1 in {faster} and "
         f"over 1 in {slower}"
+        + (f"; verdicts: {', '.join(shares)}" if shares else "")
     )
     names = f": {', '.join(map(escape, family.flagged))}" if flags else ""
     return f"{text}{names}."

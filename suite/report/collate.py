@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from suite.report.markdown import render_markdown
 from suite.report.markup import show_plainly
 from suite.report.narrative import list_by_family, name_machine, narrate
 from suite.report.precision import Precision, assess
+from suite.report.side_by_side import render_versus, render_versus_json
 from suite.report.summary import Summary, summarise
+from suite.report.versus import set_side_by_side
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +49,21 @@ def collate(folder: Path) -> Collated:
         terminal=_render_terminal(summary),
         troubled=_find_trouble(summary),
     )
+
+
+def collate_side_by_side(folders: Sequence[Path], pairs: Sequence[str] = ()) -> dict[str, str]:
+    """The report over several campaigns: its files by name, each as text.
+
+    ``pairs`` are comparisons such as ``2:cuda/1:cpu``; none: every arm against the same arm of
+    the first campaign that has it.
+
+    Raises:
+        DocumentError: a campaign can't be read.
+        UsageError: the campaigns can't be compared.
+    """
+    summaries = [summarise(load_campaign(folder)) for folder in folders]
+    versus = set_side_by_side(summaries, pairs)
+    return {"compare.md": render_versus(versus), "compare.json": render_versus_json(versus)}
 
 
 def look(folder: Path) -> Precision:

@@ -54,7 +54,7 @@ def write_environment(page: Page, summary: Summary) -> None:
         ]
     )
     _write_images(page, documents)
-    gathered = {arm: _gather(found) for arm, found in documents.items() if found}
+    gathered = {arm: gather_facts(found) for arm, found in documents.items() if found}
     if not gathered:
         page.paragraph("No document yet, so no facts.")
         return
@@ -118,8 +118,8 @@ def _write_images(page: Page, documents: Mapping[str, Sequence[Document]]) -> No
     )
 
 
-def _gather(documents: Sequence[Document]) -> dict[str, str]:
-    """The shown value of every fact of an arm, with limits, engine and isolation among them."""
+def gather_facts(documents: Sequence[Document]) -> dict[str, str]:
+    """The value of every fact of an arm as Markdown, with limits, engine and isolation among them."""
     values: dict[str, dict[str, None]] = {}
     for document in documents:
         invocation = document.invocation

@@ -22,6 +22,7 @@ from suite.report.conclude import (
 from suite.report.controls import ExtraWork, Family
 from suite.report.statistics import Estimate
 from suite.report.summary import Summary
+from suite.report.timing import find_timing_costs
 from suite.report.verdicts import MARGIN, Verdict
 
 
@@ -39,6 +40,7 @@ def describe_findings(summary: Summary) -> dict[str, Any]:
         "noise_floor": conclusions.floor,
         "margin": conclusions.margin,
         "controls": _describe_controls(conclusions),
+        "timing_costs": find_timing_costs(summary),
         "invalid": summary.fault[1] if summary.fault else None,
         "set_aside": [
             {

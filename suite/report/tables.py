@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from suite.report.cells import list_families, name_cells, sort_cells
+from suite.report.compare import Ratio
 from suite.report.markup import escape
 from suite.report.page import NO_NUMBER, Page
 from suite.report.statistics import Estimate
@@ -15,7 +16,7 @@ from suite.report.summary import ArmResult, CellSummary, Summary
 from suite.report.units import align, show_rate, show_ratio, show_seconds
 from suite.report.verdicts import MARKS, Verdict
 
-_TITLES = {
+TITLES = {
     "matmul": "the raw arithmetic of matrix products",
     "mlp": "training small networks",
     "asked": "what people ask about, as they time it",
@@ -43,7 +44,7 @@ def write_tables(page: Page, summary: Summary) -> None:
     everything = sorted(summary.cells, key=lambda one: ordered[one.cell.id])
     for family in list_families(one.cell for one in everything):
         cells = [one for one in everything if one.cell.scenario == family]
-        title = _TITLES.get(family)
+        title = TITLES.get(family)
         page.heading(escape(family) + (f": {title}" if title else ""), level=3)
         _write_family(page, summary, family, cells)
     _write_first_calls(page, summary, everything)
@@ -53,13 +54,13 @@ def _write_family(page: Page, summary: Summary, family: str, cells: Sequence[Cel
     columns: list[Column] = []
     for arm in summary.campaign.arms:
         results = [one.arms[arm] for one in cells]
-        columns.append((f"{escape(arm)}, time a call", list(map(_show_time, results))))
+        columns.append((f"{escape(arm)}, time a call", list(map(show_time, results))))
         columns.append((f"{escape(arm)}, rate", list(map(_show_work, results))))
     for other in summary.others:
-        entries = [_show_comparison(one, other, summary.base) for one in cells]
+        entries = [_compare(one, other, summary.base) for one in cells]
         columns.append((f"{escape(other)} against {escape(summary.base)}", entries))
         if gives_verdicts(summary, other):
-            marks = [_show_verdict(one.verdicts[other]) for one in cells]
+            marks = [show_verdict(one.verdicts[other]) for one in cells]
             columns.append((f"{escape(other)} is", marks))
     caption = f"Table: {escape(family)}. Time a call and its 95 % interval"
     _write_columns(page, summary, caption, cells, columns)
@@ -117,7 +118,8 @@ def _write_columns(
     page.table(caption, ["cell", *headers], rows, right=range(1, len(columns) + 1))
 
 
-def _show_time(result: ArmResult) -> Entry:
+def show_time(result: ArmResult) -> Entry:
+    """An arm's time of a cell, struck through where it is INVALID, or the reason why there is none."""
     if result.estimate is None:
         return NO_NUMBER, (result.reason or "",)
     text = _strike(_show_estimate(result.estimate), struck=result.fault is not None)
@@ -143,16 +145,23 @@ def _show_first(result: ArmResult) -> Entry:
     return NO_NUMBER, (_NOT_TIMED if result.estimate else result.reason or "",)
 
 
-def _show_comparison(one: CellSummary, other: str, base: str) -> Entry:
-    ratio = one.ratios[other]
+def _compare(one: CellSummary, other: str, base: str) -> Entry:
+    faults = [fault[1] for arm in (base, other) if (fault := one.arms[arm].fault)]
+    return show_comparison(one.ratios[other], other=other, base=base, faults=faults)
+
+
+def show_comparison(
+    ratio: Ratio | str, *, other: str, base: str, faults: Sequence[str]
+) -> Entry:
+    """A ratio in words, struck through where there are faults, or the reason why there is none."""
     if isinstance(ratio, str):
         return NO_NUMBER, (ratio,)
     words = show_ratio(ratio.value, ratio.low, ratio.high, other=escape(other), base=escape(base))
-    faults = [fault[1] for arm in (base, other) if (fault := one.arms[arm].fault)]
     return _strike(words, struck=bool(faults)), (*ratio.notes, *faults)
 
 
-def _show_verdict(verdict: Verdict | str) -> Entry:
+def show_verdict(verdict: Verdict | str) -> Entry:
+    """A verdict in a word or its mark, or the reason why there is none."""
     if isinstance(verdict, str):
         return NO_NUMBER, (verdict,)
     # What every `?` means is explained with the marks; only what is particular has a footnote.

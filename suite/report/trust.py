@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from suite.model import Document
 from suite.report.accounting import KINDS, container_seconds, find_deaths, spent_seconds
-from suite.report.assurance import write_controls, write_steadiness
+from suite.report.assurance import write_controls, write_steadiness, write_timing_costs
 from suite.report.markup import escape
 from suite.report.page import Page
 from suite.report.summary import Summary
@@ -30,6 +30,7 @@ def write_trust(page: Page, summary: Summary) -> None:
     page.bullets([*_word_blocks(summary), *_word_prediction(summary)])
     write_controls(page, summary)
     write_steadiness(page, summary)
+    write_timing_costs(page, summary)
     _write_times(page, summary)
     page.heading("Containers that died", level=3)
     deaths = list(_word_deaths(summary))

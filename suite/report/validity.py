@@ -7,6 +7,7 @@ that a document does not have is unknown and excludes nothing.
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -83,6 +84,29 @@ def find_fault(document: Document) -> Fault | None:
     """What its telemetry says against a whole invocation, the first of the list, or None."""
     telemetry = document.telemetry or {}
     return next((fault for name, is_bad, fault in COUNTERS if is_bad(telemetry.get(name))), None)
+
+
+def find_disturbance(document: Document) -> Fault | None:
+    """Why an invocation as a whole was disturbed, for a reason that looks at no timing, or None.
+
+    Its telemetry says so; or one fault befell more of its measured cells than may be set aside.
+    """
+    whole = find_fault(document)
+    if whole is not None:
+        return whole
+    measured = [one for one in document.cells if one.outcome == "measured"]
+    found = Counter(fault for one in measured if (fault := find_cell_fault(one)))
+    fault, count = next(iter(found.most_common(1)), (None, 0))
+    return fault if count > MOST_SET_ASIDE * len(measured) else None
+
+
+def asks_for_repeat(document: Document) -> str | None:
+    """Why an invocation should be run again, in words, or None.
+
+    A CPU quota and a wrong GPU stay as they are, however often one tries.
+    """
+    fault = find_disturbance(document)
+    return None if fault is None or fault in {QUOTA, OTHER_GPU} else fault[1]
 
 
 def find_cell_fault(result: CellResult) -> Fault | None:
@@ -175,4 +199,7 @@ def _explain_repeat(document: Document) -> Fault:
     status = document.invocation.status
     if status != "complete":
         return "interrupted", status
+    disturbance = find_disturbance(document)
+    if disturbance is not None:
+        return disturbance
     return "repeated", "repeated; the document does not say why"

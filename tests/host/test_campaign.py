@@ -30,6 +30,7 @@ from suite.host.store import Store
 from suite.model import Campaign, Cell, SuiteIdentity, Work
 from suite.report.collate import collate
 from suite.report.load import load_campaign
+from suite.report.precision import is_look
 from suite.worker import scenarios
 from tests import synthetic
 from tests.fakes import FakeEngine, Life, Worker, asked_cells, asked_option, fake_image, record
@@ -74,6 +75,7 @@ class Stage:
     ears: Ears = field(default_factory=Ears)
     collated: list[int] = field(default_factory=list)
     looks: list[tuple[int, int, bool]] = field(default_factory=list)
+    disturbances: list[str | None] = field(default_factory=list)
     folder: Path | None = None
     conductor: Conductor | None = None
 
@@ -113,6 +115,7 @@ class Stage:
             listener=self.ears,
             collate=look,
             look=lambda: self.looks.pop(0),
+            disturbed=lambda _: self.disturbances.pop(0) if self.disturbances else None,
         )
         return self.conductor.run(kept)
 
@@ -589,3 +592,48 @@ def test_an_arm_against_itself_is_two_arms_of_one_kind_with_one_k(stage: Stage) 
     assert ended.calls["cpu"] == ended.calls["cpu-again"]
     with pytest.raises(UsageError, match="2 were asked for"):
         against_itself(twice)
+
+
+def test_a_disturbed_invocation_is_set_aside_and_run_again(stage: Stage) -> None:
+    stage.disturbances = [None, "the hypervisor took the CPU", None]
+    engine = FakeEngine(otherwise=stage.worker)
+    campaign = stage.run(engine, stage.draw_up(blocks=2))
+    assert stage.documents() == ["cpu-00.json", "cpu-01.json", "cpu-02-r1.json", "cpu-02.json"]
+    repeat = load_campaign(stage.folder).documents[-1].invocation  # type: ignore[arg-type]
+    assert (repeat.block, repeat.repeat) == (2, 1)
+    assert any("set aside and run again: the hypervisor" in line for line in stage.ears.lines)
+    documents = load_campaign(stage.folder).documents  # type: ignore[arg-type]
+    assert campaign.prediction.actual_s == pytest.approx(
+        sum(plan.container_seconds(one) for one in documents)
+    )
+    first, second = (plan.order_cells(campaign, "cpu", 2, repeat) for repeat in (0, 1))
+    assert [cell.id for cell in first] != [cell.id for cell in second]
+
+
+def test_an_invocation_is_run_again_at_most_twice(stage: Stage) -> None:
+    stage.disturbances = ["a storm"] * 3
+    engine = FakeEngine(otherwise=stage.worker)
+    stage.run(engine, stage.draw_up(blocks=1))
+    assert stage.documents() == ["cpu-00.json", "cpu-01-r1.json", "cpu-01-r2.json", "cpu-01.json"]
+    assert sum("run again" in line for line in stage.ears.lines) == 2
+
+
+def test_a_resumed_campaign_keeps_its_repeats(stage: Stage) -> None:
+    stage.disturbances = ["a storm", None, None]
+    engine = FakeEngine(otherwise=stage.worker)
+    begun = stage.run(engine, stage.draw_up(blocks=2))
+    before = stage.documents()
+    ran = len(engine.jobs)
+    kept = load_campaign(stage.folder).documents  # type: ignore[arg-type]
+    again = stage.run(engine, campaigns.resume(begun, blocks=None), kept=kept)
+    assert len(engine.jobs) == ran
+    assert stage.documents() == before
+    assert again.prediction.actual_s == pytest.approx(begun.prediction.actual_s)
+
+
+@pytest.mark.parametrize("profile", plan.PROFILES)
+def test_the_campaign_looks_where_the_method_was_tried(profile: Any) -> None:
+    of = plan.PROFILES[profile]
+    blocks = range(of.blocks, of.most_blocks, plan.LOOK_EVERY)
+    tried = [b for b in range(1, of.most_blocks) if is_look(b, of.blocks)]
+    assert list(blocks) == tried

@@ -19,9 +19,12 @@ from suite.report.summary import Summary, summarise
 from suite.report.validity import (
     COUNTERS,
     FAULTS,
+    OTHER_GPU,
     QUOTA,
     STEAL,
+    asks_for_repeat,
     find_cell_fault,
+    find_disturbance,
     find_labels,
 )
 from suite.report.verdicts import Verdict
@@ -305,3 +308,41 @@ def test_time_that_no_sample_explains_is_a_stall_between_samples_or_within_one(
     within = replace(steady, samples_s=paused, spent_s=spent)
     for one in (between, within):
         assert [label.partition(":")[0] for label in find_labels(one)] == ["stalled"]
+
+
+def steal_cells(document: Document, count: int) -> Document:
+    """The document with so many of its cells under steal."""
+    for one in document.cells[:count]:
+        document = synthetic.change_cell(document, one.id, evidence={"steal_share": 0.5})
+    return document
+
+
+def test_an_invocation_asks_to_be_repeated_where_most_of_it_was_disturbed(
+    documents: list[Document],
+) -> None:
+    one = documents[0]
+    few = int(0.2 * len(one.cells))
+    assert asks_for_repeat(one) is None
+    assert asks_for_repeat(steal_cells(one, few)) is None
+    assert asks_for_repeat(steal_cells(one, few + 1)) == STEAL[1]
+    assert asks_for_repeat(replace(one, telemetry={"cpu.steal_share": 0.5})) == STEAL[1]
+
+
+def test_what_stays_as_it_is_asks_for_no_repeat(documents: list[Document]) -> None:
+    for name, fault in (("cpu.throttled_s", QUOTA), ("gpu.is_named", OTHER_GPU)):
+        bad = replace(documents[0], telemetry={name: BAD[name]})
+        assert find_disturbance(bad) == fault
+        assert asks_for_repeat(bad) is None
+
+
+def test_a_repeat_says_why_the_first_gave_way(
+    campaign: Campaign, documents: list[Document]
+) -> None:
+    index = next(i for i, one in enumerate(documents) if one.invocation.block == 2)
+    bad = steal_cells(documents[index], len(documents[index].cells))
+    repeat = replace(
+        documents[index], invocation=replace(documents[index].invocation, repeat=1)
+    )
+    changed = [*documents[:index], bad, repeat, *documents[index + 1 :]]
+    (aside,) = summarise_these(campaign, changed).asides
+    assert (aside.code, aside.repeat, aside.repeated) == (STEAL[0], 0, True)

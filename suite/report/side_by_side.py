@@ -1,0 +1,266 @@
+"""The report over several campaigns, as Markdown and for programs: what differs first, then the tables.
+
+No clock, no network, no facts of this machine: the same campaigns give the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from suite.model import Cell
+from suite.report.cells import list_families, name_cells, sort_cells
+from suite.report.compare import NOT_INTERLEAVED, Ratio
+from suite.report.environment import gather_facts
+from suite.report.findings import describe_estimate, describe_verdict
+from suite.report.markup import code, escape
+from suite.report.narrative import name_machine
+from suite.report.page import NO_NUMBER, Page
+from suite.report.tables import TITLES, Entry, show_comparison, show_time, show_verdict
+from suite.report.units import align
+from suite.report.verdicts import LEVEL, Verdict
+from suite.report.versus import Column, Pair, Versus, find_fault
+from suite.wire import SCHEMA
+
+_NOT_PLANNED = "the cell is not in the plan of this campaign"
+_INSTANCES = (
+    "This compares the machines at the hours at which they were measured. A statement about types "
+    "of machines takes at least three instances of each."
+)
+
+
+def render_versus(versus: Versus) -> str:
+    """The report over several campaigns as GitHub-flavoured Markdown with a final newline."""
+    page = Page(versus.banners)
+    page.title(f"Crossover: {len(versus.summaries)} campaigns side by side")
+    page.paragraph(" ".join([*(_word_pair(one) for one in versus.pairs), _INSTANCES]))
+    _write_campaigns(page, versus)
+    _write_differences(page, versus)
+    page.heading("Tables")
+    page.paragraph(
+        "A column is an arm of a campaign, by its number in the table above. A time is the "
+        "geometric mean over invocations of the median seconds a call, ± half of its 95 % interval. "
+        "Ratios between campaigns are Welch's, on logarithms."
+    )
+    for pair in versus.pairs:
+        page.paragraph(_explain(pair))
+    _write_tables(page, versus)
+    page.heading("How to repeat it")
+    page.paragraph("From the campaigns' documents alone, byte for byte, by:")
+    folders = " ".join(f"results/{one.loaded.folder}" for one in versus.summaries)
+    page.paragraph(code(f'make compare RUNS="{folders}"'))
+    page.heading("Footnotes")
+    page.paragraph(
+        f"`{NO_NUMBER}` no number; the mark beside it says why. `~` equivalent: the 90 % interval "
+        "of the ratio lies within ±5 %. `?` inconclusive: neither a difference nor equivalence is "
+        "shown. `✗` invalid; the number is struck through."
+    )
+    page.footnotes()
+    return page.render()
+
+
+def render_versus_json(versus: Versus) -> str:
+    """The same for programs, with a final newline: unscaled numbers, times in seconds a call."""
+    content = {
+        "schema": SCHEMA,
+        "banners": list(versus.banners),
+        "campaigns": [
+            {
+                "number": number,
+                "id": one.campaign.id,
+                "profile": one.campaign.profile,
+                "arms": one.campaign.arms,
+                "noise_floor": one.conclusions.floor,
+            }
+            for number, one in enumerate(versus.summaries, start=1)
+        ],
+        "ratio_is": "time of the other column over time of the base; under 1 the other is faster",
+        "pairs": [_describe_pair(one) for one in versus.pairs],
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _describe_pair(pair: Pair) -> dict[str, Any]:
+    distances = pair.distances
+    return {
+        "other": pair.other.name,
+        "base": pair.base.name,
+        "interleaved": pair.interleaved,
+        "note": None if pair.interleaved else NOT_INTERLEAVED,
+        "margin": pair.margin,
+        "distance_median": distances[0] if distances else None,
+        "distance_p95": distances[1] if distances else None,
+        "cells": {
+            name: {
+                **(describe_estimate(ratio) if isinstance(ratio, Ratio) else {"absent": ratio}),
+                **describe_verdict(pair.verdicts[name]),
+                "doubts": list(pair.notes[name]),
+            }
+            for name, ratio in pair.ratios.items()
+        },
+    }
+
+
+def _word_pair(pair: Pair) -> str:
+    """One comparison in a sentence or three."""
+    against = f"{escape(pair.other.name)} against {escape(pair.base.name)}"
+    verdicts = [one for one in pair.verdicts.values() if isinstance(one, Verdict)]
+    counts = Counter(one.name.lower() for one in verdicts)
+    parts = [f"{name} in {counts[name]}" for name in _ORDER if counts[name]]
+    words = (
+        f"of {len(verdicts)} cells {', '.join(parts)}"
+        if verdicts
+        else "no verdicts; a ratio whose interval excludes 1 is a hint, not a finding"
+    )
+    sentence = f"{against}: {words}."
+    distances = pair.distances
+    if distances is not None:
+        sentence += (
+            f" Over {len(pair.sound)} cells |ratio − 1| is {100 * distances[0]:.1f} % in the "
+            f"median and {100 * distances[1]:.1f} % at the 95th percentile."
+        )
+    return sentence if pair.interleaved else f"{sentence} {_sentence(NOT_INTERLEAVED)}"
+
+
+_ORDER = ("faster", "slower", "equivalent", "inconclusive", "invalid")
+
+
+def _explain(pair: Pair) -> str:
+    """What the verdicts of one comparison rest on."""
+    name = f"{escape(pair.other.name)} against {escape(pair.base.name)}"
+    verdicts = [one for one in pair.verdicts.values() if isinstance(one, Verdict)]
+    if not verdicts:
+        reasons = dict.fromkeys(one for one in pair.verdicts.values() if isinstance(one, str))
+        return f"No verdicts of {name}: {'; '.join(map(escape, reasons)) or 'there is no cell'}."
+    tested = sum(one.p is not None for one in verdicts)
+    test = "paired t test" if pair.interleaved else "Welch's t test"
+    floor = (
+        ""
+        if pair.floor_known
+        else f" Not every campaign knows its noise floor, so the margin may be too small at "
+        f"{100 * pair.margin:.1f} %."
+    )
+    way = "" if pair.interleaved else f" {_sentence(NOT_INTERLEAVED)}"
+    return (
+        f"Verdicts of {name}: faster or slower where {test}, adjusted by Holm for all {tested} "
+        f"cells of this comparison, gives p under {LEVEL} and the estimate lies beyond "
+        f"{100 * pair.margin:.1f} %, the larger of 2 % and the campaigns' noise floors.{floor}{way}"
+    )
+
+
+def _write_campaigns(page: Page, versus: Versus) -> None:
+    rows = []
+    for number, one in enumerate(versus.summaries, start=1):
+        campaign, floor = one.campaign, one.conclusions.floor
+        blocks = ", ".join(
+            f"{escape(arm)}: {sum(block >= 1 for block in found)}"
+            for arm, found in one.counted.items()
+        )
+        rows.append(
+            [
+                str(number),
+                escape(campaign.id) + (f" — {' · '.join(one.banners)}" if one.banners else ""),
+                name_machine(one, escape),
+                escape(campaign.profile),
+                blocks,
+                campaign.created.isoformat(),
+                "unknown" if floor is None else f"{100 * floor:.1f} %",
+            ]
+        )
+    page.table(
+        "Table: the campaigns.",
+        ["number", "campaign", "machine", "profile", "blocks", "begun", "noise floor"],
+        rows,
+    )
+    for number, one in enumerate(versus.summaries, start=1):
+        if one.fault:
+            page.paragraph(f"**Campaign {number} is INVALID**: {escape(one.fault[1])}.")
+
+
+def _write_differences(page: Page, versus: Versus) -> None:
+    """The facts that are not the same in all columns: whatever differs may be the cause."""
+    page.heading("What differs")
+    facts = {
+        column.name: gather_facts(
+            [one for one in column.summary.loaded.documents if one.invocation.arm == column.arm]
+        )
+        for column in versus.columns
+    }
+    names = sorted({name for found in facts.values() for name in found})
+    differing = [
+        name for name in names if len({found.get(name, NO_NUMBER) for found in facts.values()}) > 1
+    ]
+    if not differing:
+        page.paragraph("No fact that the documents hold.")
+        return
+    page.table(
+        f"Table: facts that differ; {len(names) - len(differing)} others are the same in all.",
+        ["fact", *map(escape, facts)],
+        [
+            [escape(name), *(found.get(name, NO_NUMBER) for found in facts.values())]
+            for name in differing
+        ],
+    )
+
+
+def _write_tables(page: Page, versus: Versus) -> None:
+    ordered = sort_cells(versus.cells)
+    names, shared = name_cells(versus.cells, escape)
+    for family in list_families(ordered):
+        cells = [one for one in ordered if one.scenario == family]
+        title = TITLES.get(family)
+        page.heading(escape(family) + (f": {title}" if title else ""), level=3)
+        shown = {one.id for one in cells}
+        kept = [text for ids, text in shared.items() if shown & set(ids)]
+        caption = f"Table: {escape(family)}. Time a call and its 95 % interval."
+        if kept:
+            caption += f" The same in all rows, and left out of the names: {'; '.join(kept)}."
+        columns = list(_list_columns(versus, cells))
+        texts = [
+            align([_mark(page, *entry) for entry in entries]) for _, entries in columns
+        ]
+        rows = zip([names[one.id] for one in cells], *texts, strict=True)
+        page.table(
+            caption,
+            ["cell", *(head for head, _ in columns)],
+            [list(row) for row in rows],
+            right=range(1, len(columns) + 1),
+        )
+
+
+def _list_columns(versus: Versus, cells: Sequence[Cell]) -> Iterable[tuple[str, list[Entry]]]:
+    for column in versus.columns:
+        yield f"{escape(column.name)}, time a call", [_show_cell(column, one.id) for one in cells]
+    for pair in versus.pairs:
+        against = f"{escape(pair.other.name)} against {escape(pair.base.name)}"
+        yield against, [_show_pair(pair, one.id) for one in cells]
+        if any(isinstance(one, Verdict) for one in pair.verdicts.values()):
+            marks = [show_verdict(pair.verdicts[one.id]) for one in cells]
+            yield f"{escape(pair.other.name)} is", marks
+
+
+def _show_cell(column: Column, identity: str) -> Entry:
+    found = column.find(identity)
+    return show_time(found) if found else (NO_NUMBER, (_NOT_PLANNED,))
+
+
+def _show_pair(pair: Pair, identity: str) -> Entry:
+    fault = find_fault(pair, identity)
+    text, notes = show_comparison(
+        pair.ratios[identity],
+        other=pair.other.name,
+        base=pair.base.name,
+        faults=[fault[1]] if fault else [],
+    )
+    return text, (*notes, *(pair.notes[identity] if text != NO_NUMBER else ()))
+
+
+def _mark(page: Page, text: str, notes: Sequence[str]) -> str:
+    marks = page.mark(*(escape(note, limit=900) for note in notes))
+    return " ".join(filter(None, [text, marks]))
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."

@@ -1,0 +1,289 @@
+"""Several campaigns side by side: what may be compared, and what the comparison says."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from suite.errors import UsageError
+from suite.model import Campaign, Cell, Check, Document
+from suite.report.collate import collate_side_by_side
+from suite.report.compare import NOT_INTERLEAVED, Ratio
+from suite.report.load import LoadedCampaign
+from suite.report.side_by_side import render_versus
+from suite.report.summary import NO_PAIR, Summary, summarise
+from suite.report.validity import STEAL
+from suite.report.verdicts import Verdict
+from suite.report.versus import NOT_THERE, Pair, set_side_by_side
+from tests import synthetic
+
+FENCE = "overhead.fence"
+
+
+def make_summary(
+    name: str,
+    *,
+    slower: float = 1.0,
+    arms: Sequence[str] = ("cpu",),
+    blocks: int = 6,
+    seed: int = 1,
+    twins: bool = True,
+    **fields: object,
+) -> Summary:
+    """A campaign in which everything takes ``slower`` times as long."""
+    loaded = make_campaign(
+        name, slower=slower, arms=arms, blocks=blocks, seed=seed, twins=twins, **fields
+    )
+    return summarise(loaded)
+
+
+def make_campaign(
+    name: str,
+    *,
+    slower: float,
+    arms: Sequence[str],
+    blocks: int,
+    seed: int,
+    twins: bool,
+    **fields: object,
+) -> LoadedCampaign:
+    campaign = synthetic.make_campaign(arms=arms, blocks=blocks, seed=seed)
+    campaign = replace(campaign, id=name, **fields)  # type: ignore[arg-type]
+
+    def truth(cell: Cell, arm: str) -> float:
+        return slower * synthetic.plain_truth(cell, arm)
+
+    documents = synthetic.make_documents(
+        campaign, truth=truth, samples=60, host=synthetic.QUIET, calibration=False
+    )
+    controls = (
+        synthetic.make_twins(
+            campaign,
+            names=[cell.id for cell in campaign.cells],
+            truth=truth,
+            samples=60,
+            host=synthetic.QUIET,
+        )
+        if twins
+        else []
+    )
+    return LoadedCampaign(
+        folder=name, campaign=campaign, documents=documents, controls=controls
+    )
+
+
+def only_pair(*summaries: Summary, wanted: Sequence[str] = ()) -> Pair:
+    (pair,) = set_side_by_side(summaries, wanted).pairs
+    return pair
+
+
+def verdicts(pair: Pair) -> set[str]:
+    return {one.name if isinstance(one, Verdict) else one for one in pair.verdicts.values()}
+
+
+def test_a_slower_machine_is_slower_in_every_cell() -> None:
+    pair = only_pair(make_summary("one"), make_summary("two", slower=1.3, seed=2))
+    assert (pair.base.name, pair.other.name) == ("1:cpu", "2:cpu")
+    assert verdicts(pair) == {"SLOWER"}
+    for ratio in pair.ratios.values():
+        assert isinstance(ratio, Ratio)
+        assert ratio.value == pytest.approx(1.3, rel=0.05)
+
+
+def test_the_same_machine_twice_is_never_faster_or_slower() -> None:
+    pair = only_pair(make_summary("one"), make_summary("two", seed=2))
+    assert not verdicts(pair) & {"FASTER", "SLOWER"}
+    assert pair.distances is not None
+    off = [abs(one.value - 1) for one in pair.sound.values()]
+    assert pair.distances == pytest.approx(
+        (statistics.median(off), float(np.percentile(off, 95)))
+    )
+
+
+def test_ratios_between_campaigns_are_welchs_and_say_that_they_are_not_interleaved() -> None:
+    first, second = make_summary("one"), make_summary("two", slower=1.1, seed=2, blocks=9)
+    versus = set_side_by_side([first, second])
+    (pair,) = versus.pairs
+    ratio = pair.ratios[FENCE]
+    assert isinstance(ratio, Ratio)
+    ours, theirs = (
+        [math.log(v) for v in next(
+            one.arms["cpu"] for one in found.cells if one.cell.id == FENCE
+        ).values.values()]
+        for found in (first, second)
+    )
+    test = stats.ttest_ind(theirs, ours, equal_var=False)
+    low, high = test.confidence_interval(0.95)
+    assert ratio.p == pytest.approx(test.pvalue, rel=1e-9)
+    assert (ratio.low, ratio.high) == pytest.approx((math.exp(low), math.exp(high)), rel=1e-9)
+    assert not pair.interleaved
+    text = render_versus(versus)
+    assert NOT_INTERLEAVED[1:] in text
+    assert "three instances" in text
+
+
+def test_any_arm_of_any_campaign_against_any_other() -> None:
+    both = ("cpu", "cuda")
+    summaries = make_summary("one", arms=both), make_summary("two", arms=both, seed=2)
+    versus = set_side_by_side(summaries, ["2:cuda/1:cpu", "1:cuda/1:cpu"])
+    across, within = versus.pairs
+    assert (across.base.name, across.other.name) == ("1:cpu", "2:cuda")
+    assert (across.interleaved, within.interleaved) == (False, True)
+    # Within one campaign the ratio is the campaign's own, paired by block.
+    assert within.ratios == {one.cell.id: one.ratios["cuda"] for one in summaries[0].cells}
+    default = [(p.other.name, p.base.name) for p in set_side_by_side(summaries).pairs]
+    assert default == [("2:cpu", "1:cpu"), ("2:cuda", "1:cuda")]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "complaint"),
+    [
+        (["2:cpu"], "is no comparison"),
+        (["cpu/1:cpu"], "is no comparison"),
+        (["2:cpu/1:cpu/1:cpu"], "is no comparison"),
+        (["3:cpu/1:cpu"], "no column 3:cpu"),
+        (["2:cuda/1:cpu"], "no column 2:cuda"),
+        (["1:cpu/1:cpu"], "one column twice"),
+    ],
+)
+def test_a_comparison_that_names_no_columns_is_a_usage_error(
+    pairs: list[str], complaint: str
+) -> None:
+    summaries = [make_summary("one", blocks=3), make_summary("two", blocks=3)]
+    with pytest.raises(UsageError, match=complaint) as caught:
+        set_side_by_side(summaries, pairs)
+    assert caught.value.remedy
+
+
+def test_what_can_not_be_compared_is_refused() -> None:
+    first = make_summary("one", blocks=3)
+    with pytest.raises(UsageError, match="two campaigns"):
+        set_side_by_side([first])
+    with pytest.raises(UsageError, match="named twice"):
+        set_side_by_side([first, first])
+    suite = replace(synthetic.SUITE, content="6" * 64)
+    with pytest.raises(UsageError, match="not measured by the same suite"):
+        set_side_by_side([first, make_summary("two", blocks=3, suite=suite)])
+    with pytest.raises(UsageError, match="no arm in common") as caught:
+        set_side_by_side([first, make_summary("two", blocks=3, arms=["cuda"])])
+    assert "2:cuda/1:cpu" in (caught.value.remedy or "")
+
+
+def test_profiles_without_verdicts_and_too_few_blocks_give_none() -> None:
+    first = make_summary("one")
+    quick = only_pair(first, make_summary("two", seed=2, profile="quick"))
+    assert all("provisional" in one for one in verdicts(quick))
+    few = only_pair(first, make_summary("two", seed=2, blocks=2))
+    assert all("fewer than" in one for one in verdicts(few))
+    assert "No verdicts of 2:cpu against 1:cpu" in render_versus(
+        set_side_by_side([first, few.other.summary])
+    )
+
+
+def test_a_cell_of_one_plan_only_has_no_ratio() -> None:
+    cells = [one for one in synthetic.make_cells() if one.id != FENCE]
+    pair = only_pair(make_summary("one"), make_summary("two", cells=cells))
+    assert pair.ratios[FENCE] == NOT_THERE
+    text = render_versus(set_side_by_side([pair.base.summary, pair.other.summary]))
+    assert "the cell is not in the plan of this campaign" in text
+
+
+def change(loaded: LoadedCampaign, **fields: object) -> LoadedCampaign:
+    documents = [synthetic.change_cell(one, FENCE, **fields) for one in loaded.documents]
+    return replace(loaded, documents=documents)
+
+
+def make_two(**fields: object) -> tuple[Summary, Summary]:
+    """Two campaigns, of which the second has a changed cell."""
+    given: dict[str, object] = {"slower": 1.0, "arms": ["cpu"], "blocks": 5, "twins": True}
+    first, second = (make_campaign(name, seed=i, **given) for i, name in enumerate("ab"))  # type: ignore[arg-type]
+    first = change(first, check=Check(what="a number", value=1.0, tolerance=1e-3))
+    return summarise(first), summarise(change(second, **fields))
+
+
+def test_results_that_differ_are_not_the_same_work() -> None:
+    pair = only_pair(*make_two(check=Check(what="a number", value=1.01, tolerance=1e-3)))
+    assert "not the same work" in str(pair.ratios[FENCE])
+    alike = only_pair(*make_two(check=Check(what="a number", value=1.0001, tolerance=1e-3)))
+    assert isinstance(alike.ratios[FENCE], Ratio)
+
+
+def test_an_invalid_number_is_never_judged_and_struck_through() -> None:
+    summaries = make_two(evidence={"steal_share": 0.5})
+    pair = only_pair(*summaries)
+    assert verdicts(pair) >= {"INVALID"}
+    found = pair.verdicts[FENCE]
+    assert isinstance(found, Verdict)
+    assert found.code == STEAL[0]
+    assert FENCE not in pair.sound
+    assert "~~" in render_versus(set_side_by_side(summaries))
+
+
+def test_a_missing_number_has_no_ratio() -> None:
+    first, second = make_two(
+        outcome="failed", reason="lost", samples_s=[], warmup_s=[], calls_per_sample=None
+    )
+    pair = only_pair(first, second)
+    assert pair.ratios[FENCE] == NO_PAIR
+
+
+def test_other_calls_in_a_sample_are_said() -> None:
+    pair = only_pair(*make_two(calls_per_sample=999))
+    assert pair.notes[FENCE]
+    others = [name for name in pair.notes if name != FENCE]
+    assert not any(pair.notes[name] for name in others)
+
+
+def test_the_margin_is_the_widest_of_both_and_a_missing_floor_is_said() -> None:
+    first, second = make_summary("one"), make_summary("two", seed=2)
+    pair = only_pair(first, second)
+    assert pair.margin == max(one.conclusions.margin for one in (first, second))
+    assert pair.floor_known
+    unknown = make_summary("three", seed=3, twins=False)
+    assert not only_pair(first, unknown).floor_known
+    text = render_versus(set_side_by_side([first, unknown]))
+    assert "Not every campaign knows its noise floor" in text
+
+
+def test_facts_that_differ_stand_first() -> None:
+    first = make_campaign("one", slower=1.0, arms=["cpu"], blocks=3, seed=1, twins=False)
+    second = make_campaign("two", slower=1.0, arms=["cpu"], blocks=3, seed=2, twins=False)
+
+    def move(document: Document) -> Document:
+        return replace(document, facts={**document.facts, "cpu.model": "Another | Processor"})
+
+    second = replace(second, documents=[move(one) for one in second.documents])
+    text = render_versus(set_side_by_side([summarise(first), summarise(second)]))
+    differs = text[text.index("## What differs") : text.index("## Tables")]
+    assert "cpu.model" in differs
+    assert "Made-Up Processor 9000" in differs
+    assert "Another \\| Processor" in differs
+    assert "tensorflow.version" not in differs
+
+
+def write(folder: Path, name: str, seed: int) -> Path:
+    campaign: Campaign = replace(synthetic.make_campaign(blocks=3, seed=seed), id=name)
+    documents = synthetic.make_documents(campaign, samples=20)
+    return synthetic.write_campaign(folder / name, campaign, documents)
+
+
+def test_the_files_come_from_the_documents_alone(tmp_path: Path) -> None:
+    folders = [write(tmp_path, "one", 1), write(tmp_path, "two", 2)]
+    files = collate_side_by_side(folders)
+    assert files == collate_side_by_side(folders)
+    assert set(files) == {"compare.md", "compare.json"}
+    described = json.loads(files["compare.json"])
+    assert [one["id"] for one in described["campaigns"]] == ["one", "two"]
+    assert {one["note"] for one in described["pairs"]} == {NOT_INTERLEAVED}
+    text = files["compare.md"]
+    assert "**SIMULATED** · Table" in text
+    assert text.startswith("# Crossover: 2 campaigns side by side — SIMULATED")
+    assert 'make compare RUNS="results/one results/two"' in text
