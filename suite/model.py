@@ -106,7 +106,8 @@ class CellResult:
     ``elsewhere`` lists those that were not on the cell's own device.  ``spent_s`` itemises the
     wall time by kind (prepare, first_call, placement, calibrate, warmup, measure, check,
     hygiene).  ``evidence`` says what else was at work while the cell warmed up and was sampled
-    (see ``suite.worker.evidence``; None: unknown).  ``absent`` gives the reason for every field that is null.
+    (see ``suite.worker.evidence``; None: unknown); ``trace`` what a GPU did in a few untimed calls
+    (see ``suite.worker.trace``).  ``absent`` gives the reason for every field that is null.
     """
 
     id: str
@@ -132,6 +133,7 @@ class CellResult:
     labels: list[str] = field(default_factory=list)
     spent_s: dict[str, float] = field(default_factory=dict)
     evidence: dict[str, float | None] = field(default_factory=dict)
+    trace: dict[str, float] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
 
 

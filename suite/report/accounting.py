@@ -25,6 +25,7 @@ KINDS = {
     "calibrate": "finding the calls in a sample",
     "warmup": "warm-up",
     "measure": "measuring",
+    "trace": "tracing the GPU, untimed",
     "check": "checking results",
     "hygiene": "cleaning up between cells",
     "writing": "sending and writing",

@@ -17,7 +17,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from suite.model import Cell, CellResult
-from suite.worker import evidence
+from suite.worker import evidence, trace
 from suite.worker.measure import LEAST_SAMPLES, Loop, Timing
 from suite.worker.placement import NotPlaced, Placement, Watch, prove, watch
 from suite.worker.scenario import Inapplicable, Prepared, Scenario, WrongResult
@@ -191,8 +191,14 @@ class Runner:
                     traces=prepared.traces,
                 )
                 witnessed = evidence.compare(before, evidence.read())
+            on_gpu = self.device == "/GPU:0" and prepared.on == "arm"
             account.add("warmup", timing.warmup_wall_s)
             account.add("measure", timing.measure_wall_s)
+            traced: dict[str, float] = {}
+            untraced = None
+            if calibrating and on_gpu and not scenario.one_shot:
+                with account.of("trace"):
+                    traced, untraced = self._trace(prepared, timing)
             with account.of("check"):
                 check = prepared.check(timing.last)
             memory = self._peak_memory() if prepared.on == "arm" else None
@@ -201,7 +207,6 @@ class Runner:
         if calibrating:
             call_s = statistics.median(timing.samples_s)
             self.forecast.remember(cell, call_s, account.spent_s["check"])
-        on_gpu = self.device == "/GPU:0" and prepared.on == "arm"
         enqueues = prepared.enqueues and on_gpu and not scenario.one_shot
         labels = ["warm-up cap"] if timing.warmup_status == "cap" else []
         usual_s = statistics.median(timing.samples_s) * calls
@@ -209,7 +214,7 @@ class Runner:
             labels.append("short samples")
         if enqueues and timing.enqueue_fraction > DISPATCH_BOUND:
             labels.append("dispatch-bound")
-        absent = {}
+        absent = {"trace": untraced} if untraced else {}
         if not enqueues:
             absent["enqueue_fraction"] = "the step blocks" if on_gpu else "a CPU's step blocks"
         if memory is None:
@@ -229,8 +234,17 @@ class Runner:
             peak_memory_bytes=memory,
             labels=labels,
             evidence=witnessed or {},
+            trace=traced,
             absent=absent,
         )
+
+    def _trace(self, prepared: Prepared, timing: Timing) -> tuple[dict[str, float], str | None]:
+        """What the GPU did in a few more calls, untimed; or nothing, and why."""
+        call_s = statistics.median(timing.samples_s)
+        try:
+            return trace.trace(prepared.step, self.loop.fence, call_s), None
+        except trace.NoTrace as reason:
+            return {}, str(reason)
 
     def _refuse_hopeless(self, cell: Cell) -> None:
         """Before anything of the cell is run: would the size before it, scaled, break the budget?"""

@@ -12,6 +12,7 @@ import pytest
 
 from suite import wire
 from suite.model import Cell, CellResult, Check, Work
+from suite.worker import trace
 from suite.worker.invocation import Account, Forecast, Request, Runner, Times
 from suite.worker.measure import Loop
 from suite.worker.scenario import (
@@ -31,6 +32,8 @@ MATMUL = GraphProof(groups=(("MatMul",),))
 @pytest.fixture(autouse=True)
 def tensorflow(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeTensorFlow]:
     """TensorFlow's place, for the hygiene between cells; and an unfrozen collector afterwards."""
+    # The profiler is TensorFlow's own; test_trace reads what it says.
+    monkeypatch.setattr(trace, "trace", lambda _step, _fence, _call_s: {"busy_share": 0.5})
     yield FakeTensorFlow([("MatMul", "/device:CPU:0", "product")]).install(monkeypatch)
     gc.unfreeze()
 
@@ -411,3 +414,27 @@ def test_an_account_books_time_also_when_the_block_raises() -> None:
     account.add("warmup", 1.0)
     assert account.spent_s["check"] >= 2.0
     assert account.spent_s["warmup"] == 1.0
+
+
+def test_only_the_calibration_of_work_on_a_gpu_is_traced(tensorflow: FakeTensorFlow) -> None:
+    assert Bench().run().trace == {}
+    tensorflow.nodes = [("MatMul", "/device:GPU:0", "product")]
+    bench = Bench()
+    result = bench.run(device="/GPU:0")
+    assert result.trace == {"busy_share": 0.5}
+    assert list(result.spent_s).index("trace") == list(result.spent_s).index("check") - 1
+    assert bench.run(bench.request(calls=3), device="/GPU:0").trace == {}
+    assert bench.run(bench.request(one_shot=True), device="/GPU:0").trace == {}
+
+
+def test_a_missing_trace_says_why_and_costs_no_number(
+    tensorflow: FakeTensorFlow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise trace.NoTrace("no counters for you")
+
+    monkeypatch.setattr(trace, "trace", refuse)
+    tensorflow.nodes = [("MatMul", "/device:GPU:0", "product")]
+    result = Bench().run(device="/GPU:0")
+    assert result.outcome == "measured"
+    assert (result.trace, result.absent["trace"]) == ({}, "no counters for you")
