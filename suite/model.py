@@ -34,6 +34,10 @@ HIDDEN = "cuda-hidden"
 """The CUDA image with the GPU hidden; as a control it is no arm of the plan."""
 
 
+AT_END, FINE = "gpu.at_end", "fine"
+"""The fact that says how the GPU was when the last cell had been measured, and what is well."""
+
+
 def is_control(arm: str, arms: Sequence[str]) -> bool:
     """Whether documents of this arm are controls of a campaign whose plan has these arms."""
     twin = arm.endswith(TWIN) and arm.removesuffix(TWIN) in arms

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from suite.model import CellResult, Document, Scalar
+from suite.model import AT_END, FINE, CellResult, Document, Scalar
 from suite.report.load import LoadedCampaign
 
 MOST_SET_ASIDE = 0.2
@@ -24,12 +24,13 @@ QUOTA = ("cpu-quota", "a CPU quota throttled the container")
 SLOWDOWN = ("gpu-slowdown", "thermal or hardware slowdown of the GPU for over 1 % of the time")
 SHARED = ("gpu-shared", "another process computed on the GPU")
 STEAL = ("steal", "the hypervisor took over 10 % of the CPU time (steal)")
+LOST = ("gpu-lost", "the GPU did not answer, or answered wrong, when the last cell had been measured")
 OTHER_GPU = ("gpu-other", "another GPU than the one named")
 CHANGED = "changed"
 SET_ASIDE = "set-aside"
 
 FAULTS: Mapping[str, Fault] = {
-    fault[0]: fault for fault in (QUOTA, SLOWDOWN, SHARED, STEAL, OTHER_GPU)
+    fault[0]: fault for fault in (QUOTA, SLOWDOWN, SHARED, STEAL, OTHER_GPU, LOST)
 }
 """By label, what a cell's own labels can say against its numbers."""
 
@@ -81,7 +82,10 @@ class Aside:
 
 
 def find_fault(document: Document) -> Fault | None:
-    """What its telemetry says against a whole invocation, the first of the list, or None."""
+    """What its GPU at the end, or its telemetry, says against a whole invocation, the first, or None."""
+    # A container that died, or an arm without a GPU, does not say how its GPU was at the end.
+    if document.facts.get(AT_END, FINE) != FINE:
+        return LOST
     telemetry = document.telemetry or {}
     return next((fault for name, is_bad, fault in COUNTERS if is_bad(telemetry.get(name))), None)
 

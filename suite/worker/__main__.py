@@ -14,11 +14,15 @@ from collections.abc import Sequence
 from typing import get_args
 
 from suite import __version__, wire
+from suite.model import AT_END, FINE
 from suite.worker.channel import Channel
 from suite.worker.startup import ArmName, Refused
 
 EXIT_REFUSED = 4
 """The worker's exit status where the arm can't be had: the same number as the suite's own."""
+
+EXIT_LOST = 7
+"""The worker's exit status where the GPU went away while it measured."""
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -48,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command.
 
     Returns:
-        0, or `EXIT_REFUSED`.  Wrong words end with 2 and a message on standard error.
+        0, `EXIT_REFUSED` or `EXIT_LOST`.  Wrong words end with 2 and a message on standard error.
     """
     parser = arguments()
     options = parser.parse_args(argv)
@@ -77,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     channel = Channel()
     channel.send("hello", schema=wire.SCHEMA, version=__version__, pid=os.getpid())
-    from suite.worker import facts, startup
+    from suite.worker import facts, proof, startup
     from suite.worker.measure import Loop
 
     try:
@@ -87,6 +91,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_REFUSED
     channel.send("startup", stages=stages, device=device)
     began = time.perf_counter_ns()
+    # After the start-up sequence, whose first kernel has to be the first.
+    trouble = proof.find_trouble(device) if device != "/CPU:0" else None
+    if trouble is not None:
+        channel.send("refused", reason=trouble)
+        return EXIT_REFUSED
     import tensorflow as tf
 
     loop = Loop(clock=time.perf_counter_ns, fence=tf.test.experimental.sync_devices)
@@ -105,7 +114,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         runner = invocation.Runner(loop, device, times, stages)
         for request in requests:
             channel.send("cell_started", id=request.cell.id)
-            channel.send("cell", cell=runner.run(request))
+            result = runner.run(request)
+            channel.send("cell", cell=result)
+            if result.outcome == "failed" and device != "/CPU:0":
+                lost = proof.find_trouble(device)
+                if lost is not None:
+                    # The rest is for a fresh container, which begins by proving its GPU.
+                    print(f"the GPU is lost: {lost}", file=sys.stderr)
+                    return EXIT_LOST
+    if device != "/CPU:0":
+        # cuDNN and NCCL are loaded at their first use, so what is loaded is asked again.
+        began = time.perf_counter_ns()
+        found |= {**proof.loaded_versions(), AT_END: proof.find_trouble(device) or FINE}
+        channel.send("facts", facts=found, seconds=(time.perf_counter_ns() - began) / 1e9)
     channel.send("bye")
     return 0
 

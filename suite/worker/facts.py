@@ -16,6 +16,7 @@ from typing import Any
 from suite import __version__
 from suite.content import hash_lines, suite_content
 from suite.model import Scalar
+from suite.worker.proof import judge_capability, loaded_versions
 
 ENVIRONMENT_PREFIXES = ("TF_", "XLA_", "CUDA_", "NVIDIA_", "OMP_", "KMP_", "MKL_", "KERAS_")
 """Environment variables that change what TensorFlow does are recorded by these prefixes."""
@@ -120,7 +121,13 @@ def tensorflow_facts() -> dict[str, Scalar]:
     for index, gpu in enumerate(tf.config.get_visible_devices("GPU")):
         details = tf.config.experimental.get_device_details(gpu)
         facts[f"gpu.{index}.name"] = details.get("device_name")
-        facts[f"gpu.{index}.capability"] = _joined(details.get("compute_capability"), ".")
+        capability = details.get("compute_capability")
+        facts[f"gpu.{index}.capability"] = _joined(capability, ".")
+        if capability:
+            built = build.get("cuda_compute_capabilities") or []
+            facts[f"gpu.{index}.compiles_first"] = judge_capability(capability, built)[1]
+    if tf.config.get_visible_devices("GPU"):
+        facts.update(loaded_versions())
     return facts
 
 

@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Literal
 
+from suite.worker.proof import judge_capability
+
 ArmName = Literal["cpu", "cuda", "cuda-hidden"]
 
 STAGES = ("import", "devices", "kernel", "build", "step")
@@ -102,6 +104,12 @@ def _configure(tf: Any, arm: ArmName) -> str:
             "TensorFlow sees no GPU in this container"
             + ("" if cuda else " (its build is for CPU only)")
         )
+    details = tf.config.experimental.get_device_details(gpus[0])
+    built = tf.sysconfig.get_build_info().get("cuda_compute_capabilities") or []
+    capability = details.get("compute_capability")
+    refused = judge_capability(capability, built)[0] if capability else None
+    if refused is not None:
+        raise Refused(refused)
     tf.config.set_visible_devices(gpus[:1], "GPU")
     tf.config.experimental.set_memory_growth(gpus[0], True)
     # With soft placement an operation that has no GPU kernel would quietly run on the CPU.

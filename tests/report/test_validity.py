@@ -346,3 +346,17 @@ def test_a_repeat_says_why_the_first_gave_way(
     changed = [*documents[:index], bad, repeat, *documents[index + 1 :]]
     (aside,) = summarise_these(campaign, changed).asides
     assert (aside.code, aside.repeat, aside.repeated) == (STEAL[0], 0, True)
+
+
+def test_a_gpu_that_was_lost_takes_its_invocation_with_it(
+    campaign: Campaign, documents: list[Document]
+) -> None:
+    changed = [
+        replace(one, facts={**one.facts, "gpu.at_end": "no answer"})
+        if (one.invocation.arm, one.invocation.block) == ("cuda", 2)
+        else replace(one, facts={**one.facts, "gpu.at_end": "fine"})
+        for one in documents
+    ]
+    summary = summarise_these(campaign, changed)
+    assert [(one.arm, one.block, one.code) for one in summary.asides] == [("cuda", 2, "gpu-lost")]
+    assert sorted(summary.cells[0].arms["cuda"].values) == [1, 3, 4, 5, 6]

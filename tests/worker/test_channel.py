@@ -106,3 +106,67 @@ def test_an_arm_that_can_not_be_had_is_refused_with_its_own_status() -> None:
     assert [record["record"] for record in heard] == ["hello", "refused"]
     assert heard[1]["reason"] == "TensorFlow sees no GPU in this container"
     assert done.returncode == 4
+
+
+GPU_WORKER = """
+    import sys
+    from dataclasses import replace
+    from tests.fakes import FakeTensorFlow
+    sys.modules.update(FakeTensorFlow().modules())
+    from suite.worker import __main__, facts, invocation, proof, startup
+
+    troubles, outcomes = ([None if w == "-" else w for w in words.split(",")] for words in sys.argv[1:3])
+    startup.start = lambda arm, imported_s: ({stage: 0.5 for stage in startup.STAGES}, "/GPU:0")
+    facts.tensorflow_facts = lambda: {"tensorflow.version": "0"}
+    proof.find_trouble = lambda device: troubles.pop(0)
+    proof.loaded_versions = lambda: {"gpu.driver": "550"}
+    run = invocation.Runner.run
+
+    def fail(runner, request):
+        failed = outcomes.pop(0) == "failed"
+        fields = {"outcome": "failed", "reason": "lost", "samples_s": []} if failed else {}
+        return replace(run(runner, request), **fields)
+
+    invocation.Runner.run = fail
+    sys.exit(__main__.main(sys.argv[3:]))
+"""
+ASKED = ("measure", "--arm", "cuda", "overhead.startup/stage=import", "overhead.startup/stage=step")
+
+
+def test_a_gpu_is_proven_at_the_start_and_at_the_end() -> None:
+    done = run(GPU_WORKER, "-,-", "measured,measured", *ASKED)
+    assert done.returncode == 0, done.stderr
+    heard = records(done)
+    assert [record["record"] for record in heard][-2:] == ["facts", "bye"]
+    assert "gpu.at_end" not in heard[2]["facts"]
+    at_end = heard[-2]["facts"]
+    assert (at_end["gpu.at_end"], at_end["gpu.driver"]) == ("fine", "550")
+    assert heard[2]["facts"].items() <= at_end.items()
+
+
+def test_a_gpu_that_can_not_multiply_is_refused() -> None:
+    done = run(GPU_WORKER, "wrong result", "-", *ASKED)
+    heard = records(done)
+    assert [record["record"] for record in heard] == ["hello", "startup", "refused"]
+    assert heard[-1]["reason"] == "wrong result"
+    assert done.returncode == 4
+
+
+def test_a_gpu_that_went_away_ends_the_worker_after_the_cell_that_failed() -> None:
+    done = run(GPU_WORKER, "-,gone", "failed,measured", *ASKED)
+    assert [record["record"] for record in records(done)][-1] == "cell"
+    assert done.returncode == 7
+    assert "the GPU is lost: gone" in done.stderr
+
+
+def test_a_cell_that_fails_on_a_sound_gpu_is_only_that_cell() -> None:
+    done = run(GPU_WORKER, "-,-,-", "failed,measured", *ASKED)
+    heard = records(done)
+    outcomes = [one["cell"]["outcome"] for one in heard if one["record"] == "cell"]
+    assert outcomes == ["failed", "measured"]
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_gpu_that_is_not_well_at_the_end_says_so() -> None:
+    done = run(GPU_WORKER, "-,answers wrong", "measured,measured", *ASKED)
+    assert records(done)[-2]["facts"]["gpu.at_end"] == "answers wrong"

@@ -1,0 +1,188 @@
+"""What proves a GPU: a capability that the build covers, a right product, versions as loaded."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from suite.worker.proof import find_trouble, judge_capability, loaded_versions
+
+BUILT = ["sm_60", "sm_70", "sm_80", "sm_89", "compute_90"]
+
+
+@pytest.mark.parametrize(
+    ("device", "refused", "compiles"),
+    [
+        ((6, 0), None, False),
+        ((6, 1), None, False),
+        ((7, 5), None, False),
+        ((8, 0), None, False),
+        ((8, 6), None, False),
+        ((8, 9), None, False),
+        ((9, 0), None, True),
+        ((10, 0), "newer than this TensorFlow's CUDA", False),
+        ((12, 0), "newer than this TensorFlow's CUDA", False),
+        ((5, 2), "older than this TensorFlow was built for", False),
+        ((3, 5), "older than this TensorFlow was built for", False),
+    ],
+)
+def test_what_the_locked_build_runs_on(
+    device: tuple[int, int], refused: str | None, compiles: bool
+) -> None:
+    why, compiled = judge_capability(device, BUILT)
+    assert compiled is compiles
+    assert why is None if refused is None else refused in (why or "")
+
+
+def test_another_build_may_know_newer_devices() -> None:
+    assert judge_capability((12, 0), ["sm_90", "sm_120"]) == (None, False)
+    assert judge_capability((12, 1), ["sm_90", "compute_100"]) == (None, True)
+    assert judge_capability((10, 3), ["sm_90a", "sm_100a"]) == (None, False)
+    assert judge_capability((12, 0), []) == (None, False)
+
+
+class Device:
+    """As much of TensorFlow as makes a product on a device."""
+
+    def __init__(self, place: str = "GPU:0") -> None:
+        self.place = place
+        self.wrong = 0.0
+        self.error: Exception | None = None
+
+    def install(self, monkeypatch: pytest.MonkeyPatch) -> Device:
+        module: Any = ModuleType("tensorflow")
+        module.device = lambda _name: _Scope()
+        module.constant = lambda value: value
+        module.matmul = self.matmul
+        module.errors = SimpleNamespace(OpError=_OpError)
+        monkeypatch.setitem(sys.modules, "tensorflow", module)
+        return self
+
+    def matmul(self, left: Any, right: Any) -> Any:
+        if self.error is not None:
+            raise self.error
+        return SimpleNamespace(
+            backing_device=f"/job:localhost/replica:0/task:0/device:{self.place}",
+            numpy=lambda: (left @ right + self.wrong).astype(np.float32),
+        )
+
+
+class _OpError(Exception):
+    pass
+
+
+class _Scope:
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def test_a_device_that_is_right_has_no_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
+    Device().install(monkeypatch)
+    assert find_trouble("/GPU:0") is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "trouble"),
+    [
+        ({"place": "CPU:0"}, "was made on CPU:0"),
+        ({"wrong": 1.0}, "wrong result"),
+        ({"error": _OpError("CUDA_ERROR_ILLEGAL_ADDRESS")}, "CUDA_ERROR_ILLEGAL_ADDRESS"),
+        ({"error": RuntimeError("device unknown")}, "device unknown"),
+    ],
+)
+def test_trouble_is_said(
+    monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any], trouble: str
+) -> None:
+    device = Device().install(monkeypatch)
+    for name, value in fields.items():
+        setattr(device, name, value)
+    assert trouble in (find_trouble("/GPU:0") or "")
+
+
+def write(root: Path, name: str, text: str) -> None:
+    (root / name).parent.mkdir(parents=True, exist_ok=True)
+    (root / name).write_text(text)
+
+
+MAPS = """\
+7f00-7f01 r--p 00000000 00:1f 1 /usr/lib/libcuda.so.550.54.15
+7f02-7f03 r-xp 00000000 00:1f 2 /opt/nvidia/cuda_runtime/lib/libcudart.so.12
+7f04-7f05 r-xp 00000000 00:1f 3 /opt/nvidia/cudnn/lib/libcudnn.so.9
+7f06-7f07 rw-p 00000000 00:00 0 [heap]
+"""
+
+
+def version_of(value: int, status: int = 0) -> Any:
+    def function(pointer: Any) -> int:
+        ctypes.cast(pointer, ctypes.POINTER(ctypes.c_int))[0] = value
+        return status
+
+    return function
+
+
+class Sized:
+    """A function that gives its result, of a type that the caller sets."""
+
+    restype: Any = ctypes.c_int
+
+    def __call__(self) -> int:
+        assert self.restype is ctypes.c_size_t
+        return 91002
+
+
+def test_versions_are_those_of_the_libraries_in_the_process(tmp_path: Path) -> None:
+    write(tmp_path, "proc/self/maps", MAPS)
+    write(
+        tmp_path,
+        "proc/driver/nvidia/version",
+        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5\nGCC version: 12\n",
+    )
+    libraries: dict[str, Any] = {
+        "/usr/lib/libcuda.so.550.54.15": SimpleNamespace(cuDriverGetVersion=version_of(12040)),
+        "/opt/nvidia/cuda_runtime/lib/libcudart.so.12": SimpleNamespace(
+            cudaRuntimeGetVersion=version_of(12050)
+        ),
+        "/opt/nvidia/cudnn/lib/libcudnn.so.9": SimpleNamespace(cudnnGetVersion=Sized()),
+    }
+    assert loaded_versions(tmp_path, libraries.__getitem__) == {
+        "gpu.driver": "550.54.15",
+        "cuda.driver_api": 12040,
+        "cuda.runtime": 12050,
+        "cuda.nccl": None,
+        "cuda.cudnn": 91002,
+    }
+
+
+def test_the_open_kernel_modules_file_is_read_too(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "proc/driver/nvidia/version",
+        "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  575.57.08  Release Build\n",
+    )
+    assert loaded_versions(tmp_path)["gpu.driver"] == "575.57.08"
+    (tmp_path / "proc/driver/nvidia/version").unlink()
+    write(tmp_path, "sys/module/nvidia/version", "560.35.03\n")
+    assert loaded_versions(tmp_path)["gpu.driver"] == "560.35.03"
+
+
+def test_what_is_not_loaded_or_refuses_is_unknown(tmp_path: Path) -> None:
+    assert set(loaded_versions(tmp_path).values()) == {None}
+    write(tmp_path, "proc/self/maps", MAPS)
+
+    def broken(path: str) -> Any:
+        if "cudart" in path:
+            return SimpleNamespace(cudaRuntimeGetVersion=version_of(0, status=35))
+        if "cudnn" in path:
+            return SimpleNamespace()
+        raise OSError(path)
+
+    assert set(loaded_versions(tmp_path, broken).values()) == {None}
