@@ -17,6 +17,8 @@ from suite.report.validity import CHANGED, Fault, find_labels
 _IDENTITY = re.compile(r"(^|[._])(driver|version|model|name)([._]|$)")
 """Facts whose change during a campaign means that something else was measured."""
 
+_COMPILES = re.compile(r"gpu\.\d+\.compiles_first")
+
 
 def counted_documents(loaded: LoadedCampaign) -> dict[str, dict[int, Document]]:
     """By arm and block the documents that count: block 1 on, the last repeat of each.
@@ -151,6 +153,11 @@ def _doubt_documents(arm: str, documents: Sequence[Document]) -> list[str]:
         doubts.append(f"{arm}: some invocations ran in a container and some did not")
     if len({tuple(sorted(_keys(one.invocation.limits))) for one in documents}) > 1:
         doubts.append(f"{arm}: the limits were not the same in every invocation")
+    if any(_COMPILES.fullmatch(name) and one.facts[name] for one in documents for name in one.facts):
+        doubts.append(
+            f"{arm}: ptx-jit: TensorFlow holds no machine code for this GPU and compiles kernels at "
+            "first use, which first calls and start-up can include"
+        )
     return doubts
 
 

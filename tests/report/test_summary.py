@@ -263,3 +263,18 @@ def test_deaths(documents: list[Document]) -> None:
     assert [(one.status, one.replaced) for one in find_deaths([alone])] == [
         ("out of memory", False)
     ]
+
+
+@pytest.mark.parametrize(("compiles", "said"), [(True, True), (False, False), (None, False)])
+def test_a_gpu_that_compiles_first_is_labelled(
+    campaign: Campaign, documents: list[Document], compiles: bool | None, said: bool
+) -> None:
+    changed = [
+        replace(one, facts={**one.facts, "gpu.0.compiles_first": compiles})
+        if one.invocation.arm == "cuda" and compiles is not None
+        else one
+        for one in documents
+    ]
+    summary = summarise_these(campaign, changed)
+    assert any("ptx-jit" in note for note in find(summary, "cuda").notes) is said
+    assert not any("ptx-jit" in note for note in find(summary, "cpu").notes)
