@@ -37,7 +37,7 @@ report: $(VENV)/host.stamp ## rebuild the report of RUN=results/X from its docum
 	@$(call nox,collate) $(call quote,$(RUN))
 
 compare: $(VENV)/host.stamp ## one report over several campaigns: RUNS="results/X results/Y" (PAIRS, OUT)
-	@$(call nox,compare) $(call given,PAIRS OUT) $(foreach r,$(RUNS),$(call quote,$r))
+	@$(call nox,compare) $(foreach r,$(RUNS),$(call quote,$r)) $(call given,PAIRS OUT)
 
 images: $(VENV)/host.stamp ## build the images only
 	@$(call nox,build) $(call given,ARMS ENGINE BASE_IMAGE LOCAL_PYTHON)

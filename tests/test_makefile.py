@@ -99,6 +99,6 @@ def test_the_other_targets_forward_too() -> None:
         "list", "ONLY=m*", "PROFILE=smoke"
     )
     assert "nox -s build -- --arms 'cpu'" in forwarded("images", "ARMS=cpu")
-    assert "nox -s compare -- --pairs '2:cpu/1:cpu' 'results/x' 'results/y'" in forwarded(
+    assert "nox -s compare -- 'results/x' 'results/y' --pairs '2:cpu/1:cpu'" in forwarded(
         "compare", "RUNS=results/x results/y", "PAIRS=2:cpu/1:cpu"
     )

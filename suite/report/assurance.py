@@ -128,10 +128,15 @@ def _word_floor(summary: Summary) -> Iterable[str]:
         yield f"Noise floor: {NO_TWINS}.{margin}"
         return
     cells = sum(len(one.ratios) for one in conclusions.twins)
+    beyond = (
+        "their own intervals explain it"
+        if not conclusions.excess
+        else f"their own intervals leave {100 * conclusions.excess:.1f} % of it unexplained"
+    )
     yield (
         f"Noise floor: {100 * conclusions.floor:.1f} %, the 95th percentile of |ratio − 1| over "
-        f"{cells} comparisons of a cell with itself. A difference has to exceed "
-        f"{100 * conclusions.margin:.1f} % to be called one."
+        f"{cells} comparisons of a cell with itself; {beyond}. A difference has to be significant "
+        f"by its own interval and to exceed {100 * conclusions.margin:.1f} % to be called one."
     )
 
 

@@ -12,6 +12,7 @@ from suite.report.controls import (
     ExtraWork,
     Family,
     compare_family,
+    find_excess,
     find_floor,
     find_honest,
     is_input_only,
@@ -28,6 +29,7 @@ PROVISIONAL = "no verdict: the intervals of the profile {} are provisional"
 TOO_FEW = f"no verdict: fewer than {FEWEST} blocks have a number on both arms"
 ONE_ARM = "there is one arm only"
 NO_TWINS = "unknown, because no twin invocations are among the documents"
+NO_INTERVAL = "no twin cell has an interval"
 NO_HIDDEN = "no invocations of the CUDA image without its GPU beside a cpu arm"
 NO_EXTRA = "no cell that does known extra work was measured beside its honest twin"
 NO_INPUT = "no input-only cell has a verdict"
@@ -62,7 +64,7 @@ class Conclusions:
     """What a campaign says.
 
     ``margin`` is what a difference must exceed to count.  ``floor`` is the noise floor, None where
-    no twin ran.  ``twins`` compare each arm with its twin, ``hidden`` the CUDA image without GPU
+    no twin ran; ``excess`` is what of it the twins' own intervals do not explain.  ``twins`` compare each arm with its twin, ``hidden`` the CUDA image without GPU
     with the CPU's, ``again`` the arms of an A/A campaign.  ``input_only`` holds, by cell and other
     arm, the verdicts of cells that must be neither FASTER nor SLOWER.  ``verdicts`` are by cell and
     other arm; ``crossovers`` by other arm.
@@ -70,6 +72,7 @@ class Conclusions:
 
     margin: float
     floor: float | None
+    excess: float | None
     twins: tuple[Family, ...]
     hidden: Family | None
     again: tuple[Family, ...]
@@ -87,7 +90,8 @@ def conclude(campaign: Campaign, evidence: Evidence) -> Conclusions:
         if arm + TWIN in evidence.controls
     )
     floor = find_floor(twins)
-    margin = max(MARGIN, floor or 0.0)
+    excess = find_excess(twins)
+    margin = max(MARGIN, excess or 0.0)
     base, *others = campaign.arms
     verdicts: dict[str, dict[str, Verdict | str]] = {name: {} for name in evidence.ratios}
     for other in others:
@@ -96,6 +100,7 @@ def conclude(campaign: Campaign, evidence: Evidence) -> Conclusions:
     return Conclusions(
         margin=margin,
         floor=floor,
+        excess=excess,
         twins=twins,
         hidden=_find_hidden(campaign, evidence),
         again=tuple(

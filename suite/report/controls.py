@@ -90,6 +90,23 @@ def find_floor(families: Iterable[Family]) -> float | None:
     return float(np.percentile(off, FLOOR_SHARE)) if off else None
 
 
+def find_excess(families: Iterable[Family]) -> float | None:
+    """What twins show beyond what their own intervals know of: the 95th percentile, over all twin
+    cells of all arms that have an interval, of how far it misses a ratio of 1; 0 where it contains 1.
+
+    A noisy cell differs from its twin by as much as its interval says, and its verdict takes that
+    into account; only what the intervals miss has to be added for every cell.  By construction one
+    in twenty misses by accident, which the percentile leaves out.  None: no twin has an interval.
+    """
+    misses = [
+        max(0.0, one.low - 1, 1 / one.high - 1)
+        for family in families
+        for one in family.ratios.values()
+        if one.low is not None and one.high is not None
+    ]
+    return float(np.percentile(misses, FLOOR_SHARE)) if misses else None
+
+
 def find_honest(cell: Cell, cells: Iterable[Cell]) -> tuple[Cell, float] | None:
     """The honest twin of a known-extra-work cell (case ``extra``) and the true ratio of their work.
 

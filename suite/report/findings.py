@@ -14,6 +14,7 @@ from suite.report.conclude import (
     NO_EXTRA,
     NO_HIDDEN,
     NO_INPUT,
+    NO_INTERVAL,
     NO_SWEEP,
     NO_TWINS,
     ONE_ARM,
@@ -35,9 +36,12 @@ def describe_findings(summary: Summary) -> dict[str, Any]:
         absent["crossovers"] = NO_SWEEP if summary.others else ONE_ARM
     if conclusions.floor is None:
         absent["noise_floor"] = NO_TWINS
+    if conclusions.excess is None:
+        absent["noise_unexplained"] = NO_TWINS if conclusions.floor is None else NO_INTERVAL
     return {
         "crossovers": crossovers or None,
         "noise_floor": conclusions.floor,
+        "noise_unexplained": conclusions.excess,
         "margin": conclusions.margin,
         "controls": _describe_controls(conclusions),
         "timing_costs": find_timing_costs(summary),

@@ -206,7 +206,10 @@ def _compare(base: Column, other: Column, names: Sequence[str]) -> Pair:
     found = {name: _compare_cell(base, other, name) for name in names}
     ratios = {name: ratio for name, (ratio, _) in found.items()}
     floors = [one.summary.conclusions.floor for one in (base, other)]
-    margin = max(MARGIN, *(one.summary.conclusions.margin for one in (base, other)))
+    # Nothing is paired here, so that what a machine makes of nothing is not in the intervals.
+    margin = max(MARGIN, *(floor or 0.0 for floor in floors))
+    if base.run == other.run:
+        margin = base.summary.conclusions.margin
     pair = Pair(
         base=base,
         other=other,

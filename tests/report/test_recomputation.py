@@ -120,7 +120,14 @@ def test_everything_comes_out_the_same(tmp_path: Path, name: str) -> None:
         for one, twin in values[f"{arm}-twin"].items()
     ]
     assert summary["noise_floor"] == pytest.approx(np.percentile(off, 95), rel=NEAR, abs=0)
-    margin = max(0.02, summary["noise_floor"])
+    ends = [
+        compare(values[arm][one], twin)[0]
+        for arm in ("cpu", "cuda")
+        for one, twin in values[f"{arm}-twin"].items()
+    ]
+    missed = [max(0.0, low - 1, 1 / high - 1) for _, low, high in ends]
+    margin = max(0.02, float(np.percentile(missed, 95)))
+    assert summary["margin"] == pytest.approx(margin, rel=NEAR, abs=0)
     for cell, p in zip(summary["cells"], adjust(ps), strict=True):
         flagged = p < 0.05 and min(abs(cell["ratio"] - 1), abs(1 / cell["ratio"] - 1)) > margin
         assert (cell["verdict"] in {"FASTER", "SLOWER"}) == flagged

@@ -21,7 +21,7 @@ from suite.report.load import LoadedCampaign
 from suite.report.side_by_side import render_versus
 from suite.report.summary import NO_PAIR, Summary, summarise
 from suite.report.validity import STEAL
-from suite.report.verdicts import Verdict
+from suite.report.verdicts import MARGIN, Verdict
 from suite.report.versus import NOT_THERE, Pair, set_side_by_side
 from tests import synthetic
 
@@ -205,8 +205,9 @@ def make_two(**fields: object) -> tuple[Summary, Summary]:
     """Two campaigns, of which the second has a changed cell."""
     given: dict[str, object] = {"slower": 1.0, "arms": ["cpu"], "blocks": 5, "twins": True}
     first, second = (make_campaign(name, seed=i, **given) for i, name in enumerate("ab"))  # type: ignore[arg-type]
-    first = change(first, check=Check(what="a number", value=1.0, tolerance=1e-3))
-    return summarise(first), summarise(change(second, **fields))
+    check = Check(what="a number", value=1.0, tolerance=1e-3)
+    changed = change(second, **{"check": check, **fields})
+    return summarise(change(first, check=check)), summarise(changed)
 
 
 def test_results_that_differ_are_not_the_same_work() -> None:
@@ -242,10 +243,14 @@ def test_other_calls_in_a_sample_are_said() -> None:
     assert not any(pair.notes[name] for name in others)
 
 
-def test_the_margin_is_the_widest_of_both_and_a_missing_floor_is_said() -> None:
+def test_the_margin_is_the_wider_floor_and_a_missing_one_is_said() -> None:
     first, second = make_summary("one"), make_summary("two", seed=2)
     pair = only_pair(first, second)
-    assert pair.margin == max(one.conclusions.margin for one in (first, second))
+    floors = [one.conclusions.floor or 0.0 for one in (first, second)]
+    assert pair.margin == max(MARGIN, *floors)
+    both = [make_summary(name, arms=("cpu", "cuda")) for name in ("one", "two")]
+    within = set_side_by_side(both, ["1:cuda/1:cpu"]).pairs[0]
+    assert within.margin == both[0].conclusions.margin
     assert pair.floor_known
     unknown = make_summary("three", seed=3, twins=False)
     assert not only_pair(first, unknown).floor_known
