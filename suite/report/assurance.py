@@ -101,9 +101,13 @@ def write_timing_costs(page: Page, summary: Summary) -> None:
     for family in list_families(cells):
         row = [escape(family)]
         for found in costs.values():
-            ids = [one.id for one in cells if one.scenario == family and one.id in found]
-            dearest = max(ids, key=lambda name, found=found: found[name], default=None)
-            row.append(NO_NUMBER if dearest is None else _word_cost(found[dearest], names[dearest]))
+            shares = [
+                (found[one.id], one.id)
+                for one in cells
+                if one.scenario == family and one.id in found
+            ]
+            share, dearest = max(shares, default=(0.0, None))
+            row.append(NO_NUMBER if dearest is None else f"{100 * share:.2g} % ({names[dearest]})")
         rows.append(row)
     page.table(
         "Table: an empty fence as a share of a sample, the dearest cell of each family in its "
@@ -115,10 +119,6 @@ def write_timing_costs(page: Page, summary: Summary) -> None:
     page.paragraph(
         f"{over} of {sum(map(len, costs.values()))} cost more than {100 * MOST:.1f} % of a sample."
     )
-
-
-def _word_cost(share: float, name: str) -> str:
-    return f"{100 * share:.2g} % ({name})"
 
 
 def _word_floor(summary: Summary) -> Iterable[str]:
@@ -162,8 +162,7 @@ def _count_flags(family: Family) -> str:
     text = (
         f"{flags} of {len(family.verdicts)} cells called faster or slower "
         f"({100 * LEVEL:.0f} % of such tables may have one); the ratio was under 1 in {faster} and "
-        f"over 1 in {slower}"
-        + (f"; verdicts: {', '.join(shares)}" if shares else "")
+        f"over 1 in {slower}" + (f"; verdicts: {', '.join(shares)}" if shares else "")
     )
     names = f": {', '.join(map(escape, family.flagged))}" if flags else ""
     return f"{text}{names}."

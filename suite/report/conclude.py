@@ -63,11 +63,11 @@ class Evidence:
 class Conclusions:
     """What a campaign says.
 
-    ``margin`` is what a difference must exceed to count.  ``floor`` is the noise floor, None where
-    no twin ran; ``excess`` is what of it the twins' own intervals do not explain.  ``twins`` compare each arm with its twin, ``hidden`` the CUDA image without GPU
-    with the CPU's, ``again`` the arms of an A/A campaign.  ``input_only`` holds, by cell and other
-    arm, the verdicts of cells that must be neither FASTER nor SLOWER.  ``verdicts`` are by cell and
-    other arm; ``crossovers`` by other arm.
+    ``margin`` is what a difference must exceed to count.  ``floor`` is the noise floor, None where no
+    twin ran; ``excess`` is what of it the twins' own intervals do not explain.  ``twins`` compare each
+    arm with its twin, ``hidden`` the CUDA image without GPU with the CPU's, ``again`` the arms of an
+    A/A campaign.  ``input_only`` holds, by cell and other arm, the verdicts of cells that must be
+    neither FASTER nor SLOWER.  ``verdicts`` are by cell and other arm; ``crossovers`` by other arm.
     """
 
     margin: float

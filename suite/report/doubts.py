@@ -153,7 +153,9 @@ def _doubt_documents(arm: str, documents: Sequence[Document]) -> list[str]:
         doubts.append(f"{arm}: some invocations ran in a container and some did not")
     if len({tuple(sorted(_keys(one.invocation.limits))) for one in documents}) > 1:
         doubts.append(f"{arm}: the limits were not the same in every invocation")
-    if any(_COMPILES.fullmatch(name) and one.facts[name] for one in documents for name in one.facts):
+    if any(
+        _COMPILES.fullmatch(name) and one.facts[name] for one in documents for name in one.facts
+    ):
         doubts.append(
             f"{arm}: ptx-jit: TensorFlow holds no machine code for this GPU and compiles kernels at "
             "first use, which first calls and start-up can include"

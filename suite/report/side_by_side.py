@@ -218,9 +218,7 @@ def _write_tables(page: Page, versus: Versus) -> None:
         if kept:
             caption += f" The same in all rows, and left out of the names: {'; '.join(kept)}."
         columns = list(_list_columns(versus, cells))
-        texts = [
-            align([_mark(page, *entry) for entry in entries]) for _, entries in columns
-        ]
+        texts = [align([_mark(page, *entry) for entry in entries]) for _, entries in columns]
         rows = zip([names[one.id] for one in cells], *texts, strict=True)
         page.table(
             caption,

@@ -150,9 +150,7 @@ def _compare(one: CellSummary, other: str, base: str) -> Entry:
     return show_comparison(one.ratios[other], other=other, base=base, faults=faults)
 
 
-def show_comparison(
-    ratio: Ratio | str, *, other: str, base: str, faults: Sequence[str]
-) -> Entry:
+def show_comparison(ratio: Ratio | str, *, other: str, base: str, faults: Sequence[str]) -> Entry:
     """A ratio in words, struck through where there are faults, or the reason why there is none."""
     if isinstance(ratio, str):
         return NO_NUMBER, (ratio,)

@@ -24,7 +24,10 @@ QUOTA = ("cpu-quota", "a CPU quota throttled the container")
 SLOWDOWN = ("gpu-slowdown", "thermal or hardware slowdown of the GPU for over 1 % of the time")
 SHARED = ("gpu-shared", "another process computed on the GPU")
 STEAL = ("steal", "the hypervisor took over 10 % of the CPU time (steal)")
-LOST = ("gpu-lost", "the GPU did not answer, or answered wrong, when the last cell had been measured")
+LOST = (
+    "gpu-lost",
+    "the GPU did not answer, or answered wrong, when the last cell had been measured",
+)
 OTHER_GPU = ("gpu-other", "another GPU than the one named")
 CHANGED = "changed"
 SET_ASIDE = "set-aside"

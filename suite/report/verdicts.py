@@ -61,8 +61,8 @@ def judge(
     """The verdicts of all cells of one comparison, by cell; Holm's family is all that have a p-value.
 
     ``margin`` is what a difference must exceed, the larger of 2 % and what the campaign's twins show
-    beyond their own intervals; ``invalid`` gives code and reason of cells whose numbers must not be judged.  Cells with fewer
-    than three pairs have no verdict and are left out.
+    beyond their own intervals; ``invalid`` gives code and reason of cells whose numbers must not be
+    judged.  Cells with fewer than three pairs have no verdict and are left out.
     """
     tested = {
         name: ratio.p

@@ -178,8 +178,7 @@ def _choose_pairs(columns: Sequence[Column]) -> list[tuple[Column, Column]]:
             pairs.append((column, base))
     if not pairs:
         raise UsageError(
-            "the campaigns have no arm in common: "
-            + ", ".join(column.name for column in columns),
+            "the campaigns have no arm in common: " + ", ".join(column.name for column in columns),
             f'name what to compare, such as PAIRS="{columns[-1].name}/{columns[0].name}"',
         )
     return pairs
@@ -244,10 +243,9 @@ def _compare(base: Column, other: Column, names: Sequence[str]) -> Pair:
 
 
 def _compare_cell(base: Column, other: Column, name: str) -> tuple[Ratio | str, tuple[str, ...]]:
-    sides = base.find(name), other.find(name)
-    if sides[0] is None or sides[1] is None:
+    first, second = base.find(name), other.find(name)
+    if first is None or second is None:
         return NOT_THERE, ()
-    first, second = sides
     if first.estimate is None or second.estimate is None:
         return NO_PAIR, ()
     disagreement = find_disagreement({one.name: one.results(name) for one in (base, other)})

@@ -11,12 +11,17 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from suite import __version__, wire
 from suite.model import AT_END, FINE
 from suite.worker.channel import Channel
 from suite.worker.startup import ArmName, Refused
+
+if TYPE_CHECKING:
+    from suite.worker.invocation import Request, Runner
+
+CPU = "/CPU:0"
 
 EXIT_REFUSED = 4
 """The worker's exit status where the arm can't be had: the same number as the suite's own."""
@@ -62,26 +67,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     numpy_s = (time.perf_counter_ns() - began) / 1e9
     del np
-    from suite.worker import invocation, scenarios
-
-    requests = []
-    for word in getattr(options, "cells", []):
-        identity, _, calls = word.partition("@")
-        try:
-            scenario, cell = scenarios.find(identity)
-        except KeyError as error:
-            parser.error(str(error.args[0]))
-        if cell.by_host:
-            parser.error(f"{identity} is measured from outside the container")
-        if calls and (not calls.isdigit() or int(calls) < 1):
-            parser.error(f"{word}: K is a whole number from 1")
-        requests.append(
-            invocation.Request(scenario=scenario, cell=cell, calls=int(calls) if calls else None)
-        )
-
+    requests = _requests(parser, getattr(options, "cells", []))
     channel = Channel()
     channel.send("hello", schema=wire.SCHEMA, version=__version__, pid=os.getpid())
-    from suite.worker import facts, proof, startup
+    from suite.worker import facts, invocation, proof, startup
     from suite.worker.measure import Loop
 
     try:
@@ -92,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     channel.send("startup", stages=stages, device=device)
     began = time.perf_counter_ns()
     # After the start-up sequence, whose first kernel has to be the first.
-    trouble = proof.find_trouble(device) if device != "/CPU:0" else None
+    trouble = proof.find_trouble(device) if device != CPU else None
     if trouble is not None:
         channel.send("refused", reason=trouble)
         return EXIT_REFUSED
@@ -112,23 +101,55 @@ def main(argv: Sequence[str] | None = None) -> int:
             warmup_s=options.warmup, measure_s=options.measure, budget_s=options.budget
         )
         runner = invocation.Runner(loop, device, times, stages)
-        for request in requests:
-            channel.send("cell_started", id=request.cell.id)
-            result = runner.run(request)
-            channel.send("cell", cell=result)
-            if result.outcome == "failed" and device != "/CPU:0":
-                lost = proof.find_trouble(device)
-                if lost is not None:
-                    # The rest is for a fresh container, which begins by proving its GPU.
-                    print(f"the GPU is lost: {lost}", file=sys.stderr)
-                    return EXIT_LOST
-    if device != "/CPU:0":
+        lost = _measure(channel, runner, requests)
+        if lost is not None:
+            sys.stderr.write(f"the GPU is lost: {lost}\n")
+            return EXIT_LOST
+    if device != CPU:
         # cuDNN and NCCL are loaded at their first use, so what is loaded is asked again.
         began = time.perf_counter_ns()
         found |= {**proof.loaded_versions(), AT_END: proof.find_trouble(device) or FINE}
         channel.send("facts", facts=found, seconds=(time.perf_counter_ns() - began) / 1e9)
     channel.send("bye")
     return 0
+
+
+def _requests(parser: argparse.ArgumentParser, words: Sequence[str]) -> list[Request]:
+    """The cells that were asked for; ends the process where a word is none."""
+    from suite.worker import scenarios
+    from suite.worker.invocation import Request
+
+    requests = []
+    for word in words:
+        identity, _, calls = word.partition("@")
+        try:
+            scenario, cell = scenarios.find(identity)
+        except KeyError as error:
+            parser.error(str(error.args[0]))
+        if cell.by_host:
+            parser.error(f"{identity} is measured from outside the container")
+        if calls and (not calls.isdigit() or int(calls) < 1):
+            parser.error(f"{word}: K is a whole number from 1")
+        requests.append(Request(scenario=scenario, cell=cell, calls=int(calls) if calls else None))
+    return requests
+
+
+def _measure(channel: Channel, runner: Runner, requests: Sequence[Request]) -> str | None:
+    """Runs the cells in their order and sends each outcome; why the GPU was lost on the way, or None.
+
+    What is left then is for a fresh container, which begins by proving its GPU.
+    """
+    from suite.worker import proof
+
+    for request in requests:
+        channel.send("cell_started", id=request.cell.id)
+        result = runner.run(request)
+        channel.send("cell", cell=result)
+        if result.outcome == "failed" and runner.device != CPU:
+            lost = proof.find_trouble(runner.device)
+            if lost is not None:
+                return lost
+    return None
 
 
 if __name__ == "__main__":

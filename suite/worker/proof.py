@@ -85,9 +85,7 @@ def find_trouble(device: str) -> str | None:
     return None
 
 
-def loaded_versions(
-    root: Path = Path("/"), library: Library = ctypes.CDLL
-) -> dict[str, Scalar]:
+def loaded_versions(root: Path = Path("/"), library: Library = ctypes.CDLL) -> dict[str, Scalar]:
     """Versions of the driver and of CUDA's libraries as they are loaded in this process.
 
     None: not loaded (cuDNN and NCCL are loaded at their first use), or it does not say.

@@ -10,6 +10,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,9 @@ class NoTrace(Exception):
     """There is no trace; the text says why."""
 
 
-def trace(step: Callable[[], object], fence: Callable[[], object], call_s: float) -> dict[str, float]:
+def trace(
+    step: Callable[[], object], fence: Callable[[], object], call_s: float
+) -> dict[str, float]:
     """Traces a few calls of a step and says what the GPU did in them.
 
     Args:
@@ -127,7 +130,7 @@ def summarise(space: Any, wall_s: float, calls: int) -> dict[str, float]:
             else:
                 kernels += 1
     merged = _merge(work)
-    gaps = [after[0] - before[1] for before, after in zip(merged, merged[1:], strict=False)]
+    gaps = [after[0] - before[1] for before, after in pairwise(merged)]
     return {
         "calls": float(calls),
         "call_s": wall_s / calls,

@@ -14,7 +14,6 @@ from suite.report.timing import find_timing_costs
 from tests import synthetic
 
 
-
 def summarise_with(fences: dict[int, object], **fields: object) -> Summary:
     """A campaign of one arm whose invocations found these prices of a fence, by block."""
     cells = [one for one in synthetic.make_cells() if one.scenario == "overhead"]

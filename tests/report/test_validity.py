@@ -340,9 +340,7 @@ def test_a_repeat_says_why_the_first_gave_way(
 ) -> None:
     index = next(i for i, one in enumerate(documents) if one.invocation.block == 2)
     bad = steal_cells(documents[index], len(documents[index].cells))
-    repeat = replace(
-        documents[index], invocation=replace(documents[index].invocation, repeat=1)
-    )
+    repeat = replace(documents[index], invocation=replace(documents[index].invocation, repeat=1))
     changed = [*documents[:index], bad, repeat, *documents[index + 1 :]]
     (aside,) = summarise_these(campaign, changed).asides
     assert (aside.code, aside.repeat, aside.repeated) == (STEAL[0], 0, True)

@@ -75,9 +75,7 @@ def make_campaign(
         if twins
         else []
     )
-    return LoadedCampaign(
-        folder=name, campaign=campaign, documents=documents, controls=controls
-    )
+    return LoadedCampaign(folder=name, campaign=campaign, documents=documents, controls=controls)
 
 
 def only_pair(*summaries: Summary, wanted: Sequence[str] = ()) -> Pair:
@@ -103,9 +101,7 @@ def test_the_same_machine_twice_is_never_faster_or_slower() -> None:
     assert not verdicts(pair) & {"FASTER", "SLOWER"}
     assert pair.distances is not None
     off = [abs(one.value - 1) for one in pair.sound.values()]
-    assert pair.distances == pytest.approx(
-        (statistics.median(off), float(np.percentile(off, 95)))
-    )
+    assert pair.distances == pytest.approx((statistics.median(off), float(np.percentile(off, 95))))
 
 
 def test_ratios_between_campaigns_are_welchs_and_say_that_they_are_not_interleaved() -> None:
@@ -115,9 +111,12 @@ def test_ratios_between_campaigns_are_welchs_and_say_that_they_are_not_interleav
     ratio = pair.ratios[FENCE]
     assert isinstance(ratio, Ratio)
     ours, theirs = (
-        [math.log(v) for v in next(
-            one.arms["cpu"] for one in found.cells if one.cell.id == FENCE
-        ).values.values()]
+        [
+            math.log(v)
+            for v in next(
+                one.arms["cpu"] for one in found.cells if one.cell.id == FENCE
+            ).values.values()
+        ]
         for found in (first, second)
     )
     test = stats.ttest_ind(theirs, ours, equal_var=False)
