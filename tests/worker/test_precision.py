@@ -6,7 +6,7 @@ import gc
 import sys
 from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -77,7 +77,7 @@ class Gpu:
 
     def __init__(self, capability: tuple[int, int] | None) -> None:
         self.switched: list[bool] = []
-        self.module: Any = ModuleType("tensorflow")
+        self.module = cast(Any, ModuleType("tensorflow"))
         details = {} if capability is None else {"compute_capability": capability}
         self.module.config = SimpleNamespace(
             get_visible_devices=lambda kind: [f"the {kind}"],
