@@ -94,6 +94,7 @@ class FakeTensorFlow:
         self.statistics_reset = 0
         self.watching = False
         self.peak_bytes = 12_345
+        self.tf32: list[bool] = []
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> FakeTensorFlow:
         """Puts it where ``import tensorflow`` looks, for the length of a test."""
@@ -111,6 +112,7 @@ class FakeTensorFlow:
             experimental=SimpleNamespace(
                 get_memory_info=lambda device: {"peak": self.peak_bytes, "current": 1},
                 reset_memory_stats=self._reset_statistics,
+                enable_tensor_float_32_execution=self.tf32.append,
             )
         )
         root.test = SimpleNamespace(experimental=SimpleNamespace(sync_devices=lambda: None))
@@ -224,7 +226,15 @@ class Worker:
             record("hello", schema=wire.SCHEMA, version="0.1.0", pid=7),
             record(
                 "startup",
-                stages={"import": 2.0, "devices": 0.1, "kernel": 0.1, "build": 0.3, "step": 0.9},
+                stages={
+                    "import": 2.0,
+                    "devices": 0.1,
+                    "kernel": 0.1,
+                    "build": 0.3,
+                    "clone": 0.1,
+                    "deep": 0.9,
+                    "step": 0.9,
+                },
                 device="/CPU:0",
             ),
             record(

@@ -98,16 +98,16 @@ def choose_cells(
 
 
 CONTROLS = (
-    "matmul.square/n=10/precision=fp32/*",
-    "matmul.square/n=100/precision=fp32/*",
-    "matmul.square/n=500/precision=fp32/*",
-    "matmul.square/n=1000/precision=fp32/*",
-    "mlp.train/net=A/batch=32/data=device/*",
-    "mlp.train/net=A/batch=512/data=device/*",
-    "mlp.train/net=A/batch=4096/data=device/*",
-    "mlp.train/net=A/batch=32/data=dataset/*",
-    "tfdata.slices/batch=512/shuffle=on/prefetch=on",
-    "tfdata.map/function=native/*",
+    "matmul.square/n=10/precision=fp32/operands=device/xla=off",
+    "matmul.square/n=100/precision=fp32/operands=device/xla=off",
+    "matmul.square/n=500/precision=fp32/operands=device/xla=off",
+    "matmul.square/n=1000/precision=fp32/operands=device/xla=off",
+    "mlp.train/net=A/batch=32/data=device/precision=fp32/execution=graph",
+    "mlp.train/net=A/batch=512/data=device/precision=fp32/execution=graph",
+    "mlp.train/net=A/batch=4096/data=device/precision=fp32/execution=graph",
+    "mlp.train/net=A/batch=32/data=dataset/precision=fp32/execution=graph",
+    "tfdata.triple/pipeline=native/part=input/*",
+    "tfdata.triple/pipeline=parallel/part=input/*",
     "overhead.eager_op",
     "overhead.function_call",
 )

@@ -21,7 +21,10 @@ from suite.worker.proof import judge_capability, loaded_versions
 ENVIRONMENT_PREFIXES = ("TF_", "XLA_", "CUDA_", "NVIDIA_", "OMP_", "KMP_", "MKL_", "KERAS_")
 """Environment variables that change what TensorFlow does are recorded by these prefixes."""
 
-CPU_FLAGS = ("avx", "avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_tile", "fma", "asimd")
+CPU_FLAGS = (
+    *("avx", "avx2", "avx512f", "avx512_vnni", "avx512_bf16", "avx512_fp16"),
+    *("amx_tile", "amx_bf16", "amx_fp16", "fma", "asimd"),
+)
 
 
 def content_hash() -> str:
@@ -61,7 +64,6 @@ def machine_facts() -> dict[str, Scalar]:
     """Facts of the processor, memory and limits as seen from in here; no TensorFlow needed."""
     affinity = sorted(os.sched_getaffinity(0))
     cpu = _cpuinfo()
-    flags = (cpu.get("flags") or cpu.get("Features") or "").split()
     return {
         "suite.version": __version__,
         "suite.content": suite_content(),
@@ -72,7 +74,7 @@ def machine_facts() -> dict[str, Scalar]:
         "os.kernel": platform.release(),
         "cpu.architecture": platform.machine(),
         "cpu.model": cpu.get("model name") or _read("/sys/firmware/devicetree/base/model"),
-        "cpu.flags": " ".join(flag for flag in CPU_FLAGS if flag in flags) or None,
+        "cpu.flags": " ".join(flag for flag in CPU_FLAGS if flag in cpu_flags(cpu)) or None,
         "cpu.count": os.cpu_count(),
         "cpu.usable": len(affinity),
         "cpu.set": _ranges(affinity),
@@ -129,6 +131,12 @@ def tensorflow_facts() -> dict[str, Scalar]:
     if tf.config.get_visible_devices("GPU"):
         facts.update(loaded_versions())
     return facts
+
+
+def cpu_flags(cpu: dict[str, str] | None = None) -> list[str]:
+    """Every flag of the CPU, by the kernel's names; of ``cpu`` where it has been read already."""
+    found = _cpuinfo() if cpu is None else cpu
+    return (found.get("flags") or found.get("Features") or "").split()
 
 
 def _joined(values: Any, separator: str = ", ") -> str | None:

@@ -66,18 +66,25 @@ def prove_graph(proof: GraphProof, nodes: list[tuple[str, str, str]], device: st
         NotPlaced: no node of a group was executed, or one was executed elsewhere.
     """
     for group in proof.groups:
-        found = [(op, where, name) for op, where, name in nodes if op in group]
-        if not found:
-            raise NotPlaced(f"no {' or '.join(group)} node was executed in a graph")
-        strays = [f"{op} {name} on {where}" for op, where, name in found if where != device]
-        if strays:
-            raise NotPlaced(f"work that belongs on {device} ran elsewhere: {', '.join(strays[:5])}")
+        _demand_on(group, nodes, device)
+    for group in proof.cpu:
+        _demand_on(group, nodes, "CPU:0")
     counted = Counter(where for _, where, _ in nodes)
     strays_of = Counter((op, where) for op, where, _ in nodes if where != device)
     return Placement(
         nodes=dict(sorted(counted.items())),
         elsewhere=[f"{op} on {where} ×{n}" for (op, where), n in sorted(strays_of.items())],
     )
+
+
+def _demand_on(group: tuple[str, ...], nodes: list[tuple[str, str, str]], device: str) -> None:
+    """Raises NotPlaced unless nodes of the group were executed, all of them on ``device``."""
+    found = [(op, where, name) for op, where, name in nodes if op in group]
+    if not found:
+        raise NotPlaced(f"no {' or '.join(group)} node was executed in a graph")
+    strays = [f"{op} {name} on {where}" for op, where, name in found if where != device]
+    if strays:
+        raise NotPlaced(f"work that belongs on {device} ran elsewhere: {', '.join(strays[:5])}")
 
 
 def prove_tensors(tensors: list[Any], device: str) -> Placement:

@@ -31,15 +31,17 @@ class WrongResult(Exception):
 class GraphProof:
     """The cell's work happens in graphs: nodes of these operation types must have been executed
     on the cell's device.  Several names for one operation (``MatMul``, ``_MklMatMul``) are given
-    as one group; every group needs at least one node, and no node of a group may be elsewhere."""
+    as one group; every group needs at least one node, and no node of a group may be elsewhere.
+    ``cpu`` are groups that belong on the CPU, whatever the cell's device: of a cell about that."""
 
     groups: tuple[tuple[str, ...], ...]
+    cpu: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class TensorProof:
-    """The cell's work is eager: ``tensors`` picks, from the result of the first call, those that must
-    lie on the cell's device."""
+    """The cell's work is eager, or one kernel of XLA's: ``tensors`` picks, from the result of the first
+    call, those that must lie on the cell's device; or makes them once more, where the step fetches."""
 
     tensors: Callable[[Any], list[Any]]
 

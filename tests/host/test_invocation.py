@@ -18,6 +18,7 @@ from suite.host.invocation import Recorder, Turn, is_complete
 from suite.host.store import Store, document_name
 from suite.model import Campaign, Cell, CellResult, Document, Excluded, Work
 from suite.report.load import load_campaign, load_document
+from suite.worker.startup import STAGES
 from tests import synthetic
 from tests.fakes import FakeEngine, Life, Worker, asked_cells, asked_option, fake_image, record
 
@@ -171,7 +172,7 @@ def test_what_the_worker_tells_of_itself_is_in_the_document(flow: Flow) -> None:
         "endpoint": "none",
         "gpu.request": "none",
     }
-    kinds = {"container_start", "import", "devices", "kernel", "build", "step", "facts", "writing"}
+    kinds = {"container_start", *STAGES, "facts", "writing"}
     assert set(document.spent_s) == kinds
     assert document.spent_s["import"] == 2.0
 

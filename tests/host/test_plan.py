@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import itertools
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
@@ -56,6 +57,21 @@ def test_globs_choose_and_may_overlap() -> None:
 def test_a_glob_that_matches_nothing_is_a_usage_error(globs: list[str]) -> None:
     with pytest.raises(UsageError, match="matches no cell of the profile smoke"):
         plan.choose_cells(CELLS, "smoke", ["cpu"], globs)
+
+
+@pytest.mark.parametrize("glob", plan.CONTROLS)
+def test_each_control_is_one_cell_of_the_standard_profile(glob: str) -> None:
+    declared = [cell for cell in CELLS if cell.id.startswith(glob.split("/", 1)[0])]
+    if not declared:
+        pytest.skip("no such case is declared here")
+    found = plan.choose_controls(plan.choose_cells(CELLS, "standard", ["cpu"], ()), "standard")
+    assert len([identity for identity in found if fnmatch.fnmatchcase(identity, glob)]) == 1
+    everything = plan.choose_controls(plan.choose_cells(CELLS, "full", ["cpu"], ()), "full")
+    assert found == everything
+
+
+def test_there_are_a_dozen_controls() -> None:
+    assert len(set(plan.CONTROLS)) == 12
 
 
 def test_an_arms_cells_are_those_with_a_meaning_on_it() -> None:

@@ -70,6 +70,39 @@ def test_a_node_that_was_never_placed_is_no_proof() -> None:
         prove_graph(GraphProof(groups=(("MatMul",),)), [("MatMul", short(""), "product")], "CPU:0")
 
 
+FALLBACK = GraphProof(groups=(("MatMul",),), cpu=(("PyFunc", "PyFuncStateless"),))
+
+
+def test_a_cell_about_a_fallback_has_it_on_the_cpu_and_the_rest_on_its_device() -> None:
+    nodes = [*GPU_NODES, ("PyFunc", "CPU:0", "python")]
+    placement = prove_graph(FALLBACK, nodes, "GPU:0")
+    assert "PyFunc on CPU:0 ×1" in placement.elsewhere
+    assert placement.nodes == {"CPU:0": 3, "GPU:0": 3}
+    on_cpu = [(operation, "CPU:0", name) for operation, _, name in nodes]
+    assert prove_graph(FALLBACK, on_cpu, "CPU:0").elsewhere == []
+
+
+@pytest.mark.parametrize(
+    ("nodes", "reason"),
+    [
+        (GPU_NODES, "no PyFunc or PyFuncStateless node"),
+        (
+            [*GPU_NODES, ("PyFunc", "GPU:0", "python")],
+            "belongs on CPU:0 ran elsewhere: PyFunc python",
+        ),
+        (
+            [("MatMul", "CPU:0", "a"), ("PyFunc", "CPU:0", "python")],
+            "belongs on GPU:0 ran elsewhere: MatMul a on CPU:0",
+        ),
+    ],
+)
+def test_a_fallback_that_is_not_there_or_takes_more_with_it_is_not_proven(
+    nodes: list[tuple[str, str, str]], reason: str
+) -> None:
+    with pytest.raises(NotPlaced, match=reason):
+        prove_graph(FALLBACK, nodes, "GPU:0")
+
+
 def test_eager_results_lie_where_they_belong() -> None:
     placement = prove_tensors([tensor("/job:localhost/device:GPU:0")] * 2, "GPU:0")
     assert (placement.nodes, placement.elsewhere) == ({"GPU:0": 2}, [])

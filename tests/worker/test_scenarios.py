@@ -96,11 +96,61 @@ def test_a_sweep_climbs_in_declared_order() -> None:
     assert climbed
 
 
+@pytest.mark.parametrize(
+    ("profile", "case", "count"),
+    [
+        ("smoke", "matmul.square", 2),
+        ("smoke", "mlp.train", 1),
+        ("quick", "matmul.square", 4),
+        ("quick", "mlp.train", 3),
+        ("standard", "matmul.square", 14),
+        ("standard", "matmul.extra", 1),
+        ("standard", "mlp.train", 16),
+        ("standard", "mlp.width", 3),
+        ("full", "matmul.square", 15 + 9 + 3 + 3),
+        ("full", "mlp.train", 13 + 4 + 4 + 2 + 4),
+        ("full", "mlp.width", 8 + 2 + 2),
+        ("full", "mlp.loop", 4),
+        ("full", "mlp.infer", 6),
+        ("full", "mlp.build", 3),
+        ("full", "mlp.fallback", 2),
+    ],
+)
+def test_a_profile_holds_so_many_cells_of_a_case(profile: str, case: str, count: int) -> None:
+    family, name = case.split(".")
+    found = [c for c in CELLS if (c.scenario, c.case) == (family, name) and profile in c.profiles]
+    assert len(found) == count
+
+
+def test_the_shorter_profiles_hold_no_other_product_or_training() -> None:
+    cases = {
+        f"{c.scenario}.{c.case}"
+        for c in CELLS
+        if c.scenario in {"matmul", "mlp"} and "standard" in c.profiles
+    }
+    assert cases == {"matmul.square", "matmul.extra", "mlp.train", "mlp.width"}
+
+
+def test_each_variant_of_a_product_or_width_climbs_a_sweep_of_its_own() -> None:
+    swept = [c for c in CELLS if c.case in {"square", "width"}]
+    assert {cell.sweep for cell in swept if cell.case == "square"} == {"n"}
+    assert {cell.sweep for cell in swept if cell.case == "width"} == {"width"}
+    sizes: dict[tuple[Any, ...], list[Any]] = {}
+    for cell in swept:
+        others = tuple(v for axis, v in cell.params.items() if axis != cell.sweep)
+        sizes.setdefault((cell.case, *others), []).append(cell.params[cell.sweep or ""])
+    assert sizes["square", "tf32", "device", "off"] == [1000, 4000, 8000]
+    assert sizes["square", "fp32", "host", "off"] == [100, 1000, 4000]
+    assert sizes["square", "fp32", "device", "on"] == [100, 1000, 4000]
+    assert sizes["width", 512, "bf16"] == [2048, 8192]
+    assert sizes["width", 32, "fp32"] == [64, 512, 2048, 8192]
+
+
 def test_only_the_start_up_and_the_hosts_cells_need_no_preparing() -> None:
     unprepared = {s.case for s in scenarios.SCENARIOS if s.prepare is None}
     assert unprepared == {"startup", "container"}
     stages = [cell.params["stage"] for cell in CELLS if cell.case == "startup"]
-    assert stages == list(STAGES)
+    assert stages == [stage for stage in STAGES if stage != "clone"]
     assert all(cell.by_host == (cell.case == "container") for cell in CELLS)
 
 

@@ -9,12 +9,27 @@ import difflib
 
 from suite.model import Cell
 from suite.worker.scenario import Scenario
-from suite.worker.scenarios import asked, matmul, mlp, overhead, tfdata
+from suite.worker.scenarios import (
+    asked,
+    matmul,
+    mlp,
+    mlp_build,
+    mlp_fallback,
+    mlp_infer,
+    mlp_loop,
+    overhead,
+    tfdata,
+)
 
 SCENARIOS: tuple[Scenario, ...] = (
     matmul.SQUARE,
     matmul.EXTRA_WORK,
     mlp.TRAIN,
+    mlp.WIDTH,
+    mlp_loop.LOOP,
+    mlp_infer.INFER,
+    mlp_build.BUILD,
+    mlp_fallback.FALLBACK,
     asked.SLICES_NAIVE,
     asked.SLICES_FAIR,
     asked.FIT_FIRST,

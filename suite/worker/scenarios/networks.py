@@ -1,4 +1,4 @@
-"""The two small networks that people ask about, their data, and one training step.
+"""The small networks that people ask about, their data, and one training step.
 
 A: 128 → 256 relu → 128 relu → 1 sigmoid, binary cross-entropy, 10,000 examples.
 B: 100 → 128 relu → 10 classes, sparse categorical cross-entropy, 1,000 or 100,000 examples.
@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from suite.model import Check
-from suite.worker.scenario import DATA_SEED, GraphProof, WrongResult
+from suite.worker.scenario import DATA_SEED, GraphProof, TensorProof, WrongResult
 
 CHECK_STEPS = 20
 """The check trains so many seeded steps on one batch: the loss has to fall."""
@@ -23,6 +23,10 @@ CHECK_STEPS = 20
 CHECK_TOLERANCE = 1e-3
 """The relative difference between arms that the loss after those steps may have at fp32: sums are
 ordered differently on each device, and Adam's division magnifies that a little."""
+
+TOLERANCES = {"fp32": CHECK_TOLERANCE, "tf32": 2e-3, "bf16": 2e-2}
+"""The same by precision: some six times what rounding every operand did to A at batch 512
+(docs/decisions/0011)."""
 
 MATMUL = (
     "MatMul",
@@ -42,7 +46,10 @@ TRAINING_PROOF = GraphProof(
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """A stack of dense layers: (units, activation) each; ``classes`` 2 means one sigmoid."""
+    """A stack of dense layers: (units, activation) each; ``classes`` 2 means one sigmoid.
+
+    ``name``, one letter, seeds its data and weights.
+    """
 
     name: str
     inputs: int
@@ -50,6 +57,12 @@ class Network:
     classes: int
     learning_rate: float
     examples: int
+
+    @property
+    def kernels(self) -> list[tuple[int, int]]:
+        """The shape of every layer's kernel: inputs, units."""
+        units = [units for units, _ in self.layers]
+        return list(zip([self.inputs, *units], units, strict=False))
 
 
 A = Network(
@@ -70,6 +83,37 @@ B = Network(
 )
 NETWORKS = {network.name: network for network in (A, B)}
 
+DEEP = Network(
+    name="D",
+    inputs=128,
+    layers=((128, "relu"),) * 49 + ((10, "softmax"),),
+    classes=10,
+    learning_rate=1e-3,
+    examples=1_000,
+)
+"""50 layers: not trained here, but built, which takes time by the layer."""
+
+
+def widen(width: int) -> Network:
+    """Network A with both hidden layers of a width.
+
+    The learning rate falls as the width grows, or the first steps of a wide network overshoot and
+    the check, whose loss has to fall, would see that instead of a fault.
+    """
+    hidden = ((width, "relu"), (width, "relu"))
+    rate = A.learning_rate * min(1.0, 256 / width)
+    return replace(A, layers=(*hidden, A.layers[-1]), learning_rate=rate)
+
+
+def count_flop(network: Network, batch: int) -> float:
+    """The floating-point operations of a training step's products.
+
+    Each kernel once forward, once for its own gradient, and once for its input's gradient, which the
+    first one needs none of; biases, activations, the loss and Adam are not counted.
+    """
+    sizes = [before * units for before, units in network.kernels]
+    return 2.0 * batch * (3 * sum(sizes) - sizes[0])
+
 
 def examples(network: Network, count: int) -> tuple[Any, Any]:
     """Seeded inputs, float32 of shape (count, inputs), and labels, int32 of shape (count, 1)."""
@@ -83,28 +127,45 @@ def weights(network: Network) -> list[Any]:
     """Seeded Glorot-uniform kernels (Glorot & Bengio 2010, eq. 16) and zero biases, float32."""
     source = np.random.default_rng([DATA_SEED, 1, ord(network.name)])
     arrays: list[Any] = []
-    fan_in = network.inputs
-    for units, _ in network.layers:
+    for fan_in, units in network.kernels:
         limit = math.sqrt(6.0 / (fan_in + units))
         arrays.append(source.uniform(-limit, limit, (fan_in, units)).astype(np.float32))
         arrays.append(np.zeros(units, dtype=np.float32))
-        fan_in = units
     return arrays
 
 
-def build(network: Network, device: str | None) -> Any:
+def build(network: Network, device: str | None, *, precision: str = "fp32") -> Any:
     """The Keras model with its seeded weights on ``device``; None: wherever TensorFlow puts it."""
     import tensorflow as tf
 
     with tf.device(device):
-        layers = [tf.keras.Input((network.inputs,))]
-        layers += [
-            tf.keras.layers.Dense(units, activation=activation)
-            for units, activation in network.layers
-        ]
-        model = tf.keras.Sequential(layers)
+        layers = _mixed_layers(network) if precision == "bf16" else _layers(network)
+        model = tf.keras.Sequential([tf.keras.Input((network.inputs,)), *layers])
         model.set_weights(weights(network))
     return model
+
+
+def _layers(network: Network) -> list[Any]:
+    import tensorflow as tf
+
+    return [
+        tf.keras.layers.Dense(units, activation=activation) for units, activation in network.layers
+    ]
+
+
+def _mixed_layers(network: Network) -> list[Any]:
+    """Keras's mixed precision: products in bfloat16; variables, the last activation and so the loss
+    in float32, as its guide has it.
+    """
+    import tensorflow as tf
+
+    *hidden, (units, activation) = network.layers
+    mixed = "mixed_bfloat16"
+    return [
+        *(tf.keras.layers.Dense(count, activation=each, dtype=mixed) for count, each in hidden),
+        tf.keras.layers.Dense(units, dtype=mixed),
+        tf.keras.layers.Activation(activation, dtype="float32"),
+    ]
 
 
 def loss_of(network: Network) -> Any:
@@ -117,31 +178,72 @@ def loss_of(network: Network) -> Any:
 
 
 class Trainer:
-    """A model, its optimizer, and one training step as a `tf.function`."""
+    """A model, its optimizer, and one training step: in a graph, eager, or compiled by XLA.
 
-    def __init__(self, network: Network, model: Any, device: str | None) -> None:
+    ``before`` is put between the inputs and the model, inside the step.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        model: Any,
+        device: str | None,
+        *,
+        execution: str = "graph",
+        before: Callable[[Any], Any] | None = None,
+    ) -> None:
         import tensorflow as tf
 
         self.network = network
         self.model = model
+        self.execution = execution
         with tf.device(device):
             self.optimizer = tf.keras.optimizers.Adam(network.learning_rate)
             self.optimizer.build(model.trainable_variables)
         loss = loss_of(network)
         optimizer = self.optimizer
 
-        def step(inputs: Any, labels: Any) -> Any:
+        def differentiate(inputs: Any, labels: Any) -> tuple[Any, Any]:
+            inputs = inputs if before is None else before(inputs)
             with tf.GradientTape() as tape:
                 value = loss(labels, model(inputs, training=True))
-            gradients = tape.gradient(value, model.trainable_variables)
+            return value, tape.gradient(value, model.trainable_variables)
+
+        def step(inputs: Any, labels: Any) -> Any:
+            value, gradients = differentiate(inputs, labels)
             optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
             return value
 
         # Explicit: XLA is chosen by a cell's id and never by TensorFlow.
-        self.step: Callable[[Any, Any], Any] = tf.function(step, jit_compile=False)
+        makers: dict[str, Callable[[], Callable[[Any, Any], Any]]] = {
+            "graph": lambda: tf.function(step, jit_compile=False),
+            "xla": lambda: tf.function(step, jit_compile=True),
+            "eager": lambda: step,
+        }
+        self._differentiate = differentiate
+        self.step = makers[execution]()
+
+    def proof(self, batch: Callable[[], tuple[Any, Any]]) -> GraphProof | TensorProof:
+        """How to prove where the step ran.
+
+        Args:
+            batch: inputs and labels as the timed step gets them, for one more pass, untimed.
+        """
+        if self.execution == "graph":
+            return TRAINING_PROOF
+
+        def tensors(value: Any) -> list[Any]:
+            here = [value, *(one.value for one in self.optimizer.variables if len(one.shape))]
+            if self.execution == "eager":
+                here += self._differentiate(*batch())[1]
+            return here
+
+        return TensorProof(tensors=tensors)
 
     def traces(self) -> int:
         """How often the step has been traced so far."""
+        if self.execution == "eager":
+            return 0
         return int(self.step.experimental_get_tracing_count())  # type: ignore[attr-defined]
 
     def reset(self) -> None:
@@ -151,15 +253,22 @@ class Trainer:
             if variable is not self.optimizer._learning_rate:  # noqa: SLF001  Keras lists it too
                 variable.assign(np.zeros(variable.shape, dtype=variable.dtype))
 
-    def check(self, inputs: Any, labels: Any) -> Check:
-        """Trains `CHECK_STEPS` steps from the seeded weights on one batch, by the timed function.
+    def check(
+        self,
+        inputs: Any,
+        labels: Any,
+        *,
+        steps: int = CHECK_STEPS,
+        tolerance: float = CHECK_TOLERANCE,
+    ) -> Check:
+        """Trains so many steps from the seeded weights on one batch, by the timed function.
 
         Raises:
             WrongResult: the loss is not finite or does not fall.
         """
         self.reset()
-        losses = [float(self.step(inputs, labels)) for _ in range(CHECK_STEPS)]
-        return check_losses(losses)
+        losses = [float(self.step(inputs, labels)) for _ in range(steps)]
+        return check_losses(losses, tolerance)
 
 
 def demand_finite(loss: Any) -> None:
@@ -169,7 +278,7 @@ def demand_finite(loss: Any) -> None:
         raise WrongResult(f"the loss of the last timed step is {value}")
 
 
-def check_losses(losses: list[float]) -> Check:
+def check_losses(losses: list[float], tolerance: float = CHECK_TOLERANCE) -> Check:
     """The check of a training run: finite losses, the last one below the first.
 
     Raises:
@@ -182,5 +291,5 @@ def check_losses(losses: list[float]) -> Check:
     return Check(
         what=f"{len(losses)} seeded steps on one batch: the loss is finite and falls",
         value=losses[-1],
-        tolerance=CHECK_TOLERANCE,
+        tolerance=tolerance,
     )

@@ -122,6 +122,7 @@ STAGE_QUESTIONS = {
     "devices": "How long does initialising the devices take?",
     "kernel": "How long does the first kernel of a process take?",
     "build": "How long does the first model take to build?",
+    "deep": "How long does the first model of 50 layers take to build?",
     "step": "How long does the first training step take, tracing included?",
 }
 
@@ -132,12 +133,13 @@ STARTUP = tuple(
         about="The start-up sequence, once an invocation, always in this order.",
         question=STAGE_QUESTIONS[stage],
         axes=("stage",),
-        points=(Point(params={"stage": stage}, profiles=ALL),),
+        points=(Point(params={"stage": stage}, profiles=("full",) if stage == "deep" else ALL),),
         work=start,
         prepare=None,
         one_shot=True,
     )
     for stage in STAGES
+    if stage in STAGE_QUESTIONS
 )
 
 CONTAINER = Scenario(

@@ -1,0 +1,97 @@
+"""The products and the training cells by the real TensorFlow: each way of executing, at its smallest."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from suite.host.docker_engine import DockerEngine
+from suite.host.engine import Job
+from suite.model import Image
+
+SQUARE = "matmul.square/n={}/precision={}/operands={}/xla={}"
+TRAIN = "mlp.train/net=A/batch={}/data=device/precision={}/execution={}"
+
+MEASURED = (
+    SQUARE.format(10, "fp32", "device", "off"),
+    SQUARE.format(100, "fp32", "host", "off"),
+    SQUARE.format(100, "fp32", "device", "on"),
+    TRAIN.format(32, "fp32", "graph"),
+    TRAIN.format(32, "fp32", "eager"),
+    TRAIN.format(32, "fp32", "xla"),
+    "mlp.width/width=64/batch=32/precision=fp32",
+    "mlp.loop/batch=512/steps_per_execution=1",
+    "mlp.loop/batch=512/steps_per_execution=32",
+    "mlp.infer/batch=32/call=direct",
+    "mlp.infer/batch=32/call=predict",
+    "mlp.build/model=B",
+    "mlp.build/model=clone",
+    "mlp.build/model=deep",
+    "mlp.fallback/batch=512/python=none",
+    "mlp.fallback/batch=512/python=numpy_function",
+)
+LOW = (
+    SQUARE.format(1000, "tf32", "device", "off"),
+    SQUARE.format(1000, "bf16", "device", "off"),
+    SQUARE.format(1000, "fp16", "device", "off"),
+    TRAIN.format(512, "tf32", "graph"),
+    TRAIN.format(512, "bf16", "graph"),
+    "mlp.width/width=2048/batch=512/precision=tf32",
+)
+
+
+@pytest.fixture(scope="module")
+def outcomes(engine: DockerEngine, cpu_image: Image) -> dict[str, dict[str, Any]]:
+    """What became of all of them, in one container."""
+    job = Job(
+        image=cpu_image,
+        arguments=("measure", "--warmup", "0.02", "--measure", "0.05", *MEASURED, *LOW),
+        cpus=engine.cpus(),
+    )
+    run = engine.start(job)
+    found: dict[str, dict[str, Any]] = {}
+    try:
+        while (line := run.next_line(300)) is not None:
+            record = json.loads(line)
+            if record["record"] == "cell":
+                found[record["cell"]["id"]] = record["cell"]
+    finally:
+        ending = run.close()
+    assert ending.code == 0, ending.diary
+    return found
+
+
+@pytest.mark.parametrize("identity", MEASURED)
+def test_a_cell_is_measured_checked_and_placed(
+    identity: str, outcomes: dict[str, dict[str, Any]]
+) -> None:
+    outcome = outcomes[identity]
+    assert outcome["outcome"] == "measured", outcome["reason"]
+    assert outcome["check"]["what"]
+    assert outcome["placement"].keys() == {"CPU:0"}
+    assert outcome["elsewhere"] == []
+
+
+@pytest.mark.parametrize("identity", LOW)
+def test_a_precision_is_measured_or_skipped_with_what_the_cpu_lacks(
+    identity: str, outcomes: dict[str, dict[str, Any]]
+) -> None:
+    outcome = outcomes[identity]
+    if "tf32" in identity:
+        assert outcome["reason"] == "a CPU has no tf32: TensorFlow would compute in fp32"
+    assert outcome["outcome"] in {"measured", "skipped"}, outcome["reason"]
+
+
+def test_every_way_of_executing_learns_the_same(outcomes: dict[str, dict[str, Any]]) -> None:
+    values = [
+        outcomes[TRAIN.format(32, "fp32", execution)]["check"]["value"]
+        for execution in ("graph", "eager", "xla")
+    ]
+    assert values == pytest.approx([values[0]] * 3, rel=1e-3)
+    with_python, without = (
+        outcomes[f"mlp.fallback/batch=512/python={python}"]["check"]["value"]
+        for python in ("numpy_function", "none")
+    )
+    assert with_python == pytest.approx(without, rel=1e-3)

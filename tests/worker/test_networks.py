@@ -1,0 +1,139 @@
+"""The networks' arithmetic without TensorFlow: shapes, work, answers, and what a check takes for wrong."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from suite.worker.scenario import TensorProof, WrongResult
+from suite.worker.scenarios import mlp, mlp_build, mlp_fallback, mlp_infer, mlp_loop, networks
+from suite.worker.scenarios.networks import DEEP, A, B, Trainer, count_flop, widen
+
+
+def test_a_widened_network_is_a_with_other_hidden_layers() -> None:
+    wide = widen(512)
+    assert wide.kernels == [(128, 512), (512, 512), (512, 1)]
+    assert [activation for _, activation in wide.layers] == ["relu", "relu", "sigmoid"]
+    inputs, labels = networks.examples(wide, 16)
+    again, same = networks.examples(A, 16)
+    assert np.array_equal(inputs, again)
+    assert np.array_equal(labels, same)
+    assert widen(64).learning_rate == A.learning_rate > wide.learning_rate
+
+
+def test_the_deep_network_has_fifty_layers() -> None:
+    assert len(DEEP.kernels) == 50
+    assert len(networks.weights(DEEP)) == 100
+
+
+def test_the_work_of_a_step_is_three_products_a_kernel_but_for_the_first() -> None:
+    # Forward and the kernel's gradient for all; the input's gradient for all but the first.
+    first, second, third = 128 * 256, 256 * 128, 128 * 1
+    expected = 2 * 32 * (2 * first + 3 * second + 3 * third)
+    assert count_flop(A, 32) == expected
+    assert count_flop(B, 10) == 2 * 10 * (2 * 100 * 128 + 3 * 128 * 10)
+
+
+def test_every_precision_that_is_trained_in_has_a_tolerance() -> None:
+    assert set(networks.TOLERANCES) == {"fp32", *mlp.LOW}
+    assert sorted(networks.TOLERANCES.values()) == list(networks.TOLERANCES.values())
+
+
+def test_an_epoch_of_fit_counts_whole_batches_only() -> None:
+    assert [mlp_loop.count_steps(batch) for batch in (32, 512)] == [312, 19]
+    assert mlp_loop.work(batch=512, steps_per_execution=1).amount == 9_728
+
+
+def probabilities(count: int) -> tuple[Any, Any]:
+    inputs, _ = networks.examples(A, count)
+    return inputs, mlp_infer.answer(inputs)
+
+
+@pytest.mark.parametrize("count", [1, 32])
+def test_answers_are_probabilities_by_the_seeded_weights(count: int) -> None:
+    inputs, found = probabilities(count)
+    assert found.shape == (count, 1)
+    assert np.all((found > 0) & (found < 1))
+    assert len(np.unique(found)) == count
+    assert "off by" in mlp_infer.check(inputs, found.astype(np.float32)).what
+
+
+@pytest.mark.parametrize("off", [2e-4, np.nan])
+def test_an_answer_that_is_off_is_wrong(off: float) -> None:
+    inputs, found = probabilities(32)
+    found[5] += off
+    with pytest.raises(WrongResult, match="a probability is off by"):
+        mlp_infer.check(inputs, found)
+    with pytest.raises(WrongResult, match=r"answers of shape \(31, 1\) to 32 examples"):
+        mlp_infer.check(inputs, found[1:])
+
+
+def made(arrays: list[Any]) -> Any:
+    return SimpleNamespace(get_weights=lambda: arrays)
+
+
+def other(arrays: list[Any]) -> list[Any]:
+    return [one + 1 for one in arrays]
+
+
+def test_a_built_model_has_the_seeded_weights_and_a_clone_its_own() -> None:
+    seeded = networks.weights(B)
+    assert "the seeded ones" in mlp_build.check(made(seeded), B, same=True).what
+    assert "its own" in mlp_build.check(made(other(seeded)), B, same=False).what
+
+
+@pytest.mark.parametrize(
+    ("change", "same", "complaint"),
+    [
+        (other, True, "other weights than the seeded ones"),
+        (lambda arrays: arrays, False, "no initial weights"),
+        (lambda arrays: arrays[:2], True, "have the shapes"),
+        (lambda arrays: [one * np.nan for one in arrays], False, "not finite"),
+    ],
+)
+def test_a_model_with_other_weights_is_wrong(change: Any, same: bool, complaint: str) -> None:
+    with pytest.raises(WrongResult, match=complaint):
+        mlp_build.check(made(change(networks.weights(B))), B, same=same)
+
+
+def test_python_does_the_same_arithmetic_as_the_step_without_it() -> None:
+    inputs, _ = networks.examples(A, 16)
+    squashed = mlp_fallback.squash_by_numpy(inputs)
+    exact = inputs.astype(np.float64)
+    expected = np.tanh(exact - exact.mean(axis=1, keepdims=True))
+    assert squashed.dtype == np.float32
+    assert np.max(np.abs(squashed - expected)) < 1e-6
+    assert set(mlp_fallback.BEFORE) == set(mlp_fallback.PYTHON)
+
+
+def trainer(execution: str) -> Trainer:
+    """A trainer as far as its proof goes, which needs no TensorFlow."""
+    bare = Trainer.__new__(Trainer)
+    bare.execution = execution
+    moments = [SimpleNamespace(shape=(2,) * rank, value=f"m{rank}") for rank in (0, 2)]
+    bare.optimizer = SimpleNamespace(variables=moments)
+    bare._differentiate = lambda inputs, labels: ("loss", [f"gradient of {inputs}, {labels}"])
+    return bare
+
+
+def test_a_graphs_step_is_proven_by_its_nodes() -> None:
+    assert trainer("graph").proof(lambda: ("x", "y")) == networks.TRAINING_PROOF
+
+
+@pytest.mark.parametrize(
+    ("execution", "expected"),
+    [("xla", ["value", "m2"]), ("eager", ["value", "m2", "gradient of x, y"])],
+)
+def test_a_step_without_a_graph_is_proven_by_what_it_makes(
+    execution: str, expected: list[str]
+) -> None:
+    proof = trainer(execution).proof(lambda: ("x", "y"))
+    assert isinstance(proof, TensorProof)
+    assert proof.tensors("value") == expected
+
+
+def test_an_eager_step_is_never_traced() -> None:
+    assert trainer("eager").traces() == 0
