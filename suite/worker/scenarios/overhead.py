@@ -138,6 +138,7 @@ STARTUP = tuple(
         one_shot=True,
     )
     for stage in STAGES
+    if stage in STAGE_QUESTIONS
 )
 
 CONTAINER = Scenario(
