@@ -68,7 +68,7 @@ class Cell:
 
     ``profiles`` names the profiles that contain it; ``arms`` the arms on which it has a meaning
     (empty: all).  ``sweep`` is the axis along which calibration climbs before it dares the next
-    size.  A ``one_shot`` cell is cold by definition: one sample an invocation, no warm-up.
+    size.  A ``one_shot`` cell is of what happens once: one sample an invocation, no warm-up.
     ``asked_about`` cells are people's own cases and have four times the budget.
     ``by_host`` cells are measured from outside the container.
     """

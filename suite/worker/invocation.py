@@ -18,6 +18,7 @@ from typing import Any
 
 from suite.model import Cell, CellResult
 from suite.worker import evidence, trace
+from suite.worker.forecast import Forecast
 from suite.worker.measure import LEAST_SAMPLES, Loop, Timing
 from suite.worker.placement import NotPlaced, Placement, Watch, prove, watch
 from suite.worker.scenario import Inapplicable, Prepared, Scenario, WrongResult
@@ -32,9 +33,8 @@ DISPATCH_BOUND = 0.9
 """On a GPU, a larger enqueue fraction than this means that the CPU could not keep it busy."""
 
 
-TRUSTED_S = 1e-3
-"""A call that takes less than this is ruled by overhead: scaling it by work would foretell hours for
-a size that takes milliseconds, so the next size is then simply tried."""
+CALLS_OF_A_CELL = 3 + LEAST_SAMPLES
+"""The first call, the one that finds K, one of warm-up, and the samples."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,36 +57,6 @@ class Times:
     def budget_of(self, cell: Cell) -> float:
         """The budget of this cell, in seconds."""
         return self.budget_s * (ASKED_ABOUT_BUDGETS if cell.asked_about else 1.0)
-
-
-@dataclass(kw_only=True)
-class Forecast:
-    """What the smaller sizes of each sweep took, to predict the next one before daring it."""
-
-    seen: dict[str, tuple[float, float, float]] = field(default_factory=dict)
-
-    def remember(self, cell: Cell, call_s: float, check_s: float) -> None:
-        """Notes seconds per call, and of the check, of a size."""
-        if cell.sweep is not None:
-            self.seen[_sweep_key(cell)] = (cell.work.amount, call_s, check_s)
-
-    def predict(self, cell: Cell) -> tuple[float, float] | None:
-        """Seconds per call, and of the check, scaled by work from the size before; None: unknown.
-
-        Scaling by work is right for sizes that arithmetic rules; see `TRUSTED_S` for the others.
-        """
-        if cell.sweep is None or _sweep_key(cell) not in self.seen:
-            return None
-        amount, call_s, check_s = self.seen[_sweep_key(cell)]
-        ratio = cell.work.amount / amount
-        if ratio <= 1 or call_s < TRUSTED_S:
-            return None
-        return call_s * ratio, check_s * ratio
-
-
-def _sweep_key(cell: Cell) -> str:
-    others = [f"{axis}={value}" for axis, value in cell.params.items() if axis != cell.sweep]
-    return "/".join([cell.scenario, cell.case, *others])
 
 
 class OverBudget(Exception):
@@ -122,7 +92,7 @@ class Runner:
         )
         prepare = request.scenario.prepare
         if prepare is None:
-            return replace(self._stage(result, cell), ended=now())
+            return replace(self._stage(result, cell, request.scenario.startup), ended=now())
         try:
             result = self._cell(result, request, prepare, account)
         except Inapplicable as reason:
@@ -141,13 +111,13 @@ class Runner:
             self._clear()
         return replace(result, ended=now(), spent_s=account.spent_s)
 
-    def _stage(self, result: CellResult, cell: Cell) -> CellResult:
-        """A stage of the start-up sequence, which has been run already."""
+    def _stage(self, result: CellResult, cell: Cell, stage: str | None) -> CellResult:
+        """A stage of the start-up sequence, which has been run already; None: as the cell names it."""
         return replace(
             result,
             outcome="measured",
             calls_per_sample=1,
-            samples_s=[self.stages[str(cell.params["stage"])]],
+            samples_s=[self.stages[stage or str(cell.params["stage"])]],
             warmup_status="cold",
             absent={
                 "first_call_s": "the sample is the first call",
@@ -172,11 +142,14 @@ class Runner:
             prepared = prepare(device=self.device, **cell.params)
         try:
             with account.of("first_call"), watch() as seen:
+                if prepared.run_up is not None:
+                    prepared.run_up()
                 first_s, last = self.loop.first_call(prepared.step)
             with account.of("placement"):
                 placement = self._prove(prepared, seen, last)
             if scenario.one_shot:
-                timing, calls, witnessed = _cold(first_s, last), 1, None
+                status = "cold" if prepared.run_up is None else "run-up"
+                timing, calls, witnessed = _once(first_s, last, status), 1, None
             else:
                 del last
                 with account.of("hygiene"):
@@ -219,10 +192,12 @@ class Runner:
             absent["enqueue_fraction"] = "the step blocks" if on_gpu else "a CPU's step blocks"
         if memory is None:
             absent["peak_memory_bytes"] = "TensorFlow does not count the CPU's memory"
+        if prepared.run_up is not None:
+            absent["first_call_s"] = "calls that were not timed came before the sample"
         return replace(
             result,
             outcome="measured",
-            first_call_s=first_s,
+            first_call_s=first_s if prepared.run_up is None else None,
             calls_per_sample=calls,
             warmup_status=timing.warmup_status,
             warmup_s=timing.warmup_s,
@@ -252,8 +227,7 @@ class Runner:
         if predicted is None:
             return
         call_s, check_s = predicted
-        # The first call, the one that finds K, one of warm-up, and the samples.
-        cost = call_s * (3 + LEAST_SAMPLES) + check_s
+        cost = call_s * (1 if cell.one_shot else CALLS_OF_A_CELL) + check_s
         budget = self.times.budget_of(cell)
         if cost > budget:
             # The next size must be predictable too, from this prediction.
@@ -302,13 +276,13 @@ def _over(cost: float, budget: float) -> str:
     return f"would take {cost:.3g} s here; the profile's budget for this cell is {budget:g} s"
 
 
-def _cold(seconds: float, last: Any) -> Timing:
-    """The timing of a one-shot cell: its first call is its only sample."""
+def _once(seconds: float, last: Any, status: str) -> Timing:
+    """The timing of a one-shot cell: one call is its only sample."""
     return Timing(
         warmup_s=[],
         samples_s=[seconds],
         enqueue_fraction=1.0,
-        warmup_status="cold",
+        warmup_status=status,
         last=last,
         warmup_wall_s=0.0,
         measure_wall_s=0.0,

@@ -56,7 +56,9 @@ class Prepared:
     ``on`` says where the cell's work belongs: the ``arm``'s device, or the ``cpu`` on every arm.
     ``proof`` None: the cell runs no TensorFlow operation, so there is nothing to place.
     ``enqueues``: on a GPU the step returns before its work is done, so that the enqueue fraction
-    has a meaning.  ``close`` lets go of what the step holds (iterators, files).
+    has a meaning.  ``run_up`` is what has to happen, watched and untimed, before the one call that a
+    one-shot cell times, where that call is not the first.  ``close`` lets go of what the step holds
+    (iterators, files).
     """
 
     step: Callable[[], object]
@@ -65,6 +67,7 @@ class Prepared:
     on: Literal["arm", "cpu"] = "arm"
     enqueues: bool = False
     traces: Callable[[], int] = field(default=lambda: 0)
+    run_up: Callable[[], object] | None = None
     close: Callable[[], None] = field(default=lambda: None)
 
 
@@ -86,7 +89,8 @@ class Scenario:
 
     ``question`` is what a cell answers; ``{axis}`` in it is filled in.  ``work`` declares what one
     call gets done.  ``prepare`` takes ``device`` (``/CPU:0`` or ``/GPU:0``, the arm's) and the axes
-    as keywords; None: the start-up sequence or the host measures it.
+    as keywords; None: the host measures it, or the start-up sequence, whose stage is ``startup`` or,
+    without it, the one that the axis ``stage`` names.
     """
 
     family: str
@@ -100,6 +104,7 @@ class Scenario:
     sweep: str | None = None
     one_shot: bool = False
     by_host: bool = False
+    startup: str | None = None
 
     def cells(self) -> list[Cell]:
         """Every cell of the scenario, in declared order.

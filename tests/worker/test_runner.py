@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from suite import wire
-from suite.model import Cell, CellResult, Check, Work
+from suite.model import CellResult, Check, Work
 from suite.worker import trace
-from suite.worker.invocation import Account, Forecast, Request, Runner, Times
+from suite.worker.invocation import Account, Request, Runner, Times
 from suite.worker.measure import Loop
 from suite.worker.scenario import (
     GraphProof,
@@ -50,6 +50,7 @@ class Bench:
     on: Any = "arm"
     proof: GraphProof | None = MATMUL
     call_ns: Callable[[int], int] | None = None
+    run_up: Callable[[], object] | None = None
 
     def prepare(self, *, device: str, n: int) -> Prepared:
         self.done.append(f"prepare {n} on {device}")
@@ -69,6 +70,7 @@ class Bench:
             proof=self.proof,
             on=self.on,
             enqueues=self.enqueues,
+            run_up=self.run_up,
             close=lambda: self.done.append("close"),
         )
 
@@ -311,6 +313,50 @@ def test_one_shot_is_one_cold_sample() -> None:
     assert bench.done == ["prepare 1 on /CPU:0", "check 1", "close"]
 
 
+def test_a_run_up_is_neither_timed_nor_a_first_call(tensorflow: FakeTensorFlow) -> None:
+    watched = []
+    bench = Bench(device=FakeDevice(call_ns=1_000_000, first_ns=SECOND))
+
+    def run_up() -> None:
+        watched.append(tensorflow.watching)
+        bench.device.step()
+        bench.device.leave_work(7 * SECOND)
+
+    bench.run_up = run_up
+    result = bench.run(bench.request(one_shot=True))
+    assert (result.outcome, result.samples_s) == ("measured", [0.001])
+    assert (result.first_call_s, result.warmup_status) == (None, "run-up")
+    assert result.absent["first_call_s"] == "calls that were not timed came before the sample"
+    assert watched == [True]
+    # Its seconds are the invocation's all the same.
+    assert set(result.spent_s) >= {"prepare", "first_call", "check"}
+    assert bench.done == ["prepare 1 on /CPU:0", "check 2", "close"]
+
+
+def test_a_run_up_that_fails_is_the_cells_failure() -> None:
+    bench = Bench()
+    bench.run_up = lambda: 1 / 0
+    result = bench.run(bench.request(one_shot=True))
+    assert result.reason == "ZeroDivisionError: division by zero"
+    assert bench.done[-1] == "close"
+
+
+def test_a_one_shot_size_that_one_call_would_break_is_never_entered() -> None:
+    bench = Bench(device=FakeDevice(call_ns=100_000_000, first_ns=SECOND))
+    runner = bench.runner()
+    # Only what exceeds the least first call grows with the work: 1.1 s, 1.2 s, 2.2 s.
+    for n, call_ns in ((1, 100_000_000), (2, 200_000_000)):
+        bench.device.call_ns = call_ns
+        assert runner.run(bench.request(n, sweep="n", one_shot=True)).outcome == "measured"
+    bench.done.clear()
+    skipped = [runner.run(bench.request(n, sweep="n", one_shot=True)) for n in (20, 200)]
+    assert [result.outcome for result in skipped] == ["skipped"] * 2
+    # 1.2 s and 0.1 s beyond the least, times nine; and all of that from there on.
+    assert skipped[0].reason == "would take 2.1 s here; the profile's budget for this cell is 2 s"
+    assert "would take 11.1 s" in (skipped[1].reason or "")
+    assert bench.done == []
+
+
 def test_a_stage_of_the_start_up_is_what_the_start_up_took() -> None:
     bench = Bench()
     cell = replace(
@@ -321,6 +367,15 @@ def test_a_stage_of_the_start_up_is_what_the_start_up_took() -> None:
     assert (result.outcome, result.samples_s, result.calls_per_sample) == ("measured", [2.5], 1)
     assert bench.done == []
     assert bench.device.calls == 0
+
+
+def test_a_scenario_can_name_the_stage_that_it_is() -> None:
+    bench = Bench()
+    request = bench.request(startup="import", one_shot=True)
+    cell = replace(request.cell, id="made.up/stage=first", params={"stage": "first"})
+    scenario = replace(request.scenario, prepare=None)
+    result = bench.run(Request(scenario=scenario, cell=cell, calls=None))
+    assert (result.outcome, result.samples_s, result.calls_per_sample) == ("measured", [2.5], 1)
 
 
 def test_the_enqueue_fraction_is_null_with_its_reason_where_the_step_blocks(
@@ -365,44 +420,6 @@ def test_samples_that_came_out_shorter_than_the_floor_are_labelled() -> None:
     bench = Bench(device=FakeDevice(call_ns=1_000_000))
     assert bench.run(bench.request(calls=2)).labels == ["short samples"]
     assert bench.run(bench.request(calls=20)).labels == []
-
-
-def cell(n: int, *, sweep: str | None = "n", **params: Any) -> Cell:
-    params = {"n": n, **params}
-    return Cell(
-        id=f"made.up/{params}",
-        scenario="made",
-        case="up",
-        params=params,
-        question="?",
-        work=Work(amount=2.0 * n**3, unit="FLOP"),
-        profiles=["full"],
-        sweep=sweep,
-    )
-
-
-def test_the_forecast_scales_call_and_check_by_work() -> None:
-    forecast = Forecast()
-    assert forecast.predict(cell(10)) is None
-    forecast.remember(cell(10), 0.5, 0.25)
-    assert forecast.predict(cell(20)) == (4.0, 2.0)
-
-
-@pytest.mark.parametrize(
-    "other",
-    [cell(20, sweep=None), cell(20, precision="tf32"), cell(10), cell(5)],
-    ids=["no sweep", "another sweep", "the same size", "a smaller size"],
-)
-def test_the_forecast_is_silent_about(other: Cell) -> None:
-    forecast = Forecast()
-    forecast.remember(cell(10), 0.5, 0.25)
-    assert forecast.predict(other) is None
-
-
-def test_cells_without_a_sweep_are_not_remembered() -> None:
-    forecast = Forecast()
-    forecast.remember(cell(10, sweep=None), 0.5, 0.25)
-    assert forecast.seen == {}
 
 
 def test_an_account_books_time_also_when_the_block_raises() -> None:

@@ -148,9 +148,12 @@ def test_each_variant_of_a_product_or_width_climbs_a_sweep_of_its_own() -> None:
 
 def test_only_the_start_up_and_the_hosts_cells_need_no_preparing() -> None:
     unprepared = {s.case for s in scenarios.SCENARIOS if s.prepare is None}
-    assert unprepared == {"startup", "container"}
+    assert unprepared == {"startup", "container", "clone"}
     stages = [cell.params["stage"] for cell in CELLS if cell.case == "startup"]
     assert stages == [stage for stage in STAGES if stage != "clone"]
+    named = {s.startup for s in scenarios.SCENARIOS if s.startup is not None}
+    assert named == {"clone"}
+    assert named <= set(STAGES)
     assert all(cell.by_host == (cell.case == "container") for cell in CELLS)
 
 

@@ -1,0 +1,111 @@
+"""asked.clone: network B cloned, the first time in a process and again.
+
+The first time is a stage of the start-up sequence, so that nothing of its kind has come before it. It can
+happen only once in a process, on the arm's device; the CPU beside a GPU has the other one only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from suite.model import Check, Param, Work
+from suite.worker.scenario import Point, Prepared, Scenario, TensorProof, WrongResult
+from suite.worker.scenarios.asked.stages import ARMS_OF, QUICK, On, Stage, belongs, find, placed
+from suite.worker.scenarios.networks import B, build, examples, weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timed:
+    """Which clone of a process is timed."""
+
+    clone: Literal["the first", "later ones"]
+
+
+FIRST = Timed(clone="the first")
+AGAIN = replace(FIRST, clone="later ones")
+
+STAGES = (
+    Stage(
+        name="first",
+        new="the first time in a process",
+        settings=FIRST,
+        one_shot=True,
+        profiles=QUICK,
+    ),
+    Stage(name="again", new="again, once warm", settings=AGAIN, profiles=QUICK),
+)
+
+ONS: dict[str, tuple[On, ...]] = {"first": ("arm",), "again": ("arm", "cpu")}
+"""Where each stage is pinned."""
+
+STARTUP = "clone"
+"""The stage of the start-up sequence that is the first clone of a process."""
+
+
+def work(**_: Param) -> Work:
+    """One model."""
+    return Work(amount=1.0, unit="model")
+
+
+def prepare(*, device: str, stage: str, on: str) -> Prepared:
+    """Cloning a model that is built already: new layers, freshly initialised weights.
+
+    Under ``tf.device``, as asked: a clone takes milliseconds, of which naming a device is nothing.
+    """
+    import tensorflow as tf
+
+    if find(STAGES, stage) != AGAIN:
+        raise ValueError("the first clone of a process belongs to the start-up sequence")
+    place = placed(device, on)
+    source = build(B, place)
+
+    def step() -> Any:
+        with tf.device(place):
+            return tf.keras.models.clone_model(source)
+
+    def check(clone: Any) -> Check:
+        shapes = [array.shape for array in clone.get_weights()]
+        if shapes != [array.shape for array in weights(B)]:
+            raise WrongResult(f"the clone's weights have the shapes {shapes}")
+        if any(new is old for new, old in zip(clone.weights, source.weights, strict=True)):
+            raise WrongResult("the clone shares a weight with its source")
+        with tf.device(place):
+            sums = np.sum(clone(examples(B, 32)[0]).numpy(), axis=1)
+        if not np.allclose(sums, 1.0, atol=1e-5):
+            raise WrongResult("the clone's probabilities do not sum to 1")
+        return Check(what="weights of its own, of the source's shapes; probabilities sum to 1")
+
+    return Prepared(
+        step=step,
+        check=check,
+        proof=TensorProof(tensors=lambda clone: [one.value for one in clone.weights]),
+        on=belongs(on),
+    )
+
+
+SCENARIOS = tuple(
+    Scenario(
+        family="asked",
+        case="clone",
+        about="Network B cloned under tf.device: the first time in a process, and again.",
+        question=f"What does cloning network B take {stage.new} (work on: {{on}})?",
+        axes=("stage", "on"),
+        points=tuple(
+            Point(
+                params={"stage": stage.name, "on": on},
+                profiles=stage.profiles,
+                arms=ARMS_OF[on],
+                asked_about=True,
+            )
+            for on in ONS[stage.name]
+        ),
+        work=work,
+        prepare=None if stage.settings == FIRST else prepare,
+        one_shot=stage.one_shot,
+        startup=STARTUP if stage.settings == FIRST else None,
+    )
+    for stage in STAGES
+)

@@ -1,0 +1,156 @@
+"""asked.matmul: a product with everything inside the timer, and the way to `matmul.square`.
+
+The three numbers of this question are (1) what the first product of a size seems to take where its
+two matrices are created and filled inside the timer, (2) the same again once the first time is over,
+and (3) the product alone, warm, which is `matmul.square` itself, so that nothing is measured twice.
+All are fenced, as every sample here: on a GPU an unfenced timer sees the work handed over, not done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from suite.model import Check
+from suite.worker.scenario import Point, Prepared, Scenario, TensorProof, WrongResult
+from suite.worker.scenarios import matmul
+from suite.worker.scenarios.asked.stages import (
+    ARMS_OF,
+    FULL,
+    QUICK,
+    SMOKE,
+    On,
+    Profiles,
+    Stage,
+    belongs,
+    find,
+    pin,
+    placed,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timed:
+    """What is inside the timer beside the product."""
+
+    first_call: Literal["timed", "apart"]
+    operands: Literal["created inside", "created before"]
+
+
+NAIVE = Timed(first_call="timed", operands="created inside")
+FIRST_CALL_APART = replace(NAIVE, first_call="apart")
+WARM = replace(FIRST_CALL_APART, operands="created before")
+
+STAGES = (
+    Stage(
+        name="naive",
+        new="creation, random numbers and first call timed",
+        settings=NAIVE,
+        one_shot=True,
+    ),
+    Stage(
+        name="first-call-apart",
+        new="the first call no longer timed",
+        settings=FIRST_CALL_APART,
+    ),
+    Stage(
+        name="warm",
+        new="creation and random numbers no longer timed",
+        settings=WARM,
+    ),
+)
+"""On the arm's own device the last one is `matmul.square`, and no cell of this family."""
+
+ENDS = (100, 1000, 4000)
+"""The sizes of which the shorter profiles have the first and the last stage."""
+
+
+def prepare(*, device: str, n: int, stage: str, on: str) -> Prepared:
+    """An eager product of two N(0, 1) matrices, timed as the stage says.
+
+    ``naive`` is cold once an invocation: this cell has not multiplied or drawn this size before.
+    It is not cold as the very first product of a process is, which loads the libraries (that is
+    the start-up sequence's kernel), nor is the memory fresh that cells before it have let go.
+    """
+    import tensorflow as tf
+
+    how = find(STAGES, stage)
+
+    def create() -> list[Any]:
+        return [tf.random.normal((n, n)) for _ in range(2)]
+
+    if how.operands == "created inside":
+
+        def step() -> list[Any]:
+            operands = create()
+            return [*operands, tf.matmul(*operands)]
+
+    else:
+        with tf.device(placed(device, on)):
+            here = create()
+
+        def step() -> list[Any]:
+            return [*here, tf.matmul(*here)]
+
+    return Prepared(
+        step=pin(step, on),
+        check=_check,
+        proof=TensorProof(tensors=list),
+        on=belongs(on),
+        enqueues=True,
+    )
+
+
+def _check(made: list[Any]) -> Check:
+    """Freivalds' check of the last product, and that its operands are not all the same number."""
+    left, right, product = (matrix.numpy() for matrix in made)
+    error = matmul.relative_error(left, right, product)
+    allowed = matmul.TOLERANCE["fp32"]
+    if not error <= allowed:
+        raise WrongResult(f"the product's relative error is {error:.2g}; fp32 allows {allowed:g}")
+    if len(left) > 1 and not min(left[0].std(), right[0].std()) > 0:
+        raise WrongResult("the operands are constant, not random")
+    return Check(what=f"Freivalds: relative error {error:.1e} ≤ {allowed:g}; operands random")
+
+
+def _points(
+    stage: str, ons: tuple[On, ...], profiles: Callable[[int], Profiles]
+) -> tuple[Point, ...]:
+    return tuple(
+        Point(
+            params={"n": n, "stage": stage, "on": on},
+            profiles=profiles(n),
+            arms=ARMS_OF[on],
+            asked_about=True,
+        )
+        for on in ons
+        for n in matmul.ASKED_ABOUT
+    )
+
+
+def _ends(n: int) -> Profiles:
+    return QUICK if n in ENDS else FULL
+
+
+POINTS = {
+    "naive": _points("naive", ("arm", "cpu"), lambda n: SMOKE if n == ENDS[0] else _ends(n)),
+    "first-call-apart": _points("first-call-apart", ("arm", "cpu"), lambda _: FULL),
+    "warm": _points("warm", ("cpu",), _ends),
+}
+
+SCENARIOS = tuple(
+    Scenario(
+        family="asked",
+        case="matmul",
+        about="A product: creation and first call timed; first call apart; warm, which is matmul.square.",
+        question=f"What does a product of n = {{n}} take with {stage.new} (work on: {{on}})?",
+        axes=("n", "stage", "on"),
+        points=POINTS[stage.name],
+        work=matmul.work,
+        prepare=prepare,
+        sweep="n",
+        one_shot=stage.one_shot,
+    )
+    for stage in STAGES
+)

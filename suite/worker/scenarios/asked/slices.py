@@ -1,0 +1,177 @@
+"""asked.slices: network B on 1,000 examples by slices of 10, and its mistakes taken away one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from suite.model import Check, Work
+from suite.worker.scenario import GraphProof, Point, Prepared, Scenario, WrongResult
+from suite.worker.scenarios.asked.stages import (
+    ARMS_OF,
+    QUICK,
+    SMOKE,
+    Stage,
+    belongs,
+    find,
+    pin,
+    placed,
+)
+from suite.worker.scenarios.networks import (
+    MATMUL,
+    TRAINING_PROOF,
+    B,
+    Trainer,
+    build,
+    demand_finite,
+    examples,
+)
+
+EXAMPLES = 1_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loop:
+    """A loop over slices: what its timer holds, where its model and data are, and in which types.
+
+    ``model``: made outside of ``tf.device``, so that beside a GPU it lies there whichever device the
+    loop then names; or made on the device that is timed.  ``bits`` 64: float64 inputs and int64
+    labels.  ``fetch``: the loss is brought to Python by ``.numpy()`` at every step.
+    """
+
+    first_call: Literal["timed", "apart"]
+    model: Literal["anywhere", "placed"]
+    bits: Literal[64, 32]
+    fetch: bool
+    data: Literal["host", "device"]
+    batch: int
+
+
+NAIVE = Loop(first_call="timed", model="anywhere", bits=64, fetch=True, data="host", batch=10)
+TRACED = replace(NAIVE, first_call="apart")
+PLACED = replace(TRACED, model="placed")
+FLOAT32 = replace(PLACED, bits=32)
+NO_FETCH = replace(FLOAT32, fetch=False)
+DEVICE_DATA = replace(NO_FETCH, data="device")
+BATCH_512 = replace(DEVICE_DATA, batch=512)
+
+STAGES = (
+    Stage(
+        name="naive",
+        new="everything as asked",
+        settings=NAIVE,
+        one_shot=True,
+        profiles=SMOKE,
+    ),
+    Stage(name="traced", new="tracing no longer timed", settings=TRACED),
+    Stage(name="placed", new="the model made on the device timed", settings=PLACED),
+    Stage(name="float32", new="float32 and int32 instead of 64 bits", settings=FLOAT32),
+    Stage(name="no-fetch", new="the loss no longer fetched every step", settings=NO_FETCH),
+    Stage(name="device-data", new="the data already on the device", settings=DEVICE_DATA),
+    Stage(name="batch-512", new="batch 512 instead of 10", settings=BATCH_512, profiles=QUICK),
+)
+
+
+def steps_of(loop: Loop) -> int:
+    """Training steps in a call: all full slices of the examples."""
+    return EXAMPLES // loop.batch
+
+
+def work(stage: str, on: str) -> Work:  # noqa: ARG001  the axes of the case
+    """Examples in a call: 100 steps of 10, or one step of 512."""
+    loop = find(STAGES, stage)
+    return Work(amount=float(steps_of(loop) * loop.batch), unit="example")
+
+
+def _feed(loop: Loop, place: str) -> Callable[[], Iterator[tuple[Any, Any]]]:
+    """What gives the slices of one pass, one after the other: cut by the loop, or lying on the device."""
+    import tensorflow as tf
+
+    inputs, labels = examples(B, EXAMPLES)
+    if loop.bits == 64:
+        inputs, labels = inputs.astype(np.float64), labels.astype(np.int64)
+    starts = range(0, steps_of(loop) * loop.batch, loop.batch)
+
+    def cut() -> Iterator[tuple[Any, Any]]:
+        for start in starts:
+            rows = slice(start, start + loop.batch)
+            yield inputs[rows], labels[rows]
+
+    if loop.data == "host":
+        return cut
+    with tf.device(place):
+        there = [(tf.constant(x), tf.constant(y)) for x, y in cut()]
+    return there.__iter__
+
+
+def prepare(*, device: str, stage: str, on: str) -> Prepared:
+    """One pass over the examples, as the stage says.
+
+    ``naive`` is cold in what its own timer holds: tracing this step, instantiating its graph.  It is not
+    cold in what a process does once, which the start-up sequence has had: loading libraries, the first
+    kernel, the first trace of any step.  So it is the least that the asker saw.
+    """
+    loop = find(STAGES, stage)
+    place = placed(device, on)
+    feed = _feed(loop, place)
+    where = place if loop.model == "placed" else None
+    trainer = Trainer(B, build(B, where), where)
+    steps = steps_of(loop)
+
+    def fetching() -> list[float]:
+        return [float(trainer.step(*batch).numpy()) for batch in feed()]
+
+    def going_on() -> list[Any]:
+        loss: Any = None
+        for batch in feed():
+            loss = trainer.step(*batch)
+        return [loss]
+
+    def check(losses: list[Any]) -> Check:
+        if loop.fetch and len(losses) != steps:
+            raise WrongResult(f"{len(losses)} losses were fetched, not {steps}")
+        made = int(trainer.optimizer.iterations.numpy())
+        if made == 0 or made % steps:
+            raise WrongResult(f"{made} steps were made, which is no multiple of {steps}")
+        demand_finite(losses[-1])
+        # Under the same device as the timed steps, or it would be another trace that is checked.
+        return pin(lambda: trainer.check(*next(feed())), on)()  # type: ignore[no-any-return]
+
+    return Prepared(
+        step=pin(fetching if loop.fetch else going_on, on),
+        check=check,
+        # Where the model lies elsewhere, the optimizer's updates are there, beside its variables.
+        proof=TRAINING_PROOF
+        if loop.model == "placed" or on == "arm"
+        else GraphProof(groups=(MATMUL,)),
+        on=belongs(on),
+        enqueues=loop.data == "device" and not loop.fetch,
+        traces=trainer.traces,
+    )
+
+
+SCENARIOS = tuple(
+    Scenario(
+        family="asked",
+        case="slices",
+        about="Network B, 1,000 examples in slices of 10: as asked, then one mistake less at a time.",
+        question=f"What does network B's loop over slices take with {stage.new} (work on: {{on}})?",
+        axes=("stage", "on"),
+        points=tuple(
+            Point(
+                params={"stage": stage.name, "on": on},
+                profiles=stage.profiles,
+                arms=arms,
+                asked_about=True,
+            )
+            for on, arms in ARMS_OF.items()
+        ),
+        work=work,
+        prepare=prepare,
+        one_shot=stage.one_shot,
+    )
+    for stage in STAGES
+)

@@ -1,0 +1,77 @@
+"""What the waterfalls share: stages one change away from each other, and where work is pinned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar
+
+from suite.model import ProfileName
+
+Settings = TypeVar("Settings")
+
+On = Literal["arm", "cpu"]
+Profiles = tuple[ProfileName, ...]
+
+ARMS_OF: dict[On, tuple[str, ...]] = {"arm": (), "cpu": ("cuda",)}
+"""Where the work is pinned, and the arms on which that has a meaning (none named: all): ``cpu`` is what
+people compare a GPU with, and another thing than the CPU arm only beside a visible GPU."""
+
+SMOKE: Profiles = ("smoke", "quick", "standard", "full")
+QUICK: Profiles = ("quick", "standard", "full")
+FULL: Profiles = ("full",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage(Generic[Settings]):
+    """One step of a waterfall: its name, what is new in it, and everything that it sets.
+
+    ``new`` says in at most eight words what differs from the stage before (of the first: what the
+    asker does).  ``settings`` differ from those of the stage before in exactly one field.
+    ``one_shot``: what is timed happens once in a process, so it has one sample an invocation.
+    """
+
+    name: str
+    new: str
+    settings: Settings
+    one_shot: bool = False
+    profiles: Profiles = FULL
+
+
+def find(stages: tuple[Stage[Settings], ...], name: str) -> Settings:
+    """The settings of a stage.
+
+    Raises:
+        ValueError: there is no such stage.
+    """
+    for stage in stages:
+        if stage.name == name:
+            return stage.settings
+    raise ValueError(f"no such stage: {name}")
+
+
+def placed(device: str, on: str) -> str:
+    """The device that the work belongs on: the arm's, or the CPU beside it."""
+    return "/CPU:0" if on == "cpu" else device
+
+
+def belongs(on: str) -> On:
+    """The same as a scenario says it."""
+    return "cpu" if on == "cpu" else "arm"
+
+
+def pin(step: Callable[[], Any], on: str) -> Callable[[], Any]:
+    """The step, inside ``tf.device("/CPU:0")`` where that is asked for.
+
+    On the arm's own device none is named: TensorFlow puts work there by itself, and naming it would
+    cost some microseconds a call that the cells outside this family do not pay.
+    """
+    if on == "arm":
+        return step
+    import tensorflow as tf
+
+    def pinned() -> Any:
+        with tf.device("/CPU:0"):
+            return step()
+
+    return pinned

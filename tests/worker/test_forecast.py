@@ -1,0 +1,72 @@
+"""What a size should take, from the sizes below it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from suite.model import Cell, Work
+from suite.worker.forecast import TRUSTED_S, Forecast
+
+
+def cell(n: int, *, sweep: str | None = "n", one_shot: bool = False, **params: Any) -> Cell:
+    params = {"n": n, **params}
+    return Cell(
+        id=f"made.up/{params}",
+        scenario="made",
+        case="up",
+        params=params,
+        question="?",
+        work=Work(amount=2.0 * n**3, unit="FLOP"),
+        profiles=["full"],
+        sweep=sweep,
+        one_shot=one_shot,
+    )
+
+
+def test_call_and_check_are_scaled_by_work() -> None:
+    forecast = Forecast()
+    assert forecast.predict(cell(10)) is None
+    forecast.remember(cell(10), 0.5, 0.25)
+    assert forecast.predict(cell(20)) == (4.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [cell(20, sweep=None), cell(20, precision="tf32"), cell(10), cell(5)],
+    ids=["no sweep", "another sweep", "the same size", "a smaller size"],
+)
+def test_it_is_silent_about(other: Cell) -> None:
+    forecast = Forecast()
+    forecast.remember(cell(10), 0.5, 0.25)
+    assert forecast.predict(other) is None
+
+
+def test_what_overhead_rules_foretells_nothing() -> None:
+    forecast = Forecast()
+    forecast.remember(cell(10), 0.99 * TRUSTED_S, 0.25)
+    assert forecast.predict(cell(20)) is None
+
+
+def test_cells_without_a_sweep_are_not_remembered() -> None:
+    forecast = Forecast()
+    forecast.remember(cell(10, sweep=None), 0.5, 0.25)
+    assert forecast.seen == {}
+
+
+def test_what_a_first_time_costs_at_any_size_is_not_scaled() -> None:
+    forecast = Forecast()
+    # A library is loaded in the first call of all; scaled by work it would make n = 100 a week.
+    forecast.remember(cell(1, one_shot=True), 0.5, 0.25)
+    assert forecast.predict(cell(100, one_shot=True)) == (0.5, 0.25)
+    forecast.remember(cell(100, one_shot=True), 0.25, 0.125)
+    assert forecast.predict(cell(1000, one_shot=True)) == (0.25, 0.125)
+    forecast.remember(cell(1000, one_shot=True), 0.5, 0.25)
+    assert forecast.predict(cell(2000, one_shot=True)) == (0.5 + 7 * 0.25, 0.25 + 7 * 0.125)
+
+
+def test_one_shot_sizes_smaller_than_the_last_foretell_nothing() -> None:
+    forecast = Forecast()
+    forecast.remember(cell(10, one_shot=True), 0.5, 0.25)
+    assert forecast.predict(cell(5, one_shot=True)) is None
