@@ -63,12 +63,16 @@ def prove_graph(proof: GraphProof, nodes: list[tuple[str, str, str]], device: st
     """The placement of graphs whose work has to be on ``device`` (such as ``GPU:0``).
 
     Raises:
-        NotPlaced: no node of a group was executed, or one was executed elsewhere.
+        NotPlaced: too few nodes of a group were executed, or one was executed elsewhere.
     """
     for group in proof.groups:
         found = [(op, where, name) for op, where, name in nodes if op in group]
         if not found:
             raise NotPlaced(f"no {' or '.join(group)} node was executed in a graph")
+        if len(found) < proof.least:
+            raise NotPlaced(
+                f"{len(found)} {' or '.join(group)} nodes were executed, {proof.least} expected"
+            )
         strays = [f"{op} {name} on {where}" for op, where, name in found if where != device]
         if strays:
             raise NotPlaced(f"work that belongs on {device} ran elsewhere: {', '.join(strays[:5])}")

@@ -31,9 +31,11 @@ class WrongResult(Exception):
 class GraphProof:
     """The cell's work happens in graphs: nodes of these operation types must have been executed
     on the cell's device.  Several names for one operation (``MatMul``, ``_MklMatMul``) are given
-    as one group; every group needs at least one node, and no node of a group may be elsewhere."""
+    as one group; every group needs at least one node, and no node of a group may be elsewhere.
+    ``least``: every group needs so many, where the cell counts on their number."""
 
     groups: tuple[tuple[str, ...], ...]
+    least: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +87,7 @@ class Scenario:
     ``question`` is what a cell answers; ``{axis}`` in it is filled in.  ``work`` declares what one
     call gets done.  ``prepare`` takes ``device`` (``/CPU:0`` or ``/GPU:0``, the arm's) and the axes
     as keywords; None: the start-up sequence or the host measures it.
+    ``reads_files``: it keeps its data in the scratch space (`suite.worker.scratch`).
     """
 
     family: str
@@ -98,6 +101,7 @@ class Scenario:
     sweep: str | None = None
     one_shot: bool = False
     by_host: bool = False
+    reads_files: bool = False
 
     def cells(self) -> list[Cell]:
         """Every cell of the scenario, in declared order.
@@ -126,6 +130,7 @@ class Scenario:
                     one_shot=self.one_shot,
                     asked_about=point.asked_about,
                     by_host=self.by_host,
+                    reads_files=self.reads_files,
                 )
             )
         return cells

@@ -9,7 +9,16 @@ import difflib
 
 from suite.model import Cell
 from suite.worker.scenario import Scenario
-from suite.worker.scenarios import asked, matmul, mlp, overhead, tfdata
+from suite.worker.scenarios import (
+    asked,
+    matmul,
+    mlp,
+    overhead,
+    overhead_moves,
+    tfdata,
+    tfdata_read,
+    tfdata_triple,
+)
 
 SCENARIOS: tuple[Scenario, ...] = (
     matmul.SQUARE,
@@ -20,10 +29,18 @@ SCENARIOS: tuple[Scenario, ...] = (
     asked.FIT_FIRST,
     asked.FIT_STEADY,
     tfdata.SLICES,
+    tfdata.CACHE,
     tfdata.MAP,
+    tfdata_read.READ,
+    *tfdata_triple.TRIPLE,
+    tfdata_triple.TO_DEVICE,
     overhead.FENCE,
     overhead.EAGER_OP,
     overhead.FUNCTION_CALL,
+    overhead.XLA_CALL,
+    overhead.GRAPH_OP,
+    overhead_moves.COPY,
+    overhead_moves.SUM,
     *overhead.STARTUP,
     overhead.CONTAINER,
 )
