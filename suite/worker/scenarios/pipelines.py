@@ -1,7 +1,7 @@
 """What the input pipelines share: network A's examples, maps, batches, and the check of what comes out.
 
-A pipeline does what its cell's id says and nothing beyond: of TensorFlow's own rewrites, those that
-would make an id untrue are off (see `as_written`).
+A pipeline is what people get who write it, but for the rewrites by which TensorFlow would do what the
+cell's id says is not done (see `Pipeline.rewrites`).
 """
 
 from __future__ import annotations
@@ -71,7 +71,11 @@ class Pipeline:
         an epoch begins with a burst (a buffer that fills, workers that start), which the median of
         samples shorter than an epoch would leave out.
         """
-        return as_written(lambda: self._build(inputs, labels, endless=endless))
+        import tensorflow as tf
+
+        with tf.device("/CPU:0"):
+            dataset = self._build(inputs, labels, endless=endless)
+            return dataset.with_options(self._options())
 
     def _build(self, inputs: Any, labels: Any, *, endless: bool) -> Any:
         import tensorflow as tf
@@ -93,21 +97,27 @@ class Pipeline:
             dataset = dataset.prefetch(tf.data.AUTOTUNE)
         return dataset
 
+    def rewrites(self) -> dict[str, bool]:
+        """TensorFlow's own rewrites that are switched off here: options of tf.data by name.
 
-def as_written(make: Callable[[], Any]) -> Any:
-    """The dataset that ``make`` makes, on the CPU, without the rewrites by which TensorFlow does what
-    the code does not say.
+        By default it makes sequential maps parallel, fuses a map with the batching behind it into
+        one that works ahead, and puts a prefetch behind a pipeline that has none (tried with 2.21; see
+        docs/decisions).
+        """
+        off = {}
+        if self.map is not None and self.map.calls == "sequential":
+            off |= {"map_parallelization": False, "map_and_batch_fusion": False}
+        if self.prefetch == "off":
+            off |= {"inject_prefetch": False}
+        return off
 
-    By default it makes sequential maps parallel and puts a prefetch behind a pipeline that has
-    none; a cell without them would then measure them all the same.
-    """
-    import tensorflow as tf
+    def _options(self) -> Any:
+        import tensorflow as tf
 
-    options = tf.data.Options()
-    options.experimental_optimization.map_parallelization = False
-    options.experimental_optimization.inject_prefetch = False
-    with tf.device("/CPU:0"):
-        return make().with_options(options)
+        options = tf.data.Options()
+        for name, value in self.rewrites().items():
+            setattr(options.experimental_optimization, name, value)
+        return options
 
 
 def apply_map(dataset: Any, how: Map) -> Any:

@@ -24,7 +24,6 @@ from suite.worker.scenarios.files import (
     read_records,
 )
 from suite.worker.scenarios.pipelines import (
-    as_written,
     batch_work,
     start,
     verify_batch,
@@ -127,12 +126,18 @@ def _prepare_disk(batch: int) -> Prepared:
 
 def _prepared(reading: Reading, batch: int, witness: Callable[[], str]) -> Prepared:
     """One batch is a call.  ``witness`` is asked after the check's own pass, which is a whole one."""
-    take, close = start(as_written(lambda: reading.build(batch, endless=True)))
+    import tensorflow as tf
+
+    def batches(*, endless: bool) -> Any:
+        with tf.device("/CPU:0"):
+            return reading.build(batch, endless=endless)
+
+    take, close = start(batches(endless=True))
 
     def check(last: Any) -> Check:
         verify_batch(last, (batch, *reading.shape))
         counted = verify_sum(
-            as_written(lambda: reading.build(batch, endless=False)),
+            batches(endless=False),
             count=reading.count,
             total=reading.total,
             tolerance=reading.tolerance,
