@@ -71,6 +71,7 @@ class Cell:
     size.  A ``one_shot`` cell is of what happens once: one sample an invocation, no warm-up.
     ``asked_about`` cells are people's own cases and have four times the budget.
     ``by_host`` cells are measured from outside the container.
+    ``reads_files`` cells need a place on disk, which the host gives to no other.
     """
 
     id: str
@@ -85,6 +86,7 @@ class Cell:
     one_shot: bool = False
     asked_about: bool = False
     by_host: bool = False
+    reads_files: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

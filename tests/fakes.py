@@ -19,7 +19,7 @@ import pytest
 from suite import wire
 from suite.errors import EngineError, GpuError, NoGpuError
 from suite.host.ending import phrase_ending
-from suite.host.engine import Ending, GpuRequest, Job, Progress
+from suite.host.engine import Ending, GpuRequest, Job, Progress, Volume
 from suite.model import Cell, CellResult, Check, Image, Isolation, Scalar
 from suite.worker import scenarios
 
@@ -401,6 +401,7 @@ class FakeEngine:
         self.log: list[tuple[str, str]] = []
         self.provided: list[str] = []
         self.gpus_asked: list[str] = []
+        self.removed_volumes: list[Volume] = []
 
     @property
     def name(self) -> str:
@@ -445,6 +446,9 @@ class FakeEngine:
         self.log.append(("start", identity))
         self.runs.append(FakeRunning(self, identity, script(job)))
         return self.runs[-1]
+
+    def remove_volume(self, volume: Volume) -> None:
+        self.removed_volumes.append(volume)
 
     def sweep_leftovers(self) -> int:
         return 0

@@ -143,6 +143,7 @@ cells = st.builds(
     one_shot=st.booleans(),
     asked_about=st.booleans(),
     by_host=st.booleans(),
+    reads_files=st.booleans(),
 )
 campaigns = st.builds(
     Campaign,

@@ -21,6 +21,7 @@ from suite.host import plan
 from suite.host.engine import ARMS, Arm, Engine, GpuRequest, find_arm
 from suite.host.invocation import Recorder, Turn, is_complete
 from suite.host.store import Store, campaign_name
+from suite.host.volumes import choose_volumes
 from suite.model import (
     AGAIN,
     TWIN,
@@ -284,6 +285,13 @@ class Conductor:
         Raises:
             GpuError, EngineError: as the engine or worker refuse; what was measured is kept.
         """
+        try:
+            return self._run(kept)
+        finally:
+            for volume in choose_volumes(self.campaign, self.campaign.cells):
+                self.engine.remove_volume(volume)
+
+    def _run(self, kept: Sequence[Document]) -> Campaign:
         for document in kept:
             of = document.invocation
             if is_complete(document, plan.cells_of(self.campaign, of.arm)):

@@ -28,7 +28,8 @@ from suite.host.docker_build import (
 from suite.host.docker_endpoint import Endpoint, find_endpoint, knock
 from suite.host.docker_errors import Refused, engine_errors
 from suite.host.docker_run import DockerRun, start_run
-from suite.host.engine import GpuRequest, Job, Progress
+from suite.host.docker_volumes import discard_volume
+from suite.host.engine import GpuRequest, Job, Progress, Volume
 from suite.host.gpu import (
     GPU_PROBE,
     HARDWARE_PROBE,
@@ -285,6 +286,10 @@ class DockerEngine:
             memlock=memlock,
             entrypoint=entrypoint,
         )
+
+    def remove_volume(self, volume: Volume) -> None:
+        """See ``engine.Engine``."""
+        discard_volume(self._api, self._endpoint, volume.name)
 
     def sweep_leftovers(self) -> int:
         """See ``engine.Engine``; also running ones, where their owner is proven to be dead.

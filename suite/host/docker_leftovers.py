@@ -6,7 +6,9 @@ without this project's label are never touched.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any
 
 from docker.api.client import APIClient
@@ -14,11 +16,16 @@ from docker.api.client import APIClient
 from suite.host.docker_endpoint import Endpoint
 from suite.host.docker_errors import Refused, engine_error, engine_errors, sdk_calls
 from suite.host.docker_run import discard_container
+from suite.host.docker_volumes import discard_volume
 from suite.host.engine import LABEL
 from suite.host.local_machine import is_alive
 
 _FOREIGN_AGE_S = 3600.0
 """After this long, a stopped container whose owner can't be looked up is nobody's any more."""
+
+_FOREIGN_VOLUME_AGE_S = 48 * 3600.0
+"""The same for a volume, which between two containers of a campaign looks like nobody's: no campaign
+takes that long."""
 
 
 def is_leftover(*, state: str, age_s: float, alive: bool | None) -> bool:
@@ -38,7 +45,7 @@ def sweep(
     now_s: float,
     is_owner_alive: Callable[[str], bool | None] = is_alive,
 ) -> int:
-    """Removes the leftovers among the containers of this project; how many there were.
+    """Removes the leftovers among the containers and volumes of this project; how many there were.
 
     Raises:
         EngineError: the engine does not answer.
@@ -53,6 +60,13 @@ def sweep(
         ):
             discard_container(api, endpoint, str(container["Id"]))
             count += 1
+    # After the containers that may hold them.
+    for volume in _volumes(api, endpoint):
+        alive = is_owner_alive((volume.get("Labels") or {}).get(f"{LABEL}.owner", ""))
+        old = now_s - _made_s(volume, now_s) > _FOREIGN_VOLUME_AGE_S
+        nobodys = old if alive is None else not alive
+        if nobodys and discard_volume(api, endpoint, str(volume["Name"])):
+            count += 1
     return count
 
 
@@ -60,6 +74,22 @@ def _containers(api: APIClient, endpoint: Endpoint) -> list[Mapping[str, Any]]:
     with engine_errors("listing containers", endpoint):
         found: list[Mapping[str, Any]] = api.containers(all=True, filters={"label": f"{LABEL}=run"})
         return found
+
+
+def _volumes(api: APIClient, endpoint: Endpoint) -> list[Mapping[str, Any]]:
+    with engine_errors("listing volumes", endpoint):
+        found = api.volumes(filters={"label": f"{LABEL}=volume"})["Volumes"]
+        return list(found or [])
+
+
+def _made_s(volume: Mapping[str, Any], now_s: float) -> float:
+    """When a volume was made, in seconds of the clock of the day; now where it can't be told."""
+    # Engines write Z or an offset, and some of them nanoseconds.
+    text = str(volume.get("CreatedAt", "")).replace("Z", "+00:00")
+    try:
+        return datetime.fromisoformat(re.sub(r"\.\d+", "", text)).timestamp()
+    except ValueError:
+        return now_s
 
 
 def remove_everything(api: APIClient, endpoint: Endpoint) -> dict[str, int]:

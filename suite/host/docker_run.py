@@ -17,6 +17,7 @@ from docker.api.client import APIClient
 from suite.errors import EngineError
 from suite.host.docker_endpoint import Endpoint
 from suite.host.docker_errors import Refused, engine_error, engine_errors, sdk_calls
+from suite.host.docker_volumes import make_volumes, mount_volumes, name_volumes
 from suite.host.ending import DIARY_BYTES, phrase_ending
 from suite.host.engine import LABEL, Ending, GpuRequest, Job
 from suite.host.gpu import CAPABILITIES, explain_refusal
@@ -64,6 +65,8 @@ def container_limits(job: Job, *, memlock: bool) -> dict[str, Any]:
             type="json-file", config={"max-size": str(_LOG_BYTES), "max-file": "2"}
         ),
     }
+    if job.volumes:
+        limits["mounts"] = mount_volumes(job)
     if job.cpus:
         limits["cpuset_cpus"] = ",".join(str(cpu) for cpu in job.cpus)
     if job.memory_bytes is not None:
@@ -104,6 +107,7 @@ def start_run(
     started = datetime.now(timezone.utc)
     try:
         with sdk_calls("starting a container", endpoint):
+            make_volumes(api, job, owner)
             created = api.create_container(
                 job.image.id,
                 command=list(job.arguments),
@@ -111,7 +115,7 @@ def start_run(
                 name=name,
                 user=USER,
                 labels=job_labels(job, owner),
-                environment=dict(job.environment),
+                environment={**job.environment, **name_volumes(job)},
                 host_config=api.create_host_config(**container_limits(job, memlock=memlock)),
             )
             api.start(created["Id"])

@@ -58,11 +58,27 @@ class GpuRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Volume:
+    """A place on disk that a run can write to, and that is still there for the next run.
+
+    ``name`` names it in the engine, ``target`` is where a container has it (the image has that folder,
+    whose owner a fresh volume takes over).  The worker finds it by the environment variable
+    ``variable``, since without a container it lies elsewhere.  ``purpose`` is for people.
+    """
+
+    name: str
+    target: str
+    variable: str
+    purpose: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Job:
     """One run of the worker: in which image, with which arguments, under which limits.
 
     ``cpus`` are the logical CPUs that it may use (a set, never a quota: TensorFlow sizes its
     thread pools by affinity).  ``memory_bytes`` bounds memory and swap together; None: no bound.
+    ``volumes`` are made where they are not there yet; all else that it sees is read-only or memory.
     """
 
     image: Image
@@ -72,6 +88,7 @@ class Job:
     gpu: GpuRequest | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    volumes: tuple[Volume, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,8 +191,14 @@ class Engine(Protocol):
             EngineError: the engine refused; nothing is left behind.
         """
 
-    def sweep_leftovers(self) -> int:
-        """Removes stopped containers that a killed campaign left behind, by label; how many.
+    def remove_volume(self, volume: Volume) -> None:
+        """Removes a volume that no run of this campaign needs any more; harmless where there is none.
 
-        Running ones of a live campaign are left alone.
+        Raises nothing: what can't be removed now is a leftover.
+        """
+
+    def sweep_leftovers(self) -> int:
+        """Removes stopped containers and volumes that a killed campaign left behind, by label; how many.
+
+        Those of a live campaign are left alone.
         """

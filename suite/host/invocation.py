@@ -19,6 +19,7 @@ from suite.errors import GpuError
 from suite.host import plan
 from suite.host.engine import LABEL, Arm, Ending, Engine, GpuRequest, Job, Running
 from suite.host.gpu import explain_refusal
+from suite.host.volumes import choose_volumes
 from suite.model import (
     Campaign,
     CampaignIdentity,
@@ -182,6 +183,7 @@ class Recorder:
                     f"{LABEL}.campaign": turn.campaign.id,
                     f"{LABEL}.invocation": f"{turn.arm.name}-{turn.block}",
                 },
+                volumes=choose_volumes(turn.campaign, self.remaining),
             )
         )
         talk = Conversation(running=running, asked=asked, deadline=asked + plan.START_DEADLINE_S)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from suite.content import SUITE
 from suite.errors import EngineError, GpuError
-from suite.host.engine import GpuRequest, Job, Progress
+from suite.host.engine import GpuRequest, Job, Progress, Volume
 from suite.host.gpu import find_local_gpu
 from suite.host.images import find_spec, lock_identity, read_specs
 from suite.host.local_environment import (
@@ -23,6 +23,7 @@ from suite.host.local_environment import (
 )
 from suite.host.local_machine import cpus_allowed, memory_total
 from suite.host.local_run import LocalRun, sweep_folders
+from suite.host.local_volumes import LocalVolumes, sweep_volumes
 from suite.model import Image, Isolation, Scalar
 
 HOME = SUITE.parent / ".venv" / "arms"
@@ -43,6 +44,7 @@ class LocalEngine:
         self._home = home
         self._found: Interpreter | None = None
         self._pythons: dict[str, Path] = {}
+        self._volumes = LocalVolumes()
 
     @property
     def name(self) -> str:
@@ -160,8 +162,12 @@ class LocalEngine:
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(job.gpu.devices)
             # As nvidia-smi counts them; CUDA's own order puts the fastest first.
             environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
-        return environment | dict(job.environment)
+        return environment | dict(job.environment) | self._volumes.variables(job)
+
+    def remove_volume(self, volume: Volume) -> None:
+        """See ``engine.Engine``."""
+        self._volumes.remove(volume)
 
     def sweep_leftovers(self) -> int:
-        """See ``engine.Engine``: folders of workers, here."""
-        return sweep_folders()
+        """See ``engine.Engine``: folders of workers and of their volumes, here."""
+        return sweep_folders() + sweep_volumes()

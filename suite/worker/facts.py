@@ -16,6 +16,7 @@ from typing import Any
 from suite import __version__
 from suite.content import hash_lines, suite_content
 from suite.model import Scalar
+from suite.worker import scratch
 from suite.worker.proof import judge_capability, loaded_versions
 
 ENVIRONMENT_PREFIXES = ("TF_", "XLA_", "CUDA_", "NVIDIA_", "OMP_", "KMP_", "MKL_", "KERAS_")
@@ -87,6 +88,7 @@ def machine_facts() -> dict[str, Scalar]:
         "memory.bytes": _memory_bytes(),
         "memory.limit_bytes": _memory_limit(),
         "memory.huge_pages": _read("/sys/kernel/mm/transparent_hugepage/enabled"),
+        **scratch.facts(),
         **{
             f"environment.{name}": value
             for name, value in sorted(os.environ.items())

@@ -63,10 +63,10 @@ def prove_graph(proof: GraphProof, nodes: list[tuple[str, str, str]], device: st
     """The placement of graphs whose work has to be on ``device`` (such as ``GPU:0``).
 
     Raises:
-        NotPlaced: no node of a group was executed, or one was executed elsewhere.
+        NotPlaced: too few nodes of a group were executed, or one was executed elsewhere.
     """
     for group in proof.groups:
-        _demand_on(group, nodes, device)
+        _demand_on(group, nodes, device, proof.least)
     for group in proof.cpu:
         _demand_on(group, nodes, "CPU:0")
     counted = Counter(where for _, where, _ in nodes)
@@ -77,11 +77,15 @@ def prove_graph(proof: GraphProof, nodes: list[tuple[str, str, str]], device: st
     )
 
 
-def _demand_on(group: tuple[str, ...], nodes: list[tuple[str, str, str]], device: str) -> None:
-    """Raises NotPlaced unless nodes of the group were executed, all of them on ``device``."""
+def _demand_on(
+    group: tuple[str, ...], nodes: list[tuple[str, str, str]], device: str, least: int = 1
+) -> None:
+    """Raises NotPlaced unless so many nodes of the group were executed, all of them on ``device``."""
     found = [(op, where, name) for op, where, name in nodes if op in group]
     if not found:
         raise NotPlaced(f"no {' or '.join(group)} node was executed in a graph")
+    if len(found) < least:
+        raise NotPlaced(f"{len(found)} {' or '.join(group)} nodes were executed, {least} expected")
     strays = [f"{op} {name} on {where}" for op, where, name in found if where != device]
     if strays:
         raise NotPlaced(f"work that belongs on {device} ran elsewhere: {', '.join(strays[:5])}")

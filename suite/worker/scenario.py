@@ -32,10 +32,12 @@ class GraphProof:
     """The cell's work happens in graphs: nodes of these operation types must have been executed
     on the cell's device.  Several names for one operation (``MatMul``, ``_MklMatMul``) are given
     as one group; every group needs at least one node, and no node of a group may be elsewhere.
-    ``cpu`` are groups that belong on the CPU, whatever the cell's device: of a cell about that."""
+    ``cpu`` are groups that belong on the CPU, whatever the cell's device: of a cell about that.
+    ``least``: every other group needs so many, where the cell counts on their number."""
 
     groups: tuple[tuple[str, ...], ...]
     cpu: tuple[tuple[str, ...], ...] = ()
+    least: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +93,7 @@ class Scenario:
     call gets done.  ``prepare`` takes ``device`` (``/CPU:0`` or ``/GPU:0``, the arm's) and the axes
     as keywords; None: the host measures it, or the start-up sequence, whose stage is ``startup`` or,
     without it, the one that the axis ``stage`` names.
+    ``reads_files``: it keeps its data in the scratch space (`suite.worker.scratch`).
     """
 
     family: str
@@ -105,6 +108,7 @@ class Scenario:
     one_shot: bool = False
     by_host: bool = False
     startup: str | None = None
+    reads_files: bool = False
 
     def cells(self) -> list[Cell]:
         """Every cell of the scenario, in declared order.
@@ -133,6 +137,7 @@ class Scenario:
                     one_shot=self.one_shot,
                     asked_about=point.asked_about,
                     by_host=self.by_host,
+                    reads_files=self.reads_files,
                 )
             )
         return cells

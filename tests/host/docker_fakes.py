@@ -31,6 +31,8 @@ class FakeApi:
         self.asked: list[str] = []
         self.events: list[dict[str, Any]] = []
         self.failures: dict[str, Exception] = {}
+        self.kept: dict[str, dict[str, Any]] = {}
+        self.created: dict[str, Any] = {}
 
     def _ask(self, what: str) -> None:
         self.asked.append(what)
@@ -63,8 +65,9 @@ class FakeApi:
     def create_host_config(self, **limits: Any) -> dict[str, Any]:
         return limits
 
-    def create_container(self, image: str, **_: Any) -> dict[str, str]:
+    def create_container(self, image: str, **asked: Any) -> dict[str, str]:
         self._ask("create")
+        self.created = asked
         return {"Id": "c1"}
 
     def start(self, container: str) -> None:
@@ -75,3 +78,23 @@ class FakeApi:
 
     def remove_container(self, container: str, **_: Any) -> None:
         self._ask("remove")
+
+    def create_volume(self, name: str, *, labels: Mapping[str, str]) -> dict[str, Any]:
+        self._ask("volume")
+        made = {"Name": name, "Labels": dict(labels), "CreatedAt": "2026-11-21T08:00:00Z"}
+        return self.kept.setdefault(name, made)
+
+    def remove_volume(self, name: str) -> None:
+        self._ask(f"remove volume {name}")
+        if name not in self.kept:
+            raise api_error(404, f"no such volume: {name}")
+        del self.kept[name]
+
+    def volumes(self, filters: Mapping[str, str]) -> dict[str, Any]:
+        key, _, value = filters["label"].partition("=")
+        found = [v for v in self.kept.values() if v["Labels"].get(key) == value]
+        # As the engine answers where there are none.
+        return {"Volumes": found or None}
+
+    def containers(self, **_: Any) -> list[dict[str, Any]]:
+        return []

@@ -490,6 +490,31 @@ def test_an_engine_that_vanishes_ends_the_campaign_and_leaves_what_was_measured(
     assert collate(stage.folder).files["report.md"]
 
 
+@pytest.mark.parametrize("dies", [False, True])
+def test_what_was_put_on_disk_goes_with_the_campaign_however_it_ends(
+    stage: Stage, dies: bool
+) -> None:
+    campaign = stage.draw_up(blocks=2)
+    *others, last = campaign.cells
+    campaign = replace(campaign, cells=[*others, replace(last, reads_files=True)])
+    gone = EngineError("the engine has gone", "start it again")
+    engine = FakeEngine(*([stage.worker, gone] if dies else []), otherwise=stage.worker)
+    if dies:
+        with pytest.raises(EngineError):
+            stage.run(engine, campaign)
+    else:
+        stage.run(engine, campaign)
+    used = {volume for job in engine.jobs for volume in job.volumes}
+    assert len(used) == 1
+    assert engine.removed_volumes == list(used)
+
+
+def test_a_campaign_that_reads_no_files_removes_nothing(stage: Stage) -> None:
+    engine = FakeEngine(otherwise=stage.worker)
+    stage.run(engine)
+    assert engine.removed_volumes == []
+
+
 def test_every_containers_diary_is_in_the_log_of_its_invocation(stage: Stage) -> None:
     deadly = stage.worker.dies_in("made.b", diary="out of file handles\n")
     engine = FakeEngine(stage.worker, deadly, otherwise=stage.worker)

@@ -152,6 +152,18 @@ def test_the_worker_is_asked_for_the_cells_in_their_order_under_the_limits(flow:
     assert {cell.calls_per_sample for cell in document.cells} == {9}
 
 
+def test_a_place_on_disk_is_given_to_those_that_read_files(tmp_path: Path) -> None:
+    first, *others = make_cells(*"abc")
+    flow = Flow(tmp_path, cells=[replace(first, reads_files=True), *others], block=0)
+    engine = FakeEngine(flow.worker.dies_in(others[0].id), otherwise=flow.worker)
+    flow.run(engine)
+    before, after = engine.jobs
+    assert [volume.purpose for volume in before.volumes] == ["scratch"]
+    # What is left when the first container has died reads none.
+    assert asked(after) == [one.id for one in others]
+    assert after.volumes == ()
+
+
 def test_the_gpu_is_given_to_the_arm_that_needs_it(tmp_path: Path) -> None:
     flow = Flow(tmp_path, arm="cuda")
     engine = FakeEngine(otherwise=flow.worker)

@@ -160,3 +160,11 @@ def test_watching_stops_when_the_block_raises(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(ZeroDivisionError), watch():
         raise ZeroDivisionError
     assert not tensorflow.watching
+
+
+def test_a_cell_that_counts_on_a_number_of_nodes_gets_them_all() -> None:
+    chain = GraphProof(groups=(("Mul", "_MklMul"),), least=3)
+    nodes = [("Mul", "CPU:0", f"mul_{index}") for index in range(3)]
+    assert prove_graph(chain, nodes, "CPU:0").nodes == {"CPU:0": 3}
+    with pytest.raises(NotPlaced, match="2 Mul or _MklMul nodes were executed, 3 expected"):
+        prove_graph(chain, nodes[:2], "CPU:0")

@@ -75,8 +75,10 @@ def test_work_is_some(cell: Cell) -> None:
 
 @every_cell
 def test_a_profile_holds_what_the_shorter_ones_hold(cell: Cell) -> None:
-    assert cell.profiles
-    assert cell.profiles == list(PROFILES[PROFILES.index(cell.profiles[0]) :])
+    # Smoke stands apart: it holds what makes every path run, and need not be in quick.
+    rest = [name for name in cell.profiles if name != "smoke"]
+    assert rest
+    assert rest == list(PROFILES[PROFILES.index(rest[0]) :])
 
 
 @every_cell

@@ -18,7 +18,10 @@ from suite.worker.scenarios import (
     mlp_infer,
     mlp_loop,
     overhead,
+    overhead_moves,
     tfdata,
+    tfdata_read,
+    tfdata_triple,
 )
 
 SCENARIOS: tuple[Scenario, ...] = (
@@ -32,10 +35,18 @@ SCENARIOS: tuple[Scenario, ...] = (
     mlp_fallback.FALLBACK,
     *asked.SCENARIOS,
     tfdata.SLICES,
+    tfdata.CACHE,
     tfdata.MAP,
+    tfdata_read.READ,
+    *tfdata_triple.TRIPLE,
+    tfdata_triple.TO_DEVICE,
     overhead.FENCE,
     overhead.EAGER_OP,
     overhead.FUNCTION_CALL,
+    overhead.XLA_CALL,
+    overhead.GRAPH_OP,
+    overhead_moves.COPY,
+    overhead_moves.SUM,
     *overhead.STARTUP,
     overhead.CONTAINER,
 )

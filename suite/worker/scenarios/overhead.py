@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import numpy as np
+
 from suite.model import Check, Param, ProfileName, Work
 from suite.worker.scenario import (
     GraphProof,
@@ -17,11 +19,30 @@ from suite.worker.scenario import (
 from suite.worker.startup import STAGES
 
 ALL: tuple[ProfileName, ...] = ("smoke", "quick", "standard", "full")
+NOT_QUICK: tuple[ProfileName, ...] = ("smoke", "standard", "full")
+FULL: tuple[ProfileName, ...] = ("full",)
+
+CHAIN = 1_000
+"""Operations in the chain: enough that the call around them is a small part of it."""
+
+FACTOR = 0.999
+"""What each link multiplies by: no power of two, so that every link rounds."""
+
+CHAIN_TOLERANCE = 1e-5
+"""Relative: each link rounds to float32, on all devices in the same way but where one fuses."""
+
+LINKS = GraphProof(groups=(("Mul", "_MklMul"),), least=CHAIN)
+"""The chain is executed link by link: none was folded into another."""
 
 
 def call(**_: Param) -> Work:
     """One call."""
     return Work(amount=1.0, unit="call")
+
+
+def links(**_: Param) -> Work:
+    """The operations of the chain."""
+    return Work(amount=float(CHAIN), unit="operation")
 
 
 def start(**_: Param) -> Work:
@@ -84,37 +105,122 @@ def prepare_function(*, device: str) -> Prepared:
     )
 
 
-FENCE, EAGER_OP, FUNCTION_CALL = (
+def prepare_xla(*, device: str) -> Prepared:
+    """One tiny addition, as a `tf.function` compiled by XLA.
+
+    Proven by its result's device: TensorFlow runs such a function as one compiled piece and stores no
+    graph of it.  It can't be anything but compiled: where XLA can't, the call raises.
+    """
+    import tensorflow as tf
+
+    with tf.device(device):
+        one = tf.constant(1.0)
+    add = tf.function(lambda left, right: left + right, jit_compile=True)
+
+    return Prepared(
+        step=lambda: add(one, one),
+        check=_is_two,
+        proof=TensorProof(tensors=lambda two: [two]),
+        enqueues=True,
+        traces=lambda: int(add.experimental_get_tracing_count()),
+    )
+
+
+def prepare_graph_op(*, device: str) -> Prepared:
+    """A chain of tiny multiplications in one call, each of which needs the one before.
+
+    Multiplications by an argument: TensorFlow gathers chains of additions into one, and folds what
+    it knows to be constant.
+    """
+    import tensorflow as tf
+
+    with tf.device(device):
+        one, factor = tf.constant(1.0), tf.constant(FACTOR)
+
+    def multiply(value: Any, by: Any) -> Any:
+        for _ in range(CHAIN):
+            value = value * by
+        return value
+
+    chain = tf.function(multiply, autograph=False, jit_compile=False)
+
+    def check(last: Any) -> Check:
+        found, exact = float(last), product()
+        if not abs(found - exact) <= CHAIN_TOLERANCE * exact:
+            raise WrongResult(f"the chain gave {found:.9g}, expected {exact:.9g}")
+        return Check(
+            what=f"{CHAIN} multiplications by {FACTOR}", value=found, tolerance=CHAIN_TOLERANCE
+        )
+
+    return Prepared(
+        step=lambda: chain(one, factor),
+        check=check,
+        proof=LINKS,
+        enqueues=True,
+        traces=lambda: int(chain.experimental_get_tracing_count()),
+    )
+
+
+def product() -> float:
+    """What the chain has to give, link by link in float32."""
+    value = np.float32(1.0)
+    for _ in range(CHAIN):
+        value = np.float32(value * np.float32(FACTOR))
+    return float(value)
+
+
+FENCE, EAGER_OP, FUNCTION_CALL, XLA_CALL = (
     Scenario(
         family="overhead",
         case=case,
         about=about,
         question=question,
         axes=(),
-        points=(Point(params={}, profiles=ALL),),
+        points=(Point(params={}, profiles=profiles),),
         work=call,
         prepare=prepare,
     )
-    for case, about, question, prepare in (
+    for case, about, question, prepare, profiles in (
         (
             "fence",
             "Waiting for idle devices: the price of every sample's ends.",
             "What does waiting for an idle device cost?",
             prepare_fence,
+            NOT_QUICK,
         ),
         (
             "eager_op",
             "An eager operation that has nothing to compute.",
             "What does one eager operation cost, whatever its size?",
             prepare_eager,
+            ALL,
         ),
         (
             "function_call",
             "A tf.function that has nothing to compute.",
             "What does one call of a tf.function cost, whatever is in it?",
             prepare_function,
+            ALL,
+        ),
+        (
+            "xla_call",
+            "A tf.function compiled by XLA that has nothing to compute.",
+            "What does one call of a function compiled by XLA cost, whatever is in it?",
+            prepare_xla,
+            FULL,
         ),
     )
+)
+
+GRAPH_OP = Scenario(
+    family="overhead",
+    case="graph_op",
+    about=f"A chain of {CHAIN:,} tiny operations in one call of a tf.function.",
+    question=f"What does one operation inside a graph cost, in a chain of {CHAIN:,}?",
+    axes=(),
+    points=(Point(params={}, profiles=FULL),),
+    work=links,
+    prepare=prepare_graph_op,
 )
 
 STAGE_QUESTIONS = {
@@ -126,6 +232,15 @@ STAGE_QUESTIONS = {
     "step": "How long does the first training step take, tracing included?",
 }
 
+STAGE_PROFILES = {
+    "import": ALL,
+    "devices": NOT_QUICK,
+    "kernel": NOT_QUICK,
+    "build": NOT_QUICK,
+    "step": ALL,
+}
+"""A stage that is not named here is in the full profile alone."""
+
 STARTUP = tuple(
     Scenario(
         family="overhead",
@@ -133,7 +248,7 @@ STARTUP = tuple(
         about="The start-up sequence, once an invocation, always in this order.",
         question=STAGE_QUESTIONS[stage],
         axes=("stage",),
-        points=(Point(params={"stage": stage}, profiles=("full",) if stage == "deep" else ALL),),
+        points=(Point(params={"stage": stage}, profiles=STAGE_PROFILES.get(stage, FULL)),),
         work=start,
         prepare=None,
         one_shot=True,

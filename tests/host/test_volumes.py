@@ -1,0 +1,189 @@
+"""Volumes: who gets one, what it is called, and that none is left."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suite.content import SUITE
+from suite.errors import EngineError
+from suite.host import docker_leftovers, local_volumes
+from suite.host.docker_run import container_limits, start_run
+from suite.host.docker_volumes import discard_volume, volume_labels
+from suite.host.engine import LABEL, Job, Volume
+from suite.host.local_machine import own_token
+from suite.host.local_volumes import LocalVolumes, sweep_volumes
+from suite.host.volumes import SCRATCH_TARGET, SCRATCH_VARIABLE, choose_volumes, scratch_volume
+from suite.model import Cell, Work
+from suite.worker import scratch
+from tests import synthetic
+from tests.host.docker_fakes import HERE, IMAGE, FakeApi, api_error
+
+VOLUME = Volume(name="crossover-1-scratch", target="/scratch", variable="WHERE", purpose="scratch")
+NOW_S = datetime(2026, 11, 21, 12, tzinfo=timezone.utc).timestamp()
+"""Four hours after the fake engine has made its volumes."""
+
+
+def cell(name: str, **fields: Any) -> Cell:
+    made = synthetic.make_cell("made", name, {}, Work(amount=1.0, unit="call"))
+    return replace(made, **fields)
+
+
+def job(**changes: Any) -> Job:
+    return Job(**{"image": IMAGE, "arguments": ("describe",), "cpus": (0,), **changes})
+
+
+def test_only_cells_that_read_files_bring_a_volume() -> None:
+    campaign = synthetic.make_campaign()
+    plain, reading = cell("plain"), cell("reading", reads_files=True)
+    assert choose_volumes(campaign, [plain]) == ()
+    assert choose_volumes(campaign, []) == ()
+    (volume,) = choose_volumes(campaign, [plain, reading])
+    assert volume == scratch_volume(campaign)
+    assert (volume.target, volume.purpose) == (SCRATCH_TARGET, "scratch")
+
+
+def test_a_volume_is_called_what_every_engine_takes_and_no_other_campaign_has() -> None:
+    campaign = synthetic.make_campaign()
+    names = {
+        scratch_volume(replace(campaign, id=identity)).name
+        for identity in ("20261121-größe-full", "20261121-größe-quick", "a" * 90)
+    }
+    assert len(names) == 3
+    # As docker has it.
+    assert all(re.fullmatch(r"[a-zA-Z0-9][a-zA-Z0-9_.-]{1,60}", name) for name in names)
+
+
+def test_host_worker_and_image_mean_the_same_place() -> None:
+    assert scratch.VARIABLE == SCRATCH_VARIABLE
+    made = re.search(r"mkdir -p (.*?) && chown 10001:10001 (.*)", _dockerfile())
+    assert made is not None
+    assert SCRATCH_TARGET in made[1].split()
+    assert SCRATCH_TARGET in made[2].split()
+
+
+def _dockerfile() -> str:
+    return (SUITE.parent / "docker" / "Dockerfile").read_text()
+
+
+def test_a_run_gets_its_volumes_made_mounted_and_named() -> None:
+    api = FakeApi()
+    # Refused at the last moment, so that nothing has to be listened to.
+    api.failures["start"] = api_error(500, "nobody has seen this")
+    with pytest.raises(EngineError):
+        start_run(api, HERE, job(volumes=(VOLUME,), environment={"A": "1"}), owner="me")
+    assert api.asked == ["volume", "create", "start", "remove"]
+    assert api.kept[VOLUME.name]["Labels"] == {
+        LABEL: "volume",
+        f"{LABEL}.owner": "me",
+        f"{LABEL}.purpose": "scratch",
+    }
+    assert api.created["environment"] == {"A": "1", "WHERE": "/scratch"}
+    (mount,) = api.created["host_config"]["mounts"]
+    assert (mount["Type"], mount["Source"], mount["Target"]) == (
+        "volume",
+        VOLUME.name,
+        VOLUME.target,
+    )
+    assert not mount["ReadOnly"]
+
+
+def test_a_run_without_volumes_asks_for_none() -> None:
+    assert "mounts" not in container_limits(job(), memlock=False)
+
+
+def test_a_refused_volume_is_an_error_and_leaves_no_container() -> None:
+    api = FakeApi()
+    api.failures["volume"] = api_error(500, "write: no space left on device")
+    with pytest.raises(EngineError, match="disk is full"):
+        start_run(api, HERE, job(volumes=(VOLUME,)), owner="me")
+    assert api.asked == ["volume", "remove"]
+
+
+def test_removing_is_harmless_whatever_the_engine_says() -> None:
+    api = FakeApi()
+    assert not discard_volume(api, HERE, VOLUME.name)
+    api.create_volume(VOLUME.name, labels={})
+    api.failures[f"remove volume {VOLUME.name}"] = api_error(409, "volume is in use")
+    assert not discard_volume(api, HERE, VOLUME.name)
+    del api.failures[f"remove volume {VOLUME.name}"]
+    assert discard_volume(api, HERE, VOLUME.name)
+    assert api.kept == {}
+
+
+@pytest.mark.parametrize(
+    ("alive", "made", "swept"),
+    [
+        (True, "2020-01-01T00:00:00Z", False),
+        (False, "2026-11-21T08:00:00Z", True),
+        (None, "2026-11-21T08:00:00Z", False),
+        (None, "2026-11-18T08:00:00+01:00", True),
+        (None, "2026-11-18T08:00:00.123456789Z", True),
+        (None, "a while ago", False),
+    ],
+)
+def test_volumes_of_the_dead_and_old_ones_of_strangers_are_swept(
+    alive: bool | None, made: str, swept: bool
+) -> None:
+    api = FakeApi()
+    api.create_volume(VOLUME.name, labels=volume_labels(VOLUME, "someone"))
+    api.create_volume("not-ours", labels={"some": "label"})
+    api.kept[VOLUME.name]["CreatedAt"] = made
+    assert docker_leftovers.sweep(api, HERE, NOW_S, lambda _: alive) == int(swept)
+    assert set(api.kept) == {"not-ours"} | (set() if swept else {VOLUME.name})
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    place = tmp_path / "disk"
+    place.mkdir()
+    monkeypatch.setattr(local_volumes, "PLACE", place)
+    yield place
+    assert not list(place.iterdir()), "a volume was left behind"
+
+
+def test_a_plain_process_finds_a_folder_that_the_next_one_finds_again(place: Path) -> None:
+    volumes = LocalVolumes()
+    assert volumes.variables(job()) == {}
+    (folder,) = volumes.variables(job(volumes=(VOLUME,))).values()
+    (Path(folder) / "file").write_text("kept")
+    assert volumes.variables(job(volumes=(VOLUME,))) == {"WHERE": folder}
+    assert Path(folder).is_relative_to(place)
+    other = volumes.variables(job(volumes=(replace(VOLUME, name="other"),)))
+    assert other["WHERE"] != folder
+    volumes.remove(VOLUME)
+    volumes.remove(VOLUME)
+    assert not Path(folder).exists()
+    volumes.remove(replace(VOLUME, name="other"))
+
+
+def test_folders_of_the_dead_are_swept_and_no_others(place: Path) -> None:
+    volumes = LocalVolumes()
+    volumes.variables(job(volumes=(VOLUME,)))
+    dead = place / "crossover-volume-dead"
+    dead.mkdir()
+    (dead / "owner").write_text(own_token().rpartition("|")[0] + "|4194999@1")
+    strange = place / "crossover-volume-strange"
+    strange.mkdir()
+    assert sweep_volumes() == 1
+    assert not dead.exists()
+    strange.rmdir()
+    volumes.remove(VOLUME)
+
+
+def test_no_room_for_a_folder_is_an_engine_error(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(**_: Any) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(local_volumes.tempfile, "mkdtemp", refuse)
+    with pytest.raises(EngineError, match="No space left") as caught:
+        LocalVolumes().variables(job(volumes=(VOLUME,)))
+    assert str(place) in caught.value.remedy
