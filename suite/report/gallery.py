@@ -49,8 +49,7 @@ def write_pictures(page: Page, summary: Summary, undrawn: str | None) -> None:
         page.figure(
             picture.name,
             alt=banner + picture.alt,
-            caption=f"**{escape(picture.title)}.** {escape(picture.caption, limit=2000)} "
-            f"{_point(picture.tables)}",
+            caption=f"{escape(picture.caption, limit=2000)} {_point(picture.tables)}",
         )
 
 

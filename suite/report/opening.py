@@ -10,6 +10,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from suite.model import Param
 from suite.report.cells import Show, name_cells
 from suite.report.compare import Ratio
 from suite.report.crossover import Crossover, Sweep, find_sweeps, pick_longest
@@ -22,13 +23,14 @@ from suite.report.verdicts import Verdict, VerdictName
 PROVISIONAL = frozenset({"smoke", "quick"})
 """Profiles whose intervals are marked provisional."""
 
-_WORDS: Mapping[VerdictName, str] = {
-    "FASTER": "faster in",
-    "SLOWER": "slower in",
-    "EQUIVALENT": "equivalent in",
-    "INCONCLUSIVE": "inconclusive in",
-    "INVALID": "INVALID in",
+OPEN = frozenset({"unclear", "no answer"})
+"""What a sweep can answer without saying who wins."""
+
+_OTHERS: Mapping[VerdictName, str] = {
+    "EQUIVALENT": "equivalent",
+    "INCONCLUSIVE": "inconclusive",
 }
+"""The verdicts that name no winner."""
 
 
 def tell_verdicts(summary: Summary, show: Show) -> list[str]:
@@ -44,16 +46,24 @@ def tell_verdicts(summary: Summary, show: Show) -> list[str]:
 
 
 def count_verdicts(summary: Summary, other: str, show: Show) -> str:
-    """One comparison in one sentence: ``cuda against cpu: of 60 cells faster in 31, slower in …``."""
+    """One comparison in one sentence: ``Of 60 cells cuda is faster than cpu in 31 and slower in …``."""
     found = [one.verdicts[other] for one in summary.cells]
     counts = Counter(one.name for one in found if isinstance(one, Verdict))
     against = f"{show(other)} against {show(summary.base)}"
     if not counts:
         return f"{against}: no verdicts; {_count_hints(summary, other)}."
-    parts = [f"{words} {counts[name]}" for name, words in _WORDS.items() if counts[name]]
     silent = len(found) - counts.total()
     rest = f"; {_count(silent, 'more cell')} can't be compared" if silent else ""
-    return f"{against}: of {_count(counts.total(), 'cell')} {', '.join(parts)}{rest}."
+    judged = counts.total() - counts["INVALID"]
+    if not judged:
+        return f"{against}: all {_count(counts.total(), 'comparison')} are INVALID{rest}."
+    parts = [f"{words} in {counts[name]}" for name, words in _OTHERS.items() if counts[name]]
+    invalid = f"; {_count(counts['INVALID'], 'more cell')} INVALID" if counts["INVALID"] else ""
+    return (
+        f"Of {_count(judged, 'cell')} {show(other)} is faster than {show(summary.base)} in "
+        f"{counts['FASTER']} and slower in {counts['SLOWER']}"
+        f"{''.join(f', {part}' for part in parts)}{invalid}{rest}."
+    )
 
 
 def tell_crossovers(summary: Summary, other: str, show: Show) -> list[str]:
@@ -64,20 +74,25 @@ def tell_crossovers(summary: Summary, other: str, show: Show) -> list[str]:
         f"In {name_sweep(sweep, main, show)} "
         f"{word_crossover(crossover, sweep.axis, other, summary.base, show)}."
         for sweep, crossover in found
-        if sweep in main and crossover.answer not in {"unclear", "no answer"}
+        if sweep in main and crossover.answer not in OPEN
     ]
 
 
 def name_sweep(sweep: Sweep, among: Iterable[Sweep], show: Show) -> str:
     """A sweep's case, and of what is fixed in it what tells it from the case's other sweeps."""
+    telling = ", ".join(f"{name}={value}" for name, value in tell_apart(sweep, among).items())
+    name = show(f"{sweep.scenario}.{sweep.case}")
+    return f"{name} ({show(telling)})" if telling else name
+
+
+def tell_apart(sweep: Sweep, among: Iterable[Sweep]) -> dict[str, Param]:
+    """What is fixed in a sweep and not so in others of its case."""
     rivals = [one for one in among if (one.scenario, one.case) == (sweep.scenario, sweep.case)]
-    telling = [
-        f"{name}={value}"
+    return {
+        name: value
         for name, value in sweep.fixed.items()
         if any(one.fixed.get(name) != value for one in rivals)
-    ]
-    name = show(f"{sweep.scenario}.{sweep.case}")
-    return f"{name} ({show(', '.join(telling))})" if telling else name
+    }
 
 
 def word_crossover(found: Crossover, axis: str, other: str, base: str, show: Show) -> str:
@@ -123,8 +138,8 @@ def tell_extremes(summary: Summary, other: str, show: Show) -> list[str]:
             words = show_ratio(
                 ratio.value, ratio.low, ratio.high, other=show(other), base=show(summary.base)
             )
-            told.append(f"largest {kind}: {words}, {names[name]}")
-    return [f"The {'; the '.join(told)}."] if told else []
+            told.append(f"ts largest {kind} is at {names[name]}: {words}")
+    return [f"I{'; i'.join(told)}."] if told else []
 
 
 def tell_one_arm(summary: Summary, show: Show) -> Iterable[str]:

@@ -127,8 +127,8 @@ def _state(summary: Summary, groups: list[Rows]) -> str:
                 continue
             times = together.value / compute.value
             text = (
-                f"with {group.title} a batch on {show_plainly(arm)} takes {times:.3g} times its "
-                "computing"
+                f"with the {group.title} pipeline a batch on {show_plainly(arm)} takes {times:.3g} times as "
+                "long as its computing"
             )
             worst = max(worst or (times, text), (times, text))
     return worst[1] if worst else "who waits for whom"

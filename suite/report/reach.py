@@ -52,10 +52,15 @@ def find_reach(sweep: Sweep, cells: Iterable[CellSummary], arm: str) -> Reach | 
     return Reach(axis=sweep.axis, unit=unit, best=best, best_at=best_at, short_until=short)
 
 
+def word_best(reach: Reach) -> str:
+    """``180 GFLOP/s at best (n = 8000)``; plain text."""
+    rate = show_rate(reach.best, reach.unit, 1.0)
+    return f"{rate} at best ({reach.axis} = {show_size(reach.best_at)})"
+
+
 def word_reach(reach: Reach) -> str:
     """``180 GFLOP/s at best (n = 8000), under a tenth of that up to n = 64``; plain text."""
-    rate = show_rate(reach.best, reach.unit, 1.0)
-    text = f"{rate} at best ({reach.axis} = {show_size(reach.best_at)})"
     if reach.short_until is None:
-        return text
-    return f"{text}, under a tenth of that up to {reach.axis} = {show_size(reach.short_until)}"
+        return word_best(reach)
+    until = f"{reach.axis} = {show_size(reach.short_until)}"
+    return f"{word_best(reach)}, under a tenth of that up to {until}"

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from suite.report.captions import explain_marks, mark_rate, mark_time, tell_missing
 from suite.report.crossover import Crossover, Sweep, find_sweeps, pick_longest
 from suite.report.markup import show_plainly
-from suite.report.opening import name_sweep, show_end, word_crossover
+from suite.report.opening import OPEN, show_end, tell_apart, word_crossover
 from suite.report.pictures import Line, Mark, Panel, Picture, PictureName, Span, Sweeps
-from suite.report.reach import find_reach, word_reach
+from suite.report.reach import find_reach, word_best
 from suite.report.summary import ArmResult, Summary
 from suite.report.units import name_rate, show_rate, show_seconds, show_size
 
@@ -146,18 +146,21 @@ def _label_span(summary: Summary, other: str, found: Crossover) -> str:
 
 def _state(summary: Summary, sweep: Sweep, among: list[Sweep]) -> str:
     """What the sweep shows, in half a sentence: who wins from where, or how far one arm comes."""
-    which = f"in {name_sweep(sweep, among, show_plainly)} " if len(among) > 1 else ""
-    states = [
-        word_crossover(found, sweep.axis, other, summary.base, show_plainly)
-        for other in summary.others
-        for found in _find_crossovers(summary, other, sweep)
+    telling = ", ".join(f"{name}={value}" for name, value in tell_apart(sweep, among).items())
+    which = f"{show_plainly(telling)}: " if telling else ""
+    found = [
+        (one, other) for other in summary.others for one in _find_crossovers(summary, other, sweep)
     ]
-    if states:
-        return which + "; ".join(states)
+    answered = [pair for pair in found if pair[0].answer not in OPEN] or found[:1]
+    if answered:
+        return which + "; ".join(
+            word_crossover(one, sweep.axis, other, summary.base, show_plainly)
+            for one, other in answered
+        )
     reaches = [
-        f"{show_plainly(arm)} reaches {word_reach(found)}"
+        f"{show_plainly(arm)} reaches {word_best(reach)}"
         for arm in summary.campaign.arms
-        if (found := find_reach(sweep, summary.cells, arm))
+        if (reach := find_reach(sweep, summary.cells, arm))
     ]
     return which + (show_plainly("; ".join(reaches)) or "too few numbers to say anything")
 

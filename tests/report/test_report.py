@@ -128,10 +128,10 @@ def first_screen(name: str) -> str:
 
 def test_the_first_screen_answers_who_wins_from_where_by_how_much_and_how_sure() -> None:
     screen = first_screen("two-arms")
-    assert "cuda against cpu: of 6 cells faster in 2, slower in 4; 2 more cells can't be" in screen
+    assert "Of 6 cells cuda is faster than cpu in 2 and slower in 4; 2 more cells can't" in screen
     assert "In matmul.square cuda wins from n between 192 and 201 on." in screen
-    assert "The largest win: cuda 50× faster (48–52), matmul.square/n=1000" in screen
-    assert "the largest loss: cuda 10.1× slower (9.7–10.5), matmul.square/n=10" in screen
+    assert "Its largest win is at matmul.square/n=1000/precision=fp32: cuda 50× faster" in screen
+    assert "its largest loss is at matmul.square/n=10/precision=fp32: cuda 10.1× slower" in screen
     assert "Half of the 14 times are known to ±" in screen
 
 
@@ -143,7 +143,9 @@ def test_the_first_screen_of_one_arm_says_why_and_how_far_it_comes() -> None:
 
 
 def test_the_first_screen_of_an_invalid_comparison_says_so_first() -> None:
-    assert "cuda against cpu: of 7 cells INVALID in 7; 3 more cells" in first_screen("troubled")
+    assert "cuda against cpu: all 7 comparisons are INVALID; 3 more cells" in first_screen(
+        "troubled"
+    )
 
 
 def test_sweeps_are_listed_with_their_crossovers() -> None:

@@ -26,8 +26,11 @@ _LEFT, _RIGHT, _BOTTOM = 1.85, 0.25, 0.48
 _ROW, _ARM = 0.11, 0.13
 """Inches: a row, and what every arm in it adds."""
 
-_NUMBER_ROOM = 0.2
-"""The share of the axis that numbers right of the marks need."""
+_LETTER = 0.066
+"""Inches: a letter of the numbers right of the marks."""
+
+_NAME = 24
+"""Letters of an arm's name."""
 
 
 def draw_dots(picture: Picture, dots: Dots) -> Figure:
@@ -39,11 +42,13 @@ def draw_dots(picture: Picture, dots: Dots) -> Figure:
     titles = [wrap(group.title, 90, 1) for group in dots.groups]
     height = sum(0.3 + step * len(group.rows) for group in dots.groups)
     sheet = Sheet(picture, _BOTTOM + height + 0.08)
-    axes = sheet.place(_LEFT, _BOTTOM, WIDTH - _LEFT - _RIGHT, height)
+    width = WIDTH - _LEFT - _RIGHT
+    axes = sheet.place(_LEFT, _BOTTOM, width, height)
     low, high = span_of(
         mark for group in dots.groups for row in group.rows for _, mark in row.marks
     )
-    high *= (high / low) ** _NUMBER_ROOM
+    room = (0.25 + _LETTER * (9 + _name_room(arms))) / width
+    high *= (high / low) ** (room / (1 - room))
     scale_up(axes, "x", (low, high), dots.unit)
     axes.set_ylim(0, height)
     axes.set_yticks([])
@@ -59,6 +64,11 @@ def draw_dots(picture: Picture, dots: Dots) -> Figure:
         _draw_group(picture, axes, group, _Rows(arms=arms, top=at, step=step))
         at -= step * len(group.rows)
     return sheet.figure
+
+
+def _name_room(arms: list[str]) -> int:
+    """Letters of the longest name that stands before a number; one arm needs none."""
+    return min(max(map(len, arms)), _NAME) + 1 if len(arms) > 1 else 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,11 +94,11 @@ def _draw_group(picture: Picture, axes: Axes, group: Rows, lie: _Rows) -> None:
             path.append((tame(mark.value), y))
             draw_mark(axes, look, y, mark, vertical=False)
             end = max(tame(mark.value), tame(mark.high or mark.value))
-            name = f"{arm} " if len(arms) > 1 else ""
+            name = "".join(wrap(arm, _NAME, 1)) + " " if len(arms) > 1 else ""
             axes.text(
                 share_of(end, axes.get_xlim()) + 0.015,
                 y,
-                "".join(wrap(f"{name}{show_seconds(mark.value)}", 40, 1)),
+                name + show_seconds(mark.value),
                 transform=axes.get_yaxis_transform(),
                 color=look.colour,
                 fontsize=8,

@@ -28,9 +28,12 @@ from suite.report.plots.sheet import (
 )
 from suite.report.units import show_size
 
-_LEFT, _BETWEEN, _RIGHT, _BOTTOM, _HEIGHT = 0.85, 0.75, 0.95, 0.48, 3.3
-_LETTER, _GAP = 0.068, 0.09
-"""Inches: a letter of a label, and what must lie between two labels."""
+_LEFT, _BOTTOM, _HEIGHT = 0.85, 0.48, 3.3
+_LETTER, _BOLD, _GAP = 0.068, 0.083, 0.09
+"""Inches: a letter of a label, a bold one, and what must lie between two labels."""
+
+_NAME = 12
+"""Letters of an arm's name in a line."""
 
 _MISSING_ROOM = 0.05
 """The share of the height, at its foot, that the dashes of an arm's missing numbers need."""
@@ -42,7 +45,9 @@ _LINE_ROOM = 0.065
 def draw_sweeps(picture: Picture, sweeps: Sweeps) -> Figure:
     """The panels side by side, with one range of values."""
     count = len(sweeps.panels)
-    width = (WIDTH - _LEFT - _RIGHT - (count - 1) * _BETWEEN) / count
+    names = 0.25 + _BOLD * min(max(map(len, picture.arms)), _NAME)
+    between = names + 0.05
+    width = (WIDTH - _LEFT - names - (count - 1) * between) / count
     titles = [wrap(panel.title, int(width * 15)) for panel in sweeps.panels]
     head = 0.1 + 0.16 * max(map(len, titles))
     sheet = Sheet(picture, _BOTTOM + _HEIGHT + head)
@@ -52,7 +57,7 @@ def draw_sweeps(picture: Picture, sweeps: Sweeps) -> Figure:
         low /= (high / low) ** (_MISSING_ROOM * len(picture.arms))
     values = low, high
     for place, (panel, title) in enumerate(zip(sweeps.panels, titles, strict=True)):
-        axes = sheet.place(_LEFT + place * (width + _BETWEEN), _BOTTOM, width, _HEIGHT)
+        axes = sheet.place(_LEFT + place * (width + between), _BOTTOM, width, _HEIGHT)
         scale_up(axes, "y", values, sweeps.unit)
         _draw_panel(picture, axes, panel, values, width)
         axes.set_title("\n".join(title), loc="left", fontsize=8.5, color=FAINT)
@@ -73,7 +78,7 @@ def _draw_panel(picture: Picture, axes: Axes, panel: Panel, values: Sides, width
         _draw_span(axes, span, sides, place)
     for place, line in enumerate(panel.lines):
         _draw_line(picture, axes, line, place)
-    _name_lines(picture, axes, panel.lines, sides, values)
+    _name_lines(picture, axes, panel.lines, (sides, values), width)
 
 
 def _draw_line(picture: Picture, axes: Axes, line: Line, place: int) -> None:
@@ -97,6 +102,7 @@ def _draw_line(picture: Picture, axes: Axes, line: Line, place: int) -> None:
                 transform=axes.get_xaxis_transform(),
                 color=look.colour,
                 ha="center",
+                fontsize=12,
                 fontweight="bold",
             )
 
@@ -117,11 +123,12 @@ def _draw_span(axes: Axes, span: Span, sides: Sides, place: int) -> None:
     axes.axvspan(low, high, facecolor="#bbbbbb", alpha=0.5, linewidth=0, zorder=0.5)
     axes.axvspan(low, high, facecolor="none", edgecolor=FAINT, linewidth=0.8, zorder=0.6)
     right = share_of((low * high) ** 0.5, sides) > 0.55
-    axes.text(
-        low if right else high,
-        0.985 - 0.06 * place,
-        f"{span.label} " if right else f" {span.label}",
-        transform=axes.get_xaxis_transform(),
+    axes.annotate(
+        span.label,
+        (low if right else high, 0.985 - 0.06 * place),
+        xycoords=axes.get_xaxis_transform(),
+        xytext=(-6 if right else 6, 0),
+        textcoords="offset points",
         ha="right" if right else "left",
         va="top",
         color=INK,
@@ -134,10 +141,11 @@ def _name_lines(
     picture: Picture,
     axes: Axes,
     lines: Sequence[Line],
-    sides: Sides,
-    values: Sides,
+    both: tuple[Sides, Sides],
+    width: float,
 ) -> None:
-    """Each line's name right of its last mark, pushed apart where two would touch."""
+    """Each line's name right of its last mark; ``both`` are the axes' ends, ``width`` inches."""
+    sides, values = both
     ends = []
     for line in lines:
         there = [(size, mark) for size, mark in line.marks if mark is not None]
@@ -145,13 +153,12 @@ def _name_lines(
             size, mark = there[-1]
             ends.append((share_of(tame(mark.value), values), share_of(tame(size), sides), line.arm))
     ends.sort()
-    at = float("-inf")
-    for height, along, arm in ends:
-        at = max(height, at + _LINE_ROOM)
+    heights = _spread([height for height, _, _ in ends])
+    for height, (_, along, arm) in zip(heights, ends, strict=True):
         axes.text(
-            along + 0.025,
-            at,
-            "\n".join(wrap(arm, 12, 2)),
+            along + 0.08 / width,
+            height,
+            "\n".join(wrap(arm, _NAME, 2)),
             transform=axes.transAxes,
             color=look_of(picture, arm).colour,
             fontweight="bold",
@@ -159,14 +166,31 @@ def _name_lines(
         )
 
 
+def _spread(heights: Sequence[float]) -> list[float]:
+    """Heights in ascending order, pushed up where two would touch, and down from the top."""
+    spread = list(heights)
+    for place in range(1, len(spread)):
+        spread[place] = max(spread[place], spread[place - 1] + _LINE_ROOM)
+    top = 1 - _LINE_ROOM / 2
+    for place in reversed(range(len(spread))):
+        spread[place] = min(spread[place], top)
+        top = spread[place] - _LINE_ROOM
+    return spread
+
+
 def _thin(sizes: Sequence[float], sides: Sides, width: float) -> list[float]:
-    """Of sizes in ascending order those whose labels have room on so many inches."""
+    """Of sizes in ascending order those whose labels have room on so many inches; the last has."""
+
+    def find_ends(size: float) -> tuple[float, float]:
+        middle, half = width * share_of(size, sides), _LETTER * len(show_size(size)) / 2
+        return middle - half - _GAP / 2, middle + half + _GAP / 2
+
+    *others, last = map(tame, sizes)
     kept: list[float] = []
     end = float("-inf")
-    for size in map(tame, sizes):
-        half = _LETTER * len(show_size(size)) / 2
-        middle = width * share_of(size, sides)
-        if middle - half >= end + _GAP:
+    for size in others:
+        begin, after = find_ends(size)
+        if end <= begin and after <= find_ends(last)[0]:
             kept.append(size)
-            end = middle + half
-    return kept
+            end = after
+    return [*kept, last]

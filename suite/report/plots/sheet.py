@@ -103,7 +103,7 @@ class Sheet:
     """
 
     def __init__(self, picture: Picture, height: float) -> None:
-        lines = wrap(picture.title, 80)
+        lines = wrap(picture.title, 80, 4)
         banner = wrap(picture.banner, 80)
         head = 0.12 + 0.19 * len(lines) + 0.24 * len(banner)
         self.height = head + height
