@@ -36,8 +36,11 @@ from suite.host.images import STAND_IN
 from suite.host.local_engine import LocalEngine
 from suite.host.store import Store, only_campaign, write_atomically
 from suite.model import AGAIN, Campaign, Cell, Document, Image, ProfileName
-from suite.report.collate import Collated, collate, collate_side_by_side, look
+from suite.report.collate import Collated, collate, collate_side_by_side, draw, look
+from suite.report.gallery import depict
 from suite.report.load import load_campaign, schema
+from suite.report.markup import escape
+from suite.report.pictures import FOLDER, POSSIBLE_FILES
 from suite.report.validity import asks_for_repeat
 from suite.worker import scenarios
 
@@ -332,7 +335,8 @@ def _conduct(
         cpus=bounds.cpus,
         budget_s=bounds.budget_s,
         listener=terminal,
-        collate=lambda: _write_reports(store),
+        # Pictures take seconds, which the campaign would pay for after every block.
+        collate=lambda: _write_reports(store, pictures=False),
         look=lambda: _look(store),
         disturbed=asks_for_repeat,
     )
@@ -348,8 +352,10 @@ def _conduct(
 
 
 def _conclude(store: Store) -> int:
-    collated = _write_reports(store)
+    """Writes the report and tells of it: its summary, its files and, in the last line, where."""
+    collated, names = _write_reports(store)
     click.echo(collated.terminal)
+    click.echo(f"{', '.join(names)} are in")
     click.echo(_shown(store.folder))
     return 1 if collated.troubled else 0
 
@@ -359,10 +365,15 @@ def _look(store: Store) -> tuple[int, int, bool]:
     return seen.precise, seen.cells, seen.enough
 
 
-def _write_reports(store: Store) -> Collated:
-    collated = collate(store.folder)
+def _write_reports(store: Store, *, pictures: bool = True) -> tuple[Collated, list[str]]:
+    """Writes every file of the report, the quick ones first; and their names."""
+    collated = collate(store.folder, pictures=pictures)
     store.write_reports(collated.files)
-    return collated
+    drawn = draw(collated)
+    store.write_reports(drawn)
+    names = [*collated.files, *drawn]
+    store.drop_reports(name for name in POSSIBLE_FILES if name not in names)
+    return collated, names
 
 
 def _shown(folder: Path) -> str:
@@ -514,11 +525,7 @@ def _row(cell: Cell) -> tuple[str, ...]:
 @click.argument("run", type=click.Path(path_type=Path))
 def report(run: Path) -> int:
     """Rebuild every report file of the campaign folder RUN from its documents alone."""
-    store = Store(run)
-    collated = _write_reports(store)
-    click.echo(collated.terminal)
-    click.echo(_shown(run))
-    return 1 if collated.troubled else 0
+    return _conclude(Store(run))
 
 
 @commands.command()
@@ -634,7 +641,7 @@ def generated() -> dict[str, str]:
 
 
 def _with_sample(readme: str, samples: Path) -> str:
-    """The README with the first tables of the newest sample campaign between its marks."""
+    """The README with a picture and tables of the newest sample campaign between its marks."""
     begin, end = SAMPLE_MARKS
     before, rest = readme.split(begin, 1)
     mark, rest = rest.split("\n", 1)
@@ -643,7 +650,8 @@ def _with_sample(readme: str, samples: Path) -> str:
     excerpt = ""
     if folders:
         newest = folders[-1]
-        text = collate(newest).files["report.md"]
+        collated = collate(newest)
+        text = collated.files["report.md"]
         sections = [part for part in text.split("\n### ") if part.startswith(SAMPLE_SECTIONS)]
         excerpt = "".join(
             f"#### {section.split(chr(10) + '## ')[0].strip()}\n\n" for section in sections
@@ -651,12 +659,24 @@ def _with_sample(readme: str, samples: Path) -> str:
         marks = tuple(f"- {mark} " for mark in set(re.findall(r"\[\d+\]", excerpt)))
         notes = [line for line in text.splitlines() if line.startswith(marks)] if marks else []
         excerpt += "\n".join(notes) + "\n\n" if notes else ""
-        excerpt = f"[The whole report]({newest.relative_to(ROOT)}/report.md). Two of its tables:\n\n{excerpt}"
+        folder = newest.relative_to(ROOT)
+        shown = "".join(
+            f"![{escape(one.alt, limit=2000)}]({folder}/{FOLDER}/{one.name}.svg)\n\n"
+            for one in depict(collated.summary)
+            if one.name == SAMPLE_PICTURE
+        )
+        head = (
+            f"[The whole report]({folder}/report.md). One of its pictures, and two of its tables:"
+        )
+        excerpt = f"{head}\n\n{shown}{excerpt}"
     return f"{before}{begin}{mark}\n{excerpt}{end}{after}"
 
 
 SAMPLE_SECTIONS = ("matmul:", "asked:")
 """The tables of the sample that the README shows."""
+
+SAMPLE_PICTURE = "matmul"
+"""And its picture."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

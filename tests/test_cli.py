@@ -24,6 +24,7 @@ from suite.errors import EngineError, GpuError, NoGpuError, UsageError
 from suite.host.engine import ARMS, GpuRequest, Job
 from suite.host.store import only_campaign
 from suite.model import SuiteIdentity
+from suite.report import collate as collating
 from suite.report.load import load_campaign
 from suite.worker import scenarios
 from tests import synthetic
@@ -87,6 +88,18 @@ def shell(
     return Shell(tmp_path / "results", capsys, monkeypatch)
 
 
+@pytest.fixture(autouse=True)
+def _undrawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures take a second a command; as if matplotlib were missing, but for ``drawing``."""
+    if "drawing" not in request.fixturenames:
+        monkeypatch.setattr(collating, "can_draw", lambda: False)
+
+
+@pytest.fixture
+def drawing() -> None:
+    """This test draws its pictures."""
+
+
 @pytest.fixture
 def campaign(tmp_path: Path) -> Path:
     """A finished campaign's folder."""
@@ -103,6 +116,7 @@ def complaint(heard: Heard, status: int) -> str:
     return lines[0].removeprefix("crossover: ")
 
 
+@pytest.mark.usefixtures("drawing")
 def test_a_smoke_campaign_leaves_a_folder_whose_report_loads(shell: Shell) -> None:
     engine = FakeEngine()
     heard = shell.bench("--profile", "smoke", "--seed", "5", "--label", "here", engine=engine)
@@ -116,9 +130,14 @@ def test_a_smoke_campaign_leaves_a_folder_whose_report_loads(shell: Shell) -> No
         "cpu-01.json",
         "summary.json",
         "report.md",
+        "report.html",
         "cells.csv",
         "logs",
+        "plots",
     }
+    assert {path.name for path in (folder / "plots").iterdir()} == {"matmul.svg", "matmul.png"}
+    names = "summary.json, report.md, cells.csv, report.html, plots/matmul.svg, plots/matmul.png"
+    assert heard.out.splitlines()[-2] == f"{names} are in"
     loaded = load_campaign(folder)
     assert [cell.id for cell in loaded.campaign.cells] == SMOKE
     assert {cell.outcome for d in loaded.documents for cell in d.cells} == {"measured"}
@@ -414,10 +433,12 @@ def test_resuming_what_is_not_there_is_status_5(shell: Shell, tmp_path: Path) ->
     assert "no such folder" in complaint(shell.run("bench", "--resume", str(tmp_path / "x")), 5)
 
 
+@pytest.mark.usefixtures("drawing")
 def test_a_report_made_twice_is_the_same_to_the_byte(shell: Shell, campaign: Path) -> None:
     def derived() -> dict[str, bytes]:
-        names = ("report.md", "summary.json", "cells.csv")
-        return {name: (campaign / name).read_bytes() for name in names}
+        names = ("report.md", "summary.json", "cells.csv", "report.html")
+        pictures = [f"plots/{path.name}" for path in (campaign / "plots").iterdir()]
+        return {name: (campaign / name).read_bytes() for name in [*names, *pictures]}
 
     first = shell.run("report", str(campaign))
     before = derived()
@@ -428,6 +449,35 @@ def test_a_report_made_twice_is_the_same_to_the_byte(shell: Shell, campaign: Pat
         (campaign / name).unlink()
     shell.run("report", str(campaign))
     assert derived() == before
+
+
+def test_without_matplotlib_one_line_says_so_and_the_report_does(
+    shell: Shell, campaign: Path
+) -> None:
+    (campaign / "plots").mkdir()
+    (campaign / "plots" / "matmul.svg").touch()
+    heard = shell.run("report", str(campaign))
+    assert heard.status == 0
+    assert sum("matplotlib is not installed" in line for line in heard.out.splitlines()) == 1
+    assert "summary.json, report.md, cells.csv, report.html are in" in heard.out
+    assert list((campaign / "plots").iterdir()) == [], "an older report's"
+    for name in ("report.md", "report.html"):
+        text = (campaign / name).read_text()
+        assert "matplotlib is not installed" in text
+        assert "matmul.svg" not in text
+
+
+def test_between_blocks_there_is_a_report_without_pictures(shell: Shell) -> None:
+    written: list[bool] = []
+
+    def remember(folder: Path, *, pictures: bool = True) -> collating.Collated:
+        written.append(pictures)
+        return collating.collate(folder, pictures=pictures)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cli, "collate", remember)
+        assert shell.bench("--profile", "smoke", "--blocks", "2").status == 0
+    assert written == [False, False, False, True]
 
 
 def test_reporting_touches_no_document(shell: Shell, campaign: Path) -> None:

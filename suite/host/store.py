@@ -6,7 +6,7 @@ import contextlib
 import fcntl
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -28,25 +28,26 @@ def campaign_name(created: datetime, label: str, profile: str) -> str:
     return f"{created:%Y%m%dT%H%M%SZ}-{label}-{profile}"
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Replaces a file so that a reader, or a crash, sees the old text or the new one, whole.
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Replaces a file so that a reader, or a crash, sees the old content or the new one, whole.
 
     Raises:
         CrossoverError: it can't be written: no room, or no right to.
     """
     try:
-        _replace(path, text)
+        _replace(path, content.encode() if isinstance(content, str) else content)
     except OSError as error:
         raise CrossoverError(
             f"can't write {path}: {error.strerror}", "make room there, or name another RESULTS="
         ) from error
 
 
-def _replace(path: Path, text: str) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", text=True)
+def _replace(path: Path, content: bytes) -> None:
+    path.parent.mkdir(exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         # mkstemp makes private files; results are for everybody who may read the folder.
@@ -92,10 +93,15 @@ class Store:
         of = document.invocation
         self._write(document_name(of.arm, of.block, of.repeat), document)
 
-    def write_reports(self, files: Mapping[str, str]) -> None:
-        """Writes the report's files by name."""
-        for name, text in files.items():
-            write_atomically(self.folder / name, text)
+    def write_reports(self, files: Mapping[str, str | bytes]) -> None:
+        """Writes the report's files by their path within the folder."""
+        for name, content in files.items():
+            write_atomically(self.folder / name, content)
+
+    def drop_reports(self, names: Iterable[str]) -> None:
+        """Removes files of an older report, by their path within the folder, that it has no more."""
+        for name in names:
+            (self.folder / name).unlink(missing_ok=True)
 
     def append_log(self, name: str, text: str) -> None:
         """Adds to ``logs/<name>.log``: a container's diary, or what the engine said."""

@@ -1,19 +1,23 @@
-"""A campaign folder to every text that is derived from it.  Writes nothing itself."""
+"""A campaign folder to every file that is derived from it.  Writes nothing itself."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from tabulate import tabulate
 
 from suite.report.compare import Ratio
 from suite.report.exchange import render_csv, render_json
+from suite.report.gallery import LATER, NOT_INSTALLED, depict
+from suite.report.html import render_html
 from suite.report.load import load_campaign
 from suite.report.markdown import render_markdown
 from suite.report.markup import show_plainly
-from suite.report.narrative import list_by_family, name_machine, narrate
+from suite.report.narrative import account, list_by_family, name_machine, narrate
+from suite.report.pictures import FOLDER
 from suite.report.precision import Precision, assess
 from suite.report.side_by_side import render_versus, render_versus_json
 from suite.report.summary import Summary, summarise
@@ -24,29 +28,37 @@ from suite.report.versus import set_side_by_side
 class Collated:
     """The derived files by name, each as text, and a few plain lines for a terminal.
 
-    ``troubled`` is true where some cell failed, disagrees or is INVALID: the command then ends
-    with exit status 1, the report still written.
+    ``summary`` is what `draw` makes the other files of, ``undrawn`` why they are to hold no
+    pictures.  ``troubled`` is true where some cell failed, disagrees or is INVALID: the command
+    then ends with exit status 1, the report still written.
     """
 
+    summary: Summary
+    undrawn: str | None
     files: dict[str, str]
     terminal: str
     troubled: bool
 
 
-def collate(folder: Path) -> Collated:
+def collate(folder: Path, *, pictures: bool = True) -> Collated:
     """Everything that is derived from a campaign's documents; the same documents, the same bytes.
+
+    ``pictures`` is false where there is no time for them now.
 
     Raises:
         DocumentError: the folder, its plan or one of its documents can't be read or is refused.
     """
     summary = summarise(load_campaign(folder))
+    undrawn = LATER if not pictures else None if can_draw() else NOT_INSTALLED
     return Collated(
+        summary=summary,
+        undrawn=undrawn,
         files={
             "summary.json": render_json(summary),
-            "report.md": render_markdown(summary),
+            "report.md": render_markdown(summary, undrawn),
             "cells.csv": render_csv(summary),
         },
-        terminal=_render_terminal(summary),
+        terminal=_render_terminal(summary, undrawn),
         troubled=_find_trouble(summary),
     )
 
@@ -66,6 +78,27 @@ def collate_side_by_side(folders: Sequence[Path], pairs: Sequence[str] = ()) -> 
     return {"compare.md": render_versus(versus), "compare.json": render_versus_json(versus)}
 
 
+def can_draw() -> bool:
+    """Whether the library that draws is installed; does not load it."""
+    return find_spec("matplotlib") is not None
+
+
+def draw(collated: Collated) -> dict[str, str | bytes]:
+    """The files that take seconds: ``report.html``, and the pictures by their path."""
+    summary, undrawn = collated.summary, collated.undrawn
+    if undrawn is not None:
+        return {"report.html": render_html(summary, {}, undrawn)}
+    # Here, so that what draws nothing (a list, a plan, a look) does not wait for it.
+    from suite.report.plots import render_png, render_svg  # noqa: PLC0415
+
+    drawn: dict[str, str] = {picture.name: render_svg(picture) for picture in depict(summary)}
+    files: dict[str, str | bytes] = {"report.html": render_html(summary, drawn)}
+    for picture in depict(summary):
+        files[f"{FOLDER}/{picture.name}.svg"] = drawn[picture.name]
+        files[f"{FOLDER}/{picture.name}.png"] = render_png(picture)
+    return files
+
+
 def look(folder: Path) -> Precision:
     """The precision of a campaign so far, for stopping: sees intervals and no verdict.
 
@@ -82,12 +115,13 @@ def look(folder: Path) -> Precision:
     )
 
 
-def _render_terminal(summary: Summary) -> str:
+def _render_terminal(summary: Summary, undrawn: str | None) -> str:
     headers, rows = list_by_family(summary, show_plainly, named=False)
     table = tabulate(rows, headers=headers, tablefmt="simple", disable_numparse=True)
     title = " — ".join(["Crossover", *summary.banners])
     lines = [title, name_machine(summary, show_plainly), "", *narrate(summary, show_plainly), ""]
-    return "\n".join([*lines, table, ""])
+    lines += [table, "", *account(summary, show_plainly), ""]
+    return "\n".join([*lines, *([undrawn, ""] if undrawn else [])])
 
 
 def _find_trouble(summary: Summary) -> bool:

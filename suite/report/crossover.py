@@ -78,6 +78,16 @@ def find_sweeps(cells: Iterable[Cell]) -> list[Sweep]:
     ]
 
 
+def pick_longest(sweeps: Iterable[Sweep]) -> list[Sweep]:
+    """The longest sweep of every case, and of each of its networks: the one that people look for."""
+    longest: dict[tuple[str, str, str], Sweep] = {}
+    for sweep in sweeps:
+        key = sweep.scenario, sweep.case, str(sweep.fixed.get("net", ""))
+        if len(sweep.cells) > len(longest.setdefault(key, sweep).cells):
+            longest[key] = sweep
+    return list(longest.values())
+
+
 def place_points(sweep: Sweep, ratios: Mapping[str, Ratio]) -> list[Point]:
     """The sizes of a sweep that have a ratio with an interval, by the cells' ids."""
     points = []
@@ -96,7 +106,7 @@ def find_crossover(points: Sequence[Point]) -> Crossover:
     measurement does not exclude (Fieller 1954 for one line; here for a chain of them).
     """
     if len(points) < 2:
-        reason = f"{len(points)} sizes with an interval; two are the fewest"
+        reason = "fewer than two sizes have a valid ratio with an interval"
         return Crossover(answer="no answer", reason=reason)
     signs = [1 if one.low > 1 else -1 if one.high < 1 else 0 for one in points]
     told = [(index, sign) for index, sign in enumerate(signs) if sign]

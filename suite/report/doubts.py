@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterable, Sequence
 
 from suite.model import CellResult, Check, Document, Scalar
 from suite.report.accounting import ended_well
+from suite.report.labels import MOST, Label, share
 from suite.report.load import LoadedCampaign
 from suite.report.validity import CHANGED, Fault, find_labels
 
@@ -64,10 +65,22 @@ def doubt_cell(arm: str, results: dict[int, CellResult], planned_calls: int | No
         doubts.append(f"{arm}: the calls in a sample were not the same in every block")
     if len({(one.work.amount, one.work.unit) for one in measured.values() if one.work}) > 1:
         doubts.append(f"{arm}: the work of a call was not the same in every block")
-    labels = Counter(label for one in measured.values() for label in find_labels(one))
-    for label, count in labels.items():
-        doubts.append(f"{label} (in {count} of {len(measured)} blocks)")
     return doubts
+
+
+def label_cell(results: dict[int, CellResult]) -> list[Label]:
+    """What the documents say beside one cell's numbers on one arm."""
+    measured = [one for one in results.values() if one.outcome == "measured"]
+    counts = Counter(label for one in measured for label in find_labels(one))
+    return [
+        Label(
+            text=f"{label} (in {share(count, len(measured))})",
+            brief=f"{label} (in {MOST})",
+            blocks=count,
+            of=len(measured),
+        )
+        for label, count in counts.items()
+    ]
 
 
 def find_disagreement(results: dict[str, dict[int, CellResult]]) -> str | None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from suite.model import Document, Image, Scalar
-from suite.report.markup import code, escape, hash_identity
+from suite.report.markup import escape, hash_identity
 from suite.report.page import NO_NUMBER, Page
 from suite.report.summary import Summary
 from suite.report.units import show_bytes, show_seconds
@@ -92,9 +92,9 @@ def write_repeating(page: Page, summary: Summary) -> None:
             + (f" at commit {escape(commit)}" if commit else "")
             + f", with the images of the table above; the seed is {campaign.seed}:"
         )
-        page.paragraph(code(campaign.command))
+        page.code(campaign.command)
     page.paragraph("This report is made anew from the documents alone, byte for byte, by:")
-    page.paragraph(code(f"make report RUN=results/{summary.loaded.folder}"))
+    page.code(f"make report RUN=results/{summary.loaded.folder}")
 
 
 def _write_images(page: Page, documents: Mapping[str, Sequence[Document]]) -> None:

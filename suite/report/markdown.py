@@ -1,85 +1,76 @@
-"""``report.md``: the sections in the order in which a reader needs them.
-
-No clock, no network, no facts of this machine: the same analysis gives the same bytes.
-"""
+"""A page as GitHub-flavoured Markdown: ``report.md``."""
 
 from __future__ import annotations
 
-from suite.report.conclude import UNKNOWN_FLOOR
-from suite.report.environment import write_environment, write_repeating
-from suite.report.markup import escape
-from suite.report.narrative import list_by_family, name_machine, narrate
-from suite.report.page import NO_NUMBER, Page
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tabulate import tabulate
+
+from suite.report.contents import compose
+from suite.report.markup import escape, show_plainly
+from suite.report.page import Block, Bullets, Code, Figure, Footnotes, Heading, Paragraph, Table
+from suite.report.pictures import FOLDER
 from suite.report.summary import Summary
-from suite.report.tables import gives_verdicts, write_tables
-from suite.report.trust import write_trust
-from suite.report.verdicts import LEVEL, Verdict
 
 
-def render_markdown(summary: Summary) -> str:
-    """The whole report as GitHub-flavoured Markdown with a final newline."""
-    page = Page(summary.banners)
-    others = ", ".join(map(escape, summary.others))
-    base = escape(summary.base)
-    page.title(f"Crossover: {others} against {base}" if others else f"Crossover: {base} alone")
-    page.paragraph(f"Machine: {name_machine(summary, escape)}.")
-    page.paragraph(" ".join(narrate(summary, escape)))
-    _explain_banners(page, summary)
-    headers, rows = list_by_family(summary, escape)
-    page.table("Table: what was measured, by family.", headers, rows)
-    page.heading("Tables")
-    page.paragraph(
-        "A time is the geometric mean over invocations of the median seconds a call, ± half of its "
-        "95 % interval (Student's t on logarithms); a very wide interval is given by its ends, and "
-        "those of a ratio always are. A rate is the declared work divided by that time, and as "
-        "uncertain. Ratios are paired by block."
+def render_markdown(summary: Summary, undrawn: str | None = None) -> str:
+    """The whole report as Markdown with a final newline; its pictures are linked relatively.
+
+    ``undrawn`` is why there are no pictures, None where there are.
+    """
+    return "\n\n".join(map(_render, compose(summary, undrawn).blocks)) + "\n"
+
+
+def _render(block: Block) -> str:
+    return _RENDERERS[type(block)](block)
+
+
+def _render_heading(heading: Heading) -> str:
+    return f"{'#' * heading.level} {heading.text}"
+
+
+def _render_paragraph(paragraph: Paragraph) -> str:
+    return paragraph.text
+
+
+def _render_bullets(bullets: Bullets) -> str:
+    return "\n".join(f"- {item}" for item in bullets.items)
+
+
+def _render_code(code: Code) -> str:
+    # Indented, so that nothing in it can be markup.
+    return "    " + show_plainly(code.text, limit=2000)
+
+
+def _render_figure(figure: Figure) -> str:
+    alt = escape(figure.alt, limit=len(figure.alt))
+    return f"![{alt}]({FOLDER}/{figure.name}.svg)\n\n{figure.caption}"
+
+
+def _render_footnotes(notes: Footnotes) -> str:
+    return "\n".join(f"- [{number}] {note}" for number, note in notes.items)
+
+
+def _render_table(table: Table) -> str:
+    banner = f"**{table.banner}** · " if table.banner else ""
+    body = tabulate(
+        [list(row) for row in table.rows],
+        headers=list(table.headers),
+        tablefmt="pipe",
+        disable_numparse=True,
+        preserve_whitespace=True,
+        colalign=["right" if i in table.right else "left" for i in range(len(table.headers))],
     )
-    for other in summary.others:
-        page.paragraph(_explain_verdicts(summary, other))
-    write_tables(page, summary)
-    page.heading("Is it to be trusted?")
-    write_trust(page, summary)
-    page.heading("Environment")
-    write_environment(page, summary)
-    page.heading("How to repeat it")
-    write_repeating(page, summary)
-    page.heading("Footnotes")
-    page.paragraph(
-        f"`{NO_NUMBER}` no number; the mark beside it says why. `~` equivalent: the 90 % interval "
-        "of the ratio lies within ±5 %. `?` inconclusive: neither a difference nor equivalence is "
-        "shown. `✗` invalid: something other than the arms differed; the number is struck through."
-    )
-    page.footnotes()
-    return page.render()
+    return f"{banner}{table.caption}\n\n{body}"
 
 
-def _explain_verdicts(summary: Summary, other: str) -> str:
-    """What the verdicts of one comparison rest on, or why there are none."""
-    name = f"{escape(other)} against {escape(summary.base)}"
-    if not gives_verdicts(summary, other):
-        reasons = [found for one in summary.cells if isinstance(found := one.verdicts[other], str)]
-        every = dict.fromkeys(reasons)
-        return f"No verdicts of {name}: {'; '.join(map(escape, every)) or 'there is no cell'}."
-    family = [one.verdicts[other] for one in summary.cells]
-    tested = sum(isinstance(one, Verdict) and one.p is not None for one in family)
-    conclusions = summary.conclusions
-    if not tested:
-        return f"Verdicts of {name}: every comparison is invalid, or has no spread to judge it by."
-    floor = f" {UNKNOWN_FLOOR[0].upper()}{UNKNOWN_FLOOR[1:]}." if conclusions.floor is None else ""
-    return (
-        f"Verdicts of {name}: faster or slower where the paired t test, adjusted by Holm for all "
-        f"{tested} cells of this comparison, gives p under {LEVEL} and the estimate lies beyond "
-        f"{100 * conclusions.margin:.1f} %.{floor}"
-    )
-
-
-def _explain_banners(page: Page, summary: Summary) -> None:
-    explanations = {
-        "NOT CONTAINERIZED": "The worker ran as a plain process of this machine, not in a "
-        "container: its libraries and limits are not those of an image.",
-        "INVALID": "Too many of its invocations were disturbed (below): nothing here is a finding.",
-        "SIMULATED": "The numbers were made up to test or to show the report. No machine was "
-        "measured.",
-    }
-    for banner in summary.banners:
-        page.paragraph(f"**{banner}.** {explanations[banner]}")
+_RENDERERS: Mapping[type[Block], Callable[[Any], str]] = {
+    Heading: _render_heading,
+    Paragraph: _render_paragraph,
+    Bullets: _render_bullets,
+    Code: _render_code,
+    Table: _render_table,
+    Figure: _render_figure,
+    Footnotes: _render_footnotes,
+}

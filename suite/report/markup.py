@@ -53,11 +53,6 @@ def escape(text: str, limit: int = 300) -> str:
     return _BLOCK_START.sub(r"\1\3\\\2\4", shown)
 
 
-def code(text: str, limit: int = 2000) -> str:
-    """The text as an indented code block's single line: nothing in it can be markup."""
-    return "    " + show_plainly(text, limit)
-
-
 def guard_formula(text: str) -> str:
     """The text for a spreadsheet's cell: one that would be taken for a formula gets a quote.
 

@@ -1,6 +1,6 @@
 """The sentences and the small table that a report opens with, for Markdown and for a terminal.
 
-Says what was measured and what was not, who wins how many cells, and where sweeps cross over.
+Says who wins, what was measured and what was not.
 """
 
 from __future__ import annotations
@@ -12,22 +12,9 @@ from suite.model import Scalar
 from suite.report.accounting import find_deaths
 from suite.report.cells import Show, list_families, name_cells
 from suite.report.compare import Ratio
-from suite.report.crossover import Crossover
-from suite.report.statistics import FEWEST
+from suite.report.opening import tell_sureness, tell_verdicts
 from suite.report.summary import CellSummary, Summary
 from suite.report.units import show_bytes, show_duration, show_ratio
-from suite.report.verdicts import Verdict, VerdictName
-
-_PROVISIONAL = frozenset({"smoke", "quick"})
-"""Profiles whose intervals are marked provisional."""
-
-_VERDICTS: Mapping[VerdictName, str] = {
-    "FASTER": "faster",
-    "SLOWER": "slower",
-    "EQUIVALENT": "equivalent",
-    "INCONCLUSIVE": "inconclusive",
-    "INVALID": "invalid",
-}
 
 
 def name_machine(summary: Summary, show: Show) -> str:
@@ -51,7 +38,15 @@ def name_machine(summary: Summary, show: Show) -> str:
 
 
 def narrate(summary: Summary, show: Show) -> list[str]:
-    """The opening sentences: arms, what became of the cells, who wins, where sweeps cross over."""
+    """The verdict: who wins, from where on, by how much, how sure that is."""
+    sentences = [*tell_verdicts(summary, show), *tell_sureness(summary)]
+    if summary.fault:
+        sentences.insert(0, f"THE CAMPAIGN IS INVALID: {show(summary.fault[1])}.")
+    return sentences
+
+
+def account(summary: Summary, show: Show) -> list[str]:
+    """What was planned, what became of it, and what it took."""
     campaign = summary.campaign
     arms = ", ".join(map(show, campaign.arms))
     cells = _count(len(campaign.cells), "cell")
@@ -73,70 +68,7 @@ def narrate(summary: Summary, show: Show) -> list[str]:
     if campaign.prediction.actual_s > 0:
         took = show_duration(campaign.prediction.actual_s)
         sentences.append(f"It took {took} of container time.")
-    fewest = min(len(blocks) for blocks in summary.counted.values())
-    if fewest < FEWEST:
-        sentences.append(f"Under {FEWEST} blocks there are values but no intervals.")
-    elif campaign.profile in _PROVISIONAL:
-        sentences.append(f"The intervals of the profile {campaign.profile} are provisional.")
-    return [*sentences, *tell_conclusions(summary, show)]
-
-
-def tell_conclusions(summary: Summary, show: Show) -> list[str]:
-    """Who wins how many cells, and where, or why nobody can say so."""
-    sentences = []
-    for other in summary.others:
-        sentences += [count_verdicts(summary, other, show), *tell_crossovers(summary, other, show)]
-    if summary.fault:
-        sentences.append(f"THE CAMPAIGN IS INVALID: {show(summary.fault[1])}.")
-    return sentences or [
-        "With one arm there is nothing to compare: times and rates only, no verdicts."
-    ]
-
-
-def count_verdicts(summary: Summary, other: str, show: Show) -> str:
-    """One comparison in one sentence: ``cuda against cpu: faster in 31 of 60 cells, …``."""
-    names = [
-        found.name for one in summary.cells if isinstance(found := one.verdicts[other], Verdict)
-    ]
-    against = f"{show(other)} against {show(summary.base)}"
-    if not names:
-        return (
-            f"{against}: no verdicts; a ratio whose interval excludes 1 is a hint, not a finding."
-        )
-    counts = Counter(names)
-    parts = [f"{_VERDICTS[name]} in {counts[name]}" for name in _VERDICTS if counts[name]]
-    return f"{against}: of {_count(len(names), 'cell')} {', '.join(parts)}."
-
-
-def tell_crossovers(summary: Summary, other: str, show: Show) -> list[str]:
-    """Where each sweep crosses over, a sentence each; sweeps without an answer are left out."""
-    sentences = []
-    for sweep, found in summary.conclusions.crossovers.get(other, ()):
-        where = show(f"{sweep.scenario}.{sweep.case}")
-        values = ", ".join(f"{name}={value}" for name, value in sweep.fixed.items())
-        where += f" ({show(values)})" if values else ""
-        if found.answer in {"always", "never"}:
-            winner = other if found.answer == "always" else summary.base
-            sentences.append(f"{where}: {show(winner)} always, at every {show(sweep.axis)}.")
-        elif found.answer == "not monotone":
-            sentences.append(f"{where}: not monotone, the winner changes more than once.")
-        elif found.answer == "crosses":
-            winner = other if found.rising else summary.base
-            span = _show_span(found)
-            sentences.append(f"{where}: {show(winner)} wins from {show(sweep.axis)} {span} on.")
     return sentences
-
-
-def _show_span(found: Crossover) -> str:
-    if found.low is None:
-        return f"under {_show_size(found.high)}, if not always,"
-    if found.high is None:
-        return f"over {_show_size(found.low)}, if at all,"
-    return f"between {_show_size(found.low)} and {_show_size(found.high)}"
-
-
-def _show_size(size: float | None) -> str:
-    return "?" if size is None else f"{size:.3g}" if size < 1000 else f"{size:,.0f}"
 
 
 def count_outcomes(cells: Sequence[CellSummary], arm: str) -> str:

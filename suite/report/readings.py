@@ -7,16 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from suite.model import CellResult
+from suite.report.labels import MOST, Label, share
 from suite.report.shape import Outliers, classify_outliers, is_bimodal
 from suite.report.statistics import reduce_invocation
-from suite.report.steady import Steady, find_steady
+from suite.report.steady import Steady, SteadyClass, find_steady
 
 MANY_OUTLIERS = 0.05
 """With a larger share of its samples far out a cell says so."""
 
-_FEW = "under 50 samples in {} of {} blocks: too few to tell where it was steady, so all count"
-_UNSTEADY = "unsteady in {} of {} blocks: no steady part was found, so all samples count"
-_SLOWDOWN = "slowed down on the way in {} of {} blocks; only what follows counts"
+_KINDS: Mapping[SteadyClass, str] = {
+    "too few": "under 50 samples in {}: too few to tell where it was steady, so all count",
+    "unsteady": "unsteady in {}: no steady part was found, so all samples count",
+    "slowdown": "slowed down on the way in {}; only what follows counts",
+}
+_MODES = "bimodal: the samples of {} fall into two groups"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,29 +52,37 @@ def read(result: CellResult) -> Reading:
     )
 
 
-def label(readings: Mapping[int, Reading], *, one_shot: bool) -> list[str]:
+def label(readings: Mapping[int, Reading], *, one_shot: bool) -> list[Label]:
     """What has to stand beside a number, from its readings by block.
 
     A one-shot cell has one sample an invocation by definition, and is not blamed for it.
     """
     count = len(readings)
     kinds = Counter(one.steady.kind for one in readings.values())
-    labels = []
-    if kinds["too few"] and not one_shot:
-        labels.append(_FEW.format(kinds["too few"], count))
-    if kinds["unsteady"]:
-        labels.append(_UNSTEADY.format(kinds["unsteady"], count))
-    if kinds["slowdown"]:
-        labels.append(_SLOWDOWN.format(kinds["slowdown"], count))
+    labels = [
+        _count(text, kinds[kind], count)
+        for kind, text in _KINDS.items()
+        if kinds[kind] and not (kind == "too few" and one_shot)
+    ]
     modes = sum(one.bimodal for one in readings.values())
     if 2 * modes > count:
-        labels.append(f"bimodal: the samples of {modes} of {count} blocks fall into two groups")
+        labels.append(_count(_MODES, modes, count))
     if is_bimodal([one.value for one in readings.values()]):
-        labels.append("bimodal: the invocations fall into two groups")
+        labels.append(_all("bimodal: the invocations fall into two groups", count))
     far, samples = (
         sum(getattr(one.outliers, name) for one in readings.values()) for name in ("far", "n")
     )
     if far > MANY_OUTLIERS * samples:
-        share = f"{100 * far / samples:.0f} %"
-        labels.append(f"outliers: {share} of the samples are far out (Tukey), and kept")
+        found = f"{100 * far / samples:.0f} %"
+        text = "outliers: {} of the samples are far out (Tukey), and kept"
+        brief = text.format(f"over {100 * MANY_OUTLIERS:.0f} %")
+        labels.append(Label(text=text.format(found), brief=brief, blocks=count, of=count))
     return labels
+
+
+def _count(text: str, blocks: int, of: int) -> Label:
+    return Label(text=text.format(share(blocks, of)), brief=text.format(MOST), blocks=blocks, of=of)
+
+
+def _all(text: str, of: int) -> Label:
+    return Label(text=text, brief=text, blocks=of, of=of)

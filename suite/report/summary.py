@@ -18,7 +18,9 @@ from suite.report.doubts import (
     explain_missing,
     find_disagreement,
     judge_arms,
+    label_cell,
 )
+from suite.report.labels import MOST, Label
 from suite.report.load import LoadedCampaign
 from suite.report.readings import Reading, label, read
 from suite.report.statistics import Estimate, estimate
@@ -45,8 +47,9 @@ class ArmResult:
 
     ``estimate`` is in seconds per call; where it is None, ``reason`` says why.  ``first_call`` is
     the cell's cold first call in seconds, never pooled with the samples.  ``notes`` are the doubts
-    about the number.  ``readings`` are the invocations that count, by block; ``fault`` is why the
-    number is INVALID, to be shown struck through and never judged.
+    about the number; ``marks`` are those that stand beside it in a table, in few and equal words.
+    ``readings`` are the invocations that count, by block; ``fault`` is why the number is INVALID,
+    to be shown struck through and never judged.
     """
 
     arm: str
@@ -56,6 +59,7 @@ class ArmResult:
     first_call: Estimate | None
     work: Work
     notes: tuple[str, ...]
+    marks: tuple[str, ...]
     readings: Mapping[int, Reading]
     fault: Fault | None = None
 
@@ -193,10 +197,12 @@ def _summarise_arm(
             first_call=None,
             work=cell.work,
             notes=(),
+            marks=(),
             readings={},
         )
     planned = campaign.calls.get(arm, {}).get(cell.id)
     notes = [*doubts, *doubt_cell(arm, results, planned)]
+    labels = label_cell(results)
     faults = {
         block: found
         for block, one in measured.items()
@@ -212,10 +218,12 @@ def _summarise_arm(
             notes.append(f"{words}; set aside")
     # Numbers of different work are no numbers, so nobody reads them.
     readings = {} if disagreement else {block: read(one) for block, one in kept.items()}
-    notes += label(readings, one_shot=cell.one_shot) if readings else []
+    labels += label(readings, one_shot=cell.one_shot) if readings else []
     contended = [block for block in readings if is_contended(documents[block])]
     if contended:
-        notes.append(f"{arm}: contended in {_word_blocks(contended)}")
+        text = f"{arm}: contended in {_word_blocks(contended)}"
+        brief = f"{arm}: contended in {MOST}"
+        labels.append(Label(text=text, brief=brief, blocks=len(contended), of=len(readings)))
     firsts = [one.first_call_s for one in kept.values() if one.first_call_s is not None]
     return ArmResult(
         arm=arm,
@@ -224,7 +232,8 @@ def _summarise_arm(
         estimate=estimate([one.value for one in readings.values()]) if readings else None,
         first_call=estimate(firsts) if firsts and not disagreement else None,
         work=next(one.work for one in measured.values() if one.work),
-        notes=tuple(notes),
+        notes=(*notes, *(one.text for one in labels)),
+        marks=(*notes, *(one.brief for one in labels if one.is_common)),
         readings=readings,
         fault=fault,
     )

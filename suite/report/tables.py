@@ -123,8 +123,8 @@ def show_time(result: ArmResult) -> Entry:
     if result.estimate is None:
         return NO_NUMBER, (result.reason or "",)
     text = _strike(_show_estimate(result.estimate), struck=result.fault is not None)
-    faults = [result.fault[1]] if result.fault and result.fault[1] not in result.notes else []
-    return text, (*result.estimate.notes, *result.notes, *faults)
+    faults = [result.fault[1]] if result.fault and result.fault[1] not in result.marks else []
+    return text, (*result.estimate.notes, *result.marks, *faults)
 
 
 def _show_work(result: ArmResult) -> Entry:

@@ -19,6 +19,14 @@ DIGITS = 3
 MOST_DIGITS = 6
 """Significant digits that no interval, however narrow, goes beyond."""
 
+_SCALES = {name: size for steps in (_BINARY, _PREFIXES, _TIME) for size, name in steps if name}
+
+_MEASURE = re.compile(
+    r"(?P<number>\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)"
+    r"(?: ± [\d.]+)?(?: \([^)]*\))?[ ]?(?P<unit>[^\W\d_]+|×)?"
+)
+"""A number, its interval, and the word behind it, which is or begins with its unit."""
+
 _NO_NUMBER = "—"
 _POINT = re.compile(r"(\D*\d[\d,]*)(.*)", re.DOTALL)
 
@@ -80,6 +88,21 @@ def show_share(part: float, whole: float) -> str:
     return f"{100 * part / whole:.1f} %" if whole > 0 else _NO_NUMBER
 
 
+def show_size(size: float) -> str:
+    """A size along a sweep, measured or between two that were: ``64``, ``192``, ``2,345``."""
+    if size == int(size) and size < 1e15:
+        return str(int(size))
+    return f"{size:.3g}" if size < 1000 else f"{size:,.0f}"
+
+
+def show_tick(value: float, unit: str) -> str:
+    """A round value beside an axis, as short as it can be: ``10 µs``, ``1.5 s``, ``200k``."""
+    steps = _TIME if unit == "s" else _PREFIXES
+    size, name = next(((s, n) for s, n in reversed(steps) if value >= 0.9999 * s), steps[0])
+    number = f"{value / size:.3g}"
+    return f"{number} {name}" if unit == "s" else f"{number}{name}"
+
+
 def show_ratio(
     value: float, low: float | None, high: float | None, *, other: str, base: str
 ) -> str:
@@ -103,17 +126,38 @@ def show_ratio(
     return f"{other} {number}× {way}{interval}"
 
 
+def measure_text(text: str) -> float | None:
+    """The number that a text of this file stands for, unscaled, so that texts can be sorted.
+
+    A ratio is that of times, other over base.  None: the text holds no number.
+    """
+    match = _MEASURE.search(text)
+    if match is None:
+        return None
+    value = float(match["number"].replace(",", ""))
+    unit = match["unit"] or ""
+    if unit == "×":
+        return 1 / value if text.endswith("faster") or "faster (" in text else value
+    return value * _SCALES.get(unit, _SCALES.get(unit[:1], 1.0) if _is_prefixed(unit) else 1.0)
+
+
+def _is_prefixed(unit: str) -> bool:
+    """Whether a unit such as ``GFLOP/s`` or ``k`` begins with a prefix, not with its own name."""
+    return len(unit) == 1 or unit[1:2].isupper()
+
+
 def align(texts: Sequence[str]) -> list[str]:
     """The texts padded with spaces to one width, so that the decimal points of their first
     numbers stand below each other; a dash stands where the units do.
     """
-    parts = [_split(text) for text in texts]
+    parts = [split_number(text) for text in texts]
     before = max((len(head) for head, _ in parts), default=0)
     after = max((len(tail) for _, tail in parts), default=0)
     return [f"{head:>{before}}{tail:<{after}}" for head, tail in parts]
 
 
-def _split(text: str) -> tuple[str, str]:
+def split_number(text: str) -> tuple[str, str]:
+    """A text before and from its first decimal point on, or from where one would stand."""
     if text.startswith(_NO_NUMBER):
         return _NO_NUMBER, text[len(_NO_NUMBER) :]
     match = _POINT.match(text)

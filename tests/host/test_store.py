@@ -71,6 +71,15 @@ def test_campaigns_are_named_by_instant_label_and_profile() -> None:
     assert campaign_name(created, "mybox", "quick") == "20261121T104500Z-mybox-quick"
 
 
+def test_a_report_can_hold_pictures_and_lose_them_again(store: Store) -> None:
+    store.write_reports({"report.md": "é\n", "plots/a.svg": "<svg/>\n", "plots/a.png": b"\x89\r\n"})
+    assert (store.folder / "report.md").read_bytes() == "é\n".encode()
+    assert (store.folder / "plots" / "a.png").read_bytes() == b"\x89\r\n"
+    (store.folder / "plots" / "mine.svg").touch()
+    store.drop_reports(["plots/a.svg", "plots/b.svg"])
+    assert sorted(path.name for path in (store.folder / "plots").iterdir()) == ["a.png", "mine.svg"]
+
+
 def test_a_rewritten_document_replaces_the_old_one_alone(store: Store) -> None:
     campaign = synthetic.make_campaign(blocks=1, arms=("cpu",))
     store.write_document(synthetic.make_document(campaign, "cpu", 1, samples=3))

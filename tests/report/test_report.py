@@ -21,6 +21,7 @@ from suite.report.collate import Collated, collate
 from suite.report.exchange import render_csv, render_json
 from suite.report.load import LoadedCampaign
 from suite.report.markdown import render_markdown
+from suite.report.pictures import POSSIBLE_FILES
 from suite.report.summary import Summary, summarise
 from tests import synthetic
 
@@ -67,7 +68,10 @@ def assert_well_formed(text: str, *, struck: bool = False) -> list[Token]:
     assert len(lines) == rows + len(shapes)
     kinds = {token.type for token in tokens}
     kinds |= {child.type for token in tokens for child in token.children or []}
-    assert kinds.isdisjoint({"html_block", "html_inline", "link_open", "image", "em_open"})
+    assert kinds.isdisjoint({"html_block", "html_inline", "link_open", "em_open"})
+    images = [child for t in tokens for child in t.children or [] if child.type == "image"]
+    assert {str(image.attrs["src"]) for image in images} <= set(POSSIBLE_FILES)
+    assert all(image.children and image.children[0].content for image in images)
     assert ("s_open" in kinds) == struck
     assert text.replace("\n", "").isprintable()
     return tokens
@@ -88,6 +92,7 @@ def test_sections_stand_in_their_order() -> None:
     ]
     assert heads == [
         "Crossover: cuda against cpu — SIMULATED",
+        "Pictures",
         "Tables",
         "Is it to be trusted?",
         "Environment",
@@ -112,6 +117,43 @@ def test_one_arm_has_nothing_to_compare() -> None:
     assert "faster" not in text
     assert "slower" not in text
     assert text.startswith("# Crossover: cpu alone")
+    assert "Only cpu was measured, so there is no winner to name" in text
+
+
+def first_screen(name: str) -> str:
+    """What stands between the title and the first table or picture."""
+    text = (GOLDEN / name / "report.md").read_text(encoding="utf-8")
+    return text.partition("Table: ")[0]
+
+
+def test_the_first_screen_answers_who_wins_from_where_by_how_much_and_how_sure() -> None:
+    screen = first_screen("two-arms")
+    assert "Of 6 cells cuda is faster than cpu in 2 and slower in 4; 2 more cells can't" in screen
+    assert "In matmul.square cuda wins from n between 192 and 201 on." in screen
+    assert "Its largest win is at matmul.square/n=1000/precision=fp32: cuda 50× faster" in screen
+    assert "its largest loss is at matmul.square/n=10/precision=fp32: cuda 10.1× slower" in screen
+    assert "Half of the 14 times are known to ±" in screen
+
+
+def test_the_first_screen_of_one_arm_says_why_and_how_far_it_comes() -> None:
+    screen = first_screen("one-arm")
+    assert "Only cpu was measured (cuda: this machine has no NVIDIA GPU), so there is no" in screen
+    assert "In matmul.square it reaches 98.8 GFLOP/s at best (n = 1000), under a tenth" in screen
+    assert "Under 3 blocks there are values but no intervals." in screen
+
+
+def test_the_first_screen_of_an_invalid_comparison_says_so_first() -> None:
+    assert "cuda against cpu: all 7 comparisons are INVALID; 3 more cells" in first_screen(
+        "troubled"
+    )
+
+
+def test_sweeps_are_listed_with_their_crossovers() -> None:
+    text = (GOLDEN / "two-arms" / "report.md").read_text(encoding="utf-8")
+    (row,) = [line for line in text.splitlines() if line.startswith("| matmul.square ")]
+    assert "precision=fp32, operands=device, xla=off" in row
+    assert "cuda wins from n between 192 and 201 on" in row
+    assert "### Crossovers" not in render_markdown(make_summary(arms=["cpu"], blocks=3))
 
 
 def test_a_third_arm_has_columns_of_its_own() -> None:
@@ -135,6 +177,21 @@ def test_a_campaign_without_documents_can_be_reported() -> None:
     assert_well_formed(text)
     assert "no block has run on this arm" in text
     assert json.loads(render_json(summary))["cells"][0]["arms"]["cpu"]["value"] is None
+
+
+def test_a_footnote_is_about_most_blocks_and_worded_once() -> None:
+    campaign = synthetic.make_campaign(arms=["cpu"], blocks=5, cells=synthetic.make_cells()[:2])
+    documents = synthetic.make_documents(campaign, samples=2)
+    for block in range(1, 5):
+        cell = campaign.cells[0 if block < 4 else 1].id
+        documents[block] = synthetic.change_cell(documents[block], cell, labels=["power-capped"])
+    summary = summary_of(campaign, documents)
+    text = render_markdown(summary)
+    assert text.count("power-capped (in most blocks)") == 1
+    assert "of 5 blocks" not in text.partition("## Footnotes")[2]
+    notes = [one.arms["cpu"].notes for one in summary.cells]
+    assert "power-capped (in 3 of 5 blocks)" in notes[0]
+    assert "power-capped (in 1 of 5 blocks)" in notes[1]
 
 
 def make_hostile(text: str) -> Summary:

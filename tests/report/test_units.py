@@ -18,6 +18,8 @@ from suite.report.units import (
     show_ratio,
     show_seconds,
     show_share,
+    show_size,
+    show_tick,
 )
 
 SIZES = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
@@ -144,3 +146,25 @@ def test_aligned_texts_have_one_width_and_one_point(values: list[float]) -> None
     assert len({len(text) for text in texts}) == 1
     assert len({text.index(".") for text in texts if "." in text}) <= 1
     assert [text.strip() for text in texts] == [show_seconds(value) for value in values]
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (1e-5, "s", "10 µs"),
+        (1.5, "s", "1.5 s"),
+        (0.0999999999999999, "s", "100 ms"),
+        (300_000.0, "examples/s", "300k"),
+        (1.0, "examples/s", "1"),
+        (2e6, "FLOP/s", "2M"),
+    ],
+)
+def test_ticks_are_as_short_as_they_can_be(value: float, unit: str, text: str) -> None:
+    assert show_tick(value, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(64, "64"), (10000.0, "10000"), (192.345, "192"), (2345.6, "2,346")]
+)
+def test_sizes_are_shown_as_they_are_named(size: float, text: str) -> None:
+    assert show_size(size) == text

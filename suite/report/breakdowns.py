@@ -1,0 +1,128 @@
+"""The pictures of what was worked out elsewhere: a step in its parts, and the asked waterfalls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from suite.report.captions import explain_marks
+from suite.report.markup import show_plainly
+from suite.report.pictures import Bar, Dots, Mark, Picture, Row, Rows, Stacks, Waterfall
+from suite.report.summary import Summary
+from suite.report.units import show_seconds, show_share
+
+
+def depict_decomposition(summary: Summary, bars: Sequence[Bar]) -> Picture | None:
+    """Where the time of a training step goes; None where no bar has a length."""
+    kept = [bar for bar in bars if measure(bar) > 0]
+    if not kept:
+        return None
+    name, share, label = max(
+        (
+            (part.name, max(part.seconds, 0.0) / measure(bar), bar.label)
+            for bar in kept
+            for part in bar.parts
+        ),
+        key=lambda one: one[1],
+    )
+    title = (
+        f"Where a training step goes: {show_plainly(name)} takes {100 * share:.0f} % of "
+        f"{show_plainly(label)}"
+    )
+    negative = any(part.seconds < 0 for bar in kept for part in bar.parts)
+    told = [
+        f"{show_plainly(bar.label)}, {show_seconds(measure(bar))}: "
+        + ", ".join(
+            f"{show_plainly(part.name)} {show_share(max(part.seconds, 0.0), measure(bar))}"
+            for part in bar.parts
+        )
+        + "."
+        for bar in kept
+    ]
+    return Picture(
+        name="decomposition",
+        title=title,
+        caption=" ".join(
+            [
+                (
+                    "Each bar is one training step, divided by what its parts take; its whole time "
+                    "stands beside it."
+                ),
+                *(["A part that came out under 0 is left out."] if negative else []),
+            ]
+        ),
+        alt=" ".join([f"{title}.", *told]),
+        tables=("mlp",),
+        arms=tuple(summary.campaign.arms),
+        banner=" · ".join(summary.banners),
+        content=Stacks(x_label="share of the step", bars=tuple(kept)),
+    )
+
+
+def depict_waterfalls(summary: Summary, waterfalls: Sequence[Waterfall]) -> Picture | None:
+    """From what the asked scripts print to the fair numbers; None where there is no step."""
+    kept = [one for one in waterfalls if one.steps]
+    if not kept:
+        return None
+    groups = [_group(title, kept) for title in dict.fromkeys(one.title for one in kept)]
+    sound = [
+        (one, one.steps[0].value / one.steps[-1].value)
+        for one in kept
+        if len(one.steps) > 1 and not (one.steps[0].struck or one.steps[-1].struck)
+    ]
+    worst = max(sound, key=lambda found: found[1], default=None)
+    state = (
+        f"{show_plainly(worst[0].title)} on {show_plainly(worst[0].arm)} is told "
+        f"{worst[1]:.3g} times its fair time"
+        if worst
+        else "from what the script prints to the fair number"
+    )
+    title = f"What people ask about: {state}"
+    told = [
+        f"{show_plainly(one.title)}, {show_plainly(one.arm)}: "
+        + ", ".join(f"{show_plainly(step.label)} {show_seconds(step.value)}" for step in one.steps)
+        + "."
+        for one in kept
+    ]
+    marks = [mark for group in groups for row in group.rows for _, mark in row.marks]
+    return Picture(
+        name="asked",
+        title=title,
+        caption=" ".join(
+            [
+                (
+                    "On a logarithmic scale, each row after one more change to the script: the first "
+                    "is what its author saw, the last is fair."
+                ),
+                *explain_marks(marks),
+            ]
+        ),
+        alt=" ".join([f"{title}.", *told]),
+        tables=("asked",),
+        arms=tuple(summary.campaign.arms),
+        banner=" · ".join(summary.banners),
+        content=Dots(unit="s", x_label="time", groups=tuple(groups)),
+    )
+
+
+def measure(bar: Bar) -> float:
+    """The length of a bar in seconds: what its parts add up to, those under 0 left out."""
+    return sum(max(part.seconds, 0.0) for part in bar.parts)
+
+
+def _group(title: str, waterfalls: Sequence[Waterfall]) -> Rows:
+    """The waterfalls of one title as rows, each with a mark of every arm that has the step."""
+    rows: dict[str, dict[str, Mark]] = {}
+    for one in waterfalls:
+        if one.title != title:
+            continue
+        for step in one.steps:
+            mark = Mark(value=step.value, low=step.low, high=step.high, struck=step.struck)
+            rows.setdefault(step.label, {})[one.arm] = mark
+    return Rows(
+        title=show_plainly(title),
+        rows=tuple(
+            Row(label=show_plainly(label), marks=tuple(marks.items()))
+            for label, marks in rows.items()
+        ),
+        linked=True,
+    )

@@ -1,0 +1,91 @@
+"""What the report says: the sections in the order in which a reader needs them, in no format yet.
+
+No clock, no network, no facts of this machine: the same analysis gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from suite.report.conclude import UNKNOWN_FLOOR
+from suite.report.crossings import write_crossovers
+from suite.report.environment import write_environment, write_repeating
+from suite.report.gallery import write_pictures
+from suite.report.markup import escape
+from suite.report.narrative import account, list_by_family, name_machine, narrate
+from suite.report.page import NO_NUMBER, Page
+from suite.report.summary import Summary
+from suite.report.tables import gives_verdicts, write_tables
+from suite.report.trust import write_trust
+from suite.report.verdicts import LEVEL, Verdict
+
+
+def compose(summary: Summary, undrawn: str | None = None) -> Page:
+    """The whole report; ``undrawn`` is why its pictures are not there, None where they are."""
+    page = Page(summary.banners)
+    others = ", ".join(map(escape, summary.others))
+    base = escape(summary.base)
+    page.title(f"Crossover: {others} against {base}" if others else f"Crossover: {base} alone")
+    page.paragraph(f"Machine: {name_machine(summary, escape)}.")
+    page.paragraph(" ".join(narrate(summary, escape)))
+    _explain_banners(page, summary)
+    headers, rows = list_by_family(summary, escape)
+    page.table("Table: what was measured, by family.", headers, rows)
+    page.paragraph(" ".join(account(summary, escape)))
+    write_pictures(page, summary, undrawn)
+    page.heading("Tables")
+    page.paragraph(
+        "A time is the geometric mean over invocations of the median seconds a call, ± half of its "
+        "95 % interval (Student's t on logarithms); a very wide interval is given by its ends, and "
+        "those of a ratio always are. A rate is the declared work divided by that time, and as "
+        "uncertain. Ratios are paired by block. What was seen in most blocks of a cell has a "
+        "footnote; what fewer blocks had stands in cells.csv."
+    )
+    for other in summary.others:
+        page.paragraph(_explain_verdicts(summary, other))
+    write_crossovers(page, summary)
+    write_tables(page, summary)
+    page.heading("Is it to be trusted?")
+    write_trust(page, summary)
+    page.heading("Environment")
+    write_environment(page, summary)
+    page.heading("How to repeat it")
+    write_repeating(page, summary)
+    page.heading("Footnotes")
+    page.paragraph(
+        f"`{NO_NUMBER}` no number; the mark beside it says why. `~` equivalent: the 90 % interval "
+        "of the ratio lies within ±5 %. `?` inconclusive: neither a difference nor equivalence is "
+        "shown. `✗` invalid: something other than the arms differed; the number is struck through."
+    )
+    page.footnotes()
+    return page
+
+
+def _explain_verdicts(summary: Summary, other: str) -> str:
+    """What the verdicts of one comparison rest on, or why there are none."""
+    name = f"{escape(other)} against {escape(summary.base)}"
+    if not gives_verdicts(summary, other):
+        reasons = [found for one in summary.cells if isinstance(found := one.verdicts[other], str)]
+        every = dict.fromkeys(reasons)
+        return f"No verdicts of {name}: {'; '.join(map(escape, every)) or 'there is no cell'}."
+    family = [one.verdicts[other] for one in summary.cells]
+    tested = sum(isinstance(one, Verdict) and one.p is not None for one in family)
+    conclusions = summary.conclusions
+    if not tested:
+        return f"Verdicts of {name}: every comparison is invalid, or has no spread to judge it by."
+    floor = f" {UNKNOWN_FLOOR[0].upper()}{UNKNOWN_FLOOR[1:]}." if conclusions.floor is None else ""
+    return (
+        f"Verdicts of {name}: faster or slower where the paired t test, adjusted by Holm for all "
+        f"{tested} cells of this comparison, gives p under {LEVEL} and the estimate lies beyond "
+        f"{100 * conclusions.margin:.1f} %.{floor}"
+    )
+
+
+def _explain_banners(page: Page, summary: Summary) -> None:
+    explanations = {
+        "NOT CONTAINERIZED": "The worker ran as a plain process of this machine, not in a "
+        "container: its libraries and limits are not those of an image.",
+        "INVALID": "Too many of its invocations were disturbed (below): nothing here is a finding.",
+        "SIMULATED": "The numbers were made up to test or to show the report. No machine was "
+        "measured.",
+    }
+    for banner in summary.banners:
+        page.paragraph(f"**{banner}.** {explanations[banner]}")

@@ -1,0 +1,59 @@
+"""Which pictures a campaign has, and the section of the report that shows them.
+
+Draws nothing: `plots` does, where its library is installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from suite.report.breakdowns import depict_decomposition, depict_waterfalls
+from suite.report.markup import escape
+from suite.report.page import Page
+from suite.report.pictures import Picture
+from suite.report.pipelines import depict_pipelines
+from suite.report.summary import Summary
+from suite.report.sweeps import depict_products, depict_training
+
+NOT_INSTALLED = (
+    "No pictures: matplotlib is not installed here. `make report` draws them where it is; every "
+    "number stands in the tables."
+)
+LATER = "The pictures are drawn when the campaign ends."
+
+
+def depict(summary: Summary) -> tuple[Picture, ...]:
+    """The pictures in the report's order; a family without numbers has none."""
+    found = [
+        depict_products(summary),
+        depict_training(summary),
+        # Nothing takes a step apart yet, nor follows an asked script to its fair number.
+        depict_decomposition(summary, bars=()),
+        depict_pipelines(summary),
+        depict_waterfalls(summary, waterfalls=()),
+    ]
+    return tuple(picture for picture in found if picture is not None)
+
+
+def write_pictures(page: Page, summary: Summary, undrawn: str | None) -> None:
+    """The section "Pictures", or why there are none now; nothing where there is none to show."""
+    pictures = depict(summary)
+    if not pictures:
+        return
+    page.heading("Pictures")
+    if undrawn is not None:
+        page.paragraph(undrawn)
+        return
+    for picture in pictures:
+        banner = f"{picture.banner}. " if picture.banner else ""
+        page.figure(
+            picture.name,
+            alt=banner + picture.alt,
+            caption=f"{escape(picture.caption, limit=2000)} {_point(picture.tables)}",
+        )
+
+
+def _point(tables: Sequence[str]) -> str:
+    """Where the numbers of a picture stand."""
+    word = "tables" if len(tables) > 1 else "table"
+    return f"The numbers stand in the {word} of {escape(' and '.join(tables))}."

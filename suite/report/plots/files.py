@@ -1,0 +1,63 @@
+"""A picture as a file: SVG that points nowhere, or PNG; without date, version or anything random."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from matplotlib.figure import Figure
+
+from suite.report.markup import show_plainly
+from suite.report.pictures import Dots, Picture, Stacks, Sweeps
+from suite.report.plots.dots import draw_dots
+from suite.report.plots.lines import draw_sweeps
+from suite.report.plots.sheet import own_style
+from suite.report.plots.stacks import draw_stacks
+
+_SVG = "http://www.w3.org/2000/svg"
+_XLINK = "http://www.w3.org/1999/xlink"
+
+_DRAWERS: Mapping[type, Callable[[Picture, Any], Figure]] = {
+    Sweeps: draw_sweeps,
+    Dots: draw_dots,
+    Stacks: draw_stacks,
+}
+
+
+def draw(picture: Picture) -> Figure:
+    """The picture as a figure; call it within `own_style`."""
+    return _DRAWERS[type(picture.content)](picture, picture.content)
+
+
+def render_svg(picture: Picture) -> str:
+    """The picture as SVG with a title and a description for those who don't see it."""
+    # Neither doctype nor metadata nor comments: they name addresses, and the version.
+    root = ET.fromstring(_save(picture, "svg", {"Date": None, "Creator": None}))  # noqa: S314  matplotlib wrote it
+    for metadata in root.findall(f"{{{_SVG}}}metadata"):
+        root.remove(metadata)
+    for place, (tag, text) in enumerate((("title", picture.title), ("desc", picture.alt))):
+        element = ET.Element(f"{{{_SVG}}}{tag}")
+        element.text = show_plainly(text, limit=len(text))
+        element.tail = "\n "
+        root.insert(place, element)
+    root.set("role", "img")
+    ET.register_namespace("", _SVG)
+    ET.register_namespace("xlink", _XLINK)
+    return ET.tostring(root, encoding="unicode") + "\n"
+
+
+def render_png(picture: Picture) -> bytes:
+    """The picture as PNG, for documents that take no SVG."""
+    return _save(picture, "png", {"Software": None})
+
+
+def _save(picture: Picture, form: str, metadata: dict[str, None]) -> bytes:
+    buffer = io.BytesIO()
+    with own_style(), warnings.catch_warnings():
+        # A name can hold any character, and a font can't: a box is drawn instead.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
+        draw(picture).savefig(buffer, format=form, metadata=metadata)
+    return buffer.getvalue()

@@ -1,0 +1,289 @@
+"""``report.html`` as a browser, a reader of the Markdown, and somebody hostile see it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from tinyhtml5.parser import HTMLParser
+
+from suite.report.gallery import NOT_INSTALLED, depict
+from suite.report.html import render_html
+from suite.report.load import load_campaign
+from suite.report.markdown import render_markdown
+from suite.report.summary import Summary, summarise
+from suite.report.units import measure_text, show_rate, show_ratio, show_seconds
+from tests.report.test_report import HOSTILE, make_hostile, make_summary
+
+MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+GOLDEN = Path(__file__).parents[1] / "golden"
+CAMPAIGNS = ("two-arms", "one-arm", "troubled")
+SPOKEN = {"h1", "h2", "h3", "p", "li", "caption", "th", "td", "pre", "figcaption"}
+"""Elements whose text is one piece of what the report says."""
+
+Pictures = Mapping[str, str]
+
+
+def fake_pictures(summary: Summary) -> Pictures:
+    return {one.name: f"<svg><title>{one.name}</title></svg>" for one in depict(summary)}
+
+
+def parse(html: str) -> Element:
+    """The document as HTML's own algorithm reads it; an error of it is an error of ours."""
+    parser = HTMLParser(namespace_html_elements=False)
+    document = parser.parse(html)
+    assert parser.errors == []
+    assert isinstance(document, Element)
+    return document
+
+
+def load(name: str) -> Summary:
+    return summarise(load_campaign(GOLDEN / name))
+
+
+def render(summary: Summary) -> str:
+    return render_html(summary, fake_pictures(summary))
+
+
+def squeeze(text: str) -> str:
+    return " ".join(text.split())
+
+
+def pieces_of_html(document: Element) -> Iterator[str]:
+    """What the page says, piece by piece, navigation left out."""
+    body = document.find("body")
+    assert body is not None
+    for part in body:
+        if part.tag == "nav":
+            continue
+        for element in part.iter():
+            if element.tag in SPOKEN:
+                yield squeeze("".join(element.itertext()))
+            elif element.tag == "img":
+                yield squeeze(element.get("alt", ""))
+
+
+def pieces_of_markdown(text: str) -> Iterator[str]:
+    for token in MARKDOWN.parse(text):
+        if token.type == "inline":
+            yield squeeze("".join(map(show, token.children or [])))
+        elif token.type == "code_block":
+            yield squeeze(token.content)
+
+
+def show(token: Token) -> str:
+    if token.type == "image":
+        return "".join(map(show, token.children or []))
+    return token.content if token.type != "softbreak" else " "
+
+
+@pytest.mark.parametrize("name", CAMPAIGNS)
+def test_both_formats_say_the_same(name: str) -> None:
+    summary = load(name)
+    markdown = list(pieces_of_markdown(render_markdown(summary)))
+    html = list(pieces_of_html(parse(render(summary))))
+    assert html == markdown
+    assert sum(bool(re.search(r"\d", piece)) for piece in html) > 50
+
+
+@pytest.mark.parametrize("name", CAMPAIGNS)
+def test_nothing_is_asked_of_anybody(name: str) -> None:
+    html = render(load(name))
+    document = parse(html)
+    for element in document.iter():
+        for attribute, value in element.attrib.items():
+            assert attribute not in {"srcset", "action", "style", "background", "ping"}
+            assert not attribute.startswith("on")
+            if attribute == "href":
+                assert value.startswith("#")
+            if attribute == "src":
+                assert value.startswith("data:image/svg+xml;base64,")
+    tags = {element.tag for element in document.iter()}
+    assert not tags & {"link", "iframe", "object", "embed", "base", "form", "video", "audio"}
+    assert "http:" not in html
+    assert "https:" not in html
+    assert "url(" not in html
+    assert "@import" not in html
+
+
+@pytest.mark.parametrize("name", CAMPAIGNS)
+def test_the_policy_allows_this_style_and_this_script_alone(name: str) -> None:
+    document = parse(render(load(name)))
+    (policy,) = [
+        meta.get("content", "")
+        for meta in document.iter("meta")
+        if meta.get("http-equiv") == "Content-Security-Policy"
+    ]
+    assert policy.startswith("default-src 'none'; ")
+    for tag in ("style", "script"):
+        (element,) = document.iter(tag)
+        digest = hashlib.sha256((element.text or "").encode()).digest()
+        assert f"{tag}-src 'sha256-{base64.b64encode(digest).decode()}'" in policy
+    assert "unsafe" not in policy
+
+
+def test_links_lead_somewhere_and_names_are_unique() -> None:
+    document = parse(render(load("troubled")))
+    names = [element.get("id") for element in document.iter() if element.get("id")]
+    assert len(names) == len(set(names))
+    links = [element.get("href", "") for element in document.iter("a")]
+    assert {link.removeprefix("#") for link in links} <= set(names)
+    assert any(link.startswith("#note-") for link in links)
+    assert any(link.startswith("#mark-") for link in links)
+
+
+def test_the_page_has_its_landmarks_and_names() -> None:
+    document = parse(render(load("two-arms")))
+    assert document.get("lang") == "en"
+    title = document.find("head/title")
+    heading = document.find("body/header/h1")
+    assert title is not None
+    assert heading is not None
+    assert title.text == "".join(heading.itertext()) == "Crossover: cuda against cpu — SIMULATED"
+    assert [part.tag for part in document.find("body") or []] == ["header", "nav", "main", "script"]
+    for table in document.iter("table"):
+        caption = table.find("caption")
+        assert caption is not None
+        assert "SIMULATED" in "".join(caption.itertext())
+        assert all(cell.get("scope") == "col" for cell in table.findall("thead/tr/th"))
+        rows = table.findall("tbody/tr")
+        assert all([cell.tag for cell in row].count("th") == 1 for row in rows)
+        widths = {len(row) for row in [*rows, *table.findall("thead/tr")]}
+        assert len(widths) == 1
+    assert all(img.get("alt") for img in document.iter("img"))
+
+
+def test_decimal_points_stand_below_each_other() -> None:
+    """What stands before the point has a width of its own, the same in the whole column."""
+    document = parse(render(load("two-arms")))
+    (style,) = document.iter("style")
+    columns = 0
+    for table in document.iter("table"):
+        rows = table.findall("tbody/tr")
+        for column in zip(*rows, strict=True):
+            numbers = [cell for cell in column if cell.get("class") == "n"]
+            if not numbers:
+                continue
+            assert len(numbers) == len(column)
+            spans = [span for cell in numbers for span in cell.iter("span")]
+            assert len(spans) == len(column)
+            (name,) = {span.get("class", "") for span in spans}
+            assert f".{name} {{ min-width: {name[1:]}ch; }}" in (style.text or "")
+            assert all(len("".join(span.itertext())) <= int(name[1:]) for span in spans)
+            columns += 1
+    assert columns > 10
+
+
+def test_invalid_numbers_are_struck_and_their_marks_are_not() -> None:
+    document = parse(render(load("troubled")))
+    struck = ["".join(element.itertext()) for element in document.iter("s")]
+    assert any("GFLOP/s" in text for text in struck)
+    assert not any("[" in text for text in struck)
+    assert not list(parse(render(load("two-arms"))).iter("s"))
+
+
+def test_rows_can_be_sorted_by_what_the_numbers_mean() -> None:
+    document = parse(render(load("two-arms")))
+    values = [cell.get("data-value") for cell in document.iter("td") if cell.get("class") == "n"]
+    known = [float(value) for value in values if value is not None]
+    assert min(known) < 1e-4
+    assert max(known) > 1e12
+
+
+@given(st.lists(st.floats(1e-8, 1e3), min_size=2, max_size=5), st.floats(1.01, 1.9))
+def test_texts_sort_as_their_numbers_do(values: list[float], width: float) -> None:
+    for value in values:
+        texts = [
+            (show_seconds(value), value),
+            (show_seconds(value, value / width, value * width), value),
+            (show_rate(1.0, "FLOP", value) or "", 1 / value),
+            (show_rate(1.0, "example", value) or "", 1 / value),
+            (show_rate(1.0, "byte", value) or "", 1 / value),
+            (show_ratio(value, None, None, other="cuda", base="cpu"), value),
+            (show_ratio(value, value / width, value * width, other="cuda", base="cpu"), value),
+        ]
+        for text, meant in texts:
+            assert measure_text(text) == pytest.approx(meant, rel=0.06), text
+
+
+def test_a_dash_sorts_as_no_number() -> None:
+    assert measure_text("—") is None
+
+
+def test_without_a_library_that_draws_both_say_so() -> None:
+    summary = load("two-arms")
+    html = render_html(summary, {}, NOT_INSTALLED)
+    assert "matplotlib is not installed here" in html
+    assert "<img" not in html
+    markdown = render_markdown(summary, NOT_INSTALLED)
+    assert "matplotlib is not installed here" in markdown
+    assert "![" not in markdown
+    assert list(pieces_of_html(parse(html))) == list(pieces_of_markdown(markdown))
+
+
+def assert_harmless(summary: Summary) -> None:
+    html = render(summary)
+    document = parse(html)
+    assert len(list(document.iter("script"))) == 1
+    sound = parse(render(make_summary(blocks=3)))
+    allowed = {element.tag for element in sound.iter()} | {"s", "pre", "code", "li"}
+    assert {element.tag for element in document.iter()} <= allowed
+    for element in document.iter():
+        assert not any(name.startswith("on") for name in element.attrib)
+        assert element.get("href", "#").startswith("#")
+    # A command of nothing but spaces is no piece in Markdown, and an empty one in HTML.
+    said = list(filter(None, pieces_of_html(document)))
+    assert said == list(filter(None, pieces_of_markdown(render_markdown(summary))))
+
+
+def test_hostile_text_is_shown_as_text() -> None:
+    summary = make_hostile(HOSTILE)
+    assert_harmless(summary)
+    assert "<script>alert" not in render(summary)
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in render(summary)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '" onload="alert(1)',
+        "' onerror='alert(1)",
+        "</style><script>alert(1)</script>",
+        "</title><img src=x onerror=alert(1)>",
+        "--><svg onload=alert(1)>",
+        "&quot;&lt;b&gt;",
+        "[1] **x** ~~y~~ `z` \\",
+        "javascript:alert(1)",
+    ],
+)
+def test_what_would_break_out_stays_in(text: str) -> None:
+    assert_harmless(make_hostile(text))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.text(alphabet="<>&\"'`*~[]()\\1_ab/=#|$!-\n", min_size=1, max_size=20))
+def test_any_text_is_shown_as_text(text: str) -> None:
+    assert_harmless(make_hostile(text))
+
+
+def test_hostile_pictures_stay_pictures() -> None:
+    """A picture is an image in its own right, where no script runs, whatever it holds."""
+    summary = load("two-arms")
+    html = render_html(summary, dict.fromkeys(fake_pictures(summary), "<script>alert(1)</script>"))
+    assert "<script>alert" not in html
+
+
+def test_a_campaign_without_documents_has_a_page() -> None:
+    summary = load("two-arms")
+    empty = replace(summary, loaded=replace(summary.loaded, documents=[], controls=[]))
+    parse(render(summarise(empty.loaded)))

@@ -1,0 +1,162 @@
+"""The sentences that a report opens with: who wins, where, how far, how sure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from suite.report.compare import Ratio
+from suite.report.crossover import Crossover, find_sweeps, pick_longest
+from suite.report.opening import (
+    count_verdicts,
+    name_sweep,
+    tell_crossovers,
+    tell_extremes,
+    tell_one_arm,
+    tell_sureness,
+    word_crossover,
+)
+from suite.report.reach import find_reach, word_reach
+from suite.report.summary import Summary
+from suite.report.verdicts import Verdict, VerdictName
+from tests.report.test_pictures import change, make_summary, make_sweeps
+
+
+def judged(*names: VerdictName) -> Summary:
+    """Two arms whose first cells have these verdicts, and ratios that go with them."""
+    summary = make_summary(make_sweeps())
+    cells = []
+    for place, one in enumerate(summary.cells):
+        if place < len(names):
+            value = {"FASTER": 0.1 + place / 100, "SLOWER": 5.0 + place}.get(names[place], 1.0)
+            verdict = Verdict(name=names[place], code="x", reason="x", p=0.01)
+            ratio = Ratio(value=value, low=value * 0.9, high=value * 1.1, n=3)
+            cells.append(replace(one, verdicts={"cuda": verdict}, ratios={"cuda": ratio}))
+        else:
+            cells.append(replace(one, verdicts={"cuda": "no number"}, ratios={"cuda": "none"}))
+    return replace(summary, cells=tuple(cells))
+
+
+def test_verdicts_are_counted_in_one_sentence() -> None:
+    summary = judged("FASTER", "FASTER", "SLOWER", "EQUIVALENT", "INCONCLUSIVE", "INVALID")
+    rest = len(summary.cells) - 6
+    assert count_verdicts(summary, "cuda", str) == (
+        "Of 5 cells cuda is faster than cpu in 2 and slower in 1, equivalent in 1, inconclusive in "
+        f"1; 1 more cell INVALID; {rest} more cells can't be compared."
+    )
+    assert "all 2 comparisons are INVALID" in count_verdicts(
+        judged("INVALID", "INVALID"), "cuda", str
+    )
+
+
+def test_without_verdicts_there_are_hints_or_not_even_those() -> None:
+    quick = make_summary(make_sweeps(), profile="quick")
+    sentence = count_verdicts(quick, "cuda", str)
+    assert sentence.startswith("cuda against cpu: no verdicts; hints, not findings, are")
+    assert "of 16 cells faster in" in sentence
+    short = make_summary(make_sweeps(), blocks=2)
+    assert "not even a hint" in count_verdicts(short, "cuda", str)
+
+
+def test_the_largest_win_and_loss_are_among_the_cells_that_are_called_so() -> None:
+    summary = judged("FASTER", "FASTER", "SLOWER", "SLOWER", "EQUIVALENT")
+    ids = [one.cell.id for one in summary.cells]
+    names = {name: name.partition("/precision")[0] for name in ids}
+    (sentence,) = tell_extremes(summary, "cuda", str)
+    assert sentence.startswith(f"Its largest win is at {names[ids[0]]}: cuda 10× faster (9")
+    assert f"; its largest loss is at {names[ids[3]]}: cuda 8.0× slower (7" in sentence
+    (sentence,) = tell_extremes(judged("SLOWER"), "cuda", str)
+    assert sentence.startswith("Its largest loss is at ")
+    assert tell_extremes(judged("EQUIVALENT"), "cuda", str) == []
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (Crossover(answer="crosses", low=192.2, high=201.4, size=196), "between 192 and 201 on"),
+        (Crossover(answer="crosses", low=192.2, high=192.4, size=192), "n about 192 on"),
+        (Crossover(answer="crosses", low=None, high=12.5), "n under 12 on, if not always"),
+        (Crossover(answer="crosses", low=2345.6, high=None), "n over 2350 on, if at all"),
+        (Crossover(answer="crosses", low=1.25, high=3.0, rising=False), "cpu wins from n between"),
+        (Crossover(answer="always"), "cuda wins at every n"),
+        (Crossover(answer="never"), "cpu wins at every n"),
+        (Crossover(answer="not monotone"), "the winner changes more than once along n"),
+        (Crossover(answer="unclear", reason="why"), "nobody can say who wins: why"),
+        (Crossover(answer="no answer"), "nobody can say who wins: no reason is known"),
+    ],
+)
+def test_a_crossover_in_words(found: Crossover, words: str) -> None:
+    assert words in word_crossover(found, "n", "cuda", "cpu", str)
+
+
+def test_main_sweeps_are_told_and_named_by_what_differs() -> None:
+    summary = make_summary(make_sweeps())
+    told = tell_crossovers(summary, "cuda", str)
+    assert [sentence.partition(" cuda wins")[0] for sentence in told] == [
+        "In matmul.square",
+        "In mlp.train (net=A)",
+        "In mlp.train (net=B)",
+    ]
+    sweeps = find_sweeps(summary.campaign.cells)
+    assert name_sweep(sweeps[1], sweeps[1:2], str) == "mlp.train"
+
+
+def test_the_longest_sweep_of_a_case_and_network_is_the_main_one() -> None:
+    cells = make_sweeps()
+    short = [
+        replace(one, id=f"{one.id}!", params={**one.params, "precision": "tf32"})
+        for one in cells[5:8]
+    ]
+    sweeps = pick_longest(find_sweeps([*short, *cells]))
+    assert [(one.case, one.fixed["precision"], len(one.cells)) for one in sweeps] == [
+        ("square", "fp32", 8),
+        ("train", "fp32", 5),
+        ("train", "fp32", 3),
+    ]
+
+
+def test_one_arm_says_why_it_is_alone_and_how_far_it_comes() -> None:
+    summary = make_summary(make_sweeps(), arms=["cpu"])
+    campaign = replace(summary.campaign, not_run={"cuda": "no GPU here: looked at /dev"})
+    summary = replace(summary, loaded=replace(summary.loaded, campaign=campaign))
+    told = list(tell_one_arm(summary, str))
+    assert told[0].startswith("Only cpu was measured (cuda: no GPU here), so there is no winner")
+    assert told[1] == (
+        "In matmul.square it reaches 101 GFLOP/s at best (n = 4000), under a tenth of that up to "
+        "n = 10."
+    )
+    assert [sentence.partition(" it reaches")[0] for sentence in told[2:]] == [
+        "In mlp.train (net=A)",
+        "In mlp.train (net=B)",
+    ]
+
+
+def test_a_reach_counts_valid_numbers_only() -> None:
+    summary = make_summary(make_sweeps(), arms=["cpu"])
+    (sweep, *_) = find_sweeps(summary.campaign.cells)
+    names = [cell.id for cell in sweep.cells]
+    for name in names[5:]:
+        summary = change(summary, name, "cpu", fault=("x", "broken"))
+    reach = find_reach(sweep, summary.cells, "cpu")
+    assert reach
+    assert reach.best_at == 256
+    assert "up to n = 10" in word_reach(reach)
+    flat = change(change(summary, names[0], "cpu", estimate=None), names[1], "cpu", estimate=None)
+    reach = find_reach(sweep, flat.cells, "cpu")
+    assert reach
+    assert reach.short_until is None
+    assert "under a tenth" not in word_reach(reach)
+    for name in names[:4]:
+        summary = change(summary, name, "cpu", estimate=None)
+    assert find_reach(sweep, summary.cells, "cpu") is None
+
+
+def test_how_sure_the_times_are() -> None:
+    (known, *_) = tell_sureness(make_summary(make_sweeps()))
+    assert known.startswith("Half of the 32 times are known to ±")
+    assert list(tell_sureness(make_summary(make_sweeps(), blocks=2))) == [
+        "Under 3 blocks there are values but no intervals."
+    ]
+    told = list(tell_sureness(make_summary(make_sweeps(), profile="quick")))
+    assert told[-1] == "The intervals of the profile quick are provisional."

@@ -1,0 +1,246 @@
+"""Pictures drawn: their structure, their bytes, and that nothing runs out of them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from suite.content import SUITE
+from suite.report.breakdowns import depict_decomposition, depict_waterfalls
+from suite.report.gallery import depict
+from suite.report.pictures import Line, Mark, Panel, Picture, Span, Sweeps
+from suite.report.plots.files import draw, render_png, render_svg
+from suite.report.plots.sheet import own_style, pick_ticks
+from tests.report.test_pictures import (
+    BARS,
+    WATERFALLS,
+    change,
+    make_step,
+    make_summary,
+    make_sweeps,
+    make_triple,
+)
+
+SVG = "{http://www.w3.org/2000/svg}"
+HREF = "{http://www.w3.org/1999/xlink}href"
+HOSTILE = "<script>alert(1)</script> $x^2$ ]]> & \u202e\x1b[31m \U0001f4a3 \\n"
+
+
+def make_pictures() -> dict[str, Picture]:
+    """One of every kind, and those in which something is amiss."""
+    full = make_summary([*make_sweeps(), *make_triple(), make_step("A", 256)])
+    made = {picture.name: picture for picture in depict(full)}
+    waterfalls = depict_waterfalls(full, WATERFALLS)
+    bars = depict_decomposition(full, BARS)
+    assert waterfalls
+    assert bars
+    pictures: dict[str, Picture] = {**made, "asked": waterfalls, "decomposition": bars}
+    one = make_summary([*make_sweeps(), *make_triple()], arms=["cpu"], blocks=2)
+    pictures |= {f"one arm, {picture.name}": picture for picture in depict(one)}
+    three = make_summary([*make_sweeps(), *make_triple()], arms=["cpu", "cuda", "cuda-hidden"])
+    pictures |= {f"three arms, {picture.name}": picture for picture in depict(three)}
+    again = make_summary(make_sweeps(), arms=["cpu", "cpu-again"])
+    pictures |= {f"a/a, {picture.name}": picture for picture in depict(again)}
+    lost = change(full, full.cells[2].cell.id, "cuda", estimate=None)
+    lost = change(lost, lost.cells[4].cell.id, "cpu", fault=("changed", "the image changed"))
+    pictures["troubled"] = depict(lost)[0]
+    return pictures
+
+
+PICTURES = make_pictures()
+
+
+@pytest.fixture(autouse=True)
+def _styled() -> Iterator[None]:
+    with own_style():
+        yield
+
+
+def texts_of(figure: Figure) -> list[str]:
+    found = figure.findobj(Text)
+    return [text.get_text() for text in found if isinstance(text, Text) and text.get_text()]
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_same_picture_gives_the_same_bytes(name: str) -> None:
+    picture = PICTURES[name]
+    assert render_svg(picture) == render_svg(picture)
+    assert render_png(picture) == render_png(picture)
+
+
+@pytest.mark.processes
+def test_another_process_gives_the_same_bytes(tmp_path: Path) -> None:
+    """Nor do somebody's settings, in the folder or the home, reach a picture."""
+    (tmp_path / "matplotlibrc").write_text("lines.linewidth: 9\nfont.size: 30\n")
+    program = """
+        import hashlib
+        from tests.report.test_plots import PICTURES
+        from suite.report.plots import render_png, render_svg
+        for name in ("matmul", "pipelines"):
+            drawn = render_svg(PICTURES[name]).encode() + render_png(PICTURES[name])
+            print(hashlib.sha256(drawn).hexdigest())
+    """
+    env = {**os.environ, "PYTHONHASHSEED": "123", "PYTHONPATH": str(SUITE.parent), "LC_ALL": "C"}
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    expected = [
+        hashlib.sha256(render_svg(PICTURES[n]).encode() + render_png(PICTURES[n])).hexdigest()
+        for n in ("matmul", "pipelines")
+    ]
+    assert done.stdout.split() == expected
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_an_svg_stands_on_its_own(name: str) -> None:
+    picture = PICTURES[name]
+    text = render_svg(picture)
+    root = ET.fromstring(text)  # noqa: S314  it is ours
+    title, description = root[0], root[1]
+    assert (title.tag, title.text) == (f"{SVG}title", picture.title)
+    assert (description.tag, description.text) == (f"{SVG}desc", picture.alt)
+    tags = {element.tag for element in root.iter()}
+    assert not tags & {f"{SVG}script", f"{SVG}image", f"{SVG}foreignObject", f"{SVG}metadata"}
+    for element in root.iter():
+        assert element.get(HREF, "#").startswith("#")
+        assert not any(key.startswith("on") for key in element.attrib)
+        assert all("url(" not in v or "url(#" in v for v in element.attrib.values())
+    assert "<!" not in text
+    assert "matplotlib.org" not in text
+    assert "Matplotlib v" not in text
+    assert len(text) < 250_000
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_png_says_neither_when_nor_by_what(name: str) -> None:
+    content = render_png(PICTURES[name])
+    assert content.startswith(b"\x89PNG")
+    assert b"matplotlib" not in content.lower()
+    assert b"tEXt" not in content
+    assert len(content) < 250_000
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_all_that_is_written_lies_inside_and_names_do_not_touch(name: str) -> None:
+    figure = draw(PICTURES[name])
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    renderer = canvas.get_renderer()
+    width, height = figure.bbox.size
+    for text in figure.findobj(Text):
+        assert isinstance(text, Text)
+        if not text.get_visible() or not text.get_text().strip():
+            continue
+        box = text.get_window_extent(renderer)
+        assert box.x0 >= 0, text.get_text()
+        assert box.x1 <= width, text.get_text()
+        assert box.y0 >= 0, text.get_text()
+        assert box.y1 <= height, text.get_text()
+    for axes in figure.axes:
+        names = [
+            one.get_window_extent(renderer) for one in axes.texts if one.get_weight() == "bold"
+        ]
+        for i, one in enumerate(names):
+            assert not any(one.overlaps(other) for other in names[i + 1 :]), name
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_banner_stands_inside(name: str) -> None:
+    texts = texts_of(draw(PICTURES[name]))
+    assert "SIMULATED" in texts
+    bare = texts_of(draw(replace(PICTURES[name], banner="")))
+    assert "SIMULATED" not in bare
+
+
+def test_a_sweep_is_drawn_on_logarithms_with_its_crossover() -> None:
+    figure = draw(PICTURES["matmul"])
+    (axes,) = figure.axes
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    texts = texts_of(figure)
+    assert {"cpu", "cuda"} <= set(texts)
+    assert any(text.strip().startswith("cuda wins from ") for text in texts)
+    assert {line.get_marker() for line in axes.lines} >= {"o", "s"}
+    strokes = {str(line.get_linestyle()) for line in axes.lines if len(line.get_xdata()) > 1}  # type: ignore[arg-type]
+    assert len(strokes) == 2
+
+
+def test_invalid_marks_are_hollow_and_crossed_and_lines_end_there() -> None:
+    (axes,) = draw(PICTURES["troubled"]).axes
+    crossed = [line for line in axes.lines if line.get_marker() == "x"]
+    hollow = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
+    assert (len(crossed), len(hollow)) == (1, 1)
+    stretches = [line for line in axes.lines if line.get_marker() in {"", "None", None}]
+    assert sum(len(line.get_xdata()) > 1 for line in stretches) >= 4  # type: ignore[arg-type]
+    assert "—" in [text.get_text() for text in axes.texts]
+
+
+def make_sweep(*values: float, low: float | None = None) -> Picture:
+    marks = tuple(
+        (2.0**i, Mark(value=v, low=low and v * low, high=low and v / low))
+        for i, v in enumerate(values)
+    )
+    panel = Panel(
+        title="t",
+        x_label="n",
+        lines=(Line(arm="cpu", marks=marks),),
+        spans=(Span(low=None, high=1.5, label="x"), Span(low=1.2, high=None, label="y")),
+    )
+    content = Sweeps(unit="s", y_label="time", panels=(panel,))
+    return replace(PICTURES["matmul"], content=content)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.floats(1e-300, 1e300), min_size=1, max_size=6),
+    st.sampled_from([None, 1e-9, 0.5, 1.0]),
+)
+def test_any_values_can_be_drawn(values: list[float], low: float | None) -> None:
+    with own_style():
+        FigureCanvasAgg(draw(make_sweep(*values, low=low))).draw()
+
+
+@given(st.floats(1e-12, 1e12), st.floats(1.001, 1e20))
+def test_ticks_are_round_few_and_inside(low: float, times: float) -> None:
+    ticks = pick_ticks(low, low * times)
+    assert 1 <= len(ticks) <= 10
+    assert all(low <= tick <= low * times * 1.0000001 for tick in ticks)
+    assert ticks == sorted(ticks)
+
+
+def test_hostile_text_is_drawn_as_text() -> None:
+    (panel,) = PICTURES["matmul"].content.panels  # type: ignore[union-attr]
+    hostile = replace(
+        panel, title=HOSTILE, x_label=HOSTILE, lines=(replace(panel.lines[0], arm=HOSTILE),)
+    )
+    picture = replace(
+        PICTURES["matmul"],
+        title=HOSTILE,
+        alt=HOSTILE,
+        banner=HOSTILE,
+        arms=(HOSTILE,),
+        content=Sweeps(unit=HOSTILE, y_label=HOSTILE, panels=(hostile,)),
+    )
+    root = ET.fromstring(render_svg(picture))  # noqa: S314  it is ours
+    assert not list(root.iter(f"{SVG}script"))
+    assert root[0].text
+    assert root[0].text.isprintable()
+    assert render_png(picture)
