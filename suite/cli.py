@@ -539,7 +539,7 @@ def report(run: Path) -> int:
     "--out",
     metavar="FOLDER",
     type=click.Path(path_type=Path),
-    help="write compare.md and compare.json there  [default: print the Markdown]",
+    help="write compare.md, .html and .json there  [default: print the Markdown]",
 )
 def compare(runs: Sequence[Path], pairs: str | None, out: Path | None) -> int:
     """One report over the campaign folders RUNS: the first named is what the others are held to."""

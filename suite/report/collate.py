@@ -12,14 +12,14 @@ from tabulate import tabulate
 from suite.report.compare import Ratio
 from suite.report.exchange import render_csv, render_json
 from suite.report.gallery import LATER, NOT_INSTALLED, depict
-from suite.report.html import render_html
+from suite.report.html import render_html, render_html_page
 from suite.report.load import load_campaign
-from suite.report.markdown import render_markdown
+from suite.report.markdown import render_markdown, render_page
 from suite.report.markup import show_plainly
 from suite.report.narrative import account, list_by_family, name_machine, narrate
 from suite.report.pictures import FOLDER
 from suite.report.precision import Precision, assess
-from suite.report.side_by_side import render_versus, render_versus_json
+from suite.report.side_by_side import compose_versus, render_versus_json
 from suite.report.summary import Summary, summarise
 from suite.report.versus import set_side_by_side
 
@@ -75,7 +75,12 @@ def collate_side_by_side(folders: Sequence[Path], pairs: Sequence[str] = ()) -> 
     """
     summaries = [summarise(load_campaign(folder)) for folder in folders]
     versus = set_side_by_side(summaries, pairs)
-    return {"compare.md": render_versus(versus), "compare.json": render_versus_json(versus)}
+    page = compose_versus(versus)
+    return {
+        "compare.md": render_page(page),
+        "compare.html": render_html_page(page),
+        "compare.json": render_versus_json(versus),
+    }
 
 
 def can_draw() -> bool:

@@ -48,6 +48,11 @@ def render_html(summary: Summary, pictures: Mapping[str, str], undrawn: str | No
     return _Writer(pictures).write(compose(summary, undrawn))
 
 
+def render_html_page(page: Page) -> str:
+    """Any page without pictures as HTML."""
+    return _Writer({}).write(page)
+
+
 class _Writer:
     """Renders one page, and remembers what has to be unique or known in its head."""
 

@@ -1,4 +1,4 @@
-"""A page as GitHub-flavoured Markdown: ``report.md``."""
+"""A page as GitHub-flavoured Markdown: ``report.md``, ``compare.md``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ from tabulate import tabulate
 
 from suite.report.contents import compose
 from suite.report.markup import escape, show_plainly
-from suite.report.page import Block, Bullets, Code, Figure, Footnotes, Heading, Paragraph, Table
+from suite.report.page import (
+    Block,
+    Bullets,
+    Code,
+    Figure,
+    Footnotes,
+    Heading,
+    Page,
+    Paragraph,
+    Table,
+)
 from suite.report.pictures import FOLDER
 from suite.report.summary import Summary
 
@@ -19,7 +29,12 @@ def render_markdown(summary: Summary, undrawn: str | None = None) -> str:
 
     ``undrawn`` is why there are no pictures, None where there are.
     """
-    return "\n\n".join(map(_render, compose(summary, undrawn).blocks)) + "\n"
+    return render_page(compose(summary, undrawn))
+
+
+def render_page(page: Page) -> str:
+    """Any page as Markdown with a final newline."""
+    return "\n\n".join(map(_render, page.blocks)) + "\n"
 
 
 def _render(block: Block) -> str:

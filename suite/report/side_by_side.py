@@ -1,4 +1,4 @@
-"""The report over several campaigns, as Markdown and for programs: what differs first, then the tables.
+"""The report over several campaigns: what differs first, then the tables; and the same for programs.
 
 No clock, no network, no facts of this machine: the same campaigns give the same bytes.
 """
@@ -15,7 +15,7 @@ from suite.report.cells import list_families, name_cells, sort_cells
 from suite.report.compare import NOT_INTERLEAVED, Ratio
 from suite.report.environment import gather_facts
 from suite.report.findings import describe_estimate, describe_verdict
-from suite.report.markup import code, escape
+from suite.report.markup import escape
 from suite.report.narrative import name_machine
 from suite.report.page import NO_NUMBER, Page
 from suite.report.tables import TITLES, Entry, show_comparison, show_time, show_verdict
@@ -31,8 +31,8 @@ _INSTANCES = (
 )
 
 
-def render_versus(versus: Versus) -> str:
-    """The report over several campaigns as GitHub-flavoured Markdown with a final newline."""
+def compose_versus(versus: Versus) -> Page:
+    """The report over several campaigns, in no format yet."""
     page = Page(versus.banners)
     page.title(f"Crossover: {len(versus.summaries)} campaigns side by side")
     page.paragraph(" ".join([*(_word_pair(one) for one in versus.pairs), _INSTANCES]))
@@ -50,7 +50,7 @@ def render_versus(versus: Versus) -> str:
     page.heading("How to repeat it")
     page.paragraph("From the campaigns' documents alone, byte for byte, by:")
     folders = " ".join(f"results/{one.loaded.folder}" for one in versus.summaries)
-    page.paragraph(code(f'make compare RUNS="{folders}"'))
+    page.code(f'make compare RUNS="{folders}"')
     page.heading("Footnotes")
     page.paragraph(
         f"`{NO_NUMBER}` no number; the mark beside it says why. `~` equivalent: the 90 % interval "
@@ -58,7 +58,7 @@ def render_versus(versus: Versus) -> str:
         "shown. `✗` invalid; the number is struck through."
     )
     page.footnotes()
-    return page.render()
+    return page
 
 
 def render_versus_json(versus: Versus) -> str:

@@ -18,11 +18,12 @@ from suite.model import Campaign, Cell, Check, Document
 from suite.report.collate import collate_side_by_side
 from suite.report.compare import NOT_INTERLEAVED, Ratio
 from suite.report.load import LoadedCampaign
-from suite.report.side_by_side import render_versus
+from suite.report.markdown import render_page
+from suite.report.side_by_side import compose_versus
 from suite.report.summary import NO_PAIR, Summary, summarise
 from suite.report.validity import STEAL
 from suite.report.verdicts import MARGIN, Verdict
-from suite.report.versus import NOT_THERE, Pair, set_side_by_side
+from suite.report.versus import NOT_THERE, Pair, Versus, set_side_by_side
 from tests import synthetic
 
 FENCE = "overhead.fence"
@@ -78,6 +79,10 @@ def make_campaign(
     return LoadedCampaign(folder=name, campaign=campaign, documents=documents, controls=controls)
 
 
+def render_them(versus: Versus) -> str:
+    return render_page(compose_versus(versus))
+
+
 def only_pair(*summaries: Summary, wanted: Sequence[str] = ()) -> Pair:
     (pair,) = set_side_by_side(summaries, wanted).pairs
     return pair
@@ -124,7 +129,7 @@ def test_ratios_between_campaigns_are_welchs_and_say_that_they_are_not_interleav
     assert ratio.p == pytest.approx(test.pvalue, rel=1e-9)
     assert (ratio.low, ratio.high) == pytest.approx((math.exp(low), math.exp(high)), rel=1e-9)
     assert not pair.interleaved
-    text = render_versus(versus)
+    text = render_them(versus)
     assert NOT_INTERLEAVED[1:] in text
     assert "three instances" in text
 
@@ -182,7 +187,7 @@ def test_profiles_without_verdicts_and_too_few_blocks_give_none() -> None:
     assert all("provisional" in one for one in verdicts(quick))
     few = only_pair(first, make_summary("two", seed=2, blocks=2))
     assert all("fewer than" in one for one in verdicts(few))
-    assert "No verdicts of 2:cpu against 1:cpu" in render_versus(
+    assert "No verdicts of 2:cpu against 1:cpu" in render_them(
         set_side_by_side([first, few.other.summary])
     )
 
@@ -191,7 +196,7 @@ def test_a_cell_of_one_plan_only_has_no_ratio() -> None:
     cells = [one for one in synthetic.make_cells() if one.id != FENCE]
     pair = only_pair(make_summary("one"), make_summary("two", cells=cells))
     assert pair.ratios[FENCE] == NOT_THERE
-    text = render_versus(set_side_by_side([pair.base.summary, pair.other.summary]))
+    text = render_them(set_side_by_side([pair.base.summary, pair.other.summary]))
     assert "the cell is not in the plan of this campaign" in text
 
 
@@ -224,7 +229,7 @@ def test_an_invalid_number_is_never_judged_and_struck_through() -> None:
     assert isinstance(found, Verdict)
     assert found.code == STEAL[0]
     assert FENCE not in pair.sound
-    assert "~~" in render_versus(set_side_by_side(summaries))
+    assert "~~" in render_them(set_side_by_side(summaries))
 
 
 def test_a_missing_number_has_no_ratio() -> None:
@@ -253,7 +258,7 @@ def test_the_margin_is_the_wider_floor_and_a_missing_one_is_said() -> None:
     assert pair.floor_known
     unknown = make_summary("three", seed=3, twins=False)
     assert not only_pair(first, unknown).floor_known
-    text = render_versus(set_side_by_side([first, unknown]))
+    text = render_them(set_side_by_side([first, unknown]))
     assert "Not every campaign knows its noise floor" in text
 
 
@@ -265,7 +270,7 @@ def test_facts_that_differ_stand_first() -> None:
         return replace(document, facts={**document.facts, "cpu.model": "Another | Processor"})
 
     second = replace(second, documents=[move(one) for one in second.documents])
-    text = render_versus(set_side_by_side([summarise(first), summarise(second)]))
+    text = render_them(set_side_by_side([summarise(first), summarise(second)]))
     differs = text[text.index("## What differs") : text.index("## Tables")]
     assert "cpu.model" in differs
     assert "Made-Up Processor 9000" in differs
@@ -283,7 +288,7 @@ def test_the_files_come_from_the_documents_alone(tmp_path: Path) -> None:
     folders = [write(tmp_path, "one", 1), write(tmp_path, "two", 2)]
     files = collate_side_by_side(folders)
     assert files == collate_side_by_side(folders)
-    assert set(files) == {"compare.md", "compare.json"}
+    assert set(files) == {"compare.md", "compare.html", "compare.json"}
     described = json.loads(files["compare.json"])
     assert [one["id"] for one in described["campaigns"]] == ["one", "two"]
     assert {one["note"] for one in described["pairs"]} == {NOT_INTERLEAVED}
