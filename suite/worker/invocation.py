@@ -18,6 +18,7 @@ from typing import Any
 
 from suite.model import Cell, CellResult
 from suite.worker import evidence
+from suite.worker.forecast import Forecast
 from suite.worker.measure import LEAST_SAMPLES, Loop, Timing
 from suite.worker.placement import NotPlaced, Placement, Watch, prove, watch
 from suite.worker.scenario import Inapplicable, Prepared, Scenario, WrongResult
@@ -30,11 +31,6 @@ SHORT = 0.9
 
 DISPATCH_BOUND = 0.9
 """On a GPU, a larger enqueue fraction than this means that the CPU could not keep it busy."""
-
-
-TRUSTED_S = 1e-3
-"""A call that takes less than this is ruled by overhead: scaling it by work would foretell hours for
-a size that takes milliseconds, so the next size is then simply tried."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,36 +53,6 @@ class Times:
     def budget_of(self, cell: Cell) -> float:
         """The budget of this cell, in seconds."""
         return self.budget_s * (ASKED_ABOUT_BUDGETS if cell.asked_about else 1.0)
-
-
-@dataclass(kw_only=True)
-class Forecast:
-    """What the smaller sizes of each sweep took, to predict the next one before daring it."""
-
-    seen: dict[str, tuple[float, float, float]] = field(default_factory=dict)
-
-    def remember(self, cell: Cell, call_s: float, check_s: float) -> None:
-        """Notes seconds per call, and of the check, of a size."""
-        if cell.sweep is not None:
-            self.seen[_sweep_key(cell)] = (cell.work.amount, call_s, check_s)
-
-    def predict(self, cell: Cell) -> tuple[float, float] | None:
-        """Seconds per call, and of the check, scaled by work from the size before; None: unknown.
-
-        Scaling by work is right for sizes that arithmetic rules; see `TRUSTED_S` for the others.
-        """
-        if cell.sweep is None or _sweep_key(cell) not in self.seen:
-            return None
-        amount, call_s, check_s = self.seen[_sweep_key(cell)]
-        ratio = cell.work.amount / amount
-        if ratio <= 1 or call_s < TRUSTED_S:
-            return None
-        return call_s * ratio, check_s * ratio
-
-
-def _sweep_key(cell: Cell) -> str:
-    others = [f"{axis}={value}" for axis, value in cell.params.items() if axis != cell.sweep]
-    return "/".join([cell.scenario, cell.case, *others])
 
 
 class OverBudget(Exception):

@@ -1,0 +1,71 @@
+"""The forecast of a calibration: what the next size of a sweep will take, from the sizes before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from suite.model import Cell
+
+TRUSTED_S = 1e-3
+"""A call that takes less than this is ruled by overhead: scaling it by work would foretell hours for
+a size that takes milliseconds, so the next size is then simply tried."""
+
+OVERHEAD_UNIT = "example"
+"""Work in this unit is done in calls that have far more overhead of their own (an eager step or Keras's
+loop: a tenth of a second), which one size alone can't tell from the work: the second is tried."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What a size of a sweep took: its work, and the seconds of a call and of the check."""
+
+    amount: float
+    call_s: float
+    check_s: float
+
+
+@dataclass(kw_only=True)
+class Forecast:
+    """What the smaller sizes of each sweep took, to predict the next one before daring it."""
+
+    seen: dict[str, list[Seen]] = field(default_factory=dict)
+
+    def remember(self, cell: Cell, call_s: float, check_s: float) -> None:
+        """Notes seconds per call, and of the check, of a size."""
+        if cell.sweep is not None:
+            size = Seen(amount=cell.work.amount, call_s=call_s, check_s=check_s)
+            smaller = [one for one in self.before(cell) if one.amount < size.amount]
+            self.seen[_sweep_key(cell)] = [*smaller, size]
+
+    def before(self, cell: Cell) -> list[Seen]:
+        """The sizes of the cell's sweep that were noted so far, ascending."""
+        return [] if cell.sweep is None else self.seen.get(_sweep_key(cell), [])
+
+    def predict(self, cell: Cell) -> tuple[float, float] | None:
+        """Seconds per call, and of the check, from the one or two sizes before; None: unknown.
+
+        Two sizes give a line over the work, whose foot is the overhead; it never falls.  One alone is
+        scaled by work, which is right where arithmetic rules; see `TRUSTED_S` and `OVERHEAD_UNIT`.
+        """
+        before = self.before(cell)
+        if not before:
+            return None
+        last = before[-1]
+        if cell.work.amount <= last.amount or last.call_s < TRUSTED_S:
+            return None
+        if len(before) == 1:
+            if cell.work.unit == OVERHEAD_UNIT:
+                return None
+            ratio = cell.work.amount / last.amount
+            return last.call_s * ratio, last.check_s * ratio
+        first = before[-2]
+        step = (cell.work.amount - last.amount) / (last.amount - first.amount)
+        return (
+            last.call_s + step * max(0.0, last.call_s - first.call_s),
+            last.check_s + step * max(0.0, last.check_s - first.check_s),
+        )
+
+
+def _sweep_key(cell: Cell) -> str:
+    others = [f"{axis}={value}" for axis, value in cell.params.items() if axis != cell.sweep]
+    return "/".join([cell.scenario, cell.case, *others])
