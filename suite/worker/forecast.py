@@ -1,4 +1,4 @@
-"""What a size of a sweep should take, foretold from the sizes below it, before it is dared."""
+"""The forecast of a calibration: what the next size of a sweep will take, from the sizes before it."""
 
 from __future__ import annotations
 
@@ -10,55 +10,68 @@ TRUSTED_S = 1e-3
 """A call that takes less than this is ruled by overhead: scaling it by work would foretell hours for
 a size that takes milliseconds, so the next size is then simply tried."""
 
+OVERHEAD_UNIT = "example"
+"""Work in this unit is done in calls that have far more overhead of their own (an eager step or Keras's
+loop: a tenth of a second), which one size alone can't tell from the work: the second is tried."""
+
 
 @dataclass(frozen=True, kw_only=True)
-class Size:
-    """What one size took, in seconds a call and of the check, and the least that any took so far."""
+class Seen:
+    """What a size of a sweep took: its work, and the seconds of a call and of the check."""
 
     amount: float
     call_s: float
     check_s: float
-    least_call_s: float
-    least_check_s: float
 
 
 @dataclass(kw_only=True)
 class Forecast:
-    """What the last size of each sweep took; ``seen`` is by all params but the sweep's own."""
+    """What the smaller sizes of each sweep took, to predict the next one before daring it."""
 
-    seen: dict[str, Size] = field(default_factory=dict)
+    seen: dict[str, list[Seen]] = field(default_factory=dict)
 
     def remember(self, cell: Cell, call_s: float, check_s: float) -> None:
         """Notes seconds per call, and of the check, of a size."""
         if cell.sweep is not None:
-            below = self.seen.get(_sweep_key(cell))
-            self.seen[_sweep_key(cell)] = Size(
-                amount=cell.work.amount,
-                call_s=call_s,
-                check_s=check_s,
-                least_call_s=min(call_s, below.least_call_s) if below else call_s,
-                least_check_s=min(check_s, below.least_check_s) if below else check_s,
-            )
+            size = Seen(amount=cell.work.amount, call_s=call_s, check_s=check_s)
+            smaller = [one for one in self.before(cell) if one.amount < size.amount]
+            self.seen[_sweep_key(cell)] = [*smaller, size]
+
+    def before(self, cell: Cell) -> list[Seen]:
+        """The sizes of the cell's sweep that were noted so far, ascending."""
+        return [] if cell.sweep is None else self.seen.get(_sweep_key(cell), [])
 
     def predict(self, cell: Cell) -> tuple[float, float] | None:
-        """Seconds per call, and of the check, scaled by work from the size before; None: unknown.
+        """Seconds per call, and of the check, from the one or two sizes before; None: unknown.
 
-        Scaling by work is right for sizes that arithmetic rules; see `TRUSTED_S` for the others.  A
-        one-shot call also holds what a first time costs at any size, which can be half a second: so
-        there only what a size took beyond the least of all sizes so far is scaled.
+        Two sizes give a line over the work, whose foot is the overhead; it never falls.  One alone is
+        scaled by work, which is right where arithmetic rules; see `TRUSTED_S` and `OVERHEAD_UNIT`.  A
+        one-shot call also holds what a first time costs at any size, which can be half a second: there
+        only what a size took beyond the least of all sizes so far is scaled.
         """
-        if cell.sweep is None or _sweep_key(cell) not in self.seen:
+        before = self.before(cell)
+        if not before or cell.work.amount <= before[-1].amount:
             return None
-        size = self.seen[_sweep_key(cell)]
-        ratio = cell.work.amount / size.amount
-        if ratio <= 1:
-            return None
+        last = before[-1]
         if cell.one_shot:
+            more = cell.work.amount / last.amount - 1
             return (
-                size.call_s + (size.call_s - size.least_call_s) * (ratio - 1),
-                size.check_s + (size.check_s - size.least_check_s) * (ratio - 1),
+                last.call_s + more * (last.call_s - min(one.call_s for one in before)),
+                last.check_s + more * (last.check_s - min(one.check_s for one in before)),
             )
-        return None if size.call_s < TRUSTED_S else (size.call_s * ratio, size.check_s * ratio)
+        if last.call_s < TRUSTED_S:
+            return None
+        if len(before) == 1:
+            if cell.work.unit == OVERHEAD_UNIT:
+                return None
+            ratio = cell.work.amount / last.amount
+            return last.call_s * ratio, last.check_s * ratio
+        first = before[-2]
+        step = (cell.work.amount - last.amount) / (last.amount - first.amount)
+        return (
+            last.call_s + step * max(0.0, last.call_s - first.call_s),
+            last.check_s + step * max(0.0, last.check_s - first.check_s),
+        )
 
 
 def _sweep_key(cell: Cell) -> str:

@@ -140,6 +140,7 @@ class Runner:
             self._refuse_hopeless(cell)
         with account.of("prepare"):
             prepared = prepare(device=self.device, **cell.params)
+        witnessed: dict[str, float | None] = {}
         try:
             with account.of("first_call"), watch() as seen:
                 if prepared.run_up is not None:
@@ -149,29 +150,13 @@ class Runner:
                 placement = self._prove(prepared, seen, last)
             if scenario.one_shot:
                 status = "cold" if prepared.run_up is None else "run-up"
-                timing, calls, witnessed = _once(first_s, last, status), 1, None
+                timing, calls = _once(first_s, last, status), 1
             else:
                 del last
-                with account.of("hygiene"):
-                    gc.collect()
-                calls = request.calls or self._calibrate(cell, prepared, account)
-                before = evidence.read()
-                timing = self.loop.measure(
-                    prepared.step,
-                    calls,
-                    warmup_s=self.times.warmup_s,
-                    measure_s=self.times.measure_s,
-                    traces=prepared.traces,
-                )
-                witnessed = evidence.compare(before, evidence.read())
-            on_gpu = self.device == "/GPU:0" and prepared.on == "arm"
+                calls, timing, witnessed = self._time(request, prepared, account)
             account.add("warmup", timing.warmup_wall_s)
             account.add("measure", timing.measure_wall_s)
-            traced: dict[str, float] = {}
-            untraced = None
-            if calibrating and on_gpu and not scenario.one_shot:
-                with account.of("trace"):
-                    traced, untraced = self._trace(prepared, timing)
+            traced, untraced = self._trace(request, prepared, timing, account)
             with account.of("check"):
                 check = prepared.check(timing.last)
             memory = self._peak_memory() if prepared.on == "arm" else None
@@ -180,16 +165,11 @@ class Runner:
         if calibrating:
             call_s = statistics.median(timing.samples_s)
             self.forecast.remember(cell, call_s, account.spent_s["check"])
-        enqueues = prepared.enqueues and on_gpu and not scenario.one_shot
-        labels = ["warm-up cap"] if timing.warmup_status == "cap" else []
-        usual_s = statistics.median(timing.samples_s) * calls
-        if not scenario.one_shot and usual_s < SHORT * self.loop.floor_s:
-            labels.append("short samples")
-        if enqueues and timing.enqueue_fraction > DISPATCH_BOUND:
-            labels.append("dispatch-bound")
+        enqueues = prepared.enqueues and self._is_on_gpu(prepared) and not scenario.one_shot
         absent = {"trace": untraced} if untraced else {}
         if not enqueues:
-            absent["enqueue_fraction"] = "the step blocks" if on_gpu else "a CPU's step blocks"
+            blocks = "the step blocks" if self._is_on_gpu(prepared) else "a CPU's step blocks"
+            absent["enqueue_fraction"] = blocks
         if memory is None:
             absent["peak_memory_bytes"] = "TensorFlow does not count the CPU's memory"
         if prepared.run_up is not None:
@@ -207,19 +187,55 @@ class Runner:
             elsewhere=placement.elsewhere,
             check=check,
             peak_memory_bytes=memory,
-            labels=labels,
-            evidence=witnessed or {},
+            labels=self._label(timing, calls, enqueues=enqueues, one_shot=scenario.one_shot),
+            evidence=witnessed,
             trace=traced,
             absent=absent,
         )
 
-    def _trace(self, prepared: Prepared, timing: Timing) -> tuple[dict[str, float], str | None]:
-        """What the GPU did in a few more calls, untimed; or nothing, and why."""
+    def _time(
+        self, request: Request, prepared: Prepared, account: Account
+    ) -> tuple[int, Timing, dict[str, float | None]]:
+        """K, the warm-up and the samples, and what else was at work meanwhile."""
+        with account.of("hygiene"):
+            gc.collect()
+        calls = request.calls or self._calibrate(request.cell, prepared, account)
+        before = evidence.read()
+        timing = self.loop.measure(
+            prepared.step,
+            calls,
+            warmup_s=self.times.warmup_s,
+            measure_s=self.times.measure_s,
+            traces=prepared.traces,
+        )
+        return calls, timing, evidence.compare(before, evidence.read())
+
+    def _is_on_gpu(self, prepared: Prepared) -> bool:
+        return self.device == "/GPU:0" and prepared.on == "arm"
+
+    def _label(self, timing: Timing, calls: int, *, enqueues: bool, one_shot: bool) -> list[str]:
+        """What the worker itself has to say against a number."""
+        labels = ["warm-up cap"] if timing.warmup_status == "cap" else []
+        usual_s = statistics.median(timing.samples_s) * calls
+        if not one_shot and usual_s < SHORT * self.loop.floor_s:
+            labels.append("short samples")
+        if enqueues and timing.enqueue_fraction > DISPATCH_BOUND:
+            labels.append("dispatch-bound")
+        return labels
+
+    def _trace(
+        self, request: Request, prepared: Prepared, timing: Timing, account: Account
+    ) -> tuple[dict[str, float], str | None]:
+        """What the GPU did in a few more calls, untimed, while calibrating; or nothing, and why."""
+        calibrating = request.calls is None
+        if not calibrating or request.scenario.one_shot or not self._is_on_gpu(prepared):
+            return {}, None
         call_s = statistics.median(timing.samples_s)
-        try:
-            return trace.trace(prepared.step, self.loop.fence, call_s), None
-        except trace.NoTrace as reason:
-            return {}, str(reason)
+        with account.of("trace"):
+            try:
+                return trace.trace(prepared.step, self.loop.fence, call_s), None
+            except trace.NoTrace as reason:
+                return {}, str(reason)
 
     def _refuse_hopeless(self, cell: Cell) -> None:
         """Before anything of the cell is run: would the size before it, scaled, break the budget?"""

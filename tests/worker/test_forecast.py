@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -70,3 +71,38 @@ def test_one_shot_sizes_smaller_than_the_last_foretell_nothing() -> None:
     forecast = Forecast()
     forecast.remember(cell(10, one_shot=True), 0.5, 0.25)
     assert forecast.predict(cell(5, one_shot=True)) is None
+
+
+def test_two_sizes_tell_the_overhead_from_the_work() -> None:
+    forecast = Forecast()
+    # A tenth of a second a call, and as much again for every 2,000 of work; the check twice that.
+    for n in (10, 20):
+        call_s = 0.1 + 0.1 * cell(n).work.amount / 2000
+        forecast.remember(cell(n), call_s, 2 * call_s)
+    assert forecast.predict(cell(30)) == pytest.approx((2.8, 5.6))
+
+
+def test_a_size_that_took_less_than_the_one_before_foretells_no_less_than_itself() -> None:
+    forecast = Forecast()
+    forecast.remember(cell(10), 0.5, 0.3)
+    forecast.remember(cell(20), 0.2, 0.4)
+    assert forecast.predict(cell(40)) == pytest.approx((0.2, 1.2))
+
+
+def test_sizes_that_come_in_another_order_spoil_no_line() -> None:
+    forecast = Forecast()
+    for n in (40, 10, 20, 20):
+        forecast.remember(cell(n), 0.1 * n, 0.1)
+    assert [seen.amount for seen in forecast.before(cell(30))] == [2000.0, 16000.0]
+    assert forecast.predict(cell(30)) == pytest.approx((2.0 + 38 / 14, 0.1))
+
+
+def test_one_size_counted_in_examples_foretells_nothing_and_two_do() -> None:
+    def batch(size: int) -> Cell:
+        return replace(cell(size), work=Work(amount=float(size), unit="example"))
+
+    forecast = Forecast()
+    forecast.remember(batch(1), 0.3, 0.1)
+    assert forecast.predict(batch(32)) is None
+    forecast.remember(batch(32), 0.31, 0.1)
+    assert forecast.predict(batch(512)) == pytest.approx((0.31 + 0.01 * 480 / 31, 0.1))

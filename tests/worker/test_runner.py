@@ -259,8 +259,10 @@ def test_a_hopeless_size_is_never_entered() -> None:
     bench.done.clear()
     result = runner.run(bench.request(8, sweep="n"))
     assert result.outcome == "skipped"
-    # 0.8 s a call: the first, the one that finds K, one of warm-up and three samples.
-    assert result.reason == "would take 4.8 s here; the profile's budget for this cell is 2 s"
+    # 0.8 s a call: the first, the one that finds K, one of warm-up and three samples; and a little,
+    # by this machine's own clock, for the check.
+    assert (result.reason or "").startswith("would take 4.8")
+    assert (result.reason or "").endswith(" s here; the profile's budget for this cell is 2 s")
     assert bench.done == []
     assert_no_numbers(result)
 
