@@ -39,6 +39,9 @@ WORKS: Mapping[str, tuple[str, str]] = {
 """By case what its cells get done, and the axis (or ``=`` the word) that says of what: cells that
 agree in both are variants of the same work."""
 
+LARGEST = 1e100
+"""No amount, size or rate is larger, and no inverse of one; a document can hold any number."""
+
 COUNTED = ("FLOP", "example")
 """The units of work whose rate says how well a device is used."""
 
@@ -106,16 +109,12 @@ class Catalogue:
 
     def steps(self, one: CellSummary | None, arm: str | None) -> Values:
         """Seconds a step by block: of a call that makes several steps of ``batch`` the mean one."""
-        values = self.values(one, arm)
-        count = count_steps(one.cell) if one else 1.0
-        return {block: value / count for block, value in values.items()}
+        return divide(self.values(one, arm), count_steps(one.cell) if one else 1.0)
 
     def per_work(self, one: CellSummary | None, arm: str | None) -> Values:
-        """Seconds a unit of work by block; nothing where no work is declared."""
+        """Seconds a unit of work by block; nothing where no work is declared that makes sense."""
         amount = one.cell.work.amount if one else 0.0
-        if amount <= 0:
-            return {}
-        return {block: value / amount for block, value in self.values(one, arm).items()}
+        return divide(self.values(one, arm), amount)
 
     def seconds(self, one: CellSummary | None, arm: str | None) -> float | None:
         """Seconds a call: the cell's value, or None."""
@@ -253,9 +252,19 @@ def is_pinned_to_cpu(cell: Cell) -> bool:
 def count_steps(cell: Cell) -> float:
     """The training steps in a call: more than one where a call goes through more than a batch."""
     batch = cell.params.get("batch")
-    if isinstance(batch, int | float) and batch > 0 and name_unit(cell) == "example":
-        return max(1.0, float(math.ceil(cell.work.amount / batch)))
-    return 1.0
+    if not isinstance(batch, int | float) or batch <= 0 or name_unit(cell) != "example":
+        return 1.0
+    steps = cell.work.amount / batch
+    return max(1.0, float(math.ceil(steps))) if steps < LARGEST else 1.0
+
+
+def divide(values: Values, by: float) -> Values:
+    """The values divided; nothing where a quotient is none that could be worked with."""
+    if not 1 / LARGEST < by < LARGEST:
+        return {}
+    quotients = {block: value / by for block, value in values.items()}
+    sound = all(1 / LARGEST < one < LARGEST for one in quotients.values())
+    return quotients if sound else {}
 
 
 def mean(values: Values) -> float | None:

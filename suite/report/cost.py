@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from suite.report.catalogue import Catalogue, count_steps, name_case, name_unit
+from suite.report.catalogue import Catalogue, Values, divide, name_case, name_unit
 from suite.report.compare import Ratio, compare
 from suite.report.statistics import Estimate, estimate
 
@@ -48,23 +48,24 @@ def find_costs(catalogue: Catalogue, price: Price) -> list[Cost]:
             continue
         if one.cell.params.get("part", "together") != "together":
             continue
-        amount, steps = one.cell.work.amount, count_steps(one.cell)
-        values = {arm: catalogue.values(one, arm) for arm in catalogue.arms}
-        by_arm = {arm: list(by_block.values()) for arm, by_block in values.items() if by_block}
-        if not by_arm or amount <= 0:
-            continue
         second = price.hourly / HOUR_S * MILLION
+        steps = {arm: _scale(catalogue.steps(one, arm), second) for arm in catalogue.arms}
+        examples = {arm: _scale(catalogue.per_work(one, arm), second) for arm in catalogue.arms}
+        if not any(examples.values()):
+            continue
         cpu, gpu = catalogue.values(one, catalogue.cpu), catalogue.values(one, catalogue.gpu)
         found.append(
             Cost(
                 cell=one.cell.id,
-                steps={arm: _scale(seconds, second / steps) for arm, seconds in by_arm.items()},
-                examples={arm: _scale(seconds, second / amount) for arm, seconds in by_arm.items()},
+                steps={arm: cost for arm, cost in steps.items() if cost},
+                examples={arm: cost for arm, cost in examples.items() if cost},
                 turns=compare(gpu, cpu) if cpu and gpu else None,
             )
         )
     return found
 
 
-def _scale(seconds: list[float], factor: float) -> Estimate:
-    return estimate([factor * one for one in seconds])
+def _scale(seconds: Values, factor: float) -> Estimate | None:
+    """The cost of these seconds; None where there is none that could be worked with."""
+    found = divide(seconds, 1 / factor)
+    return estimate(list(found.values())) if found else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from suite.report.advice import Help, advise
-from suite.report.catalogue import Catalogue, open_catalogue
+from suite.report.catalogue import LARGEST, Catalogue, open_catalogue
 from suite.report.cost import Cost, Price, find_costs
 from suite.report.decompose import (
     Decomposition,
@@ -57,7 +57,7 @@ def find_insight(summary: Summary) -> Insight:
     campaign = summary.campaign
     price = None
     # A machine that costs nothing has no price to divide by.
-    if campaign.price:
+    if campaign.price and 1 / LARGEST < campaign.price < LARGEST:
         price = Price(hourly=campaign.price, currency=campaign.price_currency)
     waterfalls = build_waterfalls(catalogue)
     facts = {arm: [one.facts for one in found.values()] for arm, found in summary.counted.items()}

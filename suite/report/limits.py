@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from suite.model import Scalar
-from suite.report.catalogue import Catalogue, Values, is_pinned_to_cpu, name_case, name_precision
+from suite.report.catalogue import (
+    Catalogue,
+    Values,
+    divide,
+    is_pinned_to_cpu,
+    name_case,
+    name_precision,
+)
 from suite.report.figures import ANY, Figure, Figures, Part
 from suite.report.gains import find_use
 from suite.report.statistics import Estimate, estimate
@@ -166,7 +173,7 @@ def _find_products(
 ) -> list[Limit]:
     by_precision: dict[str, list[CellSummary]] = {}
     for one in catalogue.select("matmul.square", operands="device"):
-        if one.cell.work.unit == "FLOP" and catalogue.values(one, arm):
+        if one.cell.work.unit == "FLOP" and catalogue.per_work(one, arm):
             by_precision.setdefault(name_precision(one.cell), []).append(one)
     found = []
     for precision, cells in by_precision.items():
@@ -182,7 +189,7 @@ def _find_products(
                 what="products",
                 precision=precision,
                 cell=best.cell.id,
-                rate=_find_rate(catalogue.values(best, arm), best.cell.work.amount),
+                rate=_find_rate(catalogue.per_work(best, arm)),
                 unit="FLOP",
                 peak=peaks[0] if peaks else None,
                 comparisons=tuple(one for one in compared if one),
@@ -196,10 +203,12 @@ def _find_memory(
 ) -> list[Limit]:
     for one in catalogue.select("overhead.sum"):
         size = one.cell.work.bytes or one.cell.params.get("bytes")
-        values = catalogue.values(one, arm)
-        if not values or not isinstance(size, int | float) or size <= 0:
+        if not isinstance(size, int | float):
             continue
-        rate = _find_rate(values, float(size))
+        values = divide(catalogue.values(one, arm), float(size))
+        if not values:
+            continue
+        rate = _find_rate(values)
         published = figures.select(part, "memory", "measured")
         return [
             Limit(
@@ -225,7 +234,7 @@ def _compare(
     sizes = {
         one.cell.id: float(n)
         for one in cells
-        if isinstance(n := one.cell.params.get("n"), int | float)
+        if isinstance(n := one.cell.params.get("n"), int | float) and n > 0
     }
     if figure.n is None:
         rate = catalogue.rate(best, arm) if sizes.get(best.cell.id, 0.0) >= LARGE else None
@@ -268,7 +277,7 @@ def _find_uses(catalogue: Catalogue, limits: list[Limit]) -> Iterable[Use]:
             roof = None
             n, top = one.cell.params.get("n"), best.get(precision)
             square = name_case(one.cell) == "matmul.square"
-            if square and memory and top and isinstance(n, int | float):
+            if square and memory and top and isinstance(n, int | float) and n > 0:
                 # 2n³ operations for two matrices read and one written.
                 roof = min(top, memory * 2 * n / (3 * BYTES.get(precision, 4.0)))
             yield Use(
@@ -313,5 +322,5 @@ def _find_warnings(limits: list[Limit]) -> Iterable[str]:
         )
 
 
-def _find_rate(values: Values, amount: float) -> Estimate:
-    return estimate([amount / value for value in values.values()])
+def _find_rate(per_work: Values) -> Estimate:
+    return estimate([1 / seconds for seconds in per_work.values()])

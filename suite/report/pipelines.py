@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from suite.report.catalogue import Catalogue, Values, mean, name_case
+from suite.report.catalogue import Catalogue, Values, divide, mean, name_case
 from suite.report.summary import CellSummary
 from suite.report.units import show_seconds, show_share
 
@@ -170,6 +170,6 @@ def _find_fastest(catalogue: Catalogue, found: Pipeline, arm: str) -> CellSummar
 def _per_step(catalogue: Catalogue, one: CellSummary | None, arm: str) -> Values:
     """Seconds a batch by block, whatever a call of the cell counts as its work."""
     batch = one.cell.params.get("batch") if one else None
-    if not isinstance(batch, int | float):
+    if not isinstance(batch, int | float) or batch <= 0:
         return {}
-    return {block: batch * value for block, value in catalogue.per_work(one, arm).items()}
+    return divide(catalogue.per_work(one, arm), 1 / batch)

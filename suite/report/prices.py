@@ -9,7 +9,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from suite.report.catalogue import Catalogue, count_steps, mean, name_case, name_unit
+from suite.report.catalogue import (
+    LARGEST,
+    Catalogue,
+    count_steps,
+    mean,
+    name_case,
+    name_unit,
+)
 from suite.report.summary import CellSummary
 
 FLAT = 0.10
@@ -154,10 +161,11 @@ def price_copy(catalogue: Catalogue, size: float, arm: str, direction: str) -> P
     points = sorted(
         (float(size_of), seconds)
         for one in cells
-        if isinstance(size_of := one.cell.params.get("bytes"), int | float) and size_of > 0
+        if isinstance(size_of := one.cell.params.get("bytes"), int | float)
+        and 0 < size_of < LARGEST
         if (seconds := catalogue.seconds(one, arm)) is not None
     )
-    if not points or size <= 0:
+    if not points or not 0 < size < LARGEST:
         return None
     words = f"{size:,.0f} B {direction} (overhead.copy)"
     below = [point for point in points if point[0] <= size]
