@@ -67,7 +67,7 @@ def write_causes(page: Page, summary: Summary, insight: Insight) -> None:
     names = name_cells([one.cell for one in summary.cells], escape)[0]
     if losses:
         provisional = any(case.provisional for case in losses)
-        note = " Provisional: there are no verdicts, only ratios." if provisional else ""
+        note = " Provisional: the cell has no verdict, only a ratio." if provisional else ""
         page.table(
             f"Table: every cell in which {gpu} is slower than {cpu}, and why.{note}",
             ["cell", f"{gpu} against {cpu}", "cause", "evidence", "advice, and what it gained"],

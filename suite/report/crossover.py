@@ -20,8 +20,8 @@ from suite.report.compare import Ratio
 
 LEFT_OPEN = 2.0
 """Between two sizes the truth lies within so many times what two ways to interpolate differ by.  In
-simulation, with the suite's sizes, the range then contains the truth in 94 to 98 of 100 campaigns;
-without, in none on a quiet machine, because no sweep is a straight line."""
+simulation, with the suite's sizes, the range then contains the truth in 94 to 99 of 100 campaigns;
+without, in hardly any where the machine is quiet, because no sweep is a straight line."""
 
 Answer = Literal["crosses", "always", "never", "not monotone", "unclear", "no answer"]
 

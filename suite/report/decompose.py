@@ -184,7 +184,9 @@ def _decompose(catalogue: Catalogue, one: CellSummary, arm: str) -> Decompositio
         absent["dispatch"] = "no cell gives the price of a call; it is in compute"
         parts["compute"] = min(alone, whole)
     else:
-        dispatch = min(price.seconds, alone, whole)
+        # The host can't have handed over for longer than it was seen to.
+        seen = catalogue.enqueueing(here, arm) if here else None
+        dispatch = min(price.seconds, alone * (1.0 if seen is None else seen), whole)
         parts["dispatch"], parts["compute"] = dispatch, min(alone, whole) - dispatch
     if here is one:
         parts["input"] = parts["transfer"] = 0.0

@@ -128,32 +128,36 @@ def _word_comparison(one: Comparison) -> str:
 
 
 def _write_uses(page: Page, uses: list[Use], names: Mapping[str, str]) -> None:
+    """How much of each arm's own best a product reaches, and of its roof where one is known."""
     arms = list(dict.fromkeys(one.arm for one in uses))
+    roofed = {one.arm for one in uses if one.share_of_roof is not None}
     by_cell: dict[str, dict[str, Use]] = {}
     for one in uses:
         by_cell.setdefault(one.cell, {})[one.arm] = one
     headers = ["cell"]
     for arm in arms:
-        headers += [f"{escape(arm)}, of its best", f"{escape(arm)}, of the roof"]
+        headers.append(f"{escape(arm)}, of its best")
+        headers += [f"{escape(arm)}, of the roof"] if arm in roofed else []
     rows = []
     for cell, by_arm in by_cell.items():
         row = [names[cell]]
         for arm in arms:
             found = by_arm.get(arm)
-            if found is None:
-                row += [_say_none(page, _NO_NUMBER_HERE)] * 2
-                continue
-            roof = found.share_of_roof
-            row.append(show_share(found.share, 1.0))
-            row.append(_say_none(page, _NO_ROOF) if roof is None else show_share(roof, 1.0))
+            share, roof = (found.share, found.share_of_roof) if found else (None, None)
+            row.append(_show_share(page, share, _NO_NUMBER_HERE))
+            row += [_show_share(page, roof, _NO_ROOF)] if arm in roofed else []
         rows.append(row)
     page.table(
         "Table: how much of each arm's own best rate at its precision a product reaches, and of the "
-        "roof that the memory's bandwidth leaves it.",
+        "roof that its memory's bandwidth leaves it, where that was measured.",
         headers,
         rows,
         right=range(1, len(headers)),
     )
+
+
+def _show_share(page: Page, share: float | None, reason: str) -> str:
+    return _say_none(page, reason) if share is None else show_share(share, 1.0)
 
 
 def _list_cost(

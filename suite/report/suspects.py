@@ -152,8 +152,8 @@ def suspect_overhead(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspic
     price = price_handover(catalogue, one, arm)
     if price is not None and price.seconds >= least * own:
         share = min(1.0, price.seconds / own)
-        part = f"{show_seconds(price.seconds)} of {show_seconds(own)}"
-        evidence.append(f"{price.words}: {part}")
+        part = f"up to {show_seconds(price.seconds)} of {show_seconds(own)}"
+        evidence.append(f"handing over {price.words} takes {part}")
     fewer = find_fewer(catalogue, one, arm)
     if fewer is not None and _find_saving(fewer) >= least:
         share = max(share, _find_saving(fewer))
