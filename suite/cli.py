@@ -180,6 +180,16 @@ def _campaign_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="[default: results]",
         ),
         click.option(
+            "--price-currency",
+            metavar="CODE",
+            help="of the price: three letters, such as EUR  [default: USD]",
+        ),
+        click.option(
+            "--price",
+            type=click.FloatRange(min=0, min_open=True),
+            help="what the machine costs an hour: the report then says what training costs",
+        ),
+        click.option(
             "--label",
             metavar="TEXT",
             help="part of the folder's name  [default: a hash of the host]",
@@ -249,7 +259,7 @@ def _bench(given: dict[str, Any], *, again: bool) -> int:
     resume: Path | None = given["resume"]
     if resume is None:
         return _bench_anew(given, bounds, again=again)
-    planned = ("profile", "arms", "only", "seed", "label", "results")
+    planned = ("profile", "arms", "only", "seed", "label", "results", "price", "price_currency")
     clash = [name.upper() for name in planned if given[name] is not None]
     if clash:
         raise UsageError(
@@ -276,6 +286,8 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
         gpu=_single_gpu(given["gpu"] or "0"),
         seed=given["seed"],
         label=given["label"],
+        price=given["price"],
+        price_currency=given["price_currency"],
         command=_repeat("aa" if again else "bench", given),
         settings=_settings(given),
     )

@@ -164,6 +164,21 @@ def test_the_plan_repeats_the_command(shell: Shell) -> None:
     assert str(shell.results) not in command
 
 
+def test_a_price_is_told_before_the_run_and_kept_in_the_plan(shell: Shell) -> None:
+    heard = shell.bench("--profile", "smoke", "--price", "0.53", "--price-currency", "EUR")
+    assert heard.status == 0, heard.err
+    assert ", EUR 0." in heard.err
+    plan = load_campaign(shell.folder()).campaign
+    assert (plan.price, plan.price_currency) == (0.53, "EUR")
+    assert {"PRICE=0.53", "PRICE_CURRENCY=EUR"} <= set(shlex.split(plan.command))
+
+
+def test_without_a_price_nothing_is_said_to_cost(shell: Shell) -> None:
+    heard = shell.bench("--profile", "smoke")
+    assert "USD" not in heard.err
+    assert load_campaign(shell.folder()).campaign.price is None
+
+
 def test_a_plan_repeats_a_command_with_quotes_in_it(shell: Shell) -> None:
     ref = "registry/it's image"
     shell.bench("--profile", "smoke", "--base-image", ref, "--seed", "5")
@@ -226,6 +241,8 @@ def test_a_worker_killed_in_the_calibration_is_forgiven(shell: Shell) -> None:
         ("report",),
         ("benhc",),
         ("images", "--gpu", "0"),
+        ("bench", "--price", "0"),
+        ("bench", "--price", "free"),
     ],
     ids=" ".join,
 )
@@ -250,6 +267,10 @@ def test_unknown_words_are_usage_errors_that_point_to_help(
         (("--label", "a/b"), "LABEL='a/b'"),
         (("--gpu", "all"), "GPU=all"),
         (("--gpu", "0,1"), "GPU='0,1'"),
+        (("--price", "nan"), "PRICE=nan"),
+        (("--price", "inf"), "PRICE=inf"),
+        (("--price-currency", "EUR"), "PRICE_CURRENCY='EUR'"),
+        (("--price", "1", "--price-currency", "euro"), "PRICE_CURRENCY='euro'"),
     ],
 )
 def test_unknown_values_are_usage_errors_before_any_job(
@@ -369,6 +390,8 @@ def test_resuming_takes_more_blocks_and_no_fewer(shell: Shell) -> None:
         ("--seed", "0"),
         ("--label", "x"),
         ("--results", "elsewhere"),
+        ("--price", "1"),
+        ("--price-currency", "EUR"),
     ],
     ids=" ".join,
 )
@@ -376,7 +399,7 @@ def test_resuming_refuses_what_would_change_the_plan(
     words: tuple[str, ...], shell: Shell, campaign: Path
 ) -> None:
     said = complaint(shell.run("bench", "--resume", str(campaign), *words), 2)
-    assert words[0].removeprefix("--").upper() in said
+    assert words[0].removeprefix("--").upper().replace("-", "_") in said
     assert shell.opened == []
 
 

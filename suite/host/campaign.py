@@ -6,6 +6,7 @@ Decides as values (`plan`), then acts through the engine and the store; prints n
 from __future__ import annotations
 
 import hashlib
+import math
 import secrets
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -56,6 +57,8 @@ class Ask:
     gpu: str = "0"
     seed: int | None = None
     label: str | None = None
+    price: float | None = None
+    price_currency: str | None = None
     command: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
 
@@ -183,6 +186,27 @@ def check_label(label: str) -> str:
     return label
 
 
+def check_price(price: float | None, currency: str | None) -> str:
+    """The currency of a price, if both make sense.
+
+    Raises:
+        UsageError: the price is none, or the currency is no code or stands alone.
+    """
+    if price is not None and not (math.isfinite(price) and price > 0):
+        raise UsageError(f"PRICE={price:g} is no price an hour", "such as PRICE=0.53")
+    if currency is None:
+        return "USD"
+    if price is None:
+        raise UsageError(
+            f"PRICE_CURRENCY={currency!r} is of no price", "give PRICE, the price an hour, as well"
+        )
+    if len(currency) != 3 or not (currency.isascii() and currency.isalpha() and currency.isupper()):
+        raise UsageError(
+            f"PRICE_CURRENCY={currency!r} is no currency code", "three capital letters, such as EUR"
+        )
+    return currency
+
+
 def draw_up(ask: Ask, arms: Arms, cells: Sequence[Cell]) -> Campaign:
     """The plan of a new campaign.
 
@@ -201,6 +225,7 @@ def draw_up(ask: Ask, arms: Arms, cells: Sequence[Cell]) -> Campaign:
     created = datetime.now(timezone.utc).replace(microsecond=0)
     seed = ask.seed if ask.seed is not None else secrets.randbelow(2**31)
     label = check_label(ask.label) if ask.label is not None else None
+    currency = check_price(ask.price, ask.price_currency)
     campaign = Campaign(
         schema=wire.SCHEMA,
         id=campaign_name(created, label or machine_label(), ask.profile),
@@ -221,6 +246,8 @@ def draw_up(ask: Ask, arms: Arms, cells: Sequence[Cell]) -> Campaign:
         not_run=dict(arms.not_run),
         command=f"{ask.command} SEED={seed}",
         settings=dict(ask.settings),
+        price=ask.price,
+        price_currency=currency,
     )
     turns = [*plan.order_arms(campaign, 0), *plan.order_arms(campaign, 1) * campaign.blocks]
     guess = sum(plan.guess_invocation_s(campaign, arm) for arm in turns)
@@ -304,8 +331,8 @@ class Conductor:
         self.listener.say(
             f"{len(self.campaign.cells)} cells on {' and '.join(self.campaign.arms)}, "
             f"{self.campaign.blocks} block{'s' if self.campaign.blocks != 1 else ''} after a "
-            f"calibration{self._word_controls()}; about {before / 60:.0f} min, a guess until the "
-            "calibration is done"
+            f"calibration{self._word_controls()}; about {before / 60:.0f} min{_cost(self.campaign, before)}, "
+            "a guess until the calibration is done"
         )
         for arm in plan.order_arms(self.campaign, 0):
             self._calibrate(arm)
@@ -434,10 +461,11 @@ class Conductor:
 
     def _predict(self) -> None:
         """The prediction that the report holds the campaign to."""
-        total = self._actual_s() + (self._left_s() or 0.0)
+        left = self._left_s() or 0.0
+        total = self._actual_s() + left
         if self.campaign.prediction.calibrated_s is None:
             self._set_prediction(calibrated_s=total)
-        self.listener.say(f"calibrated: {_minutes(self._left_s() or 0.0)} to go")
+        self.listener.say(f"calibrated: {_minutes(left)} to go{_cost(self.campaign, left)}")
 
     def _correct(self, block: int) -> None:
         """After a block: what its invocations really took stands for those to come."""
@@ -448,7 +476,7 @@ class Conductor:
         self._set_prediction(corrected_s=[*self.campaign.prediction.corrected_s, total])
         self.listener.say(
             f"block {block} of {self.campaign.blocks} done"
-            + (f"; {_minutes(left)} to go" if left else "")
+            + (f"; {_minutes(left)} to go{_cost(self.campaign, left)}" if left else "")
         )
 
     def _stop_before(self, block: int) -> bool:
@@ -531,6 +559,13 @@ def _allowed_cpus(engine: Engine, wanted: tuple[int, ...] | None) -> tuple[int, 
             "name some of those, or leave CPUS out",
         )
     return wanted or known
+
+
+def _cost(campaign: Campaign, seconds: float) -> str:
+    """What a time costs, where a price was given: ``, USD 0.12``."""
+    if campaign.price is None:
+        return ""
+    return f", {campaign.price_currency} {campaign.price * seconds / 3600:.2f}"
 
 
 def _minutes(seconds: float) -> str:

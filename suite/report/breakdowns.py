@@ -5,10 +5,82 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from suite.report.captions import explain_marks
+from suite.report.decompose import PARTS
+from suite.report.insight import Insight
 from suite.report.markup import show_plainly
-from suite.report.pictures import Bar, Dots, Mark, Picture, Row, Rows, Stacks, Waterfall
+from suite.report.pictures import (
+    Bar,
+    Dots,
+    Mark,
+    Part,
+    Picture,
+    Row,
+    Rows,
+    Stacks,
+    Step,
+    Waterfall,
+)
 from suite.report.summary import Summary
 from suite.report.units import show_seconds, show_share
+from suite.report.waterfalls import Waterfall as Way
+
+REST = "rest"
+
+MOST_BARS = 16
+"""A picture with more bars is no picture; the table has all of them."""
+
+
+def list_bars(insight: Insight) -> list[Bar]:
+    """The steps that could be taken apart, in the plan's order, as bars of all parts and the rest.
+
+    A part that could not be told apart is in another one, and has no length.
+    """
+    return [
+        Bar(
+            label=f"{_shorten(one.cell)}, {one.arm}",
+            parts=(
+                *(Part(name=name, seconds=one.parts[name] or 0.0) for name in PARTS),
+                Part(name=REST, seconds=one.rest),
+            ),
+        )
+        for one in insight.steps
+    ][:MOST_BARS]
+
+
+def list_waterfalls(insight: Insight) -> list[Waterfall]:
+    """The asked cases on the arms; work that is pinned to a CPU beside a GPU stands in the tables."""
+    return [
+        Waterfall(
+            title=_title(one),
+            arm=one.arm,
+            steps=tuple(
+                Step(
+                    label="; ".join(step.changes),
+                    value=step.value.value,
+                    low=step.value.low,
+                    high=step.value.high,
+                )
+                for step in one.steps
+            ),
+        )
+        for one in insight.waterfalls
+        if not one.pinned
+    ]
+
+
+def _title(one: Way) -> str:
+    fixed = ", ".join(f"{axis}={value}" for axis, value in one.fixed.items())
+    unit = "call" if one.case.by_call else one.case.unit
+    return f"{one.case.name}{f' ({fixed})' if fixed else ''}, a {unit}"
+
+
+def _shorten(cell: str) -> str:
+    """An id with what all steps of a picture have in common left out."""
+    kept = [part for part in cell.split("/") if part not in _USUAL]
+    return "/".join(kept)
+
+
+_USUAL = frozenset({"precision=fp32", "execution=graph"})
 
 
 def depict_decomposition(summary: Summary, bars: Sequence[Bar]) -> Picture | None:

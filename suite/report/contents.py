@@ -5,32 +5,45 @@ No clock, no network, no facts of this machine: the same analysis gives the same
 
 from __future__ import annotations
 
+from suite.report.causes_text import tell_causes, write_advice, write_causes
 from suite.report.conclude import UNKNOWN_FLOOR
 from suite.report.crossings import write_crossovers
 from suite.report.environment import write_environment, write_repeating
 from suite.report.gallery import write_pictures
+from suite.report.insight import find_insight
+from suite.report.limits_text import tell_limits, write_costs, write_limit_doubts, write_limits
 from suite.report.markup import escape
 from suite.report.narrative import account, list_by_family, name_machine, narrate
 from suite.report.page import NO_NUMBER, Page
+from suite.report.steps_text import write_steps
 from suite.report.summary import Summary
 from suite.report.tables import gives_verdicts, write_tables
 from suite.report.trust import write_trust
 from suite.report.verdicts import LEVEL, Verdict
+from suite.report.waterfalls_text import write_waterfalls
 
 
 def compose(summary: Summary, undrawn: str | None = None) -> Page:
     """The whole report; ``undrawn`` is why its pictures are not there, None where they are."""
     page = Page(summary.banners)
+    insight = find_insight(summary)
     others = ", ".join(map(escape, summary.others))
     base = escape(summary.base)
     page.title(f"Crossover: {others} against {base}" if others else f"Crossover: {base} alone")
     page.paragraph(f"Machine: {name_machine(summary, escape)}.")
     page.paragraph(" ".join(narrate(summary, escape)))
+    why = [*tell_causes(insight, escape), *tell_limits(insight, escape)]
+    if why:
+        page.paragraph(" ".join(why))
     _explain_banners(page, summary)
     headers, rows = list_by_family(summary, escape)
     page.table("Table: what was measured, by family.", headers, rows)
     page.paragraph(" ".join(account(summary, escape)))
-    write_pictures(page, summary, undrawn)
+    write_causes(page, summary, insight)
+    write_advice(page, summary, insight)
+    write_waterfalls(page, insight)
+    write_steps(page, summary, insight)
+    write_pictures(page, summary, insight, undrawn)
     page.heading("Tables")
     page.paragraph(
         "A time is the geometric mean over invocations of the median seconds a call, ± half of its "
@@ -43,7 +56,10 @@ def compose(summary: Summary, undrawn: str | None = None) -> Page:
         page.paragraph(_explain_verdicts(summary, other))
     write_crossovers(page, summary)
     write_tables(page, summary)
+    write_limits(page, summary, insight)
+    write_costs(page, summary, insight)
     page.heading("Is it to be trusted?")
+    write_limit_doubts(page, insight)
     write_trust(page, summary)
     page.heading("Environment")
     write_environment(page, summary)

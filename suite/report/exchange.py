@@ -14,7 +14,9 @@ from typing import Any
 from suite.report.compare import Ratio
 from suite.report.conclude import ONE_ARM
 from suite.report.findings import describe_estimate, describe_findings, describe_verdict
+from suite.report.insight import find_insight
 from suite.report.markup import guard_formula
+from suite.report.reasons import describe_causes, describe_insight
 from suite.report.summary import ArmResult, CellSummary, Summary
 from suite.report.units import derive_rate, name_rate
 from suite.wire import SCHEMA
@@ -26,6 +28,9 @@ UNIT = "s"
 def render_json(summary: Summary) -> str:
     """``summary.json`` as text with a final newline; keys in a fixed order."""
     campaign = summary.campaign
+    insight = find_insight(summary)
+    cases = {case.cell.cell.id: case for case in insight.cases}
+    findings, reasons = describe_findings(summary), describe_insight(insight)
     content = {
         "schema": SCHEMA,
         "campaign": {
@@ -40,8 +45,13 @@ def render_json(summary: Summary) -> str:
         "arms": campaign.arms,
         "not_run": campaign.not_run,
         "ratio_is": "time of the arm over time of the first arm; under 1 the arm is faster",
-        "cells": [_describe_cell(summary, one) for one in summary.cells],
-        **describe_findings(summary),
+        "cells": [
+            {**_describe_cell(summary, one), "causes": describe_causes(cases.get(one.cell.id))}
+            for one in summary.cells
+        ],
+        **findings,
+        **reasons,
+        "absent": {**findings["absent"], **reasons["absent"]},
     }
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 

@@ -7,11 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from suite.report.breakdowns import depict_decomposition, depict_waterfalls
+from suite.report.breakdowns import (
+    depict_decomposition,
+    depict_waterfalls,
+    list_bars,
+    list_waterfalls,
+)
+from suite.report.insight import Insight, find_insight
 from suite.report.markup import escape
 from suite.report.page import Page
 from suite.report.pictures import Picture
-from suite.report.pipelines import depict_pipelines
+from suite.report.pipeline_picture import depict_pipelines
 from suite.report.summary import Summary
 from suite.report.sweeps import depict_products, depict_training
 
@@ -22,22 +28,25 @@ NOT_INSTALLED = (
 LATER = "The pictures are drawn when the campaign ends."
 
 
-def depict(summary: Summary) -> tuple[Picture, ...]:
-    """The pictures in the report's order; a family without numbers has none."""
+def depict(summary: Summary, insight: Insight | None = None) -> tuple[Picture, ...]:
+    """The pictures in the report's order; a family without numbers has none.
+
+    ``insight`` is what was found in the campaign already; None: it is found here.
+    """
+    insight = insight or find_insight(summary)
     found = [
         depict_products(summary),
         depict_training(summary),
-        # Nothing takes a step apart yet, nor follows an asked script to its fair number.
-        depict_decomposition(summary, bars=()),
+        depict_decomposition(summary, list_bars(insight)),
         depict_pipelines(summary),
-        depict_waterfalls(summary, waterfalls=()),
+        depict_waterfalls(summary, list_waterfalls(insight)),
     ]
     return tuple(picture for picture in found if picture is not None)
 
 
-def write_pictures(page: Page, summary: Summary, undrawn: str | None) -> None:
+def write_pictures(page: Page, summary: Summary, insight: Insight, undrawn: str | None) -> None:
     """The section "Pictures", or why there are none now; nothing where there is none to show."""
-    pictures = depict(summary)
+    pictures = depict(summary, insight)
     if not pictures:
         return
     page.heading("Pictures")

@@ -111,16 +111,7 @@ def show_ratio(
     The interval is turned the same way as the number; under 1 it says the opposite.
     """
     way = "slower" if value > 1 else "faster"
-    if way == "faster":
-        value, low, high = 1 / value, _invert(high), _invert(low)
-    half = None if low is None or high is None else (high - low) / 2
-    if value >= 1e6:  # no machine is a million times faster; show that without a row of digits
-        return f"{other} {value:.1e}× {way}"
-    decimals = _decimals(value, half, kept=1, fewest=2)
-    number = f"{value:.{decimals}f}"
-    interval = "" if low is None or high is None else f" ({low:.{decimals}f}–{high:.{decimals}f})"
-    if half is not None and half > value / 2 and low is not None and high is not None:
-        number, interval = _briefly(value), f" ({_briefly(low)}–{_briefly(high)})"
+    number, interval = _show_times(value, low, high)
     if float(number) == 1:
         return f"{other} as fast as {base}, {number}×{interval}"
     return f"{other} {number}× {way}{interval}"
@@ -146,6 +137,37 @@ def _is_prefixed(unit: str) -> bool:
     return len(unit) == 1 or unit[1:2].isupper()
 
 
+def show_gain(value: float, low: float | None, high: float | None) -> str:
+    """A ratio of times, before over after: ``3.1× less time (2.9–3.4)``; under 1 ``more time``."""
+    number, interval = _show_times(value, low, high)
+    if float(number) == 1:
+        return f"as much time, {number}×{interval}"
+    return f"{number}× {'less' if value > 1 else 'more'} time{interval}"
+
+
+def show_times(value: float, low: float | None, high: float | None) -> str:
+    """A factor as it is, such as ``3.1 (2.9–3.4)`` or ``0.27``."""
+    return "".join(_write_times(value, low, high))
+
+
+def show_money(value: float, low: float | None, high: float | None, currency: str) -> str:
+    """A positive price, such as ``USD 0.0123 ± 0.0004``; a very wide interval by its ends."""
+    half = None if low is None or high is None else (high - low) / 2
+    decimals = _decimals(value, half)
+    if half is None or low is None or high is None:
+        return f"{currency} {value:.{decimals}f}"
+    if half > value / 2:
+        return f"{currency} {_briefly(value)} ({_briefly(low)}–{_briefly(high)})"
+    return f"{currency} {value:.{decimals}f} ± {half:.{decimals}f}"
+
+
+def show_count(value: float, low: float | None, high: float | None) -> str:
+    """A positive number of things, such as ``1,234 (1,180–1,290)``."""
+    if low is None or high is None or math.ceil(low) == math.ceil(high):
+        return f"{math.ceil(value):,}"
+    return f"{math.ceil(value):,} ({math.ceil(low):,}–{math.ceil(high):,})"
+
+
 def align(texts: Sequence[str]) -> list[str]:
     """The texts padded with spaces to one width, so that the decimal points of their first
     numbers stand below each other; a dash stands where the units do.
@@ -154,6 +176,26 @@ def align(texts: Sequence[str]) -> list[str]:
     before = max((len(head) for head, _ in parts), default=0)
     after = max((len(tail) for _, tail in parts), default=0)
     return [f"{head:>{before}}{tail:<{after}}" for head, tail in parts]
+
+
+def _show_times(value: float, low: float | None, high: float | None) -> tuple[str, str]:
+    """A ratio turned so that it is at least 1, and its interval in brackets, turned alike."""
+    if value <= 1:
+        value, low, high = 1 / value, _invert(high), _invert(low)
+    return _write_times(value, low, high)
+
+
+def _write_times(value: float, low: float | None, high: float | None) -> tuple[str, str]:
+    """A factor, and its interval in brackets."""
+    half = None if low is None or high is None else (high - low) / 2
+    if value >= 1e6:  # no machine is a million times faster; show that without a row of digits
+        return f"{value:.1e}", ""
+    decimals = _decimals(value, half, kept=1, fewest=2)
+    number = f"{value:.{decimals}f}"
+    interval = "" if low is None or high is None else f" ({low:.{decimals}f}–{high:.{decimals}f})"
+    if half is not None and half > value / 2 and low is not None and high is not None:
+        number, interval = _briefly(value), f" ({_briefly(low)}–{_briefly(high)})"
+    return number, interval
 
 
 def split_number(text: str) -> tuple[str, str]:

@@ -101,8 +101,7 @@ def test_the_crossover_contains_its_truth(summary: dict[str, Any]) -> None:
     assert (crossover["answer"], crossover["faster_above"]) == ("crosses", "cuda")
     # 180 µs of overhead against 9.9e-12 s for each of 2n³ operations.
     n = (180e-6 / (2 * (1e-11 - 1e-13))) ** (1 / 3)
-    # Between two sizes the truth is no straight line on logs, so allow a tenth.
-    assert crossover["low"] * 0.9 <= n <= crossover["high"] * 1.1
+    assert crossover["low"] <= n <= crossover["high"]
     assert 100 < crossover["low"] < crossover["size"] < crossover["high"] < 320
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from suite.model import Work
-from suite.report.compare import Ratio
+from suite.report.compare import Ratio, compare
 from suite.report.crossover import Point, find_crossover, find_sweeps, place_points
 from tests import synthetic
+from tests.hosts import TYPICAL, draw_levels
 
 
 def points(*ratios: float, half: float = 1.1) -> list[Point]:
@@ -111,3 +113,34 @@ def test_a_size_without_an_interval_is_left_out() -> None:
     without = Ratio(value=2, low=None, high=None, n=2)
     ratios = {sweep.cells[0].id: with_interval, sweep.cells[1].id: without}
     assert [one.size for one in place_points(sweep, ratios)] == [10]
+
+
+SIZES = (1, 10, 32, 64, 100, 128, 256, 500, 1000, 2000, 3000, 4000, 5000, 8000, 10000)
+
+
+@pytest.mark.parametrize("blocks", [5, 10])
+def test_over_100_seeds_the_range_contains_the_truth(blocks: int) -> None:
+    """A GPU of 200 µs a call and 10 TFLOP/s against a CPU of 20 µs and 100 GFLOP/s."""
+    calls, rates = np.array([[20e-6], [200e-6]]), np.array([[1e11], [1e13]])
+    truth = ((calls[1] - calls[0]) / 2 / (1 / rates[0] - 1 / rates[1])).item() ** (1 / 3)
+    seconds = calls + 2 * np.array(SIZES, dtype=float) ** 3 / rates
+    hits = 0
+    for seed in range(100):
+        draw = np.random.default_rng(seed)
+        arms = [
+            np.exp(np.log(row)[:, np.newaxis] + draw_levels(TYPICAL, draw, cells=15, blocks=blocks))
+            for row in seconds
+        ]
+        ratios = [
+            compare(*(dict(enumerate(arm[index].tolist())) for arm in arms))
+            for index in range(len(SIZES))
+        ]
+        found = find_crossover(
+            [
+                Point(size=float(n), ratio=r.value, low=r.low, high=r.high)
+                for n, r in zip(SIZES, ratios, strict=True)
+                if r and r.low and r.high
+            ]
+        )
+        hits += bool(found.low and found.high and found.low <= truth <= found.high)
+    assert hits >= 90

@@ -1,0 +1,94 @@
+"""What a naive script's own time consists of: the causes along the way to the fair number.  Pure."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from suite.report.catalogue import Catalogue, mean, name_case
+from suite.report.causes import RULES, Gain, RuleName, Suspicion
+from suite.report.compare import compare
+from suite.report.prices import ROUNDING
+from suite.report.summary import CellSummary
+from suite.report.units import show_seconds, show_share
+from suite.report.waterfalls import Leg, find_way
+
+STARTS = frozenset({"overhead.startup", "overhead.container"})
+"""Cases that are a start by definition."""
+
+LEAP = 0.5
+"""Changes that were not measured apart must take away so much of a time to be blamed for it."""
+
+
+SEEN = 0.01
+"""A change that takes away less is not worth a word."""
+
+
+def suspect_way(catalogue: Catalogue, one: CellSummary, arm: str) -> list[Suspicion]:
+    """The causes of an asked-about cell's time: what each change on the way takes away of it.
+
+    Changes that were measured together and have several causes name none of them; then start-up is
+    suspected of a cold cell, and overhead of a warm one, where they take half of the time.
+    """
+    if name_case(one.cell) in STARTS:
+        evidence = "the cell is a start, paid once a process"
+        return [Suspicion(rule="start-up", share=1.0, confirmed=True, evidence=evidence)]
+    way = find_way(catalogue, one, arm)
+    if not way:
+        return []
+    own = mean(way[0].values) or 0.0
+    shares: dict[RuleName, float] = {}
+    words: dict[RuleName, list[str]] = {}
+    leaps: list[tuple[float, Leg]] = []
+    for before, leg in pairwise(way):
+        part = ((mean(before.values) or 0.0) - (mean(leg.values) or 0.0)) / own
+        if len(leg.rules) > 1:
+            leaps.append((part, leg))
+            continue
+        for rule in leg.rules:
+            shares[rule] = shares.get(rule, 0.0) + part
+            if part >= SEEN:
+                words.setdefault(rule, []).append(f"{_share(part)} ({', '.join(leg.changes)})")
+    ratio = compare(way[-1].values, way[0].values)
+    gain = Gain(words="at the fair number", at=way[-1].cell, ratio=ratio) if ratio else None
+    found = [
+        Suspicion(
+            rule=rule,
+            share=share,
+            confirmed=True,
+            evidence=f"of its time go away: {'; '.join(words[rule])}",
+            gain=gain,
+        )
+        for rule, share in shares.items()
+        if share >= RULES[rule].threshold - ROUNDING
+    ]
+    return [*found, *_suspect_leaps(catalogue, one, arm, leaps, gain)]
+
+
+def _suspect_leaps(
+    catalogue: Catalogue,
+    one: CellSummary,
+    arm: str,
+    leaps: list[tuple[float, Leg]],
+    gain: Gain | None,
+) -> list[Suspicion]:
+    share = sum(part for part, _ in leaps)
+    if share < LEAP:
+        return []
+    changes = ", ".join(change for _, leg in leaps for change in leg.changes)
+    evidence = f"{_share(share)} of it go away with all of: {changes}"
+    if not one.cell.one_shot:
+        return [
+            Suspicion(rule="overhead", share=share, confirmed=False, evidence=evidence, gain=gain)
+        ]
+    own = catalogue.seconds(one, arm) or 0.0
+    first = catalogue.seconds(catalogue.find("overhead.startup", stage="step"), arm)
+    confirmed = first is not None and first >= RULES["start-up"].threshold * own
+    if first is not None:
+        evidence += f"; a process's first step takes {show_seconds(first)} by itself"
+    return [
+        Suspicion(rule="start-up", share=share, confirmed=confirmed, evidence=evidence, gain=gain)
+    ]
+
+
+def _share(share: float) -> str:
+    return show_share(share, 1.0)

@@ -1,0 +1,357 @@
+"""Every rule on campaigns in which its cause was planted, just missed, outweighed, or left out."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from suite.model import Campaign, Cell, Document
+from suite.report.catalogue import Catalogue, open_catalogue
+from suite.report.causes import RULES, RuleName, Suspicion
+from suite.report.explain import CPU_IS_RIGHT, Case, explain, find_causes
+from suite.report.load import LoadedCampaign
+from suite.report.summary import summarise
+from tests import machines, synthetic
+from tests.hosts import QUIET, Host
+from tests.machines import CPU, GPU, MILD, ROUGH, Device
+
+ALL = machines.make_cells()
+TRAINED = "mlp.train/net=A/batch={}/data={}/precision=fp32/execution=graph"
+PRODUCT = "matmul.square/n={}/precision=fp32/operands={}/xla=off"
+NUMPY = "tfdata.triple/pipeline=numpy_function/part=together/batch=512"
+FALLBACK = "mlp.fallback/batch=512/python=numpy_function"
+EPOCH = "asked.fit/stage=epoch-1/batch=512/prefetch=on/on=arm"
+NAIVE = "asked.slices/stage=naive/on=arm"
+
+SLOW = replace(GPU, fixed=60e-6, example=12e-6)
+"""A GPU that is a little slower than the CPU at every batch, and has no fault."""
+
+
+def catalogue_of(campaign: Campaign, documents: list[Document]) -> Catalogue:
+    loaded = LoadedCampaign(folder="made-up", campaign=campaign, documents=documents)
+    return open_catalogue(summarise(loaded))
+
+
+def measure(
+    gpu: Device | None,
+    *,
+    cpu: Device = CPU,
+    host: Host = QUIET,
+    cells: Sequence[Cell] | None = None,
+    seed: int = 7,
+) -> Catalogue:
+    return catalogue_of(*machines.make_campaign(cells, cpu=cpu, gpu=gpu, host=host, seed=seed))
+
+
+def find(catalogue: Catalogue, name: str) -> Case:
+    return next(case for case in explain(catalogue) if case.cell.cell.id == name)
+
+
+def suspect(catalogue: Catalogue, name: str) -> list[Suspicion]:
+    return find_causes(catalogue, catalogue.cells[name], "cuda")
+
+
+HEAVY_CALL = replace(GPU, fixed=2e-3, example=0.2e-6, call=1.5e-3)
+FAR_MEMORY = replace(GPU, bandwidth=3e7)
+PLANTED: dict[RuleName, tuple[Device, Device, str]] = {
+    "overhead": (CPU, HEAVY_CALL, TRAINED.format(32, "device")),
+    "transfer": (CPU, FAR_MEMORY, TRAINED.format(512, "host")),
+    "input": (replace(CPU, python=20e-3), replace(GPU, python=20e-3), NUMPY),
+    "fallback": (CPU, replace(GPU, fallback=20e-3), FALLBACK),
+    "start-up": (CPU, replace(GPU, start=1.0), EPOCH),
+    "too small": (
+        replace(CPU, flops=1e12),
+        replace(GPU, flops=1e13, half=20_000.0),
+        PRODUCT.format(500, "device"),
+    ),
+}
+"""By cause two devices and the cell in which it has to be named first."""
+
+
+@pytest.mark.parametrize("host", [QUIET, MILD, ROUGH], ids=["quiet", "mild", "rough"])
+@pytest.mark.parametrize("rule", PLANTED)
+def test_a_planted_cause_is_named_first_and_confirmed(rule: RuleName, host: Host) -> None:
+    cpu, gpu, name = PLANTED[rule]
+    cause = find(measure(gpu, cpu=cpu, host=host), name).causes[0]
+    assert (cause.rule, cause.confirmed) == (rule, True)
+    assert cause.evidence
+    assert cause.gain
+    assert cause.gain.ratio.value > 1
+
+
+BELOW: dict[RuleName, tuple[Device, Device, str]] = {
+    # The step at batch 64 takes 15 % longer than at 8, and calls 40 % of it.
+    "overhead": (
+        replace(CPU, fixed=30e-6, example=0.1e-6),
+        replace(GPU, fixed=360e-6, example=1e-6, call=140e-6),
+        TRAINED.format(64, "device"),
+    ),
+    # 28 % of the step.
+    "transfer": (CPU, replace(SLOW, bandwidth=1.1e8), TRAINED.format(512, "host")),
+    # Together 15 % longer than the input alone, and a trivial model 12 % faster.
+    "input": (
+        replace(CPU, example=0.5e-6, python=3.5e-3),
+        replace(GPU, python=3.5e-3, hides=False),
+        NUMPY,
+    ),
+    # 9 % of the step.
+    "fallback": (CPU, replace(SLOW, fallback=0.6e-3), FALLBACK),
+    # 45 % of the first epoch.
+    "start-up": (CPU, replace(SLOW, start=0.1), EPOCH),
+    # 14 % of the best rate.
+    "too small": (
+        replace(CPU, flops=1e12),
+        replace(GPU, flops=1e13, half=20_000.0),
+        PRODUCT.format(1000, "device"),
+    ),
+}
+"""By cause two devices and a cell that loses, in which it must not be named."""
+
+
+@pytest.mark.parametrize("rule", BELOW)
+def test_just_below_its_threshold_a_rule_is_silent(rule: RuleName) -> None:
+    cpu, gpu, name = BELOW[rule]
+    case = find(measure(gpu, cpu=cpu), name)
+    assert case.loses
+    assert rule not in [cause.rule for cause in case.causes]
+
+
+OUTWEIGHED: dict[RuleName, tuple[Device, str, RuleName]] = {
+    # A copy that waits long and takes the same time at every batch: flat, but not for the calls.
+    "overhead": (replace(GPU, fixed=2e-3, latency=8e-3), TRAINED.format(512, "host"), "transfer"),
+    "transfer": (
+        replace(GPU, fixed=1.2e-3, call=1.2e-3, latency=0.7e-3),
+        TRAINED.format(32, "host"),
+        "overhead",
+    ),
+    "input": (
+        replace(GPU, fixed=1.6e-3, call=1.55e-3, python=3e-3),
+        NUMPY,
+        "overhead",
+    ),
+    "fallback": (
+        replace(GPU, fixed=2e-3, call=1.9e-3, fallback=0.8e-3),
+        FALLBACK,
+        "overhead",
+    ),
+    "too small": (replace(GPU, eager=50e-6), PRODUCT.format(100, "device"), "overhead"),
+}
+"""By cause a device on which it fires and another cause explains more."""
+
+
+@pytest.mark.parametrize("rule", OUTWEIGHED)
+def test_the_cause_that_explains_most_is_named_first(rule: RuleName) -> None:
+    gpu, name, first = OUTWEIGHED[rule]
+    found = [one.rule for one in suspect(measure(gpu, cpu=replace(CPU, python=3e-3)), name)]
+    assert found[0] == first
+    assert rule in found[1:]
+
+
+def test_start_up_is_outweighed_by_what_the_script_does_at_every_step() -> None:
+    gpu = replace(GPU, fixed=2e-3, start=50e-3)
+    found = [one.rule for one in suspect(measure(gpu), NAIVE)]
+    assert found[0] == "overhead"
+    assert "start-up" not in found
+
+
+def is_healthy(cell: Cell) -> bool:
+    """Whether a sound GPU has enough to do in this cell, and more than prices to pay."""
+    size = cell.params.get("n", 1000)
+    return cell.scenario in {"mlp", "tfdata", "asked"} | {"matmul"} and int(size) >= 1000
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_cause_on_a_healthy_cell(seed: int) -> None:
+    cells = [one for one in ALL if is_healthy(one)]
+    cpu = replace(CPU, start=5e-3)
+    catalogue = measure(GPU, cpu=cpu, host=MILD, cells=cells, seed=seed)
+    pinned = [one for one in explain(catalogue) if one.causes[0].rule != "unknown"]
+    assert [(one.cell.cell.id, one.causes) for one in pinned] == []
+
+
+@pytest.mark.parametrize("rule", PLANTED)
+def test_every_loss_has_a_cause_or_says_that_it_has_none(rule: RuleName) -> None:
+    cpu, gpu, _ = PLANTED[rule]
+    catalogue = measure(gpu, cpu=cpu, host=MILD)
+    losses = {name for name, one in catalogue.cells.items() if catalogue.wins(one) is False}
+    cases = {case.cell.cell.id: case for case in explain(catalogue)}
+    assert cases
+    assert losses <= set(cases)
+    for case in cases.values():
+        assert case.causes
+        assert all(cause.evidence and cause.advice for cause in case.causes)
+        assert [c.rule for c in case.causes].count("unknown") in {0, len(case.causes)}
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("rule", PLANTED)
+def test_any_part_of_the_cells_will_do(rule: RuleName, seed: int) -> None:
+    cpu, gpu, name = PLANTED[rule]
+    draw = random.Random(seed)
+    cells = [one for one in ALL if one.id == name or draw.random() < 0.3]
+    catalogue = measure(gpu, cpu=cpu, host=MILD, cells=cells)
+    for case in explain(catalogue):
+        assert case.causes
+    alone = measure(gpu, cpu=cpu, host=MILD, cells=[one for one in cells if one.id == name])
+    assert all(case.causes for case in explain(alone))
+
+
+QUICK = (
+    *(PRODUCT.format(n, "device") for n in (10, 100, 1000, 4000)),
+    *(TRAINED.format(batch, "device") for batch in (32, 512, 4096)),
+    *(f"asked.matmul/n={n}/stage=naive/on=arm" for n in (100, 1000, 4000)),
+    *("asked.clone/stage=first/on=arm", "asked.clone/stage=again/on=arm"),
+    *(NAIVE, "asked.slices/stage=batch-512/on=arm"),
+    *("asked.dataset/stage=fetch/on=arm", "asked.dataset/stage=no-fetch/on=arm"),
+    *(EPOCH, "asked.fit/stage=steady/batch=512/prefetch=on/on=arm"),
+    *("tfdata.triple/pipeline=parallel/part=together/batch=512", NUMPY),
+    *("overhead.eager_op", "overhead.function_call"),
+    *("overhead.startup/stage=import", "overhead.startup/stage=step", "overhead.container"),
+)
+"""The cells of the profile quick."""
+
+
+@pytest.mark.parametrize("rule", ["overhead", "input", "start-up"])
+def test_the_cells_of_quick_are_enough_and_its_causes_provisional(rule: RuleName) -> None:
+    cpu, gpu, name = PLANTED[rule]
+    cells = [one for one in ALL if one.id in QUICK]
+    assert len(cells) == len(QUICK)
+    made = machines.make_campaign(cells, cpu=cpu, gpu=gpu, blocks=3, profile="quick")
+    causes = find(catalogue_of(*made), name).causes
+    assert causes[0].rule == rule
+    assert all(cause.provisional for cause in causes)
+
+
+def test_a_leap_over_several_changes_is_start_up_in_a_cold_script() -> None:
+    cells = [one for one in ALL if one.id in QUICK]
+    catalogue = measure(replace(GPU, start=1.0), cells=cells)
+    cause = find(catalogue, NAIVE).causes[0]
+    assert (cause.rule, cause.confirmed) == ("start-up", True)
+    assert "tracing out of the timer" in cause.evidence
+    without = [one for one in cells if one.scenario != "overhead"]
+    cause = find(measure(replace(GPU, start=1.0), cells=without), NAIVE).causes[0]
+    assert (cause.rule, cause.confirmed) == ("start-up", False)
+
+
+def test_a_cause_without_a_witness_is_suspected() -> None:
+    kept = machines.choose(ALL, "mlp.train")
+    for rule in ("overhead", "transfer"):
+        cpu, gpu, name = PLANTED[rule]  # type: ignore[index]
+        cause = find(measure(gpu, cpu=cpu, cells=kept), name).causes[0]
+        assert (cause.rule, cause.confirmed) == (rule, False)
+
+
+def test_copies_that_do_not_explain_the_difference_leave_it_suspected() -> None:
+    gpu = replace(FAR_MEMORY, bandwidth=3e7)
+    campaign, documents = machines.make_campaign(cells=ALL, gpu=gpu, host=QUIET)
+    for index, one in enumerate(documents):
+        document = one
+        for cell in one.cells:
+            if cell.case == "copy":
+                samples = [seconds / 10 for seconds in cell.samples_s]
+                document = synthetic.change_cell(document, cell.id, samples_s=samples)
+        documents[index] = document
+    catalogue = catalogue_of(campaign, documents)
+    cause = find(catalogue, TRAINED.format(512, "host")).causes[0]
+    assert (cause.rule, cause.confirmed) == ("transfer", False)
+    assert "more than the copy" in cause.evidence
+
+
+def test_a_label_and_a_busy_host_are_witnesses_of_overhead() -> None:
+    name = TRAINED.format(512, "device")
+    gpu = replace(GPU, fixed=8e-3)
+    cells = machines.choose(ALL, name)
+    campaign, documents = machines.make_campaign(cells, gpu=gpu, host=QUIET)
+    changed = [
+        synthetic.change_cell(one, name, labels=["dispatch-bound"], enqueue_fraction=0.97)
+        for one in documents
+    ]
+    cause = find(catalogue_of(campaign, changed), name).causes[0]
+    assert cause.rule == "overhead"
+    assert cause.share == pytest.approx(0.97)
+    assert "dispatch-bound" in cause.evidence
+    assert find(catalogue_of(campaign, documents), name).causes[0].rule == "unknown"
+
+
+def test_work_that_was_seen_on_the_cpu_is_named() -> None:
+    name = TRAINED.format(512, "device")
+    cells = machines.choose(ALL, name)
+    campaign, documents = machines.make_campaign(cells, gpu=replace(GPU, fixed=8e-3), host=QUIET)
+    fallen = ["Const on CPU:0 ×4", "MatMul on CPU:0 ×1"]
+    changed = [synthetic.change_cell(one, name, elsewhere=fallen) for one in documents]
+    cause = find(catalogue_of(campaign, changed), name).causes[0]
+    assert (cause.rule, cause.confirmed) == ("fallback", False)
+    assert "MatMul on CPU:0 ×1" in cause.evidence
+    assert "Const" not in cause.evidence
+
+
+def test_prices_and_starts_are_what_they_are() -> None:
+    gpu = replace(GPU, call=1e-3, latency=1e-3, start=1.0)
+    catalogue = measure(gpu)
+    for name, rule in (
+        ("overhead.function_call", "overhead"),
+        ("overhead.copy/direction=to-device/bytes=4", "transfer"),
+        ("overhead.startup/stage=step", "start-up"),
+    ):
+        cause = find(catalogue, name).causes[0]
+        assert (cause.rule, cause.confirmed, cause.share) == (rule, True, 1.0)
+        assert cause.advice != CPU_IS_RIGHT
+
+
+def test_the_cpu_is_the_right_device_where_no_variant_wins() -> None:
+    hopeless = find(measure(SLOW), TRAINED.format(32, "device"))
+    assert hopeless.winner is None
+    assert {cause.advice for cause in hopeless.causes} == {CPU_IS_RIGHT}
+    helped = find(measure(HEAVY_CALL), TRAINED.format(32, "device"))
+    assert helped.winner
+    assert helped.winner.cell.params["batch"] == 4096
+    assert helped.causes[0].advice == RULES["overhead"].advice
+
+
+def test_what_runs_on_the_cpu_on_both_arms_can_not_be_the_gpus_fault() -> None:
+    name = "tfdata.triple/pipeline=native/part=input/batch=512"
+    campaign, documents = machines.make_campaign(machines.choose(ALL, "tfdata"), host=QUIET)
+    for index, one in enumerate(documents):
+        if one.invocation.arm == "cuda":
+            documents[index] = synthetic.change_cell(
+                one, name, samples_s=[1.0 + one.invocation.block / 1e3]
+            )
+    case = find(catalogue_of(campaign, documents), name)
+    assert case.causes[0].rule == "unknown"
+    assert "on the CPU on both arms" in case.causes[0].evidence
+
+
+def test_one_arm_needs_no_explanation() -> None:
+    assert explain(measure(None, cells=machines.choose(ALL, "mlp", "tfdata.triple"))) == []
+
+
+def test_the_order_of_the_arms_is_no_matter() -> None:
+    cpu, gpu, name = PLANTED["overhead"]
+    campaign, documents = machines.make_campaign(cpu=cpu, gpu=gpu)
+    turned = replace(campaign, arms=["cuda", "cpu"])
+    first, second = (find(catalogue_of(one, documents), name) for one in (campaign, turned))
+    assert first.causes == second.causes
+    assert first.loses
+    assert second.loses
+
+
+def test_an_invalid_number_explains_nothing_and_needs_no_cause() -> None:
+    cpu, gpu, _ = PLANTED["overhead"]
+    campaign, documents = machines.make_campaign(cpu=cpu, gpu=gpu)
+    last = documents[-1]
+    documents[-1] = replace(
+        last,
+        invocation=replace(last.invocation, image=replace(last.invocation.image, content="e" * 64)),
+    )
+    assert explain(catalogue_of(campaign, documents)) == []
+
+
+def test_rules_say_what_they_need() -> None:
+    assert set(RULES) == {*PLANTED, "unknown"}
+    for rule in RULES.values():
+        assert rule.fires
+        assert rule.needs
+        assert rule.advice

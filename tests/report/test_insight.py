@@ -1,0 +1,415 @@
+"""What is told beyond verdicts and causes: waterfalls, parts of a step, limits, cost, what helps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from suite.model import Campaign, Cell, Document, Work
+from suite.report.advice import KINDS
+from suite.report.decompose import Decomposition, Triple
+from suite.report.exchange import render_json
+from suite.report.figures import read_figures
+from suite.report.insight import Insight, find_insight
+from suite.report.load import LoadedCampaign
+from suite.report.markdown import render_markdown
+from suite.report.summary import Summary, summarise
+from suite.report.waterfalls import Waterfall
+from tests import machines, synthetic
+from tests.hosts import QUIET, Host
+from tests.machines import CPU, GPU, MILD, Device
+from tests.report.test_explain import QUICK, TRAINED
+
+ALL = machines.make_cells()
+NEAR = 0.03
+
+
+def summary_of(campaign: Campaign, documents: list[Document]) -> Summary:
+    return summarise(LoadedCampaign(folder="made-up", campaign=campaign, documents=documents))
+
+
+def tell(
+    gpu: Device | None = GPU,
+    *,
+    cpu: Device = CPU,
+    cells: Sequence[Cell] | None = None,
+    host: Host = QUIET,
+) -> Insight:
+    return find_insight(summary_of(*machines.make_campaign(cells, cpu=cpu, gpu=gpu, host=host)))
+
+
+def find_waterfall(insight: Insight, name: str, arm: str, *, pinned: bool = False) -> Waterfall:
+    return next(
+        one
+        for one in insight.waterfalls
+        if (one.case.name, one.arm, one.pinned) == (name, arm, pinned)
+    )
+
+
+SLICES = machines.choose(ALL, "asked.slices")
+
+
+def test_a_waterfall_goes_one_change_at_a_time() -> None:
+    found = find_waterfall(tell(replace(GPU, start=50e-3), cells=SLICES), "slices", "cuda")
+    assert [step.cell.split("/")[1] for step in found.steps] == [
+        f"stage={stage}" for stage in machines.STAGES
+    ]
+    assert all(len(step.changes) == 1 for step in found.steps)
+    factors = [step.factor.value for step in found.steps if step.factor]
+    assert len(factors) == len(found.steps) - 1
+    product = 1.0
+    for factor in factors:
+        product *= factor
+    assert product == pytest.approx(found.factor.value)
+    assert found.largest
+    assert found.largest.changes == ("tracing out of the timer",)
+    assert found.largest.factor
+    assert found.largest.factor.low
+    # Naive: 100 steps of 10 and the start, an example; fair: a step of 512.
+    assert found.steps[-1].value.value == pytest.approx(
+        machines.step_time(GPU, 512) / 512, rel=NEAR
+    )
+
+
+def test_with_its_ends_alone_a_waterfall_names_all_changes_at_once() -> None:
+    ends = [one for one in SLICES if one.params["stage"] in {"naive", "batch-512"}]
+    found = find_waterfall(tell(cells=ends), "slices", "cuda")
+    assert len(found.steps) == 2
+    assert len(found.steps[1].changes) == len(machines.STAGES) - 1
+    assert set(found.steps[1].rules) == {"start-up", "fallback", "transfer", "overhead"}
+
+
+def test_the_last_step_of_the_product_is_the_plain_product_or_the_warm_one_on_the_cpu() -> None:
+    cells = machines.choose(ALL, "asked.matmul/n=1000/", "matmul.square/n=1000/")
+    insight = tell(cells=cells)
+    places = {(one.arm, one.pinned): one.steps[-1].cell for one in insight.waterfalls}
+    plain = "matmul.square/n=1000/precision=fp32/operands=device/xla=off"
+    assert places == {
+        ("cpu", False): plain,
+        ("cuda", False): plain,
+        ("cuda", True): "asked.matmul/n=1000/stage=warm/on=cpu",
+    }
+    assert all(len(one.steps) == 3 for one in insight.waterfalls)
+
+
+def test_the_script_names_the_wrong_winner() -> None:
+    insight = tell(replace(GPU, start=1.0), cells=SLICES)
+    against = {(one.other, one.base): one for one in insight.misled}
+    assert set(against) == {("cuda", "cpu"), ("cuda", "cuda, pinned to its CPU")}
+    for one in against.values():
+        assert one.naive.value > 1 > one.fair.value
+        assert one.reverses
+        assert not one.invents
+        assert one.factor == pytest.approx(one.naive.value / one.fair.value)
+    fair = tell(GPU, cells=SLICES).misled
+    assert not any(one.reverses for one in fair)
+
+
+def test_one_arm_has_its_waterfalls() -> None:
+    insight = tell(None, cells=SLICES)
+    assert [(one.arm, one.pinned) for one in insight.waterfalls] == [("cpu", False)]
+    assert insight.misled == ()
+
+
+def take_apart(insight: Insight, name: str, arm: str) -> Decomposition:
+    return next(one for one in insight.steps if (one.cell, one.arm) == (name, arm))
+
+
+STEPS = machines.choose(ALL, "mlp.train", "overhead.", "tfdata.")
+
+
+def test_the_parts_of_a_step_are_what_was_planted() -> None:
+    gpu = replace(GPU, call=15e-6, bandwidth=5e8, hides=False, native=4e-3)
+    cpu = replace(CPU, native=4e-3)
+    insight = tell(gpu, cpu=cpu, cells=STEPS)
+    device = machines.step_time(gpu, 512)
+    copy = machines.copy_time(gpu, 512 * machines.EXAMPLE_BYTES)
+    host = take_apart(insight, TRAINED.format(512, "host"), "cuda")
+    assert host.parts["dispatch"] == pytest.approx(15e-6 + 3 * gpu.op, rel=NEAR)
+    assert host.parts["compute"] == pytest.approx(device - 15e-6, rel=NEAR)
+    assert host.parts["transfer"] == pytest.approx(copy, rel=NEAR)
+    assert abs(host.rest) < NEAR * host.whole
+    assert not host.unexplained
+    # The made-up dataset copies nothing, so that what the host's copy takes leaves less for it.
+    fed = take_apart(insight, TRAINED.format(512, "dataset"), "cuda")
+    assert fed.parts["input"] == pytest.approx(1e-3 - copy, rel=0.1)
+    here = take_apart(insight, TRAINED.format(512, "device"), "cuda")
+    assert (here.parts["input"], here.parts["transfer"]) == (0.0, 0.0)
+
+
+def test_what_the_parts_do_not_explain_is_called_unexplained() -> None:
+    name = TRAINED.format(512, "host")
+    campaign, documents = machines.make_campaign(STEPS, host=QUIET)
+    changed = [
+        synthetic.change_cell(one, name, samples_s=[5e-3 + one.invocation.block * 1e-6])
+        for one in documents
+    ]
+    found = take_apart(find_insight(summary_of(campaign, changed)), name, "cuda")
+    assert found.unexplained
+    assert found.rest == pytest.approx(
+        found.whole - sum(part or 0.0 for part in found.parts.values())
+    )
+
+
+def test_without_prices_dispatch_is_not_told_from_compute() -> None:
+    found = take_apart(
+        tell(cells=machines.choose(ALL, "mlp.train")), TRAINED.format(512, "device"), "cpu"
+    )
+    assert found.parts["dispatch"] is None
+    assert "dispatch" in found.absent
+
+
+def find_triple(insight: Insight, pipeline: str, arm: str = "cpu") -> Triple:
+    return next(one for one in insight.triples if (one.pipeline, one.arm) == (pipeline, arm))
+
+
+@pytest.mark.parametrize("gpu", [None, GPU], ids=["one arm", "two arms"])
+@pytest.mark.parametrize("hides", [True, False])
+def test_python_in_the_pipeline_makes_it_input_bound(*, gpu: Device | None, hides: bool) -> None:
+    cpu = replace(CPU, python=20e-3, hides=hides)
+    insight = tell(gpu, cpu=cpu, cells=STEPS, host=MILD)
+    found = find_triple(insight, "numpy_function")
+    assert found.bound == "input"
+    assert found.overlap == pytest.approx(1.0 if hides else 0.0, abs=0.1)
+    assert find_triple(insight, "parallel").bound == "compute"
+
+
+def test_the_cells_of_quick_are_enough_to_call_it_input_bound() -> None:
+    cells = [one for one in ALL if one.id in QUICK]
+    insight = tell(None, cpu=replace(CPU, python=20e-3), cells=cells)
+    found = find_triple(insight, "numpy_function")
+    assert (found.input_s, found.overlap, found.bound) == (None, None, "input")
+    assert find_triple(insight, "parallel").bound == "compute"
+
+
+def test_the_start_is_repaid_after_so_many_steps_or_never() -> None:
+    insight = tell(replace(GPU, fixed=1e-3), cells=machines.choose(ALL, "mlp.train"))
+    found = {one.cell: one for one in insight.repayments}
+    slow, fast = found[TRAINED.format(8, "device")], found[TRAINED.format(4096, "device")]
+    assert slow.steps is None
+    assert slow.saving_s < 0
+    assert fast.steps
+    saving = machines.step_time(CPU, 4096) - machines.step_time(GPU, 4096) - 0.98e-3
+    assert fast.steps.value == pytest.approx(fast.first_call_s / saving, rel=NEAR)
+
+
+def test_advice_stands_in_its_order_with_its_gain() -> None:
+    gpu = replace(GPU, fixed=1e-3, fallback=5e-3, python=20e-3, native=8e-3, start=1.0)
+    insight = tell(gpu, cpu=replace(CPU, python=20e-3, native=8e-3))
+    kinds = list(dict.fromkeys(one.kind for one in insight.advice))
+    assert kinds == list(KINDS)
+    for kind in kinds:
+        assert any(one.helps for one in insight.advice if one.kind == kind)
+    larger = next(one for one in insight.advice if one.kind == "a larger batch")
+    assert larger.cell == TRAINED.format(32, "device")
+    assert larger.gain.at == TRAINED.format(4096, "device")
+    truth = machines.step_time(gpu, 32) / 32 / (machines.step_time(gpu, 4096) / 4096)
+    assert larger.gain.ratio.value == pytest.approx(truth, rel=NEAR)
+    assert all("on=cpu" not in one.cell for one in insight.advice)
+
+
+def test_what_does_not_help_is_said_to() -> None:
+    insight = tell(GPU, cells=machines.choose(ALL, "mlp.fallback"))
+    (found,) = insight.advice
+    assert (found.kind, found.helps) == ("no fallback", False)
+
+
+def name_gpu(documents: list[Document], name: str) -> list[Document]:
+    return [
+        replace(one, facts={**one.facts, "gpu.0.name": name})
+        if one.invocation.arm == "cuda"
+        else one
+        for one in documents
+    ]
+
+
+PRODUCTS = machines.choose(ALL, "matmul.square", "overhead.sum")
+
+
+def limits_of(flops: float, name: str) -> Insight:
+    gpu = replace(GPU, flops=flops, bandwidth=20e9)
+    campaign, documents = machines.make_campaign(PRODUCTS, gpu=gpu, host=QUIET)
+    return find_insight(summary_of(campaign, name_gpu(documents, name)))
+
+
+@pytest.mark.parametrize(
+    ("flops", "band", "errors", "warnings"),
+    [
+        (14e12, "in band", False, False),
+        (11e12, "below the band", False, False),
+        (8e12, "far below", False, True),
+        (20e12, "above the band", False, False),
+        (40e12, "above the band", True, False),
+    ],
+)
+def test_a_rate_is_held_against_what_was_published(
+    *, flops: float, band: str, errors: bool, warnings: bool
+) -> None:
+    limits = limits_of(flops, "NVIDIA A10").limits
+    found = next(one for one in limits.limits if (one.arm, one.what) == ("cuda", "products"))
+    assert found.part
+    assert found.part.name == "A10"
+    assert found.band == band
+    assert found.share_of_peak == pytest.approx(flops / 31.2e12, rel=NEAR)
+    assert bool(limits.errors) == errors
+    assert bool(limits.warnings) == warnings
+    memory = next(one for one in limits.limits if (one.arm, one.what) == ("cuda", "memory"))
+    assert memory.rate.value == pytest.approx(400e9, rel=NEAR)
+    assert memory.band == "in band"
+
+
+@pytest.mark.parametrize("name", ["NVIDIA A10G", "NVIDIA A10-4Q", "A10", "nvidia a10", ""])
+def test_parts_match_by_their_exact_names(name: str) -> None:
+    limits = limits_of(1e15, name).limits
+    assert not limits.errors
+    assert not limits.warnings
+    assert (name or "a device without a name") in limits.unknown or name == ""
+
+
+def test_an_error_stands_in_the_doubts_and_at_the_top() -> None:
+    gpu = replace(GPU, flops=40e12)
+    campaign, documents = machines.make_campaign(PRODUCTS, gpu=gpu, host=QUIET)
+    summary = summary_of(campaign, name_gpu(documents, "NVIDIA A10"))
+    text = render_markdown(summary)
+    top, _, rest = text.partition("## ")
+    assert "NOT PLAUSIBLE" in top
+    assert "**Above the theoretical peak.**" in rest.partition("## Is it to be trusted?")[2]
+    assert json.loads(render_json(summary))["limits"]["errors"]
+
+
+def test_the_form_factor_is_part_of_the_name() -> None:
+    figures = read_figures()
+    parts = [figures.find_part(name) for name in ("NVIDIA H100 PCIe", "NVIDIA H100 80GB HBM3")]
+    peaks = [figures.select(part, "product", "peak", "fp32")[0].high for part in parts]
+    assert peaks == [51e12, 67e12]
+    assert figures.find_part("NVIDIA H100") is None
+    assert figures.find_part(None) is None
+
+
+def test_the_figures_make_sense() -> None:
+    figures = read_figures()
+    names = [name for part in figures.parts for name in part.names]
+    assert len(set(names)) == len(names)
+    known = {part.name for part in figures.parts}
+    for one in figures.figures:
+        assert set(one.parts) <= known
+        assert 0 < one.low <= one.high
+        assert one.source
+        assert one.date
+    for part in figures.parts:
+        assert any(part.name in one.parts for one in figures.figures)
+        for peak in figures.figures:
+            if part.name in peak.parts and peak.kind == "peak":
+                for found in figures.select(part, "product", "measured", peak.precision):
+                    assert found.high < peak.high
+
+
+def test_shares_of_the_own_best_and_of_the_roof() -> None:
+    uses = {
+        one.cell: one for one in limits_of(14e12, "NVIDIA A10").limits.uses if one.arm == "cuda"
+    }
+    small, large = (
+        uses[f"matmul.square/n={n}/precision=fp32/operands=device/xla=off"] for n in (32, 10000)
+    )
+    assert large.share == pytest.approx(1.0, rel=NEAR)
+    assert large.share_of_roof == pytest.approx(1.0, rel=NEAR)
+    # 32³·2 operations in 5 µs of eager call; the memory leaves 32/6 operations a byte.
+    assert small.share == pytest.approx(65536 / 5.005e-6 / 14e12, rel=NEAR)
+    assert small.share_of_roof == pytest.approx(65536 / 5.005e-6 / (400e9 * 32 / 6), rel=NEAR)
+
+
+TRAINING = machines.choose(ALL, "mlp.train", "asked.fit", "tfdata.triple")
+
+
+def test_the_cost_of_a_million() -> None:
+    campaign, documents = machines.make_campaign(TRAINING, host=QUIET)
+    campaign = replace(campaign, price=3.6, price_currency="EUR")
+    insight = find_insight(summary_of(campaign, documents))
+    found = {one.cell: one for one in insight.costs}
+    one = found[TRAINED.format(512, "device")]
+    # EUR 0.001 a second: a million steps of s seconds cost 1,000 s.
+    for arm, device in (("cpu", CPU), ("cuda", GPU)):
+        seconds = machines.step_time(device, 512)
+        assert one.steps[arm].value == pytest.approx(1000 * seconds, rel=NEAR)
+        assert one.examples[arm].value == pytest.approx(1000 * seconds / 512, rel=NEAR)
+    assert one.turns
+    truth = machines.step_time(CPU, 512) / machines.step_time(GPU, 512)
+    assert one.turns.value == pytest.approx(truth, rel=NEAR)
+    epoch = found["asked.fit/stage=steady/batch=512/prefetch=on/on=arm"]
+    assert epoch.steps["cpu"].value == pytest.approx(one.steps["cpu"].value, rel=NEAR)
+    assert not any("epoch-1" in name or "on=cpu" in name for name in found)
+    text = render_markdown(summary_of(campaign, documents))
+    assert "At EUR 3.60 an hour" in text
+
+
+def test_without_a_price_there_is_no_cost() -> None:
+    campaign, documents = machines.make_campaign(TRAINING, host=QUIET)
+    summary = summary_of(campaign, documents)
+    assert "## Cost" not in render_markdown(summary)
+    content = json.loads(render_json(summary))
+    assert content["cost"] is None
+    assert "PRICE" in content["absent"]["cost"]
+    assert find_insight(summary_of(replace(campaign, price=0.0), documents)).costs == ()
+
+
+def test_the_json_holds_what_the_report_says() -> None:
+    gpu = replace(GPU, fixed=2e-3, fallback=5e-3, start=1.0)
+    campaign, documents = machines.make_campaign(gpu=gpu)
+    campaign = replace(campaign, price=2.5)
+    content = json.loads(render_json(summary_of(campaign, documents)))
+    causes = [cause for cell in content["cells"] for cause in cell["causes"]]
+    assert causes
+    assert set(causes[0]) == {
+        *("rule", "confirmed", "provisional", "share", "evidence", "advice", "gain")
+    }
+    assert set(content["rules"]) >= {cause["rule"] for cause in causes}
+    for cell in content["cells"]:
+        if cell["verdict"] == "SLOWER":
+            assert cell["causes"]
+    assert [one["kind"] for one in content["advice"]] == list(KINDS)
+    assert {one["case"] for one in content["waterfalls"]} == {
+        *("matmul", "clone", "slices", "dataset", "fit")
+    }
+    for name in ("decomposition", "limits", "cost"):
+        assert content[name]
+    for step in content["decomposition"]["steps"]:
+        nulls = {name for name, value in step.items() if value is None}
+        assert nulls == set(step["absent"])
+
+
+def test_simulated_is_said_in_the_title_and_over_every_table() -> None:
+    campaign, documents = machines.make_campaign(gpu=replace(GPU, fixed=2e-3))
+    text = render_markdown(summary_of(replace(campaign, price=1.0), documents))
+    lines = text.splitlines()
+    assert lines[0].endswith("SIMULATED")
+    captions = [line for line in lines if "Table: " in line]
+    assert len(captions) > 15
+    assert all(line.startswith("**SIMULATED**") for line in captions)
+
+
+HOSTILE_NUMBERS = (0.0, -1.0, 1e308, 1e-308, 5e-324)
+
+
+@pytest.mark.parametrize("number", HOSTILE_NUMBERS)
+@pytest.mark.parametrize("axis", ["n", "batch", "bytes", "width", "work"])
+def test_no_number_that_a_document_can_hold_breaks_the_analysis(axis: str, number: float) -> None:
+    cells = []
+    for one in [*ALL[:3], *machines.choose(ALL, "mlp", "tfdata.triple", "overhead.copy")]:
+        if axis == "work":
+            cells.append(replace(one, work=Work(amount=number, unit=one.work.unit, bytes=number)))
+        else:
+            params = {name: number if name == axis else value for name, value in one.params.items()}
+            cells.append(
+                synthetic.make_cell(one.scenario, one.case, params, one.work, sweep=one.sweep)
+            )
+    cells = list({one.id: one for one in cells}.values())
+    campaign = synthetic.make_campaign(cells=cells, blocks=3)
+    documents = synthetic.make_documents(
+        campaign, truth=lambda _, arm: 2e-3 if arm == "cuda" else 1e-3, samples=2
+    )
+    summary = summary_of(replace(campaign, price=1e308), documents)
+    render_markdown(summary)
+    json.loads(render_json(summary))
