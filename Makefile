@@ -5,7 +5,7 @@ VENV := .venv
 export PATH := $(abspath $(VENV)/bin):$(PATH)
 # Each of these is also an option of `python -m suite bench`, spelled --like-this.
 BENCH := PROFILE BLOCKS BUDGET ARMS ENGINE ONLY CPUS GPU SEED LABEL RESULTS RESUME BASE_IMAGE LOCAL_PYTHON
-KNOWN := $(BENCH) RUN REQUIRE_ENGINE PYTHON NAME
+KNOWN := $(BENCH) RUN REQUIRE_ENGINE PYTHON NAME JSON
 
 unknown := $(strip $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$(filter-out $(KNOWN),$v))))
 ifneq ($(unknown),)
@@ -18,7 +18,7 @@ given = $(foreach v,$1,$(if $(strip $($v)),--$(call lower,$v) $(call quote,$($v)
 nox = nox -s $1 --
 
 .DEFAULT_GOAL := help
-.PHONY: help bench aa list report images base test lint clean generate sample lock
+.PHONY: help bench aa list report doctor images base test lint clean generate sample lock
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ list: $(VENV)/host.stamp ## every cell: id, profile, work, the question it answe
 
 report: $(VENV)/host.stamp ## rebuild the report of RUN=results/X from its documents
 	@$(call nox,collate) $(call quote,$(RUN))
+
+doctor: $(VENV)/host.stamp ## what this machine can run and why not, with remedies (JSON=1: for programs)
+	@$(call nox,doctor) $(call given,ENGINE BASE_IMAGE LOCAL_PYTHON ARMS GPU RESULTS) $(if $(JSON),--json)
 
 images: $(VENV)/host.stamp ## build the images only
 	@$(call nox,build) $(call given,ARMS ENGINE BASE_IMAGE LOCAL_PYTHON)

@@ -51,6 +51,12 @@ def collate(session: nox.Session) -> None:
 
 
 @nox.session
+def doctor(session: nox.Session) -> None:
+    """Say what this machine can run and why not; arguments are those of `python -m suite doctor`."""
+    forward(session, "-m", "suite", "doctor")
+
+
+@nox.session
 def tests(session: nox.Session) -> None:
     """Run every test that this machine can run."""
     forward(session, "-m", "pytest")

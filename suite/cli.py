@@ -25,12 +25,15 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from tabulate import tabulate
 
-from suite import __version__
+from suite import __version__, wire
 from suite.content import SUITE
 from suite.errors import CrossoverError, EngineError, UsageError
 from suite.host import campaign as campaigns
 from suite.host import plan, stand_in
 from suite.host.docker_engine import DockerEngine, docker_endpoint
+from suite.host.doctor import diagnosis_schema, examine
+from suite.host.doctor_machine import ENGINE_S, Examined, Machine, Question
+from suite.host.doctor_page import draw_screen, write_lines
 from suite.host.engine import ARMS, Engine
 from suite.host.images import STAND_IN
 from suite.host.local_engine import LocalEngine
@@ -438,25 +441,35 @@ def _open_engine(given: dict[str, Any], terminal: Terminal) -> Engine:
         EngineError: it can't be had.
         UsageError: an option does not go with it.
     """
-    name, local_python = given["engine"], given["local_python"]
-    if name == "auto":
-        here = local_python is not None or docker_endpoint() is None
-        name = "local" if here else "docker"
-    if name == "docker":
-        if local_python is not None:
-            raise UsageError("LOCAL_PYTHON is for the local engine", "add ENGINE=local")
+    if _name_engine(given) == "docker":
         return _swept(DockerEngine(base_image=given["base_image"]), terminal)
-    if given["base_image"] is not None:
-        raise UsageError(
-            "BASE_IMAGE is for the docker engine, and this is the local one",
-            "leave it out, or start a docker engine",
-        )
     terminal.say(
         "NOT CONTAINERIZED: "
         + _why_local(given)
         + "; the worker runs as a plain process of this machine, and every table says so"
     )
-    return _swept(LocalEngine(python=local_python), terminal)
+    return _swept(LocalEngine(python=given["local_python"]), terminal)
+
+
+def _name_engine(given: dict[str, Any]) -> str:
+    """``docker`` or ``local``, as asked, or as found.
+
+    Raises:
+        EngineError: docker's settings can't be read.
+        UsageError: an option does not go with it.
+    """
+    name: str = given["engine"]
+    if name == "auto":
+        here = given["local_python"] is not None or docker_endpoint() is None
+        name = "local" if here else "docker"
+    if name == "docker" and given["local_python"] is not None:
+        raise UsageError("LOCAL_PYTHON is for the local engine", "add ENGINE=local")
+    if name == "local" and given["base_image"] is not None:
+        raise UsageError(
+            "BASE_IMAGE is for the docker engine, and this is the local one",
+            "leave it out, or start a docker engine",
+        )
+    return name
 
 
 def _swept(engine: Engine, terminal: Terminal) -> Engine:
@@ -539,6 +552,50 @@ def images(arms: str, **given: Any) -> int:
     return 0
 
 
+@commands.command(epilog=EXITS)
+@click.option("--json", "as_json", is_flag=True, help="as JSON; docs/doctor-schema.json")
+@click.option("--results", metavar="FOLDER", type=click.Path(path_type=Path))
+@click.option("--gpu", metavar="GPU", default="0", show_default=True, help="an index or UUID")
+@click.option("--arms", metavar="ARMS", default="auto", show_default=True)
+@_engine_options
+def doctor(arms: str, gpu: str, results: Path | None, *, as_json: bool, **given: Any) -> int:
+    """What this machine can run and why not, with the remedy for each "no".  Changes nothing.
+
+    The exit status is 0 where bench would run, else the one that it would end with.
+    """
+    names = tuple(arms.replace(",", " ").split())
+    if names != ("auto",) and (not names or not set(names) <= set(ARMS)):
+        raise UsageError(f"ARMS={arms!r}: auto, or some of {', '.join(ARMS)}", "leave it out")
+    if given["engine"] != "auto":
+        _name_engine(given)
+    found = examine(
+        Machine(open_engine=lambda: _engine_to_examine(given)),
+        Question(
+            results=results or ROOT / "results",
+            cells=scenarios.cells(),
+            engine="local" if given["local_python"] else given["engine"],
+            arms=names,
+            gpu=_single_gpu(gpu),
+        ),
+    )
+    console = Console(highlight=False)
+    if as_json:
+        click.echo(json.dumps(wire.plain(found), indent=1, ensure_ascii=False))
+    elif console.is_terminal:
+        console.print(draw_screen(found, console.encoding))
+        console.print(found.verdict, markup=False, style="bold")
+    else:
+        click.echo("\n".join(write_lines(found, console.encoding)))
+    return found.status
+
+
+def _engine_to_examine(given: dict[str, Any]) -> Examined:
+    """As `_open_engine`, but leftovers are left where they are, and nobody waits long."""
+    if _name_engine(given) == "docker":
+        return DockerEngine(base_image=given["base_image"], patience_s=ENGINE_S)
+    return LocalEngine(python=given["local_python"])
+
+
 @commands.command()
 @click.option("--name", default=STAND_IN, show_default=True, help="the image's name")
 def base(name: str) -> int:
@@ -598,6 +655,8 @@ def generated() -> dict[str, str]:
     return {
         "docs/cells.md": head + tabulate(rows, headers=headers, tablefmt="github") + "\n",
         "docs/schema.json": json.dumps(schema(), indent=1, ensure_ascii=False) + "\n",
+        "docs/doctor-schema.json": json.dumps(diagnosis_schema(), indent=1, ensure_ascii=False)
+        + "\n",
         "README.md": _with_sample(readme, ROOT / "results" / "samples"),
     }
 

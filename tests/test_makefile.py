@@ -36,7 +36,18 @@ def listed() -> list[str]:
 def test_help_lists_what_people_need_and_is_the_default() -> None:
     done = make("help")
     assert (done.returncode, done.stderr) == (0, "")
-    promised = {"bench", "list", "report", "images", "base", "test", "lint", "clean", "help"}
+    promised = {
+        "bench",
+        "doctor",
+        "list",
+        "report",
+        "images",
+        "base",
+        "test",
+        "lint",
+        "clean",
+        "help",
+    }
     assert promised <= set(listed())
     assert make().stdout == done.stdout
 
@@ -99,3 +110,6 @@ def test_the_other_targets_forward_too() -> None:
         "list", "ONLY=m*", "PROFILE=smoke"
     )
     assert "nox -s build -- --arms 'cpu'" in forwarded("images", "ARMS=cpu")
+    words = forwarded("doctor", "ENGINE=local", "JSON=1").split()
+    assert words[-3:] == ["--engine", "'local'", "--json"]
+    assert "--json" not in forwarded("doctor")

@@ -218,8 +218,7 @@ def draw_up(ask: Ask, arms: Arms, cells: Sequence[Cell]) -> Campaign:
         command=f"{ask.command} SEED={seed}",
         settings=dict(ask.settings),
     )
-    turns = [*plan.order_arms(campaign, 0), *plan.order_arms(campaign, 1) * campaign.blocks]
-    guess = sum(plan.guess_invocation_s(campaign, arm) for arm in turns)
+    guess = plan.guess_campaign_s(campaign)
     return replace(campaign, prediction=Prediction(before_s=guess))
 
 
