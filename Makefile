@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 export PATH := $(abspath $(VENV)/bin):$(PATH)
 # Each of these is also an option of `python -m suite bench`, spelled --like-this.
-BENCH := PROFILE BLOCKS BUDGET ARMS ENGINE ONLY CPUS GPU SEED LABEL RESULTS RESUME BASE_IMAGE LOCAL_PYTHON
+BENCH := PROFILE BLOCKS BUDGET ARMS ENGINE ONLY CPUS GPU TELEMETRY SEED LABEL RESULTS RESUME BASE_IMAGE LOCAL_PYTHON
 KNOWN := $(BENCH) RUN REQUIRE_ENGINE PYTHON NAME JSON
 
 unknown := $(strip $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$(filter-out $(KNOWN),$v))))

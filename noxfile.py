@@ -44,6 +44,12 @@ def aa(session: nox.Session) -> None:
     forward(session, "-m", "suite", "aa")
 
 
+@nox.session(name="telemetry-cost")
+def telemetry_cost(session: nox.Session) -> None:
+    """Measure what watching costs: one image against itself, its second half unwatched."""
+    forward(session, "-m", "suite", "aa", "--telemetry", "first")
+
+
 @nox.session
 def collate(session: nox.Session) -> None:
     """Rebuild the report of a campaign folder from its documents."""

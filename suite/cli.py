@@ -38,6 +38,7 @@ from suite.host.engine import ARMS, Engine
 from suite.host.images import STAND_IN
 from suite.host.local_engine import LocalEngine
 from suite.host.store import Store, only_campaign, write_atomically
+from suite.host.telemetry import MODES, Mode, make_observer
 from suite.model import AGAIN, Campaign, Cell, Document, Image, ProfileName
 from suite.report.collate import Collated, collate, look
 from suite.report.load import load_campaign, schema
@@ -186,6 +187,11 @@ def _campaign_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--seed", type=click.IntRange(0, 2**31 - 1), help="decides the order  [default: random]"
         ),
+        click.option(
+            "--telemetry",
+            type=click.Choice(MODES),
+            help="watch the machine meanwhile; first: not the second arm of aa  [default: on]",
+        ),
         click.option("--gpu", metavar="GPU", help="an index or UUID  [default: 0]"),
         click.option(
             "--cpus", metavar="LIST", help="the CPUs that the worker may use: 0-3  [default: all]"
@@ -237,10 +243,12 @@ def aa(**given: Any) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """What a campaign may use up: CPUs (None: all), and seconds (None: no end)."""
+    """What a campaign may use up: CPUs (None: all), and seconds (None: no end); and what is watched
+    meanwhile."""
 
     cpus: tuple[int, ...] | None
     budget_s: float | None
+    telemetry: Mode
 
 
 def _bench(given: dict[str, Any], *, again: bool) -> int:
@@ -262,6 +270,7 @@ def _bounds(given: dict[str, Any]) -> Bounds:
     return Bounds(
         cpus=None if given["cpus"] is None else plan.parse_cpus(given["cpus"]),
         budget_s=None if given["budget"] is None else plan.parse_duration(given["budget"]),
+        telemetry=given["telemetry"] or "on",
     )
 
 
@@ -336,6 +345,7 @@ def _conduct(
         listener=terminal,
         collate=lambda: _write_reports(store),
         look=lambda: _look(store),
+        observe=make_observer(engine, bounds.telemetry),
     )
     try:
         conductor.run(kept)
@@ -381,7 +391,7 @@ def _single_gpu(text: str) -> str:
     return text
 
 
-SETTINGS = ("engine", "cpus", "gpu", "base_image")
+SETTINGS = ("engine", "cpus", "gpu", "base_image", "telemetry")
 """Options that must not change while a campaign goes on, beside what its plan says."""
 
 

@@ -24,6 +24,7 @@ from suite.errors import EngineError, GpuError, NoGpuError, UsageError
 from suite.host.doctor import CHECKS
 from suite.host.engine import ARMS, GpuRequest, Job
 from suite.host.store import only_campaign
+from suite.host.telemetry import Observe
 from suite.model import SuiteIdentity
 from suite.report.load import load_campaign
 from suite.worker import scenarios
@@ -57,12 +58,18 @@ class Shell:
         self.engine: FakeEngine | Exception = FakeEngine()
         self.opened: list[dict[str, Any]] = []
         monkeypatch.setattr(cli, "_open_engine", self._open)
+        self.watched: list[str] = []
+        monkeypatch.setattr(cli, "make_observer", self._observe)
 
     def _open(self, given: dict[str, Any], _: object) -> FakeEngine:
         self.opened.append(given)
         if isinstance(self.engine, Exception):
             raise self.engine
         return self.engine
+
+    def _observe(self, _engine: object, mode: str) -> Observe:
+        self.watched.append(mode)
+        return lambda *_: "nobody watches a scripted engine"
 
     def run(self, *words: str) -> Heard:
         """Whatever the command says, no traceback is for people."""
@@ -766,6 +773,22 @@ def test_the_identity_of_the_suite_stands_in_the_plan(
     loaded = load_campaign(shell.folder())
     assert loaded.campaign.suite == suite_identity
     assert {document.suite for document in loaded.documents} == {suite_identity}
+
+
+def test_who_is_watched_is_asked_and_kept_when_resumed(shell: Shell) -> None:
+    shell.bench("--profile", "smoke")
+    assert shell.watched == ["on"]
+    folder = shell.folder()
+    documents = load_campaign(folder).documents
+    assert {one.absent["telemetry"] for one in documents} == {"nobody watches a scripted engine"}
+    shutil.rmtree(folder)
+    shell.bench("--profile", "smoke", "--telemetry", "off", "--seed", "5")
+    plan = load_campaign(shell.folder()).campaign
+    assert plan.settings["telemetry"] == "off"
+    assert "TELEMETRY=off" in plan.command
+    shell.engine = FakeEngine()
+    assert shell.run("bench", "--resume", str(shell.folder()), "--blocks", "2").status == 0
+    assert shell.watched == ["on", "off", "off"]
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from suite.host import plan
 from suite.host.engine import ARMS, Arm, Engine, GpuRequest, find_arm
 from suite.host.invocation import Recorder, Turn, is_complete
 from suite.host.store import Store, campaign_name
+from suite.host.telemetry import Observe
 from suite.model import (
     AGAIN,
     TWIN,
@@ -227,7 +228,7 @@ class Conductor:
 
     ``collate`` is called after every block and at the end: what there is by then is worth a report.
     ``look`` says how many cells are known well enough by then, of how many, and whether to stop; it
-    sees no verdict.
+    sees no verdict.  ``observe`` begins to watch an invocation from outside; None: nobody does.
     """
 
     def __init__(
@@ -243,6 +244,7 @@ class Conductor:
         listener: Listener,
         collate: Callable[[], object],
         look: Callable[[], tuple[int, int, bool]],
+        observe: Observe | None = None,
     ) -> None:
         self.engine = engine
         self.store = store
@@ -254,6 +256,7 @@ class Conductor:
             for name, arm in self.arms.items()
         }
         self.look = look
+        self.observe = observe
         self.images = images
         self.cpus = _allowed_cpus(engine, cpus)
         self.budget_s = budget_s
@@ -356,7 +359,11 @@ class Conductor:
             memory_bytes=self.memory_bytes,
         )
         recorder = Recorder(
-            self.engine, turn, keep=self.store.write_document, watch=self._watch(arm, block)
+            self.engine,
+            turn,
+            keep=self.store.write_document,
+            watch=self._watch(arm, block),
+            observe=self.observe,
         )
         try:
             document = recorder.run()

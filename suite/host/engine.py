@@ -121,6 +121,10 @@ class Running(Protocol):
         """The engine's name for it, unique for ever."""
 
     @property
+    def process_id(self) -> int | None:
+        """Its process on this machine, the first of its session; None: it is a container's."""
+
+    @property
     def started(self) -> datetime:
         """When the engine was asked to start it (UTC)."""
 

@@ -19,6 +19,7 @@ from suite.report.doubts import (
     find_disagreement,
     judge_arms,
 )
+from suite.report.gauges import join
 from suite.report.load import LoadedCampaign
 from suite.report.readings import Reading, label, read
 from suite.report.statistics import Estimate, estimate
@@ -121,6 +122,7 @@ class Summary:
 
 def summarise(loaded: LoadedCampaign) -> Summary:
     """The analysis of a loaded campaign; deterministic."""
+    loaded = join(loaded)
     campaign = loaded.campaign
     counted = counted_documents(loaded)
     doubts = doubt_arms(loaded)
