@@ -110,6 +110,7 @@ def test_the_other_targets_forward_too() -> None:
         "list", "ONLY=m*", "PROFILE=smoke"
     )
     assert "nox -s build -- --arms 'cpu'" in forwarded("images", "ARMS=cpu")
-    words = forwarded("doctor", "ENGINE=local", "JSON=1").split()
-    assert words[-3:] == ["--engine", "'local'", "--json"]
+    line = forwarded("doctor", "ENGINE=local", "JSON=1")
+    assert "nox -s doctor -- --engine 'local' " in line
+    assert line.endswith(" --json")
     assert "--json" not in forwarded("doctor")

@@ -172,9 +172,10 @@ def _word_effect(summary: Summary) -> str:
     low, middle, high = (
         math.exp(value) for value in statistics.quantiles(map(math.log, ratios), n=4)
     )
+    unseen = "; no effect that this campaign could see" if low <= 1 <= high else ""
     return (
         f"measured against {escape(other)}, which nobody watched: that one takes {middle:.3f} times "
-        f"as long, the middle half of {len(ratios)} cells {low:.3f} to {high:.3f}"
+        f"as long, the middle half of {len(ratios)} cells {low:.3f} to {high:.3f}{unseen}"
     )
 
 
