@@ -4,8 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 export PATH := $(abspath $(VENV)/bin):$(PATH)
 # Each of these is also an option of `python -m suite bench`, spelled --like-this.
-BENCH := PROFILE BLOCKS BUDGET ARMS ENGINE ONLY CPUS GPU SEED LABEL PRICE PRICE_CURRENCY RESULTS RESUME BASE_IMAGE LOCAL_PYTHON
-KNOWN := $(BENCH) RUN RUNS PAIRS OUT REQUIRE_ENGINE PYTHON NAME
+BENCH := PROFILE BLOCKS BUDGET ARMS ENGINE ONLY CPUS GPU TELEMETRY SEED LABEL PRICE PRICE_CURRENCY RESULTS RESUME BASE_IMAGE LOCAL_PYTHON
+KNOWN := $(BENCH) RUN RUNS PAIRS OUT REQUIRE_ENGINE PYTHON NAME JSON
 
 unknown := $(strip $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$(filter-out $(KNOWN),$v))))
 ifneq ($(unknown),)
@@ -18,7 +18,7 @@ given = $(foreach v,$1,$(if $(strip $($v)),--$(call lower,$v) $(call quote,$($v)
 nox = nox -s $1 --
 
 .DEFAULT_GOAL := help
-.PHONY: help bench aa list report compare images base test lint clean generate sample lock
+.PHONY: help bench aa list report compare doctor images base test lint clean generate sample lock
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ report: $(VENV)/host.stamp ## rebuild the report of RUN=results/X from its docum
 
 compare: $(VENV)/host.stamp ## one report over several campaigns: RUNS="results/X results/Y" (PAIRS, OUT)
 	@$(call nox,compare) $(foreach r,$(RUNS),$(call quote,$r)) $(call given,PAIRS OUT)
+
+doctor: $(VENV)/host.stamp ## what this machine can run and why not, with remedies (JSON=1: for programs)
+	@$(call nox,doctor) $(call given,ENGINE BASE_IMAGE LOCAL_PYTHON ARMS GPU RESULTS) $(if $(JSON),--json)
 
 images: $(VENV)/host.stamp ## build the images only
 	@$(call nox,build) $(call given,ARMS ENGINE BASE_IMAGE LOCAL_PYTHON)

@@ -44,6 +44,12 @@ def aa(session: nox.Session) -> None:
     forward(session, "-m", "suite", "aa")
 
 
+@nox.session(name="telemetry-cost")
+def telemetry_cost(session: nox.Session) -> None:
+    """Measure what watching costs: one image against itself, its second half unwatched."""
+    forward(session, "-m", "suite", "aa", "--telemetry", "first")
+
+
 @nox.session
 def collate(session: nox.Session) -> None:
     """Rebuild the report of a campaign folder from its documents."""
@@ -54,6 +60,12 @@ def collate(session: nox.Session) -> None:
 def compare(session: nox.Session) -> None:
     """Make one report over several campaigns; arguments are those of `python -m suite compare`."""
     forward(session, "-m", "suite", "compare")
+
+
+@nox.session
+def doctor(session: nox.Session) -> None:
+    """Say what this machine can run and why not; arguments are those of `python -m suite doctor`."""
+    forward(session, "-m", "suite", "doctor")
 
 
 @nox.session

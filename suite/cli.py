@@ -25,19 +25,24 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from tabulate import tabulate
 
-from suite import __version__
+from suite import __version__, wire
 from suite.content import SUITE
 from suite.errors import CrossoverError, EngineError, UsageError
 from suite.host import campaign as campaigns
 from suite.host import plan, stand_in
 from suite.host.docker_engine import DockerEngine, docker_endpoint
+from suite.host.doctor import diagnosis_schema, examine
+from suite.host.doctor_machine import ENGINE_S, Examined, Machine, Question
+from suite.host.doctor_page import draw_screen, write_lines
 from suite.host.engine import ARMS, Engine
 from suite.host.images import STAND_IN
 from suite.host.local_engine import LocalEngine
 from suite.host.store import Store, only_campaign, write_atomically
+from suite.host.telemetry import MODES, Mode, make_observer
 from suite.model import AGAIN, Campaign, Cell, Document, Image, ProfileName
 from suite.report.collate import Collated, collate, collate_side_by_side, draw, look
 from suite.report.gallery import depict
+from suite.report.gauges import join_document
 from suite.report.load import load_campaign, schema
 from suite.report.markup import escape
 from suite.report.pictures import FOLDER, POSSIBLE_FILES
@@ -197,6 +202,11 @@ def _campaign_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--seed", type=click.IntRange(0, 2**31 - 1), help="decides the order  [default: random]"
         ),
+        click.option(
+            "--telemetry",
+            type=click.Choice(MODES),
+            help="watch the machine meanwhile; first: not the second arm of aa  [default: on]",
+        ),
         click.option("--gpu", metavar="GPU", help="an index or UUID  [default: 0]"),
         click.option(
             "--cpus", metavar="LIST", help="the CPUs that the worker may use: 0-3  [default: all]"
@@ -248,10 +258,12 @@ def aa(**given: Any) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """What a campaign may use up: CPUs (None: all), and seconds (None: no end)."""
+    """What a campaign may use up: CPUs (None: all), and seconds (None: no end); and what is watched
+    meanwhile."""
 
     cpus: tuple[int, ...] | None
     budget_s: float | None
+    telemetry: Mode
 
 
 def _bench(given: dict[str, Any], *, again: bool) -> int:
@@ -273,6 +285,7 @@ def _bounds(given: dict[str, Any]) -> Bounds:
     return Bounds(
         cpus=None if given["cpus"] is None else plan.parse_cpus(given["cpus"]),
         budget_s=None if given["budget"] is None else plan.parse_duration(given["budget"]),
+        telemetry=given["telemetry"] or "on",
     )
 
 
@@ -350,7 +363,8 @@ def _conduct(
         # Pictures take seconds, which the campaign would pay for after every block.
         collate=lambda: _write_reports(store, pictures=False),
         look=lambda: _look(store),
-        disturbed=asks_for_repeat,
+        disturbed=lambda document: asks_for_repeat(join_document(document)),
+        observe=make_observer(engine, bounds.telemetry),
     )
     try:
         conductor.run(kept)
@@ -403,7 +417,7 @@ def _single_gpu(text: str) -> str:
     return text
 
 
-SETTINGS = ("engine", "cpus", "gpu", "base_image")
+SETTINGS = ("engine", "cpus", "gpu", "base_image", "telemetry")
 """Options that must not change while a campaign goes on, beside what its plan says."""
 
 
@@ -463,25 +477,35 @@ def _open_engine(given: dict[str, Any], terminal: Terminal) -> Engine:
         EngineError: it can't be had.
         UsageError: an option does not go with it.
     """
-    name, local_python = given["engine"], given["local_python"]
-    if name == "auto":
-        here = local_python is not None or docker_endpoint() is None
-        name = "local" if here else "docker"
-    if name == "docker":
-        if local_python is not None:
-            raise UsageError("LOCAL_PYTHON is for the local engine", "add ENGINE=local")
+    if _name_engine(given) == "docker":
         return _swept(DockerEngine(base_image=given["base_image"]), terminal)
-    if given["base_image"] is not None:
-        raise UsageError(
-            "BASE_IMAGE is for the docker engine, and this is the local one",
-            "leave it out, or start a docker engine",
-        )
     terminal.say(
         "NOT CONTAINERIZED: "
         + _why_local(given)
         + "; the worker runs as a plain process of this machine, and every table says so"
     )
-    return _swept(LocalEngine(python=local_python), terminal)
+    return _swept(LocalEngine(python=given["local_python"]), terminal)
+
+
+def _name_engine(given: dict[str, Any]) -> str:
+    """``docker`` or ``local``, as asked, or as found.
+
+    Raises:
+        EngineError: docker's settings can't be read.
+        UsageError: an option does not go with it.
+    """
+    name: str = given["engine"]
+    if name == "auto":
+        here = given["local_python"] is not None or docker_endpoint() is None
+        name = "local" if here else "docker"
+    if name == "docker" and given["local_python"] is not None:
+        raise UsageError("LOCAL_PYTHON is for the local engine", "add ENGINE=local")
+    if name == "local" and given["base_image"] is not None:
+        raise UsageError(
+            "BASE_IMAGE is for the docker engine, and this is the local one",
+            "leave it out, or start a docker engine",
+        )
+    return name
 
 
 def _swept(engine: Engine, terminal: Terminal) -> Engine:
@@ -589,6 +613,50 @@ def images(arms: str, **given: Any) -> int:
     return 0
 
 
+@commands.command(epilog=EXITS)
+@click.option("--json", "as_json", is_flag=True, help="as JSON; docs/doctor-schema.json")
+@click.option("--results", metavar="FOLDER", type=click.Path(path_type=Path))
+@click.option("--gpu", metavar="GPU", default="0", show_default=True, help="an index or UUID")
+@click.option("--arms", metavar="ARMS", default="auto", show_default=True)
+@_engine_options
+def doctor(arms: str, gpu: str, results: Path | None, *, as_json: bool, **given: Any) -> int:
+    """What this machine can run and why not, with the remedy for each "no".  Changes nothing.
+
+    The exit status is 0 where bench would run, else the one that it would end with.
+    """
+    names = tuple(arms.replace(",", " ").split())
+    if names != ("auto",) and (not names or not set(names) <= set(ARMS)):
+        raise UsageError(f"ARMS={arms!r}: auto, or some of {', '.join(ARMS)}", "leave it out")
+    if given["engine"] != "auto":
+        _name_engine(given)
+    found = examine(
+        Machine(open_engine=lambda: _engine_to_examine(given)),
+        Question(
+            results=results or ROOT / "results",
+            cells=scenarios.cells(),
+            engine="local" if given["local_python"] else given["engine"],
+            arms=names,
+            gpu=_single_gpu(gpu),
+        ),
+    )
+    console = Console(highlight=False)
+    if as_json:
+        click.echo(json.dumps(wire.plain(found), indent=1, ensure_ascii=False))
+    elif console.is_terminal:
+        console.print(draw_screen(found, console.encoding))
+        console.print(found.verdict, markup=False, style="bold")
+    else:
+        click.echo("\n".join(write_lines(found, console.encoding)))
+    return found.status
+
+
+def _engine_to_examine(given: dict[str, Any]) -> Examined:
+    """As `_open_engine`, but leftovers are left where they are, and nobody waits long."""
+    if _name_engine(given) == "docker":
+        return DockerEngine(base_image=given["base_image"], patience_s=ENGINE_S)
+    return LocalEngine(python=given["local_python"])
+
+
 @commands.command()
 @click.option("--name", default=STAND_IN, show_default=True, help="the image's name")
 def base(name: str) -> int:
@@ -648,6 +716,8 @@ def generated() -> dict[str, str]:
     return {
         "docs/cells.md": head + tabulate(rows, headers=headers, tablefmt="github") + "\n",
         "docs/schema.json": json.dumps(schema(), indent=1, ensure_ascii=False) + "\n",
+        "docs/doctor-schema.json": json.dumps(diagnosis_schema(), indent=1, ensure_ascii=False)
+        + "\n",
         "README.md": _with_sample(readme, ROOT / "results" / "samples"),
     }
 

@@ -217,6 +217,24 @@ class Invocation:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Telemetry:
+    """What happened to the machine while an invocation ran, seen from outside its container.
+
+    ``facts`` are what does not change (GPU, driver, limits, and what the sampler itself took).
+    ``at_s`` are the instants of the samples in seconds after ``started``; ``series`` has by name one
+    value an instant, whose unit is the last part of the name (null: that look failed).  Counters are
+    as they were read, cumulative since the machine or its driver started.  ``absent`` gives the reason
+    for what could not be had.
+    """
+
+    started: datetime
+    facts: dict[str, Scalar] = field(default_factory=dict)
+    at_s: list[float] = field(default_factory=list)
+    series: dict[str, list[float | None]] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Document:
     """One invocation as it lies on disk; complete and valid at any moment.
 
@@ -230,7 +248,7 @@ class Document:
     invocation: Invocation
     facts: dict[str, Scalar]
     cells: list[CellResult]
-    telemetry: dict[str, Scalar] | None = None
+    telemetry: Telemetry | None = None
     spent_s: dict[str, float] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
 
@@ -258,8 +276,8 @@ class Campaign:
     that no block then tries.  ``commands`` are the exact words that repeat the campaign.
     ``not_run`` says by arm why an arm that the machine might have run was left out.
     ``settings`` is what else was asked for and must stay the same when the campaign goes on: engine,
-    cpus, gpu (a UUID as a hash), base_image.  ``controls`` are the ids of the cells that the control
-    invocations run, none in profiles that have no controls.  ``blocks`` can grow up to
+    cpus, gpu (a UUID as a hash), base_image, telemetry.  ``controls`` are the ids of the cells that
+    the control invocations run, none in profiles that have no controls.  ``blocks`` can grow up to
     ``most_blocks`` when a look finds the intervals too wide; ``looks`` holds what each look saw.
     """
 

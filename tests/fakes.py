@@ -340,6 +340,10 @@ class FakeRunning:
         return self._id
 
     @property
+    def process_id(self) -> int | None:
+        return None
+
+    @property
     def started(self) -> datetime:
         return self._started
 

@@ -21,14 +21,17 @@ import pytest
 from suite import cli
 from suite.content import SUITE
 from suite.errors import EngineError, GpuError, NoGpuError, UsageError
+from suite.host.doctor import CHECKS
 from suite.host.engine import ARMS, GpuRequest, Job
 from suite.host.store import only_campaign
+from suite.host.telemetry import Observe
 from suite.model import SuiteIdentity
 from suite.report import collate as collating
 from suite.report.load import load_campaign
 from suite.worker import scenarios
 from tests import synthetic
 from tests.fakes import FakeEngine, Life, Worker, asked_cells, asked_option
+from tests.host.machines import FakeExamined
 
 pytestmark = pytest.mark.usefixtures("own_signals", "suite_identity")
 
@@ -56,12 +59,18 @@ class Shell:
         self.engine: FakeEngine | Exception = FakeEngine()
         self.opened: list[dict[str, Any]] = []
         monkeypatch.setattr(cli, "_open_engine", self._open)
+        self.watched: list[str] = []
+        monkeypatch.setattr(cli, "make_observer", self._observe)
 
     def _open(self, given: dict[str, Any], _: object) -> FakeEngine:
         self.opened.append(given)
         if isinstance(self.engine, Exception):
             raise self.engine
         return self.engine
+
+    def _observe(self, _engine: object, mode: str) -> Observe:
+        self.watched.append(mode)
+        return lambda *_: "nobody watches a scripted engine"
 
     def run(self, *words: str) -> Heard:
         """Whatever the command says, no traceback is for people."""
@@ -837,3 +846,66 @@ def test_the_identity_of_the_suite_stands_in_the_plan(
     loaded = load_campaign(shell.folder())
     assert loaded.campaign.suite == suite_identity
     assert {document.suite for document in loaded.documents} == {suite_identity}
+
+
+def test_who_is_watched_is_asked_and_kept_when_resumed(shell: Shell) -> None:
+    shell.bench("--profile", "smoke")
+    assert shell.watched == ["on"]
+    folder = shell.folder()
+    documents = load_campaign(folder).documents
+    assert {one.absent["telemetry"] for one in documents} == {"nobody watches a scripted engine"}
+    shutil.rmtree(folder)
+    shell.bench("--profile", "smoke", "--telemetry", "off", "--seed", "5")
+    plan = load_campaign(shell.folder()).campaign
+    assert plan.settings["telemetry"] == "off"
+    assert "TELEMETRY=off" in plan.command
+    shell.engine = FakeEngine()
+    assert shell.run("bench", "--resume", str(shell.folder()), "--blocks", "2").status == 0
+    assert shell.watched == ["on", "off", "off"]
+
+
+@pytest.fixture
+def examined(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeExamined]:
+    """The engine that the doctor looks at; the rest of the machine is this one."""
+    engine = FakeExamined()
+    monkeypatch.setattr(cli, "_engine_to_examine", lambda _given: engine)
+    yield engine
+    assert engine.provided == []
+
+
+@pytest.mark.processes
+def test_the_doctor_says_whether_bench_would_run(shell: Shell, examined: FakeExamined) -> None:
+    heard = shell.run("doctor", "--arms", "cpu")
+    assert heard.status in {0, 1, 3}, heard.out
+    lines = heard.out.splitlines()
+    assert [line.split()[1] for line in lines if line[0] in "✓✗?–"] == list(CHECKS)
+    assert lines[-1].startswith("`make bench` would ")
+    assert "\x1b[" not in heard.out
+    printed = json.loads(shell.run("doctor", "--arms", "cpu", "--json").out)
+    assert printed["status"] == heard.status
+    assert [one["id"] for one in printed["checks"]] == list(CHECKS)
+
+
+@pytest.mark.processes
+def test_the_doctors_status_is_what_bench_would_end_with(
+    shell: Shell, examined: FakeExamined
+) -> None:
+    examined.stock_trouble = EngineError("no room", "free some")
+    heard = shell.run("doctor", "--arms", "cpu")
+    assert heard.status == 3
+    assert "✗ images" in heard.out
+    assert "what to do: free some" in heard.out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--arms", "tpu"),
+        ("--gpu", "all"),
+        ("--engine", "docker", "--local-python", "/x"),
+        ("--engine", "local", "--base-image", "x"),
+    ],
+    ids=" ".join,
+)
+def test_the_doctor_refuses_what_bench_refuses(words: tuple[str, ...], shell: Shell) -> None:
+    complaint(shell.run("doctor", *words), 2)

@@ -13,6 +13,8 @@ from suite import cli, wire
 from suite.content import SUITE
 from suite.host import plan
 from suite.host.campaign import Ask, Conductor, draw_up, resolve_arms
+from suite.host.doctor import CHECKS
+from suite.host.doctor_page import MARKS
 from suite.host.store import Store
 from suite.model import SuiteIdentity
 from suite.worker import scenarios
@@ -135,3 +137,15 @@ def test_the_readmes_links_lead_somewhere() -> None:
     links = re.findall(r"\]\(([^)#:]+)\)", README)
     assert links
     assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_readmes_diagnosis_is_what_the_doctor_prints() -> None:
+    excerpt = README.split("<!-- doctor:begin -->")[1].split("<!-- doctor:end -->")[0]
+    lines = [line.removeprefix("    ") for line in excerpt.strip("\n").splitlines()]
+    marked = [line for line in lines if line[:1] in MARKS.values()]
+    assert [line.split()[1] for line in marked] == list(CHECKS)
+    width = max(map(len, CHECKS))
+    assert all(line[2 + width] == " " and line[3 + width] != " " for line in marked)
+    rest = [line.strip() for line in lines if line and line not in marked]
+    assert all(line.startswith("what to do: ") for line in rest[:-1])
+    assert rest[-1].startswith("`make bench` would run")

@@ -36,7 +36,18 @@ def listed() -> list[str]:
 def test_help_lists_what_people_need_and_is_the_default() -> None:
     done = make("help")
     assert (done.returncode, done.stderr) == (0, "")
-    promised = {"bench", "list", "report", "images", "base", "test", "lint", "clean", "help"}
+    promised = {
+        "bench",
+        "doctor",
+        "list",
+        "report",
+        "images",
+        "base",
+        "test",
+        "lint",
+        "clean",
+        "help",
+    }
     assert promised <= set(listed())
     assert make().stdout == done.stdout
 
@@ -102,3 +113,7 @@ def test_the_other_targets_forward_too() -> None:
     assert "nox -s compare -- 'results/x' 'results/y' --pairs '2:cpu/1:cpu'" in forwarded(
         "compare", "RUNS=results/x results/y", "PAIRS=2:cpu/1:cpu"
     )
+    line = forwarded("doctor", "ENGINE=local", "JSON=1")
+    assert "nox -s doctor -- --engine 'local' " in line
+    assert line.endswith(" --json")
+    assert "--json" not in forwarded("doctor")

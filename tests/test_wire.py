@@ -29,6 +29,7 @@ from suite.model import (
     Prediction,
     ProfileName,
     SuiteIdentity,
+    Telemetry,
     Work,
     cell_id,
 )
@@ -125,7 +126,16 @@ documents = st.builds(
     invocation=invocations,
     facts=st.dictionaries(text, scalar, max_size=4),
     cells=st.lists(results, max_size=2),
-    telemetry=maybe(st.dictionaries(text, scalar, max_size=2)),
+    telemetry=maybe(
+        st.builds(
+            Telemetry,
+            started=instant,
+            facts=st.dictionaries(text, scalar, max_size=2),
+            at_s=series,
+            series=st.dictionaries(text, st.lists(maybe(number), max_size=4), max_size=2),
+            absent=st.dictionaries(text, text, max_size=2),
+        )
+    ),
     spent_s=durations,
     absent=st.dictionaries(text, text, max_size=2),
 )

@@ -22,6 +22,7 @@ from suite.host import plan
 from suite.host.engine import ARMS, Arm, Engine, GpuRequest, find_arm
 from suite.host.invocation import Recorder, Turn, is_complete
 from suite.host.store import Store, campaign_name
+from suite.host.telemetry import Observe
 from suite.host.volumes import choose_volumes
 from suite.model import (
     AGAIN,
@@ -249,8 +250,7 @@ def draw_up(ask: Ask, arms: Arms, cells: Sequence[Cell]) -> Campaign:
         price=ask.price,
         price_currency=currency,
     )
-    turns = [*plan.order_arms(campaign, 0), *plan.order_arms(campaign, 1) * campaign.blocks]
-    guess = sum(plan.guess_invocation_s(campaign, arm) for arm in turns)
+    guess = plan.guess_campaign_s(campaign)
     return replace(campaign, prediction=Prediction(before_s=guess))
 
 
@@ -260,7 +260,8 @@ class Conductor:
     ``collate`` is called after every block and at the end: what there is by then is worth a report.
     ``look`` says how many cells are known well enough by then, of how many, and whether to stop; it
     sees no verdict.  ``disturbed`` says why an invocation has to be run again, or None; it looks at
-    counters and at no timing.
+    counters and at no timing.  ``observe`` begins to watch an invocation from outside; None: nobody
+    does.
     """
 
     def __init__(
@@ -277,6 +278,7 @@ class Conductor:
         collate: Callable[[], object],
         look: Callable[[], tuple[int, int, bool]],
         disturbed: Callable[[Document], str | None],
+        observe: Observe | None = None,
     ) -> None:
         self.engine = engine
         self.store = store
@@ -289,6 +291,7 @@ class Conductor:
         }
         self.look = look
         self.disturbed = disturbed
+        self.observe = observe
         self.images = images
         self.cpus = _allowed_cpus(engine, cpus)
         self.budget_s = budget_s
@@ -416,7 +419,11 @@ class Conductor:
             memory_bytes=self.memory_bytes,
         )
         recorder = Recorder(
-            self.engine, turn, keep=self.store.write_document, watch=self._watch(arm, block)
+            self.engine,
+            turn,
+            keep=self.store.write_document,
+            watch=self._watch(arm, block),
+            observe=self.observe,
         )
         try:
             return recorder.run()

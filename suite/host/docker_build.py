@@ -120,7 +120,7 @@ def ensure_image(api: APIClient, endpoint: Endpoint, reference: str, progress: P
                 progress(f"base: {line}")
             return str(api.inspect_image(reference)["Id"])
     except Refused as refused:
-        raise _no_base(api, endpoint, reference, refused.text) from refused
+        raise refuse_base(api, endpoint, reference, refused.text) from refused
 
 
 def find_image(api: APIClient, endpoint: Endpoint, reference: str) -> str | None:
@@ -153,7 +153,8 @@ def import_image(
         return str(api.inspect_image(name)["Id"])
 
 
-def _no_base(api: APIClient, endpoint: Endpoint, reference: str, text: str) -> EngineError:
+def refuse_base(api: APIClient, endpoint: Endpoint, reference: str, text: str) -> EngineError:
+    """The error for a base image that is not here and not to be had; names the ways out."""
     if find_image(api, endpoint, STAND_IN):
         stand_in = f"a stand-in from `make base` is here: BASE_IMAGE={STAND_IN} takes it"
     else:
@@ -166,10 +167,15 @@ def _no_base(api: APIClient, endpoint: Endpoint, reference: str, text: str) -> E
     )
 
 
+def has_layers(plan: BuildPlan, known: list[Mapping[str, str]]) -> bool:
+    """Whether one of the ``known`` images (their labels) has the layer of packages: the large one."""
+    packages = [f"{LABEL}.{name}" for name in ("dockerfile", "lock", "base")]
+    return any(all(labels.get(p) == plan.labels[p] for p in packages) for labels in known)
+
+
 def _ensure_room(plan: BuildPlan, known: list[Mapping[str, str]], data_root: str | None) -> None:
     """Only where the packages would be installed anew: their layer is what takes the room."""
-    packages = [f"{LABEL}.{name}" for name in ("dockerfile", "lock", "base")]
-    if any(all(labels.get(p) == plan.labels[p] for p in packages) for labels in known):
+    if has_layers(plan, known):
         return
     if data_root is None or not Path(data_root).is_dir():
         return

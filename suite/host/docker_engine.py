@@ -17,7 +17,7 @@ from docker.context.api import ContextAPI
 from docker.utils.utils import kwargs_from_env
 
 from suite.errors import EngineError, GpuError, NoGpuError
-from suite.host import docker_leftovers
+from suite.host import docker_leftovers, docker_stock
 from suite.host.docker_build import (
     ensure_image,
     find_image,
@@ -29,7 +29,7 @@ from suite.host.docker_endpoint import Endpoint, find_endpoint, knock
 from suite.host.docker_errors import Refused, engine_errors
 from suite.host.docker_run import DockerRun, start_run
 from suite.host.docker_volumes import discard_volume
-from suite.host.engine import GpuRequest, Job, Progress, Volume
+from suite.host.engine import GpuRequest, GpuSupport, Job, Progress, Stock, Volume
 from suite.host.gpu import (
     GPU_PROBE,
     HARDWARE_PROBE,
@@ -59,7 +59,7 @@ def docker_endpoint() -> Endpoint | None:
     return find_endpoint(os.environ)
 
 
-def _connect(endpoint: Endpoint) -> APIClient:
+def _connect(endpoint: Endpoint, timeout_s: float) -> APIClient:
     """As the SDK's ``from_env``, with fewer pools over ssh.
 
     It keeps a connection for each of the last 9 addresses that it asked, and each is a session;
@@ -70,16 +70,17 @@ def _connect(endpoint: Endpoint) -> APIClient:
         settings = {**ContextAPI.kwargs_from_context(), **settings}
     if endpoint.kind == "ssh":
         settings["num_pools"] = _SSH_POOLS
-    return APIClient(timeout=_TIMEOUT_S, **settings)
+    return APIClient(timeout=timeout_s, **settings)
 
 
 class DockerEngine:
     """A docker engine (see ``engine.Engine``).
 
-    ``base_image`` replaces the pinned base; None: BASE_IMAGE, where it is set.
+    ``base_image`` replaces the pinned base; None: BASE_IMAGE, where it is set.  ``patience_s``:
+    how long each of its answers is waited for; None: as long as a campaign should.
     """
 
-    def __init__(self, base_image: str | None = None) -> None:
+    def __init__(self, base_image: str | None = None, *, patience_s: float | None = None) -> None:
         """Connects.
 
         Raises:
@@ -94,9 +95,10 @@ class DockerEngine:
             )
         self._endpoint = endpoint
         self._base_image = base_image or os.environ.get("BASE_IMAGE") or None
+        self._probe_s = patience_s or _PROBE_S
         with engine_errors("connecting", endpoint):
             knock(endpoint)
-            self._api = _connect(endpoint)
+            self._api = _connect(endpoint, patience_s or _TIMEOUT_S)
         weakref.finalize(self, self._api.close)
         with engine_errors("asking what it is", endpoint):
             self._info: Mapping[str, Any] = self._api.info()
@@ -169,6 +171,29 @@ class DockerEngine:
         """See ``engine.Engine``."""
         return int(self._info.get("MemTotal") or 0) or None
 
+    @property
+    def data_root(self) -> str | None:
+        """See ``doctor_machine.Examined``."""
+        return str(self._info.get("DockerRootDir") or "") or None if self.is_here else None
+
+    def take_stock(self, name: str) -> Stock:
+        """See ``doctor_machine.Examined``."""
+        spec = find_spec(name, read_specs())
+        return docker_stock.take_stock(self._api, self._endpoint, spec, self._base_image)
+
+    def reach_base(self, reference: str) -> bool | None:
+        """See ``doctor_machine.Examined``."""
+        return docker_stock.reach_base(self._api, self._endpoint, reference)
+
+    def has_probe_image(self) -> bool:
+        """See ``doctor_machine.Examined``."""
+        base = self._base_image or read_specs()["cpu"].base
+        return bool(list_images(self._api, self._endpoint)) or self.find_base(base) is not None
+
+    def gpu_support(self) -> GpuSupport:
+        """See ``doctor_machine.Examined``."""
+        return docker_stock.gpu_support(self._info)
+
     def provide(self, name: str, progress: Progress, *, fresh: bool = False) -> Image:
         """See ``engine.Engine``; ``fresh`` builds past every cache.
 
@@ -181,7 +206,7 @@ class DockerEngine:
             find_spec(name, read_specs()),
             progress,
             base_override=self._base_image,
-            data_root=str(self._info.get("DockerRootDir") or "") if self.is_here else None,
+            data_root=self.data_root,
             fresh=fresh,
         )
 
@@ -246,13 +271,13 @@ class DockerEngine:
         )
         run = self.start(job, entrypoint=("python3",))
         seen: list[str] = []
-        deadline = time.monotonic() + _PROBE_S
+        deadline = time.monotonic() + self._probe_s
         try:
             while (line := run.next_line(deadline - time.monotonic())) is not None:
                 seen.append(line)
         except TimeoutError as error:
             raise GpuError(
-                f"a trivial container did not answer within {_PROBE_S:.0f} s",
+                f"a trivial container did not answer within {self._probe_s:.0f} s",
                 "`nvidia-smi` must work on the engine's machine, outside any container",
             ) from error
         finally:

@@ -210,6 +210,11 @@ class DockerRun:
         return self._container
 
     @property
+    def process_id(self) -> int | None:
+        """None: the container's id is in the control groups of its processes."""
+        return None
+
+    @property
     def started(self) -> datetime:
         """When the engine was asked to create and start it (UTC, this machine's clock)."""
         return self._started

@@ -73,6 +73,32 @@ class Volume:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Stock:
+    """What an engine has of an image, looked up without making or fetching anything.
+
+    ``image`` is its id where it is built from what the checkout holds now.  ``base`` is what it is
+    built on, and ``base_here`` whether that is in the engine.  ``room_bytes`` is the free disk that
+    building it takes: 0 where nothing large is missing.
+    """
+
+    name: str
+    image: str | None
+    base: str
+    base_here: bool
+    room_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuSupport:
+    """What an engine says about giving GPUs to containers: the NVIDIA devices that it lists by CDI,
+    the folders in which it looks for CDI's specifications, and the names of its runtimes."""
+
+    devices: tuple[str, ...]
+    cdi_folders: tuple[str, ...]
+    runtimes: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Job:
     """One run of the worker: in which image, with which arguments, under which limits.
 
@@ -110,6 +136,10 @@ class Running(Protocol):
     @property
     def id(self) -> str:
         """The engine's name for it, unique for ever."""
+
+    @property
+    def process_id(self) -> int | None:
+        """Its process on this machine, the first of its session; None: it is a container's."""
 
     @property
     def started(self) -> datetime:

@@ -168,6 +168,11 @@ REFUSALS: tuple[GpuRefusal, ...] = (
         remedy="reboot, and hold the driver's packages",
     ),
     GpuRefusal(
+        pattern=r"couldn't communicate with the NVIDIA driver",
+        cause="the driver's kernel module is not loaded, or was built for another kernel",
+        remedy="`sudo modprobe nvidia`; if that fails, install the driver again",
+    ),
+    GpuRefusal(
         pattern=r"nvml error: driver not loaded",
         cause="the driver's kernel module is not loaded",
         remedy="`sudo modprobe nvidia`; if that fails, install the driver again",
@@ -243,13 +248,20 @@ REFUSALS: tuple[GpuRefusal, ...] = (
 """Every refusal that is known, the most telling first: a wrapper's text stands after what it wraps."""
 
 
+def find_refusal(text: str) -> GpuRefusal | None:
+    """The row that fits a text, if there is one."""
+    return next(
+        (r for r in REFUSALS if re.search(r.pattern, text, re.IGNORECASE | re.DOTALL)), None
+    )
+
+
 def explain_refusal(text: str, where: str = "") -> GpuError:
     """The error for a refusal: its cause and remedy, and the engine's own text, whole.
 
     ``where`` is the endpoint that was asked; a wrong one is a common cause.
     """
     at = f" at {where}" if where else ""
-    row = next((r for r in REFUSALS if re.search(r.pattern, text, re.IGNORECASE | re.DOTALL)), None)
+    row = find_refusal(text)
     if row is None:
         return GpuError(
             f"the engine{at} refused the GPU: {text}",

@@ -19,6 +19,7 @@ from suite.errors import GpuError
 from suite.host import plan
 from suite.host.engine import LABEL, Arm, Ending, Engine, GpuRequest, Job, Running
 from suite.host.gpu import explain_refusal
+from suite.host.telemetry import Observation, Observe
 from suite.host.volumes import choose_volumes
 from suite.model import (
     Campaign,
@@ -31,6 +32,7 @@ from suite.model import (
     Invocation,
     InvocationStatus,
     Scalar,
+    Telemetry,
 )
 
 BARREN_CAP = 3
@@ -82,11 +84,22 @@ class Conversation:
 class Recorder:
     """Runs one invocation and builds its document."""
 
-    def __init__(self, engine: Engine, turn: Turn, *, keep: Keep, watch: Watch) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        turn: Turn,
+        *,
+        keep: Keep,
+        watch: Watch,
+        observe: Observe | None = None,
+    ) -> None:
         self.engine = engine
         self.turn = turn
         self.keep = keep
         self.watch = watch
+        self.observe = observe
+        self.observation: Observation | None = None
+        self.telemetry: Telemetry | str = "nobody was asked to watch"
         campaign = turn.campaign
         excluded = (
             campaign.excluded.get(plan.calibrating_arm(campaign, turn.arm.name), {})
@@ -126,6 +139,7 @@ class Recorder:
         """
         barren = 0
         try:
+            self._begin_observation()
             while self.remaining:
                 fruitful, phrase = self._container()
                 barren = 0 if fruitful else barren + 1
@@ -134,9 +148,25 @@ class Recorder:
             self._settle()
         except BaseException:
             # Interrupted by a person, or the engine has gone: what there is stays, and says so.
+            self._end_observation()
             self._keep("interrupted")
             raise
+        self._end_observation()
         return self._keep("complete")
+
+    def _begin_observation(self) -> None:
+        if self.observe is None or not self.remaining:
+            return
+        begun = self.observe(self.turn.arm.name, self.turn.gpu, self.turn.cpus)
+        if isinstance(begun, str):
+            self.telemetry = begun
+        else:
+            self.observation = begun
+            self.telemetry = "the invocation is not over"
+
+    def _end_observation(self) -> None:
+        if self.observation is not None:
+            self.telemetry = self.observation.end()
 
     def _give_up(self, phrase: str) -> None:
         """No container lives long enough; on an arm with a GPU that is the GPU's own trouble.
@@ -190,6 +220,8 @@ class Recorder:
         trouble = ""
         try:
             self.containers.append(Container(id=running.id, started=running.started))
+            if self.observation is not None:
+                self.observation.follow(running)
             self.watch(self._document("running"), None)
             self._listen(talk)
         except (Hung, ProtocolError) as error:
@@ -355,7 +387,7 @@ class Recorder:
     def _document(self, status: InvocationStatus) -> Document:
         turn, campaign = self.turn, self.turn.campaign
         content = self.facts.get("content.hash")
-        absent = {"telemetry": "this version of the suite collects none"}
+        absent = {"telemetry": self.telemetry} if isinstance(self.telemetry, str) else {}
         if turn.memory_bytes is None:
             absent["invocation.limits.memory_bytes"] = "this engine enforces none"
         if content is None:
@@ -388,6 +420,7 @@ class Recorder:
             ),
             facts=self.facts,
             cells=[self.results[cell.id] for cell in self.cells],
+            telemetry=None if isinstance(self.telemetry, str) else self.telemetry,
             spent_s=dict(self.spent_s),
             absent=absent,
         )

@@ -12,14 +12,16 @@ from pathlib import Path
 
 from suite.content import SUITE
 from suite.errors import EngineError, GpuError
-from suite.host.engine import GpuRequest, Job, Progress, Volume
+from suite.host.engine import GpuRequest, GpuSupport, Job, Progress, Stock, Volume
 from suite.host.gpu import find_local_gpu
 from suite.host.images import find_spec, lock_identity, read_specs
 from suite.host.local_environment import (
     Interpreter,
     find_interpreter,
     given_interpreter,
+    is_whole,
     make_environment,
+    place_environment,
 )
 from suite.host.local_machine import cpus_allowed, memory_total
 from suite.host.local_run import LocalRun, sweep_folders
@@ -118,6 +120,48 @@ class LocalEngine:
             lock=lock_identity(spec.lock),
             origin=f"private environment made from docker/{spec.lock.name}, no container",
         )
+
+    @property
+    def data_root(self) -> str | None:
+        """See ``doctor_machine.Examined``."""
+        return str(self._home)
+
+    def take_stock(self, name: str) -> Stock:
+        """See ``doctor_machine.Examined``; the environment stands in for the image."""
+        spec = find_spec(name, read_specs())
+        if self._given is not None:
+            given = given_interpreter(self._given)
+            self._pythons[f"{name}-local-python"] = given.path
+            return Stock(
+                name=name,
+                image=f"{name}-local-python",
+                base=given.title,
+                base_here=True,
+                room_bytes=0,
+            )
+        found = find_interpreter(os.environ.get("PATH", os.defpath))
+        folder, _ = place_environment(name, spec.lock, found, self._home)
+        self._pythons[folder.name] = folder / "bin" / "python"
+        made = is_whole(folder)
+        return Stock(
+            name=name,
+            image=folder.name if made else None,
+            base=found.title,
+            base_here=True,
+            room_bytes=0 if made else spec.free_bytes,
+        )
+
+    def reach_base(self, reference: str) -> bool | None:  # noqa: ARG002  as the others
+        """See ``doctor_machine.Examined``: its base is the interpreter, which is here."""
+        return True
+
+    def has_probe_image(self) -> bool:
+        """See ``doctor_machine.Examined``: nothing is needed to look."""
+        return True
+
+    def gpu_support(self) -> GpuSupport:
+        """See ``doctor_machine.Examined``: there are no containers to give a GPU to."""
+        return GpuSupport(devices=(), cdi_folders=(), runtimes=())
 
     def find_gpu(self, wanted: str) -> GpuRequest:
         """See ``engine.Engine``; the worker itself proves whether TensorFlow can use it.

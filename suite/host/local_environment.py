@@ -117,17 +117,11 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def make_environment(
-    name: str, lock: Path, interpreter: Interpreter, home: Path, progress: Progress
-) -> Path:
-    """The folder ``home/<name>-<hash>`` with an environment of that lock, made now or reused.
-
-    The hash is over the lock, the interpreter's version and its real path; a stamp, written last,
-    tells a whole environment from an interrupted one.
-
-    Raises:
-        EngineError: it can't be made, as where no wheel fits this machine.
-    """
+def place_environment(
+    name: str, lock: Path, interpreter: Interpreter, home: Path
+) -> tuple[Path, str]:
+    """The folder ``home/<name>-<hash>`` of an environment, and the identity that the hash is of: the
+    lock, the interpreter's version and its real path."""
     identity = hash_lines(
         [
             hashlib.sha256(lock.read_bytes()).hexdigest(),
@@ -135,9 +129,25 @@ def make_environment(
             os.path.realpath(interpreter.path),
         ]
     )
-    folder = home / f"{name}-{identity[:12]}"
+    return home / f"{name}-{identity[:12]}", identity
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether an environment was made to its end: a stamp, written last, tells."""
+    return (folder / _STAMP).exists()
+
+
+def make_environment(
+    name: str, lock: Path, interpreter: Interpreter, home: Path, progress: Progress
+) -> Path:
+    """The folder of an environment of that lock, made now or reused.
+
+    Raises:
+        EngineError: it can't be made, as where no wheel fits this machine.
+    """
+    folder, identity = place_environment(name, lock, interpreter, home)
     with _alone(folder):
-        if (folder / _STAMP).exists():
+        if is_whole(folder):
             progress(f"environment {name}: reused {folder.name} (same lock and interpreter)")
             return folder
         progress(f"environment {name}: making {folder.name} with {interpreter.title}")

@@ -83,6 +83,11 @@ class LocalRun:
         return self._id
 
     @property
+    def process_id(self) -> int | None:
+        """See ``engine.Running``."""
+        return self._process.pid
+
+    @property
     def started(self) -> datetime:
         """When it was started (UTC)."""
         return self._started

@@ -238,6 +238,12 @@ def guess_invocation_s(campaign: Campaign, arm: str) -> float:
     return START_GUESS_S + timed + CELL_GUESS_S * len(cells)
 
 
+def guess_campaign_s(campaign: Campaign) -> float:
+    """What the calibration and the planned blocks should take, in seconds, before anything ran."""
+    turns = [*order_arms(campaign, 0), *order_arms(campaign, 1) * campaign.blocks]
+    return sum(guess_invocation_s(campaign, arm) for arm in turns)
+
+
 def predict_invocation_s(campaign: Campaign, arm: str, calibration: Document) -> float:
     """What each block's invocation of an arm should take, in seconds, from its calibration.
 

@@ -153,11 +153,22 @@ def _find_changes(loaded: LoadedCampaign) -> dict[str, list[str]]:
         if len({one.invocation.image.content or one.invocation.image.id for one in documents}) > 1:
             found.append(f"{arm}: the image changed during the campaign")
         changed = [name for name in varying(documents) if _IDENTITY.search(name)]
+        changed += _vary_outside(documents)
         if changed:
             found.append(f"{arm}: changed during the campaign: {', '.join(changed)}")
         if found:
             changes[arm] = found
     return changes
+
+
+def _vary_outside(documents: Sequence[Document]) -> list[str]:
+    """The facts of the telemetry that say what was measured, and were not the same wherever known."""
+    seen: dict[str, set[Scalar]] = {}
+    for one in documents:
+        for name, value in (one.telemetry.facts if one.telemetry else {}).items():
+            if value is not None and (name == "gpu.uuid" or _IDENTITY.search(name)):
+                seen.setdefault(name, set()).add(value)
+    return sorted(name for name, values in seen.items() if len(values) > 1)
 
 
 def _doubt_documents(arm: str, documents: Sequence[Document]) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from suite.model import Document, Image, Scalar
+from suite.model import Document, Image, Scalar, Telemetry
 from suite.report.markup import escape, hash_identity
 from suite.report.page import NO_NUMBER, Page
 from suite.report.summary import Summary
@@ -122,16 +122,23 @@ def gather_facts(documents: Sequence[Document]) -> dict[str, str]:
     """The value of every fact of an arm as Markdown, with limits, engine and isolation among them."""
     values: dict[str, dict[str, None]] = {}
     for document in documents:
-        invocation = document.invocation
+        invocation, telemetry = document.invocation, document.telemetry
         facts: dict[str, Scalar] = {
             **document.facts,
             **{f"limits.{name}": value for name, value in invocation.limits.items()},
             **{f"engine.{name}": value for name, value in invocation.engine.items()},
             "isolation": invocation.isolation,
+            **_outside(telemetry),
         }
         for name, value in facts.items():
             values.setdefault(name, {})[_show(name, value)] = None
     return {name: _show_values(list(found)) for name, found in values.items()}
+
+
+def _outside(telemetry: Telemetry | None) -> dict[str, Scalar]:
+    """What was seen from outside and does not change; the sampler's own cost stands elsewhere."""
+    facts = telemetry.facts if telemetry else {}
+    return {f"outside.{n}": v for n, v in facts.items() if not n.startswith("sampler.")}
 
 
 def _show_values(texts: Sequence[str]) -> str:

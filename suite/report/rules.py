@@ -16,6 +16,7 @@ from suite.model import (
     Container,
     Document,
     Invocation,
+    Telemetry,
     Work,
     cell_id,
     is_control,
@@ -42,7 +43,7 @@ def judge_document(document: Document) -> Iterator[Complaint]:
     )
     yield from _judge_invocation(document.invocation)
     yield from _judge_keys("$.facts", document.facts)
-    yield from _judge_keys("$.telemetry", document.telemetry or {})
+    yield from _judge_telemetry("$.telemetry", document.telemetry)
     containers = {container.id for container in document.invocation.containers}
     seen: set[str] = set()
     for index, cell in enumerate(document.cells):
@@ -128,6 +129,24 @@ def _judge_container(path: str, container: Container) -> Iterator[Complaint]:
     yield from _judge_span(path, container.started, container.ended)
     if container.start_s is not None:
         yield from _judge_durations(path, {"start_s": container.start_s})
+
+
+def _judge_telemetry(path: str, telemetry: Telemetry | None) -> Iterator[Complaint]:
+    if telemetry is None:
+        return
+    yield from _judge_span(path, telemetry.started, None)
+    yield from _judge_keys(f"{path}.facts", telemetry.facts)
+    yield from _judge_keys(f"{path}.series", telemetry.series)
+    for index, at_s in enumerate(telemetry.at_s):
+        yield from _judge_duration(f"{path}.at_s[{index}]", at_s)
+        if index and at_s < telemetry.at_s[index - 1]:
+            yield f"{path}.at_s[{index}]", f"{at_s} is before the instant in front of it"
+    for name, values in telemetry.series.items():
+        if len(values) != len(telemetry.at_s):
+            yield (
+                f"{path}.series.{name}",
+                f"has {len(values)} values for {len(telemetry.at_s)} instants",
+            )
 
 
 def _judge_cell(path: str, cell: CellResult) -> Iterator[Complaint]:

@@ -20,6 +20,7 @@ from suite.report.doubts import (
     judge_arms,
     label_cell,
 )
+from suite.report.gauges import join
 from suite.report.labels import MOST, Label
 from suite.report.load import LoadedCampaign
 from suite.report.readings import Reading, label, read
@@ -125,6 +126,7 @@ class Summary:
 
 def summarise(loaded: LoadedCampaign) -> Summary:
     """The analysis of a loaded campaign; deterministic."""
+    loaded = join(loaded)
     campaign = loaded.campaign
     counted = counted_documents(loaded)
     doubts = doubt_arms(loaded)

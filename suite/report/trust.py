@@ -14,6 +14,7 @@ from suite.report.assurance import write_controls, write_steadiness, write_timin
 from suite.report.markup import escape
 from suite.report.page import Page
 from suite.report.summary import Summary
+from suite.report.telemetry import write_telemetry
 from suite.report.units import align, show_duration, show_share
 
 _WANTED = ("warmup", "measure")
@@ -31,6 +32,7 @@ def write_trust(page: Page, summary: Summary) -> None:
     write_controls(page, summary)
     write_steadiness(page, summary)
     write_timing_costs(page, summary)
+    write_telemetry(page, summary)
     _write_times(page, summary)
     page.heading("Containers that died", level=3)
     deaths = list(_word_deaths(summary))

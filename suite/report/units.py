@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 _TIME = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 _PREFIXES = ((1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T"), (1e15, "P"))
+_ENERGY = ((1e-6, "µJ"), (1e-3, "mJ"), (1.0, "J"), (1e3, "kJ"))
 _BINARY = ((1.0, "B"), (2.0**10, "KiB"), (2.0**20, "MiB"), (2.0**30, "GiB"), (2.0**40, "TiB"))
 
 DIGITS = 3
@@ -54,6 +55,11 @@ def show_rate(amount: float, unit: str, seconds: float) -> str | None:
     if unit in {"FLOP", "byte", "B"}:
         return f"{number} {prefix}{'B' if unit != 'FLOP' else unit}/s"
     return f"{number}{prefix} {unit}s/s"
+
+
+def show_energy(joules: float) -> str:
+    """A positive energy, such as ``12.3 mJ``, three digits."""
+    return _show(joules, None, None, _ENERGY)
 
 
 def derive_rate(amount: float, seconds: float) -> float | None:

@@ -44,12 +44,10 @@ def _exceeds(limit: float) -> Callable[[Scalar], bool]:
 
 COUNTERS: Sequence[tuple[str, Callable[[Scalar], bool], Fault]] = (
     ("cpu.throttled_s", _exceeds(0.0), QUOTA),
-    ("gpu.slowdown_share", _exceeds(0.01), SLOWDOWN),
-    ("gpu.other_processes", _exceeds(0), SHARED),
     ("cpu.steal_share", _exceeds(0.10), STEAL),
     ("gpu.is_named", lambda value: value is False, OTHER_GPU),
 )
-"""Names in an invocation's telemetry, what of them is a fault, and which one."""
+"""Names in the facts of an invocation's telemetry, what of them is a fault, and which one."""
 
 THROTTLED_SHARE = 0.001
 """A quota that held a cell back for less than this of its time took less than timing itself costs."""
@@ -57,6 +55,8 @@ THROTTLED_SHARE = 0.001
 EVIDENCE: Sequence[tuple[str, float, Fault]] = (
     ("throttled_share", THROTTLED_SHARE, QUOTA),
     ("steal_share", 0.10, STEAL),
+    ("gpu.slowdown_share", 0.01, SLOWDOWN),
+    ("gpu.other_processes", 0.0, SHARED),
 )
 """Names in a cell's evidence, from where on they are a fault, and which one."""
 
@@ -65,11 +65,22 @@ CONTENDED_CELL = (("steal_share", 0.02), ("foreign_cpus", 0.10))
 CPU is more than an idle machine's own services take; the worker's own threads wait for each other,
 so that pressure alone says nothing about others."""
 
+LABELLED = (
+    (
+        "gpu.capped_share",
+        0.05,
+        "power-capped: the GPU's power limit held its clocks down, as large products do",
+    ),
+    ("thermal_events", 0.0, "cpu-thermal: the processor slowed itself down for heat"),
+    ("cpu.throttle_events", 0.0, "cpu-thermal: the processor slowed itself down for heat"),
+)
+"""Names in a cell's evidence that stand beside its number, from where on, and in which words."""
+
 STALL_S = 0.5
 STALL_FACTOR = 3.0
 
 CONTENDED = (("cpu.steal_share", _exceeds(0.02)), ("cpu.pressure_share", _exceeds(0.02)))
-"""Names in an invocation's telemetry that label its numbers ``contended``, and from where on."""
+"""Names in the facts of an invocation's telemetry that label its numbers ``contended``, and from where on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +100,7 @@ def find_fault(document: Document) -> Fault | None:
     # A container that died, or an arm without a GPU, does not say how its GPU was at the end.
     if document.facts.get(AT_END, FINE) != FINE:
         return LOST
-    telemetry = document.telemetry or {}
+    telemetry = document.telemetry.facts if document.telemetry else {}
     return next((fault for name, is_bad, fault in COUNTERS if is_bad(telemetry.get(name))), None)
 
 
@@ -108,7 +119,7 @@ def find_disturbance(document: Document) -> Fault | None:
 
 
 def asks_for_repeat(document: Document) -> str | None:
-    """Why an invocation should be run again, in words, or None.
+    """Why an invocation should be run again, in words, or None; by what `gauges` joined, too.
 
     A CPU quota and a wrong GPU stay as they are, however often one tries.
     """
@@ -132,6 +143,9 @@ def find_labels(result: CellResult) -> list[str]:
     evidence = result.evidence
     if any((evidence.get(name) or 0.0) > most for name, most in CONTENDED_CELL):
         labels.append("contended: others used the CPUs")
+    labels += dict.fromkeys(
+        words for name, most, words in LABELLED if (evidence.get(name) or 0.0) > most
+    )
     if _is_stalled(result):
         labels.append("stalled: for a while nothing moved, and no sample of its kind explains it")
     return labels
@@ -156,7 +170,7 @@ def _is_stalled(result: CellResult) -> bool:
 
 def is_contended(document: Document) -> bool:
     """Whether its telemetry shows others at work, not enough to set it aside."""
-    telemetry = document.telemetry or {}
+    telemetry = document.telemetry.facts if document.telemetry else {}
     return any(is_bad(telemetry.get(name)) for name, is_bad in CONTENDED)
 
 

@@ -15,20 +15,29 @@ THROTTLED = ("sys/fs/cgroup/cpu.stat", "sys/fs/cgroup/cpu/cpu.stat")
 """Where version 2 and version 1 of control groups count a quota's throttling."""
 
 
+_MOST_CLOCKS = 16
+"""No more CPUs' clocks are read: on some kernels each reading wakes the CPU that it is about."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Counters:
     """The kernel's cumulative counters at one instant, in seconds; None: not there.
 
     ``busy_s`` and ``steal_s`` are of the CPUs that this process may use, ``own_s`` is this process's
     own CPU time, ``pressure_s`` the time in which some task of the machine waited for a CPU.
+    ``thermal_events`` counts how often these CPUs, or their package, slowed down for heat;
+    ``clock_mhz`` is their mean clock, and ``unix_s`` when that was, in seconds since 1970 (UTC).
     """
 
+    unix_s: float
     wall_s: float
     busy_s: float | None
     steal_s: float | None
     own_s: float
     throttled_s: float | None
     pressure_s: float | None
+    thermal_events: float | None
+    clock_mhz: float | None
     cpus: int
 
 
@@ -38,24 +47,29 @@ def read(root: Path = Path("/")) -> Counters:
     busy_s, steal_s = _times(root, cpus)
     used = os.times()
     return Counters(
+        unix_s=time.time(),
         wall_s=time.monotonic(),
         busy_s=busy_s,
         steal_s=steal_s,
         own_s=used.user + used.system,
         throttled_s=_throttled_s(root),
         pressure_s=_pressure_s(root),
+        thermal_events=_thermal_events(root, cpus),
+        clock_mhz=_clock_mhz(root, cpus),
         cpus=len(cpus),
     )
 
 
 def compare(before: Counters, after: Counters) -> dict[str, float | None]:
-    """What happened in between, per second of wall time.
+    """What happened in between; shares are per second of wall time.
 
     Returns:
         ``throttled_share``: of the time, held back by a CPU quota; ``steal_share``: of the usable
         CPUs' time, taken by the hypervisor; ``foreign_cpus``: usable CPUs kept busy by others;
         ``own_cpus``: CPUs kept busy by this process; ``pressure_share``: of the time, some task of
-        the machine waited for a CPU (this process's own threads count in it).  None: unknown.
+        the machine waited for a CPU (this process's own threads count in it); ``thermal_events``: how
+        often the usable CPUs slowed down for heat; ``clock_mhz``: their mean clock at the end, before
+        they idle; ``from_s`` and ``to_s``: when it was, in seconds since 1970 (UTC).  None: unknown.
     """
     wall = max(after.wall_s - before.wall_s, 1e-9)
     own = (after.own_s - before.own_s) / wall
@@ -69,6 +83,10 @@ def compare(before: Counters, after: Counters) -> dict[str, float | None]:
         "foreign_cpus": None if busy is None else max(0.0, busy / wall - own),
         "own_cpus": own,
         "pressure_share": None if pressure is None else pressure / wall,
+        "thermal_events": _difference(before.thermal_events, after.thermal_events),
+        "clock_mhz": after.clock_mhz,
+        "from_s": before.unix_s,
+        "to_s": after.unix_s,
     }
 
 
@@ -117,3 +135,43 @@ def _pressure_s(root: Path) -> float | None:
         if line.startswith("some"):
             return int(line.rsplit("total=", 1)[1]) / 1e6
     return None
+
+
+def _thermal_events(root: Path, cpus: set[int]) -> float | None:
+    """How often these CPUs' cores have slowed down for heat, and their packages, so far.
+
+    Newer engines hide these counters from containers; then the telemetry from outside has them.
+    """
+    folders = [root / f"sys/devices/system/cpu/cpu{cpu}/thermal_throttle" for cpu in sorted(cpus)]
+    cores = [_number(folder / "core_throttle_count") for folder in folders]
+    packages = [_number(folder / "package_throttle_count") for folder in folders]
+    known = [count for count in cores if count is not None]
+    # Every CPU of a package has the package's one counter.
+    package = max((count for count in packages if count is not None), default=None)
+    if not known and package is None:
+        return None
+    return float(sum(known) + (package or 0))
+
+
+def _clock_mhz(root: Path, cpus: set[int]) -> float | None:
+    """The mean clock of these CPUs, from cpufreq, else from the kernel's list of processors."""
+    folder = root / "sys/devices/system/cpu"
+    found = [
+        kilohertz / 1e3
+        for cpu in sorted(cpus)[:_MOST_CLOCKS]
+        if (kilohertz := _number(folder / f"cpu{cpu}/cpufreq/scaling_cur_freq")) is not None
+    ]
+    if not found and len(cpus) <= _MOST_CLOCKS:
+        processor = -1
+        for line in (_read(root / "proc/cpuinfo") or "").splitlines():
+            name, _, value = (part.strip() for part in line.partition(":"))
+            if name == "processor" and value.isdigit():
+                processor = int(value)
+            elif name == "cpu MHz" and processor in cpus:
+                found.append(float(value))
+    return sum(found) / len(found) if found else None
+
+
+def _number(path: Path) -> int | None:
+    text = (_read(path) or "").strip()
+    return int(text) if text.isdigit() else None

@@ -1,7 +1,7 @@
 """Precisions: which of them a device computes by itself, and TF32's switch, which only this file turns on.
 
 TensorFlow multiplies bf16 and fp16 on any device; where the device has no such arithmetic it converts
-and emulates, and the time is that of the emulation (docs/decisions/0011).
+and emulates, and the time is that of the emulation (docs/decisions/0014).
 """
 
 from __future__ import annotations

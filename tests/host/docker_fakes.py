@@ -52,6 +52,10 @@ class FakeApi:
                 return seen
         raise api_error(404, f"No such image: {reference}")
 
+    def inspect_distribution(self, reference: str) -> dict[str, Any]:
+        self._ask("registry")
+        return {"Descriptor": {}}
+
     def pull(self, reference: str, **_: Any) -> Iterator[dict[str, Any]]:
         self._ask("pull")
         yield from self.events

@@ -16,7 +16,8 @@ from suite.host import plan
 from suite.host.engine import ARMS, LABEL, GpuRequest, Job
 from suite.host.invocation import Recorder, Turn, is_complete
 from suite.host.store import Store, document_name
-from suite.model import Campaign, Cell, CellResult, Document, Excluded, Work
+from suite.host.telemetry import Observe
+from suite.model import Campaign, Cell, CellResult, Document, Excluded, Telemetry, Work
 from suite.report.load import load_campaign, load_document
 from suite.worker.startup import STAGES
 from tests import synthetic
@@ -46,6 +47,7 @@ class Flow:
     watched: list[tuple[str, str | None]] = field(default_factory=list)
     fields: dict[str, Any] = field(default_factory=dict)
     recorder: Recorder | None = None
+    observe: Observe | None = None
 
     def __post_init__(self) -> None:
         made = synthetic.make_campaign(arms=("cpu", "cuda"), cells=self.cells, blocks=2)
@@ -83,6 +85,7 @@ class Flow:
             turn,
             keep=self.keep,
             watch=lambda document, cell: self.watched.append((document.invocation.status, cell)),
+            observe=self.observe,
         )
         return self.recorder.run()
 
@@ -698,3 +701,59 @@ def test_an_invocation_is_complete_when_it_ended_and_holds_every_cell(flow: Flow
 def test_an_engine_without_isolation_says_so(flow: Flow) -> None:
     engine = FakeEngine(otherwise=flow.worker, isolation="none")
     assert flow.run(engine).invocation.isolation == "none"
+
+
+class Watching:
+    """An observation that remembers which containers it was told to follow."""
+
+    def __init__(self, seen: Telemetry | str) -> None:
+        self.seen = seen
+        self.followed: list[str] = []
+        self.ends = 0
+
+    def follow(self, running: Any) -> None:
+        self.followed.append(running.id)
+
+    def end(self) -> Telemetry | str:
+        self.ends += 1
+        return self.seen
+
+
+SEEN = Telemetry(started=synthetic.CREATED, at_s=[0.0], series={"gpu.power_w": [300.0]})
+
+
+def test_an_invocation_is_watched_with_every_one_of_its_containers(flow: Flow) -> None:
+    watching, asked_for = Watching(SEEN), []
+
+    def observe(*words: Any) -> Watching:
+        asked_for.append(words)
+        return watching
+
+    flow.observe = observe
+    engine = FakeEngine(flow.worker.dies_in(flow.order[2]), otherwise=flow.worker)
+    document = flow.run(engine)
+    assert asked_for == [("cpu", None, (0, 1, 3))]
+    assert watching.followed == ["fake-1", "fake-2"]
+    assert watching.ends == 1
+    assert document.telemetry == SEEN
+    assert "telemetry" not in document.absent
+    assert flow.kept[0].telemetry is None
+    assert flow.kept[0].absent["telemetry"] == "the invocation is not over"
+
+
+def test_what_was_seen_until_an_interruption_is_kept(flow: Flow) -> None:
+    watching = Watching(SEEN)
+    flow.observe = lambda *_: watching
+    engine = FakeEngine(flow.worker.meets(flow.order[1], KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        flow.run(engine)
+    assert flow.kept[-1].invocation.status == "interrupted"
+    assert flow.kept[-1].telemetry == SEEN
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_why_nothing_was_seen_stands_in_the_telemetrys_place(late: bool, flow: Flow) -> None:
+    flow.observe = lambda *_: Watching("the sampler hung") if late else "the sampler hung"
+    document = flow.run(FakeEngine(otherwise=flow.worker))
+    assert document.telemetry is None
+    assert document.absent["telemetry"] == "the sampler hung"

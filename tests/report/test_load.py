@@ -170,6 +170,17 @@ REFUSED: list[tuple[Change, str]] = [
     (set_at("facts", "x", value="\ud800"), "$.facts.x: holds half a character"),
     (set_at("suite", "content", value=""), "$.suite.content: is empty"),
     (set_at("telemetry", value=3), "$.telemetry: Expected `object | null`, got `int`"),
+    (
+        set_at(
+            "telemetry",
+            value={"started": "2026-11-21T09:30:00+00:00", "at_s": [0, 1], "series": {"a": [1]}},
+        ),
+        "$.telemetry.series.a: has 1 values for 2 instants",
+    ),
+    (
+        set_at("telemetry", value={"started": "2026-11-21T09:30:00+00:00", "at_s": [1, 0.5]}),
+        "$.telemetry.at_s[1]: 0.5 is before the instant in front of it",
+    ),
 ]
 
 

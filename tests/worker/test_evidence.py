@@ -50,12 +50,15 @@ def test_both_versions_of_control_groups_count_throttling(
 def test_a_counter_that_is_not_there_is_unknown_and_never_zero(tmp_path: Path) -> None:
     found = evidence.read(tmp_path)
     assert (found.busy_s, found.steal_s, found.throttled_s, found.pressure_s) == (None,) * 4
+    assert (found.thermal_events, found.clock_mhz) == (None, None)
     shares = evidence.compare(found, replace(found, wall_s=found.wall_s + 1))
     assert [name for name, value in shares.items() if value is None] == [
         "throttled_share",
         "steal_share",
         "foreign_cpus",
         "pressure_share",
+        "thermal_events",
+        "clock_mhz",
     ]
 
 
@@ -65,6 +68,7 @@ def test_what_others_did_is_what_was_done_less_our_own(tmp_path: Path) -> None:
     assert before.pressure_s == 1.5
     after = replace(
         before,
+        unix_s=before.unix_s + 2.0,
         wall_s=before.wall_s + 2.0,
         busy_s=(before.busy_s or 0) + 3.0,
         own_s=before.own_s + 2.0,
@@ -80,5 +84,42 @@ def test_what_others_did_is_what_was_done_less_our_own(tmp_path: Path) -> None:
             "foreign_cpus": 0.5,
             "own_cpus": 1.0,
             "pressure_share": 0.5,
+            "thermal_events": None,
+            "clock_mhz": None,
+            "from_s": before.unix_s,
+            "to_s": before.unix_s + 2.0,
         }
     )
+
+
+def test_heat_is_counted_by_core_and_once_a_package(tmp_path: Path) -> None:
+    cpus = sorted(os.sched_getaffinity(0))
+    for cpu in range(512):
+        folder = tmp_path / f"sys/devices/system/cpu/cpu{cpu}/thermal_throttle"
+        folder.mkdir(parents=True)
+        (folder / "core_throttle_count").write_text("2\n")
+        (folder / "package_throttle_count").write_text("5\n")
+    before = evidence.read(tmp_path)
+    assert before.thermal_events == 2 * len(cpus) + 5
+    core = tmp_path / f"sys/devices/system/cpu/cpu{cpus[0]}/thermal_throttle/core_throttle_count"
+    core.write_text("5\n")
+    assert evidence.compare(before, evidence.read(tmp_path))["thermal_events"] == 3
+
+
+def test_a_folder_that_the_engine_has_emptied_is_unknown(tmp_path: Path) -> None:
+    for cpu in range(512):
+        (tmp_path / f"sys/devices/system/cpu/cpu{cpu}/thermal_throttle").mkdir(parents=True)
+    assert evidence.read(tmp_path).thermal_events is None
+
+
+def test_the_clock_comes_from_cpufreq_else_from_the_list_of_processors(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    lines = [f"processor\t: {n}\ncpu MHz\t\t: 2000.5\n" for n in range(512)]
+    (tmp_path / "proc/cpuinfo").write_text("\n".join(lines))
+    few = len(os.sched_getaffinity(0)) <= 16
+    assert evidence.read(tmp_path).clock_mhz == (pytest.approx(2000.5) if few else None)
+    for cpu in range(512):
+        folder = tmp_path / f"sys/devices/system/cpu/cpu{cpu}/cpufreq"
+        folder.mkdir(parents=True)
+        (folder / "scaling_cur_freq").write_text("3100000\n")
+    assert evidence.read(tmp_path).clock_mhz == pytest.approx(3100.0)

@@ -26,7 +26,7 @@ ordered differently on each device, and Adam's division magnifies that a little.
 
 TOLERANCES = {"fp32": CHECK_TOLERANCE, "tf32": 2e-3, "bf16": 2e-2}
 """The same by precision: some six times what rounding every operand did to A at batch 512
-(docs/decisions/0011)."""
+(docs/decisions/0014)."""
 
 MATMUL = (
     "MatMul",

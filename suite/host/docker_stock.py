@@ -1,0 +1,69 @@
+"""What a docker engine has, looked up without building, fetching or running anything.
+
+One of the docker_*.py files, the only ones that import docker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from docker.api.client import APIClient
+
+from suite.host.docker_build import find_image, has_layers, list_images, refuse_base
+from suite.host.docker_endpoint import Endpoint
+from suite.host.docker_errors import Refused, engine_errors, sdk_calls
+from suite.host.engine import LABEL, GpuSupport, Stock
+from suite.host.images import ImageSpec, is_pinned, plan_build
+
+
+def take_stock(
+    api: APIClient, endpoint: Endpoint, spec: ImageSpec, base_override: str | None
+) -> Stock:
+    """What the engine has of that row's image.
+
+    Raises:
+        EngineError: it does not answer.
+    """
+    base = base_override or spec.base
+    here = find_image(api, endpoint, base)
+    identity = base if is_pinned(base) else here
+    image, room = None, spec.free_bytes
+    if identity is not None:
+        with engine_errors("asking for its architecture", endpoint):
+            architecture = str(api.version().get("Arch", ""))
+        plan = plan_build(spec, base=base, base_identity=identity, architecture=architecture)
+        known = list_images(api, endpoint)
+        found = [one for one in known if one["Labels"].get(f"{LABEL}.inputs") == plan.hash]
+        image = str(found[0]["Id"]) if found else None
+        room = 0 if has_layers(plan, [one["Labels"] for one in known]) else room
+    return Stock(
+        name=spec.name, image=image, base=base, base_here=here is not None, room_bytes=room
+    )
+
+
+def reach_base(api: APIClient, endpoint: Endpoint, reference: str) -> bool | None:
+    """Whether the registry of a base image answers the engine for it; None: this engine can't be
+    asked that, as podman.
+
+    Raises:
+        EngineError: the registry refuses or is out of reach; names the ways out.
+    """
+    try:
+        with sdk_calls("asking the registry for the base image", endpoint):
+            api.inspect_distribution(reference)
+    except Refused as refused:
+        if refused.missing and "page not found" in refused.text.lower():
+            return None
+        raise refuse_base(api, endpoint, reference, refused.text) from refused
+    return True
+
+
+def gpu_support(info: Mapping[str, Any]) -> GpuSupport:
+    """What the engine that gives this ``info`` says about giving GPUs to containers."""
+    devices = [str(one.get("ID", "")) for one in info.get("DiscoveredDevices") or []]
+    return GpuSupport(
+        devices=tuple(one for one in devices if one.startswith("nvidia.com/gpu=")),
+        cdi_folders=tuple(map(str, info.get("CDISpecDirs") or [])),
+        runtimes=tuple(sorted(info.get("Runtimes") or {})),
+    )

@@ -1,0 +1,60 @@
+"""What one check of the doctor's finds, as a value.  Standard library only; looks at nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from suite.model import Scalar
+
+State = Literal["yes", "no", "unknown", "not-applicable"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """The answer of one check.
+
+    ``text`` is one line for people and ``remedy`` what to do next, there for every "no".  ``stops``
+    is the exit status with which ``make bench`` would end because of it; 0: it runs all the same.
+    ``facts`` are the numbers and names behind the text, for programs.
+    """
+
+    state: State
+    text: str
+    remedy: str = ""
+    stops: int = 0
+    facts: dict[str, Scalar] = field(default_factory=dict)
+
+    def beside(self, facts: Mapping[str, Scalar]) -> Finding:
+        """The same with these facts, too."""
+        return replace(self, facts={**self.facts, **facts})
+
+
+class Unknown(Exception):
+    """The check can't be made here; the text says why.  Becomes a finding of its own."""
+
+    def __init__(self, why: str, remedy: str = "") -> None:
+        super().__init__(why)
+        self.why = why
+        self.remedy = remedy
+
+
+def yes(text: str, **facts: Scalar) -> Finding:
+    """All is well."""
+    return Finding(state="yes", text=text, facts=facts)
+
+
+def no(text: str, remedy: str, *, stops: int = 0, **facts: Scalar) -> Finding:
+    """Something is wrong, and this is what to do; ``stops`` as in `Finding`."""
+    return Finding(state="no", text=text, remedy=remedy, stops=stops, facts=facts)
+
+
+def unknown(why: str, remedy: str = "", **facts: Scalar) -> Finding:
+    """It can't be told, and this is why."""
+    return Finding(state="unknown", text=why, remedy=remedy, facts=facts)
+
+
+def not_applicable(why: str) -> Finding:
+    """The question does not arise here."""
+    return Finding(state="not-applicable", text=why)

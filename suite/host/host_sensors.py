@@ -1,0 +1,103 @@
+"""The processor's clocks, heat and throttling, as the kernel tells them.  Linux only; reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+MOST_CLOCKS = 16
+"""No more CPUs' clocks are read: on some kernels each reading wakes the CPU that it is about."""
+
+_SENSORS = ("coretemp", "k10temp", "zenpower", "cpu_thermal")
+_ZONES = ("x86_pkg_temp", "cpu-thermal", "cpu_thermal")
+
+_CPU = "sys/devices/system/cpu"
+
+
+class HostSensors:
+    """The sensors of these CPUs; ``absent`` says which are not there, and where was looked."""
+
+    def __init__(self, cpus: Sequence[int], root: Path = Path("/")) -> None:
+        self._root = root
+        self._cpus = tuple(cpus)
+        # Evenly picked, so that both sockets of a large machine are among them.
+        step = -(-len(self._cpus) // MOST_CLOCKS) if self._cpus else 1
+        self._clocked = self._cpus[::step]
+        self._clocks = [
+            path
+            for cpu in self._clocked
+            if (path := root / f"{_CPU}/cpu{cpu}/cpufreq/scaling_cur_freq").exists()
+        ]
+        self._counts = [
+            path
+            for cpu in self._cpus
+            for name in ("core_throttle_count", "package_throttle_count")
+            if (path := root / f"{_CPU}/cpu{cpu}/thermal_throttle/{name}").exists()
+        ]
+        self._temperatures = _find_temperatures(root)
+        self.absent: dict[str, str] = {}
+
+    def sample(self) -> dict[str, float | None]:
+        """Every series' value now: the CPUs' mean and least clock, the times that one of them has
+        slowed down for heat so far, and the hottest sensor."""
+        clocks = self._read_clocks()
+        counts = [number for path in self._counts if (number := _number(path)) is not None]
+        heat = [number for path in self._temperatures if (number := _number(path)) is not None]
+        values = {
+            "cpu.clock_mhz": sum(clocks) / len(clocks) if clocks else None,
+            "cpu.clock_least_mhz": min(clocks, default=None),
+            "cpu.throttle_events": sum(counts) if counts else None,
+            "cpu.temperature_c": max(heat) / 1e3 if heat else None,
+        }
+        reasons = {
+            "cpu.clock_mhz": "neither cpufreq nor /proc/cpuinfo tells it",
+            "cpu.clock_least_mhz": "neither cpufreq nor /proc/cpuinfo tells it",
+            "cpu.throttle_events": "no thermal_throttle counters under /sys/devices/system/cpu",
+            "cpu.temperature_c": "no sensor of the processor under /sys/class",
+        }
+        for name, value in values.items():
+            if value is None:
+                self.absent.setdefault(name, reasons[name])
+        return values
+
+    def _read_clocks(self) -> list[float]:
+        """In MHz: what cpufreq says of each CPU, else the kernel's list of processors."""
+        if self._clocks:
+            found = (_number(path) for path in self._clocks)
+            return [number / 1e3 for number in found if number is not None]
+        clocks, cpu = [], -1
+        for line in _text(self._root / "proc/cpuinfo").splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "processor" and value.strip().isdigit():
+                cpu = int(value)
+            elif name.strip() == "cpu MHz" and cpu in self._clocked:
+                clocks.append(float(value))
+        return clocks
+
+
+def _find_temperatures(root: Path) -> list[Path]:
+    zones = [
+        zone / "temp"
+        for zone in sorted((root / "sys/class/thermal").glob("thermal_zone*"))
+        if _text(zone / "type").strip() in _ZONES
+    ]
+    if zones:
+        return zones
+    return [
+        path
+        for sensor in sorted((root / "sys/class/hwmon").glob("hwmon*"))
+        if _text(sensor / "name").strip() in _SENSORS
+        for path in sorted(sensor.glob("temp*_input"))
+    ]
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _number(path: Path) -> int | None:
+    text = _text(path).strip()
+    return int(text) if text.lstrip("-").isdigit() else None

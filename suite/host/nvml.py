@@ -1,0 +1,185 @@
+"""NVIDIA's management library: the only file that says pynvml.
+
+Every call can fail, on any GPU, at any time; a value that can't be had is None and its reason is kept.
+Does not import CUDA, so that it can't disturb who measures.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from suite.model import Scalar
+
+Owner = Callable[[int], bool | None]
+"""Whether a process is one of the worker's; None: it can't be told."""
+
+LASTING = frozenset({1, 2, 3, 4, 6, 13})
+"""Errors that will be the same next time: uninitialised, invalid argument, not supported, no
+permission, not found, function not found.  What fails so is not called again."""
+
+Read = Callable[[Any, Any], float | None]
+"""One reading, given the library and the GPU's handle."""
+
+SERIES: Mapping[str, Read] = {
+    "gpu.clock_sm_mhz": lambda n, gpu: n.nvmlDeviceGetClockInfo(gpu, n.NVML_CLOCK_SM),
+    "gpu.clock_memory_mhz": lambda n, gpu: n.nvmlDeviceGetClockInfo(gpu, n.NVML_CLOCK_MEM),
+    "gpu.power_w": lambda n, gpu: n.nvmlDeviceGetPowerUsage(gpu) / 1e3,
+    "gpu.temperature_c": lambda n, gpu: n.nvmlDeviceGetTemperature(gpu, n.NVML_TEMPERATURE_GPU),
+    "gpu.utilization_percent": lambda n, gpu: n.nvmlDeviceGetUtilizationRates(gpu).gpu,
+    "gpu.memory_used_bytes": lambda n, gpu: n.nvmlDeviceGetMemoryInfo(gpu).used,
+    "gpu.reasons_bits": lambda n, gpu: n.nvmlDeviceGetCurrentClocksThrottleReasons(gpu),
+    "gpu.energy_j": lambda n, gpu: n.nvmlDeviceGetTotalEnergyConsumption(gpu) / 1e3,
+    "gpu.held_by_power_s": lambda n, gpu: _held_s(n, gpu, n.NVML_PERF_POLICY_POWER),
+    "gpu.held_by_heat_s": lambda n, gpu: _held_s(n, gpu, n.NVML_PERF_POLICY_THERMAL),
+    "gpu.pcie_generation": lambda n, gpu: n.nvmlDeviceGetCurrPcieLinkGeneration(gpu),
+    "gpu.pcie_width": lambda n, gpu: n.nvmlDeviceGetCurrPcieLinkWidth(gpu),
+}
+"""What is sampled; the last part of a name is its unit.  ``energy_j`` and ``held_by_*_s`` count from
+when the driver was loaded, so that nothing between two samples is missed."""
+
+FACTS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "driver.version": lambda n, _: _text(n.nvmlSystemGetDriverVersion()),
+    "driver.cuda": lambda n, _: _cuda(n.nvmlSystemGetCudaDriverVersion()),
+    "gpu.count": lambda n, _: n.nvmlDeviceGetCount(),
+    "gpu.name": lambda n, gpu: _text(n.nvmlDeviceGetName(gpu)),
+    "gpu.uuid": lambda n, gpu: _hide(n.nvmlDeviceGetUUID(gpu)),
+    "gpu.vbios": lambda n, gpu: _text(n.nvmlDeviceGetVbiosVersion(gpu)),
+    "gpu.capability": lambda n, gpu: ".".join(map(str, n.nvmlDeviceGetCudaComputeCapability(gpu))),
+    "gpu.memory_bytes": lambda n, gpu: n.nvmlDeviceGetMemoryInfo(gpu).total,
+    "gpu.power_limit_w": lambda n, gpu: n.nvmlDeviceGetEnforcedPowerLimit(gpu) / 1e3,
+    "gpu.power_limit_default_w": lambda n, gpu: (
+        n.nvmlDeviceGetPowerManagementDefaultLimit(gpu) / 1e3
+    ),
+    "gpu.clock_sm_most_mhz": lambda n, gpu: n.nvmlDeviceGetMaxClockInfo(gpu, n.NVML_CLOCK_SM),
+    "gpu.clock_memory_most_mhz": lambda n, gpu: n.nvmlDeviceGetMaxClockInfo(gpu, n.NVML_CLOCK_MEM),
+    "gpu.pcie_generation_most": lambda n, gpu: n.nvmlDeviceGetMaxPcieLinkGeneration(gpu),
+    "gpu.pcie_width_most": lambda n, gpu: n.nvmlDeviceGetMaxPcieLinkWidth(gpu),
+    "gpu.persistence": lambda n, gpu: bool(n.nvmlDeviceGetPersistenceMode(gpu)),
+    "gpu.ecc": lambda n, gpu: bool(n.nvmlDeviceGetEccMode(gpu)[0]),
+    "gpu.mig": lambda n, gpu: bool(n.nvmlDeviceGetMigMode(gpu)[0]),
+    "gpu.compute_mode": lambda n, gpu: int(n.nvmlDeviceGetComputeMode(gpu)),
+}
+"""What does not change while it is looked at.  No serial number; the UUID as a hash."""
+
+PROCESSES = ("gpu.own_processes", "gpu.other_processes", "gpu.own_processes_elsewhere")
+"""How many processes compute on the GPU: the worker's, others', and the worker's on other GPUs."""
+
+
+class NoLibrary(Exception):
+    """There is no NVIDIA library to ask, or no such GPU; the text says which."""
+
+
+def load_library() -> Any:
+    """The library, ready to be asked.
+
+    Raises:
+        NoLibrary: its Python part, or the driver's own, is not here, or does not start.
+    """
+    try:
+        library: Any = importlib.import_module("pynvml")
+    except ImportError as error:
+        raise NoLibrary(f"nvidia-ml-py is not installed: {error}") from error
+    try:
+        library.nvmlInit()
+    except library.NVMLError as error:
+        raise NoLibrary(f"NVIDIA's library does not start: {_say(error)}") from error
+    return library
+
+
+class Gpu:
+    """One GPU, by the library's own index or UUID, such as ``0`` or ``GPU-…``; CDI's names, too.
+
+    ``absent`` grows: by name the reason of the first failure.
+    """
+
+    def __init__(self, library: Any, wanted: str) -> None:
+        """Finds it.
+
+        Raises:
+            NoLibrary: there is no such GPU.
+        """
+        self._library = library
+        self.absent: dict[str, str] = {}
+        self._given_up: set[str] = set()
+        name = wanted.rpartition("=")[2]
+        try:
+            self._handle = (
+                library.nvmlDeviceGetHandleByIndex(int(name))
+                if name.isdigit()
+                else library.nvmlDeviceGetHandleByUUID(name)
+            )
+            self._index: int | None = int(library.nvmlDeviceGetIndex(self._handle))
+        except library.NVMLError as error:
+            raise NoLibrary(f"NVIDIA's library has no such GPU: {_say(error)}") from error
+
+    def facts(self) -> dict[str, Scalar]:
+        """What does not change; None where it can't be had."""
+        return {name: self._ask(name, read) for name, read in FACTS.items()}
+
+    def sample(self, is_own: Owner) -> dict[str, float | None]:
+        """Every series' value now."""
+        values = {name: self._ask(name, read) for name, read in SERIES.items()}
+        return {**values, **self._count_processes(is_own)}
+
+    def _ask(self, name: str, read: Callable[[Any, Any], Any]) -> Any:
+        if name in self._given_up:
+            return None
+        try:
+            return read(self._library, self._handle)
+        except self._library.NVMLError as error:
+            self.absent.setdefault(name, _say(error))
+            if getattr(error, "value", None) in LASTING:
+                self._given_up.add(name)
+        except Exception as error:  # noqa: BLE001  another version than this was written for
+            self.absent.setdefault(name, f"this nvidia-ml-py can't say: {error}")
+            self._given_up.add(name)
+        return None
+
+    def _count_processes(self, is_own: Owner) -> dict[str, float | None]:
+        here = self._ask(PROCESSES[0], lambda n, gpu: self._owners(n, gpu, is_own))
+        if here is None:
+            self.absent.setdefault(PROCESSES[1], self.absent.get(PROCESSES[0], "not told"))
+            return dict.fromkeys(PROCESSES)
+        own, others, unclear = here
+        if unclear:
+            self.absent.setdefault(PROCESSES[1], "some processes could not be told apart")
+        elsewhere = self._ask(PROCESSES[2], lambda n, _: self._count_elsewhere(n, is_own))
+        # Others that are seen are there, whoever else could not be told apart.
+        counts = (own, others if others or not unclear else None, elsewhere)
+        return dict(zip(PROCESSES, counts, strict=True))
+
+    def _owners(self, library: Any, handle: Any, is_own: Owner) -> tuple[int, int, int]:
+        """How many processes compute there: own ones, others, and such as can't be told apart."""
+        told = [is_own(one.pid) for one in library.nvmlDeviceGetComputeRunningProcesses(handle)]
+        return told.count(True), told.count(False), told.count(None)
+
+    def _count_elsewhere(self, library: Any, is_own: Owner) -> int:
+        others = [i for i in range(library.nvmlDeviceGetCount()) if i != self._index]
+        return sum(
+            self._owners(library, library.nvmlDeviceGetHandleByIndex(i), is_own)[0] for i in others
+        )
+
+
+def _held_s(library: Any, handle: Any, policy: int) -> float:
+    """Seconds for which the clocks were held back by a policy (the library counts nanoseconds)."""
+    return float(library.nvmlDeviceGetViolationStatus(handle, policy).violationTime) / 1e9
+
+
+def _cuda(number: int) -> str:
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
+def _text(value: Any) -> str:
+    # Older versions of the library give bytes.
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def _hide(uuid: Any) -> str:
+    return "sha256:" + hashlib.sha256(_text(uuid).encode()).hexdigest()[:16]
+
+
+def _say(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,198 @@
+"""A stub of NVIDIA's library: the functions that we call, answering from a profile.
+
+The profiles are made up in the shape of what real GPUs say; no GPU stands behind any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import Any
+
+UUIDS = ("GPU-11111111-2222-3333-4444-555555555555", "GPU-99999999-2222-3333-4444-555555555555")
+
+
+class NVMLError(Exception):
+    """As the library's: a number, and a text for people."""
+
+    def __init__(self, value: int) -> None:
+        super().__init__(
+            {3: "Not Supported", 4: "Insufficient Permissions"}.get(value, "Unknown Error")
+        )
+        self.value = value
+
+
+@dataclass(kw_only=True)
+class Profile:
+    """How a GPU behaves: what grows does so by the second, on ``clock``.
+
+    ``failing`` are the names of functions that fail, with this error; ``here`` and ``there`` the
+    processes that compute on the first GPU and on the second.
+    """
+
+    clock_sm_mhz: int = 1980
+    power_w: float = 250.0
+    temperature_c: int = 55
+    reasons: int = 0
+    held_by_power: float = 0.0
+    held_by_heat: float = 0.0
+    failing: dict[str, int] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    here: Sequence[int] = (100,)
+    there: Sequence[int] = ()
+    as_bytes: bool = False
+
+
+HEALTHY = Profile()
+CAPPED = replace(HEALTHY, clock_sm_mhz=1410, power_w=698.0, reasons=0x4, held_by_power=0.6)
+HOT = replace(HEALTHY, clock_sm_mhz=900, temperature_c=92, reasons=0x20, held_by_heat=0.3)
+BRAKED = replace(HEALTHY, clock_sm_mhz=600, reasons=0x80)
+SHARED = replace(HEALTHY, here=(100, 200))
+ELSEWHERE = replace(HEALTHY, here=(), there=(100,))
+DUMB = replace(
+    HEALTHY,
+    failing=dict.fromkeys(
+        (
+            "nvmlDeviceGetTotalEnergyConsumption",
+            "nvmlDeviceGetViolationStatus",
+            "nvmlDeviceGetPowerUsage",
+            "nvmlDeviceGetComputeRunningProcesses",
+            "nvmlDeviceGetVbiosVersion",
+        ),
+        3,
+    ),
+    missing=("nvmlDeviceGetCurrPcieLinkWidth",),
+)
+
+
+class FakeNvml:
+    """The library as a module would be."""
+
+    NVMLError = NVMLError
+    NVML_CLOCK_SM = 1
+    NVML_CLOCK_MEM = 2
+    NVML_TEMPERATURE_GPU = 0
+    NVML_PERF_POLICY_POWER = 0
+    NVML_PERF_POLICY_THERMAL = 1
+
+    def __init__(self, profile: Profile, clock: Any = lambda: 0.0) -> None:
+        self.profile = profile
+        self.clock = clock
+        self.calls: list[str] = []
+
+    def __getattribute__(self, name: str) -> Any:
+        if not name.startswith("nvml"):
+            return object.__getattribute__(self, name)
+        if name in self.profile.missing:
+            raise AttributeError(f"module 'pynvml' has no attribute {name!r}")
+        function = object.__getattribute__(self, name)
+
+        def call(*words: Any) -> Any:
+            self.calls.append(name)
+            if name in self.profile.failing:
+                raise NVMLError(self.profile.failing[name])
+            return function(*words)
+
+        return call
+
+    def _text(self, text: str) -> Any:
+        return text.encode() if self.profile.as_bytes else text
+
+    def nvmlInit(self) -> None: ...  # noqa: N802 - the library's own names
+
+    def nvmlDeviceGetCount(self) -> int:  # noqa: N802
+        return 2
+
+    def nvmlDeviceGetHandleByIndex(self, index: int) -> int:  # noqa: N802
+        if index > 1:
+            raise NVMLError(2)
+        return index
+
+    def nvmlDeviceGetHandleByUUID(self, uuid: str) -> int:  # noqa: N802
+        if uuid not in UUIDS:
+            raise NVMLError(6)
+        return UUIDS.index(uuid)
+
+    def nvmlDeviceGetIndex(self, gpu: int) -> int:  # noqa: N802
+        return gpu
+
+    def nvmlSystemGetDriverVersion(self) -> Any:  # noqa: N802
+        return self._text("550.90.07")
+
+    def nvmlSystemGetCudaDriverVersion(self) -> int:  # noqa: N802
+        return 12040
+
+    def nvmlDeviceGetName(self, _: int) -> Any:  # noqa: N802
+        return self._text("NVIDIA Made-Up 100")
+
+    def nvmlDeviceGetUUID(self, gpu: int) -> Any:  # noqa: N802
+        return self._text(UUIDS[gpu])
+
+    def nvmlDeviceGetVbiosVersion(self, _: int) -> Any:  # noqa: N802
+        return self._text("96.00.00.00.01")
+
+    def nvmlDeviceGetCudaComputeCapability(self, _: int) -> tuple[int, int]:  # noqa: N802
+        return 9, 0
+
+    def nvmlDeviceGetMemoryInfo(self, _: int) -> Any:  # noqa: N802
+        return SimpleNamespace(used=5 * 2**30, total=80 * 2**30)
+
+    def nvmlDeviceGetEnforcedPowerLimit(self, _: int) -> int:  # noqa: N802
+        return 700_000
+
+    def nvmlDeviceGetPowerManagementDefaultLimit(self, _: int) -> int:  # noqa: N802
+        return 700_000
+
+    def nvmlDeviceGetMaxClockInfo(self, _: int, kind: int) -> int:  # noqa: N802
+        return 1980 if kind == self.NVML_CLOCK_SM else 2619
+
+    def nvmlDeviceGetMaxPcieLinkGeneration(self, _: int) -> int:  # noqa: N802
+        return 5
+
+    def nvmlDeviceGetMaxPcieLinkWidth(self, _: int) -> int:  # noqa: N802
+        return 16
+
+    def nvmlDeviceGetPersistenceMode(self, _: int) -> int:  # noqa: N802
+        return 1
+
+    def nvmlDeviceGetEccMode(self, _: int) -> list[int]:  # noqa: N802
+        return [1, 1]
+
+    def nvmlDeviceGetMigMode(self, _: int) -> list[int]:  # noqa: N802
+        return [0, 0]
+
+    def nvmlDeviceGetComputeMode(self, _: int) -> int:  # noqa: N802
+        return 0
+
+    def nvmlDeviceGetClockInfo(self, _: int, kind: int) -> int:  # noqa: N802
+        return self.profile.clock_sm_mhz if kind == self.NVML_CLOCK_SM else 2619
+
+    def nvmlDeviceGetPowerUsage(self, _: int) -> float:  # noqa: N802
+        return self.profile.power_w * 1e3
+
+    def nvmlDeviceGetTemperature(self, _: int, __: int) -> int:  # noqa: N802
+        return self.profile.temperature_c
+
+    def nvmlDeviceGetUtilizationRates(self, _: int) -> Any:  # noqa: N802
+        return SimpleNamespace(gpu=97, memory=40)
+
+    def nvmlDeviceGetCurrentClocksThrottleReasons(self, _: int) -> int:  # noqa: N802
+        return self.profile.reasons
+
+    def nvmlDeviceGetTotalEnergyConsumption(self, _: int) -> float:  # noqa: N802
+        return 1e9 + self.profile.power_w * 1e3 * self.clock()
+
+    def nvmlDeviceGetViolationStatus(self, _: int, policy: int) -> Any:  # noqa: N802
+        held = self.profile.held_by_power if policy == 0 else self.profile.held_by_heat
+        return SimpleNamespace(referenceTime=0, violationTime=int(7e9 + held * 1e9 * self.clock()))
+
+    def nvmlDeviceGetCurrPcieLinkGeneration(self, _: int) -> int:  # noqa: N802
+        return 5
+
+    def nvmlDeviceGetCurrPcieLinkWidth(self, _: int) -> int:  # noqa: N802
+        return 16
+
+    def nvmlDeviceGetComputeRunningProcesses(self, gpu: int) -> list[Any]:  # noqa: N802
+        pids = self.profile.there if gpu == 1 else self.profile.here
+        return [SimpleNamespace(pid=pid, usedGpuMemory=None) for pid in pids]

@@ -1,0 +1,184 @@
+"""Made-up machines for the doctor: files under a folder, programs and an engine that answer from
+tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from suite.errors import EngineError, GpuError, NoGpuError
+from suite.host.doctor import Diagnosis, examine
+from suite.host.doctor_machine import Examined, Machine, Question, Ran
+from suite.host.engine import GpuRequest, GpuSupport, Stock
+from suite.model import Isolation, Scalar
+from suite.worker import scenarios
+from tests.fakes import FakeEngine, Life, record
+
+GB = 10**9
+
+SMI = "0, NVIDIA A10G, 550.90.07, 23028 MiB, 8.6"
+"""What nvidia-smi says of a GPU that is well."""
+
+FILES: Mapping[str, str] = {
+    "proc/1/comm": "systemd",
+    "proc/loadavg": "0.05 0.10 0.12 1/180 4242",
+    "proc/pressure/cpu": "some avg10=0.00 avg60=0.00 avg300=0.00 total=7",
+    "proc/cpuinfo": "model name : Made-Up\nflags : fpu sse avx avx2\n",
+    "sys/devices/system/cpu/smt/active": "1",
+    "sys/devices/system/node/online": "0",
+    "sys/devices/system/clocksource/clocksource0/current_clocksource": "tsc",
+    **{
+        f"sys/devices/system/cpu/cpu{cpu}/topology/{name}": value
+        for cpu in (0, 1)
+        for name, value in (("core_id", "0"), ("physical_package_id", "0"))
+    },
+}
+"""A quiet machine of one core and two threads, without a GPU."""
+
+GPU_FILES: Mapping[str, str] = {"dev/nvidia0": "", "dev/nvidiactl": ""}
+
+TIMERS_OFF = Ran(code=3, text="inactive\ninactive\ninactive")
+
+
+class FakeExamined(FakeEngine):
+    """An engine that says what it has.
+
+    ``built`` are the images that are there and current; ``registry`` an error, or whether it
+    answers.
+    """
+
+    def __init__(
+        self,
+        *,
+        gpu: GpuRequest | GpuError | None = None,
+        here: bool | None = True,
+        built: Sequence[str] = (),
+        base_here: bool = True,
+        registry: bool | EngineError | None = True,
+        probe_image: bool = True,
+        support: GpuSupport | None = None,
+        architecture: str = "x86_64",
+        view: Life | None = None,
+        isolation: Isolation = "container",
+    ) -> None:
+        lives = {} if view is None else {"otherwise": lambda _job: view}
+        super().__init__(gpu=gpu or NoGpuError("no GPU", "ARMS=cpu"), isolation=isolation, **lives)
+        self._here = here
+        self._built = tuple(built)
+        self._base_here = base_here
+        self._registry = registry
+        self._probe_image = probe_image
+        self._support = support or GpuSupport(devices=(), cdi_folders=(), runtimes=("runc",))
+        self._architecture = architecture
+        self.stock_trouble: EngineError | None = None
+
+    @property
+    def is_here(self) -> bool | None:
+        return self._here
+
+    @property
+    def data_root(self) -> str | None:
+        return "/var/lib/docker" if self._here else None
+
+    def describe(self) -> dict[str, Scalar]:
+        return {
+            "product": "docker",
+            "version": "29.0.1",
+            "storage.driver": "overlay2",
+            "cgroup.version": "2",
+            "architecture": self._architecture,
+        }
+
+    def take_stock(self, name: str) -> Stock:
+        if self.stock_trouble is not None:
+            raise self.stock_trouble
+        built = name in self._built
+        return Stock(
+            name=name,
+            image=f"sha256:{name}" if built else None,
+            base="python:3.13@sha256:0",
+            base_here=self._base_here,
+            room_bytes=0 if built else {"cpu": 5 * GB, "cuda": 20 * GB}[name],
+        )
+
+    def reach_base(self, reference: str) -> bool | None:
+        if isinstance(self._registry, EngineError):
+            raise self._registry
+        return self._registry
+
+    def has_probe_image(self) -> bool:
+        return self._probe_image
+
+    def gpu_support(self) -> GpuSupport:
+        return self._support
+
+
+def sees(*, refused: str = "", diary: str = "", **facts: Any) -> Life:
+    """A container in which TensorFlow describes itself."""
+    if refused:
+        return Life(words=[record("refused", reason=refused)], code=4, diary=diary)
+    found = {"tensorflow.version": "2.21.0", **facts}
+    return Life(words=[record("facts", facts=found, seconds=0.1), record("bye")], diary=diary)
+
+
+class Clock:
+    """A clock of so many nanoseconds a reading, with one gap on the way."""
+
+    def __init__(self, gap_ns: int = 0, step_ns: int = 10_000) -> None:
+        self.now_ns = 0
+        self.readings = 0
+        self.gap_ns = gap_ns
+        self.step_ns = step_ns
+
+    def __call__(self) -> int:
+        self.readings += 1
+        self.now_ns += self.step_ns + (self.gap_ns if self.readings == 100 else 0)
+        return self.now_ns
+
+
+def make_machine(
+    root: Path,
+    engine: Examined | Exception,
+    *,
+    files: Mapping[str, str] | None = None,
+    programs: Mapping[str, Ran | Exception] | None = None,
+    free: int | None = 100 * GB,
+    writable: bool = True,
+    clock: Callable[[], int] | None = None,
+) -> Machine:
+    """``programs`` answer by the beginning of their words; there are no others."""
+    for name, text in {**FILES, **(files or {})}.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n", encoding="utf-8")
+    known = {"systemctl is-active": TIMERS_OFF, **(programs or {})}
+
+    def open_engine() -> Examined:
+        if isinstance(engine, Exception):
+            raise engine
+        return engine
+
+    def run(words: Sequence[str], _timeout_s: float) -> Ran | None:
+        text = " ".join(words)
+        answer = next((known[name] for name in known if text.startswith(name)), None)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return Machine(
+        open_engine=open_engine,
+        root=root,
+        environment={},
+        run=run,
+        free_bytes=lambda _path: free,
+        may_write=lambda _path: writable,
+        cpus=lambda: (0, 1),
+        clock_ns=clock or Clock(),
+    )
+
+
+def diagnose(machine: Machine, **question: Any) -> Diagnosis:
+    """What the doctor finds there; it must never take a second of a made-up machine's time."""
+    asked = Question(results=Path("results"), cells=scenarios.cells(), **question)
+    return examine(machine, asked, limit_s=5.0)

@@ -1,0 +1,96 @@
+"""What an engine has, looked up without making, fetching or starting anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from suite.errors import EngineError
+from suite.host.docker_stock import gpu_support, reach_base, take_stock
+from suite.host.engine import LABEL, GpuSupport
+from suite.host.images import ImageSpec, plan_build, read_specs
+from suite.host.local_engine import LocalEngine
+from tests.host.docker_fakes import HERE, FakeApi, api_error
+
+SPEC = read_specs()["cpu"]
+
+
+def built(spec: ImageSpec, base: str, identity: str, **changed: str) -> dict[str, object]:
+    plan = plan_build(spec, base=base, base_identity=identity, architecture="amd64")
+    labels = {**plan.labels, **{f"{LABEL}.{name}": value for name, value in changed.items()}}
+    return {"Id": f"sha256:{spec.name}", "Labels": labels}
+
+
+def test_an_engine_with_nothing_in_it() -> None:
+    api = FakeApi()
+    stock = take_stock(api, HERE, SPEC, None)
+    assert (stock.image, stock.base_here) == (None, False)
+    assert stock.base == SPEC.base
+    assert stock.room_bytes == SPEC.free_bytes
+    assert not {"pull", "build", "create"} & set(api.asked)
+
+
+def test_an_image_that_is_built_and_one_that_is_stale() -> None:
+    api = FakeApi(present={"image": built(SPEC, SPEC.base, SPEC.base)})
+    stock = take_stock(api, HERE, SPEC, None)
+    assert (stock.image, stock.room_bytes, stock.base_here) == ("sha256:cpu", 0, False)
+    stale = FakeApi(present={"image": built(SPEC, SPEC.base, SPEC.base, inputs="0")})
+    stock = take_stock(stale, HERE, SPEC, None)
+    assert (stock.image, stock.room_bytes) == (None, 0)
+    other = FakeApi(present={"image": built(SPEC, SPEC.base, SPEC.base, inputs="0", lock="0")})
+    stock = take_stock(other, HERE, SPEC, None)
+    assert (stock.image, stock.room_bytes) == (None, SPEC.free_bytes)
+
+
+def test_a_base_without_a_digest_is_what_the_engine_has_of_it() -> None:
+    base = {"Id": "sha256:base", "Labels": {}}
+    api = FakeApi(present={"mine": base, "image": built(SPEC, "mine", "sha256:base")})
+    stock = take_stock(api, HERE, SPEC, "mine")
+    assert (stock.image, stock.base, stock.base_here) == ("sha256:cpu", "mine", True)
+    gone = FakeApi(present={"image": built(SPEC, "mine", "sha256:base")})
+    stock = take_stock(gone, HERE, SPEC, "mine")
+    assert (stock.image, stock.base_here) == (None, False)
+
+
+def test_a_registry_is_asked_and_nothing_is_fetched() -> None:
+    api = FakeApi()
+    assert reach_base(api, HERE, "python:3.13") is True
+    assert api.asked == ["registry"]
+    api.failures["registry"] = api_error(404, "page not found")
+    assert reach_base(api, HERE, "python:3.13") is None
+    api.failures["registry"] = api_error(429, "toomanyrequests")
+    with pytest.raises(EngineError, match="toomanyrequests") as caught:
+        reach_base(api, HERE, "python:3.13")
+    assert "make base" in caught.value.remedy
+
+
+def test_what_an_engine_says_of_gpus() -> None:
+    assert gpu_support({}) == GpuSupport(devices=(), cdi_folders=(), runtimes=())
+    info = {
+        "DiscoveredDevices": [{"ID": "nvidia.com/gpu=0"}, {"ID": "intel.com/gpu=0"}],
+        "CDISpecDirs": ["/etc/cdi"],
+        "Runtimes": {"runc": {}, "nvidia": {}},
+    }
+    found = gpu_support(info)
+    assert found.devices == ("nvidia.com/gpu=0",)
+    assert found.cdi_folders == ("/etc/cdi",)
+    assert found.runtimes == ("nvidia", "runc")
+
+
+@pytest.mark.processes
+def test_the_local_engine_says_what_it_would_make(tmp_path: Path) -> None:
+    engine = LocalEngine(home=tmp_path / "arms")
+    try:
+        stock = engine.take_stock("cpu")
+    except EngineError as error:
+        assert "LOCAL_PYTHON" in error.remedy  # noqa: PT017 - either answer is right here
+        return
+    assert (stock.image, stock.base_here) == (None, True)
+    assert "Python" in stock.base
+    assert stock.room_bytes == SPEC.free_bytes
+    assert not (tmp_path / "arms").exists()
+    assert engine.data_root == str(tmp_path / "arms")
+    assert engine.has_probe_image()
+    assert engine.reach_base("") is True
+    assert engine.gpu_support().devices == ()
