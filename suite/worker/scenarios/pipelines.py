@@ -104,7 +104,7 @@ class Pipeline:
         one that works ahead, and puts a prefetch behind a pipeline that has none (tried with 2.21; see
         docs/decisions).
         """
-        off = {}
+        off: dict[str, bool] = {}
         if self.map is not None and self.map.calls == "sequential":
             off |= {"map_parallelization": False, "map_and_batch_fusion": False}
         if self.prefetch == "off":
