@@ -198,9 +198,9 @@ def test_a_plan_repeats_a_command_with_quotes_in_it(shell: Shell) -> None:
 def test_options_reach_the_worker_and_the_engine(shell: Shell) -> None:
     engine = FakeEngine(gpu=GpuRequest(driver="cdi", devices=("GPU-1",)))
     words = ("--profile", "quick", "--blocks", "2", "--arms", "cuda,cpu", "--gpu", "GPU-1")
-    heard = shell.bench(*words, "--cpus", "1", "--only", "*.fence", "*.eager_op", engine=engine)
+    heard = shell.bench(*words, "--cpus", "1", "--only", "*.function_call", "*.eager_op", engine=engine)
     assert heard.status == 2
-    heard = shell.bench(*words, "--cpus", "1", "--only", "*.fence *.eager_op", engine=engine)
+    heard = shell.bench(*words, "--cpus", "1", "--only", "*.function_call *.eager_op", engine=engine)
     assert heard.status == 0, heard.err
     assert engine.gpus_asked == ["GPU-1"]
     assert engine.provided == ["cuda", "cpu"]
