@@ -65,7 +65,7 @@ def test_a_waterfall_goes_one_change_at_a_time() -> None:
         product *= factor
     assert product == pytest.approx(found.factor.value)
     assert found.largest
-    assert found.largest.changes == ("tracing out of the timer",)
+    assert found.largest.changes == ("tracing no longer timed",)
     assert found.largest.factor
     assert found.largest.factor.low
     # Naive: 100 steps of 10 and the start, an example; fair: a step of 512.
