@@ -256,7 +256,8 @@ def _make_asked() -> Iterable[Cell]:
             for stage in ("naive", "first-call-apart", *(["warm"] if on == "cpu" else [])):
                 params: dict[str, Param] = {"n": n, "stage": stage, "on": on}
                 cold = stage == "naive"
-                yield _cell("asked.matmul", params, 2.0 * n**3, "FLOP", one_shot=cold, **more)
+                fields = {**more, "one_shot": cold, "sweep": "n"}
+                yield _cell("asked.matmul", params, 2.0 * n**3, "FLOP", **fields)
         for stage in ("first", "again") if on == "arm" else ("again",):
             cold = stage == "first"
             yield _cell(

@@ -133,9 +133,10 @@ CASES: tuple[Case, ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Leg:
-    """A stage that has a number, seconds a unit by block, and all changes since the one before."""
+    """A stage that has a number, seconds a ``unit`` by block, and all changes since the one before."""
 
     cell: str
+    unit: str
     changes: tuple[str, ...]
     rules: tuple[StepRule, ...]
     values: Values
@@ -310,6 +311,7 @@ def _walk(
             first = index == 0
             yield Leg(
                 cell=cell.cell.id,
+                unit=case.unit,
                 changes=(stage.change,) if first else tuple(changes),
                 rules=() if first else tuple(dict.fromkeys(rules)),
                 values=values,

@@ -179,7 +179,7 @@ def test_python_in_the_pipeline_makes_it_input_bound(*, gpu: Device | None, hide
 
 def test_the_cells_of_quick_are_enough_to_call_it_input_bound() -> None:
     cells = [one for one in ALL if one.id in QUICK]
-    insight = tell(None, cpu=replace(CPU, python=20e-3), cells=cells)
+    insight = tell(None, cpu=replace(CPU, python=8e-3), cells=cells)
     found = find_triple(insight, "numpy_function")
     assert (found.input_s, found.overlap, found.bound) == (None, None, "input")
     assert find_triple(insight, "parallel").bound == "compute"
