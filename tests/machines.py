@@ -7,7 +7,7 @@ the cells are those of the suite, by their ids.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from suite.model import Campaign, Cell, Document, Param, ProfileName, Work
 from tests import synthetic
@@ -188,7 +188,7 @@ TRUTHS: dict[str, Callable[[Device, dict[str, Param]], float]] = {
     "overhead.function_call": lambda d, p: d.call,
     "overhead.graph_op": lambda d, p: 1000 * d.op,
     "overhead.copy": lambda d, p: copy_time(d, float(p["bytes"])),
-    "overhead.sum": lambda d, p: float(p["bytes"]) / (20 * d.bandwidth),
+    "overhead.sum": lambda d, p: 3 * float(p["bytes"]) / (20 * d.bandwidth),
     "overhead.startup": lambda d, p: {"step": d.start}.get(str(p["stage"]), 0.5),
     "overhead.container": lambda d, p: 1.0,
 }
@@ -232,7 +232,13 @@ def make_cells() -> list[Cell]:
             params |= {"precision": "fp32", "execution": execution}
             cells.append(_cell("mlp.train", params, batch, "example", sweep="batch"))
     cells += [
-        _cell("mlp.width", {"width": w, "batch": b, "precision": "fp32"}, b, "example")
+        _cell(
+            "mlp.width",
+            {"width": w, "batch": b, "precision": "fp32"},
+            6.0 * b * (128 + w + 1) * w,
+            "FLOP",
+            sweep="width",
+        )
         for w in (64, 512, 2048, 8192)
         for b in (32, 512)
     ]
@@ -250,7 +256,8 @@ def _make_asked() -> Iterable[Cell]:
             for stage in ("naive", "first-call-apart", *(["warm"] if on == "cpu" else [])):
                 params: dict[str, Param] = {"n": n, "stage": stage, "on": on}
                 cold = stage == "naive"
-                yield _cell("asked.matmul", params, 2.0 * n**3, "FLOP", one_shot=cold, **more)
+                fields = {**more, "one_shot": cold, "sweep": "n"}
+                yield _cell("asked.matmul", params, 2.0 * n**3, "FLOP", **fields)
         for stage in ("first", "again") if on == "arm" else ("again",):
             cold = stage == "first"
             yield _cell(
@@ -281,18 +288,20 @@ def _make_data() -> Iterable[Cell]:
     for pipeline in PIPELINES:
         for part in ("input", "together", "trivial"):
             params = {"pipeline": pipeline, "part": part, "batch": 512}
-            unit = "element" if part == "input" else "example"
-            yield _cell("tfdata.triple", params, 512, unit)
+            yield _cell("tfdata.triple", params, 512, "element")
 
 
 def _make_overhead() -> Iterable[Cell]:
     for case in ("fence", "eager_op", "function_call"):
         yield _cell(f"overhead.{case}", {}, 1, "call")
-    yield _cell("overhead.graph_op", {}, 1000, "op")
+    yield _cell("overhead.graph_op", {}, 1000, "operation")
     for direction in ("to-device", "from-device"):
         for size in (4, 4096, 65536, 2**20, 2**24, 2**28):
-            yield _cell("overhead.copy", {"direction": direction, "bytes": size}, 1, "copy")
-    yield _cell("overhead.sum", {"bytes": 2**28}, 1, "sum")
+            params: dict[str, Param] = {"direction": direction, "bytes": size}
+            copied = Work(amount=1.0, unit="copy", bytes=size)
+            yield replace(_cell("overhead.copy", params, 1, "copy"), work=copied)
+    summed = Work(amount=1.0, unit="sum", bytes=3 * 2**28)
+    yield replace(_cell("overhead.sum", {"bytes": 2**28}, 1, "sum"), work=summed)
     for stage in ("import", "devices", "kernel", "build", "step"):
         yield _cell("overhead.startup", {"stage": stage}, 1, "start", one_shot=True)
     yield _cell("overhead.container", {}, 1, "start", one_shot=True, by_host=True)

@@ -55,10 +55,10 @@ RULES: Mapping[RuleName, Rule] = {
         ),
         Rule(
             name="start-up",
-            fires="at least half of the time is paid once, and not for the work itself",
-            needs="the same work when warm",
+            fires="at least half of the time goes into starting and setting up, not into the work",
+            needs="the same work when warm and set up",
             threshold=0.50,
-            advice="time after a warm-up, or run long enough to repay the start",
+            advice="time after a warm-up and without the set-up, or run long enough to repay it",
         ),
         Rule(
             name="overhead",

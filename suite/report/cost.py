@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from suite.report.catalogue import Catalogue, Values, divide, name_case, name_unit
 from suite.report.compare import Ratio, compare
 from suite.report.statistics import Estimate, estimate
+from suite.report.summary import CellSummary
 
 HOUR_S = 3600.0
 MILLION = 1e6
@@ -43,14 +44,15 @@ def find_costs(catalogue: Catalogue, price: Price) -> list[Cost]:
     """The costs of every cell that trains or infers, warm ones only, in the plan's order."""
     found = []
     for one in catalogue.cells.values():
-        counts = name_case(one.cell) in PRICED and name_unit(one.cell) == "example"
-        if not counts or one.cell.one_shot or one.cell.params.get("on") == "cpu":
+        if name_case(one.cell) not in PRICED or one.cell.one_shot:
+            continue
+        if one.cell.params.get("on") == "cpu":
             continue
         if one.cell.params.get("part", "together") != "together":
             continue
         second = price.hourly / HOUR_S * MILLION
         steps = {arm: _scale(catalogue.steps(one, arm), second) for arm in catalogue.arms}
-        examples = {arm: _scale(catalogue.per_work(one, arm), second) for arm in catalogue.arms}
+        examples = {arm: _scale(_per_example(catalogue, one, arm), second) for arm in steps}
         if not any(examples.values()):
             continue
         cpu, gpu = catalogue.values(one, catalogue.cpu), catalogue.values(one, catalogue.gpu)
@@ -63,6 +65,14 @@ def find_costs(catalogue: Catalogue, price: Price) -> list[Cost]:
             )
         )
     return found
+
+
+def _per_example(catalogue: Catalogue, one: CellSummary, arm: str) -> Values:
+    """Seconds an example: of a cell that counts something else a step's share."""
+    if name_unit(one.cell) == "example":
+        return catalogue.per_work(one, arm)
+    batch = one.cell.params.get("batch", 0)
+    return divide(catalogue.steps(one, arm), batch) if isinstance(batch, int | float) else {}
 
 
 def _scale(seconds: Values, factor: float) -> Estimate | None:

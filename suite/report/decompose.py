@@ -16,11 +16,15 @@ from suite.report.pipelines import NEAR, NO_FASTER, Pipeline, find_pipeline
 from suite.report.prices import price_copies, price_handover
 from suite.report.statistics import Estimate, estimate
 from suite.report.summary import CellSummary
+from suite.report.units import show_share
 
 PartName = Literal["input", "transfer", "dispatch", "compute"]
 Bound = Literal["input", "compute", "both"]
 
 PARTS: tuple[PartName, ...] = ("input", "transfer", "dispatch", "compute")
+
+PREFETCHED = frozenset({"parallel", "numpy_function"})
+"""The pipelines of the triple that run ahead of the model."""
 
 UNEXPLAINED = 0.20
 """A rest beyond this share of the step is called unexplained."""
@@ -124,7 +128,9 @@ def find_triples(catalogue: Catalogue) -> list[Triple]:
                 if (value := mean(catalogue.steps(other, arm))) is not None
             ]
             together = estimate(list(pipeline.together.values()))
-            bound, evidence = _find_bound(pipeline, min(others, default=None))
+            quickest = min(others, default=None)
+            hides = one.cell.params.get("pipeline") in PREFETCHED
+            bound, evidence = _find_bound(pipeline, quickest, hides=hides)
             found.append(
                 Triple(
                     pipeline=str(one.cell.params.get("pipeline")),
@@ -238,9 +244,14 @@ def _find_overlap(together: float, alone: float | None, compute: float | None) -
     return min(1.0, max(0.0, hidden))
 
 
-def _find_bound(found: Pipeline, quickest: float | None) -> tuple[Bound | None, str]:
-    """What a step waits for, and what says so; ``quickest`` is a step of the same model behind the
-    fastest other pipeline."""
+def _find_bound(
+    found: Pipeline, quickest: float | None, *, hides: bool
+) -> tuple[Bound | None, str]:
+    """What a step waits for, and what says so.
+
+    ``quickest`` is a step of the same model behind the fastest other pipeline.  A pipeline that
+    ``hides`` runs ahead of the model: where the step takes longer than the model, it waits.
+    """
     together = mean(found.together) or 0.0
     alone, compute, trivial = map(mean, (found.input, found.compute, found.trivial))
     if alone is not None and compute is not None:
@@ -257,9 +268,10 @@ def _find_bound(found: Pipeline, quickest: float | None) -> tuple[Bound | None, 
     if alone is not None:
         return ("input" if 2 * alone >= together else "compute"), "the input alone"
     known = {"with its data at hand": compute, "behind another pipeline": quickest}
+    longer_by = 1 + NEAR if hides else 2.0
     for words, seconds in known.items():
-        if seconds is not None and 2 * seconds <= together:
-            return "input", f"the same model takes less than half of it {words}"
+        if seconds is not None and longer_by * seconds <= together:
+            return "input", f"the same model takes {show_share(seconds, together)} of it {words}"
     if compute is not None:
         return "compute", "the model alone takes most of the step"
     return None, "neither the input nor the model was measured alone"

@@ -57,8 +57,8 @@ def find_larger(catalogue: Catalogue, one: CellSummary, arm: str) -> Gain | None
 def find_use(catalogue: Catalogue, one: CellSummary, arm: str) -> tuple[float, CellSummary] | None:
     """A cell's rate as a share of the device's own best at its precision, and the best cell.
 
-    Floating-point operations are the same everywhere, examples only of the same network.  None:
-    there is no rate to compare.
+    Floating-point operations are compared among products, or among steps; examples only of the same
+    network.  None: there is no rate to compare.
     """
     unit = name_unit(one.cell)
     rate = catalogue.rate(one, arm)
@@ -69,7 +69,8 @@ def find_use(catalogue: Catalogue, one: CellSummary, arm: str) -> tuple[float, C
         alike = name_unit(other.cell) == unit and name_precision(other.cell) == name_precision(
             one.cell
         )
-        alike = alike and (unit == "FLOP" or name_work(other.cell) == name_work(one.cell))
+        kind, other_kind = name_work(one.cell), name_work(other.cell)
+        alike = alike and (kind == other_kind or (unit == "FLOP" and kind[0] == other_kind[0]))
         if not alike or is_pinned_to_cpu(other.cell):
             continue
         found = catalogue.rate(other, arm)

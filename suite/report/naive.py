@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from suite.report.catalogue import Catalogue, mean, name_case
@@ -9,11 +11,14 @@ from suite.report.causes import RULES, Gain, RuleName, Suspicion
 from suite.report.compare import compare
 from suite.report.prices import ROUNDING
 from suite.report.summary import CellSummary
-from suite.report.units import show_seconds, show_share
+from suite.report.units import show_count, show_seconds, show_share
 from suite.report.waterfalls import Leg, find_way
 
 STARTS = frozenset({"overhead.startup", "overhead.container"})
 """Cases that are a start by definition."""
+
+TRAINED = frozenset({"asked.slices", "asked.fit"})
+"""Cases whose cold cells trace a training step inside the timer."""
 
 LEAP = 0.5
 """Changes that were not measured apart must take away so much of a time to be blamed for it."""
@@ -34,7 +39,7 @@ def suspect_way(catalogue: Catalogue, one: CellSummary, arm: str) -> list[Suspic
         return [Suspicion(rule="start-up", share=1.0, confirmed=True, evidence=evidence)]
     way = find_way(catalogue, one, arm)
     if not way:
-        return []
+        return _suspect_first_step(catalogue, one, arm)
     own = mean(way[0].values) or 0.0
     shares: dict[RuleName, float] = {}
     words: dict[RuleName, list[str]] = {}
@@ -61,7 +66,12 @@ def suspect_way(catalogue: Catalogue, one: CellSummary, arm: str) -> list[Suspic
         for rule, share in shares.items()
         if share >= RULES[rule].threshold - ROUNDING
     ]
-    return [*found, *_suspect_leaps(catalogue, one, arm, leaps, gain)]
+    found += _suspect_leaps(catalogue, one, arm, leaps, gain)
+    after = _word_repayment(catalogue, one, arm, way)
+    return [
+        replace(s, evidence=s.evidence + after) if s.rule == "start-up" and after else s
+        for s in found
+    ]
 
 
 def _suspect_leaps(
@@ -88,6 +98,36 @@ def _suspect_leaps(
     return [
         Suspicion(rule="start-up", share=share, confirmed=confirmed, evidence=evidence, gain=gain)
     ]
+
+
+def _word_repayment(catalogue: Catalogue, one: CellSummary, arm: str, way: Sequence[Leg]) -> str:
+    """After how much of the fair work the GPU has repaid what it took to start, against the CPU."""
+    cpu = catalogue.cpu
+    rival = find_way(catalogue, one, cpu) if cpu and cpu != arm else []
+    own, fair = (mean(leg.values) or 0.0 for leg in (way[0], way[-1]))
+    call = catalogue.seconds(one, arm)
+    if not rival or rival[-1].cell != way[-1].cell or not (own and call):
+        return ""
+    start, saving = (own - fair) / own * call, (mean(rival[-1].values) or 0.0) - fair
+    if saving <= 0:
+        return "; never repaid, because the fair number saves nothing"
+    units = show_count(start / saving, None, None)
+    return f"; repaid after {units} {way[0].unit}s at the fair number"
+
+
+def _suspect_first_step(catalogue: Catalogue, one: CellSummary, arm: str) -> list[Suspicion]:
+    """Start-up, by the price of a process's first step alone: nothing later on the way was measured."""
+    first = catalogue.seconds(catalogue.find("overhead.startup", stage="step"), arm)
+    own = catalogue.seconds(one, arm)
+    if name_case(one.cell) not in TRAINED or not one.cell.one_shot or not (first and own):
+        return []
+    share = min(1.0, first / own)
+    if share < RULES["start-up"].threshold - ROUNDING:
+        return []
+    evidence = (
+        f"a process's first step takes {show_seconds(first)} by itself, of {show_seconds(own)}"
+    )
+    return [Suspicion(rule="start-up", share=share, confirmed=False, evidence=evidence)]
 
 
 def _share(share: float) -> str:

@@ -111,7 +111,9 @@ def price_handover(catalogue: Catalogue, one: CellSummary, arm: str) -> Price | 
     if one.cell.scenario == "matmul":
         name = "overhead.xla_call" if by_xla else "overhead.eager_op"
         return _price_calls(catalogue, name, arm, 1.0)
-    if one.cell.scenario != "mlp" and name_unit(one.cell) != "example":
+    # A trivial model behind a pipeline is handed over as the full one is.
+    trivial = params.get("part") == "trivial"
+    if one.cell.scenario != "mlp" and name_unit(one.cell) != "example" and not trivial:
         return None
     steps = count_steps(one.cell)
     together = params.get("steps_per_execution", 1)

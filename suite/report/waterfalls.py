@@ -70,17 +70,13 @@ CASES: tuple[Case, ...] = (
             *_stages(
                 "asked.matmul",
                 ("naive", NAIVE, None),
-                (
-                    "first-call-apart",
-                    "creation, random numbers and the first call out of the timer",
-                    "start-up",
-                ),
-                ("warm", "warm and fenced", "start-up"),
+                ("first-call-apart", "the first call no longer timed", "start-up"),
+                ("warm", "creation and random numbers no longer timed", "start-up"),
             ),
             Stage(
                 case="matmul.square",
                 axes={"precision": "fp32", "operands": "device", "xla": "off"},
-                change="warm and fenced",
+                change="creation and random numbers no longer timed",
                 rule="start-up",
             ),
         ),
@@ -91,7 +87,7 @@ CASES: tuple[Case, ...] = (
         unit="model",
         by_call=True,
         stages=_stages(
-            "asked.clone", ("first", NAIVE, None), ("again", "not the first any more", "start-up")
+            "asked.clone", ("first", NAIVE, None), ("again", "again, once warm", "start-up")
         ),
     ),
     Case(
@@ -101,12 +97,12 @@ CASES: tuple[Case, ...] = (
         stages=_stages(
             "asked.slices",
             ("naive", NAIVE, None),
-            ("traced", "tracing out of the timer", "start-up"),
-            ("placed", "the model on the device that it is timed on", "fallback"),
-            ("float32", "float32 inputs and int32 labels", "transfer"),
-            ("no-fetch", "the loss not fetched at every step", "overhead"),
-            ("device-data", "the data on the device", "transfer"),
-            ("batch-512", "a batch of 512", "overhead"),
+            ("traced", "tracing no longer timed", "start-up"),
+            ("placed", "the model made on the device timed", "fallback"),
+            ("float32", "float32 and int32 instead of 64 bits", "transfer"),
+            ("no-fetch", "the loss no longer fetched every step", "overhead"),
+            ("device-data", "the data already on the device", "transfer"),
+            ("batch-512", "batch 512 instead of 10", "overhead"),
         ),
     ),
     Case(
@@ -116,7 +112,7 @@ CASES: tuple[Case, ...] = (
         stages=_stages(
             "asked.dataset",
             ("fetch", NAIVE, None),
-            ("no-fetch", "the loss not fetched at every step", "overhead"),
+            ("no-fetch", "the loss no longer fetched every step", "overhead"),
         ),
     ),
     Case(
@@ -127,9 +123,9 @@ CASES: tuple[Case, ...] = (
         stages=_stages(
             "asked.fit",
             ("epoch-1", NAIVE, None),
-            ("epoch-2", "the first epoch left out", "start-up"),
-            ("epoch-3", "the second epoch left out", "start-up"),
-            ("steady", "warm, many epochs", "start-up"),
+            ("epoch-2", "the second epoch", "start-up"),
+            ("epoch-3", "the third epoch", "start-up"),
+            ("steady", "an epoch once warm", "start-up"),
         ),
     ),
 )
@@ -137,9 +133,10 @@ CASES: tuple[Case, ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Leg:
-    """A stage that has a number, seconds a unit by block, and all changes since the one before."""
+    """A stage that has a number, seconds a ``unit`` by block, and all changes since the one before."""
 
     cell: str
+    unit: str
     changes: tuple[str, ...]
     rules: tuple[StepRule, ...]
     values: Values
@@ -314,6 +311,7 @@ def _walk(
             first = index == 0
             yield Leg(
                 cell=cell.cell.id,
+                unit=case.unit,
                 changes=(stage.change,) if first else tuple(changes),
                 rules=() if first else tuple(dict.fromkeys(rules)),
                 values=values,

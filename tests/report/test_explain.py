@@ -230,9 +230,25 @@ def test_a_leap_over_several_changes_is_start_up_in_a_cold_script() -> None:
     catalogue = measure(replace(GPU, start=1.0), cells=cells)
     cause = find(catalogue, NAIVE).causes[0]
     assert (cause.rule, cause.confirmed) == ("start-up", True)
-    assert "tracing out of the timer" in cause.evidence
+    assert "tracing no longer timed" in cause.evidence
     without = [one for one in cells if one.scenario != "overhead"]
     cause = find(measure(replace(GPU, start=1.0), cells=without), NAIVE).causes[0]
+    assert (cause.rule, cause.confirmed) == ("start-up", False)
+
+
+def test_a_start_says_when_it_is_repaid_or_never() -> None:
+    cells = machines.choose(ALL, "asked.fit")
+    saving = (machines.step_time(CPU, 512) - machines.step_time(GPU, 512)) * 20 / 10_000
+    cause = find(measure(replace(GPU, start=1.0), cells=cells), EPOCH).causes[0]
+    (words,) = [part for part in cause.evidence.split("; ") if part.startswith("repaid after")]
+    assert int(words.split()[2].replace(",", "")) == pytest.approx(1.0 / saving, rel=0.05)
+    cause = find(measure(replace(SLOW, start=1.0), cells=cells), EPOCH).causes[0]
+    assert "never repaid" in cause.evidence
+
+
+def test_a_cold_script_alone_is_held_against_a_first_step() -> None:
+    cells = [one for one in ALL if one.id in {NAIVE, "overhead.startup/stage=step"}]
+    cause = find(measure(replace(GPU, start=1.0), cells=cells), NAIVE).causes[0]
     assert (cause.rule, cause.confirmed) == ("start-up", False)
 
 
