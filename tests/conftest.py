@@ -10,7 +10,9 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +21,9 @@ from suite.host import campaign
 from suite.model import SuiteIdentity
 
 ALLOWED = ("engine", "processes")
+
+# As `suite.report.plots` does it, for tests that load matplotlib first: nothing in anybody's home.
+os.environ.setdefault("MPLCONFIGDIR", str(Path(sys.prefix) / "var" / "matplotlib"))
 
 
 @pytest.fixture(autouse=True)

@@ -23,6 +23,9 @@ LEFT_OPEN = 2.0
 simulation, with the suite's sizes, the range then contains the truth in 94 to 99 of 100 campaigns;
 without, in hardly any where the machine is quiet, because no sweep is a straight line."""
 
+MAIN = frozenset({("matmul", "square"), ("mlp", "train")})
+"""The cases that people ask about by size: raw arithmetic, and a training step."""
+
 Answer = Literal["crosses", "always", "never", "not monotone", "unclear", "no answer"]
 
 
@@ -87,13 +90,14 @@ def find_sweeps(cells: Iterable[Cell]) -> list[Sweep]:
     ]
 
 
-def pick_longest(sweeps: Iterable[Sweep]) -> list[Sweep]:
-    """The longest sweep of every case, and of each of its networks: the one that people look for."""
+def pick_main(sweeps: Iterable[Sweep]) -> list[Sweep]:
+    """The sweeps that a report opens with: of these cases the longest, and of each network."""
     longest: dict[tuple[str, str, str], Sweep] = {}
     for sweep in sweeps:
-        key = sweep.scenario, sweep.case, str(sweep.fixed.get("net", ""))
-        if len(sweep.cells) > len(longest.setdefault(key, sweep).cells):
-            longest[key] = sweep
+        if (sweep.scenario, sweep.case) in MAIN:
+            key = sweep.scenario, sweep.case, str(sweep.fixed.get("net", ""))
+            if len(sweep.cells) > len(longest.setdefault(key, sweep).cells):
+                longest[key] = sweep
     return list(longest.values())
 
 

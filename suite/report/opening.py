@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from suite.model import Param
 from suite.report.cells import Show, name_cells
 from suite.report.compare import Ratio
-from suite.report.crossover import Crossover, Sweep, find_sweeps, pick_longest
+from suite.report.crossover import Crossover, Sweep, find_sweeps, pick_main
 from suite.report.reach import find_reach, word_reach
 from suite.report.statistics import FEWEST
 from suite.report.summary import Summary
@@ -69,7 +69,7 @@ def count_verdicts(summary: Summary, other: str, show: Show) -> str:
 def tell_crossovers(summary: Summary, other: str, show: Show) -> list[str]:
     """Where the main sweeps cross over, a sentence each; those without an answer are left out."""
     found = summary.conclusions.crossovers.get(other, ())
-    main = pick_longest(sweep for sweep, _ in found)
+    main = pick_main(sweep for sweep, _ in found)
     return [
         f"In {name_sweep(sweep, main, show)} "
         f"{word_crossover(crossover, sweep.axis, other, summary.base, show)}."
@@ -152,7 +152,7 @@ def tell_one_arm(summary: Summary, show: Show) -> Iterable[str]:
         f"Only {show(summary.base)} was measured{because}, so there is no winner to name: these "
         "are times and rates, not verdicts."
     )
-    main = pick_longest(find_sweeps(summary.campaign.cells))
+    main = pick_main(find_sweeps(summary.campaign.cells))
     for sweep in main:
         reach = find_reach(sweep, summary.cells, summary.base)
         if reach is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from suite.report.captions import explain_marks, mark_rate, mark_time, tell_missing
-from suite.report.crossover import Crossover, Sweep, find_sweeps, pick_longest
+from suite.report.crossover import Crossover, Sweep, find_sweeps, pick_main
 from suite.report.markup import show_plainly
 from suite.report.opening import OPEN, show_end, tell_apart, word_crossover
 from suite.report.pictures import Line, Mark, Panel, Picture, PictureName, Span, Sweeps
@@ -59,7 +59,7 @@ def depict_training(summary: Summary) -> Picture | None:
 
 def _choose(summary: Summary, scenario: str, case: str) -> list[Sweep]:
     """The longest sweep of a case; of several networks the longest of each."""
-    longest = pick_longest(find_sweeps(summary.campaign.cells))
+    longest = pick_main(find_sweeps(summary.campaign.cells))
     return [one for one in longest if (one.scenario, one.case) == (scenario, case)]
 
 

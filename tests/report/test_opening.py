@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from suite.report.compare import Ratio
-from suite.report.crossover import Crossover, find_sweeps, pick_longest
+from suite.report.crossover import Crossover, find_sweeps, pick_main
 from suite.report.opening import (
     count_verdicts,
     name_sweep,
@@ -108,7 +108,8 @@ def test_the_longest_sweep_of_a_case_and_network_is_the_main_one() -> None:
         replace(one, id=f"{one.id}!", params={**one.params, "precision": "tf32"})
         for one in cells[5:8]
     ]
-    sweeps = pick_longest(find_sweeps([*short, *cells]))
+    others = [replace(one, id=f"{one.id}?", case="width") for one in cells]
+    sweeps = pick_main(find_sweeps([*short, *cells, *others]))
     assert [(one.case, one.fixed["precision"], len(one.cells)) for one in sweeps] == [
         ("square", "fp32", 8),
         ("train", "fp32", 5),
