@@ -11,9 +11,9 @@ from suite.report.breakdowns import depict_decomposition, depict_waterfalls
 from suite.report.markup import escape
 from suite.report.page import Page
 from suite.report.pictures import Picture
-from suite.report.pipelines import depict_pipelines
 from suite.report.summary import Summary
 from suite.report.sweeps import depict_products, depict_training
+from suite.report.triples import depict_pipelines
 
 NOT_INSTALLED = (
     "No pictures: matplotlib is not installed here. `make report` draws them where it is; every "

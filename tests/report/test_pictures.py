@@ -283,6 +283,30 @@ def test_the_waterfalls_of_one_title_are_one_group() -> None:
     assert depict_waterfalls(summary, ()) is None
 
 
+def test_what_would_not_fit_on_a_page_is_left_to_the_tables() -> None:
+    summary = make_summary(make_sweeps())
+    bars = [replace(BARS[0], label=f"step {place}") for place in range(20)]
+    picture = depict_decomposition(summary, bars)
+    assert picture
+    assert isinstance(picture.content, Stacks)
+    assert [bar.label for bar in picture.content.bars] == [f"step {place}" for place in range(16)]
+    assert "4 more steps stand in the table alone." in picture.caption
+    falls = [
+        Waterfall(
+            title=f"case {place}",
+            arm="cpu",
+            steps=(Step(label="a", value=1.0 + place), Step(label="b", value=1.0)),
+        )
+        for place in range(9)
+    ]
+    picture = depict_waterfalls(summary, falls)
+    assert picture
+    assert isinstance(picture.content, Dots)
+    assert [one.title for one in picture.content.groups] == [f"case {n}" for n in range(1, 9)]
+    assert picture.title == "What people ask about: case 8 on cpu is told 9 times its fair time"
+    assert "1 more case stands in the table alone." in picture.caption
+
+
 def test_files_are_known_before_there_are_any() -> None:
     assert "plots/matmul.svg" in POSSIBLE_FILES
     assert len(set(POSSIBLE_FILES)) == len(POSSIBLE_FILES) == 10
