@@ -82,10 +82,14 @@ def _shorten(cell: str) -> str:
 
 _USUAL = frozenset({"precision=fp32", "execution=graph"})
 
+MOST_BARS, MOST_GROUPS = 16, 8
+"""More would not fit on a page; the rest stands in the tables alone, and the caption says so."""
+
 
 def depict_decomposition(summary: Summary, bars: Sequence[Bar]) -> Picture | None:
     """Where the time of a training step goes; None where no bar has a length."""
-    kept = [bar for bar in bars if measure(bar) > 0]
+    there = [bar for bar in bars if measure(bar) > 0]
+    kept = there[:MOST_BARS]
     if not kept:
         return None
     name, share, label = max(
@@ -120,6 +124,7 @@ def depict_decomposition(summary: Summary, bars: Sequence[Bar]) -> Picture | Non
                     "stands beside it."
                 ),
                 *(["A part that came out under 0 is left out."] if negative else []),
+                *_tell_rest(len(there) - len(kept), "step"),
             ]
         ),
         alt=" ".join([f"{title}.", *told]),
@@ -131,21 +136,24 @@ def depict_decomposition(summary: Summary, bars: Sequence[Bar]) -> Picture | Non
 
 
 def depict_waterfalls(summary: Summary, waterfalls: Sequence[Waterfall]) -> Picture | None:
-    """From what the asked scripts print to the fair numbers; None where there is no step."""
-    kept = [one for one in waterfalls if one.steps]
-    if not kept:
+    """From what the asked scripts print to the fair numbers; None where there is no step.
+
+    Of many titles those whose way is longest.
+    """
+    there = [one for one in waterfalls if one.steps]
+    if not there:
         return None
+    ways = {one.title: 0.0 for one in there}
+    for one in there:
+        ways[one.title] = max(ways[one.title], _measure_way(one))
+    longest = set(sorted(ways, key=lambda title: -ways[title])[:MOST_GROUPS])
+    kept = [one for one in there if one.title in longest]
     groups = [_group(title, kept) for title in dict.fromkeys(one.title for one in kept)]
-    sound = [
-        (one, one.steps[0].value / one.steps[-1].value)
-        for one in kept
-        if len(one.steps) > 1 and not (one.steps[0].struck or one.steps[-1].struck)
-    ]
-    worst = max(sound, key=lambda found: found[1], default=None)
+    worst = max(kept, key=_measure_way)
     state = (
-        f"{show_plainly(worst[0].title)} on {show_plainly(worst[0].arm)} is told "
-        f"{worst[1]:.3g} times its fair time"
-        if worst
+        f"{show_plainly(worst.title)} on {show_plainly(worst.arm)} is told "
+        f"{_measure_way(worst):.3g} times its fair time"
+        if _measure_way(worst) > 1
         else "from what the script prints to the fair number"
     )
     title = f"What people ask about: {state}"
@@ -166,6 +174,7 @@ def depict_waterfalls(summary: Summary, waterfalls: Sequence[Waterfall]) -> Pict
                     "is what its author saw, the last is fair."
                 ),
                 *explain_marks(marks),
+                *_tell_rest(len(ways) - len(longest), "case"),
             ]
         ),
         alt=" ".join([f"{title}.", *told]),
@@ -179,6 +188,19 @@ def depict_waterfalls(summary: Summary, waterfalls: Sequence[Waterfall]) -> Pict
 def measure(bar: Bar) -> float:
     """The length of a bar in seconds: what its parts add up to, those under 0 left out."""
     return sum(max(part.seconds, 0.0) for part in bar.parts)
+
+
+def _measure_way(one: Waterfall) -> float:
+    """How many times the first step is of the last; 0 where one of them is not to be believed."""
+    first, last = one.steps[0], one.steps[-1]
+    return 0.0 if first.struck or last.struck else first.value / last.value
+
+
+def _tell_rest(count: int, noun: str) -> list[str]:
+    """What had no room."""
+    if count <= 0:
+        return []
+    return [f"{count} more {noun}{' stands' if count == 1 else 's stand'} in the table alone."]
 
 
 def _group(title: str, waterfalls: Sequence[Waterfall]) -> Rows:

@@ -194,7 +194,7 @@ def test_a_family_without_numbers_has_no_picture() -> None:
     campaign = synthetic.make_campaign(cells=make_sweeps())
     assert depict(summarise_made(campaign, [])) == ()
     names = [one.name for one in depict(make_summary([*make_sweeps(), *make_triple()]))]
-    assert names == ["matmul", "mlp", "pipelines"]
+    assert names == ["matmul", "mlp", "decomposition", "pipelines"]
 
 
 def test_every_picture_says_what_the_report_must_say_everywhere() -> None:
@@ -281,6 +281,30 @@ def test_the_waterfalls_of_one_title_are_one_group() -> None:
         picture.title == "What people ask about: B by slices on cpu is told 250 times its fair time"
     )
     assert depict_waterfalls(summary, ()) is None
+
+
+def test_what_would_not_fit_on_a_page_is_left_to_the_tables() -> None:
+    summary = make_summary(make_sweeps())
+    bars = [replace(BARS[0], label=f"step {place}") for place in range(20)]
+    picture = depict_decomposition(summary, bars)
+    assert picture
+    assert isinstance(picture.content, Stacks)
+    assert [bar.label for bar in picture.content.bars] == [f"step {place}" for place in range(16)]
+    assert "4 more steps stand in the table alone." in picture.caption
+    falls = [
+        Waterfall(
+            title=f"case {place}",
+            arm="cpu",
+            steps=(Step(label="a", value=1.0 + place), Step(label="b", value=1.0)),
+        )
+        for place in range(9)
+    ]
+    picture = depict_waterfalls(summary, falls)
+    assert picture
+    assert isinstance(picture.content, Dots)
+    assert [one.title for one in picture.content.groups] == [f"case {n}" for n in range(1, 9)]
+    assert picture.title == "What people ask about: case 8 on cpu is told 9 times its fair time"
+    assert "1 more case stands in the table alone." in picture.caption
 
 
 def test_files_are_known_before_there_are_any() -> None:

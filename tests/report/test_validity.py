@@ -48,11 +48,16 @@ def summarise_these(campaign: Campaign, documents: list[Document]) -> Summary:
     return summarise(LoadedCampaign(folder="made-up", campaign=campaign, documents=documents))
 
 
+def watch(document: Document, facts: dict[str, Scalar]) -> Document:
+    """The document with telemetry that found these facts."""
+    return replace(document, telemetry=Telemetry(started=document.invocation.started, facts=facts))
+
+
 def disturb(
     documents: list[Document], telemetry: dict[str, Scalar], *blocks: int, arm: str = "cpu"
 ) -> list[Document]:
     return [
-        replace(one, telemetry=Telemetry(started=one.invocation.started, facts=telemetry))
+        watch(one, telemetry)
         if one.invocation.block in blocks and one.invocation.arm == arm
         else one
         for one in documents
@@ -321,12 +326,12 @@ def test_an_invocation_asks_to_be_repeated_where_most_of_it_was_disturbed(
     assert asks_for_repeat(one) is None
     assert asks_for_repeat(steal_cells(one, few)) is None
     assert asks_for_repeat(steal_cells(one, few + 1)) == STEAL[1]
-    assert asks_for_repeat(replace(one, telemetry={"cpu.steal_share": 0.5})) == STEAL[1]
+    assert asks_for_repeat(watch(one, {"cpu.steal_share": 0.5})) == STEAL[1]
 
 
 def test_what_stays_as_it_is_asks_for_no_repeat(documents: list[Document]) -> None:
     for name, fault in (("cpu.throttled_s", QUOTA), ("gpu.is_named", OTHER_GPU)):
-        bad = replace(documents[0], telemetry={name: BAD[name]})
+        bad = watch(documents[0], {name: BAD[name]})
         assert find_disturbance(bad) == fault
         assert asks_for_repeat(bad) is None
 
