@@ -195,6 +195,10 @@ def _bracket(ends: Sequence[tuple[float, float]], first: int, second: int) -> tu
     if not np.all(np.diff(logs[:, 0]) > 0):
         return chord, chord
     curve = PchipInterpolator(logs[:, 0], logs[:, 1])
+    at_first, at_second = curve(logs[first, 0]), curve(logs[second, 0])
+    if at_first * at_second >= 0:
+        # One of the points is the crossing itself, or next to it.
+        return chord, chord
     smooth = float(brentq(curve, logs[first, 0], logs[second, 0]))
     off = LEFT_OPEN * abs(smooth - math.log(chord))
     low, high = (

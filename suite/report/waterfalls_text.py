@@ -9,8 +9,9 @@ from suite.report.compare import Ratio
 from suite.report.insight import Insight
 from suite.report.markup import escape
 from suite.report.page import Page
+from suite.report.questions import Case
 from suite.report.units import align, show_gain, show_ratio, show_seconds
-from suite.report.waterfalls import Case, Misled, Waterfall, name_place
+from suite.report.waterfalls import Misled, Waterfall, name_place
 
 
 def write_waterfalls(page: Page, insight: Insight) -> None:
