@@ -17,10 +17,6 @@ from suite.report.insight import Insight, find_insight
 from suite.report.markup import escape
 from suite.report.page import Page
 from suite.report.pictures import Picture
-<<<<<<< HEAD
-from suite.report.pipeline_picture import depict_pipelines
-=======
->>>>>>> pictures
 from suite.report.summary import Summary
 from suite.report.sweeps import depict_products, depict_training
 from suite.report.triples import depict_pipelines
