@@ -1,175 +1,152 @@
-"""The input pipeline and the model behind it: who waits for whom.  Pure."""
+"""The picture of the tf.data triple: input alone, compute alone, both together, by pipeline."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import replace
 
-from suite.report.catalogue import Catalogue, Values, divide, mean, name_case
-from suite.report.summary import CellSummary
-from suite.report.units import show_seconds, show_share
+from suite.model import Cell
+from suite.report.captions import explain_marks, mark_time, tell_missing
+from suite.report.cells import sort_cells
+from suite.report.markup import show_plainly
+from suite.report.pictures import Dots, Mark, Picture, Row, Rows
+from suite.report.summary import ArmResult, CellSummary, Summary
+from suite.report.units import show_seconds
 
-NEAR = 0.10
-"""A step that takes at most so much longer than one of its parts alone takes as long as the part."""
+PARTS: Mapping[str, str] = {
+    "input": "input alone",
+    "compute": "compute alone",
+    "together": "together",
+    "trivial": "with a trivial model",
+}
+"""The rows of a pipeline, top to bottom; ``compute`` is the training cell."""
 
-NO_FASTER = 0.05
-"""A trivial model that saves at most so much is no faster than the full one."""
+COMPUTE = {"net": "A", "data": "device", "precision": "fp32", "execution": "graph"}
+"""The training cell that is the triple's computing, at the triple's batch."""
 
-HALF = 0.50
-"""Where neither the input alone nor a trivial model was measured, so much must go away with the
-pipeline before it is suspected."""
-
-ROUNDING = 1e-9
-"""What a threshold may be missed by: a quotient of measured numbers is rounded somewhere."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pipeline:
-    """A step behind its pipeline on an arm: seconds a step, by block, of it and of its parts.
-
-    ``compute`` is the same model with its data at hand, ``trivial`` a model of one product behind
-    the same pipeline, ``others`` the same model behind other pipelines.  A part without a number
-    is empty.
-    """
-
-    together: Values
-    input: Values
-    compute: Values
-    trivial: Values
-    compute_cell: CellSummary | None
-    others: tuple[CellSummary, ...]
+_COUNTED = frozenset({"element", "example"})
+"""Units of work of which a batch is so many."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class InputLimit:
-    """Whether the input is what a step waits for, and the evidence.
-
-    ``share`` is the part of the step that would go away with a pipeline that costs nothing;
-    ``better`` is the cell in which the same model is fed faster, ``words`` say how.
-    """
-
-    limits: bool
-    confirmed: bool
-    share: float
-    evidence: str
-    better: CellSummary | None
-    words: str
-
-
-def find_pipeline(catalogue: Catalogue, one: CellSummary, arm: str) -> Pipeline | None:
-    """The parts of a cell that has a pipeline in front of a model; None: it has none."""
-    params = one.cell.params
-    name = name_case(one.cell)
-    alone = compute = trivial = None
-    others: list[CellSummary | None] = []
-    if name == "tfdata.triple" and params.get("part") in {"together", "trivial"}:
-        alone = catalogue.vary(one, part="input")
-        if params["part"] == "together":
-            trivial = catalogue.vary(one, part="trivial")
-            compute = _find_training(catalogue, one)
-        kinds = dict.fromkeys(c.cell.params["pipeline"] for c in catalogue.select(name))
-        others = [catalogue.vary(one, pipeline=kind) for kind in kinds]
-    elif name == "mlp.train" and params.get("data") == "dataset":
-        compute = catalogue.vary(one, data="device")
-        # The pipeline that this feed is made of, alone; its examples are those of network A.
-        if params.get("net", "A") == "A":
-            axes = {"shuffle": "on", "prefetch": "on", "batch": params.get("batch", 0)}
-            alone = catalogue.find("tfdata.slices", **axes)
-    elif name == "asked.fit" and params.get("prefetch") == "off" and not one.cell.one_shot:
-        others = [catalogue.vary(one, prefetch="on")]
-    else:
+def depict_pipelines(summary: Summary) -> Picture | None:
+    """The parts of every pipeline as times of a batch; None where there is nothing to draw."""
+    by_id = {one.cell.id: one for one in summary.cells}
+    triple = [
+        one for one in summary.campaign.cells if (one.scenario, one.case) == ("tfdata", "triple")
+    ]
+    names = list(dict.fromkeys(str(one.params.get("pipeline")) for one in sort_cells(triple)))
+    groups = []
+    for name in names:
+        cells = {str(c.params.get("part")): c for c in triple if c.params.get("pipeline") == name}
+        compute = _find_compute(summary, next(iter(cells.values())))
+        if compute is not None:
+            cells["compute"] = compute
+        rows = [
+            Row(label=label, marks=_mark_row(by_id[cells[part].id]))
+            for part, label in PARTS.items()
+            if part in cells
+        ]
+        groups.append(Rows(title=show_plainly(name), rows=tuple(rows)))
+    every = [mark for group in groups for row in group.rows for _, mark in row.marks]
+    if not every:
         return None
-    together = _per_step(catalogue, one, arm)
-    if not together:
-        return None
-    return Pipeline(
-        together=together,
-        input=_per_step(catalogue, alone, arm),
-        compute=_per_step(catalogue, compute, arm),
-        trivial=_per_step(catalogue, trivial, arm),
-        compute_cell=compute,
-        others=tuple(other for other in others if other and catalogue.values(other, arm)),
+    missing = [
+        f"{show_plainly(arm)}, {group.title}, {row.label}"
+        for group in groups
+        for row in group.rows
+        for arm in summary.campaign.arms
+        if arm not in dict(row.marks)
+    ]
+    computed = any(row.label == PARTS["compute"] for group in groups for row in group.rows)
+    title = f"The input pipeline: {_state(summary, groups)}"
+    return Picture(
+        name="pipelines",
+        title=title,
+        caption=" ".join(
+            [
+                (
+                    "Time of one batch on a logarithmic scale. Where both together take as long as the "
+                    "input alone the model waits for its data, and a faster device changes nothing; "
+                    "where they take as long as computing alone the input is hidden."
+                ),
+                *explain_marks(every),
+                *tell_missing(missing),
+            ]
+        ),
+        alt=" ".join([f"{title}.", *_describe(groups), *tell_missing(missing)]),
+        tables=("tfdata", "mlp") if computed else ("tfdata",),
+        arms=tuple(summary.campaign.arms),
+        banner=" · ".join(summary.banners),
+        content=Dots(unit="s", x_label="time of one batch", groups=tuple(groups)),
     )
 
 
-def find_input_limit(catalogue: Catalogue, one: CellSummary, arm: str) -> InputLimit | None:
-    """Whether a step waits for its input; None: it has no pipeline, or no part was measured.
+def _find_compute(summary: Summary, cell: Cell) -> Cell | None:
+    """The training cell of a triple's batch."""
+    wanted = {**COMPUTE, "batch": cell.params.get("batch")}
+    for one in summary.campaign.cells:
+        if (one.scenario, one.case) == ("mlp", "train") and one.params == wanted:
+            return one
+    return None
 
-    It does where it takes within 10 % as long as the input alone, or where a trivial model behind
-    the same pipeline is no faster; unless the model alone takes longer than the input.  Confirmed
-    where a second kind of cell agrees: the other of the two, the model alone, or the same model
-    behind another pipeline.
-    """
-    found = find_pipeline(catalogue, one, arm)
-    if found is None:
-        return None
-    whole = mean(found.together) or 0.0
-    alone, compute, trivial = map(mean, (found.input, found.compute, found.trivial))
-    fastest = _find_fastest(catalogue, found, arm)
-    quickest = mean(_per_step(catalogue, fastest, arm)) if fastest else None
-    known = [part for part in (compute, quickest) if part is not None]
-    less = min([*known, whole])
-    near = alone is not None and whole <= (1 + NEAR + ROUNDING) * alone
-    idle = trivial is not None and trivial >= (1 - NO_FASTER - ROUNDING) * whole
-    if alone is None and trivial is None:
-        if not known:
-            return None
-        limits, confirmed = 1 - less / whole >= HALF, False
-    else:
-        busy = alone is not None and compute is not None and compute > alone
-        limits = (near or idle) and not busy
-        confirmed = (near and idle) or less * (1 + NEAR) <= whole
-    share = 1 - less / whole if known else min(1.0, (alone or trivial or 0.0) / whole)
-    better, words = fastest, ""
-    if fastest is not None and quickest is not None and quickest < whole:
-        axis = "prefetch" if name_case(one.cell) == "asked.fit" else "pipeline"
-        words = f"with {axis}={fastest.cell.params.get(axis)}"
-    else:
-        better = found.compute_cell if compute is not None else None
-        words = "with the data on the device"
-    return InputLimit(
-        limits=limits,
-        confirmed=confirmed,
-        share=share,
-        evidence=_word(whole, alone, compute, trivial, quickest),
-        better=better,
-        words=words,
+
+def _mark_row(one: CellSummary) -> tuple[tuple[str, Mark], ...]:
+    batch = one.cell.params.get("batch")
+    marks = []
+    for arm, result in one.arms.items():
+        mark = _mark_batch(result, batch if isinstance(batch, int) else None)
+        if mark is not None:
+            marks.append((arm, mark))
+    return tuple(marks)
+
+
+def _mark_batch(result: ArmResult, batch: int | None) -> Mark | None:
+    """The time of one batch: a call may work through several."""
+    mark = mark_time(result)
+    work = result.work
+    if mark is None or batch is None or work.unit not in _COUNTED or work.amount <= 0:
+        return mark
+    share = batch / work.amount
+    return replace(
+        mark,
+        value=mark.value * share,
+        low=None if mark.low is None else mark.low * share,
+        high=None if mark.high is None else mark.high * share,
     )
 
 
-def _word(
-    whole: float,
-    alone: float | None,
-    compute: float | None,
-    trivial: float | None,
-    quickest: float | None,
-) -> str:
-    parts = [f"{show_seconds(whole)} a step"]
-    if alone is not None:
-        parts.append(f"input alone {show_seconds(alone)}, {show_share(alone, whole)} of it")
-    if trivial is not None:
-        parts.append(f"a trivial model behind the same pipeline {show_seconds(trivial)}")
-    if compute is not None:
-        parts.append(f"the model alone {show_seconds(compute)}")
-    if quickest is not None and quickest < whole:
-        parts.append(f"behind another pipeline {show_seconds(quickest)}")
-    return "; ".join(parts)
+def _state(summary: Summary, groups: list[Rows]) -> str:
+    """Where the input costs most: ``cpu with numpy_function takes 35 times its computing``."""
+    worst: tuple[float, str] | None = None
+    for group in groups:
+        rows = {row.label: dict(row.marks) for row in group.rows}
+        for arm in summary.campaign.arms:
+            together = rows.get(PARTS["together"], {}).get(arm)
+            compute = rows.get(PARTS["compute"], {}).get(arm)
+            if together is None or compute is None or together.struck or compute.struck:
+                continue
+            times = together.value / compute.value
+            text = (
+                f"with the {group.title} pipeline a batch on {show_plainly(arm)} takes {times:.3g} times as "
+                "long as its computing"
+            )
+            worst = max(worst or (times, text), (times, text))
+    return worst[1] if worst else "who waits for whom"
 
 
-def _find_training(catalogue: Catalogue, one: CellSummary) -> CellSummary | None:
-    """The training step of the triple's network with its data at hand."""
-    axes = {"net": "A", "data": "device", "precision": "fp32", "execution": "graph"}
-    return catalogue.find("mlp.train", **axes, batch=one.cell.params.get("batch", 512))
-
-
-def _find_fastest(catalogue: Catalogue, found: Pipeline, arm: str) -> CellSummary | None:
-    return min(
-        found.others, key=lambda other: mean(catalogue.per_work(other, arm)) or 0.0, default=None
-    )
-
-
-def _per_step(catalogue: Catalogue, one: CellSummary | None, arm: str) -> Values:
-    """Seconds a batch by block, whatever a call of the cell counts as its work."""
-    batch = one.cell.params.get("batch") if one else None
-    if not isinstance(batch, int | float) or batch <= 0:
-        return {}
-    return divide(catalogue.per_work(one, arm), 1 / batch)
+def _describe(groups: list[Rows]) -> list[str]:
+    return [
+        f"{group.title}: "
+        + "; ".join(
+            f"{row.label} "
+            + ", ".join(
+                f"{show_plainly(arm)} {show_seconds(mark.value)}{' (invalid)' if mark.struck else ''}"
+                for arm, mark in row.marks
+            )
+            for row in group.rows
+            if row.marks
+        )
+        + "."
+        for group in groups
+        if any(row.marks for row in group.rows)
+    ]
