@@ -82,13 +82,16 @@ def _shorten(cell: str) -> str:
 
 _USUAL = frozenset({"precision=fp32", "execution=graph"})
 
+WANTED = "compute"
+"""The part that a step is made for: the picture tells of what else takes most."""
+
 MOST_BARS, MOST_GROUPS = 16, 8
 """More would not fit on a page; the rest stands in the tables alone, and the caption says so."""
 
 
 def depict_decomposition(summary: Summary, bars: Sequence[Bar]) -> Picture | None:
-    """Where the time of a training step goes; None where no bar has a length."""
-    there = [bar for bar in bars if measure(bar) > 0]
+    """Where the time of a training step goes; None where no bar has two parts that tell."""
+    there = [bar for bar in bars if sum(part.seconds > 0 for part in bar.parts) > 1]
     kept = there[:MOST_BARS]
     if not kept:
         return None
@@ -97,6 +100,7 @@ def depict_decomposition(summary: Summary, bars: Sequence[Bar]) -> Picture | Non
             (part.name, max(part.seconds, 0.0) / measure(bar), bar.label)
             for bar in kept
             for part in bar.parts
+            if part.name != WANTED
         ),
         key=lambda one: one[1],
     )

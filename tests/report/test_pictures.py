@@ -236,11 +236,19 @@ def test_the_triple_does_without_its_computing() -> None:
 BARS = (
     Bar(
         label="A 32, cuda",
-        parts=(Part(name="dispatch", seconds=6e-4), Part(name="compute", seconds=2e-4)),
+        parts=(
+            Part(name="dispatch", seconds=6e-4),
+            Part(name="transfer", seconds=0.0),
+            Part(name="compute", seconds=2e-4),
+        ),
     ),
     Bar(
         label="A 512, cuda",
-        parts=(Part(name="dispatch", seconds=-1e-5), Part(name="compute", seconds=3e-3)),
+        parts=(
+            Part(name="dispatch", seconds=6e-4),
+            Part(name="transfer", seconds=-1e-5),
+            Part(name="compute", seconds=2.4e-3),
+        ),
     ),
 )
 WATERFALLS = tuple(
@@ -262,10 +270,11 @@ def test_a_step_in_its_parts() -> None:
     picture = depict_decomposition(summary, BARS)
     assert picture
     assert isinstance(picture.content, Stacks)
-    assert picture.title == "Where a training step goes: compute takes 100 % of A 512, cuda"
-    assert "A 32, cuda, 800 µs: dispatch 75.0 %, compute 25.0 %." in picture.alt
+    assert picture.title == "Where a training step goes: dispatch takes 75 % of A 32, cuda"
+    assert "A 32, cuda, 800 µs: dispatch 75.0 %, transfer 0.0 %, compute 25.0 %." in picture.alt
     assert "under 0" in picture.caption
-    assert depict_decomposition(summary, [Bar(label="empty", parts=())]) is None
+    whole = Bar(label="not taken apart", parts=(Part(name="compute", seconds=1.0),))
+    assert depict_decomposition(summary, [Bar(label="empty", parts=()), whole]) is None
 
 
 def test_the_waterfalls_of_one_title_are_one_group() -> None:

@@ -14,12 +14,14 @@ _LEFT, _RIGHT, _BOTTOM, _ROW = 2.3, 0.9, 0.48, 0.34
 _FILLS = (
     ("#56B4E9", ""),
     ("#E69F00", "///"),
-    ("#009E73", "..."),
-    ("#F0E442", "xxx"),
-    ("#CC79A7", "\\\\\\"),
-    ("#999999", "+++"),
-    ("#FFFFFF", "ooo"),
+    ("#009E73", "\\\\\\"),
+    ("#F0E442", "|||"),
+    ("#CC79A7", "---"),
+    ("#999999", "xxx"),
+    ("#FFFFFF", "+++"),
 )
+"""Straight lines only: a hatch of circles makes a file of megabytes."""
+
 _SMALLEST = 0.07
 """A part with a smaller share has no room for its number."""
 
@@ -40,6 +42,8 @@ def draw_stacks(picture: Picture, stacks: Stacks) -> Figure:
         whole, begin = measure(bar), 0.0
         for part in bar.parts:
             share = max(part.seconds, 0.0) / whole
+            if share == 0:
+                continue
             colour, hatch = fills[part.name]
             axes.barh(
                 place + 0.5,
