@@ -12,11 +12,11 @@ from typing import Literal
 
 from suite.report.catalogue import Catalogue, mean, name_case
 from suite.report.compare import compare
-from suite.report.pipelines import NEAR, NO_FASTER, Pipeline, find_pipeline
 from suite.report.prices import price_copies, price_handover
 from suite.report.statistics import Estimate, estimate
 from suite.report.summary import CellSummary
 from suite.report.units import show_share
+from suite.report.waiting import NEAR, NO_FASTER, Pipeline, find_pipeline
 
 PartName = Literal["input", "transfer", "dispatch", "compute"]
 Bound = Literal["input", "compute", "both"]

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from suite.report.catalogue import Catalogue, is_pinned_to_cpu, mean, name_case
 from suite.report.causes import RULES, Gain, Suspicion
 from suite.report.gains import best_gain, find_gain, find_larger, find_use
-from suite.report.pipelines import find_input_limit
 from suite.report.prices import ROUNDING, find_flat, price_copies, price_copy, price_handover
 from suite.report.summary import CellSummary
 from suite.report.units import show_seconds, show_share
+from suite.report.waiting import find_input_limit
 
 Test = Callable[[Catalogue, CellSummary, str], Suspicion | None]
 """Tries one cell on the GPU's arm."""
