@@ -26,25 +26,23 @@ from suite.report.waterfalls import Waterfall as Way
 
 REST = "rest"
 
-MOST_BARS = 16
-"""A picture with more bars is no picture; the table has all of them."""
-
 
 def list_bars(insight: Insight) -> list[Bar]:
     """The steps that could be taken apart, in the plan's order, as bars of all parts and the rest.
 
     A part that could not be told apart is in another one, and has no length.
     """
+    several = len({one.arm for one in insight.steps}) > 1
     return [
         Bar(
-            label=f"{_shorten(one.cell)}, {one.arm}",
+            label=_shorten(one.cell) + (f", {one.arm}" if several else ""),
             parts=(
                 *(Part(name=name, seconds=one.parts[name] or 0.0) for name in PARTS),
                 Part(name=REST, seconds=one.rest),
             ),
         )
         for one in insight.steps
-    ][:MOST_BARS]
+    ]
 
 
 def list_waterfalls(insight: Insight) -> list[Waterfall]:
@@ -55,7 +53,7 @@ def list_waterfalls(insight: Insight) -> list[Waterfall]:
             arm=one.arm,
             steps=tuple(
                 Step(
-                    label="; ".join(step.changes),
+                    label=_name_step(step.changes),
                     value=step.value.value,
                     low=step.value.low,
                     high=step.value.high,
@@ -71,13 +69,26 @@ def list_waterfalls(insight: Insight) -> list[Waterfall]:
 def _title(one: Way) -> str:
     fixed = ", ".join(f"{axis}={value}" for axis, value in one.fixed.items())
     unit = "call" if one.case.by_call else one.case.unit
-    return f"{one.case.name}{f' ({fixed})' if fixed else ''}, a {unit}"
+    return f"{one.case.name}{f' ({fixed})' if fixed else ''}, time per {unit}"
+
+
+def _name_step(changes: Sequence[str]) -> str:
+    """What has changed, where it is one thing; the tables list many."""
+    return changes[0] if len(changes) == 1 else f"with all {len(changes)} changes made"
 
 
 def _shorten(cell: str) -> str:
-    """An id with what all steps of a picture have in common left out."""
-    kept = [part for part in cell.split("/") if part not in _USUAL]
-    return "/".join(kept)
+    """A cell without what most have in common, such as ``A batch=32 host``.
+
+    Words stand for themselves; a number needs its axis.
+    """
+    case, *axes = cell.split("/")
+    kept = [] if case == "mlp.train" else [case.partition(".")[2]]
+    for text in axes:
+        axis, _, value = text.partition("=")
+        if text not in _USUAL:
+            kept.append(text if value.replace(".", "", 1).isdigit() else value or axis)
+    return " ".join(kept)
 
 
 _USUAL = frozenset({"precision=fp32", "execution=graph"})

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 
 from suite.model import AGAIN, HIDDEN, Cell, CellResult, Param
 from suite.report.compare import Ratio, compare
 from suite.report.summary import CellSummary, Summary
 from suite.report.verdicts import Verdict, is_beyond
+from suite.report.witness import Trace, find_traces
 
 Values = Mapping[int, float]
 """Invocation values by block."""
@@ -51,7 +52,8 @@ class Catalogue:
     """The cells by id in the plan's order; ``results`` are the measured ones by arm and cell.
 
     ``cpu`` and ``gpu`` are the arms that are each other's rivals; None where there is none.
-    ``margin`` is what a difference must exceed to count.
+    ``margin`` is what a difference must exceed to count.  ``traces`` are the calibration's, by arm and
+    cell.
     """
 
     cells: Mapping[str, CellSummary]
@@ -60,6 +62,7 @@ class Catalogue:
     cpu: str | None
     gpu: str | None
     margin: float
+    traces: Mapping[str, Mapping[str, Trace]] = field(default_factory=dict)
 
     def find(self, name: str, **axes: Param) -> CellSummary | None:
         """The first cell of a case (``family.case``) with these values on the axes that it has."""
@@ -101,6 +104,10 @@ class Catalogue:
             if isinstance(size, int | float) and rest == fixed and self.values(other, arm):
                 found.append((float(size), other))
         return sorted(found, key=lambda pair: pair[0])
+
+    def trace(self, one: CellSummary, arm: str) -> Trace | None:
+        """What a profiler saw of a cell on an arm; None: it was not traced."""
+        return self.traces.get(arm, {}).get(one.cell.id)
 
     def values(self, one: CellSummary | None, arm: str | None) -> Values:
         """Seconds a call by block; nothing where there is no number or it is INVALID."""
@@ -210,6 +217,7 @@ def open_catalogue(summary: Summary) -> Catalogue:
         cpu=cpu,
         gpu=gpu,
         margin=summary.conclusions.margin,
+        traces=find_traces(summary),
     )
 
 

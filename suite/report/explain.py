@@ -16,6 +16,7 @@ from suite.report.naive import suspect_way
 from suite.report.prices import ROUNDING
 from suite.report.summary import CellSummary
 from suite.report.suspects import TESTS
+from suite.report.witness import attest
 
 WASTED = 0.10
 """Under this share of its own best rate a device is worth a question even where it wins."""
@@ -114,7 +115,11 @@ def _explain(catalogue: Catalogue, one: CellSummary, gpu: str) -> Case | None:
         return None
     provisional = catalogue.is_provisional(one)
     winner = find_winner(catalogue, one)
-    suspicions = find_causes(catalogue, one, gpu) or [_tell_unknown(one)]
+    trace = catalogue.trace(one, gpu)
+    suspicions = [
+        attest(suspicion, trace)
+        for suspicion in find_causes(catalogue, one, gpu) or [_tell_unknown(one)]
+    ]
     hopeless = wins is False and winner is None and one.cell.scenario not in PAID
     causes = tuple(
         Cause(
