@@ -96,13 +96,16 @@ _USUAL = frozenset({"precision=fp32", "execution=graph"})
 WANTED = "compute"
 """The part that a step is made for: the picture tells of what else takes most."""
 
+SMALLEST = 0.01
+"""A part with a smaller share can't be seen."""
+
 MOST_BARS, MOST_GROUPS = 16, 8
 """More would not fit on a page; the rest stands in the tables alone, and the caption says so."""
 
 
 def depict_decomposition(summary: Summary, bars: Sequence[Bar]) -> Picture | None:
     """Where the time of a training step goes; None where no bar has two parts that tell."""
-    there = [bar for bar in bars if sum(part.seconds > 0 for part in bar.parts) > 1]
+    there = [bar for bar in bars if _is_taken_apart(bar)]
     kept = there[:MOST_BARS]
     if not kept:
         return None
@@ -203,6 +206,11 @@ def depict_waterfalls(summary: Summary, waterfalls: Sequence[Waterfall]) -> Pict
 def measure(bar: Bar) -> float:
     """The length of a bar in seconds: what its parts add up to, those under 0 left out."""
     return sum(max(part.seconds, 0.0) for part in bar.parts)
+
+
+def _is_taken_apart(bar: Bar) -> bool:
+    """Whether at least two of its parts can be seen."""
+    return sum(part.seconds > SMALLEST * measure(bar) for part in bar.parts) > 1
 
 
 def _measure_way(one: Waterfall) -> float:
