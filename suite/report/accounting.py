@@ -17,6 +17,8 @@ KINDS = {
     "devices": "initialising devices",
     "kernel": "start-up: first kernel",
     "build": "start-up: first model",
+    "clone": "start-up: first clone",
+    "deep": "start-up: first deep model",
     "step": "start-up: first step",
     "facts": "recording facts",
     "prepare": "preparing cells",
