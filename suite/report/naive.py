@@ -109,7 +109,9 @@ def _word_repayment(catalogue: Catalogue, one: CellSummary, arm: str, way: Seque
     if not rival or rival[-1].cell != way[-1].cell or not (own and call):
         return ""
     start, saving = (own - fair) / own * call, (mean(rival[-1].values) or 0.0) - fair
-    if saving <= 0:
+    ratio = compare(way[-1].values, rival[-1].values)
+    # Only a saving that the interval bears out is one.
+    if saving <= 0 or ratio is None or (ratio.value if ratio.low is None else ratio.low) <= 1:
         return "; never repaid, because the fair number saves nothing"
     units = show_count(start / saving, None, None)
     return f"; repaid after {units} {way[0].unit}s at the fair number"
