@@ -26,6 +26,9 @@ from suite.report.waterfalls import Waterfall as Way
 
 REST = "rest"
 
+PER = ", time per"
+"""Between the title of a case and its unit."""
+
 
 def list_bars(insight: Insight) -> list[Bar]:
     """The steps that could be taken apart, in the plan's order, as bars of all parts and the rest.
@@ -69,12 +72,12 @@ def list_waterfalls(insight: Insight) -> list[Waterfall]:
 def _title(one: Way) -> str:
     fixed = ", ".join(f"{axis}={value}" for axis, value in one.fixed.items())
     unit = "call" if one.case.by_call else one.case.unit
-    return f"{one.case.name}{f' ({fixed})' if fixed else ''}, time per {unit}"
+    return f"{one.case.name}{f' ({fixed})' if fixed else ''}{PER} {unit}"
 
 
 def _name_step(changes: Sequence[str]) -> str:
     """What has changed, where it is one thing; the tables list many."""
-    return changes[0] if len(changes) == 1 else f"with all {len(changes)} changes made"
+    return changes[0] if len(changes) == 1 else f"with {len(changes)} changes made"
 
 
 def _shorten(cell: str) -> str:
@@ -169,7 +172,7 @@ def depict_waterfalls(summary: Summary, waterfalls: Sequence[Waterfall]) -> Pict
     groups = [_group(title, kept) for title in dict.fromkeys(one.title for one in kept)]
     worst = max(kept, key=_measure_way)
     state = (
-        f"{show_plainly(worst.title)} on {show_plainly(worst.arm)} is told "
+        f"{show_plainly(worst.title.partition(PER)[0])} on {show_plainly(worst.arm)} is told "
         f"{_measure_way(worst):.3g} times its fair time"
         if _measure_way(worst) > 1
         else "from what the script prints to the fair number"
