@@ -88,8 +88,8 @@ def depict_waterfalls(summary: Summary, waterfalls: Sequence[Waterfall]) -> Pict
     groups = [_group(title, kept) for title in dict.fromkeys(one.title for one in kept)]
     worst = max(kept, key=_measure_way)
     state = (
-        f"{show_plainly(worst.title)} on {show_plainly(worst.arm)} is told "
-        f"{_measure_way(worst):.3g} times its fair time"
+        f"told {_measure_way(worst):.3g} times its fair time on {show_plainly(worst.arm)}: "
+        f"{show_plainly(worst.title)}"
         if _measure_way(worst) > 1
         else "from what the script prints to the fair number"
     )
