@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from suite.report.captions import explain_marks
@@ -102,14 +103,18 @@ WANTED = "compute"
 SMALLEST = 0.01
 """A part with a smaller share can't be seen."""
 
-MOST_BARS, MOST_GROUPS = 16, 8
+MOST_BARS, MOST_MARKS = 12, 42
 """More would not fit on a page; the rest stands in the tables alone, and the caption says so."""
 
 
 def depict_decomposition(summary: Summary, bars: Sequence[Bar]) -> Picture | None:
-    """Where the time of a training step goes; None where no bar has two parts that tell."""
+    """Where the time of a training step goes; None where no bar has two parts that tell.
+
+    Of many bars those in which most goes elsewhere than where it should.
+    """
     there = [bar for bar in bars if _is_taken_apart(bar)]
-    kept = there[:MOST_BARS]
+    first = sorted(there, key=lambda bar: -_measure_waste(bar))[:MOST_BARS]
+    kept = [bar for bar in there if bar in first]
     if not kept:
         return None
     name, share, label = max(
@@ -159,21 +164,18 @@ def depict_decomposition(summary: Summary, bars: Sequence[Bar]) -> Picture | Non
 def depict_waterfalls(summary: Summary, waterfalls: Sequence[Waterfall]) -> Picture | None:
     """From what the asked scripts print to the fair numbers; None where there is no step.
 
-    Of many titles those whose way is longest.
+    Of many those whose way is longest, every subject having its turn.
     """
     there = [one for one in waterfalls if one.steps]
     if not there:
         return None
-    ways = {one.title: 0.0 for one in there}
-    for one in there:
-        ways[one.title] = max(ways[one.title], _measure_way(one))
-    longest = set(sorted(ways, key=lambda title: -ways[title])[:MOST_GROUPS])
-    kept = [one for one in there if one.title in longest]
+    chosen = _choose(there)
+    kept = [one for one in there if one.title in chosen]
     groups = [_group(title, kept) for title in dict.fromkeys(one.title for one in kept)]
     worst = max(kept, key=_measure_way)
     state = (
-        f"{show_plainly(worst.title.partition(PER)[0])} on {show_plainly(worst.arm)} is told "
-        f"{_measure_way(worst):.3g} times its fair time"
+        f"told {_measure_way(worst):.3g} times its fair time on {show_plainly(worst.arm)}: "
+        f"{show_plainly(worst.title.partition(PER)[0])}"
         if _measure_way(worst) > 1
         else "from what the script prints to the fair number"
     )
@@ -195,7 +197,7 @@ def depict_waterfalls(summary: Summary, waterfalls: Sequence[Waterfall]) -> Pict
                     "is what its author saw, the last is fair."
                 ),
                 *explain_marks(marks),
-                *_tell_rest(len(ways) - len(longest), "case"),
+                *_tell_rest(len({one.title for one in there}) - len(chosen), "case"),
             ]
         ),
         alt=" ".join([f"{title}.", *told]),
@@ -214,6 +216,34 @@ def measure(bar: Bar) -> float:
 def _is_taken_apart(bar: Bar) -> bool:
     """Whether at least two of its parts can be seen."""
     return sum(part.seconds > SMALLEST * measure(bar) for part in bar.parts) > 1
+
+
+def _measure_waste(bar: Bar) -> float:
+    """The share of a bar that is not what the step is made for."""
+    wanted = sum(max(part.seconds, 0.0) for part in bar.parts if part.name == WANTED)
+    return 1 - wanted / measure(bar)
+
+
+def _choose(waterfalls: Sequence[Waterfall]) -> set[str]:
+    """The titles that fit on a page: of every subject the longest way, then the next of each."""
+    ways: dict[tuple[str, str], float] = {}
+    marks: Counter[str] = Counter()
+    for one in waterfalls:
+        key = one.subject, one.title
+        ways[key] = max(ways.get(key, 0.0), _measure_way(one))
+        marks[one.title] += len(one.steps)
+    turns: dict[str, int] = {}
+    queue = []
+    for subject, title in sorted(ways, key=lambda key: -ways[key]):
+        turns[subject] = turns.get(subject, 0) + 1
+        queue.append((turns[subject], -ways[subject, title], title))
+    chosen: set[str] = set()
+    room = MOST_MARKS
+    for _, _, title in sorted(queue):
+        if marks[title] <= room or not chosen:
+            chosen.add(title)
+            room -= marks[title]
+    return chosen
 
 
 def _measure_way(one: Waterfall) -> float:

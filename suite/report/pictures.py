@@ -127,9 +127,11 @@ class Step:
 class Waterfall:
     """The steps of one case on one arm, from what a script prints to the fair number.
 
-    Those of the same title are drawn as one.  Values are in seconds.
+    Those of the same title are drawn as one; titles of the same ``subject`` differ in a size only.
+    Values are in seconds.
     """
 
+    subject: str
     title: str
     arm: str
     steps: tuple[Step, ...]

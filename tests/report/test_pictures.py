@@ -253,6 +253,7 @@ BARS = (
 )
 WATERFALLS = tuple(
     Waterfall(
+        subject="slices",
         title="B by slices",
         arm=arm,
         steps=(
@@ -287,33 +288,50 @@ def test_the_waterfalls_of_one_title_are_one_group() -> None:
     assert [row.label for row in group.rows] == ["as asked", "tracing out", "batch 512"]
     assert [[arm for arm, _ in row.marks] for row in group.rows] == [["cpu", "cuda"]] * 3
     assert (
-        picture.title == "What people ask about: B by slices on cpu is told 250 times its fair time"
+        picture.title == "What people ask about: told 250 times its fair time on cpu: B by slices"
     )
     assert depict_waterfalls(summary, ()) is None
 
 
 def test_what_would_not_fit_on_a_page_is_left_to_the_tables() -> None:
     summary = make_summary(make_sweeps())
-    bars = [replace(BARS[0], label=f"step {place}") for place in range(20)]
+    bars = [
+        Bar(
+            label=f"step {place}",
+            parts=(Part(name="dispatch", seconds=1.0 + place), Part(name="compute", seconds=9.0)),
+        )
+        for place in range(16)
+    ]
     picture = depict_decomposition(summary, bars)
     assert picture
     assert isinstance(picture.content, Stacks)
-    assert [bar.label for bar in picture.content.bars] == [f"step {place}" for place in range(16)]
+    assert [bar.label for bar in picture.content.bars] == [f"step {n}" for n in range(4, 16)]
     assert "4 more steps stand in the table alone." in picture.caption
+
+
+def test_of_many_cases_every_subject_has_its_turn() -> None:
     falls = [
         Waterfall(
-            title=f"case {place}",
-            arm="cpu",
-            steps=(Step(label="a", value=1.0 + place), Step(label="b", value=1.0)),
+            subject=subject,
+            title=f"{subject} {place}",
+            arm=arm,
+            steps=(
+                Step(label="a", value=way + place),
+                Step(label="b", value=2.0),
+                Step(label="c", value=1.0),
+            ),
         )
-        for place in range(9)
+        for subject, way, places in (("product", 100, range(9)), ("clone", 2, range(1)))
+        for place in places
+        for arm in ("cpu", "cuda")
     ]
-    picture = depict_waterfalls(summary, falls)
+    picture = depict_waterfalls(make_summary(make_sweeps()), falls)
     assert picture
     assert isinstance(picture.content, Dots)
-    assert [one.title for one in picture.content.groups] == [f"case {n}" for n in range(1, 9)]
-    assert picture.title == "What people ask about: case 8 on cpu is told 9 times its fair time"
-    assert "1 more case stands in the table alone." in picture.caption
+    titles = [one.title for one in picture.content.groups]
+    assert titles == [*(f"product {n}" for n in range(3, 9)), "clone 0"]
+    assert picture.title == "What people ask about: told 108 times its fair time on cpu: product 8"
+    assert "3 more cases stand in the table alone." in picture.caption
 
 
 def test_files_are_known_before_there_are_any() -> None:

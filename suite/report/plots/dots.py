@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from suite.report.pictures import Dots, Picture, Rows
+from suite.report.pictures import Dots, Mark, Picture, Rows
 from suite.report.plots.marks import draw_mark
 from suite.report.plots.sheet import (
     BACKING,
@@ -47,15 +47,17 @@ def draw_dots(picture: Picture, dots: Dots) -> Figure:
     low, high = span_of(
         mark for group in dots.groups for row in group.rows for _, mark in row.marks
     )
-    room = (0.25 + _LETTER * (9 + _name_room(arms))) / width
-    high *= (high / low) ** (room / (1 - room))
+    for arm, mark in (pair for group in dots.groups for row in group.rows for pair in row.marks):
+        room = (0.2 + _LETTER * len(_word(arms, arm, mark))) / width
+        high = max(high, low * (_find_end(mark) / low) ** (1 / (1 - room)))
     scale_up(axes, "x", (low, high), dots.unit)
     axes.set_ylim(0, height)
     axes.set_yticks([])
     axes.set_xlabel(dots.x_label)
     at = height
     for group, title in zip(dots.groups, titles, strict=True):
-        sheet.write(0.12, _BOTTOM + at - 0.17, "".join(title), fontweight="bold", va="center")
+        y = _BOTTOM + at - 0.17
+        sheet.write(0.12, y, "".join(title), fontweight="bold", va="center", bbox=BACKING)
         axes.axhline(at, color="#bbbbbb", linewidth=0.6)
         at -= 0.3
         for place, row in enumerate(group.rows):
@@ -66,9 +68,14 @@ def draw_dots(picture: Picture, dots: Dots) -> Figure:
     return sheet.figure
 
 
-def _name_room(arms: list[str]) -> int:
-    """Letters of the longest name that stands before a number; one arm needs none."""
-    return min(max(map(len, arms)), _NAME) + 1 if len(arms) > 1 else 0
+def _word(arms: list[str], arm: str, mark: Mark) -> str:
+    """What stands right of a mark: its number, and of several arms which one's it is."""
+    name = "".join(wrap(arm, _NAME, 1)) + " " if len(arms) > 1 else ""
+    return name + show_seconds(mark.value)
+
+
+def _find_end(mark: Mark) -> float:
+    return max(tame(mark.value), tame(mark.high or mark.value))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,12 +100,10 @@ def _draw_group(picture: Picture, axes: Axes, group: Rows, lie: _Rows) -> None:
                 continue
             path.append((tame(mark.value), y))
             draw_mark(axes, look, y, mark, vertical=False)
-            end = max(tame(mark.value), tame(mark.high or mark.value))
-            name = "".join(wrap(arm, _NAME, 1)) + " " if len(arms) > 1 else ""
             axes.text(
-                share_of(end, axes.get_xlim()) + 0.015,
+                share_of(_find_end(mark), axes.get_xlim()) + 0.015,
                 y,
-                name + show_seconds(mark.value),
+                _word(arms, arm, mark),
                 transform=axes.get_yaxis_transform(),
                 color=look.colour,
                 fontsize=8,

@@ -10,7 +10,7 @@ from suite.report.pictures import Picture, Stacks
 from suite.report.plots.sheet import BACKING, INK, WIDTH, Sheet, wrap
 from suite.report.units import show_seconds
 
-_LEFT, _RIGHT, _BOTTOM, _ROW = 2.3, 0.9, 0.48, 0.34
+_LEFT, _RIGHT, _BOTTOM, _ROW = 2.45, 0.9, 0.48, 0.34
 _FILLS = (
     ("#56B4E9", ""),
     ("#E69F00", "///"),
@@ -67,7 +67,7 @@ def draw_stacks(picture: Picture, stacks: Stacks) -> Figure:
                 )
             begin += share
         y = _BOTTOM + height - _ROW * (place + 0.5)
-        sheet.write(0.12, y, "\n".join(wrap(bar.label, 34, 2)), va="center", fontsize=8.5)
+        sheet.write(0.12, y, _break(bar.label), va="center", fontsize=8)
         sheet.write(WIDTH - _RIGHT + 0.08, y, show_seconds(whole), va="center", fontsize=8.5)
     axes.legend(
         handles=[
@@ -90,3 +90,9 @@ def draw_stacks(picture: Picture, stacks: Stacks) -> Figure:
         columnspacing=1.2,
     )
     return sheet.figure
+
+
+def _break(label: str) -> str:
+    """A cell's name in two lines, broken between axes."""
+    lines = wrap(label.replace("/", "/ "), 40, 2)
+    return "\n".join(line.replace("/ ", "/") for line in lines)
