@@ -392,9 +392,14 @@ class Conductor:
 
     def _invoke(self, arm: str, block: int) -> Document:
         """One arm's turn, unless it has been had; again where it was disturbed."""
-        if (arm, block) in self.documents:
-            return self.documents[arm, block]
-        for repeat in range(REPEATS + 1):
+        kept, first = self.documents.get((arm, block)), 0
+        if kept is not None:
+            first = kept.invocation.repeat + 1
+            # A campaign can have been stopped between a disturbed invocation and its repeat.
+            if block == 0 or first > REPEATS or self.disturbed(kept) is None:
+                return kept
+            self.given_way.append(kept)
+        for repeat in range(first, REPEATS + 1):
             document = self._record(arm, block, repeat)
             # The calibration's samples do not count, and K comes from its fastest calls.
             reason = self.disturbed(document) if block else None

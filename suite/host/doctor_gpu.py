@@ -282,6 +282,8 @@ def check_capability(patient: Patient) -> Finding:
     """Whether the locked TensorFlow has code for this GPU."""
     if not patient.shows_gpu():
         return not_applicable(_NO_GPU)
+    if "cuda" not in patient.question.arms and patient.question.arms != ("auto",):
+        return not_applicable("no arm that was asked for takes the GPU")
     try:
         card = _wanted(patient, read_cards(patient))
     except GpuError as error:

@@ -80,7 +80,9 @@ class Triple:
 
 @dataclass(frozen=True, kw_only=True)
 class Repayment:
-    """After how many steps the GPU's first call is repaid; ``steps`` None: never.
+    """After how many steps the GPU's first call is repaid.
+
+    ``steps`` None: no saving is shown; ``never``: the interval shows that there is none.
 
     ``first_call_s`` is the GPU's, ``saving_s`` what each step saves against the CPU (negative: it
     loses that).
@@ -90,6 +92,7 @@ class Repayment:
     first_call_s: float
     saving_s: float
     steps: Estimate | None
+    never: bool
 
 
 def decompose_steps(catalogue: Catalogue) -> list[Decomposition]:
@@ -163,13 +166,19 @@ def find_repayments(catalogue: Catalogue) -> list[Repayment]:
             continue
         savings = [slow[block] - fast[block] for block in slow if block in fast]
         # Only a saving that the interval bears out is one.
-        saves = (ratio.value if ratio.low is None else ratio.low) > 1 and min(savings) > 0
+        saves = (ratio.value if ratio.low is None else ratio.low) > 1
+        saving = (mean(slow) or 0.0) - (mean(fast) or 0.0)
+        # A block in which nothing was saved has no number of steps; the means have.
+        every = savings if min(savings) > 0 else [saving]
         found.append(
             Repayment(
                 cell=one.cell.id,
                 first_call_s=first.value,
-                saving_s=(mean(slow) or 0.0) - (mean(fast) or 0.0),
-                steps=estimate([first.value / saving for saving in savings]) if saves else None,
+                saving_s=saving,
+                steps=estimate([first.value / one_s for one_s in every])
+                if saves and saving > 0
+                else None,
+                never=(ratio.value if ratio.high is None else ratio.high) <= 1,
             )
         )
     return found

@@ -120,7 +120,12 @@ def _explain(catalogue: Catalogue, one: CellSummary, gpu: str) -> Case | None:
         attest(suspicion, trace)
         for suspicion in find_causes(catalogue, one, gpu) or [_tell_unknown(one)]
     ]
-    hopeless = wins is False and winner is None and one.cell.scenario not in PAID
+    hopeless = (
+        wins is False
+        and winner is None
+        and one.cell.scenario not in PAID
+        and not is_pinned_to_cpu(one.cell)
+    )
     causes = tuple(
         Cause(
             rule=suspicion.rule,

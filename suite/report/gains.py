@@ -86,6 +86,7 @@ def find_winner(catalogue: Catalogue, one: CellSummary) -> CellSummary | None:
         for other in catalogue.cells.values()
         if name_work(other.cell) == name_work(one.cell)
         and not other.cell.one_shot
+        and not is_pinned_to_cpu(other.cell)
         and catalogue.wins(other)
     ]
     ratios = [(ratio.value, other) for other in variants if (ratio := catalogue.ratio(other))]

@@ -59,7 +59,7 @@ def suspect_way(catalogue: Catalogue, one: CellSummary, arm: str) -> list[Suspic
         Suspicion(
             rule=rule,
             share=share,
-            confirmed=True,
+            confirmed=ratio is not None and ratio.low is not None and ratio.low > 1,
             evidence=f"of its time go away: {'; '.join(words[rule])}",
             gain=gain,
         )
@@ -110,9 +110,13 @@ def _word_repayment(catalogue: Catalogue, one: CellSummary, arm: str, way: Seque
         return ""
     start, saving = (own - fair) / own * call, (mean(rival[-1].values) or 0.0) - fair
     ratio = compare(way[-1].values, rival[-1].values)
-    # Only a saving that the interval bears out is one.
-    if saving <= 0 or ratio is None or (ratio.value if ratio.low is None else ratio.low) <= 1:
+    if ratio is None:
+        return ""
+    if (ratio.value if ratio.high is None else ratio.high) <= 1:
         return "; never repaid, because the fair number saves nothing"
+    # Only a saving that the interval bears out is one.
+    if saving <= 0 or (ratio.value if ratio.low is None else ratio.low) <= 1:
+        return "; whether it is ever repaid is not shown"
     units = show_count(start / saving, None, None)
     return f"; repaid after {units} {way[0].unit}s at the fair number"
 

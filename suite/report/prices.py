@@ -117,7 +117,8 @@ def price_handover(catalogue: Catalogue, one: CellSummary, arm: str) -> Price | 
         return None
     steps = count_steps(one.cell)
     together = params.get("steps_per_execution", 1)
-    calls = max(1.0, steps / together) if isinstance(together, int | float) else steps
+    several = isinstance(together, int | float) and together > 0
+    calls = max(1.0, steps / float(together)) if several else steps
     price = _price_calls(
         catalogue, "overhead.xla_call" if by_xla else "overhead.function_call", arm, calls
     )

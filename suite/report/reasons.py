@@ -26,6 +26,10 @@ NO_PRICE = "no price was given (PRICE)"
 NO_TRAINING = "no cell that trains or infers has a number"
 
 
+_NEVER = "never: a step saves nothing"
+_NOT_SHOWN = "not shown: the interval of what a step saves holds nothing, too"
+
+
 def describe_causes(case: Case | None) -> list[dict[str, Any]]:
     """A cell's causes, the heaviest first; none where it needs no explanation."""
     return [
@@ -178,7 +182,7 @@ def _describe_repayment(one: Repayment) -> dict[str, Any]:
         "first_call": one.first_call_s,
         "saving": one.saving_s,
         "steps": describe_estimate(one.steps) if one.steps else None,
-        "absent": {} if one.steps else {"steps": "never: a step saves nothing"},
+        "absent": {} if one.steps else {"steps": _NEVER if one.never else _NOT_SHOWN},
     }
 
 

@@ -50,7 +50,8 @@ def compose_versus(versus: Versus) -> Page:
     page.heading("How to repeat it")
     page.paragraph("From the campaigns' documents alone, byte for byte, by:")
     folders = " ".join(f"results/{one.loaded.folder}" for one in versus.summaries)
-    page.code(f'make compare RUNS="{folders}"')
+    pairs = " ".join(f"{one.other.name}/{one.base.name}" for one in versus.pairs)
+    page.code(f'make compare RUNS="{folders}" PAIRS="{pairs}"')
     page.heading("Footnotes")
     page.paragraph(
         f"`{NO_NUMBER}` no number; the mark beside it says why. `~` equivalent: the 90 % interval "
@@ -143,10 +144,15 @@ def _explain(pair: Pair) -> str:
         f"{100 * pair.margin:.1f} %."
     )
     way = "" if pair.interleaved else f" {_sentence(NOT_INTERLEAVED)}"
+    width = (
+        "what the campaign's twins show beyond their own intervals"
+        if pair.interleaved
+        else "the campaigns' noise floors"
+    )
     return (
         f"Verdicts of {name}: faster or slower where {test}, adjusted by Holm for all {tested} "
         f"cells of this comparison, gives p under {LEVEL} and the estimate lies beyond "
-        f"{100 * pair.margin:.1f} %, the larger of 2 % and the campaigns' noise floors.{floor}{way}"
+        f"{100 * pair.margin:.1f} %, the larger of 2 % and {width}.{floor}{way}"
     )
 
 

@@ -124,7 +124,7 @@ def _write_repayments(page: Page, insight: Insight, names: Mapping[str, str]) ->
 def _list_repayment(one: Repayment, names: Mapping[str, str]) -> list[str]:
     saved = show_seconds(abs(one.saving_s)) if one.saving_s else "0 s"
     lost = one.saving_s < 0
-    after = "never: it saves nothing"
+    after = "never: it saves nothing" if one.never else "not shown: the interval holds both"
     if one.steps is not None:
         after = f"{show_count(one.steps.value, one.steps.low, one.steps.high)} steps"
     return [

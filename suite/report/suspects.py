@@ -79,7 +79,9 @@ def suspect_fallback(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspic
     least = sum(price.seconds for price in ways if price)
     if all(ways):
         evidence += f"; the way to the CPU and back takes at least {show_seconds(least)}"
-    return Suspicion(rule="fallback", share=share, confirmed=True, evidence=evidence, gain=gain)
+    return Suspicion(
+        rule="fallback", share=share, confirmed=is_sure(gain), evidence=evidence, gain=gain
+    )
 
 
 def suspect_input(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspicion | None:
@@ -119,7 +121,7 @@ def suspect_transfer(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspic
         return Suspicion(
             rule="transfer",
             share=share,
-            confirmed=agrees,
+            confirmed=agrees and is_sure(gain),
             evidence=f"{evidence}; {more}",
             gain=gain,
         )
@@ -214,6 +216,11 @@ def _compare_copies(
     if saved < price.seconds / AGREES:
         return False, f"{words}, which is more than the difference"
     return True, words
+
+
+def is_sure(gain: Gain | None) -> bool:
+    """Whether the interval of what was measured to help excludes that it does not."""
+    return gain is not None and gain.ratio.low is not None and gain.ratio.low > 1
 
 
 def _find_saving(gain: Gain) -> float:

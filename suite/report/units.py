@@ -28,6 +28,9 @@ _MEASURE = re.compile(
 )
 """A number, its interval, and the word behind it, which is or begins with its unit."""
 
+_TIMES = re.compile(r"(?P<number>\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)(?P<unit>×)")
+"""A ratio's number: what stands before it names an arm, which can hold digits."""
+
 _NO_NUMBER = "—"
 _POINT = re.compile(r"(\D*\d[\d,]*)(.*)", re.DOTALL)
 
@@ -128,7 +131,7 @@ def measure_text(text: str) -> float | None:
 
     A ratio is that of times, other over base.  None: the text holds no number.
     """
-    match = _MEASURE.search(text)
+    match = _TIMES.search(text) or _MEASURE.search(text)
     if match is None:
         return None
     value = float(match["number"].replace(",", ""))
@@ -208,6 +211,10 @@ def split_number(text: str) -> tuple[str, str]:
     """A text before and from its first decimal point on, or from where one would stand."""
     if text.startswith(_NO_NUMBER):
         return _NO_NUMBER, text[len(_NO_NUMBER) :]
+    times = _TIMES.search(text)
+    if times:
+        end = times.start() + len(times["number"].partition(".")[0])
+        return text[:end], text[end:]
     match = _POINT.match(text)
     return (match[1], match[2]) if match else (text, "")
 

@@ -66,7 +66,9 @@ def find_pipeline(catalogue: Catalogue, one: CellSummary, arm: str) -> Pipeline 
         if params["part"] == "together":
             trivial = catalogue.vary(one, part="trivial")
             compute = _find_training(catalogue, one)
-        kinds = dict.fromkeys(c.cell.params["pipeline"] for c in catalogue.select(name))
+        kinds = dict.fromkeys(
+            kind for c in catalogue.select(name) if (kind := c.cell.params.get("pipeline"))
+        )
         others = [catalogue.vary(one, pipeline=kind) for kind in kinds]
     elif name == "mlp.train" and params.get("data") == "dataset":
         compute = catalogue.vary(one, data="device")

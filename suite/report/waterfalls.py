@@ -16,6 +16,7 @@ from suite.report.compare import Ratio, compare
 from suite.report.questions import CASES, Case, Stage, StepRule
 from suite.report.statistics import Estimate, estimate
 from suite.report.summary import CellSummary
+from suite.report.verdicts import MARGIN, is_beyond
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,9 +158,10 @@ def find_way(catalogue: Catalogue, one: CellSummary, arm: str) -> list[Leg]:
 
 
 def _find_side(ratio: Ratio) -> int:
-    """1: slower, -1: faster, 0: nobody can tell, because the interval contains 1."""
+    """1: slower, -1: faster, 0: nobody can tell, because there is no interval, or it contains 1, or
+    the difference is one that counts for none."""
     low, high = ratio.low, ratio.high
-    if low is not None and high is not None and low <= 1 <= high:
+    if low is None or high is None or low <= 1 <= high or not is_beyond(ratio.value, MARGIN):
         return 0
     return (ratio.value > 1) - (ratio.value < 1)
 

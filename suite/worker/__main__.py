@@ -104,6 +104,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         lost = _measure(channel, runner, requests)
         if lost is not None:
             sys.stderr.write(f"the GPU is lost: {lost}\n")
+            channel.send("facts", facts={**found, AT_END: lost}, seconds=0.0)
             return EXIT_LOST
     if device != CPU:
         # cuDNN and NCCL are loaded at their first use, so what is loaded is asked again.
@@ -144,11 +145,12 @@ def _measure(channel: Channel, runner: Runner, requests: Sequence[Request]) -> s
     for request in requests:
         channel.send("cell_started", id=request.cell.id)
         result = runner.run(request)
-        channel.send("cell", cell=result)
         if result.outcome == "failed" and runner.device != CPU:
             lost = proof.find_trouble(runner.device)
             if lost is not None:
+                # Not the cell's own failure: it stays in flight, as where the process dies.
                 return lost
+        channel.send("cell", cell=result)
     return None
 
 

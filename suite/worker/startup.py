@@ -42,6 +42,18 @@ def start(arm: ArmName, imported_s: float = 0.0) -> tuple[dict[str, float], str]
     stages: dict[str, float] = {}
     tf = _timed(stages, "import", _import)
     stages["import"] += imported_s
+    try:
+        return stages, _run_stages(tf, arm, stages)
+    except (tf.errors.OpError, RuntimeError) as error:
+        if arm != "cuda":
+            raise
+        # TensorFlow can list a GPU that no longer computes.
+        text = " ".join(str(error).split())[:300]
+        raise Refused(f"the GPU fails in the start-up sequence: {text}") from error
+
+
+def _run_stages(tf: Any, arm: ArmName, stages: dict[str, float]) -> str:
+    """Everything after the import, each stage timed; returns the arm's device."""
     device = _timed(stages, "devices", lambda: _configure(tf, arm))
     fence = tf.test.experimental.sync_devices
 
@@ -85,7 +97,7 @@ def start(arm: ArmName, imported_s: float = 0.0) -> tuple[dict[str, float], str]
     _timed(stages, "deep", deep)
     _timed(stages, "step", lambda: first_step(model))
     tf.keras.backend.clear_session()
-    return stages, device
+    return str(device)
 
 
 def _timed(stages: dict[str, float], stage: str, action: Callable[[], Any]) -> Any:

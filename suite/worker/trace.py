@@ -10,6 +10,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -57,21 +58,26 @@ def trace(
         options = profiler.ProfilerOptions(
             host_tracer_level=0, python_tracer_level=0, device_tracer_level=1
         )
+        refusals = (tf.errors.OpError, RuntimeError, OSError)
         try:
             profiler.start(str(folder), options=options)
-        except tf.errors.OpError as error:
-            raise NoTrace(f"the profiler did not start: {error.message}") from error
+        except refusals as error:
+            raise NoTrace(f"the profiler did not start: {error}") from error
         try:
             began = time.perf_counter_ns()
             for _ in range(calls):
                 step()
             fence()
             wall_s = (time.perf_counter_ns() - began) / 1e9
-        finally:
-            try:
-                profiler.stop()
-            except tf.errors.OpError as error:
-                raise NoTrace(f"the profiler did not stop: {error.message}") from error
+        except BaseException:
+            # The step's own trouble is the one to tell about.
+            with suppress(*refusals):
+                profiler.stop(save=False)
+            raise
+        try:
+            profiler.stop()
+        except refusals as error:
+            raise NoTrace(f"the profiler did not stop: {error}") from error
         return summarise(_load(folder), wall_s, calls)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -81,15 +87,21 @@ def _load(folder: Path) -> Any:
     """The newest trace under a folder, in the profiler's own words.
 
     Raises:
-        NoTrace: there is none.
+        NoTrace: there is none, or it can't be read.
     """
-    from tensorflow.tsl.profiler.protobuf import xplane_pb2
-
+    try:
+        from google.protobuf.message import DecodeError
+        from tensorflow.tsl.profiler.protobuf import xplane_pb2
+    except ImportError as error:
+        raise NoTrace(f"this TensorFlow can't read its own traces: {error}") from error
     files = sorted(folder.rglob("*.xplane.pb"))
     if not files:
         raise NoTrace("the profiler wrote no trace")
     space = xplane_pb2.XSpace()
-    space.ParseFromString(files[-1].read_bytes())
+    try:
+        space.ParseFromString(files[-1].read_bytes())
+    except (OSError, DecodeError) as error:
+        raise NoTrace(f"the trace can't be read: {error}") from error
     return space
 
 
@@ -108,7 +120,7 @@ def summarise(space: Any, wall_s: float, calls: int) -> dict[str, float]:
         the first event and the last.
 
     Raises:
-        NoTrace: no GPU's plane is in it.
+        NoTrace: no GPU's plane is in it, or nothing in that.
     """
     plane = next((one for one in space.planes if one.name.startswith("/device:GPU:")), None)
     if plane is None:
@@ -129,6 +141,8 @@ def summarise(space: Any, wall_s: float, calls: int) -> dict[str, float]:
                 copied.append(span)
             else:
                 kernels += 1
+    if not work:
+        raise NoTrace("the trace holds no work of the GPU")
     merged = _merge(work)
     gaps = [after[0] - before[1] for before, after in pairwise(merged)]
     return {

@@ -662,3 +662,15 @@ def test_the_campaign_looks_where_the_method_was_tried(profile: Any) -> None:
     blocks = range(of.blocks, of.most_blocks, plan.LOOK_EVERY)
     tried = [b for b in range(1, of.most_blocks) if is_look(b, of.blocks)]
     assert list(blocks) == tried
+
+
+def test_a_repeat_that_was_not_had_is_had_when_the_campaign_goes_on(stage: Stage) -> None:
+    engine = FakeEngine(otherwise=stage.worker)
+    begun = stage.run(engine, stage.draw_up(blocks=2))
+    kept = load_campaign(stage.folder).documents  # type: ignore[arg-type]
+    # As where the campaign was stopped between block 2 and its repeat.
+    stage.disturbances = [None, "a storm", None]
+    again = stage.run(engine, campaigns.resume(begun, blocks=None), kept=kept)
+    assert stage.documents() == ["cpu-00.json", "cpu-01.json", "cpu-02-r1.json", "cpu-02.json"]
+    every = load_campaign(stage.folder).documents  # type: ignore[arg-type]
+    assert again.prediction.actual_s == pytest.approx(sum(map(plan.container_seconds, every)))

@@ -152,9 +152,11 @@ def test_a_gpu_that_can_not_multiply_is_refused() -> None:
     assert done.returncode == 4
 
 
-def test_a_gpu_that_went_away_ends_the_worker_after_the_cell_that_failed() -> None:
+def test_a_gpu_that_went_away_ends_the_worker_with_the_cell_in_flight() -> None:
     done = run(GPU_WORKER, "-,gone", "failed,measured", *ASKED)
-    assert [record["record"] for record in records(done)][-1] == "cell"
+    heard = records(done)
+    assert [record["record"] for record in heard][-2:] == ["cell_started", "facts"]
+    assert heard[-1]["facts"]["gpu.at_end"] == "gone"
     assert done.returncode == 7
     assert "the GPU is lost: gone" in done.stderr
 
