@@ -54,6 +54,7 @@ def list_waterfalls(insight: Insight) -> list[Waterfall]:
     return [
         Waterfall(
             title=_title(one),
+            subject=one.case.name,
             arm=one.arm,
             steps=tuple(
                 Step(
