@@ -57,7 +57,7 @@ def show_rate(amount: float, unit: str, seconds: float) -> str | None:
     number, prefix = _show(rate, None, None, _PREFIXES).partition(" ")[::2]
     if unit in {"FLOP", "byte", "B"}:
         return f"{number} {prefix}{'B' if unit != 'FLOP' else unit}/s"
-    return f"{number}{prefix} {unit}s/s"
+    return f"{number}{prefix} {_name_many(unit)}/s"
 
 
 def show_energy(joules: float) -> str:
@@ -73,7 +73,12 @@ def derive_rate(amount: float, seconds: float) -> float | None:
 
 def name_rate(unit: str) -> str:
     """The unit of an unscaled rate: ``FLOP/s``, ``B/s``, ``examples/s``."""
-    return {"FLOP": "FLOP/s", "byte": "B/s", "B": "B/s"}.get(unit, f"{unit}s/s")
+    return {"FLOP": "FLOP/s", "byte": "B/s", "B": "B/s"}.get(unit, f"{_name_many(unit)}/s")
+
+
+def _name_many(unit: str) -> str:
+    """A singular noun's plural."""
+    return f"{unit[:-1]}ies" if unit.endswith("y") else f"{unit}s"
 
 
 def show_bytes(value: float) -> str:
