@@ -96,9 +96,10 @@ def draw(collated: Collated) -> dict[str, str | bytes]:
     # Here, so that what draws nothing (a list, a plan, a look) does not wait for it.
     from suite.report.plots import render_png, render_svg  # noqa: PLC0415
 
-    drawn: dict[str, str] = {picture.name: render_svg(picture) for picture in depict(summary)}
+    pictures = depict(summary)
+    drawn: dict[str, str] = {picture.name: render_svg(picture) for picture in pictures}
     files: dict[str, str | bytes] = {"report.html": render_html(summary, drawn)}
-    for picture in depict(summary):
+    for picture in pictures:
         files[f"{FOLDER}/{picture.name}.svg"] = drawn[picture.name]
         files[f"{FOLDER}/{picture.name}.png"] = render_png(picture)
     return files

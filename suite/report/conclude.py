@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from suite.model import HIDDEN, TWIN, Campaign, Cell
+from suite.model import HIDDEN, TWIN, Campaign, Cell, ProfileName
 from suite.report.compare import Ratio, compare
 from suite.report.controls import (
     AGAIN,
@@ -95,7 +95,7 @@ def conclude(campaign: Campaign, evidence: Evidence) -> Conclusions:
     base, *others = campaign.arms
     verdicts: dict[str, dict[str, Verdict | str]] = {name: {} for name in evidence.ratios}
     for other in others:
-        for name, found in _judge_arm(campaign, other, evidence, margin):
+        for name, found in _judge_arm(campaign, other, evidence, margin).items():
             verdicts[name][other] = found
     return Conclusions(
         margin=margin,
@@ -115,25 +115,37 @@ def conclude(campaign: Campaign, evidence: Evidence) -> Conclusions:
 
 def _judge_arm(
     campaign: Campaign, other: str, evidence: Evidence, margin: float
-) -> Iterable[tuple[str, Verdict | str]]:
-    """The verdict of every cell of one comparison, or the reason why there is none."""
+) -> dict[str, Verdict | str]:
+    """The verdicts of an arm against the first."""
     base = campaign.arms[0]
     invalid = {
         name: fault
         for name, arms in evidence.faults.items()
         if (fault := arms[base] or arms[other])
     }
-    found = _pick(evidence, other)
-    judges = campaign.profile in JUDGED
-    judged = judge(found, margin=margin, invalid=invalid) if judges else {}
-    for name, arms in evidence.ratios.items():
-        ratio = arms[other]
-        if name in judged:
-            yield name, judged[name]
-        elif isinstance(ratio, str):
-            yield name, ratio
-        else:
-            yield name, TOO_FEW if judges else PROVISIONAL.format(campaign.profile)
+    ratios = {name: arms[other] for name, arms in evidence.ratios.items()}
+    return judge_all(ratios, campaign.profile, margin=margin, invalid=invalid)
+
+
+def judge_all(
+    ratios: Mapping[str, Ratio | str],
+    *profiles: ProfileName,
+    margin: float,
+    invalid: Mapping[str, Fault],
+) -> dict[str, Verdict | str]:
+    """The verdict of every cell of one comparison, or the reason why there is none.
+
+    ``profiles`` are those of the campaigns that the ratios come from: one that gives no verdicts
+    forbids them.
+    """
+    found = {name: one for name, one in ratios.items() if isinstance(one, Ratio)}
+    hasty = next((profile for profile in profiles if profile not in JUDGED), None)
+    judged = {} if hasty else judge(found, margin=margin, invalid=invalid)
+    missing = PROVISIONAL.format(hasty) if hasty else TOO_FEW
+    return {
+        name: judged.get(name, ratio if isinstance(ratio, str) else missing)
+        for name, ratio in ratios.items()
+    }
 
 
 def _pick(evidence: Evidence, other: str) -> dict[str, Ratio]:

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from suite.errors import UsageError
 from suite.model import Cell, CellResult
 from suite.report.compare import Ratio, compare, compare_campaigns
-from suite.report.conclude import JUDGED, PROVISIONAL, TOO_FEW
+from suite.report.conclude import judge_all
 from suite.report.doubts import find_disagreement
 from suite.report.summary import NO_COMMON_BLOCK, NO_PAIR, ArmResult, CellSummary, Summary
 from suite.report.validity import Fault
-from suite.report.verdicts import MARGIN, Verdict, judge
+from suite.report.verdicts import MARGIN, Verdict
 
 NOT_THERE = "no ratio: the cell is not in both plans"
 OTHER_CALLS = "the two campaigns made samples of different numbers of calls"
@@ -219,27 +219,8 @@ def _compare(base: Column, other: Column, names: Sequence[str]) -> Pair:
         floor_known=None not in floors,
     )
     invalid = {name: fault for name in names if (fault := find_fault(pair, name))}
-    numbers = {name: one for name, one in ratios.items() if isinstance(one, Ratio)}
     profiles = [one.summary.campaign.profile for one in (base, other)]
-    hasty = next((profile for profile in profiles if profile not in JUDGED), None)
-    judged = {} if hasty else judge(numbers, margin=margin, invalid=invalid)
-    verdicts: dict[str, Verdict | str] = {}
-    for name, ratio in ratios.items():
-        if name in judged:
-            verdicts[name] = judged[name]
-        elif isinstance(ratio, str):
-            verdicts[name] = ratio
-        else:
-            verdicts[name] = PROVISIONAL.format(hasty) if hasty else TOO_FEW
-    return Pair(
-        base=base,
-        other=other,
-        ratios=ratios,
-        verdicts=verdicts,
-        notes=pair.notes,
-        margin=margin,
-        floor_known=pair.floor_known,
-    )
+    return replace(pair, verdicts=judge_all(ratios, *profiles, margin=margin, invalid=invalid))
 
 
 def _compare_cell(base: Column, other: Column, name: str) -> tuple[Ratio | str, tuple[str, ...]]:
@@ -248,15 +229,16 @@ def _compare_cell(base: Column, other: Column, name: str) -> tuple[Ratio | str, 
         return NOT_THERE, ()
     if first.estimate is None or second.estimate is None:
         return NO_PAIR, ()
-    disagreement = find_disagreement({one.name: one.results(name) for one in (base, other)})
+    results = {one.name: one.results(name) for one in (base, other)}
+    disagreement = find_disagreement(results)
     if disagreement is not None:
         return f"no ratio: {disagreement}", ()
     if (first.work.amount, first.work.unit) != (second.work.amount, second.work.unit):
         return "no ratio: the work of a call is not the same", ()
     calls = {
         one.calls_per_sample
-        for column in (base, other)
-        for one in column.results(name).values()
+        for blocks in results.values()
+        for one in blocks.values()
         if one.outcome == "measured"
     }
     # Each campaign finds its own; timing costs at most 0.5 % of a sample whichever it is.
