@@ -19,8 +19,11 @@ from typing import Any
 import pytest
 
 from suite import cli
+from suite.cli import bench, engines, entry, generated
+from suite.cli import terminal as terminals
 from suite.content import SUITE
 from suite.errors import EngineError, GpuError, NoGpuError, UsageError
+from suite.host.campaign import Position
 from suite.host.doctor import CHECKS
 from suite.host.engine import ARMS, GpuRequest, Job
 from suite.host.store import only_campaign
@@ -58,9 +61,10 @@ class Shell:
         self._capsys = capsys
         self.engine: FakeEngine | Exception = FakeEngine()
         self.opened: list[dict[str, Any]] = []
-        monkeypatch.setattr(cli, "_open_engine", self._open)
+        monkeypatch.setattr(bench, "open_engine", self._open)
+        monkeypatch.setattr(entry, "open_engine", self._open)
         self.watched: list[str] = []
-        monkeypatch.setattr(cli, "make_observer", self._observe)
+        monkeypatch.setattr(bench, "make_observer", self._observe)
 
     def _open(self, given: dict[str, Any], _: object) -> FakeEngine:
         self.opened.append(given)
@@ -514,7 +518,7 @@ def test_between_blocks_there_is_a_report_without_pictures(shell: Shell) -> None
         return collating.collate(folder, pictures=pictures)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cli, "collate", remember)
+        patch.setattr(bench, "collate", remember)
         assert shell.bench("--profile", "smoke", "--blocks", "2").status == 0
     assert written == [False, False, False, True]
 
@@ -661,11 +665,11 @@ def door(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[str, dict[str, 
 
             return engine
 
-        monkeypatch.setattr(cli, "docker_endpoint", lambda: object() if docker else None)
-        monkeypatch.setattr(cli, "DockerEngine", make("docker"))
-        monkeypatch.setattr(cli, "LocalEngine", make("local"))
+        monkeypatch.setattr(engines, "docker_endpoint", lambda: object() if docker else None)
+        monkeypatch.setattr(engines, "DockerEngine", make("docker"))
+        monkeypatch.setattr(engines, "LocalEngine", make("local"))
         speech: Any = Speech()
-        cli._open_engine({**AUTO, **given}, speech)
+        engines.open_engine({**AUTO, **given}, speech)
         ((name, options),) = opened
         return name, options, speech.lines
 
@@ -703,19 +707,19 @@ def test_options_that_do_not_go_with_the_engine_are_usage_errors(door: Any) -> N
 def test_cleaning_removes_by_label_and_never_insists(
     monkeypatch: pytest.MonkeyPatch, shell: Shell
 ) -> None:
-    monkeypatch.setattr(cli, "docker_endpoint", object)
-    monkeypatch.setattr(cli, "DockerEngine", Recorded)
+    monkeypatch.setattr(entry, "docker_endpoint", object)
+    monkeypatch.setattr(entry, "DockerEngine", Recorded)
     heard = shell.run("clean")
     assert (heard.status, heard.out) == (0, "1 containers, 2 images removed\n")
 
     def refuse() -> Recorded:
         raise EngineError("it does not answer", "start it")
 
-    monkeypatch.setattr(cli, "DockerEngine", refuse)
+    monkeypatch.setattr(entry, "DockerEngine", refuse)
     heard = shell.run("clean")
     assert (heard.status, heard.out) == (0, "")
     assert "it does not answer" in heard.err
-    monkeypatch.setattr(cli, "docker_endpoint", lambda: None)
+    monkeypatch.setattr(entry, "docker_endpoint", lambda: None)
     assert shell.run("clean").status == 0
 
 
@@ -723,10 +727,10 @@ def test_generated_files_are_checked_without_being_written(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "docs").mkdir()
-    for name in (found := cli.generated()):
-        shutil.copyfile(cli.ROOT / name, tmp_path / name)
-    monkeypatch.setattr(cli, "generated", lambda: found)
-    monkeypatch.setattr(cli, "ROOT", tmp_path)
+    for name in (found := generated.generated()):
+        shutil.copyfile(generated.ROOT / name, tmp_path / name)
+    monkeypatch.setattr(entry, "generated", lambda: found)
+    monkeypatch.setattr(entry, "ROOT", tmp_path)
     (tmp_path / "docs" / "cells.md").write_text("old")
     (tmp_path / "docs" / "schema.json").unlink()
     said = complaint(shell.run("generate", "--check"), 2)
@@ -775,12 +779,10 @@ def test_a_terminal_gets_a_bar_at_most_once_a_second(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    position = cli.campaigns.Position(
-        arm="cpu", block=1, blocks=3, done=2, cells=7, in_flight=FENCE, left_s=75.0
-    )
-    with cli.Terminal() as terminal:
+    position = Position(arm="cpu", block=1, blocks=3, done=2, cells=7, in_flight=FENCE, left_s=75.0)
+    with terminals.Terminal() as terminal:
         instants = iter([100.0, 100.5, 101.1])
-        monkeypatch.setattr(cli.time, "monotonic", lambda: next(instants))
+        monkeypatch.setattr(terminals.time, "monotonic", lambda: next(instants))
         refreshed: list[str] = []
         assert terminal.bar is not None
         monkeypatch.setattr(terminal.bar, "refresh", lambda: refreshed.append("now"))
@@ -796,12 +798,10 @@ def test_a_terminal_gets_a_bar_at_most_once_a_second(monkeypatch: pytest.MonkeyP
 def test_elsewhere_plain_lines_come_now_and_then(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    position = cli.campaigns.Position(
-        arm="cpu", block=0, blocks=3, done=2, cells=7, in_flight=None, left_s=None
-    )
-    with cli.Terminal() as terminal:
+    position = Position(arm="cpu", block=0, blocks=3, done=2, cells=7, in_flight=None, left_s=None)
+    with terminals.Terminal() as terminal:
         instants = iter([100.0, 101.0, 114.9, 115.1])
-        monkeypatch.setattr(cli.time, "monotonic", lambda: next(instants))
+        monkeypatch.setattr(terminals.time, "monotonic", lambda: next(instants))
         for done in (1, 2, 3, 4):
             terminal.show(replace(position, done=done))
     lines = capsys.readouterr().err.splitlines()
@@ -875,7 +875,7 @@ def test_who_is_watched_is_asked_and_kept_when_resumed(shell: Shell) -> None:
 def examined(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeExamined]:
     """The engine that the doctor looks at; the rest of the machine is this one."""
     engine = FakeExamined()
-    monkeypatch.setattr(cli, "_engine_to_examine", lambda _given: engine)
+    monkeypatch.setattr(entry, "engine_to_examine", lambda _given: engine)
     yield engine
     assert engine.provided == []
 

@@ -9,10 +9,13 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from suite import cli, wire
+from suite import wire
+from suite.cli.generated import generated
 from suite.content import SUITE
 from suite.host import plan
-from suite.host.campaign import Ask, Conductor, draw_up, resolve_arms
+from suite.host.arms import resolve_arms
+from suite.host.ask import Ask, draw_up
+from suite.host.campaign import Conductor
 from suite.host.doctor import CHECKS
 from suite.host.doctor_page import MARKS
 from suite.host.store import Store
@@ -22,7 +25,7 @@ from tests import synthetic
 from tests.fakes import FakeEngine, fake_image
 
 ROOT = SUITE.parent
-GENERATED = cli.generated()
+GENERATED = generated()
 
 
 @pytest.mark.parametrize("name", GENERATED)

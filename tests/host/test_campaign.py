@@ -13,18 +13,10 @@ import pytest
 from suite import wire
 from suite.content import suite_content
 from suite.errors import EngineError, GpuError, NoGpuError, UsageError
-from suite.host import campaign as campaigns
 from suite.host import plan
-from suite.host.campaign import (
-    Arms,
-    Ask,
-    Conductor,
-    Position,
-    against_itself,
-    draw_up,
-    resolve_arms,
-    resume,
-)
+from suite.host.arms import Arms, against_itself, resolve_arms
+from suite.host.ask import Ask, draw_up, identify_suite, machine_label, resume_plan
+from suite.host.campaign import MEMORY_SHARE, Conductor, Position
 from suite.host.engine import ARMS, GpuRequest, Job
 from suite.host.store import Store
 from suite.model import Campaign, Cell, SuiteIdentity, Work
@@ -214,7 +206,7 @@ def test_a_profiles_own_blocks_and_times(profile: Any, suite_identity: SuiteIden
     own = plan.PROFILES[profile]
     assert (drawn.blocks, drawn.budget_s) == (own.blocks, own.budget_s)
     assert drawn.label is None
-    assert drawn.id.endswith(f"-{campaigns.machine_label()}-{profile}")
+    assert drawn.id.endswith(f"-{machine_label()}-{profile}")
     assert 0 <= drawn.seed < 2**31
 
 
@@ -250,14 +242,14 @@ def test_an_arm_for_which_no_cell_is_left_is_a_usage_error(suite_identity: Suite
 
 @pytest.mark.processes
 def test_the_suite_knows_itself() -> None:
-    identity = campaigns.identify_suite()
+    identity = identify_suite()
     assert identity.content == suite_content()
     assert identity.commit is None or re.fullmatch(r"[0-9a-f]{40}\+?", identity.commit)
 
 
 def test_a_machines_label_tells_nothing_and_stays() -> None:
-    assert re.fullmatch(r"[0-9a-f]{8}|machine", campaigns.machine_label())
-    assert campaigns.machine_label() == campaigns.machine_label()
+    assert re.fullmatch(r"[0-9a-f]{8}|machine", machine_label())
+    assert machine_label() == machine_label()
 
 
 def test_every_invocation_is_run_and_written(stage: Stage) -> None:
@@ -317,7 +309,7 @@ def test_the_limits_are_the_engines_unless_asked_otherwise(stage: Stage) -> None
     engine = FakeEngine(otherwise=stage.worker)
     stage.run(engine)
     assert {(job.cpus, job.memory_bytes) for job in engine.jobs} == {
-        ((0, 1), int(8 * 2**30 * campaigns.MEMORY_SHARE))
+        ((0, 1), int(8 * 2**30 * MEMORY_SHARE))
     }
 
 
@@ -396,7 +388,7 @@ def test_an_interrupted_campaign_goes_on_where_it_stopped(stage: Stage) -> None:
     before = {name: (stage.folder / name).read_bytes() for name in stage.documents()}  # type: ignore[operator]
 
     again = FakeEngine(otherwise=stage.worker)
-    campaign = stage.run(again, resume(loaded.campaign, blocks=None), kept=loaded.documents)
+    campaign = stage.run(again, resume_plan(loaded.campaign, blocks=None), kept=loaded.documents)
     assert len(again.jobs) == 2
     assert all(not turn(job)[1] for job in again.jobs)
     assert stage.documents() == [f"cpu-0{block}.json" for block in range(4)]
@@ -415,7 +407,7 @@ def test_an_interrupted_calibration_is_made_again(stage: Stage) -> None:
     loaded = load(stage)
     assert loaded.campaign.calls == {}
     again = FakeEngine(otherwise=stage.worker)
-    campaign = stage.run(again, resume(loaded.campaign, blocks=None), kept=loaded.documents)
+    campaign = stage.run(again, resume_plan(loaded.campaign, blocks=None), kept=loaded.documents)
     assert [turn(job)[1] for job in again.jobs] == [True, False]
     assert set(campaign.calls["cpu"]) == {cell.id for cell in CELLS}
 
@@ -424,7 +416,7 @@ def test_a_complete_campaign_has_nothing_left_to_do(stage: Stage) -> None:
     stage.run(FakeEngine(otherwise=stage.worker), stage.draw_up(blocks=2))
     loaded = load(stage)
     again = FakeEngine()
-    stage.run(again, resume(loaded.campaign, blocks=None), kept=loaded.documents)
+    stage.run(again, resume_plan(loaded.campaign, blocks=None), kept=loaded.documents)
     assert again.jobs == []
 
 
@@ -432,7 +424,7 @@ def test_resuming_can_add_blocks(stage: Stage) -> None:
     stage.run(FakeEngine(otherwise=stage.worker), stage.draw_up(blocks=1))
     loaded = load(stage)
     again = FakeEngine(otherwise=stage.worker)
-    campaign = stage.run(again, resume(loaded.campaign, blocks=3), kept=loaded.documents)
+    campaign = stage.run(again, resume_plan(loaded.campaign, blocks=3), kept=loaded.documents)
     assert campaign.blocks == 3
     assert len(again.jobs) == 2
 
@@ -441,7 +433,7 @@ def test_a_resumed_campaigns_budget_is_its_own(stage: Stage) -> None:
     stopped = stage.run(FakeEngine(otherwise=stage.worker), stage.draw_up(blocks=5), budget_s=25.0)
     assert (stopped.stopped or "").startswith("after block 1")
     loaded = load(stage)
-    goes_on = resume(loaded.campaign, blocks=None)
+    goes_on = resume_plan(loaded.campaign, blocks=None)
     assert goes_on.stopped is None
     again = FakeEngine(otherwise=stage.worker)
     campaign = stage.run(again, goes_on, kept=loaded.documents, budget_s=25.0)
@@ -454,15 +446,15 @@ def test_a_campaign_of_another_suite_is_not_gone_on_with() -> None:
     other = synthetic.make_campaign()
     assert other.suite.content != suite_content()
     with pytest.raises(UsageError, match="begun by another suite") as caught:
-        resume(other, blocks=None)
+        resume_plan(other, blocks=None)
     assert caught.value.remedy
 
 
 def test_a_campaign_can_not_shrink(stage: Stage) -> None:
     campaign = stage.draw_up(blocks=3)
     with pytest.raises(UsageError, match="BLOCKS=2 is fewer"):
-        resume(campaign, blocks=2)
-    assert resume(campaign, blocks=3) == campaign
+        resume_plan(campaign, blocks=2)
+    assert resume_plan(campaign, blocks=3) == campaign
 
 
 def test_a_gpu_that_the_worker_can_not_see_ends_the_campaign(stage: Stage) -> None:
@@ -650,7 +642,7 @@ def test_a_resumed_campaign_keeps_its_repeats(stage: Stage) -> None:
     before = stage.documents()
     ran = len(engine.jobs)
     kept = load_campaign(stage.folder).documents  # type: ignore[arg-type]
-    again = stage.run(engine, campaigns.resume(begun, blocks=None), kept=kept)
+    again = stage.run(engine, resume_plan(begun, blocks=None), kept=kept)
     assert len(engine.jobs) == ran
     assert stage.documents() == before
     assert again.prediction.actual_s == pytest.approx(begun.prediction.actual_s)
@@ -670,7 +662,7 @@ def test_a_repeat_that_was_not_had_is_had_when_the_campaign_goes_on(stage: Stage
     kept = load_campaign(stage.folder).documents  # type: ignore[arg-type]
     # As where the campaign was stopped between block 2 and its repeat.
     stage.disturbances = [None, "a storm", None]
-    again = stage.run(engine, campaigns.resume(begun, blocks=None), kept=kept)
+    again = stage.run(engine, resume_plan(begun, blocks=None), kept=kept)
     assert stage.documents() == ["cpu-00.json", "cpu-01.json", "cpu-02-r1.json", "cpu-02.json"]
     every = load_campaign(stage.folder).documents  # type: ignore[arg-type]
     assert again.prediction.actual_s == pytest.approx(sum(map(plan.container_seconds, every)))

@@ -1,0 +1,8 @@
+"""The command line: the only room that prints and exits.
+
+Results go to standard output, progress and errors to standard error.
+"""
+
+from suite.cli.entry import commands, main
+
+__all__ = ["commands", "main"]

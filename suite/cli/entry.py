@@ -1,0 +1,275 @@
+"""The commands, and the one place that catches what goes wrong."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from tabulate import tabulate
+
+from suite import __version__, wire
+from suite.cli.bench import ROOT, conclude, run_bench, shown, single_gpu
+from suite.cli.engines import engine_to_examine, name_engine, open_engine
+from suite.cli.generated import generated
+from suite.cli.options import EXITS, PROFILE_NAMES, campaign_options, engine_options
+from suite.cli.terminal import Terminal
+from suite.errors import CrossoverError, EngineError, UsageError
+from suite.host import stand_in
+from suite.host.docker_engine import DockerEngine, docker_endpoint
+from suite.host.doctor import examine
+from suite.host.doctor_machine import Machine, Question
+from suite.host.doctor_page import draw_screen, write_lines
+from suite.host.engine import ARMS
+from suite.host.images import STAND_IN
+from suite.host.store import Store, write_atomically
+from suite.model import Cell, ProfileName
+from suite.report.collate import collate_side_by_side
+from suite.worker import scenarios
+
+INTERRUPTED = 130
+
+
+@click.group(
+    epilog=EXITS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(__version__, prog_name="crossover")
+def commands() -> None:
+    """Where TensorFlow's GPU starts to win over its CPU, by how much, and why not before."""
+
+
+@commands.command(epilog=EXITS)
+@campaign_options
+@engine_options
+def bench(**given: Any) -> int:
+    """Build or reuse the images, run the suite, write a campaign folder and its report."""
+    return run_bench(given, again=False)
+
+
+@commands.command(epilog=EXITS)
+@campaign_options
+@engine_options
+def aa(**given: Any) -> int:
+    """Run one arm (ARMS, cpu unless named) against itself: every difference is false.
+
+    For those who doubt: what this finds is what the method gets wrong on this machine.
+    """
+    return run_bench(given, again=True)
+
+
+@commands.command("list")
+@click.option("--profile", type=click.Choice(PROFILE_NAMES), help="only this profile's cells")
+@click.option("--only", metavar="GLOBS", help="only cells whose ids match")
+@click.option("--json", "as_json", is_flag=True, help="as JSON")
+def list_(profile: ProfileName | None, only: str | None, as_json: bool) -> int:
+    """Every cell: id, profiles, work, the question it answers."""
+    globs = (only or "").split()
+    chosen = [
+        cell
+        for cell in scenarios.cells()
+        if (profile is None or profile in cell.profiles)
+        and (not globs or any(fnmatch.fnmatchcase(cell.id, glob) for glob in globs))
+    ]
+    if not chosen:
+        raise UsageError(f"no cell matches {only!r}", "`make list` shows all of them")
+    if as_json:
+        rows = [
+            {"id": c.id, "profiles": c.profiles, "work": vars(c.work), "question": c.question}
+            for c in chosen
+        ]
+        click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+    else:
+        click.echo(tabulate([_row(c) for c in chosen], headers=_HEADERS, tablefmt="plain"))
+    return 0
+
+
+_HEADERS = ("cell", "first in", "work of a call", "question")
+
+
+def _row(cell: Cell) -> tuple[str, ...]:
+    first = cell.profiles[0] + (f", {' '.join(cell.arms)} only" if cell.arms else "")
+    return cell.id, first, f"{cell.work.amount:g} {cell.work.unit}", cell.question
+
+
+@commands.command()
+@click.argument("run", type=click.Path(path_type=Path))
+def report(run: Path) -> int:
+    """Rebuild every report file of the campaign folder RUN from its documents alone."""
+    return conclude(Store(run))
+
+
+@commands.command()
+@click.argument("runs", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--pairs",
+    metavar="PAIRS",
+    help="which to compare, such as '2:cuda/1:cpu'  [default: each arm with the first campaign's]",
+)
+@click.option(
+    "--out",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="write compare.md, .html and .json there  [default: print the Markdown]",
+)
+def compare(runs: Sequence[Path], pairs: str | None, out: Path | None) -> int:
+    """One report over the campaign folders RUNS: the first named is what the others are held to."""
+    files = collate_side_by_side(runs, (pairs or "").split())
+    if out is None:
+        click.echo(files["compare.md"], nl=False)
+        return 0
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"can't make {out}: {error.strerror}", "name another OUT=") from error
+    for name, text in files.items():
+        write_atomically(out / name, text)
+        click.echo(shown(out / name))
+    return 0
+
+
+@commands.command()
+@click.option("--arms", metavar="ARMS", default="cpu cuda", show_default=True)
+@engine_options
+def images(arms: str, **given: Any) -> int:
+    """Build or reuse the images (of both arms, or of those named), and say what they are."""
+    with Terminal() as terminal:
+        known = ARMS
+        names = arms.replace(",", " ").split()
+        if not names or any(name not in known for name in names):
+            raise UsageError(
+                f"ARMS={arms!r}: some of {', '.join(known)}", 'such as ARMS="cpu cuda"'
+            )
+        engine = open_engine(given, terminal)
+        for image in dict.fromkeys(known[name].image for name in names):
+            built = engine.provide(image, terminal.say)
+            size = "" if built.size_bytes is None else f"  {built.size_bytes / 1e9:.2f} GB"
+            click.echo(f"{image:5} {built.id}{size}")
+    return 0
+
+
+@commands.command(epilog=EXITS)
+@click.option("--json", "as_json", is_flag=True, help="as JSON; docs/doctor-schema.json")
+@click.option("--results", metavar="FOLDER", type=click.Path(path_type=Path))
+@click.option("--gpu", metavar="GPU", default="0", show_default=True, help="an index or UUID")
+@click.option("--arms", metavar="ARMS", default="auto", show_default=True)
+@engine_options
+def doctor(arms: str, gpu: str, results: Path | None, *, as_json: bool, **given: Any) -> int:
+    """What this machine can run and why not, with the remedy for each "no".  Changes nothing.
+
+    The exit status is 0 where bench would run, else the one that it would end with.
+    """
+    names = tuple(arms.replace(",", " ").split())
+    if names != ("auto",) and (not names or not set(names) <= set(ARMS)):
+        raise UsageError(f"ARMS={arms!r}: auto, or some of {', '.join(ARMS)}", "leave it out")
+    if given["engine"] != "auto":
+        name_engine(given)
+    found = examine(
+        Machine(open_engine=lambda: engine_to_examine(given)),
+        Question(
+            results=results or ROOT / "results",
+            cells=scenarios.cells(),
+            engine="local" if given["local_python"] else given["engine"],
+            arms=names,
+            gpu=single_gpu(gpu),
+        ),
+    )
+    console = Console(highlight=False)
+    if as_json:
+        click.echo(json.dumps(wire.plain(found), indent=1, ensure_ascii=False))
+    elif console.is_terminal:
+        console.print(draw_screen(found, console.encoding))
+        console.print(found.verdict, markup=False, style="bold")
+    else:
+        click.echo("\n".join(write_lines(found, console.encoding)))
+    return found.status
+
+
+@commands.command()
+@click.option("--name", default=STAND_IN, show_default=True, help="the image's name")
+def base(name: str) -> int:
+    """Make a stand-in base image from Debian packages, where no image registry can be reached."""
+    with Terminal() as terminal:
+        click.echo(stand_in.make_base(DockerEngine(), terminal.say, name))
+    return 0
+
+
+@commands.command()
+def clean() -> int:
+    """Remove the containers, images and volumes that this project made, by their label."""
+    if docker_endpoint() is None:
+        click.echo("no docker engine here: nothing to remove", err=True)
+        return 0
+    try:
+        removed = DockerEngine().remove_everything()
+    except EngineError as error:
+        click.echo(f"the engine's side is left as it is: {error.what}", err=True)
+        return 0
+    click.echo(", ".join(f"{count} {kind}" for kind, count in removed.items()) + " removed")
+    return 0
+
+
+@commands.command()
+@click.option("--check", is_flag=True, help="change nothing; fail where a file is stale")
+def generate(check: bool) -> int:
+    """Write what is made from the code: docs/cells.md, docs/schema.json, the README's sample."""
+    stale = []
+    for name, text in generated().items():
+        path = ROOT / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            stale.append(name)
+        if not check:
+            write_atomically(path, text)
+            click.echo(name)
+    if check and stale:
+        raise UsageError(f"stale: {', '.join(stale)}", "`make generate` writes them anew")
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command; tells people what went wrong and what to do next.
+
+    Returns:
+        its exit status; see ``--help``.
+    """
+    # As Ctrl-C: containers are stopped and what was measured is kept.
+    before = {number: signal.signal(number, _interrupt) for number in _INTERRUPTS}
+    try:
+        words = None if argv is None else list(argv)
+        status = commands.main(args=words, prog_name="python -m suite", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        return UsageError.exit_status
+    except CrossoverError as error:
+        click.echo(f"crossover: {error.what}", err=True)
+        if error.remedy:
+            click.echo(f"  what to do: {error.remedy}", err=True)
+        return error.exit_status
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("crossover: interrupted", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read standard output has gone, as `make list | head` does; nothing is wrong.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return int(status or 0)
+
+
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def _interrupt(number: int, _frame: object) -> None:
+    # Once is enough: a second one, as nox sends it, must not break into the cleaning up.
+    for other in _INTERRUPTS:
+        signal.signal(other, signal.SIG_IGN)
+    raise KeyboardInterrupt(signal.Signals(number).name)

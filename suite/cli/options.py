@@ -1,0 +1,110 @@
+"""The options that several commands share, and what every help text ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from suite.host import plan
+from suite.host.telemetry import MODES
+
+PROFILE_NAMES = tuple(plan.PROFILES)
+
+
+EXITS = """\b
+Exit status: 0 every cell measured, or skipped for cause; 1 some cell failed or is
+invalid (the report is written all the same); 2 usage; 3 no engine, or it refused;
+4 a GPU was asked for and is not to be had; 5 a document can't be read; 6 another
+campaign is running here; 130 interrupted (what was measured is kept)."""
+
+
+def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that choose an engine and what it runs."""
+    for option in (
+        click.option(
+            "--local-python",
+            metavar="PATH",
+            help="local engine: an interpreter that has TensorFlow",
+        ),
+        click.option("--base-image", metavar="REF", help="build the images on this one"),
+        click.option(
+            "--engine",
+            type=click.Choice(["auto", "docker", "local"]),
+            default="auto",
+            show_default=True,
+            help="auto: docker; local, without containers, where there is none at all",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def campaign_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of a campaign."""
+    for option in (
+        click.option(
+            "--resume",
+            metavar="FOLDER",
+            type=click.Path(path_type=Path),
+            help="go on with a campaign: complete invocations are kept, the rest is run",
+        ),
+        click.option(
+            "--results",
+            metavar="FOLDER",
+            type=click.Path(path_type=Path),
+            help="[default: results]",
+        ),
+        click.option(
+            "--price-currency",
+            metavar="CODE",
+            help="of the price: three letters, such as EUR  [default: USD]",
+        ),
+        click.option(
+            "--price",
+            type=click.FloatRange(min=0, min_open=True),
+            help="what the machine costs an hour: the report then says what training costs",
+        ),
+        click.option(
+            "--label",
+            metavar="TEXT",
+            help="part of the folder's name  [default: a hash of the host]",
+        ),
+        click.option(
+            "--seed", type=click.IntRange(0, 2**31 - 1), help="decides the order  [default: random]"
+        ),
+        click.option(
+            "--telemetry",
+            type=click.Choice(MODES),
+            help="watch the machine meanwhile; first: not the second arm of aa  [default: on]",
+        ),
+        click.option("--gpu", metavar="GPU", help="an index or UUID  [default: 0]"),
+        click.option(
+            "--cpus", metavar="LIST", help="the CPUs that the worker may use: 0-3  [default: all]"
+        ),
+        click.option(
+            "--only",
+            metavar="GLOBS",
+            help="only cells whose ids match, such as 'matmul.* mlp.*batch=32*'",
+        ),
+        click.option(
+            "--arms",
+            metavar="ARMS",
+            help='auto, or some of "cpu cuda cuda-hidden"  [default: auto]',
+        ),
+        click.option(
+            "--budget", metavar="TIME", help="begin no block that would cross it: 20m, 1h30m"
+        ),
+        click.option(
+            "--blocks", type=click.IntRange(1, 99), help="how often each arm has its turn"
+        ),
+        click.option(
+            "--profile",
+            type=click.Choice(PROFILE_NAMES),
+            help="how much, how long  [default: standard]",
+        ),
+    ):
+        command = option(command)
+    return command

@@ -1,0 +1,66 @@
+"""Which arms this machine can run, and how each is given its GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from suite.errors import NoGpuError, UsageError
+from suite.host.engine import ARMS, Arm, Engine, GpuRequest, find_arm
+from suite.model import AGAIN
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arms:
+    """The arms that will run, how each is given its GPU, and why others are left out."""
+
+    run: tuple[Arm, ...]
+    gpu: Mapping[str, GpuRequest | None]
+    not_run: Mapping[str, str]
+
+
+def resolve_arms(engine: Engine, wanted: Sequence[str], gpu: str) -> Arms:
+    """Which arms can run here, before any image is built.
+
+    Raises:
+        UsageError: an arm is unknown or named twice.
+        GpuError: an arm that needs a GPU was named and there is none; or there is one and the
+            engine won't pass it through.
+    """
+    if tuple(wanted) == (AUTO,):
+        try:
+            request = engine.find_gpu(gpu)
+        except NoGpuError as error:
+            return Arms(run=(ARMS["cpu"],), gpu={"cpu": None}, not_run={"cuda": error.what})
+        return Arms(run=(ARMS["cpu"], ARMS["cuda"]), gpu={"cpu": None, "cuda": request}, not_run={})
+    unknown = [name for name in wanted if name not in ARMS]
+    if unknown or len(set(wanted)) != len(wanted) or not wanted:
+        raise UsageError(
+            f"ARMS={' '.join(wanted)!r}: each of {', '.join(ARMS)} at most once, or {AUTO}",
+            'such as ARMS="cpu cuda"',
+        )
+    arms = tuple(ARMS[name] for name in wanted)
+    requests = {arm.name: engine.find_gpu(gpu) if arm.gpu else None for arm in arms}
+    return Arms(run=arms, gpu=requests, not_run={})
+
+
+def against_itself(arms: Arms) -> Arms:
+    """One arm as two: whatever differs between them is false by construction.
+
+    Raises:
+        UsageError: there is more than one arm to begin with.
+    """
+    if len(arms.run) != 1:
+        raise UsageError(
+            f"one arm is compared with itself; {len(arms.run)} were asked for",
+            "name one with ARMS=",
+        )
+    first = arms.run[0]
+    second = find_arm(first.name + AGAIN)
+    return Arms(
+        run=(first, second),
+        gpu={**arms.gpu, second.name: arms.gpu[first.name]},
+        not_run={},
+    )
