@@ -19,7 +19,7 @@ import pytest
 from suite import wire
 from suite.errors import EngineError, GpuError, NoGpuError
 from suite.host.ending import phrase_ending
-from suite.host.engine import Ending, GpuRequest, Job, Progress, Volume
+from suite.host.engine import Card, Ending, GpuRequest, Job, Progress, Volume
 from suite.model import Cell, CellResult, Check, Image, Isolation, Scalar
 from suite.worker import scenarios
 
@@ -393,7 +393,9 @@ class FakeEngine:
         image_trouble: EngineError | None = None,
         isolation: Isolation = "container",
         memory: int | None = 8 * 2**30,
+        cards: tuple[Card, ...] = (),
     ) -> None:
+        self.cards = cards
         self.scripts = list(scripts)
         self.otherwise = otherwise or Worker()
         self.gpu = gpu or NoGpuError("this machine has no GPU", "measure with ARMS=cpu")
@@ -440,6 +442,9 @@ class FakeEngine:
         if isinstance(self.gpu, GpuError):
             raise self.gpu
         return self.gpu
+
+    def list_gpus(self) -> tuple[Card, ...]:
+        return self.cards
 
     def start(self, job: Job) -> FakeRunning:
         self.jobs.append(job)

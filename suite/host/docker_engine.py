@@ -18,6 +18,7 @@ from docker.utils.utils import kwargs_from_env
 
 from suite.errors import EngineError, GpuError, NoGpuError
 from suite.host import docker_leftovers, docker_stock
+from suite.host.cards import DRIVER_PROBE, machine_cards, read_probe
 from suite.host.docker_build import (
     ensure_image,
     find_image,
@@ -29,7 +30,7 @@ from suite.host.docker_endpoint import Endpoint, find_endpoint, knock
 from suite.host.docker_errors import Refused, engine_errors
 from suite.host.docker_run import DockerRun, start_run
 from suite.host.docker_volumes import discard_volume
-from suite.host.engine import GpuRequest, GpuSupport, Job, Progress, Stock, Volume
+from suite.host.engine import Card, GpuRequest, GpuSupport, Job, Progress, Stock, Volume
 from suite.host.gpu import (
     GPU_PROBE,
     HARDWARE_PROBE,
@@ -243,6 +244,13 @@ class DockerEngine:
             else:
                 raise
         return request
+
+    def list_gpus(self) -> tuple[Card, ...]:
+        """See ``engine.Engine``; elsewhere a trivial container reads the driver's list there, which
+        needs no request for a GPU."""
+        if self.is_here:
+            return machine_cards()
+        return read_probe(self._ask(self._probe_image(), DRIVER_PROBE, None)[0])
 
     def _probe_image(self) -> str:
         known = list_images(self._api, self._endpoint)

@@ -58,6 +58,36 @@ class GpuRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Slice:
+    """A MIG instance: a part of a GPU that CUDA sees as one of its own.
+
+    ``index`` counts within its GPU, as nvidia-smi's ``Device`` does; a request names it ``0:1``.
+    """
+
+    index: int
+    uuid: str
+    name: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """A GPU of the engine's machine; ``index`` is nvidia-smi's, by PCI address.
+
+    ``pci`` is its address as the kernel writes it (``0000:01:00.0``) and ``cpus`` the logical CPUs
+    that are near it.  ``mig`` says whether it is cut into ``slices``.  None: not known.  ``uuid``
+    never enters a document.
+    """
+
+    index: int
+    name: str | None = None
+    uuid: str | None = None
+    pci: str | None = None
+    cpus: tuple[int, ...] | None = None
+    mig: bool | None = None
+    slices: tuple[Slice, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Volume:
     """A place on disk that a run can write to, and that is still there for the next run.
 
@@ -212,6 +242,16 @@ class Engine(Protocol):
 
         Raises:
             GpuError: there is none, or the engine refuses it; says what was seen and what to do.
+        """
+
+    def list_gpus(self) -> tuple[Card, ...]:
+        """The GPUs of the engine's machine, by index; empty: none is seen.
+
+        By NVIDIA's library where the machine is this one and it answers, else by the driver's list
+        or the device nodes.  Whether one can be had, `find_gpu` tells.
+
+        Raises:
+            EngineError: the engine refused to look.
         """
 
     def start(self, job: Job) -> Running:

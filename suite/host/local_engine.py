@@ -12,7 +12,8 @@ from pathlib import Path
 
 from suite.content import SUITE
 from suite.errors import EngineError, GpuError
-from suite.host.engine import GpuRequest, GpuSupport, Job, Progress, Stock, Volume
+from suite.host.cards import machine_cards
+from suite.host.engine import Card, GpuRequest, GpuSupport, Job, Progress, Stock, Volume
 from suite.host.gpu import find_local_gpu
 from suite.host.images import find_spec, lock_identity, read_specs
 from suite.host.local_environment import (
@@ -170,6 +171,10 @@ class LocalEngine:
             GpuError: this machine shows no such GPU.
         """
         return find_local_gpu(wanted)
+
+    def list_gpus(self) -> tuple[Card, ...]:
+        """See ``engine.Engine``."""
+        return machine_cards()
 
     def start(self, job: Job) -> LocalRun:
         """See ``engine.Engine``; memory limits are not enforced."""

@@ -89,6 +89,61 @@ def load_library() -> Any:
     return library
 
 
+def list_gpus(library: Any) -> list[dict[str, Any]]:
+    """The library's GPUs in its order: ``name``, ``uuid``, ``pci``, whether ``mig`` is on, ``slices``.
+
+    A value that can't be had is None.
+
+    Raises:
+        NoLibrary: it does not say how many there are.
+    """
+    try:
+        count = library.nvmlDeviceGetCount()
+    except library.NVMLError as error:
+        raise NoLibrary(f"NVIDIA's library does not list its GPUs: {_say(error)}") from error
+    return [_describe(library, index) for index in range(count)]
+
+
+def _describe(library: Any, index: int) -> dict[str, Any]:
+    unread: dict[str, Any] = {"name": None, "uuid": None, "pci": None, "mig": None, "slices": []}
+    try:
+        gpu = library.nvmlDeviceGetHandleByIndex(index)
+    except library.NVMLError:
+        return unread  # as one that has fallen off the bus: it keeps its place
+
+    def ask(read: Callable[[], Any]) -> Any:
+        try:
+            return read()
+        except library.NVMLError:
+            return None
+
+    return {
+        "name": ask(lambda: _text(library.nvmlDeviceGetName(gpu))),
+        "uuid": ask(lambda: _text(library.nvmlDeviceGetUUID(gpu))),
+        "pci": ask(lambda: _text(library.nvmlDeviceGetPciInfo(gpu).busId)),
+        "mig": ask(lambda: bool(library.nvmlDeviceGetMigMode(gpu)[0])),
+        "slices": _slices(library, gpu),
+    }
+
+
+def _slices(library: Any, gpu: Any) -> list[dict[str, Any]]:
+    """The MIG instances of a GPU; numbers that none has are left out, and keep their place."""
+    try:
+        most = library.nvmlDeviceGetMaxMigDeviceCount(gpu)
+    except library.NVMLError:
+        return []
+    found = []
+    for index in range(most):
+        try:
+            one = library.nvmlDeviceGetMigDeviceHandleByIndex(gpu, index)
+            uuid = _text(library.nvmlDeviceGetUUID(one))
+            name = _text(library.nvmlDeviceGetName(one))
+        except library.NVMLError:
+            continue
+        found.append({"index": index, "uuid": uuid, "name": name})
+    return found
+
+
 class Gpu:
     """One GPU, by the library's own index or UUID, such as ``0`` or ``GPU-…``; CDI's names, too.
 

@@ -11,6 +11,10 @@ from types import SimpleNamespace
 from typing import Any
 
 UUIDS = ("GPU-11111111-2222-3333-4444-555555555555", "GPU-99999999-2222-3333-4444-555555555555")
+PCI = ("00000000:81:00.0", "00000000:C1:00.0")
+FIRST_SLICE = 100
+"""The handles of MIG instances begin here."""
+SLICE_UUIDS = tuple(f"MIG-{i}aaaaaaa-2222-3333-4444-555555555555" for i in range(7))
 
 
 class NVMLError(Exception):
@@ -28,7 +32,8 @@ class Profile:
     """How a GPU behaves: what grows does so by the second, on ``clock``.
 
     ``failing`` are the names of functions that fail, with this error; ``here`` and ``there`` the
-    processes that compute on the first GPU and on the second.
+    processes that compute on the first GPU and on the second.  With ``mig`` the first GPU is cut into
+    instances of these numbers.
     """
 
     clock_sm_mhz: int = 1980
@@ -42,6 +47,9 @@ class Profile:
     here: Sequence[int] = (100,)
     there: Sequence[int] = ()
     as_bytes: bool = False
+    mig: bool = False
+    slices: tuple[int, ...] = ()
+    names: tuple[str, str] = ("NVIDIA Made-Up 100", "NVIDIA Made-Up 100")
 
 
 HEALTHY = Profile()
@@ -110,12 +118,30 @@ class FakeNvml:
         return index
 
     def nvmlDeviceGetHandleByUUID(self, uuid: str) -> int:  # noqa: N802
-        if uuid not in UUIDS:
-            raise NVMLError(6)
-        return UUIDS.index(uuid)
+        if uuid in UUIDS:
+            return UUIDS.index(uuid)
+        if uuid in SLICE_UUIDS and SLICE_UUIDS.index(uuid) in self.profile.slices:
+            return FIRST_SLICE + SLICE_UUIDS.index(uuid)
+        raise NVMLError(6)
 
     def nvmlDeviceGetIndex(self, gpu: int) -> int:  # noqa: N802
         return gpu
+
+    def nvmlDeviceGetPciInfo(self, gpu: int) -> Any:  # noqa: N802
+        return SimpleNamespace(busId=self._text(PCI[gpu]))
+
+    def nvmlDeviceGetMaxMigDeviceCount(self, gpu: int) -> int:  # noqa: N802
+        return 7 if gpu == 0 and self.profile.mig else 0
+
+    def nvmlDeviceGetMigDeviceHandleByIndex(self, gpu: int, index: int) -> int:  # noqa: N802
+        if gpu or index not in self.profile.slices:
+            raise NVMLError(6)
+        return FIRST_SLICE + index
+
+    def nvmlDeviceGetDeviceHandleFromMigDeviceHandle(self, gpu: int) -> int:  # noqa: N802
+        if gpu < FIRST_SLICE:
+            raise NVMLError(2)
+        return 0
 
     def nvmlSystemGetDriverVersion(self) -> Any:  # noqa: N802
         return self._text("550.90.07")
@@ -123,11 +149,13 @@ class FakeNvml:
     def nvmlSystemGetCudaDriverVersion(self) -> int:  # noqa: N802
         return 12040
 
-    def nvmlDeviceGetName(self, _: int) -> Any:  # noqa: N802
-        return self._text("NVIDIA Made-Up 100")
+    def nvmlDeviceGetName(self, gpu: int) -> Any:  # noqa: N802
+        if gpu >= FIRST_SLICE:
+            return self._text(f"{self.profile.names[0]} MIG 1g.10gb")
+        return self._text(self.profile.names[gpu])
 
     def nvmlDeviceGetUUID(self, gpu: int) -> Any:  # noqa: N802
-        return self._text(UUIDS[gpu])
+        return self._text(SLICE_UUIDS[gpu - FIRST_SLICE] if gpu >= FIRST_SLICE else UUIDS[gpu])
 
     def nvmlDeviceGetVbiosVersion(self, _: int) -> Any:  # noqa: N802
         return self._text("96.00.00.00.01")
@@ -159,8 +187,9 @@ class FakeNvml:
     def nvmlDeviceGetEccMode(self, _: int) -> list[int]:  # noqa: N802
         return [1, 1]
 
-    def nvmlDeviceGetMigMode(self, _: int) -> list[int]:  # noqa: N802
-        return [0, 0]
+    def nvmlDeviceGetMigMode(self, gpu: int) -> list[int]:  # noqa: N802
+        on = int(self.profile.mig and gpu == 0)
+        return [on, on]
 
     def nvmlDeviceGetComputeMode(self, _: int) -> int:  # noqa: N802
         return 0

@@ -1,0 +1,150 @@
+"""The GPUs of a machine, listed by NVIDIA's library, by the driver, by nodes, and from a container."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from suite.host import cards
+from suite.host.engine import Card, Slice
+from tests.host.fake_nvml import HEALTHY, SLICE_UUIDS, UUIDS, FakeNvml
+
+pytestmark = pytest.mark.simulated
+
+
+def write(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+def information(name: str, uuid: str) -> str:
+    return f"Model: \t\t {name}\nIRQ:   \t\t 120\nGPU UUID: \t {uuid}\nBus Type: \t PCIe\n"
+
+
+TWO = {
+    "dev/nvidia0": "",
+    "dev/nvidia1": "",
+    # In no order of the file system's: by address, as nvidia-smi counts.
+    "proc/driver/nvidia/gpus/0000:c1:00.0/information": information("NVIDIA B", UUIDS[1]),
+    "proc/driver/nvidia/gpus/0000:81:00.0/information": information("NVIDIA A", UUIDS[0]),
+    "sys/bus/pci/devices/0000:81:00.0/local_cpulist": "0-3,8\n",
+}
+
+
+def no_answer() -> None:
+    return None
+
+
+def test_the_library_lists_names_addresses_and_near_cpus(tmp_path: Path) -> None:
+    found = cards.library_cards(FakeNvml(HEALTHY), write(tmp_path, TWO))
+    assert [card.index for card in found] == [0, 1]
+    assert [card.uuid for card in found] == list(UUIDS)
+    assert [card.pci for card in found] == ["0000:81:00.0", "0000:c1:00.0"]
+    assert [card.cpus for card in found] == [(0, 1, 2, 3, 8), None]
+    assert [card.mig for card in found] == [False, False]
+
+
+def test_mig_instances_keep_their_numbers() -> None:
+    cut = replace(HEALTHY, mig=True, slices=(1, 3), as_bytes=True)
+    first, second = cards.library_cards(FakeNvml(cut))
+    assert first.mig is True
+    assert [(one.index, one.uuid) for one in first.slices] == [
+        (1, SLICE_UUIDS[1]),
+        (3, SLICE_UUIDS[3]),
+    ]
+    assert "1g.10gb" in str(first.slices[0].name)
+    assert second.slices == ()
+
+
+def test_a_gpu_that_says_nothing_keeps_its_place() -> None:
+    dumb = replace(HEALTHY, failing={"nvmlDeviceGetPciInfo": 15, "nvmlDeviceGetMigMode": 3})
+    first, _ = cards.library_cards(FakeNvml(dumb))
+    assert (first.pci, first.mig, first.uuid) == (None, None, UUIDS[0])
+    lost = replace(HEALTHY, failing={"nvmlDeviceGetHandleByIndex": 15})
+    assert cards.library_cards(FakeNvml(lost)) == (Card(index=0), Card(index=1))
+
+
+def test_what_the_library_says_survives_its_process() -> None:
+    cut = cards.library_cards(FakeNvml(replace(HEALTHY, mig=True, slices=(0,))))
+    assert cut[0].slices == (Slice(index=0, uuid=SLICE_UUIDS[0], name=cut[0].slices[0].name),)
+    assert cards.read_list(json.loads(json.dumps([asdict(card) for card in cut]))) == cut
+
+
+def test_without_the_library_the_drivers_list_and_then_the_nodes_count(tmp_path: Path) -> None:
+    assert cards.machine_cards(tmp_path / "none", no_answer) == ()
+    found = cards.machine_cards(write(tmp_path / "a", TWO), no_answer)
+    assert [(card.index, card.name, card.pci) for card in found] == [
+        (0, "NVIDIA A", "0000:81:00.0"),
+        (1, "NVIDIA B", "0000:c1:00.0"),
+    ]
+    assert found[0].cpus == (0, 1, 2, 3, 8)
+    nodes = dict.fromkeys(("dev/nvidia0", "dev/nvidia2"), "")
+    found = cards.machine_cards(write(tmp_path / "b", nodes), no_answer)
+    assert found == (Card(index=0), Card(index=1))
+    # WSL has one node for all of its GPUs.
+    assert cards.machine_cards(write(tmp_path / "c", {"dev/dxg": ""}), no_answer) == ()
+
+
+def test_a_uuid_that_the_driver_has_not_read_is_none(tmp_path: Path) -> None:
+    name = "proc/driver/nvidia/gpus/0000:81:00.0/information"
+    unread = information("NVIDIA A", "GPU-????????-????-????-????-????????????")
+    found = cards.read_driver(write(tmp_path, {name: unread}))
+    assert (found[0].name, found[0].uuid) == ("NVIDIA A", None)
+
+
+def test_the_container_that_reads_the_list_prints_what_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, TWO)
+    code = cards.DRIVER_PROBE.replace("'/proc", f"'{tmp_path}/proc")
+    code = code.replace("'/sys", f"'{tmp_path}/sys")
+    with redirect_stdout(io.StringIO()) as out:
+        exec(code, {})  # noqa: S102 - as the container's Python does
+    lines = ["a warning of somebody's", *out.getvalue().splitlines()]
+    assert cards.read_probe(lines) == cards.read_driver(tmp_path)
+    assert len(cards.read_probe(lines)) == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "normal"),
+    [
+        ("00000000:C1:00.0", "0000:c1:00.0"),
+        ("0001:00:00.0", "0001:00:00.0"),
+        ("10000:01:00.0", "10000:01:00.0"),
+        ("0000:01:00", "0000:01:00.0"),
+        ("nonsense", None),
+        ("", None),
+    ],
+)
+def test_addresses_are_written_as_the_kernel_does(given: str, normal: str | None) -> None:
+    assert cards.normalise_pci(given) == normal
+
+
+@pytest.mark.processes
+def test_the_listing_process_answers_or_says_why_not() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "suite.host.cards"], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        assert "NVIDIA's library" in done.stderr or "nvidia-ml-py" in done.stderr
+        assert cards.ask_library() is None
+    else:
+        assert cards.ask_library() == cards.read_list(json.loads(done.stdout))
+
+
+def test_a_driver_that_hangs_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    def hang(*words: object, **_: object) -> None:
+        raise subprocess.TimeoutExpired("python", 1)
+
+    monkeypatch.setattr(subprocess, "run", hang)
+    assert cards.ask_library() is None
