@@ -279,6 +279,9 @@ class Campaign:
     cpus, gpu (a UUID as a hash), base_image, telemetry.  ``controls`` are the ids of the cells that
     the control invocations run, none in profiles that have no controls.  ``blocks`` can grow up to
     ``most_blocks`` when a look finds the intervals too wide; ``looks`` holds what each look saw.
+    ``survey`` names the survey that the campaign is a part of; ``at_once`` is how many of its campaigns
+    are at work at the same time, each on a GPU of its own; ``calibrated_by`` is the campaign that
+    found K for this one, which then has no calibration.
     """
 
     schema: int
@@ -307,6 +310,45 @@ class Campaign:
     simulated: bool = False
     price: float | None = None
     price_currency: str = "USD"
+    survey: str | None = None
+    at_once: int = 1
+    calibrated_by: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurveyMember:
+    """One campaign of a survey: the GPU that it is about (nvidia-smi's index, ``0:1`` for a MIG
+    instance), whether the others are at work at the same time, and its id, which is its folder's name.
+    """
+
+    gpu: str
+    at_once: bool
+    campaign: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Survey:
+    """The plan of a survey: the same campaign on each GPU of a machine in turn, and on all at once.
+
+    It goes round by round: in each, every GPU has a block alone, and all have one at once, in random
+    order.  The members stand next to it in the folder of results.  ``cpus`` are the CPUs that a GPU's
+    worker has while all are at work, by GPU, as the kernel writes them; alone it has all.
+    """
+
+    schema: int
+    id: str
+    created: datetime
+    profile: ProfileName
+    seed: int
+    label: str | None
+    rounds: int
+    gpus: list[str]
+    cpus: dict[str, str]
+    members: list[SurveyMember]
+    suite: SuiteIdentity
+    command: str = ""
+    settings: dict[str, str] = field(default_factory=dict)
+    stopped: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,14 +12,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from suite import cli
-from suite.cli import bench, engines, entry, generated
+from suite.cli import conduct, engines, entry, generated
 from suite.cli import terminal as terminals
 from suite.content import SUITE
 from suite.errors import EngineError, GpuError, NoGpuError, UsageError
@@ -27,7 +27,6 @@ from suite.host.campaign import Position
 from suite.host.doctor import CHECKS
 from suite.host.engine import ARMS, GpuRequest, Job
 from suite.host.store import only_campaign
-from suite.host.telemetry import Observe
 from suite.model import SuiteIdentity
 from suite.report import collate as collating
 from suite.report.load import load_campaign
@@ -35,63 +34,12 @@ from suite.worker import scenarios
 from tests import synthetic
 from tests.fakes import FakeEngine, Life, Worker, asked_cells, asked_option
 from tests.host.machines import FakeExamined
+from tests.shell import Heard, Shell, complaint
 
 pytestmark = pytest.mark.usefixtures("own_signals", "suite_identity")
 
 FENCE = "overhead.fence"
 SMOKE = [cell.id for cell in scenarios.cells() if "smoke" in cell.profiles and not cell.arms]
-
-
-@dataclass
-class Heard:
-    """What a command said and how it ended."""
-
-    status: int
-    out: str
-    err: str
-
-
-class Shell:
-    """Runs commands against a fake engine and a results folder of the test's own."""
-
-    def __init__(
-        self, results: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        self.results = results
-        self._capsys = capsys
-        self.engine: FakeEngine | Exception = FakeEngine()
-        self.opened: list[dict[str, Any]] = []
-        monkeypatch.setattr(bench, "open_engine", self._open)
-        monkeypatch.setattr(entry, "open_engine", self._open)
-        self.watched: list[str] = []
-        monkeypatch.setattr(bench, "make_observer", self._observe)
-
-    def _open(self, given: dict[str, Any], _: object) -> FakeEngine:
-        self.opened.append(given)
-        if isinstance(self.engine, Exception):
-            raise self.engine
-        return self.engine
-
-    def _observe(self, _engine: object, mode: str) -> Observe:
-        self.watched.append(mode)
-        return lambda *_: "nobody watches a scripted engine"
-
-    def run(self, *words: str) -> Heard:
-        """Whatever the command says, no traceback is for people."""
-        self._capsys.readouterr()
-        status = cli.main(words)
-        heard = self._capsys.readouterr()
-        assert "Traceback" not in heard.out + heard.err
-        return Heard(status, heard.out, heard.err)
-
-    def bench(self, *words: str, engine: FakeEngine | Exception | None = None) -> Heard:
-        self.engine = engine or FakeEngine()
-        return self.run("bench", "--results", str(self.results), *words)
-
-    def folder(self) -> Path:
-        """The only campaign there is."""
-        (found,) = [path for path in self.results.iterdir() if path.is_dir()]
-        return found
 
 
 @pytest.fixture
@@ -118,15 +66,6 @@ def campaign(tmp_path: Path) -> Path:
     """A finished campaign's folder."""
     made = synthetic.make_campaign(blocks=3)
     return synthetic.write_campaign(tmp_path / "made-up", made, synthetic.make_documents(made))
-
-
-def complaint(heard: Heard, status: int) -> str:
-    """What people read where a command could not do its work: one line, and what to do next."""
-    assert heard.status == status
-    lines = [line for line in heard.err.splitlines() if line.startswith("crossover: ")]
-    assert len(lines) == 1, heard.err
-    assert "  what to do: " in heard.err
-    return lines[0].removeprefix("crossover: ")
 
 
 @pytest.mark.usefixtures("drawing")
@@ -285,7 +224,6 @@ def test_unknown_words_are_usage_errors_that_point_to_help(
         (("--cpus", "many"), "'many' is not a list of CPUs"),
         (("--budget", "soon"), "'soon' is not a duration"),
         (("--label", "a/b"), "LABEL='a/b'"),
-        (("--gpu", "all"), "GPU=all"),
         (("--gpu", "0,1"), "GPU='0,1'"),
         (("--price", "nan"), "PRICE=nan"),
         (("--price", "inf"), "PRICE=inf"),
@@ -518,7 +456,7 @@ def test_between_blocks_there_is_a_report_without_pictures(shell: Shell) -> None
         return collating.collate(folder, pictures=pictures)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bench, "collate", remember)
+        patch.setattr(conduct, "collate", remember)
         assert shell.bench("--profile", "smoke", "--blocks", "2").status == 0
     assert written == [False, False, False, True]
 
@@ -669,7 +607,7 @@ def door(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[str, dict[str, 
         monkeypatch.setattr(engines, "DockerEngine", make("docker"))
         monkeypatch.setattr(engines, "LocalEngine", make("local"))
         speech: Any = Speech()
-        engines.open_engine({**AUTO, **given}, speech)
+        engines.open_engine({**AUTO, **given}, speech.say)
         ((name, options),) = opened
         return name, options, speech.lines
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from suite.cli.terminal import Terminal
 from suite.errors import UsageError
 from suite.host.docker_engine import DockerEngine, docker_endpoint
 from suite.host.doctor_machine import ENGINE_S, Examined
-from suite.host.engine import Engine
+from suite.host.engine import Engine, Progress
 from suite.host.local_engine import LocalEngine
 
 
-def open_engine(given: dict[str, Any], terminal: Terminal) -> Engine:
+def open_engine(given: dict[str, Any], say: Progress) -> Engine:
     """The engine that was asked for; ``auto`` takes no engine at all as a reason for ``local``.
 
     Raises:
@@ -20,13 +19,13 @@ def open_engine(given: dict[str, Any], terminal: Terminal) -> Engine:
         UsageError: an option does not go with it.
     """
     if name_engine(given) == "docker":
-        return _swept(DockerEngine(base_image=given["base_image"]), terminal)
-    terminal.say(
+        return _swept(DockerEngine(base_image=given["base_image"]), say)
+    say(
         "NOT CONTAINERIZED: "
         + _why_local(given)
         + "; the worker runs as a plain process of this machine, and every table says so"
     )
-    return _swept(LocalEngine(python=given["local_python"]), terminal)
+    return _swept(LocalEngine(python=given["local_python"]), say)
 
 
 def engine_to_examine(given: dict[str, Any]) -> Examined:
@@ -57,10 +56,10 @@ def name_engine(given: dict[str, Any]) -> str:
     return name
 
 
-def _swept(engine: Engine, terminal: Terminal) -> Engine:
+def _swept(engine: Engine, say: Progress) -> Engine:
     swept = engine.sweep_leftovers()
     if swept:
-        terminal.say(f"removed {swept} leftovers of a campaign that was killed")
+        say(f"removed {swept} leftovers of a campaign that was killed")
     return engine
 
 

@@ -16,10 +16,12 @@ from rich.console import Console
 from tabulate import tabulate
 
 from suite import __version__, wire
-from suite.cli.bench import ROOT, conclude, run_bench, shown, single_gpu
+from suite.cli.bench import run_bench
+from suite.cli.conduct import ROOT, conclude, conclude_survey, shown
 from suite.cli.engines import engine_to_examine, name_engine, open_engine
 from suite.cli.generated import generated
 from suite.cli.options import EXITS, PROFILE_NAMES, campaign_options, engine_options
+from suite.cli.settings import single_gpu
 from suite.cli.terminal import Terminal
 from suite.errors import CrossoverError, EngineError, UsageError
 from suite.host import stand_in
@@ -32,6 +34,7 @@ from suite.host.images import STAND_IN
 from suite.host.store import Store, write_atomically
 from suite.model import Cell, ProfileName
 from suite.report.collate import collate_side_by_side
+from suite.report.load import is_survey
 from suite.worker import scenarios
 
 INTERRUPTED = 130
@@ -102,7 +105,7 @@ def _row(cell: Cell) -> tuple[str, ...]:
 @click.argument("run", type=click.Path(path_type=Path))
 def report(run: Path) -> int:
     """Rebuild every report file of the campaign folder RUN from its documents alone."""
-    return conclude(Store(run))
+    return conclude_survey(Store(run)) if is_survey(run) else conclude(Store(run))
 
 
 @commands.command()
@@ -146,7 +149,7 @@ def images(arms: str, **given: Any) -> int:
             raise UsageError(
                 f"ARMS={arms!r}: some of {', '.join(known)}", 'such as ARMS="cpu cuda"'
             )
-        engine = open_engine(given, terminal)
+        engine = open_engine(given, terminal.say)
         for image in dict.fromkeys(known[name].image for name in names):
             built = engine.provide(image, terminal.say)
             size = "" if built.size_bytes is None else f"  {built.size_bytes / 1e9:.2f} GB"

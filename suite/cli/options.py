@@ -80,7 +80,11 @@ def campaign_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Choice(MODES),
             help="watch the machine meanwhile; first: not the second arm of aa  [default: on]",
         ),
-        click.option("--gpu", metavar="GPU", help="an index or UUID  [default: 0]"),
+        click.option(
+            "--gpu",
+            metavar="GPU",
+            help="an index or UUID; all: each in turn, and all at once  [default: 0]",
+        ),
         click.option(
             "--cpus", metavar="LIST", help="the CPUs that the worker may use: 0-3  [default: all]"
         ),

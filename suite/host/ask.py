@@ -53,7 +53,7 @@ def draw_up(ask: Ask, arms: Arms, cells: Sequence[Cell]) -> Campaign:
                 "`make list` shows which cells there are",
             )
     created = datetime.now(timezone.utc).replace(microsecond=0)
-    seed = ask.seed if ask.seed is not None else secrets.randbelow(2**31)
+    seed = draw_seed(ask.seed)
     label = check_label(ask.label) if ask.label is not None else None
     currency = check_price(ask.price, ask.price_currency)
     campaign = Campaign(
@@ -81,6 +81,11 @@ def draw_up(ask: Ask, arms: Arms, cells: Sequence[Cell]) -> Campaign:
     )
     guess = plan.guess_campaign_s(campaign)
     return replace(campaign, prediction=Prediction(before_s=guess))
+
+
+def draw_seed(wanted: int | None) -> int:
+    """The seed that was asked for, or a random one."""
+    return wanted if wanted is not None else secrets.randbelow(2**31)
 
 
 def resume_plan(campaign: Campaign, *, blocks: int | None) -> Campaign:

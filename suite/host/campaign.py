@@ -5,7 +5,7 @@ Decides as values (`plan`), then acts through the engine and the store; prints n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -102,7 +102,8 @@ class Conductor:
         self.fresh = True
         memory = engine.memory_bytes()
         bounded = memory is not None and engine.isolation == "container"
-        self.memory_bytes = int(memory * MEMORY_SHARE) if memory and bounded else None
+        share = MEMORY_SHARE / campaign.at_once
+        self.memory_bytes = int(memory * share) if memory and bounded else None
 
     def run(self, kept: Sequence[Document] = ()) -> Campaign:
         """Runs every invocation that ``kept`` does not hold complete; writes as it goes.
@@ -113,13 +114,26 @@ class Conductor:
         Raises:
             GpuError, EngineError: as the engine or worker refuse; what was measured is kept.
         """
+        for _ in self.steps(kept):
+            pass
+        return self.campaign
+
+    def steps(self, kept: Sequence[Document] = ()) -> Generator[int, None, None]:
+        """As `run`, piece by piece, for those who have several campaigns under way.
+
+        The calibration is done when the first number comes, which is that of the block to come; then
+        each step is a block.  To be closed where it is not brought to its end.
+
+        Raises:
+            GpuError, EngineError: as `run`.
+        """
         try:
-            return self._run(kept)
+            yield from self._run(kept)
         finally:
             for volume in choose_volumes(self.campaign, self.campaign.cells):
                 self.engine.remove_volume(volume)
 
-    def _run(self, kept: Sequence[Document]) -> Campaign:
+    def _run(self, kept: Sequence[Document]) -> Iterator[int]:
         for document in kept:
             of = document.invocation
             if is_complete(document, plan.cells_of(self.campaign, of.arm)):
@@ -131,15 +145,19 @@ class Conductor:
         before = self.campaign.prediction.before_s
         self.listener.say(
             f"{len(self.campaign.cells)} cells on {' and '.join(self.campaign.arms)}, "
-            f"{self.campaign.blocks} block{'s' if self.campaign.blocks != 1 else ''} after a "
-            f"calibration{self._word_controls()}; about {before / 60:.0f} min{_cost(self.campaign, before)}, "
-            "a guess until the calibration is done"
+            f"{self.campaign.blocks} block{'s' if self.campaign.blocks != 1 else ''}"
+            f"{'' if self.campaign.calibrated_by else ' after a calibration'}{self._word_controls()}; "
+            f"about {before / 60:.0f} min{_cost(self.campaign, before)}, a guess until "
+            + ("the first block" if self.campaign.calibrated_by else "the calibration")
+            + " is done"
         )
         for arm in plan.order_arms(self.campaign, 0):
             self._calibrate(arm)
-        self._predict()
+        if self.campaign.calibrated_by is None:
+            self._predict()
         block = 1
         while block <= self.campaign.blocks and not self._stop_before(block):
+            yield block
             missing = [arm for arm in self.arms if (arm, block) not in self.documents]
             for arm in plan.order_arms(self.campaign, block):
                 self._invoke(arm, block)
@@ -150,7 +168,6 @@ class Conductor:
             self._look_after(block)
             block += 1
         self.collate()
-        return self.campaign
 
     def _calibrate(self, arm: str) -> None:
         document = self._invoke(arm, 0)

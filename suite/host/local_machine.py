@@ -4,7 +4,7 @@ live.  Linux only."""
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -69,3 +69,16 @@ def is_alive(token: str) -> bool | None:
         return _start_ticks(pid) == ticks
     except (OSError, IndexError):
         return False
+
+
+def find_cores(cpus: Iterable[int], root: Path = Path("/")) -> list[tuple[int, ...]]:
+    """These CPUs by the core that they are threads of, ascending; one by one where that is not told."""
+    cores: dict[str, list[int]] = {}
+    for cpu in sorted(cpus):
+        path = root / f"sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"
+        try:
+            siblings = path.read_text(encoding="utf-8").strip()
+        except OSError:
+            siblings = f"cpu{cpu}"
+        cores.setdefault(siblings, []).append(cpu)
+    return [tuple(threads) for threads in cores.values()]

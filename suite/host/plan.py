@@ -126,10 +126,13 @@ def choose_controls(cells: Iterable[Cell], profile: ProfileName) -> list[str]:
 
 
 def control_arms(campaign: Campaign) -> list[str]:
-    """The arms of the control invocations: each arm's twin, and the CUDA image without its GPU."""
+    """The arms of the control invocations: each arm's twin, and the CUDA image without its GPU, where
+    there is a CPU arm to hold it to.
+    """
     if not campaign.controls:
         return []
-    hidden = [HIDDEN] if "cuda" in campaign.arms and HIDDEN not in campaign.arms else []
+    both = {"cpu", "cuda"} <= set(campaign.arms)
+    hidden = [HIDDEN] if both and HIDDEN not in campaign.arms else []
     return [*(arm + TWIN for arm in campaign.arms), *hidden]
 
 
@@ -155,6 +158,8 @@ def order_arms(campaign: Campaign, block: int) -> list[str]:
 
     Block 0: those that are calibrated.
     """
+    if block == 0 and campaign.calibrated_by is not None:
+        return []
     if block == 0:
         return [arm for arm in campaign.arms if calibrating_arm(campaign, arm) == arm]
     arms = [*campaign.arms, *control_arms(campaign)]

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -13,9 +14,14 @@ from typing import Any
 
 from suite import wire
 from suite.errors import BusyError, CrossoverError, UsageError
-from suite.model import Campaign, Document
+from suite.model import Campaign, Document, Survey
 
 PLAN = "campaign.json"
+SURVEY = "survey.json"
+
+
+_UMASK = threading.Lock()
+"""The process's umask can only be read by setting it, and campaigns that run at once write at once."""
 
 
 def document_name(arm: str, block: int, repeat: int = 0) -> str:
@@ -51,8 +57,9 @@ def _replace(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         # mkstemp makes private files; results are for everybody who may read the folder.
-        umask = os.umask(0)
-        os.umask(umask)
+        with _UMASK:
+            umask = os.umask(0)
+            os.umask(umask)
         Path(name).chmod(0o666 & ~umask)
         Path(name).replace(path)
     except BaseException:
@@ -87,6 +94,10 @@ class Store:
     def write_plan(self, campaign: Campaign) -> None:
         """Writes campaign.json anew."""
         self._write(PLAN, campaign)
+
+    def write_survey(self, survey: Survey) -> None:
+        """Writes survey.json anew, in a survey's own folder."""
+        self._write(SURVEY, survey)
 
     def write_document(self, document: Document) -> None:
         """Writes an invocation's document anew, as far as it has come."""

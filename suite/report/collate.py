@@ -13,7 +13,7 @@ from suite.report.compare import Ratio
 from suite.report.exchange import render_csv, render_json
 from suite.report.gallery import LATER, NOT_INSTALLED, depict
 from suite.report.html import render_html, render_html_page
-from suite.report.load import load_campaign
+from suite.report.load import load_campaign, load_survey
 from suite.report.markdown import render_markdown, render_page
 from suite.report.markup import show_plainly
 from suite.report.narrative import account, list_by_family, name_machine, narrate
@@ -21,6 +21,8 @@ from suite.report.pictures import FOLDER
 from suite.report.precision import Precision, assess
 from suite.report.side_by_side import compose_versus, render_versus_json
 from suite.report.summary import Summary, summarise
+from suite.report.survey import analyse
+from suite.report.survey_text import compose_survey, render_survey_json, render_survey_terminal
 from suite.report.versus import set_side_by_side
 
 
@@ -81,6 +83,40 @@ def collate_side_by_side(folders: Sequence[Path], pairs: Sequence[str] = ()) -> 
         "compare.html": render_html_page(page),
         "compare.json": render_versus_json(versus),
     }
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollatedSurvey:
+    """As `Collated`, of a survey: its own files by name; those of its campaigns are not among them."""
+
+    files: dict[str, str]
+    terminal: str
+    troubled: bool
+
+
+def collate_survey(folder: Path) -> CollatedSurvey:
+    """Everything that is derived from a survey, whose campaigns lie in folders beside its own.
+
+    Raises:
+        DocumentError: its plan, or a campaign that it names, can't be read.
+    """
+    survey = load_survey(folder)
+    summaries = {
+        one.campaign: summarise(load_campaign(folder.resolve().parent / one.campaign))
+        for one in survey.members
+        if (folder.resolve().parent / one.campaign).is_dir()
+    }
+    found = analyse(survey, summaries)
+    page = compose_survey(found)
+    return CollatedSurvey(
+        files={
+            "survey.md": render_page(page),
+            "survey.html": render_html_page(page),
+            "summary.json": render_survey_json(found),
+        },
+        terminal=render_survey_terminal(found),
+        troubled=any(_find_trouble(one) for one in summaries.values()),
+    )
 
 
 def can_draw() -> bool:

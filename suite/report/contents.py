@@ -99,6 +99,9 @@ def _explain_banners(page: Page, summary: Summary) -> None:
     explanations = {
         "NOT CONTAINERIZED": "The worker ran as a plain process of this machine, not in a "
         "container: its libraries and limits are not those of an image.",
+        "WITH OTHER GPUS AT WORK": f"{summary.campaign.at_once} GPUs of this machine ran this campaign "
+        "at the same time, each with its share of the CPUs and the memory: the survey that it is a "
+        "part of sets it beside the same GPU alone.",
         "INVALID": "Too many of its invocations were disturbed (below): nothing here is a finding.",
         "SIMULATED": "The numbers were made up to test or to show the report. No machine was "
         "measured.",

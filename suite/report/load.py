@@ -16,13 +16,22 @@ from typing import Any, NoReturn, TypeVar
 import msgspec
 
 from suite.errors import DocumentError
-from suite.model import Campaign, Document
+from suite.model import Campaign, Document, Survey
 from suite.report.markup import show_plainly
-from suite.report.rules import Complaint, judge_document, judge_membership, judge_plan
+from suite.report.rules import (
+    Complaint,
+    judge_document,
+    judge_membership,
+    judge_plan,
+    judge_survey,
+)
 from suite.wire import SCHEMA
 
 PLAN = "campaign.json"
 """The file that holds the plan."""
+
+SURVEY = "survey.json"
+"""The file that holds a survey's plan, in a folder of its own."""
 
 DERIVED = frozenset({PLAN, "summary.json"})
 """The JSON files of a campaign folder that are no documents."""
@@ -33,7 +42,7 @@ _LARGEST = 2**63
 
 _MEND = "Put the original file back, or remove it and measure again what it held (RESUME=…)."
 
-Word = TypeVar("Word", Document, Campaign)
+Word = TypeVar("Word", Document, Campaign, Survey)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +118,23 @@ def load_plan(folder: Path) -> Campaign:
     return plan
 
 
+def is_survey(folder: Path) -> bool:
+    """Whether a folder is a survey's, and not a campaign's."""
+    return (folder / SURVEY).is_file()
+
+
+def load_survey(folder: Path) -> Survey:
+    """The plan of a survey's folder.
+
+    Raises:
+        DocumentError: it can't be read or is refused.
+    """
+    path = folder / SURVEY
+    survey = _convert(path, _read(path), Survey)
+    _refuse_first(path, judge_survey(survey))
+    return survey
+
+
 def load_document(path: Path) -> Document:
     """One invocation's document, checked on its own.
 
@@ -126,19 +152,19 @@ def document_name(arm: str, block: int, repeat: int = 0) -> str:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of everything that `load_campaign` reads: a document or a plan."""
+    """The JSON Schema of everything that is read here: a document, a plan, or a survey's plan."""
     references, definitions = msgspec.json.schema_components(
-        [Document, Campaign], ref_template="#/$defs/{name}"
+        [Document, Campaign, Survey], ref_template="#/$defs/{name}"
     )
     for definition in definitions.values():
         # Fields that this version does not know are refused, so the schema says so, too.
         definition["additionalProperties"] = False
         definition["description"] = " ".join(definition.get("description", "").split())
-    for name in ("Document", "Campaign"):
+    for name in ("Document", "Campaign", "Survey"):
         definitions[name]["properties"]["schema"] = {"const": SCHEMA}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A document of one invocation, or the plan of a campaign",
+        "title": "A document of one invocation, or the plan of a campaign or of a survey",
         "anyOf": list(references),
         "$defs": definitions,
     }

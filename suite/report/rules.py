@@ -6,6 +6,7 @@ whether a document makes sense, never whether its numbers are good.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
@@ -16,6 +17,7 @@ from suite.model import (
     Container,
     Document,
     Invocation,
+    Survey,
     Telemetry,
     Work,
     cell_id,
@@ -69,6 +71,8 @@ def judge_plan(plan: Campaign) -> Iterator[Complaint]:
             yield f"$.arms[{index}]", f"{arm!r} is empty or stands there twice"
     if plan.blocks < 1:
         yield "$.blocks", f"{plan.blocks} is less than 1"
+    if plan.at_once < 1:
+        yield "$.at_once", f"{plan.at_once} is less than 1"
     seen: set[str] = set()
     for index, cell in enumerate(plan.cells):
         if cell.id in seen:
@@ -77,6 +81,30 @@ def judge_plan(plan: Campaign) -> Iterator[Complaint]:
         yield from _judge_planned(f"$.cells[{index}]", cell)
     yield from _judge_promises(plan)
     yield from _judge_by_arm(plan, seen)
+
+
+def judge_survey(survey: Survey) -> Iterator[Complaint]:
+    """The complaints about a survey's plan on its own."""
+    yield from _demand_text({"$.id": survey.id, "$.suite.content": survey.suite.content})
+    yield from _judge_span("$", survey.created, None, names=("created", ""))
+    if survey.rounds < 1:
+        yield "$.rounds", f"{survey.rounds} is less than 1"
+    if len(survey.gpus) < 2 or len(set(survey.gpus)) < len(survey.gpus):
+        yield "$.gpus", f"{survey.gpus!r} are not several different GPUs"
+    folders: set[str] = set()
+    turns: set[tuple[str, bool]] = set()
+    for index, member in enumerate(survey.members):
+        path = f"$.members[{index}]"
+        # A name from outside becomes a path: it must not lead out of the folder of results.
+        if not re.fullmatch(r"\w[\w.-]*", member.campaign) or member.campaign in folders:
+            yield (
+                f"{path}.campaign",
+                f"{member.campaign!r} is no folder's name, or stands there twice",
+            )
+        folders.add(member.campaign)
+        if member.gpu not in survey.gpus or (member.gpu, member.at_once) in turns:
+            yield f"{path}.gpu", f"{member.gpu!r} is no GPU of this survey, or stands there twice"
+        turns.add((member.gpu, member.at_once))
 
 
 def judge_membership(document: Document, plan: Campaign) -> Iterator[Complaint]:

@@ -121,6 +121,7 @@ class Summary:
         isolations = {document.invocation.isolation for document in self.loaded.documents}
         found = ["SIMULATED"] if self.campaign.simulated else []
         found += ["NOT CONTAINERIZED"] if "none" in isolations else []
+        found += ["WITH OTHER GPUS AT WORK"] if self.campaign.at_once > 1 else []
         return (*found, *(["INVALID"] if self.fault else []))
 
 

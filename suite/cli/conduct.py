@@ -1,0 +1,124 @@
+"""From a plan to its conductor, and from what was measured to the report and an exit status."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import click
+
+from suite.cli.settings import Bounds
+from suite.content import SUITE
+from suite.host.arms import Arms, against_itself, resolve_arms
+from suite.host.campaign import Conductor, Listener
+from suite.host.engine import Engine, Progress
+from suite.host.store import Store
+from suite.host.telemetry import make_observer
+from suite.model import AGAIN, Campaign, Image
+from suite.report.collate import Collated, CollatedSurvey, collate, collate_survey, draw, look
+from suite.report.gauges import join_document
+from suite.report.pictures import POSSIBLE_FILES
+from suite.report.validity import asks_for_repeat
+
+ROOT = SUITE.parent
+
+
+def provide(engine: Engine, arms: Arms, say: Progress) -> dict[str, Image]:
+    """The images of the arms by name, built or reused.
+
+    Raises:
+        EngineError: one can't be made here.
+    """
+    return {arm.image: engine.provide(arm.image, say) for arm in arms.run}
+
+
+def resolve_again(engine: Engine, drawn: Campaign, gpu: str) -> Arms:
+    """The arms of a campaign that goes on.
+
+    Raises:
+        GpuError: the GPU that it needs can't be had any more.
+    """
+    names = [arm for arm in drawn.arms if not arm.endswith(AGAIN)]
+    arms = resolve_arms(engine, names, gpu)
+    return arms if names == drawn.arms else against_itself(arms)
+
+
+def make_conductor(
+    engine: Engine,
+    store: Store,
+    drawn: Campaign,
+    arms: Arms,
+    images: dict[str, Image],
+    *,
+    bounds: Bounds,
+    listener: Listener,
+) -> Conductor:
+    """The conductor of a campaign.
+
+    One of several at once writes no report by itself, which would disturb the others, and repeats
+    nothing, since the others would not be at work beside the repeat.
+    """
+    single = drawn.at_once == 1
+    return Conductor(
+        engine,
+        store,
+        drawn,
+        arms,
+        images,
+        cpus=bounds.cpus,
+        budget_s=bounds.budget_s,
+        listener=listener,
+        # Pictures take seconds, which the campaign would pay for after every block.
+        collate=lambda: write_reports(store, pictures=False) if single else None,
+        look=lambda: _look(store),
+        disturbed=lambda document: asks_for_repeat(join_document(document)) if single else None,
+        observe=make_observer(engine, bounds.telemetry),
+    )
+
+
+def write_reports(store: Store, *, pictures: bool = True) -> tuple[Collated, list[str]]:
+    """Writes every file of the report, the quick ones first; and their names."""
+    collated = collate(store.folder, pictures=pictures)
+    store.write_reports(collated.files)
+    drawn = draw(collated)
+    store.write_reports(drawn)
+    names = [*collated.files, *drawn]
+    store.drop_reports(name for name in POSSIBLE_FILES if name not in names)
+    return collated, names
+
+
+def conclude(store: Store) -> int:
+    """Writes the report and tells of it: its summary, its files and, in the last line, where."""
+    collated, names = write_reports(store)
+    click.echo(collated.terminal)
+    click.echo(f"{', '.join(names)} are in")
+    click.echo(shown(store.folder))
+    return 1 if collated.troubled else 0
+
+
+def write_survey_report(store: Store) -> CollatedSurvey:
+    """Writes the survey's own report, and none of its campaigns'."""
+    collated = collate_survey(store.folder)
+    store.write_reports(dict(collated.files))
+    return collated
+
+
+def conclude_survey(store: Store) -> int:
+    """As `conclude`, of a survey."""
+    collated = write_survey_report(store)
+    click.echo(collated.terminal)
+    click.echo(f"{', '.join(collated.files)} are in")
+    click.echo(shown(store.folder))
+    return 1 if collated.troubled else 0
+
+
+def _look(store: Store) -> tuple[int, int, bool]:
+    seen = look(store.folder)
+    return seen.precise, seen.cells, seen.enough
+
+
+def shown(folder: Path) -> str:
+    """A folder as the person would type it."""
+    with contextlib.suppress(ValueError):
+        return str(folder.resolve().relative_to(Path.cwd()))
+    return str(folder)

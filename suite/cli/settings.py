@@ -1,0 +1,132 @@
+"""What the options of a campaign mean: the ask, its bounds, and what must stay as it is.
+
+Pure; knows no engine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from dataclasses import dataclass
+from typing import Any, cast
+
+from suite.errors import UsageError
+from suite.host import plan
+from suite.host.ask import Ask
+from suite.host.telemetry import Mode
+from suite.model import ProfileName
+
+ALL_GPUS = "all"
+"""The value of GPU that asks for a survey."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """What a campaign may use up: CPUs (None: all), and seconds (None: no end); and what is watched
+    meanwhile."""
+
+    cpus: tuple[int, ...] | None
+    budget_s: float | None
+    telemetry: Mode
+
+
+def read_bounds(given: dict[str, Any]) -> Bounds:
+    """The bounds that were given.
+
+    Raises:
+        UsageError: one is no list of CPUs, or no time.
+    """
+    return Bounds(
+        cpus=None if given["cpus"] is None else plan.parse_cpus(given["cpus"]),
+        budget_s=None if given["budget"] is None else plan.parse_duration(given["budget"]),
+        telemetry=given["telemetry"] or "on",
+    )
+
+
+def single_gpu(text: str) -> str:
+    """The one GPU that a text names.
+
+    Raises:
+        UsageError: it names none, or several.
+    """
+    if text == ALL_GPUS:
+        raise UsageError("GPU=all is for `make bench`", "name one GPU by its index or UUID")
+    if not text or any(c.isspace() or c == "," for c in text):
+        raise UsageError(f"GPU={text!r} does not name one GPU", "name one by its index or UUID")
+    return text
+
+
+SETTINGS = ("engine", "cpus", "gpu", "base_image", "telemetry")
+"""Options that must not change while a campaign goes on, beside what its plan says."""
+
+
+def read_settings(given: dict[str, Any]) -> dict[str, str]:
+    """Those that were given; a GPU's UUID, which names one machine in the world, as a hash."""
+    found = {name: str(given[name]) for name in SETTINGS if given[name] not in {None, "auto"}}
+    if "gpu" in found:
+        found["gpu"] = _hide_uuid(found["gpu"])
+    return found
+
+
+def _hide_uuid(gpu: str) -> str:
+    index = gpu == ALL_GPUS or gpu.replace(":", "").isdigit()
+    return gpu if index else "sha256:" + hashlib.sha256(gpu.encode()).hexdigest()[:16]
+
+
+def settle(given: dict[str, Any], settings: dict[str, str]) -> dict[str, Any]:
+    """The options with which a campaign goes on: as it began.
+
+    Raises:
+        UsageError: one differs from what the campaign began with, or has to be given again.
+    """
+    now = read_settings(given)
+    differing = sorted(name for name in now if now[name] != settings.get(name, "auto"))
+    if differing:
+        words = ", ".join(f"{n.upper()}={settings.get(n, 'not given')}" for n in differing)
+        raise UsageError(
+            f"the campaign began with {words}", "leave it out, or begin a new campaign"
+        )
+    hidden = settings.get("gpu", "").startswith("sha256:") and "gpu" not in now
+    if hidden:
+        raise UsageError(
+            "the campaign began with a GPU named by its UUID, which is not kept",
+            "name it with GPU=",
+        )
+    return {**given, **{name: value for name, value in settings.items() if name not in now}}
+
+
+def word_command(command: str, given: dict[str, Any]) -> str:
+    """The command that repeats this campaign, as make takes it; folders of this machine left out."""
+    words = [f"make {command}"]
+    for name, value in given.items():
+        if (
+            value is None
+            or name in {"results", "resume", "local_python", "seed"}
+            or value == "auto"
+        ):
+            continue
+        text = _hide_uuid(str(value)) if name == "gpu" else str(value)
+        words.append(f"{name.upper()}={shlex.quote(text)}")
+    return " ".join(words)
+
+
+def read_ask(given: dict[str, Any], *, again: bool) -> Ask:
+    """What is asked of a new campaign.
+
+    Raises:
+        UsageError: an option makes no sense.
+    """
+    gpu: str = given["gpu"] or "0"
+    return Ask(
+        profile=cast(ProfileName, given["profile"] or "standard"),
+        arms=tuple((given["arms"] or ("cpu" if again else "auto")).replace(",", " ").split()),
+        only=tuple((given["only"] or "").split()),
+        blocks=given["blocks"],
+        gpu=gpu if gpu == ALL_GPUS else single_gpu(gpu),
+        seed=given["seed"],
+        label=given["label"],
+        price=given["price"],
+        price_currency=given["price_currency"],
+        command=word_command("aa" if again else "bench", given),
+        settings=read_settings(given),
+    )

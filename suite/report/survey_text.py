@@ -1,0 +1,337 @@
+"""The report of a survey: how far the GPUs differ, what being busy together costs, and by which cell.
+
+No clock, no network, no facts of this machine: the same campaigns give the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from suite.model import Cell
+from suite.report.cells import list_families, name_cells, sort_cells
+from suite.report.compare import Ratio
+from suite.report.findings import describe_estimate, describe_verdict
+from suite.report.markup import escape
+from suite.report.narrative import name_machine
+from suite.report.page import NO_NUMBER, Page
+from suite.report.survey import ARM, Contrast, Surveyed, middle
+from suite.report.tables import TITLES, Entry, show_comparison, show_time, show_verdict
+from suite.report.units import align, show_times
+from suite.report.verdicts import LEVEL, Verdict
+from suite.wire import SCHEMA
+
+_NOT_PLANNED = "the cell is not in the plan of this campaign"
+_ALONE, _AT_ONCE = "alone", "with all others at work"
+Columns = Iterable[tuple[str, list[Entry]]]
+"""A table's columns: each its head and an entry a cell."""
+
+_ORDER = ("faster", "slower", "equivalent", "inconclusive", "invalid")
+
+
+def compose_survey(found: Surveyed) -> Page:
+    """The report of a survey, in no format yet."""
+    survey = found.survey
+    page = Page(found.banners)
+    page.title(f"Crossover: the {len(survey.gpus)} GPUs of one machine")
+    page.paragraph(" ".join([*_tell_apart(found), *_tell_crowd(found)]))
+    if survey.stopped:
+        page.paragraph(f"**Stopped** {escape(survey.stopped)}.")
+    _write_campaigns(page, found)
+    page.heading("Each GPU alone")
+    page.paragraph(
+        "A time is the geometric mean over rounds of the median seconds a call, ± half of its 95 % "
+        "interval. The spread is the slowest GPU's time over the fastest one's. "
+        + " ".join(_explain(one, f"GPU {gpu}") for gpu, one in found.apart.items())
+    )
+    _write_tables(page, found, "Each GPU alone", lambda cells: _columns_alone(found, cells))
+    page.heading("All at once")
+    page.paragraph(_explain_crowd(found))
+    _write_tables(page, found, "All GPUs at once", lambda cells: _columns_crowd(found, cells))
+    page.heading("How to repeat it")
+    page.paragraph("The survey, on a machine like this one:")
+    page.code(survey.command)
+    page.paragraph("This report, from the documents alone and byte for byte:")
+    page.code(f"make report RUN=results/{survey.id}")
+    page.heading("Footnotes")
+    page.paragraph(
+        f"`{NO_NUMBER}` no number; the mark beside it says why. `~` equivalent: the 90 % interval "
+        "of the ratio lies within ±5 %. `?` inconclusive: neither a difference nor equivalence is "
+        "shown. `✗` invalid; the number is struck through."
+    )
+    page.footnotes()
+    return page
+
+
+def render_survey_json(found: Surveyed) -> str:
+    """The same for programs, with a final newline: unscaled numbers, times in seconds a call."""
+    survey = found.survey
+    content = {
+        "schema": SCHEMA,
+        "id": survey.id,
+        "banners": list(found.banners),
+        "gpus": survey.gpus,
+        "rounds": survey.rounds,
+        "campaigns": [
+            {"gpu": one.gpu, "at_once": one.at_once, "id": one.campaign} for one in survey.members
+        ],
+        "ratio_is": "time over time, of the GPU named over the first one's, or at once over alone; "
+        "paired by round; under 1 the former is faster",
+        "apart": {gpu: _describe(one) for gpu, one in found.apart.items()},
+        "at_once": {gpu: _describe(one) for gpu, one in found.crowded.items()},
+        "at_once_all": _describe(found.pooled),
+        "overlap": found.overlap,
+    }
+    if found.overlap is None:
+        content["absent"] = {"overlap": "no round has two GPUs at work at once"}
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def render_survey_terminal(found: Surveyed) -> str:
+    """A few plain lines for a terminal."""
+    title = " — ".join(filter(None, ["Crossover", " · ".join(found.banners)]))
+    return "\n".join([title, "", *_tell_apart(found), *_tell_crowd(found), ""])
+
+
+def _describe(one: Contrast) -> dict[str, Any]:
+    return {
+        "margin": one.margin,
+        "cells": {
+            name: {
+                **(describe_estimate(ratio) if isinstance(ratio, Ratio) else {"absent": ratio}),
+                **describe_verdict(one.verdicts[name]),
+            }
+            for name, ratio in one.ratios.items()
+        },
+    }
+
+
+def _tell_apart(found: Surveyed) -> Iterable[str]:
+    """How far the GPUs differ, in sentences."""
+    if not found.apart:
+        yield "Fewer than two GPUs have been measured alone yet: there is nothing to set apart."
+        return
+    first = next(iter(found.alone))
+    yield (
+        f"Of the {len(found.cells)} cells, {len(found.on_gpu)} time work on a GPU again and again; "
+        "medians and extremes are over these."
+    )
+    for gpu, one in found.apart.items():
+        typical = middle(found.of_gpu(one).values())
+        size = "" if typical is None else f", {_off(typical)} in the median cell"
+        yield f"GPU {gpu} alone against GPU {first} alone: {_count(one)}{size}."
+    worst = max((one for one in _spreads(found) if one[1] in found.on_gpu), default=None)
+    if worst is not None:
+        factor, name = worst
+        yield f"The largest spread between GPUs is {factor:.2f} times, in {escape(name)}."
+
+
+def _tell_crowd(found: Surveyed) -> Iterable[str]:
+    """What being busy together costs, in sentences."""
+    sound, number = found.of_gpu(found.pooled), len(found.alone)
+    typical = middle(sound.values())
+    if typical is None:
+        yield "What being busy together costs is not known yet."
+        return
+    name, worst = max(sound.items(), key=lambda item: item[1].value)
+    yield (
+        f"With all {number} at work at once a call takes {typical:.2f} times as long as alone in the "
+        f"median cell ({_count(found.pooled)}), so that together they do {number / typical:.1f} times "
+        f"the work of one."
+    )
+    yield (
+        f"The most is lost in {escape(name)}: {worst.value:.2f} times as long, "
+        f"{number / worst.value:.1f} times the work of one."
+    )
+
+
+def _off(ratio: float) -> str:
+    """How far a ratio of times is from 1, in words."""
+    if abs(ratio - 1) < 0.0005:
+        return "as fast"
+    return f"{100 * abs(ratio - 1):.1f} % {'more' if ratio > 1 else 'less'} time"
+
+
+def _count(one: Contrast) -> str:
+    verdicts = [v for v in one.verdicts.values() if isinstance(v, Verdict)]
+    if not verdicts:
+        return "no verdicts; a ratio whose interval excludes 1 is a hint, not a finding"
+    counts = Counter(v.name.lower() for v in verdicts)
+    parts = [f"{name} in {counts[name]}" for name in _ORDER if counts[name]]
+    return f"{', '.join(parts)} of {len(verdicts)} cells"
+
+
+def _spreads(found: Surveyed) -> Iterable[tuple[float, str]]:
+    """The slowest GPU's time over the fastest one's, and the cell, of cells that none has INVALID."""
+    for cell in found.cells:
+        results = [found.result(one, cell.id) for one in found.alone.values()]
+        known = [r.estimate.value for r in results if r and r.estimate and not r.fault]
+        if len(known) == len(results) > 1:
+            yield max(known) / min(known), cell.id
+
+
+def _write_campaigns(page: Page, found: Surveyed) -> None:
+    rows = []
+    summaries = {one.campaign.id: one for one in found.summaries}
+    for member in found.survey.members:
+        one = summaries.get(member.campaign)
+        how = _AT_ONCE if member.at_once else _ALONE
+        cpus = found.survey.cpus.get(member.gpu, "") if member.at_once else "all"
+        if one is None:
+            rows.append(
+                [escape(member.gpu), how, cpus, escape(member.campaign), "not begun", "", ""]
+            )
+            continue
+        floor = one.conclusions.floor
+        rows.append(
+            [
+                escape(member.gpu),
+                how,
+                escape(cpus),
+                f"[{escape(member.campaign)}](../{member.campaign}/report.md)",
+                name_machine(one, escape),
+                str(sum(block >= 1 for block in one.counted.get(ARM, {}))),
+                "unknown" if floor is None else f"{100 * floor:.1f} %",
+            ]
+        )
+    page.table(
+        "Table: the campaigns. Each has a report of its own.",
+        ["GPU", "measured", "CPUs", "campaign", "machine", "rounds", "noise floor"],
+        rows,
+    )
+    for one in found.summaries:
+        if one.fault:
+            page.paragraph(f"**{escape(one.campaign.id)} is INVALID**: {escape(one.fault[1])}.")
+
+
+def _explain(one: Contrast, name: str) -> str:
+    """What the verdicts of one contrast rest on."""
+    verdicts = [v for v in one.verdicts.values() if isinstance(v, Verdict)]
+    if not verdicts:
+        reasons = dict.fromkeys(v for v in one.verdicts.values() if isinstance(v, str))
+        return f"No verdicts of {escape(name)}: {'; '.join(map(escape, reasons)) or 'no cell'}."
+    tested = sum(v.p is not None for v in verdicts)
+    return (
+        f"Verdicts: {escape(name)} is called faster or slower where a t test paired by round, "
+        f"adjusted by Holm for all {tested} cells, gives p under {LEVEL} and the estimate lies beyond "
+        f"{100 * one.margin:.1f} %, the largest of 2 % and the campaigns' noise floors."
+    )
+
+
+def _explain_crowd(found: Surveyed) -> str:
+    overlap = (
+        ""
+        if found.overlap is None
+        else f" In every round at least {100 * found.overlap:.0f} % of each GPU's measuring had all "
+        "others measuring, too."
+    )
+    return (
+        "Times with all GPUs at work over times of the same GPU alone, each GPU running the same cells "
+        "in the same order. Alone a worker may use every CPU; at once each has a share of its own, as "
+        "the table above says, so that what is lost can be the processor's as well as the "
+        f"machine's memory, links, power or heat.{overlap} The mean is geometric over the GPUs. "
+        + _explain(found.pooled, "the mean over the GPUs")
+    )
+
+
+def _write_tables(
+    page: Page, found: Surveyed, title: str, columns: Callable[[Sequence[Cell]], Columns]
+) -> None:
+    ordered = sort_cells(found.cells)
+    names, shared = name_cells(found.cells, escape)
+    for family in list_families(ordered):
+        cells = [one for one in ordered if one.scenario == family]
+        what = TITLES.get(family)
+        page.heading(escape(family) + (f": {what}" if what else ""), level=3)
+        shown = {one.id for one in cells}
+        kept = [text for ids, text in shared.items() if shown & set(ids)]
+        caption = f"Table: {title}, {escape(family)}."
+        if kept:
+            caption += f" The same in all rows, and left out of the names: {'; '.join(kept)}."
+        made = list(columns(cells))
+        texts = [align([_mark(page, *entry) for entry in entries]) for _, entries in made]
+        rows = zip([names[one.id] for one in cells], *texts, strict=True)
+        page.table(
+            caption,
+            ["cell", *(head for head, _ in made)],
+            [list(row) for row in rows],
+            right=range(1, len(made) + 1),
+        )
+
+
+def _columns_alone(found: Surveyed, cells: Sequence[Cell]) -> Columns:
+    for gpu, summary in found.alone.items():
+        times = [
+            show_time(one)
+            if (one := found.result(summary, cell.id))
+            else (NO_NUMBER, (_NOT_PLANNED,))
+            for cell in cells
+        ]
+        yield f"GPU {escape(gpu)}, time a call", times
+    if not found.apart:
+        return
+    spreads = {name: factor for factor, name in _spreads(found)}
+    none: Entry = (NO_NUMBER, ("not every GPU has a number",))
+    yield (
+        "spread",
+        [(f"{spreads[c.id]:.3f}", ()) if c.id in spreads else none for c in cells],
+    )
+    for gpu, contrast in found.apart.items():
+        if any(isinstance(v, Verdict) for v in contrast.verdicts.values()):
+            yield f"GPU {escape(gpu)} is", [show_verdict(contrast.verdicts[c.id]) for c in cells]
+
+
+def _columns_crowd(found: Surveyed, cells: Sequence[Cell]) -> Columns:
+    for gpu, one in found.crowded.items():
+        yield f"GPU {escape(gpu)}, at once over alone", [_show_factor(one, c.id) for c in cells]
+    if not found.crowded:
+        return
+    yield (
+        "mean",
+        [
+            show_comparison(
+                found.pooled.ratios[c.id],
+                other="at once",
+                base="alone",
+                faults=_faults(found, c.id),
+            )
+            for c in cells
+        ],
+    )
+    number = len(found.alone)
+    yield f"{number} at once do", [_show_work(found, c.id, number) for c in cells]
+    if any(isinstance(v, Verdict) for v in found.pooled.verdicts.values()):
+        yield "at once is", [show_verdict(found.pooled.verdicts[c.id]) for c in cells]
+
+
+def _show_factor(one: Contrast, identity: str) -> Entry:
+    ratio = one.ratios[identity]
+    if isinstance(ratio, str):
+        return NO_NUMBER, (ratio,)
+    text = show_times(ratio.value, ratio.low, ratio.high)
+    verdict = one.verdicts[identity]
+    if isinstance(verdict, Verdict) and verdict.name == "INVALID":
+        return f"~~{text}~~", (verdict.reason,)
+    return text, ratio.notes
+
+
+def _faults(found: Surveyed, identity: str) -> list[str]:
+    verdict = found.pooled.verdicts[identity]
+    return [verdict.reason] if isinstance(verdict, Verdict) and verdict.name == "INVALID" else []
+
+
+def _show_work(found: Surveyed, identity: str, number: int) -> Entry:
+    """How many times the work of one GPU alone they do at once; an INVALID cell has no such number."""
+    ratio = found.pooled.sound.get(identity)
+    if ratio is None:
+        return NO_NUMBER, ("no number of all GPUs that counts",)
+    low = None if ratio.high is None else number / ratio.high
+    high = None if ratio.low is None else number / ratio.low
+    return f"{show_times(number / ratio.value, low, high)} times one", ()
+
+
+def _mark(page: Page, text: str, notes: Sequence[str]) -> str:
+    marks = page.mark(*(escape(note, limit=900) for note in notes))
+    return " ".join(filter(None, [text, marks]))

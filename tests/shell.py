@@ -1,0 +1,75 @@
+"""The commands as people call them, with a scripted engine in the engine's place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suite import cli
+from suite.cli import bench, conduct, entry, surveys
+from suite.host.telemetry import Observe
+from tests.fakes import FakeEngine
+
+
+@dataclass
+class Heard:
+    """What a command said and how it ended."""
+
+    status: int
+    out: str
+    err: str
+
+
+class Shell:
+    """Runs commands against a fake engine and a results folder of the test's own."""
+
+    def __init__(
+        self, results: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.results = results
+        self._capsys = capsys
+        self.engine: FakeEngine | Exception = FakeEngine()
+        self.opened: list[dict[str, Any]] = []
+        for module in (bench, entry, surveys):
+            monkeypatch.setattr(module, "open_engine", self._open)
+        self.watched: list[str] = []
+        monkeypatch.setattr(conduct, "make_observer", self._observe)
+
+    def _open(self, given: dict[str, Any], _: object) -> FakeEngine:
+        self.opened.append(given)
+        if isinstance(self.engine, Exception):
+            raise self.engine
+        return self.engine
+
+    def _observe(self, _engine: object, mode: str) -> Observe:
+        self.watched.append(mode)
+        return lambda *_: "nobody watches a scripted engine"
+
+    def run(self, *words: str) -> Heard:
+        """Whatever the command says, no traceback is for people."""
+        self._capsys.readouterr()
+        status = cli.main(words)
+        heard = self._capsys.readouterr()
+        assert "Traceback" not in heard.out + heard.err
+        return Heard(status, heard.out, heard.err)
+
+    def bench(self, *words: str, engine: FakeEngine | Exception | None = None) -> Heard:
+        self.engine = engine or FakeEngine()
+        return self.run("bench", "--results", str(self.results), *words)
+
+    def folder(self) -> Path:
+        """The only campaign there is."""
+        (found,) = [path for path in self.results.iterdir() if path.is_dir()]
+        return found
+
+
+def complaint(heard: Heard, status: int) -> str:
+    """What people read where a command could not do its work: one line, and what to do next."""
+    assert heard.status == status
+    lines = [line for line in heard.err.splitlines() if line.startswith("crossover: ")]
+    assert len(lines) == 1, heard.err
+    assert "  what to do: " in heard.err
+    return lines[0].removeprefix("crossover: ")

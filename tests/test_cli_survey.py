@@ -1,0 +1,157 @@
+"""GPU=all from its options to the survey's report, with a scripted engine in the engine's place."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suite.host.engine import Card, GpuRequest, Job
+from suite.report import collate as collating
+from suite.report.load import load_campaign, load_survey
+from tests.fakes import FakeEngine, Life, Worker, record
+from tests.shell import Shell, complaint
+
+pytestmark = pytest.mark.usefixtures("suite_identity", "own_signals")
+
+TWO = (Card(index=0, name="Made-Up GPU"), Card(index=1, name="Made-Up GPU"))
+REQUEST = GpuRequest(driver="cdi", devices=("0",))
+WORDS = ("--gpu", "all", "--profile", "smoke", "--blocks", "2", "--seed", "3", "--label", "box")
+
+
+@pytest.fixture
+def shell(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Shell:
+    monkeypatch.setattr(collating, "can_draw", lambda: False)
+    return Shell(tmp_path / "results", capsys, monkeypatch)
+
+
+def two_gpus(**fields: Any) -> FakeEngine:
+    return FakeEngine(**{"gpu": REQUEST, "cards": TWO, **fields})
+
+
+def folders(results: Path) -> dict[str, Path]:
+    """The folders there are, by what stands between time and profile in their names."""
+    return {
+        path.name.split("-", 1)[1].rsplit("-", 1)[0]: path
+        for path in results.iterdir()
+        if path.is_dir()
+    }
+
+
+def test_every_gpu_has_its_campaigns_and_the_machine_a_report(shell: Shell) -> None:
+    engine = two_gpus()
+    heard = shell.bench(*WORDS, engine=engine)
+    assert heard.status == 0, heard.err
+    found = folders(shell.results)
+    assert set(found) == {
+        *("box-gpu0", "box-gpu1", "box-gpu0-at-once", "box-gpu1-at-once"),
+        "box-all-gpus",
+    }
+    survey = found.pop("box-all-gpus")
+    assert {path.name for path in survey.iterdir()} == {
+        *("survey.json", "survey.md", "survey.html", "summary.json", "logs"),
+    }
+    assert heard.out.splitlines()[-1] == str(survey)
+    for folder in found.values():
+        assert (folder / "report.html").exists()
+    assert engine.gpus_asked == ["0", "1"]
+    plan = load_survey(survey)
+    assert plan.settings == {"gpu": "all"}
+    assert "GPU=all" in plan.command
+    assert load_campaign(found["box-gpu1"]).campaign.settings["gpu"] == "1"
+
+
+def test_the_report_of_a_survey_is_made_anew_from_its_documents(shell: Shell) -> None:
+    shell.bench(*WORDS, engine=two_gpus())
+    survey = folders(shell.results)["box-all-gpus"]
+    before = (survey / "survey.md").read_bytes()
+    (survey / "survey.md").unlink()
+    heard = shell.run("report", str(survey))
+    assert heard.status == 0, heard.err
+    assert (survey / "survey.md").read_bytes() == before
+    assert json.loads((survey / "summary.json").read_text())["gpus"] == ["0", "1"]
+
+
+def test_one_gpu_needs_no_survey(shell: Shell) -> None:
+    heard = shell.bench(*WORDS, engine=two_gpus(cards=TWO[:1]))
+    assert heard.status == 0, heard.err
+    assert "GPU=all is an ordinary campaign" in heard.err
+    (folder,) = shell.results.glob("*-box-smoke")
+    assert load_campaign(folder).campaign.survey is None
+
+
+def test_all_of_no_gpus_is_status_4(shell: Shell) -> None:
+    said = complaint(shell.bench(*WORDS, engine=FakeEngine()), 4)
+    assert "no GPU" in said
+    assert not [path for path in shell.results.iterdir() if path.is_dir()]
+
+
+def test_gpus_that_nothing_lists_are_an_error(shell: Shell) -> None:
+    assert "nothing here lists" in complaint(shell.bench(*WORDS, engine=two_gpus(cards=())), 4)
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("bench", *WORDS, "--arms", "cpu"), "no arm that was asked for has a GPU"),
+        (("bench", *WORDS, "--cpus", "0"), "1 CPU cores"),
+        (("aa", *WORDS), "aa compares one arm with itself"),
+        (("doctor", "--gpu", "all"), "GPU=all is for `make bench`"),
+    ],
+    ids=["no arm with a GPU", "too few cores", "aa", "doctor"],
+)
+def test_what_makes_no_sense_is_refused_before_any_job(
+    words: tuple[str, ...], named: str, shell: Shell
+) -> None:
+    shell.engine = engine = two_gpus()
+    more = () if words[0] == "doctor" else ("--results", str(shell.results))
+    assert named in complaint(shell.run(*words, *more), 2)
+    assert engine.jobs == []
+
+
+def test_a_gpu_lost_on_the_way_is_status_4_and_the_survey_goes_on_later(shell: Shell) -> None:
+    worker = Worker()
+    lost = 0
+
+    def lose(job: Job) -> Life:
+        nonlocal lost
+        second = job.labels["io.github.crossover-bench.invocation"] == "cuda-2"
+        if second and lost == 0:
+            lost = 1
+            return Life(words=[record("refused", reason="the GPU is gone")], code=4)
+        return worker(job)
+
+    said = complaint(shell.bench(*WORDS, engine=two_gpus(otherwise=lose)), 4)
+    assert "the GPU is gone" in said
+    survey = folders(shell.results)["box-all-gpus"]
+    assert (survey / "survey.md").exists()
+    shell.engine = two_gpus()
+    heard = shell.run("bench", "--resume", str(survey))
+    assert heard.status == 0, heard.err
+    for member in load_survey(survey).members:
+        found = load_campaign(shell.results / member.campaign)
+        done = {d.invocation.block for d in found.documents if d.invocation.arm == "cuda"}
+        assert {1, 2} <= done
+        assert {d.invocation.status for d in found.documents} == {"complete"}
+
+
+def test_a_part_of_a_survey_does_not_go_on_alone(shell: Shell) -> None:
+    shell.bench(*WORDS, engine=two_gpus())
+    found = folders(shell.results)
+    said = shell.run("bench", "--resume", str(found["box-gpu1"]))
+    assert "is a part of a survey" in complaint(said, 2)
+    assert found["box-all-gpus"].name in said.err
+
+
+def test_a_survey_can_have_more_rounds_later(shell: Shell) -> None:
+    shell.bench(*WORDS, engine=two_gpus())
+    survey = folders(shell.results)["box-all-gpus"]
+    shell.engine = two_gpus()
+    heard = shell.run("bench", "--resume", str(survey), "--blocks", "3")
+    assert heard.status == 0, heard.err
+    assert load_survey(survey).rounds == 3
+    assert "round 3 of 3 done" in heard.err
