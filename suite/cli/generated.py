@@ -74,7 +74,7 @@ def _with_sample(readme: str, samples: Path) -> str:
         folder = newest.relative_to(ROOT)
         shown = "".join(
             f"![{escape(one.alt, limit=2000)}]({folder}/{FOLDER}/{one.name}.svg)\n\n"
-            for one in depict(collated.summary)
+            for one in depict(collated.summary, collated.insight)
             if one.name == SAMPLE_PICTURE
         )
         head = (

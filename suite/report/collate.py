@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
 from tabulate import tabulate
 
 from suite.report.compare import Ratio
+from suite.report.contents import compose
 from suite.report.exchange import render_csv, render_json
 from suite.report.gallery import LATER, NOT_INSTALLED, depict
-from suite.report.html import render_html, render_html_page
+from suite.report.html import render_html_page
+from suite.report.insight import Insight, find_insight
 from suite.report.load import load_campaign, load_survey
-from suite.report.markdown import render_markdown, render_page
+from suite.report.markdown import render_page
 from suite.report.markup import show_plainly
 from suite.report.narrative import account, list_by_family, name_machine, narrate
+from suite.report.page import Page
 from suite.report.pictures import FOLDER
 from suite.report.precision import Precision, assess
 from suite.report.side_by_side import compose_versus, render_versus_json
@@ -30,12 +33,14 @@ from suite.report.versus import set_side_by_side
 class Collated:
     """The derived files by name, each as text, and a few plain lines for a terminal.
 
-    ``summary`` is what `draw` makes the other files of, ``undrawn`` why they are to hold no
-    pictures.  ``troubled`` is true where some cell failed, disagrees or is INVALID: the command
-    then ends with exit status 1, the report still written.
+    ``summary``, ``insight`` and ``page`` are what `draw` makes the other files of, ``undrawn`` why they
+    are to hold no pictures.  ``troubled`` is true where some cell failed, disagrees or is INVALID: the
+    command then ends with exit status 1, the report still written.
     """
 
     summary: Summary
+    insight: Insight
+    page: Page = field(compare=False)
     undrawn: str | None
     files: dict[str, str]
     terminal: str
@@ -51,13 +56,17 @@ def collate(folder: Path, *, pictures: bool = True) -> Collated:
         DocumentError: the folder, its plan or one of its documents can't be read or is refused.
     """
     summary = summarise(load_campaign(folder))
+    insight = find_insight(summary)
     undrawn = LATER if not pictures else None if can_draw() else NOT_INSTALLED
+    page = compose(summary, undrawn, insight)
     return Collated(
         summary=summary,
+        insight=insight,
+        page=page,
         undrawn=undrawn,
         files={
-            "summary.json": render_json(summary),
-            "report.md": render_markdown(summary, undrawn),
+            "summary.json": render_json(summary, insight),
+            "report.md": render_page(page),
             "cells.csv": render_csv(summary),
         },
         terminal=_render_terminal(summary, undrawn),
@@ -126,15 +135,14 @@ def can_draw() -> bool:
 
 def draw(collated: Collated) -> dict[str, str | bytes]:
     """The files that take seconds: ``report.html``, and the pictures by their path."""
-    summary, undrawn = collated.summary, collated.undrawn
-    if undrawn is not None:
-        return {"report.html": render_html(summary, {}, undrawn)}
+    if collated.undrawn is not None:
+        return {"report.html": render_html_page(collated.page)}
     # Here, so that what draws nothing (a list, a plan, a look) does not wait for it.
     from suite.report.plots import render_png, render_svg  # noqa: PLC0415
 
-    pictures = depict(summary)
+    pictures = depict(collated.summary, collated.insight)
     drawn: dict[str, str] = {picture.name: render_svg(picture) for picture in pictures}
-    files: dict[str, str | bytes] = {"report.html": render_html(summary, drawn)}
+    files: dict[str, str | bytes] = {"report.html": render_html_page(collated.page, drawn)}
     for picture in pictures:
         files[f"{FOLDER}/{picture.name}.svg"] = drawn[picture.name]
         files[f"{FOLDER}/{picture.name}.png"] = render_png(picture)

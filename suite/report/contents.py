@@ -10,7 +10,7 @@ from suite.report.conclude import UNKNOWN_FLOOR
 from suite.report.crossings import write_crossovers
 from suite.report.environment import write_environment, write_repeating
 from suite.report.gallery import write_pictures
-from suite.report.insight import find_insight
+from suite.report.insight import Insight, find_insight
 from suite.report.limits_text import tell_limits, write_costs, write_limit_doubts, write_limits
 from suite.report.markup import escape
 from suite.report.narrative import account, list_by_family, name_machine, narrate
@@ -23,10 +23,13 @@ from suite.report.verdicts import LEVEL, Verdict
 from suite.report.waterfalls_text import write_waterfalls
 
 
-def compose(summary: Summary, undrawn: str | None = None) -> Page:
-    """The whole report; ``undrawn`` is why its pictures are not there, None where they are."""
+def compose(summary: Summary, undrawn: str | None = None, insight: Insight | None = None) -> Page:
+    """The whole report; ``undrawn`` is why its pictures are not there, None where they are.
+
+    ``insight`` is what was found in the campaign already; None: it is found here.
+    """
     page = Page(summary.banners)
-    insight = find_insight(summary)
+    insight = insight or find_insight(summary)
     others = ", ".join(map(escape, summary.others))
     base = escape(summary.base)
     page.title(f"Crossover: {others} against {base}" if others else f"Crossover: {base} alone")

@@ -14,7 +14,7 @@ from typing import Any
 from suite.report.compare import Ratio
 from suite.report.conclude import ONE_ARM
 from suite.report.findings import describe_estimate, describe_findings, describe_verdict
-from suite.report.insight import find_insight
+from suite.report.insight import Insight, find_insight
 from suite.report.markup import guard_formula
 from suite.report.reasons import describe_causes, describe_insight
 from suite.report.summary import ArmResult, CellSummary, Summary
@@ -25,10 +25,13 @@ UNIT = "s"
 """Every value here is in seconds per call."""
 
 
-def render_json(summary: Summary) -> str:
-    """``summary.json`` as text with a final newline; keys in a fixed order."""
+def render_json(summary: Summary, insight: Insight | None = None) -> str:
+    """``summary.json`` as text with a final newline; keys in a fixed order.
+
+    ``insight`` is what was found in the campaign already; None: it is found here.
+    """
     campaign = summary.campaign
-    insight = find_insight(summary)
+    insight = insight or find_insight(summary)
     cases = {case.cell.cell.id: case for case in insight.cases}
     findings, reasons = describe_findings(summary), describe_insight(insight)
     content = {

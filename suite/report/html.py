@@ -14,7 +14,6 @@ from html import escape as quote
 from pathlib import Path
 from typing import Any
 
-from suite.report.contents import compose
 from suite.report.markup import show_plainly
 from suite.report.page import (
     Block,
@@ -27,7 +26,6 @@ from suite.report.page import (
     Paragraph,
     Table,
 )
-from suite.report.summary import Summary
 from suite.report.units import measure_text, split_number
 
 _STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
@@ -40,17 +38,9 @@ _NUMBER = re.compile(r"(~~)?(.*?)(~~)?((?:\s*\[\d+\])*)\s*", re.DOTALL)
 """A table's number: struck or not, and the marks behind it."""
 
 
-def render_html(summary: Summary, pictures: Mapping[str, str], undrawn: str | None = None) -> str:
-    """The whole report as HTML, with its pictures as SVG by name.
-
-    ``undrawn`` is why there are no pictures, None where there are.
-    """
-    return _Writer(pictures).write(compose(summary, undrawn))
-
-
-def render_html_page(page: Page) -> str:
-    """Any page without pictures as HTML."""
-    return _Writer({}).write(page)
+def render_html_page(page: Page, pictures: Mapping[str, str] | None = None) -> str:
+    """Any page as HTML, with its pictures as SVG by name, if it has any."""
+    return _Writer(pictures or {}).write(page)
 
 
 class _Writer:

@@ -7,7 +7,6 @@ from typing import Any
 
 from tabulate import tabulate
 
-from suite.report.contents import compose
 from suite.report.markup import escape, show_plainly
 from suite.report.page import (
     Block,
@@ -21,15 +20,6 @@ from suite.report.page import (
     Table,
 )
 from suite.report.pictures import FOLDER
-from suite.report.summary import Summary
-
-
-def render_markdown(summary: Summary, undrawn: str | None = None) -> str:
-    """The whole report as Markdown with a final newline; its pictures are linked relatively.
-
-    ``undrawn`` is why there are no pictures, None where there are.
-    """
-    return render_page(compose(summary, undrawn))
 
 
 def render_page(page: Page) -> str:

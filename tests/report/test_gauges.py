@@ -12,11 +12,11 @@ import pytest
 from suite.model import Campaign, Document, Scalar, Telemetry
 from suite.report.gauges import IS_NAMED, find_window, gauge, is_named, join_document, pick
 from suite.report.load import LoadedCampaign
-from suite.report.markdown import render_markdown
 from suite.report.rules import judge_document
 from suite.report.summary import Summary, summarise
 from suite.report.validity import OTHER_GPU, SHARED, SLOWDOWN, find_cell_fault, find_labels
 from tests import synthetic
+from tests.rendering import render_markdown
 
 pytestmark = pytest.mark.simulated
 

@@ -18,11 +18,10 @@ from markdown_it.token import Token
 from tinyhtml5.parser import HTMLParser
 
 from suite.report.gallery import NOT_INSTALLED, depict
-from suite.report.html import render_html
 from suite.report.load import load_campaign
-from suite.report.markdown import render_markdown
 from suite.report.summary import Summary, summarise
 from suite.report.units import measure_text, show_rate, show_ratio, show_seconds
+from tests.rendering import render_html, render_markdown
 from tests.report.test_report import HOSTILE, make_hostile, make_summary
 
 MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])

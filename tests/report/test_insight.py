@@ -15,12 +15,12 @@ from suite.report.exchange import render_json
 from suite.report.figures import read_figures
 from suite.report.insight import Insight, find_insight
 from suite.report.load import LoadedCampaign
-from suite.report.markdown import render_markdown
 from suite.report.summary import Summary, summarise
 from suite.report.waterfalls import Waterfall
 from tests import machines, synthetic
 from tests.hosts import QUIET, Host
 from tests.machines import CPU, GPU, MILD, Device
+from tests.rendering import render_markdown
 from tests.report.test_explain import QUICK, TRAINED
 
 ALL = machines.make_cells()

@@ -20,10 +20,10 @@ from suite.report.cells import name_cells, sort_cells
 from suite.report.collate import Collated, collate
 from suite.report.exchange import render_csv, render_json
 from suite.report.load import LoadedCampaign
-from suite.report.markdown import render_markdown
 from suite.report.pictures import POSSIBLE_FILES
 from suite.report.summary import Summary, summarise
 from tests import synthetic
+from tests.rendering import render_markdown
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -8,10 +8,10 @@ import pytest
 
 from suite.model import Document
 from suite.report.load import LoadedCampaign
-from suite.report.markdown import render_markdown
 from suite.report.summary import Summary, summarise
 from suite.report.timing import find_timing_costs
 from tests import synthetic
+from tests.rendering import render_markdown
 
 
 def summarise_with(fences: dict[int, object], **fields: object) -> Summary:

@@ -11,7 +11,6 @@ from suite.model import Campaign, Document, Scalar, Telemetry
 from suite.report.collate import collate
 from suite.report.controls import find_floor, find_honest, is_input_only
 from suite.report.load import LoadedCampaign
-from suite.report.markdown import render_markdown
 from suite.report.precision import Precision, assess, is_look, is_precise
 from suite.report.shape import Outliers, classify_outliers, is_bimodal
 from suite.report.statistics import Estimate
@@ -29,6 +28,7 @@ from suite.report.validity import (
 )
 from suite.report.verdicts import Verdict
 from tests import synthetic
+from tests.rendering import render_markdown
 
 FENCE = "overhead.fence"
 
