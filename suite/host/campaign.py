@@ -220,6 +220,12 @@ class Conductor:
             reason = self.disturbed(document) if block else None
             if reason is None or repeat == REPEATS:
                 break
+            if self._crosses_budget(self.expected_s.get(arm, 0.0)):
+                self.listener.say(
+                    f"{arm} block {block} is set aside, and the budget leaves no time to run it "
+                    f"again: {reason}"
+                )
+                break
             self.given_way.append(document)
             self.listener.say(f"{arm} block {block} is set aside and run again: {reason}")
         self.documents[arm, block] = document
@@ -316,9 +322,9 @@ class Conductor:
         needed = sum(
             self.expected_s[arm] for arm in self.arms if (arm, block) not in self.documents
         )
-        spent = self._actual_s() - self.kept_s
-        if not needed or spent + needed <= self.budget_s:
+        if not needed or not self._crosses_budget(needed):
             return False
+        spent = self._actual_s() - self.kept_s
         reason = (
             f"after block {block - 1}: the next one was predicted to cross the budget of "
             f"{self.budget_s:g} s ({spent:.0f} s spent, {needed:.0f} s more)"
@@ -327,6 +333,11 @@ class Conductor:
         self._write_plan()
         self.listener.say(f"stopped {reason}")
         return True
+
+    def _crosses_budget(self, needed_s: float) -> bool:
+        """Whether so many seconds more would be too many."""
+        spent_s = self._actual_s() - self.kept_s
+        return self.budget_s is not None and spent_s + needed_s > self.budget_s
 
     def _set_prediction(
         self, *, calibrated_s: float | None = None, corrected_s: list[float] | None = None

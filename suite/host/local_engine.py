@@ -6,6 +6,7 @@ worker, the same records.  Knows no docker.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 from pathlib import Path
@@ -78,6 +79,7 @@ class LocalEngine:
             # A limit on address space would stop TensorFlow, which maps far more than it uses.
             "memory_limit": "not enforced",
             "python": "LOCAL_PYTHON" if self._given else "from the lock",
+            **({} if self._given is None else _describe_paths()),
         }
 
     def cpus(self) -> tuple[int, ...]:
@@ -220,3 +222,21 @@ class LocalEngine:
     def sweep_leftovers(self) -> int:
         """See ``engine.Engine``: folders of workers and of their volumes, here."""
         return sweep_folders() + sweep_volumes()
+
+
+def _describe_paths() -> dict[str, Scalar]:
+    """The search paths that pass through to LOCAL_PYTHON: how many folders, and a hash of their names,
+    which are a person's own; None: not set."""
+
+    def describe(name: str) -> str | None:
+        value = os.environ.get(name)
+        if not value:
+            return None
+        folders = value.split(os.pathsep)
+        digest = hashlib.sha256(value.encode()).hexdigest()[:16]
+        return f"{len(folders)} folder{'s' if len(folders) > 1 else ''}, sha256:{digest}"
+
+    return {
+        "python_path": describe("PYTHONPATH"),
+        "library_path": describe("LD_LIBRARY_PATH"),
+    }

@@ -635,6 +635,15 @@ def test_an_invocation_is_run_again_at_most_twice(stage: Stage) -> None:
     assert sum("run again" in line for line in stage.ears.lines) == 2
 
 
+def test_a_repeat_that_would_cross_the_budget_is_not_begun(stage: Stage) -> None:
+    # Ten seconds an invocation: the calibration and block 1, and not its repeat.
+    stage.disturbances = ["the quota throttled it"] * 9
+    engine = FakeEngine(otherwise=stage.worker)
+    stage.run(engine, stage.draw_up(), budget_s=25.0)
+    assert stage.documents() == ["cpu-00.json", "cpu-01.json"]
+    assert any("the budget leaves no time to run it again" in line for line in stage.ears.lines)
+
+
 def test_a_resumed_campaign_keeps_its_repeats(stage: Stage) -> None:
     stage.disturbances = ["a storm", None, None]
     engine = FakeEngine(otherwise=stage.worker)

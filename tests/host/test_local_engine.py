@@ -177,6 +177,20 @@ def test_a_given_interpreter_runs_the_worker_on_its_cpus(
     assert "SECRET" not in environment
 
 
+def test_the_search_paths_of_a_given_interpreter_are_recorded_without_their_names(
+    python: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", f"/home/somebody{os.pathsep}/extra")
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    facts = LocalEngine(python=str(python)).describe()
+    assert str(facts["python_path"]).startswith("2 folders, sha256:")
+    assert "somebody" not in str(facts)
+    assert facts["library_path"] is None
+    monkeypatch.setenv("PYTHONPATH", "/extra")
+    assert LocalEngine(python=str(python)).describe()["python_path"] != facts["python_path"]
+    assert "python_path" not in LocalEngine().describe()
+
+
 def test_the_gpu_is_shown_to_the_worker_by_name(
     python: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
