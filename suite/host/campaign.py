@@ -220,7 +220,9 @@ class Conductor:
             reason = self.disturbed(document) if block else None
             if reason is None or repeat == REPEATS:
                 break
-            if self._crosses_budget(self.expected_s.get(arm, 0.0)):
+            # What it took is not among the documents yet.
+            took_s = plan.container_seconds(document)
+            if self._crosses_budget(took_s + self.expected_s.get(arm, took_s)):
                 self.listener.say(
                     f"{arm} block {block} is set aside, and the budget leaves no time to run it "
                     f"again: {reason}"
