@@ -16,6 +16,7 @@ from suite.host.cards import machine_cards
 from suite.host.engine import Card, GpuRequest, GpuSupport, Job, Progress, Stock, Volume
 from suite.host.gpu import find_local_gpu
 from suite.host.images import find_spec, lock_identity, read_specs
+from suite.host.kernel_driver import read_version
 from suite.host.local_environment import (
     Interpreter,
     find_interpreter,
@@ -26,7 +27,8 @@ from suite.host.local_environment import (
 )
 from suite.host.local_machine import cpus_allowed, memory_total
 from suite.host.local_run import LocalRun, sweep_folders
-from suite.host.local_volumes import LocalVolumes, sweep_volumes
+from suite.host.local_volumes import LocalVolumes, sweep_lasting, sweep_volumes
+from suite.host.volumes import CACHE_VARIABLE
 from suite.model import Image, Isolation, Scalar
 
 HOME = SUITE.parent / ".venv" / "arms"
@@ -47,7 +49,7 @@ class LocalEngine:
         self._home = home
         self._found: Interpreter | None = None
         self._pythons: dict[str, Path] = {}
-        self._volumes = LocalVolumes()
+        self._volumes = LocalVolumes(home)
 
     @property
     def name(self) -> str:
@@ -66,6 +68,7 @@ class LocalEngine:
 
     def describe(self) -> dict[str, Scalar]:
         """See ``engine.Engine``."""
+        theirs = {CACHE_VARIABLE: "not the caller's"} if CACHE_VARIABLE in os.environ else {}
         return {
             "product": "none",
             "version": None,
@@ -78,6 +81,7 @@ class LocalEngine:
             # A limit on address space would stop TensorFlow, which maps far more than it uses.
             "memory_limit": "not enforced",
             "python": "LOCAL_PYTHON" if self._given else "from the lock",
+            **theirs,
         }
 
     def cpus(self) -> tuple[int, ...]:
@@ -194,7 +198,11 @@ class LocalEngine:
         )
 
     def _environment(self, job: Job) -> dict[str, str]:
-        """Nothing of the caller's but what is named here, so that two shells measure the same."""
+        """Nothing of the caller's but what is named here, so that two shells measure the same.
+
+        Not its CUDA_CACHE_PATH either: what other programs fill and clear would make each block's
+        cold figures another thing.
+        """
         environment = {
             "PATH": os.environ.get("PATH", os.defpath),
             "LANG": "C.UTF-8",
@@ -219,4 +227,4 @@ class LocalEngine:
 
     def sweep_leftovers(self) -> int:
         """See ``engine.Engine``: folders of workers and of their volumes, here."""
-        return sweep_folders() + sweep_volumes()
+        return sweep_folders() + sweep_volumes() + sweep_lasting(self._home, read_version())
