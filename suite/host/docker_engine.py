@@ -41,7 +41,7 @@ from suite.host.gpu import (
     wants_cdi,
 )
 from suite.host.images import find_spec, read_specs
-from suite.host.kernel_driver import DRIVER_PROBE, find_version, read_version
+from suite.host.kernel_driver import VERSION_PROBE, find_version, read_version
 from suite.host.local_machine import cpus_allowed, is_this_machine, own_token
 from suite.model import Image, Isolation, Scalar
 
@@ -252,7 +252,7 @@ class DockerEngine:
         sees it; None: unknown."""
         if self.is_here:
             return read_version()
-        return find_version("\n".join(self._ask(image, DRIVER_PROBE, request)[0]))
+        return find_version("\n".join(self._ask(image, VERSION_PROBE, request)[0]))
 
     def list_gpus(self) -> tuple[Card, ...]:
         """See ``engine.Engine``; elsewhere a trivial container reads the driver's list there, which

@@ -14,7 +14,7 @@ _PLACES = ("/proc/driver/nvidia/version", "/sys/module/nvidia/version")
 _VERSION = re.compile(r"(?:Module\s+(?:for \S+\s+)?|^\s*)(\d+\.\d+(?:\.\d+)?)", re.MULTILINE)
 """The first file has a line about the module and one about a compiler; the second only a number."""
 
-DRIVER_PROBE = (
+VERSION_PROBE = (
     f"import pathlib; [print(p.read_text()) for p in map(pathlib.Path, {_PLACES!r}) if p.is_file()]"
 )
 """Python that prints what a container sees of both files, and nothing where it sees neither."""

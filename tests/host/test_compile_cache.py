@@ -12,14 +12,14 @@ import pytest
 
 from suite.errors import EngineError
 from suite.host import docker_engine, docker_leftovers, kernel_driver, local_engine
-from suite.host.campaign import Arms, against_itself
+from suite.host.arms import Arms, against_itself
 from suite.host.docker_engine import DockerEngine
 from suite.host.docker_leftovers import is_outlived
 from suite.host.docker_run import start_run
 from suite.host.docker_volumes import LASTING, volume_labels
 from suite.host.engine import ARMS, LABEL, GpuRequest, Job, Volume
 from suite.host.images import identify_packages, name_base, plan_build, read_specs
-from suite.host.kernel_driver import DRIVER_PROBE, find_version, read_version
+from suite.host.kernel_driver import VERSION_PROBE, find_version, read_version
 from suite.host.local_engine import LocalEngine
 from suite.host.local_volumes import LocalVolumes, sweep_lasting
 from suite.host.volumes import CACHE_TARGET, CACHE_VARIABLE, choose_volumes, compile_cache
@@ -228,7 +228,7 @@ def test_the_drivers_version_is_read_from_the_kernel(tmp_path: Path) -> None:
 def test_the_probe_prints_both_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = DRIVER_PROBE.replace("/proc/driver", f"{tmp_path}/proc/driver")
+    code = VERSION_PROBE.replace("/proc/driver", f"{tmp_path}/proc/driver")
     exec(code, {})  # noqa: S102  as a container does
     assert find_version(capsys.readouterr().out) == read_version()
     (tmp_path / "proc/driver/nvidia").mkdir(parents=True)
@@ -263,7 +263,7 @@ def test_the_driver_is_read_here_or_seen_by_a_container(
     engine.here = here
     found = engine._kernel_driver("sha256:1", GPU)
     assert found == ("here" if here else DRIVER)
-    assert engine.asked == ([] if here else [(DRIVER_PROBE, GPU)])
+    assert engine.asked == ([] if here else [(VERSION_PROBE, GPU)])
 
 
 def test_a_plain_process_has_a_folder_that_lasts_with_the_environments(tmp_path: Path) -> None:
