@@ -37,8 +37,9 @@ HIDDEN = "cuda-hidden"
 AT_END, FINE = "gpu.at_end", "fine"
 """The fact that says how the GPU was when the last cell had been measured, and what is well."""
 
-CACHE_FILES = "cuda.cache.files_at_"
-"""Before ``start`` and ``end``: the facts that say how many compiled files CUDA's cache held then."""
+CACHE = "cuda.cache"
+"""Before ``at_start`` and ``at_end``: the facts that say what CUDA's compile cache held then, in
+``files`` and ``bytes``."""
 
 
 def is_control(arm: str, arms: Sequence[str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from suite.model import CACHE_FILES, Document
+from suite.model import CACHE, Document
 
 _COMPILES = re.compile(r"gpu\.\d+\.compiles_first")
 
@@ -32,7 +32,7 @@ def doubt_cold(arm: str, documents: Mapping[int, Document]) -> str | None:
     Only what the documents bear out: an empty compile cache at the start, or none that is known of.
     """
     compiling = {block: one for block, one in documents.items() if compiles_first(one)}
-    held = {block: one.facts.get(f"{CACHE_FILES}start") for block, one in compiling.items()}
+    held = {block: one.facts.get(f"{CACHE}.at_start.files") for block, one in compiling.items()}
     empty = [block for block, files in held.items() if files == 0]
     unknown = [block for block, files in held.items() if files is None]
     found = []

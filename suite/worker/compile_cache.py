@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from suite.model import CACHE_FILES, Scalar
+from suite.model import CACHE, Scalar
 
 VARIABLE = "CUDA_CACHE_PATH"
 """CUDA's environment variable that names the cache's folder."""
@@ -23,7 +23,7 @@ def facts(when: Literal["start", "end"]) -> dict[str, Scalar]:
     can't be read.  A folder that CUDA has yet to make holds none."""
     found = _count()
     files, size = (None, None) if found is None else found
-    return {f"{CACHE_FILES}{when}": files, f"cuda.cache.bytes_at_{when}": size}
+    return {f"{CACHE}.at_{when}.files": files, f"{CACHE}.at_{when}.bytes": size}
 
 
 def _count() -> tuple[int, int] | None:

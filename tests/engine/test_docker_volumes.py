@@ -136,10 +136,10 @@ import os, pathlib
 from suite.worker import compile_cache
 place = pathlib.Path(os.environ["CUDA_CACHE_PATH"])
 print(place, *(os.environ[name] for name in ("CUDA_CACHE_MAXSIZE", "CUDA_CACHE_DISABLE")))
-print(compile_cache.facts("start")["cuda.cache.files_at_start"])
+print(compile_cache.facts("start")["cuda.cache.at_start.files"])
 (place / "0" / "1").mkdir(parents=True, exist_ok=True)
 (place / "0" / "1" / str(len(list(place.glob("0/1/*"))))).write_text("compiled")
-print(compile_cache.facts("end")["cuda.cache.bytes_at_end"])
+print(compile_cache.facts("end")["cuda.cache.at_end.bytes"])
 """
 
 

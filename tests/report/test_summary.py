@@ -306,7 +306,7 @@ def test_cold_figures_say_whether_the_driver_had_to_compile(
         # The calibration fills the cache, and does not count.
         told = {
             "gpu.0.compiles_first": compiles,
-            "cuda.cache.files_at_start": {0: 0, **files}.get(of.block),
+            "cuda.cache.at_start.files": {0: 0, **files}.get(of.block),
         }
         return replace(one, facts={**one.facts, **told}) if of.arm == "cuda" else one
 

@@ -162,10 +162,10 @@ def test_the_compile_cache_is_looked_at_before_the_start_and_at_the_end(
     for before in (0, 1):
         heard = records(run(GPU_WORKER, troubles, outcomes, *ASKED))
         first, last = (one for one in heard if one["record"] == "facts")
-        at_start = {"cuda.cache.files_at_start": before, "cuda.cache.bytes_at_start": 8 * before}
+        at_start = {"cuda.cache.at_start.files": before, "cuda.cache.at_start.bytes": 8 * before}
         assert first["facts"].items() >= at_start.items()
-        assert "cuda.cache.files_at_end" not in first["facts"]
-        at_end = {"cuda.cache.files_at_end": 1, "cuda.cache.bytes_at_end": 8}
+        assert "cuda.cache.at_end.files" not in first["facts"]
+        at_end = {"cuda.cache.at_end.files": 1, "cuda.cache.at_end.bytes": 8}
         assert last["facts"].items() >= {**at_start, **at_end}.items()
     # Not within a stage of the start: what those take is what the driver took.
     assert heard[1]["stages"] == dict.fromkeys(heard[1]["stages"], 0.5)

@@ -26,13 +26,13 @@ def fill(cache: Path) -> None:
 def test_what_is_compiled_is_counted(cache: Path) -> None:
     fill(cache)
     assert compile_cache.facts("start") == {
-        "cuda.cache.files_at_start": 2,
-        "cuda.cache.bytes_at_start": 120,
+        "cuda.cache.at_start.files": 2,
+        "cuda.cache.at_start.bytes": 120,
     }
 
 
 def test_a_cache_without_kernels_is_empty(cache: Path) -> None:
-    empty = {"cuda.cache.files_at_end": 0, "cuda.cache.bytes_at_end": 0}
+    empty = {"cuda.cache.at_end.files": 0, "cuda.cache.at_end.bytes": 0}
     assert compile_cache.facts("end") == empty
     cache.mkdir()
     (cache / "index").write_bytes(b"x" * 1000)
@@ -75,7 +75,7 @@ def test_files_that_go_while_they_are_counted_are_not_counted(
         return real(path)
 
     monkeypatch.setattr(Path, "lstat", lstat)
-    assert compile_cache.facts("start")["cuda.cache.files_at_start"] == 1
+    assert compile_cache.facts("start")["cuda.cache.at_start.files"] == 1
 
 
 def test_a_path_of_the_machine_is_no_fact(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
