@@ -37,6 +37,10 @@ HIDDEN = "cuda-hidden"
 AT_END, FINE = "gpu.at_end", "fine"
 """The fact that says how the GPU was when the last cell had been measured, and what is well."""
 
+CACHE = "cuda.cache"
+"""Before ``at_start`` and ``at_end``: the facts that say what CUDA's compile cache held then, in
+``files`` and ``bytes``."""
+
 
 def is_control(arm: str, arms: Sequence[str]) -> bool:
     """Whether documents of this arm are controls of a campaign whose plan has these arms."""

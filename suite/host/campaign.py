@@ -16,7 +16,7 @@ from suite.host.engine import Engine, find_arm
 from suite.host.invocation import Recorder, Turn, is_complete
 from suite.host.store import Store
 from suite.host.telemetry import Observe
-from suite.host.volumes import choose_volumes
+from suite.host.volumes import campaign_volumes
 from suite.model import TWIN, Campaign, Document, Image, Look
 
 MEMORY_SHARE = 0.9
@@ -130,7 +130,7 @@ class Conductor:
         try:
             yield from self._run(kept)
         finally:
-            for volume in choose_volumes(self.campaign, self.campaign.cells):
+            for volume in campaign_volumes(self.campaign, self.campaign.cells):
                 self.engine.remove_volume(volume)
 
     def _run(self, kept: Sequence[Document]) -> Iterator[int]:

@@ -24,6 +24,7 @@ from suite.host.images import (
     build_context,
     explain_build,
     is_pinned,
+    name_base,
     plan_build,
 )
 from suite.model import Image
@@ -97,7 +98,7 @@ def describe_image(
     return Image(
         id=str(seen["Id"]),
         content=None,
-        base=plan.base if identity == plan.base else f"{plan.base} ({identity})",
+        base=name_base(plan.base, identity),
         digests=[*(seen.get("RepoDigests") or []), *(seen.get("RootFS", {}).get("Layers") or [])],
         lock=plan.lock,
         origin=origin,

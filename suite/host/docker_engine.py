@@ -10,6 +10,7 @@ import os
 import time
 import weakref
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import IO, Any
 
 from docker.api.client import APIClient
@@ -40,6 +41,7 @@ from suite.host.gpu import (
     wants_cdi,
 )
 from suite.host.images import find_spec, read_specs
+from suite.host.kernel_driver import VERSION_PROBE, find_version, read_version
 from suite.host.local_machine import cpus_allowed, is_this_machine, own_token
 from suite.model import Image, Isolation, Scalar
 
@@ -243,7 +245,14 @@ class DockerEngine:
                 ) from error
             else:
                 raise
-        return request
+        return replace(request, kernel_driver=self._kernel_driver(image, request))
+
+    def _kernel_driver(self, image: str, request: GpuRequest) -> str | None:
+        """The GPU driver's version on the engine's machine, elsewhere as a container with the GPU
+        sees it; None: unknown."""
+        if self.is_here:
+            return read_version()
+        return find_version("\n".join(self._ask(image, VERSION_PROBE, request)[0]))
 
     def list_gpus(self) -> tuple[Card, ...]:
         """See ``engine.Engine``; elsewhere a trivial container reads the driver's list there, which
@@ -330,7 +339,12 @@ class DockerEngine:
         Raises:
             EngineError: the engine does not answer.
         """
-        return docker_leftovers.sweep(self._api, self._endpoint, time.time())
+        return docker_leftovers.sweep(
+            self._api,
+            self._endpoint,
+            time.time(),
+            kernel_driver=read_version() if self.is_here else None,
+        )
 
     def remove_everything(self) -> dict[str, int]:
         """Removes every container, image and volume with this project's label; how many of each.

@@ -7,18 +7,20 @@ without this project's label are never touched.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from datetime import datetime
 from typing import Any
 
 from docker.api.client import APIClient
 
+from suite.host.docker_build import find_image, list_images
 from suite.host.docker_endpoint import Endpoint
 from suite.host.docker_errors import Refused, engine_error, engine_errors, sdk_calls
 from suite.host.docker_run import discard_container
-from suite.host.docker_volumes import discard_volume
+from suite.host.docker_volumes import LASTING, discard_volume
 from suite.host.engine import LABEL
 from suite.host.local_machine import is_alive
+from suite.host.volumes import UNKNOWN_DRIVER
 
 _FOREIGN_AGE_S = 3600.0
 """After this long, a stopped container whose owner can't be looked up is nobody's any more."""
@@ -44,8 +46,11 @@ def sweep(
     endpoint: Endpoint,
     now_s: float,
     is_owner_alive: Callable[[str], bool | None] = is_alive,
+    kernel_driver: str | None = None,
 ) -> int:
     """Removes the leftovers among the containers and volumes of this project; how many there were.
+
+    ``kernel_driver`` is the version of the GPU's driver on the engine's machine; None: unknown.
 
     Raises:
         EngineError: the engine does not answer.
@@ -61,13 +66,52 @@ def sweep(
             discard_container(api, endpoint, str(container["Id"]))
             count += 1
     # After the containers that may hold them.
-    for volume in _volumes(api, endpoint):
+    for volume in _volumes(api, endpoint, "volume"):
         alive = is_owner_alive((volume.get("Labels") or {}).get(f"{LABEL}.owner", ""))
         old = now_s - _made_s(volume, now_s) > _FOREIGN_VOLUME_AGE_S
         nobodys = old if alive is None else not alive
         if nobodys and discard_volume(api, endpoint, str(volume["Name"])):
             count += 1
-    return count
+    return count + _sweep_lasting(api, endpoint, kernel_driver)
+
+
+def is_outlived(
+    labels: Mapping[str, str],
+    *,
+    images: Container[str],
+    packages: Container[str],
+    driver: str | None,
+) -> bool:
+    """Whether nobody will ask for a lasting volume again, by its labels.
+
+    The driver on the machine (None: unknown) is another than it is for; or it is for the packages of
+    an image, and neither that image nor another one of the same packages is in the engine.
+    """
+    its = labels.get(f"{LABEL}.driver", UNKNOWN_DRIVER)
+    if driver is not None and its not in (driver, UNKNOWN_DRIVER):
+        return True
+    return (
+        labels.get(f"{LABEL}.for") not in images and labels.get(f"{LABEL}.packages") not in packages
+    )
+
+
+def _sweep_lasting(api: APIClient, endpoint: Endpoint, kernel_driver: str | None) -> int:
+    """Removes the lasting volumes that have outlived their use; the engine refuses where a container
+    holds one."""
+    lasting = _volumes(api, endpoint, LASTING)
+    if not lasting:
+        return 0
+    labelled = [volume.get("Labels") or {} for volume in lasting]
+    known = list_images(api, endpoint)
+    # Asked for by name as well: the image can be one that this project did not build.
+    asked = {one for labels in labelled if (one := labels.get(f"{LABEL}.for"))}
+    images = {one for one in asked if find_image(api, endpoint, one)}
+    packages = {one for image in known if (one := image["Labels"].get(f"{LABEL}.packages"))}
+    return sum(
+        is_outlived(labels, images=images, packages=packages, driver=kernel_driver)
+        and discard_volume(api, endpoint, str(volume["Name"]))
+        for volume, labels in zip(lasting, labelled, strict=True)
+    )
 
 
 def _containers(api: APIClient, endpoint: Endpoint) -> list[Mapping[str, Any]]:
@@ -76,9 +120,9 @@ def _containers(api: APIClient, endpoint: Endpoint) -> list[Mapping[str, Any]]:
         return found
 
 
-def _volumes(api: APIClient, endpoint: Endpoint) -> list[Mapping[str, Any]]:
+def _volumes(api: APIClient, endpoint: Endpoint, kind: str) -> list[Mapping[str, Any]]:
     with engine_errors("listing volumes", endpoint):
-        found = api.volumes(filters={"label": f"{LABEL}=volume"})["Volumes"]
+        found = api.volumes(filters={"label": f"{LABEL}={kind}"})["Volumes"]
         return list(found or [])
 
 

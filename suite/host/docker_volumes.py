@@ -15,10 +15,20 @@ from suite.host.docker_endpoint import Endpoint
 from suite.host.docker_errors import Refused, sdk_calls
 from suite.host.engine import LABEL, Job, Volume
 
+LASTING = "lasting-volume"
+"""The label's value on volumes that are nobody's in particular, and are kept from run to run."""
+
 
 def volume_labels(volume: Volume, owner: str) -> dict[str, str]:
-    """The labels of a volume; ``owner`` is the token of the process that first needed it."""
-    return {LABEL: "volume", f"{LABEL}.owner": owner, f"{LABEL}.purpose": volume.purpose}
+    """The labels of a volume; ``owner`` is the token of the process that first needed it.
+
+    A lasting one has no owner, with whom it would go, but what says how long it is of use.
+    """
+    purpose = {f"{LABEL}.purpose": volume.purpose}
+    if volume.lasting:
+        own = {f"{LABEL}.{name}": value for name, value in volume.labels.items()}
+        return {LABEL: LASTING, **purpose, **own}
+    return {LABEL: "volume", f"{LABEL}.owner": owner, **purpose}
 
 
 def make_volumes(api: APIClient, job: Job, owner: str) -> None:

@@ -51,10 +51,14 @@ def find_arm(name: str) -> Arm:
 @dataclass(frozen=True, kw_only=True)
 class GpuRequest:
     """How the engine is asked for a GPU: ``driver`` ("cdi", "nvidia" or "none" for the local
-    engine) and the engine's own names of the devices (index or UUID)."""
+    engine) and the engine's own names of the devices (index or UUID).
+
+    ``kernel_driver`` is the version of NVIDIA's driver on the engine's machine (None: unknown).
+    """
 
     driver: str
     devices: tuple[str, ...]
+    kernel_driver: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,12 +98,17 @@ class Volume:
     ``name`` names it in the engine, ``target`` is where a container has it (the image has that folder,
     whose owner a fresh volume takes over).  The worker finds it by the environment variable
     ``variable``, since without a container it lies elsewhere.  ``purpose`` is for people.
+
+    A ``lasting`` one stays when its campaign ends, for the next; its ``labels`` tell when it has
+    outlived its use (see ``volumes.compile_cache``).
     """
 
     name: str
     target: str
     variable: str
     purpose: str
+    lasting: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,5 +279,5 @@ class Engine(Protocol):
     def sweep_leftovers(self) -> int:
         """Removes stopped containers and volumes that a killed campaign left behind, by label; how many.
 
-        Those of a live campaign are left alone.
+        Those of a live campaign are left alone, and lasting volumes that can still be of use.
         """

@@ -12,6 +12,7 @@ from typing import Any
 
 from suite.errors import GpuError, NoGpuError
 from suite.host.engine import GpuRequest
+from suite.host.kernel_driver import read_version
 
 CAPABILITIES = ["gpu", "compute", "utility"]
 """What the classic request asks NVIDIA's hook to mount: CUDA and nvidia-smi's library."""
@@ -109,7 +110,7 @@ def find_local_gpu(wanted: str, root: Path = Path("/")) -> GpuRequest:
         shown = ", ".join(uuids)
     if not known:
         raise GpuError(f"no GPU {wanted} on this machine: it shows {shown}", "`nvidia-smi -L`")
-    return GpuRequest(driver="none", devices=(wanted,))
+    return GpuRequest(driver="none", devices=(wanted,), kernel_driver=read_version(root))
 
 
 def _version(info: Mapping[str, Any]) -> tuple[int, ...]:

@@ -107,6 +107,16 @@ def lock_identity(lock: Path) -> str:
     return f"{lock.name}@sha256:{hashlib.sha256(lock.read_bytes()).hexdigest()}"
 
 
+def name_base(base: str, identity: str) -> str:
+    """A base for the record: what it was asked for as, and what that was where the name is no identity."""
+    return base if identity == base else f"{base} ({identity})"
+
+
+def identify_packages(base: str, lock: str) -> str:
+    """The hash of all that an image holds beside the suite; both as the record has them."""
+    return hash_lines([base, lock])
+
+
 def plan_build(
     spec: ImageSpec,
     *,
@@ -139,6 +149,9 @@ def plan_build(
             LABEL: "image",
             f"{LABEL}.image": spec.name,
             f"{LABEL}.inputs": whole,
+            f"{LABEL}.packages": identify_packages(
+                name_base(base, base_identity), lock_identity(spec.lock)
+            ),
             **{f"{LABEL}.{name}": ingredients[name] for name in _INGREDIENTS},
             "org.opencontainers.image.version": __version__,
             "org.opencontainers.image.base.name": base,

@@ -20,7 +20,7 @@ from suite.host import plan
 from suite.host.engine import LABEL, Arm, Ending, Engine, GpuRequest, Job, Running
 from suite.host.gpu import explain_refusal
 from suite.host.telemetry import Observation, Observe
-from suite.host.volumes import choose_volumes
+from suite.host.volumes import choose_environment, choose_volumes, compile_cache
 from suite.model import (
     Campaign,
     CampaignIdentity,
@@ -208,12 +208,14 @@ class Recorder:
                 cpus=turn.cpus,
                 memory_bytes=turn.memory_bytes,
                 gpu=turn.gpu,
-                environment={} if turn.arm.gpu else {"CUDA_VISIBLE_DEVICES": "-1"},
+                environment=choose_environment(turn.gpu),
                 labels={
                     f"{LABEL}.campaign": turn.campaign.id,
                     f"{LABEL}.invocation": f"{turn.arm.name}-{turn.block}",
                 },
-                volumes=choose_volumes(turn.campaign, self.remaining),
+                volumes=choose_volumes(
+                    turn.campaign, self.remaining, image=turn.image, gpu=turn.gpu
+                ),
             )
         )
         talk = Conversation(running=running, asked=asked, deadline=asked + plan.START_DEADLINE_S)
@@ -387,6 +389,7 @@ class Recorder:
     def _document(self, status: InvocationStatus) -> Document:
         turn, campaign = self.turn, self.turn.campaign
         content = self.facts.get("content.hash")
+        cache = compile_cache(turn.image, turn.gpu).name if turn.gpu else "none"
         absent = {"telemetry": self.telemetry} if isinstance(self.telemetry, str) else {}
         if turn.memory_bytes is None:
             absent["invocation.limits.memory_bytes"] = "this engine enforces none"
@@ -407,6 +410,7 @@ class Recorder:
                 engine={
                     **self.engine_facts,
                     "gpu.request": turn.gpu.driver if turn.gpu else "none",
+                    "gpu.compile_cache": cache,
                 },
                 limits={
                     "cpus": plan.write_cpus(turn.cpus),

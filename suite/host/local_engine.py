@@ -17,6 +17,7 @@ from suite.host.cards import machine_cards
 from suite.host.engine import Card, GpuRequest, GpuSupport, Job, Progress, Stock, Volume
 from suite.host.gpu import find_local_gpu
 from suite.host.images import find_spec, lock_identity, read_specs
+from suite.host.kernel_driver import read_version
 from suite.host.local_environment import (
     Interpreter,
     find_interpreter,
@@ -27,7 +28,8 @@ from suite.host.local_environment import (
 )
 from suite.host.local_machine import cpus_allowed, memory_total
 from suite.host.local_run import LocalRun, sweep_folders
-from suite.host.local_volumes import LocalVolumes, sweep_volumes
+from suite.host.local_volumes import LocalVolumes, sweep_lasting, sweep_volumes
+from suite.host.volumes import CACHE_VARIABLE
 from suite.model import Image, Isolation, Scalar
 
 HOME = SUITE.parent / ".venv" / "arms"
@@ -48,7 +50,7 @@ class LocalEngine:
         self._home = home
         self._found: Interpreter | None = None
         self._pythons: dict[str, Path] = {}
-        self._volumes = LocalVolumes()
+        self._volumes = LocalVolumes(home)
 
     @property
     def name(self) -> str:
@@ -67,6 +69,7 @@ class LocalEngine:
 
     def describe(self) -> dict[str, Scalar]:
         """See ``engine.Engine``."""
+        theirs = {CACHE_VARIABLE: "not the caller's"} if CACHE_VARIABLE in os.environ else {}
         return {
             "product": "none",
             "version": None,
@@ -80,6 +83,7 @@ class LocalEngine:
             "memory_limit": "not enforced",
             "python": "LOCAL_PYTHON" if self._given else "from the lock",
             **({} if self._given is None else _describe_paths()),
+            **theirs,
         }
 
     def cpus(self) -> tuple[int, ...]:
@@ -196,7 +200,11 @@ class LocalEngine:
         )
 
     def _environment(self, job: Job) -> dict[str, str]:
-        """Nothing of the caller's but what is named here, so that two shells measure the same."""
+        """Nothing of the caller's but what is named here, so that two shells measure the same.
+
+        Not its CUDA_CACHE_PATH either: what other programs fill and clear would make each block's
+        cold figures another thing.
+        """
         environment = {
             "PATH": os.environ.get("PATH", os.defpath),
             "LANG": "C.UTF-8",
@@ -221,7 +229,7 @@ class LocalEngine:
 
     def sweep_leftovers(self) -> int:
         """See ``engine.Engine``: folders of workers and of their volumes, here."""
-        return sweep_folders() + sweep_volumes()
+        return sweep_folders() + sweep_volumes() + sweep_lasting(self._home, read_version())
 
 
 def _describe_paths() -> dict[str, Scalar]:

@@ -11,14 +11,13 @@ from collections.abc import Hashable, Iterable, Sequence
 
 from suite.model import CellResult, Check, Document, Scalar
 from suite.report.accounting import ended_well
+from suite.report.compiling import label_compiling
 from suite.report.labels import MOST, Label, share
 from suite.report.load import LoadedCampaign
 from suite.report.validity import CHANGED, Fault, find_labels
 
 _IDENTITY = re.compile(r"(^|[._])(driver|version|model|name)([._]|$)")
 """Facts whose change during a campaign means that something else was measured."""
-
-_COMPILES = re.compile(r"gpu\.\d+\.compiles_first")
 
 
 def counted_documents(loaded: LoadedCampaign) -> dict[str, dict[int, Document]]:
@@ -38,7 +37,11 @@ def doubt_arms(loaded: LoadedCampaign) -> dict[str, tuple[str, ...]]:
     by_arm = counted_documents(loaded)
     changes = _find_changes(loaded)
     return {
-        arm: (*changes.get(arm, ()), *_doubt_documents(arm, list(documents.values())))
+        arm: (
+            *changes.get(arm, ()),
+            *_doubt_documents(arm, list(documents.values())),
+            *filter(None, [label_compiling(arm, documents)]),
+        )
         for arm, documents in by_arm.items()
     }
 
@@ -177,13 +180,6 @@ def _doubt_documents(arm: str, documents: Sequence[Document]) -> list[str]:
         doubts.append(f"{arm}: some invocations ran in a container and some did not")
     if len({tuple(sorted(_keys(one.invocation.limits))) for one in documents}) > 1:
         doubts.append(f"{arm}: the limits were not the same in every invocation")
-    if any(
-        _COMPILES.fullmatch(name) and one.facts[name] for one in documents for name in one.facts
-    ):
-        doubts.append(
-            f"{arm}: ptx-jit: TensorFlow holds no machine code for this GPU and compiles kernels at "
-            "first use, which first calls and start-up can include"
-        )
     return doubts
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from suite.model import Campaign, Cell, CellResult, Document, OutcomeName, Work
 from suite.report.compare import Ratio, compare
+from suite.report.compiling import doubt_cold
 from suite.report.conclude import Conclusions, Evidence, conclude
 from suite.report.doubts import (
     counted_documents,
@@ -205,6 +206,8 @@ def _summarise_arm(
         )
     planned = campaign.calls.get(arm, {}).get(cell.id)
     notes = [*doubts, *doubt_cell(arm, results, planned)]
+    cold = list(filter(None, [doubt_cold(arm, documents)]))
+    notes += cold if cell.one_shot and not cell.by_host else []
     labels = label_cell(results)
     faults = {
         block: found
@@ -228,12 +231,13 @@ def _summarise_arm(
         brief = f"{arm}: contended in {MOST}"
         labels.append(Label(text=text, brief=brief, blocks=len(contended), of=len(readings)))
     firsts = [one.first_call_s for one in kept.values() if one.first_call_s is not None]
+    first = estimate(firsts) if firsts and not disagreement else None
     return ArmResult(
         arm=arm,
         outcome="measured",
         reason=disagreement,
         estimate=estimate([one.value for one in readings.values()]) if readings else None,
-        first_call=estimate(firsts) if firsts and not disagreement else None,
+        first_call=first and replace(first, notes=(*first.notes, *cold)),
         work=next(one.work for one in measured.values() if one.work),
         notes=(*notes, *(one.text for one in labels)),
         marks=(*notes, *(one.brief for one in labels if one.is_common)),

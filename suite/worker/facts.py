@@ -16,7 +16,7 @@ from typing import Any
 from suite import __version__
 from suite.content import hash_lines, suite_content
 from suite.model import Scalar
-from suite.worker import scratch
+from suite.worker import compile_cache, scratch
 from suite.worker.proof import judge_capability, loaded_versions
 
 ENVIRONMENT_PREFIXES = ("TF_", "XLA_", "CUDA_", "NVIDIA_", "OMP_", "KMP_", "MKL_", "KERAS_")
@@ -92,7 +92,8 @@ def machine_facts() -> dict[str, Scalar]:
         **{
             f"environment.{name}": value
             for name, value in sorted(os.environ.items())
-            if name.startswith(ENVIRONMENT_PREFIXES)
+            # Where the cache lies is a path, which may hold a person's name; what it holds is told.
+            if name.startswith(ENVIRONMENT_PREFIXES) and name != compile_cache.VARIABLE
         },
     }
 

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import json
+import time
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from suite.host.docker_engine import DockerEngine
+from suite.host.docker_leftovers import sweep
 from suite.host.docker_run import USER, DockerRun
-from suite.host.engine import LABEL, Job, Volume
-from suite.host.volumes import SCRATCH_TARGET, SCRATCH_VARIABLE
+from suite.host.docker_volumes import LASTING
+from suite.host.engine import LABEL, GpuRequest, Job, Volume
+from suite.host.volumes import (
+    CACHE_SETTINGS,
+    CACHE_TARGET,
+    SCRATCH_TARGET,
+    SCRATCH_VARIABLE,
+    compile_cache,
+)
 from suite.model import Image
 
 WRITE = """
@@ -119,3 +129,103 @@ def test_a_cell_reads_the_files_that_it_has_made_there(
     (cell,) = [one["cell"] for one in records if one["record"] == "cell"]
     assert (cell["outcome"], cell["reason"]) == ("measured", None)
     assert cell["check"]["what"].startswith("10000 elements counted")
+
+
+FILL = """
+import os, pathlib
+from suite.worker import compile_cache
+place = pathlib.Path(os.environ["CUDA_CACHE_PATH"])
+print(place, *(os.environ[name] for name in ("CUDA_CACHE_MAXSIZE", "CUDA_CACHE_DISABLE")))
+print(compile_cache.facts("start")["cuda.cache.at_start.files"])
+(place / "0" / "1").mkdir(parents=True, exist_ok=True)
+(place / "0" / "1" / str(len(list(place.glob("0/1/*"))))).write_text("compiled")
+print(compile_cache.facts("end")["cuda.cache.at_end.bytes"])
+"""
+
+
+@pytest.fixture
+def cache(api: Any, cpu_image: Image) -> Iterator[Volume]:
+    """The cache of a driver that no machine has; any image has its folder."""
+    gpu = GpuRequest(driver="nvidia", devices=("0",), kernel_driver=f"0.{uuid.uuid4().int}")
+    made = compile_cache(cpu_image, gpu)
+    yield made
+    for one in caches(api):
+        if one["Name"] == made.name:
+            api.remove_volume(made.name, force=True)
+
+
+def caches(api: Any) -> list[dict[str, Any]]:
+    return list(api.volumes(filters={"label": f"{LABEL}={LASTING}"})["Volumes"] or [])
+
+
+def is_there(api: Any, volume: Volume) -> bool:
+    return volume.name in [one["Name"] for one in caches(api)]
+
+
+def fill(engine: DockerEngine, image: Image, cache: Volume) -> DockerRun:
+    job = Job(
+        image=image,
+        arguments=("-c", FILL),
+        cpus=engine.cpus(),
+        volumes=(cache,),
+        environment=CACHE_SETTINGS,
+    )
+    return engine.start(job, entrypoint=("python3",))
+
+
+def test_the_compile_cache_is_filled_by_one_run_and_found_by_the_next(
+    engine: DockerEngine, api: Any, cpu_image: Image, cache: Volume, reader: Any
+) -> None:
+    for before in (0, 1):
+        run = fill(engine, cpu_image, cache)
+        try:
+            said = reader(run)
+        finally:
+            ending = run.close()
+        assert ending.code == 0, ending.diary
+        assert said == [f"{CACHE_TARGET} 4294967296 0", str(before), str(8 * (before + 1))]
+        # Between two campaigns, and where nobody knows the machine's driver.
+        assert sweep(api, engine._endpoint, time.time() + 1e9, lambda _: True) == 0
+        assert is_there(api, cache)
+    (made,) = [one for one in caches(api) if one["Name"] == cache.name]
+    assert made["Labels"][f"{LABEL}.driver"] == cache.labels["driver"]
+    assert f"{LABEL}.owner" not in made["Labels"]
+
+
+def test_the_compile_cache_of_another_driver_or_of_no_image_is_swept(
+    engine: DockerEngine, api: Any, cpu_image: Image, cache: Volume
+) -> None:
+    labels = {f"{LABEL}.{name}": value for name, value in cache.labels.items()}
+    named = {LABEL: LASTING, **labels}
+    api.create_volume(cache.name, labels=named)
+    # The engine's images carry what their caches are called by, so that a rebuilt one finds its own.
+    rebuilt = {**named, f"{LABEL}.for": "sha256:" + "0" * 64}
+    assert sweep(api, engine._endpoint, time.time(), lambda _: True, "0.1") == 1
+    assert not is_there(api, cache)
+    api.create_volume(cache.name, labels=rebuilt)
+    assert sweep(api, engine._endpoint, time.time(), lambda _: True) == 0
+    api.remove_volume(cache.name)
+    api.create_volume(cache.name, labels={**rebuilt, f"{LABEL}.packages": "gone"})
+    assert sweep(api, engine._endpoint, time.time(), lambda _: True) == 1
+    assert not is_there(api, cache)
+
+
+def test_a_compile_cache_that_a_container_holds_is_not_swept(
+    engine: DockerEngine, api: Any, cpu_image: Image, cache: Volume
+) -> None:
+    held = replace(cache, labels={**cache.labels, "for": "gone", "packages": "gone"})
+    job = Job(
+        image=cpu_image,
+        arguments=("-c", "import time; print('up', flush=True); time.sleep(600)"),
+        cpus=engine.cpus(),
+        volumes=(held,),
+    )
+    run = engine.start(job, entrypoint=("python3",))
+    try:
+        assert run.next_line(60) == "up"
+        assert sweep(api, engine._endpoint, time.time(), lambda _: True) == 0
+        assert is_there(api, held)
+    finally:
+        run.close()
+    assert sweep(api, engine._endpoint, time.time(), lambda _: True) == 1
+    assert not is_there(api, held)

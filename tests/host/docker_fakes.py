@@ -96,9 +96,13 @@ class FakeApi:
 
     def volumes(self, filters: Mapping[str, str]) -> dict[str, Any]:
         key, _, value = filters["label"].partition("=")
-        found = [v for v in self.kept.values() if v["Labels"].get(key) == value]
+        every = self.kept.values()
+        found = [v for v in every if key in v["Labels"] and value in ("", v["Labels"][key])]
         # As the engine answers where there are none.
         return {"Volumes": found or None}
 
     def containers(self, **_: Any) -> list[dict[str, Any]]:
         return []
+
+    def remove_image(self, image: str, **_: Any) -> None:
+        self._ask(f"remove image {image}")

@@ -172,7 +172,7 @@ def test_the_gpu_is_given_to_the_arm_that_needs_it(tmp_path: Path) -> None:
     engine = FakeEngine(otherwise=flow.worker)
     document = flow.run(engine)
     assert engine.jobs[0].gpu == GpuRequest(driver="cdi", devices=("0",))
-    assert engine.jobs[0].environment == {}
+    assert "CUDA_VISIBLE_DEVICES" not in engine.jobs[0].environment
     assert document.invocation.engine["gpu.request"] == "cdi"
 
 
@@ -186,6 +186,7 @@ def test_what_the_worker_tells_of_itself_is_in_the_document(flow: Flow) -> None:
         "version": "0.0-fake",
         "endpoint": "none",
         "gpu.request": "none",
+        "gpu.compile_cache": "none",
     }
     kinds = {"container_start", *STAGES, "facts", "writing"}
     assert set(document.spent_s) == kinds

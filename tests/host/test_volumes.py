@@ -19,9 +19,16 @@ from suite.host.docker_volumes import discard_volume, volume_labels
 from suite.host.engine import LABEL, Job, Volume
 from suite.host.local_machine import own_token
 from suite.host.local_volumes import LocalVolumes, sweep_volumes
-from suite.host.volumes import SCRATCH_TARGET, SCRATCH_VARIABLE, choose_volumes, scratch_volume
+from suite.host.volumes import (
+    CACHE_TARGET,
+    CACHE_VARIABLE,
+    SCRATCH_TARGET,
+    SCRATCH_VARIABLE,
+    choose_volumes,
+    scratch_volume,
+)
 from suite.model import Cell, Work
-from suite.worker import scratch
+from suite.worker import compile_cache, scratch
 from tests import synthetic
 from tests.host.docker_fakes import HERE, IMAGE, FakeApi, api_error
 
@@ -42,9 +49,9 @@ def job(**changes: Any) -> Job:
 def test_only_cells_that_read_files_bring_a_volume() -> None:
     campaign = synthetic.make_campaign()
     plain, reading = cell("plain"), cell("reading", reads_files=True)
-    assert choose_volumes(campaign, [plain]) == ()
-    assert choose_volumes(campaign, []) == ()
-    (volume,) = choose_volumes(campaign, [plain, reading])
+    assert choose_volumes(campaign, [plain], image=IMAGE, gpu=None) == ()
+    assert choose_volumes(campaign, [], image=IMAGE, gpu=None) == ()
+    (volume,) = choose_volumes(campaign, [plain, reading], image=IMAGE, gpu=None)
     assert volume == scratch_volume(campaign)
     assert (volume.target, volume.purpose) == (SCRATCH_TARGET, "scratch")
 
@@ -60,16 +67,19 @@ def test_a_volume_is_called_what_every_engine_takes_and_no_other_campaign_has() 
     assert all(re.fullmatch(r"[a-zA-Z0-9][a-zA-Z0-9_.-]{1,60}", name) for name in names)
 
 
-def test_host_worker_and_image_mean_the_same_place() -> None:
-    assert scratch.VARIABLE == SCRATCH_VARIABLE
-    made = re.search(r"mkdir -p (.*?) && chown 10001:10001 (.*)", _dockerfile())
+def test_host_and_worker_mean_the_same_place() -> None:
+    assert (scratch.VARIABLE, compile_cache.VARIABLE) == (SCRATCH_VARIABLE, CACHE_VARIABLE)
+
+
+@pytest.mark.parametrize(
+    "path", sorted((SUITE.parent / "docker").glob("*Dockerfile")), ids=lambda p: p.name
+)
+def test_every_image_has_the_folders_for_the_workers_user(path: Path) -> None:
+    # A fresh volume takes its owner from the folder that it is mounted on.
+    text = path.read_text(encoding="utf-8").replace("\\\n", " ")
+    made = re.search(r"mkdir -p ([^&]*)&& chown 10001:10001 ([^&\n]*)", text)
     assert made is not None
-    assert SCRATCH_TARGET in made[1].split()
-    assert SCRATCH_TARGET in made[2].split()
-
-
-def _dockerfile() -> str:
-    return (SUITE.parent / "docker" / "Dockerfile").read_text()
+    assert {SCRATCH_TARGET, CACHE_TARGET} <= set(made[1].split()) & set(made[2].split())
 
 
 def test_a_run_gets_its_volumes_made_mounted_and_named() -> None:
@@ -149,7 +159,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_a_plain_process_finds_a_folder_that_the_next_one_finds_again(place: Path) -> None:
-    volumes = LocalVolumes()
+    volumes = LocalVolumes(place)
     assert volumes.variables(job()) == {}
     (folder,) = volumes.variables(job(volumes=(VOLUME,))).values()
     (Path(folder) / "file").write_text("kept")
@@ -164,7 +174,7 @@ def test_a_plain_process_finds_a_folder_that_the_next_one_finds_again(place: Pat
 
 
 def test_folders_of_the_dead_are_swept_and_no_others(place: Path) -> None:
-    volumes = LocalVolumes()
+    volumes = LocalVolumes(place)
     volumes.variables(job(volumes=(VOLUME,)))
     dead = place / "crossover-volume-dead"
     dead.mkdir()
@@ -185,5 +195,5 @@ def test_no_room_for_a_folder_is_an_engine_error(
 
     monkeypatch.setattr(local_volumes.tempfile, "mkdtemp", refuse)
     with pytest.raises(EngineError, match="No space left") as caught:
-        LocalVolumes().variables(job(volumes=(VOLUME,)))
+        LocalVolumes(place).variables(job(volumes=(VOLUME,)))
     assert str(place) in caught.value.remedy

@@ -278,3 +278,50 @@ def test_a_gpu_that_compiles_first_is_labelled(
     summary = summarise_these(campaign, changed)
     assert any("ptx-jit" in note for note in find(summary, "cuda").notes) is said
     assert not any("ptx-jit" in note for note in find(summary, "cpu").notes)
+
+
+EMPTY = "cuda: cold figures of block 1 include compiling kernels: CUDA's compile cache was empty"
+UNKNOWN = "cuda: whether cold figures of blocks 1, 3 include compiling kernels is unknown"
+
+
+@pytest.mark.parametrize(
+    ("compiles", "files", "said"),
+    [
+        (True, {1: 0, 2: 400, 3: 401, 4: 401}, [EMPTY]),
+        (True, {1: 400, 2: 400, 3: 401, 4: 401}, []),
+        (True, {1: None, 2: 400, 4: 401}, [UNKNOWN]),
+        (False, {1: 0, 2: 0, 3: 0, 4: 0}, []),
+        (None, {}, []),
+    ],
+)
+def test_cold_figures_say_whether_the_driver_had_to_compile(
+    campaign: Campaign,
+    documents: list[Document],
+    compiles: bool | None,
+    files: dict[int, int | None],
+    said: list[str],
+) -> None:
+    def tell(one: Document) -> Document:
+        of = one.invocation
+        # The calibration fills the cache, and does not count.
+        told = {
+            "gpu.0.compiles_first": compiles,
+            "cuda.cache.at_start.files": {0: 0, **files}.get(of.block),
+        }
+        return replace(one, facts={**one.facts, **told}) if of.arm == "cuda" else one
+
+    summary = summarise_these(campaign, [tell(one) for one in documents])
+
+    def cold(arm: str) -> list[list[str]]:
+        first = find(summary, arm).first_call
+        start = find(summary, arm, "overhead.startup/stage=import")
+        assert first
+        kinds = (first.notes, start.notes)
+        return [
+            [note[: len(said[0]) if said else None] for note in notes if "cold" in note]
+            for notes in kinds
+        ]
+
+    assert cold("cuda") == [said, said]
+    assert cold("cpu") == [[], []]
+    assert not any("cold" in note for note in find(summary, "cuda").notes)

@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -109,14 +110,21 @@ def test_an_arm_that_can_not_be_had_is_refused_with_its_own_status() -> None:
 
 
 GPU_WORKER = """
-    import sys
+    import os, sys
     from dataclasses import replace
+    from pathlib import Path
     from tests.fakes import FakeTensorFlow
     sys.modules.update(FakeTensorFlow().modules())
     from suite.worker import __main__, facts, invocation, proof, startup
 
     troubles, outcomes = ([None if w == "-" else w for w in words.split(",")] for words in sys.argv[1:3])
-    startup.start = lambda arm, imported_s: ({stage: 0.5 for stage in startup.STAGES}, "/GPU:0")
+    def start(arm, imported_s):
+        # As a driver does that has to compile.
+        if place := os.environ.get("CUDA_CACHE_PATH"):
+            Path(place, "kernel").write_text("compiled")
+        return {stage: 0.5 for stage in startup.STAGES}, "/GPU:0"
+
+    startup.start = start
     facts.tensorflow_facts = lambda: {"tensorflow.version": "0"}
     proof.find_trouble = lambda device: troubles.pop(0)
     proof.loaded_versions = lambda: {"gpu.driver": "550"}
@@ -142,6 +150,34 @@ def test_a_gpu_is_proven_at_the_start_and_at_the_end() -> None:
     at_end = heard[-2]["facts"]
     assert (at_end["gpu.at_end"], at_end["gpu.driver"]) == ("fine", "550")
     assert heard[2]["facts"].items() <= at_end.items()
+
+
+@pytest.mark.parametrize(
+    ("troubles", "outcomes"), [("-,-", "measured,measured"), ("-,gone", "failed,measured")]
+)
+def test_the_compile_cache_is_looked_at_before_the_start_and_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, troubles: str, outcomes: str
+) -> None:
+    monkeypatch.setenv("CUDA_CACHE_PATH", str(tmp_path))
+    for before in (0, 1):
+        heard = records(run(GPU_WORKER, troubles, outcomes, *ASKED))
+        first, last = (one for one in heard if one["record"] == "facts")
+        at_start = {"cuda.cache.at_start.files": before, "cuda.cache.at_start.bytes": 8 * before}
+        assert first["facts"].items() >= at_start.items()
+        assert "cuda.cache.at_end.files" not in first["facts"]
+        at_end = {"cuda.cache.at_end.files": 1, "cuda.cache.at_end.bytes": 8}
+        assert last["facts"].items() >= {**at_start, **at_end}.items()
+    # Not within a stage of the start: what those take is what the driver took.
+    assert heard[1]["stages"] == dict.fromkeys(heard[1]["stages"], 0.5)
+    assert first["seconds"] > 0
+
+
+def test_an_arm_without_a_gpu_has_no_compile_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_CACHE_PATH", str(tmp_path))
+    (found,) = (one["facts"] for one in records(run(WORKER, "describe")) if "facts" in one)
+    assert not [name for name in found if name.startswith("cuda.cache")]
 
 
 def test_a_gpu_that_can_not_multiply_is_refused() -> None:

@@ -1,0 +1,329 @@
+"""CUDA's compile cache on the host: who gets one, which, how long it stays, and what is recorded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suite.errors import EngineError
+from suite.host import docker_engine, docker_leftovers, kernel_driver, local_engine
+from suite.host.arms import Arms, against_itself
+from suite.host.docker_engine import DockerEngine
+from suite.host.docker_leftovers import is_outlived
+from suite.host.docker_run import start_run
+from suite.host.docker_volumes import LASTING, volume_labels
+from suite.host.engine import ARMS, LABEL, GpuRequest, Job, Volume
+from suite.host.images import identify_packages, name_base, plan_build, read_specs
+from suite.host.kernel_driver import VERSION_PROBE, find_version, read_version
+from suite.host.local_engine import LocalEngine
+from suite.host.local_volumes import LocalVolumes, sweep_lasting
+from suite.host.volumes import CACHE_TARGET, CACHE_VARIABLE, choose_volumes, compile_cache
+from suite.model import Image
+from suite.report.load import load_campaign
+from tests import synthetic
+from tests.fakes import FakeEngine, Life, asked_option, fake_image
+from tests.host.docker_fakes import HERE, IMAGE, FakeApi, api_error
+from tests.host.test_campaign import Stage, stage  # noqa: F401  a fixture
+
+DRIVER = "580.65.06"
+GPU = GpuRequest(driver="nvidia", devices=("0",), kernel_driver=DRIVER)
+PROC = f"""\
+NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  {DRIVER}  Release Build  (dvs-builder)
+GCC version:  gcc version 12.2.0 (Debian 12.2.0-14)
+"""
+
+
+def cache(image: Image = IMAGE, gpu: GpuRequest = GPU) -> Volume:
+    return compile_cache(image, gpu)
+
+
+def job(volume: Volume, gpu: GpuRequest | None = GPU) -> Job:
+    return Job(image=IMAGE, arguments=("describe",), cpus=(0,), gpu=gpu, volumes=(volume,))
+
+
+def test_one_cache_for_the_packages_of_an_image_and_a_driver() -> None:
+    rebuilt = replace(IMAGE, id="sha256:2")
+    assert cache(rebuilt).name == cache().name
+    others = [
+        cache(replace(IMAGE, lock="other")),
+        cache(replace(IMAGE, base="other")),
+        cache(gpu=replace(GPU, kernel_driver="570.1")),
+        cache(gpu=replace(GPU, kernel_driver=None)),
+    ]
+    assert len({one.name for one in [cache(), *others]}) == 5
+    assert cache(gpu=replace(GPU, kernel_driver=None)).name.endswith("-unknown")
+    # Another GPU of the machine asks for the same one: CUDA tells them apart itself.
+    assert cache(gpu=replace(GPU, devices=("1",))) == cache()
+    assert re.fullmatch(r"[a-zA-Z0-9][a-zA-Z0-9_.-]{1,80}", cache().name)
+
+
+def test_only_a_run_with_a_gpu_gets_it() -> None:
+    campaign = synthetic.make_campaign()
+    assert choose_volumes(campaign, [], image=IMAGE, gpu=None) == ()
+    assert choose_volumes(campaign, [], image=IMAGE, gpu=GPU) == (cache(),)
+
+
+def caches(jobs: list[Job], arm: str) -> set[tuple[Volume, ...]]:
+    return {job.volumes for job in jobs if asked_option(job, "arm") == arm}
+
+
+def test_a_campaign_gives_one_cache_to_every_invocation_with_a_gpu_and_leaves_it(
+    stage: Stage,  # noqa: F811
+) -> None:
+    arms = Arms(
+        run=(ARMS["cpu"], ARMS["cuda"], ARMS["cuda-hidden"]),
+        gpu={"cpu": None, "cuda": GPU, "cuda-hidden": None},
+        not_run={},
+    )
+    engine = FakeEngine(otherwise=stage.worker, gpu=GPU)
+    stage.run(engine, stage.draw_up(arms, blocks=2), arms)
+    of_cuda = [job for job in engine.jobs if job.gpu is not None]
+    assert len(of_cuda) == 3
+    assert {job.volumes for job in of_cuda} == {(compile_cache(fake_image("cuda"), GPU),)}
+    for job in of_cuda:
+        assert job.environment == {
+            "CUDA_CACHE_MAXSIZE": "4294967296",
+            "CUDA_CACHE_DISABLE": "0",
+        }
+    assert caches(engine.jobs, "cpu") == caches(engine.jobs, "cuda-hidden") == {()}
+    assert engine.removed_volumes == []
+    assert stage.folder is not None
+    said = {
+        one.invocation.arm: one.invocation.engine["gpu.compile_cache"]
+        for one in load_campaign(stage.folder).documents
+    }
+    assert said == {"cpu": "none", "cuda-hidden": "none", "cuda": of_cuda[0].volumes[0].name}
+
+
+def test_an_arm_against_itself_has_one_cache_and_a_dead_container_keeps_it(
+    stage: Stage,  # noqa: F811
+) -> None:
+    alone = Arms(run=(ARMS["cuda"],), gpu={"cuda": GPU}, not_run={})
+    dead: Any = lambda _job: Life(words=[], code=139)  # noqa: E731
+    engine = FakeEngine(dead, otherwise=stage.worker, gpu=GPU)
+    arms = against_itself(alone)
+    stage.run(engine, stage.draw_up(arms), arms)
+    assert len(engine.jobs) == 4
+    assert {job.volumes for job in engine.jobs} == {(compile_cache(fake_image("cuda"), GPU),)}
+
+
+def test_a_container_gets_it_labelled_as_nobodys() -> None:
+    api = FakeApi()
+    api.failures["start"] = api_error(500, "nobody has seen this")
+    with pytest.raises(EngineError):
+        start_run(api, HERE, job(cache(), None), owner="me")
+    assert api.kept[cache().name]["Labels"] == {
+        LABEL: LASTING,
+        f"{LABEL}.purpose": "compile-cache",
+        f"{LABEL}.for": IMAGE.id,
+        f"{LABEL}.packages": identify_packages(IMAGE.base, IMAGE.lock),
+        f"{LABEL}.driver": DRIVER,
+    }
+    assert api.created["environment"][CACHE_VARIABLE] == CACHE_TARGET
+    (mount,) = api.created["host_config"]["mounts"]
+    assert (mount["Source"], mount["Target"]) == (cache().name, CACHE_TARGET)
+
+
+def engine_with(labels: Mapping[str, str], image: str | None, volume: Volume) -> FakeApi:
+    """An engine that has the volume, and an image of that id with these labels."""
+    present = {"name": {"Id": image, "Labels": {LABEL: "image", **labels}}} if image else {}
+    api = FakeApi(present=present)
+    api.create_volume(volume.name, labels=volume_labels(volume, "me"))
+    api.create_volume("not-ours", labels={"some": "label"})
+    # However old.
+    api.kept[volume.name]["CreatedAt"] = "2020-01-01T00:00:00Z"
+    return api
+
+
+PACKAGES = {f"{LABEL}.packages": identify_packages(IMAGE.base, IMAGE.lock)}
+
+
+@pytest.mark.parametrize(
+    ("labels", "image", "driver", "swept"),
+    [
+        # As it was made for.
+        ({}, IMAGE.id, DRIVER, False),
+        ({}, IMAGE.id, None, False),
+        # The suite was edited and its image built anew, and the old one removed.
+        (PACKAGES, "sha256:2", DRIVER, False),
+        (PACKAGES, "sha256:2", None, False),
+        # Other packages, or no image at all.
+        ({f"{LABEL}.packages": "x"}, "sha256:2", DRIVER, True),
+        ({}, "sha256:2", None, True),
+        ({}, None, None, True),
+        # The driver was changed.
+        (PACKAGES, IMAGE.id, "570.1", True),
+    ],
+)
+def test_the_sweep_leaves_it_while_somebody_can_ask_for_it_again(
+    labels: Mapping[str, str], image: str | None, driver: str | None, swept: bool
+) -> None:
+    api = engine_with(labels, image, cache())
+    count = docker_leftovers.sweep(api, HERE, 1.8e9, lambda _: None, driver)
+    assert count == int(swept)
+    assert set(api.kept) == {"not-ours"} | (set() if swept else {cache().name})
+
+
+def test_a_cache_of_an_unknown_driver_stays_with_its_image() -> None:
+    unknown = cache(gpu=replace(GPU, kernel_driver=None))
+    labels = volume_labels(unknown, "me")
+    assert not is_outlived(labels, images={IMAGE.id}, packages=(), driver=DRIVER)
+    assert is_outlived(labels, images=(), packages=(), driver=DRIVER)
+
+
+def test_a_cache_that_a_container_holds_is_left_alone() -> None:
+    api = engine_with({}, None, cache())
+    api.failures[f"remove volume {cache().name}"] = api_error(409, "volume is in use")
+    assert docker_leftovers.sweep(api, HERE, 1.8e9, lambda _: None) == 0
+    assert cache().name in api.kept
+
+
+def test_cleaning_removes_it_and_nothing_of_others() -> None:
+    api = engine_with({}, IMAGE.id, cache())
+    assert docker_leftovers.remove_everything(api, HERE)["volumes"] == 1
+    assert set(api.kept) == {"not-ours"}
+
+
+@pytest.mark.parametrize("base", ["python@sha256:0", "a-name:latest"])
+def test_an_image_carries_the_hash_that_its_cache_is_called_by(base: str) -> None:
+    identity = base if "@" in base else "sha256:7"
+    spec = read_specs()["cuda"]
+    plan = plan_build(spec, base=base, base_identity=identity, architecture="amd64")
+    image = replace(IMAGE, base=name_base(base, identity), lock=plan.lock)
+    assert plan.labels[f"{LABEL}.packages"] == cache(image).labels["packages"]
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        (PROC, DRIVER),
+        ("NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5\n", "550.54.15"),
+        ("575.57\n", "575.57"),
+        (f"{PROC}\n575.57\n", DRIVER),
+        ("", None),
+        ("GCC version:  gcc version 12.2.0\n", None),
+    ],
+)
+def test_the_driver_tells_its_version(text: str, version: str | None) -> None:
+    assert find_version(text) == version
+
+
+def test_the_drivers_version_is_read_from_the_kernel(tmp_path: Path) -> None:
+    assert read_version(tmp_path) is None
+    module = tmp_path / "sys/module/nvidia/version"
+    module.parent.mkdir(parents=True)
+    module.write_text("575.57.08\n")
+    assert read_version(tmp_path) == "575.57.08"
+    own = tmp_path / "proc/driver/nvidia/version"
+    own.parent.mkdir(parents=True)
+    own.write_text(PROC)
+    assert read_version(tmp_path) == DRIVER
+
+
+def test_the_probe_prints_both_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = VERSION_PROBE.replace("/proc/driver", f"{tmp_path}/proc/driver")
+    exec(code, {})  # noqa: S102  as a container does
+    assert find_version(capsys.readouterr().out) == read_version()
+    (tmp_path / "proc/driver/nvidia").mkdir(parents=True)
+    (tmp_path / "proc/driver/nvidia/version").write_text(PROC)
+    exec(code, {})  # noqa: S102
+    assert find_version(capsys.readouterr().out) == DRIVER
+
+
+class Elsewhere(DockerEngine):
+    """An engine that is proven to be here, or not, and whose containers see a driver."""
+
+    here: bool | None = True
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, GpuRequest | None]] = []
+
+    @property
+    def is_here(self) -> bool | None:
+        return self.here
+
+    def _ask(self, image: str, code: str, gpu: GpuRequest | None) -> tuple[list[str], str]:
+        self.asked.append((code, gpu))
+        return PROC.splitlines(), "exit code 0"
+
+
+@pytest.mark.parametrize("here", [True, None, False])
+def test_the_driver_is_read_here_or_seen_by_a_container(
+    here: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(docker_engine, "read_version", lambda: "here")
+    engine = Elsewhere()
+    engine.here = here
+    found = engine._kernel_driver("sha256:1", GPU)
+    assert found == ("here" if here else DRIVER)
+    assert engine.asked == ([] if here else [(VERSION_PROBE, GPU)])
+
+
+def test_a_plain_process_has_a_folder_that_lasts_with_the_environments(tmp_path: Path) -> None:
+    home = tmp_path / "arms"
+    variables = LocalVolumes(home).variables(job(cache()))
+    folder = Path(variables[CACHE_VARIABLE])
+    assert folder.parent == home
+    (folder / "kernel").write_text("compiled")
+    again = LocalVolumes(home)
+    assert again.variables(job(cache())) == variables
+    again.remove(cache())
+    assert (folder / "kernel").exists()
+    assert sweep_lasting(home, None) == sweep_lasting(home, DRIVER) == 0
+    unknown = cache(gpu=replace(GPU, kernel_driver=None))
+    again.variables(job(unknown))
+    (home / "cuda-0123").mkdir()
+    assert sweep_lasting(home, "570.1") == 1
+    assert {one.name for one in home.iterdir()} == {"cuda-0123", unknown.name}
+
+
+def test_no_room_for_it_is_an_engine_error(tmp_path: Path) -> None:
+    home = tmp_path / "arms"
+    home.write_text("a file")
+    with pytest.raises(EngineError, match="compile-cache could be made") as caught:
+        LocalVolumes(home).variables(job(cache()))
+    assert str(home) in caught.value.remedy
+
+
+def test_the_local_engine_sweeps_by_this_machines_driver(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    LocalVolumes(tmp_path).variables(job(cache()))
+    monkeypatch.setattr(local_engine, "sweep_folders", lambda: 0)
+    monkeypatch.setattr(local_engine, "sweep_volumes", lambda: 0)
+    monkeypatch.setattr(local_engine, "read_version", lambda: DRIVER)
+    assert LocalEngine(home=tmp_path).sweep_leftovers() == 0
+    monkeypatch.setattr(local_engine, "read_version", lambda: "570.1")
+    assert LocalEngine(home=tmp_path).sweep_leftovers() == 1
+
+
+def test_the_callers_own_cache_is_left_alone_and_that_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(CACHE_VARIABLE, raising=False)
+    engine = LocalEngine(home=tmp_path)
+    assert CACHE_VARIABLE not in engine.describe()
+    theirs = tmp_path / "theirs"
+    monkeypatch.setenv(CACHE_VARIABLE, str(theirs))
+    monkeypatch.setenv("CUDA_CACHE_DISABLE", "1")
+    assert engine.describe()[CACHE_VARIABLE] == "not the caller's"
+    environment = engine._environment(job(cache(), None))
+    assert environment[CACHE_VARIABLE] == str(tmp_path / cache().name)
+    assert "CUDA_CACHE_DISABLE" not in environment
+    assert CACHE_VARIABLE not in engine._environment(replace(job(cache()), volumes=()))
+
+
+def test_the_worker_and_the_host_read_the_same_driver(tmp_path: Path) -> None:
+    from suite.worker import proof
+
+    own = tmp_path / "proc/driver/nvidia/version"
+    own.parent.mkdir(parents=True)
+    own.write_text(PROC)
+    assert proof.loaded_versions(tmp_path)["gpu.driver"] == kernel_driver.read_version(tmp_path)

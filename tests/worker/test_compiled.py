@@ -1,0 +1,86 @@
+"""What the worker says of CUDA's compile cache: counted, empty, not given, or not to be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from suite.worker import compile_cache, facts
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(compile_cache.VARIABLE, str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def fill(cache: Path) -> None:
+    # As CUDA lays it out: an index, and files in folders two deep.
+    (cache / "a" / "0").mkdir(parents=True)
+    (cache / "index").write_bytes(b"x" * 1000)
+    (cache / "a" / "0" / "one").write_bytes(b"x" * 100)
+    (cache / "a" / "index").write_bytes(b"x" * 20)
+
+
+def test_what_is_compiled_is_counted(cache: Path) -> None:
+    fill(cache)
+    assert compile_cache.facts("start") == {
+        "cuda.cache.at_start.files": 2,
+        "cuda.cache.at_start.bytes": 120,
+    }
+
+
+def test_a_cache_without_kernels_is_empty(cache: Path) -> None:
+    empty = {"cuda.cache.at_end.files": 0, "cuda.cache.at_end.bytes": 0}
+    assert compile_cache.facts("end") == empty
+    cache.mkdir()
+    (cache / "index").write_bytes(b"x" * 1000)
+    assert compile_cache.facts("end") == empty
+
+
+def test_no_cache_is_unknown_and_not_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    for absent in (None, ""):
+        if absent is None:
+            monkeypatch.delenv(compile_cache.VARIABLE, raising=False)
+        else:
+            monkeypatch.setenv(compile_cache.VARIABLE, absent)
+        assert set(compile_cache.facts("start").values()) == {None}
+
+
+def test_what_cannot_be_read_is_unknown_and_not_empty(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(cache)
+    real = compile_cache.os.scandir
+
+    def refuse(place: str) -> object:
+        if Path(place).name == "a":
+            raise PermissionError(13, "Permission denied", place)
+        return real(place)
+
+    monkeypatch.setattr(compile_cache.os, "scandir", refuse)
+    assert set(compile_cache.facts("start").values()) == {None}
+
+
+def test_files_that_go_while_they_are_counted_are_not_counted(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(cache)
+    real = Path.lstat
+
+    def lstat(path: Path) -> object:
+        if path.name == "one":
+            raise FileNotFoundError(2, "No such file or directory")
+        return real(path)
+
+    monkeypatch.setattr(Path, "lstat", lstat)
+    assert compile_cache.facts("start")["cuda.cache.at_start.files"] == 1
+
+
+def test_a_path_of_the_machine_is_no_fact(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_CACHE_MAXSIZE", "4294967296")
+    found = facts.machine_facts()
+    assert found["environment.CUDA_CACHE_MAXSIZE"] == "4294967296"
+    assert f"environment.{compile_cache.VARIABLE}" not in found
+    assert str(cache) not in map(str, found.values())
