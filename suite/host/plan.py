@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from suite.errors import UsageError
 from suite.model import (
     AGAIN,
+    CACHE,
     HIDDEN,
     TWIN,
     Campaign,
@@ -197,6 +198,16 @@ def cell_deadline_s(campaign: Campaign, cell: Cell) -> float:
     """Seconds after which a cell that has begun is taken to hang."""
     budget = campaign.budget_s * (ASKED_ABOUT_BUDGETS if cell.asked_about else 1.0)
     return max(CELL_DEADLINE_FLOOR_S, CELL_DEADLINE_BUDGETS * budget)
+
+
+def has_compiled(document: Document) -> bool:
+    """Whether an invocation's GPU had to compile kernels into a cache that was empty: what it took then
+    it will not take again, and no cell should be given up for it."""
+    facts = document.facts
+    compiles = any(
+        re.fullmatch(r"gpu\.\d+\.compiles_first", name) and facts[name] is True for name in facts
+    )
+    return compiles and facts.get(f"{CACHE}.at_start.files") == 0
 
 
 def freeze(document: Document) -> tuple[dict[str, int], dict[str, Excluded]]:

@@ -635,6 +635,60 @@ def test_an_invocation_is_run_again_at_most_twice(stage: Stage) -> None:
     assert sum("run again" in line for line in stage.ears.lines) == 2
 
 
+def compiling(files: int | None) -> Worker:
+    """A worker whose GPU compiles kernels first, into a cache that held so many files."""
+
+    class Compiling(Worker):
+        def greeting(self) -> list[str]:
+            facts = {
+                "content.hash": "f" * 64,
+                "gpu.0.compiles_first": True,
+                "cuda.cache.at_start.files": files,
+            }
+            return [*super().greeting()[:-1], record("facts", facts=facts, seconds=0.1)]
+
+    return Compiling(cells={cell.id: cell for cell in CELLS}, seconds=10.0)
+
+
+def test_a_gpu_that_compiles_first_is_calibrated_again_on_a_full_cache(stage: Stage) -> None:
+    cold, warm, twin = compiling(0), compiling(700), compiling(700)
+    cold.sample_calls, warm.sample_calls = 6, 60
+    engine = FakeEngine(cold, warm, otherwise=twin)
+    arms = Arms(run=(ARMS["cuda"],), gpu={"cuda": REQUEST}, not_run={})
+    campaign = stage.run(engine, stage.draw_up(arms), arms)
+    assert stage.documents() == ["cuda-00-r1.json", "cuda-00.json", "cuda-01.json"]
+    # One-shot cells have one call a sample.
+    assert set(campaign.calls["cuda"].values()) == {1, 60}
+    assert any("is calibrated again" in line for line in stage.ears.lines)
+
+
+@pytest.mark.parametrize("files", [700, None], ids=["full", "unknown"])
+def test_a_cache_that_is_full_or_unknown_calls_for_no_second_calibration(
+    stage: Stage, files: int | None
+) -> None:
+    arms = Arms(run=(ARMS["cuda"],), gpu={"cuda": REQUEST}, not_run={})
+    stage.run(FakeEngine(otherwise=compiling(files)), stage.draw_up(arms), arms)
+    assert stage.documents() == ["cuda-00.json", "cuda-01.json"]
+
+
+def test_a_second_calibration_that_was_not_had_is_had_when_the_campaign_goes_on(
+    stage: Stage,
+) -> None:
+    arms = Arms(run=(ARMS["cuda"],), gpu={"cuda": REQUEST}, not_run={})
+    campaign = stage.draw_up(arms)
+    stage.run(FakeEngine(compiling(0), otherwise=compiling(700)), campaign, arms)
+    assert stage.folder is not None
+    for name in ("cuda-00-r1.json", "cuda-01.json"):
+        (stage.folder / name).unlink()
+    kept = load_campaign(stage.folder).documents
+    stage.run(FakeEngine(otherwise=compiling(700)), campaign, arms, kept=kept)
+    assert stage.documents() == ["cuda-00-r1.json", "cuda-00.json", "cuda-01.json"]
+    # Now it has been had.
+    engine = FakeEngine(otherwise=compiling(700))
+    stage.run(engine, campaign, arms, kept=load_campaign(stage.folder).documents)
+    assert engine.jobs == []
+
+
 def test_a_repeat_that_would_cross_the_budget_is_not_begun(stage: Stage) -> None:
     # Ten seconds an invocation: the calibration and block 1, and not its repeat.
     stage.disturbances = ["the quota throttled it"] * 9
