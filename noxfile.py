@@ -80,6 +80,12 @@ def bench_method(session: nox.Session) -> None:
     forward(session, "-m", "tests.bench.method")
 
 
+@nox.session(name="bench-cublas")
+def bench_cublas(session: nox.Session) -> None:
+    """Set a campaign's products beside another framework's: `measure`, or `share FOLDER FILE`."""
+    forward(session, "-m", "tests.bench.cublas")
+
+
 @nox.session(name="bench-scale")
 def bench_scale(session: nox.Session) -> None:
     """Print how long the analysis of 10, 100 and 1,000 documents takes, and how much memory."""
