@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from suite.model import Cell
-from suite.report.cells import list_families, name_cells, sort_cells
 from suite.report.compare import NOT_INTERLEAVED, Ratio
 from suite.report.environment import gather_facts
+from suite.report.family_tables import Columns, write_family_tables, write_marks
 from suite.report.findings import describe_estimate, describe_verdict
 from suite.report.markup import escape
 from suite.report.narrative import name_machine
 from suite.report.page import NO_NUMBER, Page
-from suite.report.tables import TITLES, Entry, show_comparison, show_time, show_verdict
-from suite.report.units import align
+from suite.report.tables import Entry, show_comparison, show_time, show_verdict
 from suite.report.verdicts import LEVEL, Verdict
 from suite.report.versus import Column, Pair, Versus, find_fault
 from suite.wire import SCHEMA
@@ -46,19 +45,18 @@ def compose_versus(versus: Versus) -> Page:
     )
     for pair in versus.pairs:
         page.paragraph(_explain(pair))
-    _write_tables(page, versus)
+    write_family_tables(
+        page,
+        versus.cells,
+        caption="Table: {}. Time a call and its 95 % interval.".format,
+        columns=lambda cells: _list_columns(versus, cells),
+    )
     page.heading("How to repeat it")
     page.paragraph("From the campaigns' documents alone, byte for byte, by:")
     folders = " ".join(f"results/{one.loaded.folder}" for one in versus.summaries)
     pairs = " ".join(f"{one.other.name}/{one.base.name}" for one in versus.pairs)
     page.code(f'make compare RUNS="{folders}" PAIRS="{pairs}"')
-    page.heading("Footnotes")
-    page.paragraph(
-        f"`{NO_NUMBER}` no number; the mark beside it says why. `~` equivalent: the 90 % interval "
-        "of the ratio lies within ±5 %. `?` inconclusive: neither a difference nor equivalence is "
-        "shown. `✗` invalid; the number is struck through."
-    )
-    page.footnotes()
+    write_marks(page)
     return page
 
 
@@ -211,30 +209,7 @@ def _write_differences(page: Page, versus: Versus) -> None:
     )
 
 
-def _write_tables(page: Page, versus: Versus) -> None:
-    ordered = sort_cells(versus.cells)
-    names, shared = name_cells(versus.cells, escape)
-    for family in list_families(ordered):
-        cells = [one for one in ordered if one.scenario == family]
-        title = TITLES.get(family)
-        page.heading(escape(family) + (f": {title}" if title else ""), level=3)
-        shown = {one.id for one in cells}
-        kept = [text for ids, text in shared.items() if shown & set(ids)]
-        caption = f"Table: {escape(family)}. Time a call and its 95 % interval."
-        if kept:
-            caption += f" The same in all rows, and left out of the names: {'; '.join(kept)}."
-        columns = list(_list_columns(versus, cells))
-        texts = [align([_mark(page, *entry) for entry in entries]) for _, entries in columns]
-        rows = zip([names[one.id] for one in cells], *texts, strict=True)
-        page.table(
-            caption,
-            ["cell", *(head for head, _ in columns)],
-            [list(row) for row in rows],
-            right=range(1, len(columns) + 1),
-        )
-
-
-def _list_columns(versus: Versus, cells: Sequence[Cell]) -> Iterable[tuple[str, list[Entry]]]:
+def _list_columns(versus: Versus, cells: Sequence[Cell]) -> Columns:
     for column in versus.columns:
         yield f"{escape(column.name)}, time a call", [_show_cell(column, one.id) for one in cells]
     for pair in versus.pairs:
@@ -259,11 +234,6 @@ def _show_pair(pair: Pair, identity: str) -> Entry:
         faults=[fault[1]] if fault else [],
     )
     return text, (*notes, *(pair.notes[identity] if text != NO_NUMBER else ()))
-
-
-def _mark(page: Page, text: str, notes: Sequence[str]) -> str:
-    marks = page.mark(*(escape(note, limit=900) for note in notes))
-    return " ".join(filter(None, [text, marks]))
 
 
 def _sentence(text: str) -> str:

@@ -7,27 +7,24 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from suite.model import Cell
-from suite.report.cells import list_families, name_cells, sort_cells
 from suite.report.compare import Ratio
+from suite.report.family_tables import Columns, write_family_tables, write_marks
 from suite.report.findings import describe_estimate, describe_verdict
 from suite.report.markup import escape
 from suite.report.narrative import name_machine
 from suite.report.page import NO_NUMBER, Page
 from suite.report.survey import ARM, Contrast, Surveyed, middle
-from suite.report.tables import TITLES, Entry, show_comparison, show_time, show_verdict
-from suite.report.units import align, show_times
+from suite.report.tables import Entry, show_comparison, show_time, show_verdict
+from suite.report.units import show_times
 from suite.report.verdicts import LEVEL, Verdict
 from suite.wire import SCHEMA
 
 _NOT_PLANNED = "the cell is not in the plan of this campaign"
 _ALONE, _AT_ONCE = "alone", "with all others at work"
-Columns = Iterable[tuple[str, list[Entry]]]
-"""A table's columns: each its head and an entry a cell."""
-
 _ORDER = ("faster", "slower", "equivalent", "inconclusive", "invalid")
 
 
@@ -46,22 +43,26 @@ def compose_survey(found: Surveyed) -> Page:
         "interval. The spread is the slowest GPU's time over the fastest one's. "
         + " ".join(_explain(one, f"GPU {gpu}") for gpu, one in found.apart.items())
     )
-    _write_tables(page, found, "Each GPU alone", lambda cells: _columns_alone(found, cells))
+    write_family_tables(
+        page,
+        found.cells,
+        caption="Table: each GPU alone, {}.".format,
+        columns=lambda cells: _columns_alone(found, cells),
+    )
     page.heading("All at once")
     page.paragraph(_explain_crowd(found))
-    _write_tables(page, found, "All GPUs at once", lambda cells: _columns_crowd(found, cells))
+    write_family_tables(
+        page,
+        found.cells,
+        caption="Table: all GPUs at once, {}.".format,
+        columns=lambda cells: _columns_crowd(found, cells),
+    )
     page.heading("How to repeat it")
     page.paragraph("The survey, on a machine like this one:")
     page.code(survey.command)
     page.paragraph("This report, from the documents alone and byte for byte:")
     page.code(f"make report RUN=results/{survey.id}")
-    page.heading("Footnotes")
-    page.paragraph(
-        f"`{NO_NUMBER}` no number; the mark beside it says why. `~` equivalent: the 90 % interval "
-        "of the ratio lies within ±5 %. `?` inconclusive: neither a difference nor equivalence is "
-        "shown. `✗` invalid; the number is struck through."
-    )
-    page.footnotes()
+    write_marks(page)
     return page
 
 
@@ -236,31 +237,6 @@ def _explain_crowd(found: Surveyed) -> str:
     )
 
 
-def _write_tables(
-    page: Page, found: Surveyed, title: str, columns: Callable[[Sequence[Cell]], Columns]
-) -> None:
-    ordered = sort_cells(found.cells)
-    names, shared = name_cells(found.cells, escape)
-    for family in list_families(ordered):
-        cells = [one for one in ordered if one.scenario == family]
-        what = TITLES.get(family)
-        page.heading(escape(family) + (f": {what}" if what else ""), level=3)
-        shown = {one.id for one in cells}
-        kept = [text for ids, text in shared.items() if shown & set(ids)]
-        caption = f"Table: {title}, {escape(family)}."
-        if kept:
-            caption += f" The same in all rows, and left out of the names: {'; '.join(kept)}."
-        made = list(columns(cells))
-        texts = [align([_mark(page, *entry) for entry in entries]) for _, entries in made]
-        rows = zip([names[one.id] for one in cells], *texts, strict=True)
-        page.table(
-            caption,
-            ["cell", *(head for head, _ in made)],
-            [list(row) for row in rows],
-            right=range(1, len(made) + 1),
-        )
-
-
 def _columns_alone(found: Surveyed, cells: Sequence[Cell]) -> Columns:
     for gpu, summary in found.alone.items():
         times = [
@@ -330,8 +306,3 @@ def _show_work(found: Surveyed, identity: str, number: int) -> Entry:
     low = None if ratio.high is None else number / ratio.high
     high = None if ratio.low is None else number / ratio.low
     return f"{show_times(number / ratio.value, low, high)} times one", ()
-
-
-def _mark(page: Page, text: str, notes: Sequence[str]) -> str:
-    marks = page.mark(*(escape(note, limit=900) for note in notes))
-    return " ".join(filter(None, [text, marks]))

@@ -12,8 +12,8 @@ from typing import Any, Literal
 import numpy as np
 
 from suite.model import Check, Param, Work
-from suite.worker.scenario import Point, Prepared, Scenario, TensorProof, WrongResult
-from suite.worker.scenarios.asked.stages import ARMS_OF, QUICK, On, Stage, belongs, find, placed
+from suite.worker.scenario import Prepared, Scenario, TensorProof, WrongResult
+from suite.worker.scenarios.asked.stages import QUICK, On, Stage, belongs, find, placed, point
 from suite.worker.scenarios.networks import B, build, examples, weights
 
 
@@ -93,15 +93,7 @@ SCENARIOS = tuple(
         about="Network B cloned under tf.device: the first time in a process, and again.",
         question=f"What does cloning network B take {stage.new} (work on: {{on}})?",
         axes=("stage", "on"),
-        points=tuple(
-            Point(
-                params={"stage": stage.name, "on": on},
-                profiles=stage.profiles,
-                arms=ARMS_OF[on],
-                asked_about=True,
-            )
-            for on in ONS[stage.name]
-        ),
+        points=tuple(point(stage, on) for on in ONS[stage.name]),
         work=work,
         prepare=None if stage.settings == FIRST else prepare,
         one_shot=stage.one_shot,

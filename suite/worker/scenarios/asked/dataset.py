@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from suite.model import Check, Work
-from suite.worker.scenario import Point, Prepared, Scenario
+from suite.worker.scenario import Prepared, Scenario
 from suite.worker.scenarios.asked.stages import (
     ARMS_OF,
     QUICK,
@@ -15,6 +15,7 @@ from suite.worker.scenarios.asked.stages import (
     find,
     pin,
     placed,
+    point,
 )
 from suite.worker.scenarios.networks import (
     TRAINING_PROOF,
@@ -103,15 +104,7 @@ SCENARIOS = tuple(
         about="Network B on a dataset of 100,000 examples: batch 32, prefetched, not shuffled.",
         question=f"What does a step of network B on a dataset take with {stage.new} (work on: {{on}})?",
         axes=("stage", "on"),
-        points=tuple(
-            Point(
-                params={"stage": stage.name, "on": on},
-                profiles=stage.profiles,
-                arms=arms,
-                asked_about=True,
-            )
-            for on, arms in ARMS_OF.items()
-        ),
+        points=tuple(point(stage, on) for on in ARMS_OF),
         work=work,
         prepare=prepare,
     )

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from suite.model import Check, Work
-from suite.worker.scenario import GraphProof, Point, Prepared, Scenario, WrongResult
+from suite.worker.scenario import GraphProof, Prepared, Scenario, WrongResult
 from suite.worker.scenarios.asked.stages import (
     ARMS_OF,
     QUICK,
@@ -19,6 +19,7 @@ from suite.worker.scenarios.asked.stages import (
     find,
     pin,
     placed,
+    point,
 )
 from suite.worker.scenarios.networks import (
     MATMUL,
@@ -160,15 +161,7 @@ SCENARIOS = tuple(
         about="Network B, 1,000 examples in slices of 10: as asked, then one mistake less at a time.",
         question=f"What does network B's loop over slices take with {stage.new} (work on: {{on}})?",
         axes=("stage", "on"),
-        points=tuple(
-            Point(
-                params={"stage": stage.name, "on": on},
-                profiles=stage.profiles,
-                arms=arms,
-                asked_about=True,
-            )
-            for on, arms in ARMS_OF.items()
-        ),
+        points=tuple(point(stage, on) for on in ARMS_OF),
         work=work,
         prepare=prepare,
         one_shot=stage.one_shot,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from suite.model import ProfileName
+from suite.worker.scenario import Point
 
 Settings = TypeVar("Settings")
 
@@ -36,6 +37,16 @@ class Stage(Generic[Settings]):
     settings: Settings
     one_shot: bool = False
     profiles: Profiles = FULL
+
+
+def point(stage: Stage[Any], on: On) -> Point:
+    """The cell of a stage that has no other axis, with its work on the arm's device or pinned."""
+    return Point(
+        params={"stage": stage.name, "on": on},
+        profiles=stage.profiles,
+        arms=ARMS_OF[on],
+        asked_about=True,
+    )
 
 
 def find(stages: tuple[Stage[Settings], ...], name: str) -> Settings:
