@@ -129,6 +129,8 @@ def test_a_gpu_lost_on_the_way_is_status_4_and_the_survey_goes_on_later(shell: S
     assert "the GPU is gone" in said
     survey = folders(shell.results)["box-all-gpus"]
     assert (survey / "survey.md").exists()
+    for member in load_survey(survey).members:
+        assert (shell.results / member.campaign / "report.md").exists()
     shell.engine = two_gpus()
     heard = shell.run("bench", "--resume", str(survey))
     assert heard.status == 0, heard.err

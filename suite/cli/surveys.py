@@ -189,6 +189,8 @@ def _conduct(
     except (KeyboardInterrupt, CrossoverError):
         with contextlib.suppress(CrossoverError):
             # The first trouble is the one to tell about.
+            for part in parts:
+                write_reports(Store(store.folder.parent / part.campaign.id), pictures=False)
             write_survey_report(store)
             terminal.say(f"what was measured is in {shown(store.folder)}")
         raise
