@@ -41,7 +41,7 @@ def compose_survey(found: Surveyed) -> Page:
     page.paragraph(
         "A time is the geometric mean over rounds of the median seconds a call, ± half of its 95 % "
         "interval. The spread is the slowest GPU's time over the fastest one's. "
-        + " ".join(_explain(one, f"GPU {gpu}") for gpu, one in found.apart.items())
+        + _explain_apart(found)
     )
     write_family_tables(
         page,
@@ -207,17 +207,28 @@ def _write_campaigns(page: Page, found: Surveyed) -> None:
             page.paragraph(f"**{escape(one.campaign.id)} is INVALID**: {escape(one.fault[1])}.")
 
 
-def _explain(one: Contrast, name: str) -> str:
-    """What the verdicts of one contrast rest on."""
-    verdicts = [v for v in one.verdicts.values() if isinstance(v, Verdict)]
+def _explain_apart(found: Surveyed) -> str:
+    """What the verdicts on the GPUs alone rest on."""
+    if not found.apart:
+        return ""
+    first = next(iter(found.alone))
+    return _explain(
+        list(found.apart.values()), f"a GPU is called faster or slower than GPU {first}"
+    )
+
+
+def _explain(contrasts: Sequence[Contrast], what: str) -> str:
+    """What the verdicts of some contrasts rest on; ``what`` is what they call faster or slower."""
+    verdicts = [v for one in contrasts for v in one.verdicts.values() if isinstance(v, Verdict)]
     if not verdicts:
-        reasons = dict.fromkeys(v for v in one.verdicts.values() if isinstance(v, str))
-        return f"No verdicts of {escape(name)}: {'; '.join(map(escape, reasons)) or 'no cell'}."
-    tested = sum(v.p is not None for v in verdicts)
+        every = [v for one in contrasts for v in one.verdicts.values() if isinstance(v, str)]
+        return f"No verdicts: {'; '.join(map(escape, dict.fromkeys(every))) or 'there is no cell'}."
+    margins = sorted({f"{100 * one.margin:.1f} %" for one in contrasts})
+    width = margins[0] if len(margins) == 1 else f"{margins[0]} to {margins[-1]}"
     return (
-        f"Verdicts: {escape(name)} is called faster or slower where a t test paired by round, "
-        f"adjusted by Holm for all {tested} cells, gives p under {LEVEL} and the estimate lies beyond "
-        f"{100 * one.margin:.1f} %, the largest of 2 % and the campaigns' noise floors."
+        f"Verdicts: {escape(what)} where a t test paired by round, adjusted by Holm for all cells of "
+        f"the comparison, gives p under {LEVEL} and the estimate lies beyond {width}, the largest of "
+        "2 % and the noise floors of the campaigns compared."
     )
 
 
@@ -233,7 +244,7 @@ def _explain_crowd(found: Surveyed) -> str:
         "in the same order. Alone a worker may use every CPU; at once each has a share of its own, as "
         "the table above says, so that what is lost can be the processor's as well as the "
         f"machine's memory, links, power or heat.{overlap} The mean is geometric over the GPUs. "
-        + _explain(found.pooled, "the mean over the GPUs")
+        + _explain([found.pooled], "the mean over the GPUs is called slower or faster")
     )
 
 
