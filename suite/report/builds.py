@@ -59,7 +59,7 @@ def tell_builds(summary: Summary, show: Show) -> list[str]:
     told = []
     if differing:
         ran = "; ".join(f"{show(arm)} ran {one.word(show)}" for arm, one in builds.items())
-        told.append(f"THE ARMS' SOFTWARE DIFFERS: {ran}.")
+        told.append(f"THE ARMS RAN DIFFERENT BUILDS: {ran}.")
         gpu = [show(arm) for arm in differing if not _is_hidden(arm)]
         if gpu:
             told.append(
@@ -116,7 +116,7 @@ def word_trust(summary: Summary, show: Show) -> Iterable[str]:
             )
         else:
             pairs = "the same versions, built by somebody else"
-        yield f"{show(arm)} ran other software than {show(summary.base)}: {pairs}."
+        yield f"{show(arm)} ran another build than {show(summary.base)}: {pairs}."
     yield (
         f"So a difference between them can come from the build as well as from the machine: "
         f'{_word_share(summary, show)}. ARMS="cuda-hidden cuda" compares CPU and GPU in one build.'
