@@ -90,7 +90,9 @@ def settle_custom(given: dict[str, Any], engine: Engine, arms: Arms, say: Progre
         EngineError: it is not to be had.
     """
     wanted: str | None = given["cuda_image"]
-    if wanted is None or any(arm.image == CUSTOM for arm in arms.run):
+    if wanted is None:
+        return None
+    if any(arm.image == CUSTOM for arm in arms.run):
         return engine.settle_custom(say)
     say("CUDA_IMAGE is not used: no arm of this campaign runs in it")
     return wanted

@@ -22,7 +22,7 @@ WAYS_OUT = (
     "out for the locked TensorFlow"
 )
 
-_NO_PYTHON = re.compile(r"python3\W{0,3}\s*:?\s*(not found|executable file not found|no such file)")
+_NO_PYTHON = re.compile(r"python3: (command )?(not found|permission denied)", re.IGNORECASE)
 _NO_SHELL = re.compile(r"/bin/sh\W*: (stat|no such file)")
 
 

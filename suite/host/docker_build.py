@@ -278,6 +278,9 @@ def _stream_lines(events: Iterator[Mapping[str, Any]]) -> Iterator[str]:
     statuses: dict[str, str] = {}
     for event in events:
         if "error" in event:
+            # Nothing comes after it; only a stream that was read to its end frees its connection.
+            for _ in events:
+                continue
             raise Refused(None, "\n".join([*last[-5:], str(event["error"])]))
         lines = str(event.get("stream", "")).splitlines()
         if status := event.get("status"):

@@ -110,7 +110,7 @@ class HaltingEngine:
 
     def settle_custom(self, progress: Progress) -> str | None:
         """See ``engine.Engine``."""
-        return self._engine.settle_custom(progress)
+        return self._inner.settle_custom(progress)
 
     def provide(self, name: str, progress: Progress) -> Image:
         """See ``engine.Engine``."""
