@@ -65,8 +65,9 @@ def _repository(reference: str) -> str:
 
 def refuse_custom(reference: str, where: str, text: str) -> EngineError:
     """The error for an image that is not here and not to be had; names the ways out."""
-    registry = reference.partition("/")[0]
-    login = f"`docker login {registry}`" if "." in registry else "`docker login`"
+    registry, slash, _ = reference.partition("/")
+    named = slash and ("." in registry or ":" in registry)
+    login = f"`docker login {registry}`" if named else "`docker login`"
     return EngineError(
         f"the image {reference} (CUDA_IMAGE) is not in the engine ({where}) and can't be pulled: "
         f"{text}",
