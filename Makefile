@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 export PATH := $(abspath $(VENV)/bin):$(PATH)
 # Each of these is also an option of `python -m suite bench`, spelled --like-this.
-BENCH := PROFILE BLOCKS BUDGET ARMS ENGINE ONLY CPUS GPU TELEMETRY SEED LABEL PRICE PRICE_CURRENCY RESULTS RESUME BASE_IMAGE LOCAL_PYTHON
+BENCH := PROFILE BLOCKS BUDGET ARMS ENGINE ONLY CPUS GPU TELEMETRY SEED LABEL PRICE PRICE_CURRENCY RESULTS RESUME BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON
 KNOWN := $(BENCH) RUN RUNS PAIRS OUT REQUIRE_ENGINE PYTHON NAME JSON
 
 unknown := $(strip $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$(filter-out $(KNOWN),$v))))
@@ -40,10 +40,10 @@ compare: $(VENV)/host.stamp ## one report over several campaigns: RUNS="results/
 	@$(call nox,compare) $(foreach r,$(RUNS),$(call quote,$r)) $(call given,PAIRS OUT)
 
 doctor: $(VENV)/host.stamp ## what this machine can run and why not, with remedies (JSON=1: for programs)
-	@$(call nox,doctor) $(call given,ENGINE BASE_IMAGE LOCAL_PYTHON ARMS GPU RESULTS) $(if $(JSON),--json)
+	@$(call nox,doctor) $(call given,ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON ARMS GPU RESULTS) $(if $(JSON),--json)
 
 images: $(VENV)/host.stamp ## build the images only
-	@$(call nox,build) $(call given,ARMS ENGINE BASE_IMAGE LOCAL_PYTHON)
+	@$(call nox,build) $(call given,ARMS ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON)
 
 base: $(VENV)/host.stamp ## make a stand-in base image from Debian packages (needs root and debootstrap)
 	@python -m suite base $(call given,NAME)

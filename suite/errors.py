@@ -5,6 +5,16 @@ Library code raises these and never prints; ``cli.main`` is the only place that 
 
 from __future__ import annotations
 
+VENDOR_IMAGE = "nvcr.io/nvidia/tensorflow:25.02-tf2-py3"
+"""An example for CUDA_IMAGE: NVIDIA's last image of TensorFlow (2.17, CUDA 12.8), which people run on
+compute capability 12.0."""
+
+OTHER_BUILD = (
+    f"name an image with another build of TensorFlow, such as CUDA_IMAGE={VENDOR_IMAGE}, which knows "
+    "Blackwell; without a container LOCAL_PYTHON=path of an interpreter that has one"
+)
+"""What to do about a GPU that the locked TensorFlow has no code for."""
+
 
 class CrossoverError(Exception):
     """The root: ``what`` happened and where we looked, and ``remedy``, what to do next."""

@@ -34,6 +34,9 @@ HIDDEN = "cuda-hidden"
 """The CUDA image with the GPU hidden; as a control it is no arm of the plan."""
 
 
+NOT_FROM_LOCK = "not from the lock"
+"""Stands for an image's lock where somebody else chose its packages."""
+
 AT_END, FINE = "gpu.at_end", "fine"
 """The fact that says how the GPU was when the last cell had been measured, and what is well."""
 
@@ -173,7 +176,8 @@ class Image:
     ``id`` is the engine's own name for it (its meaning differs between image stores),
     ``content`` the hash that two builds from the same inputs share (null until it was computed
     inside), ``base`` the reference that it was built on, ``digests`` what a registry or the layer
-    store calls it, ``origin`` how it came about.
+    store calls it, ``lock`` names the hash lock of its packages (or says `NOT_FROM_LOCK`), ``origin``
+    how it came about.
     """
 
     id: str
@@ -280,7 +284,8 @@ class Campaign:
     that no block then tries.  ``commands`` are the exact words that repeat the campaign.
     ``not_run`` says by arm why an arm that the machine might have run was left out.
     ``settings`` is what else was asked for and must stay the same when the campaign goes on: engine,
-    cpus, gpu (a UUID as a hash), base_image, telemetry.  ``controls`` are the ids of the cells that
+    cpus, gpu (a UUID as a hash), base_image, cuda_image (with its digest, where its registry gave it
+    one), telemetry.  ``controls`` are the ids of the cells that
     the control invocations run, none in profiles that have no controls.  ``blocks`` can grow up to
     ``most_blocks`` when a look finds the intervals too wide; ``looks`` holds what each look saw.
     ``survey`` names the survey that the campaign is a part of; ``at_once`` is how many of its campaigns

@@ -406,6 +406,7 @@ class FakeEngine:
         self.runs: list[FakeRunning] = []
         self.log: list[tuple[str, str]] = []
         self.provided: list[str] = []
+        self.custom: str | None = None
         self.gpus_asked: list[str] = []
         self.removed_volumes: list[Volume] = []
 
@@ -429,6 +430,9 @@ class FakeEngine:
 
     def memory_bytes(self) -> int | None:
         return self._memory
+
+    def settle_custom(self, progress: Progress) -> str | None:
+        return self.custom
 
     def provide(self, name: str, progress: Progress) -> Image:
         if self.image_trouble is not None:

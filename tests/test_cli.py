@@ -383,6 +383,73 @@ def test_a_campaign_goes_on_with_the_settings_that_it_began_with(
         assert {job.cpus for job in again.jobs} == {(0,)}
 
 
+PINNED = "vendor/tf:1@sha256:" + "d" * 64
+
+
+def bench_laid(shell: Shell, *words: str, custom: str = PINNED) -> Any:
+    engine = FakeEngine()
+    engine.custom = custom
+    words = ("--profile", "smoke", "--arms", "cpu cuda-hidden", *words)
+    return shell.bench(*words, "--cuda-image", "vendor/tf:1", engine=engine)
+
+
+def test_a_plan_names_the_cuda_image_by_its_digest(shell: Shell) -> None:
+    heard = bench_laid(shell)
+    assert heard.status == 0, heard.err
+    plan = load_campaign(shell.folder()).campaign
+    assert plan.settings["cuda_image"] == PINNED
+    assert f"CUDA_IMAGE={PINNED}" in shlex.split(plan.command)
+    assert f"CUDA_IMAGE={PINNED}" in (shell.folder() / "report.md").read_text(encoding="utf-8")
+
+
+def test_an_image_that_came_from_no_registry_is_named_as_it_was_given(shell: Shell) -> None:
+    bench_laid(shell, custom="vendor/tf:1")
+    plan = load_campaign(shell.folder()).campaign
+    assert plan.settings["cuda_image"] == "vendor/tf:1"
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        ((), 0),
+        (("--cuda-image", PINNED), 0),
+        (("--cuda-image", "vendor/tf:1"), 0),
+        (("--cuda-image", "vendor/tf:2"), 2),
+    ],
+)
+def test_a_campaign_goes_on_in_the_cuda_image_that_it_began_in(
+    words: tuple[str, ...], status: int, shell: Shell
+) -> None:
+    bench_laid(shell)
+    shell.engine = FakeEngine()
+    heard = shell.run("bench", "--resume", str(shell.folder()), "--blocks", "2", *words)
+    assert heard.status == status, heard.err
+    if status == 0:
+        assert shell.opened[-1]["cuda_image"] == PINNED
+    else:
+        assert f"CUDA_IMAGE={PINNED}" in heard.err
+
+
+def test_a_campaign_does_not_change_over_to_a_cuda_image(shell: Shell) -> None:
+    shell.bench("--profile", "smoke", "--arms", "cpu cuda-hidden")
+    resumed = ("bench", "--resume", str(shell.folder()), "--cuda-image", "vendor/tf:1")
+    assert "CUDA_IMAGE=not given" in complaint(shell.run(*resumed), 2)
+
+
+@pytest.mark.parametrize("command", ["bench", "aa", "images", "doctor"])
+def test_a_cuda_image_for_no_arm_is_a_usage_error(command: str, shell: Shell) -> None:
+    words = (command, "--arms", "cpu", "--cuda-image", "vendor/tf:1")
+    said = complaint(shell.run(*words), 2)
+    assert "CUDA_IMAGE is for the arms cuda and cuda-hidden, and ARMS=cpu has neither" in said
+    assert shell.opened == []
+
+
+def test_a_cuda_image_without_a_gpu_is_said_to_be_of_no_use(shell: Shell) -> None:
+    heard = shell.bench("--profile", "smoke", "--cuda-image", "vendor/tf:1")
+    assert heard.status == 0, heard.err
+    assert "CUDA_IMAGE is not used: no arm of this campaign runs in it" in heard.err
+
+
 def test_a_gpus_uuid_is_in_no_file(shell: Shell) -> None:
     shell.bench("--profile", "smoke", "--gpu", "GPU-1234")
     for path in shell.folder().rglob("*"):
@@ -586,7 +653,7 @@ class Speech:
         self.lines.append(line)
 
 
-AUTO = {"engine": "auto", "local_python": None, "base_image": None}
+AUTO = {"engine": "auto", "local_python": None, "base_image": None, "cuda_image": None}
 
 
 @pytest.fixture
@@ -615,10 +682,10 @@ def door(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[str, dict[str, 
 
 
 def test_where_docker_is_here_it_is_taken(door: Any) -> None:
-    assert door(docker=True) == ("docker", {"base_image": None}, [])
-    assert door(docker=False, engine="docker", base_image="x")[:2] == (
+    assert door(docker=True) == ("docker", {"base_image": None, "cuda_image": None}, [])
+    assert door(docker=False, engine="docker", base_image="x", cuda_image="y")[:2] == (
         "docker",
-        {"base_image": "x"},
+        {"base_image": "x", "cuda_image": "y"},
     )
 
 
@@ -640,6 +707,9 @@ def test_options_that_do_not_go_with_the_engine_are_usage_errors(door: Any) -> N
         door(docker=True, engine="docker", local_python="/opt/python")
     with pytest.raises(UsageError, match="BASE_IMAGE is for the docker engine"):
         door(docker=True, engine="local", base_image="x")
+    with pytest.raises(UsageError, match="CUDA_IMAGE is for the docker engine") as caught:
+        door(docker=False, cuda_image="x")
+    assert "LOCAL_PYTHON" in caught.value.remedy
 
 
 def test_cleaning_removes_by_label_and_never_insists(

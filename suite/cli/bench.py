@@ -17,13 +17,13 @@ from suite.cli.conduct import (
     shown,
     write_reports,
 )
-from suite.cli.engines import open_engine
+from suite.cli.engines import check_custom, open_engine, settle_custom
 from suite.cli.settings import ALL_GPUS, Bounds, read_ask, read_bounds, settle, single_gpu
 from suite.cli.surveys import find_gpus, survey_anew, survey_resumed
 from suite.cli.terminal import Terminal
 from suite.errors import CrossoverError, UsageError
 from suite.host.arms import Arms, against_itself, resolve_arms
-from suite.host.ask import draw_up, resume_plan
+from suite.host.ask import Ask, draw_up, resume_plan
 from suite.host.engine import Engine
 from suite.host.store import Store, only_campaign
 from suite.model import Campaign, Document, Image
@@ -54,6 +54,7 @@ def run_bench(given: dict[str, Any], *, again: bool) -> int:
 def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
     results: Path = given["results"] or ROOT / "results"
     ask = read_ask(given, again=again)
+    check_custom(given, ask.arms)
     if again and ask.gpu == ALL_GPUS:
         raise UsageError("aa compares one arm with itself", "name one GPU, or ARMS=cpu")
     with only_campaign(results), Terminal() as terminal:
@@ -61,6 +62,8 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
         if ask.gpu == ALL_GPUS:
             gpus = find_gpus(engine)
             if len(gpus) > 1:
+                arms = resolve_arms(engine, ask.arms, next(iter(gpus)))
+                given, ask = _pin(given, ask, engine, arms, terminal, again=again)
                 return survey_anew(
                     given,
                     ask,
@@ -74,6 +77,7 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
             ask = replace(ask, gpu=next(iter(gpus)))
         arms = resolve_arms(engine, ask.arms, ask.gpu)
         arms = against_itself(arms) if again else arms
+        given, ask = _pin(given, ask, engine, arms, terminal, again=again)
         drawn = draw_up(ask, arms, scenarios.cells())
         for arm, why in drawn.not_run.items():
             terminal.say(f"the arm {arm} is left out: {why}")
@@ -81,6 +85,15 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
         store = Store.create(results, drawn.id)
         _conduct(engine, store, drawn, arms, images, bounds=bounds, terminal=terminal)
     return conclude(store)
+
+
+def _pin(
+    given: dict[str, Any], ask: Ask, engine: Engine, arms: Arms, terminal: Terminal, *, again: bool
+) -> tuple[dict[str, Any], Ask]:
+    """The options and the ask with the digest of CUDA_IMAGE."""
+    given = {**given, "cuda_image": settle_custom(given, engine, arms, terminal.say)}
+    pinned = read_ask(given, again=again)
+    return given, replace(ask, command=pinned.command, settings=pinned.settings)
 
 
 def _bench_resumed(folder: Path, given: dict[str, Any]) -> int:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from suite.errors import UsageError
+from suite.host.arms import Arms
+from suite.host.custom_image import CUSTOM
 from suite.host.docker_engine import DockerEngine, docker_endpoint
 from suite.host.doctor_machine import ENGINE_S, Examined
-from suite.host.engine import Engine, Progress
+from suite.host.engine import ARMS, Engine, Progress
 from suite.host.local_engine import LocalEngine
 
 
@@ -19,7 +22,8 @@ def open_engine(given: dict[str, Any], say: Progress) -> Engine:
         UsageError: an option does not go with it.
     """
     if name_engine(given) == "docker":
-        return _swept(DockerEngine(base_image=given["base_image"]), say)
+        engine = DockerEngine(base_image=given["base_image"], cuda_image=given["cuda_image"])
+        return _swept(engine, say)
     say(
         "NOT CONTAINERIZED: "
         + _why_local(given)
@@ -31,7 +35,9 @@ def open_engine(given: dict[str, Any], say: Progress) -> Engine:
 def engine_to_examine(given: dict[str, Any]) -> Examined:
     """As `open_engine`, but leftovers are left where they are, and nobody waits long."""
     if name_engine(given) == "docker":
-        return DockerEngine(base_image=given["base_image"], patience_s=ENGINE_S)
+        return DockerEngine(
+            base_image=given["base_image"], cuda_image=given["cuda_image"], patience_s=ENGINE_S
+        )
     return LocalEngine(python=given["local_python"])
 
 
@@ -48,12 +54,48 @@ def name_engine(given: dict[str, Any]) -> str:
         name = "local" if here else "docker"
     if name == "docker" and given["local_python"] is not None:
         raise UsageError("LOCAL_PYTHON is for the local engine", "add ENGINE=local")
-    if name == "local" and given["base_image"] is not None:
-        raise UsageError(
-            "BASE_IMAGE is for the docker engine, and this is the local one",
-            "leave it out, or start a docker engine",
-        )
+    for image, instead in (
+        ("base_image", ""),
+        ("cuda_image", ", or name an interpreter that has a TensorFlow with LOCAL_PYTHON="),
+    ):
+        if name == "local" and given[image] is not None:
+            raise UsageError(
+                f"{image.upper()} is for the docker engine, and this is the local one",
+                f"leave it out, or start a docker engine{instead}",
+            )
     return name
+
+
+def check_custom(given: dict[str, Any], arms: Iterable[str]) -> None:
+    """Holds CUDA_IMAGE against the arms that were asked for by name.
+
+    Raises:
+        UsageError: none of them would run in it.
+    """
+    names = list(arms)
+    if given["cuda_image"] is None or "auto" in names:
+        return
+    if not any(name in ARMS and ARMS[name].image == CUSTOM for name in names):
+        raise UsageError(
+            f"CUDA_IMAGE is for the arms cuda and cuda-hidden, and ARMS={' '.join(names)} has neither",
+            "leave it out, or add one of them to ARMS",
+        )
+
+
+def settle_custom(given: dict[str, Any], engine: Engine, arms: Arms, say: Progress) -> str | None:
+    """CUDA_IMAGE with its digest, where its registry gave it one, so that the plan names what is
+    measured and not what its tag means some other day; it is fetched where it is missing.
+
+    Raises:
+        EngineError: it is not to be had.
+    """
+    wanted: str | None = given["cuda_image"]
+    if wanted is None:
+        return None
+    if any(arm.image == CUSTOM for arm in arms.run):
+        return engine.settle_custom(say)
+    say("CUDA_IMAGE is not used: no arm of this campaign runs in it")
+    return wanted
 
 
 def _swept(engine: Engine, say: Progress) -> Engine:

@@ -18,7 +18,7 @@ from tabulate import tabulate
 from suite import __version__, wire
 from suite.cli.bench import run_bench
 from suite.cli.conduct import ROOT, conclude, conclude_survey, shown
-from suite.cli.engines import engine_to_examine, name_engine, open_engine
+from suite.cli.engines import check_custom, engine_to_examine, name_engine, open_engine
 from suite.cli.generated import generated
 from suite.cli.options import EXITS, PROFILE_NAMES, campaign_options, engine_options
 from suite.cli.settings import single_gpu
@@ -149,6 +149,7 @@ def images(arms: str, **given: Any) -> int:
             raise UsageError(
                 f"ARMS={arms!r}: some of {', '.join(known)}", 'such as ARMS="cpu cuda"'
             )
+        check_custom(given, names)
         engine = open_engine(given, terminal.say)
         for image in dict.fromkeys(known[name].image for name in names):
             built = engine.provide(image, terminal.say)
@@ -171,6 +172,7 @@ def doctor(arms: str, gpu: str, results: Path | None, *, as_json: bool, **given:
     names = tuple(arms.replace(",", " ").split())
     if names != ("auto",) and (not names or not set(names) <= set(ARMS)):
         raise UsageError(f"ARMS={arms!r}: auto, or some of {', '.join(ARMS)}", "leave it out")
+    check_custom(given, names)
     if given["engine"] != "auto":
         name_engine(given)
     found = examine(
@@ -181,6 +183,7 @@ def doctor(arms: str, gpu: str, results: Path | None, *, as_json: bool, **given:
             engine="local" if given["local_python"] else given["engine"],
             arms=names,
             gpu=single_gpu(gpu),
+            cuda_image=given["cuda_image"],
         ),
     )
     console = Console(highlight=False)

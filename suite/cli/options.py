@@ -29,6 +29,11 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="PATH",
             help="local engine: an interpreter that has TensorFlow",
         ),
+        click.option(
+            "--cuda-image",
+            metavar="REF",
+            help="lay the suite on this image and its own TensorFlow for the arms cuda, cuda-hidden",
+        ),
         click.option("--base-image", metavar="REF", help="build the images on this one"),
         click.option(
             "--engine",

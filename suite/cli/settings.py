@@ -56,7 +56,7 @@ def single_gpu(text: str) -> str:
     return text
 
 
-SETTINGS = ("engine", "cpus", "gpu", "base_image", "telemetry")
+SETTINGS = ("engine", "cpus", "gpu", "base_image", "cuda_image", "telemetry")
 """Options that must not change while a campaign goes on, beside what its plan says."""
 
 
@@ -80,6 +80,9 @@ def settle(given: dict[str, Any], settings: dict[str, str]) -> dict[str, Any]:
         UsageError: one differs from what the campaign began with, or has to be given again.
     """
     now = read_settings(given)
+    if now.get("cuda_image") == settings.get("cuda_image", "").partition("@")[0]:
+        # By its tag again: what the plan pinned is what it goes on with.
+        now.pop("cuda_image", None)
     differing = sorted(name for name in now if now[name] != settings.get(name, "auto"))
     if differing:
         words = ", ".join(f"{n.upper()}={settings.get(n, 'not given')}" for n in differing)

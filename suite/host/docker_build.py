@@ -7,23 +7,24 @@ from __future__ import annotations
 
 import io
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
 from docker.api.client import APIClient
 
 from suite.errors import EngineError
+from suite.host.custom_image import explain_unfit, refuse_custom, word_line
 from suite.host.docker_endpoint import Endpoint
 from suite.host.docker_errors import DISK_NEEDED, Refused, engine_error, engine_errors, sdk_calls
 from suite.host.engine import LABEL, Progress
 from suite.host.images import (
     STAND_IN,
     BuildPlan,
-    ImageSpec,
+    Recipe,
     build_context,
     explain_build,
-    is_pinned,
+    identify_base,
     name_base,
     plan_build,
 )
@@ -36,14 +37,13 @@ _CHATTER = ("--->", "Removing intermediate container", "Step ")
 def provide_image(
     api: APIClient,
     endpoint: Endpoint,
-    spec: ImageSpec,
+    recipe: Recipe,
     progress: Progress,
     *,
-    base_override: str | None,
     data_root: str | None,
     fresh: bool = False,
 ) -> Image:
-    """The image of that row, reused where its inputs are unchanged, else built.
+    """The image of that recipe, reused where its inputs are unchanged, else built.
 
     ``data_root`` is the engine's folder where it is on this machine: its disk is looked at before
     a large build.  ``fresh`` builds from nothing, past every cache.
@@ -51,33 +51,57 @@ def provide_image(
     Raises:
         EngineError: the base can't be had, the disk is too full, or the build failed.
     """
-    base = base_override or spec.base
-    identity = base
-    if not is_pinned(base):
-        identity = ensure_image(api, endpoint, base, progress)
+    known_identity = identify_base(recipe)
+    identity = known_identity or ensure_base(api, endpoint, recipe, progress, data_root)
     with engine_errors("asking for its architecture", endpoint):
         architecture = str(api.version().get("Arch", ""))
-    plan = plan_build(spec, base=base, base_identity=identity, architecture=architecture)
-    origin = f"built from docker/{spec.lock.name}" + (
-        " on a base that was asked for (BASE_IMAGE)" if base_override else ""
-    )
+    plan = plan_build(recipe, base_identity=identity, architecture=architecture)
     known = list_images(api, endpoint)
-    found = [] if fresh else [i for i in known if i["Labels"].get(f"{LABEL}.inputs") == plan.hash]
+    found = None if fresh else find_built(plan, known)
+    what = "lock, base and suite" if recipe.lock else "image beneath and suite"
     if found:
         progress(
-            f"image {spec.name}: reused {plan.tag} "
-            "(Dockerfile, lock, base and suite are those it was built from)"
+            f"image {recipe.name}: reused {plan.tag} "
+            f"(Dockerfile, {what} are those it was built from)"
         )
-        return describe_image(
-            api, endpoint, str(found[0]["Id"]), plan, identity=identity, origin=origin
-        )
+        return describe_image(api, endpoint, found, plan, identity=identity, origin=recipe.origin)
     labels = [image["Labels"] for image in known]
-    progress(f"image {spec.name}: building {plan.tag} ({explain_build(plan, labels)})")
-    _ensure_room(plan, labels, data_root)
-    if is_pinned(base):
-        ensure_image(api, endpoint, base, progress)
-    image = _build(api, endpoint, spec, plan, progress, fresh=fresh)
-    return describe_image(api, endpoint, image, plan, identity=identity, origin=origin)
+    progress(f"image {recipe.name}: building {plan.tag} ({explain_build(plan, labels)})")
+    if recipe.lock is not None and not has_layers(plan, labels):
+        _ensure_room(recipe, data_root)
+    if known_identity:
+        ensure_base(api, endpoint, recipe, progress, data_root)
+    image = _build(api, endpoint, recipe, plan, progress, fresh=fresh)
+    return describe_image(api, endpoint, image, plan, identity=identity, origin=recipe.origin)
+
+
+def find_built(plan: BuildPlan, known: Iterable[Mapping[str, Any]]) -> str | None:
+    """The id of the image that this plan has made already, among the ``known`` ones.
+
+    By its name, too: an image that somebody builds on ours has all of our labels.
+    """
+    for image in known:
+        named = any(
+            tag == plan.tag or tag.endswith(f"/{plan.tag}") for tag in image.get("RepoTags") or []
+        )
+        if named and image["Labels"].get(f"{LABEL}.inputs") == plan.hash:
+            return str(image["Id"])
+    return None
+
+
+def ensure_base(
+    api: APIClient, endpoint: Endpoint, recipe: Recipe, progress: Progress, data_root: str | None
+) -> str:
+    """The engine's id of what an image is built on, which is pulled where it is missing.
+
+    Raises:
+        EngineError: it is not there and can't be pulled, or there is no room for it.
+    """
+    # A base of ours is small; one that brings its TensorFlow is nearly all of the image.
+    if recipe.lock is None and find_image(api, endpoint, recipe.base) is None:
+        _ensure_room(recipe, data_root)
+    refuse = refuse_base if recipe.lock else refuse_laid
+    return ensure_image(api, endpoint, recipe.base, progress, refuse)
 
 
 def list_images(api: APIClient, endpoint: Endpoint) -> list[dict[str, Any]]:
@@ -106,7 +130,17 @@ def describe_image(
     )
 
 
-def ensure_image(api: APIClient, endpoint: Endpoint, reference: str, progress: Progress) -> str:
+Refusal = Callable[[APIClient, Endpoint, str, str], EngineError]
+"""What is told of an image that can't be pulled, from its reference and the engine's words."""
+
+
+def ensure_image(
+    api: APIClient,
+    endpoint: Endpoint,
+    reference: str,
+    progress: Progress,
+    refuse: Refusal | None = None,
+) -> str:
     """The engine's id of a base image, which is pulled where it is missing.
 
     Raises:
@@ -121,7 +155,7 @@ def ensure_image(api: APIClient, endpoint: Endpoint, reference: str, progress: P
                 progress(f"base: {line}")
             return str(api.inspect_image(reference)["Id"])
     except Refused as refused:
-        raise refuse_base(api, endpoint, reference, refused.text) from refused
+        raise (refuse or refuse_base)(api, endpoint, reference, refused.text) from refused
 
 
 def find_image(api: APIClient, endpoint: Endpoint, reference: str) -> str | None:
@@ -133,6 +167,14 @@ def find_image(api: APIClient, endpoint: Endpoint, reference: str) -> str | None
         if refused.missing:
             return None
         raise engine_error("looking for an image", refused.text, endpoint) from refused
+
+
+def find_digests(api: APIClient, endpoint: Endpoint, reference: str) -> list[str]:
+    """What registries call an image that is here; nothing where it is not, or came from none."""
+    if find_image(api, endpoint, reference) is None:
+        return []
+    with engine_errors("asking after an image", endpoint):
+        return list(api.inspect_image(reference).get("RepoDigests") or [])
 
 
 def import_image(
@@ -168,23 +210,26 @@ def refuse_base(api: APIClient, endpoint: Endpoint, reference: str, text: str) -
     )
 
 
-def has_layers(plan: BuildPlan, known: list[Mapping[str, str]]) -> bool:
+def refuse_laid(_api: APIClient, endpoint: Endpoint, reference: str, text: str) -> EngineError:
+    """As `refuse_base`, for an image that the suite is to be laid on."""
+    return refuse_custom(reference, endpoint.source, text)
+
+
+def has_layers(plan: BuildPlan, known: Iterable[Mapping[str, str]]) -> bool:
     """Whether one of the ``known`` images (their labels) has the layer of packages: the large one."""
     packages = [f"{LABEL}.{name}" for name in ("dockerfile", "lock", "base")]
     return any(all(labels.get(p) == plan.labels[p] for p in packages) for labels in known)
 
 
-def _ensure_room(plan: BuildPlan, known: list[Mapping[str, str]], data_root: str | None) -> None:
-    """Only where the packages would be installed anew: their layer is what takes the room."""
-    if has_layers(plan, known):
-        return
+def _ensure_room(recipe: Recipe, data_root: str | None) -> None:
+    """Raises EngineError where the disk can't hold the layers that have to come anew."""
     if data_root is None or not Path(data_root).is_dir():
         return
     free = shutil.disk_usage(data_root).free
-    if free < plan.free_bytes:
+    if free < recipe.free_bytes:
         raise EngineError(
-            f"the {plan.name} image needs {plan.free_bytes / 1e9:.0f} GB of free disk while it is "
-            f"built, and the engine's folder {data_root} has {free / 1e9:.1f} GB",
+            f"the {recipe.name} image needs {recipe.free_bytes / 1e9:.0f} GB of free disk while it "
+            f"is built, and the engine's folder {data_root} has {free / 1e9:.1f} GB",
             f"free some (`docker system df`), or move the engine's data root; {DISK_NEEDED}",
         )
 
@@ -192,17 +237,17 @@ def _ensure_room(plan: BuildPlan, known: list[Mapping[str, str]], data_root: str
 def _build(
     api: APIClient,
     endpoint: Endpoint,
-    spec: ImageSpec,
+    recipe: Recipe,
     plan: BuildPlan,
     progress: Progress,
     *,
     fresh: bool,
 ) -> str:
     try:
-        with sdk_calls(f"building the {spec.name} image", endpoint):
+        with sdk_calls(f"building the {recipe.name} image", endpoint):
             for line in _stream_lines(
                 api.build(
-                    fileobj=io.BytesIO(build_context(spec)),
+                    fileobj=io.BytesIO(build_context(recipe)),
                     custom_context=True,
                     tag=plan.tag,
                     labels=dict(plan.labels),
@@ -214,10 +259,11 @@ def _build(
                     decode=True,
                 )
             ):
-                progress(f"image {spec.name}: {line}")
+                progress(f"image {recipe.name}: {line if recipe.lock else word_line(line)}")
             return str(api.inspect_image(plan.tag)["Id"])
     except Refused as refused:
-        error = engine_error(f"building the {spec.name} image", refused.text, endpoint)
+        unfit = None if recipe.lock else explain_unfit(recipe.base, refused.text)
+        error = unfit or engine_error(f"building the {recipe.name} image", refused.text, endpoint)
         raise error from refused
 
 
@@ -232,6 +278,9 @@ def _stream_lines(events: Iterator[Mapping[str, Any]]) -> Iterator[str]:
     statuses: dict[str, str] = {}
     for event in events:
         if "error" in event:
+            # Nothing comes after it; only a stream that was read to its end frees its connection.
+            for _ in events:
+                continue
             raise Refused(None, "\n".join([*last[-5:], str(event["error"])]))
         lines = str(event.get("stream", "")).splitlines()
         if status := event.get("status"):

@@ -20,12 +20,17 @@ from docker.utils.utils import kwargs_from_env
 from suite.errors import EngineError, GpuError, NoGpuError
 from suite.host import docker_leftovers, docker_stock
 from suite.host.cards import DRIVER_PROBE, machine_cards, read_probe
+from suite.host.custom_image import CUSTOM, add_digest, lay_on
 from suite.host.docker_build import (
+    ensure_base,
     ensure_image,
+    find_digests,
     find_image,
     import_image,
     list_images,
     provide_image,
+    refuse_base,
+    refuse_laid,
 )
 from suite.host.docker_endpoint import Endpoint, find_endpoint, knock
 from suite.host.docker_errors import Refused, engine_errors
@@ -40,7 +45,7 @@ from suite.host.gpu import (
     no_gpu,
     wants_cdi,
 )
-from suite.host.images import find_spec, read_specs
+from suite.host.images import Recipe, find_spec, follow, is_pinned, read_specs
 from suite.host.kernel_driver import VERSION_PROBE, find_version, read_version
 from suite.host.local_machine import cpus_allowed, is_this_machine, own_token
 from suite.model import Image, Isolation, Scalar
@@ -79,11 +84,18 @@ def _connect(endpoint: Endpoint, timeout_s: float) -> APIClient:
 class DockerEngine:
     """A docker engine (see ``engine.Engine``).
 
-    ``base_image`` replaces the pinned base; None: BASE_IMAGE, where it is set.  ``patience_s``:
+    ``base_image`` replaces the pinned base; None: BASE_IMAGE, where it is set.  ``cuda_image`` is
+    CUDA_IMAGE: what the suite is laid on in place of the CUDA image from the lock.  ``patience_s``:
     how long each of its answers is waited for; None: as long as a campaign should.
     """
 
-    def __init__(self, base_image: str | None = None, *, patience_s: float | None = None) -> None:
+    def __init__(
+        self,
+        base_image: str | None = None,
+        *,
+        cuda_image: str | None = None,
+        patience_s: float | None = None,
+    ) -> None:
         """Connects.
 
         Raises:
@@ -98,6 +110,7 @@ class DockerEngine:
             )
         self._endpoint = endpoint
         self._base_image = base_image or os.environ.get("BASE_IMAGE") or None
+        self._cuda_image = cuda_image
         self._probe_s = patience_s or _PROBE_S
         with engine_errors("connecting", endpoint):
             knock(endpoint)
@@ -181,12 +194,13 @@ class DockerEngine:
 
     def take_stock(self, name: str) -> Stock:
         """See ``doctor_machine.Examined``."""
-        spec = find_spec(name, read_specs())
-        return docker_stock.take_stock(self._api, self._endpoint, spec, self._base_image)
+        return docker_stock.take_stock(self._api, self._endpoint, self._recipe(name))
 
     def reach_base(self, reference: str) -> bool | None:
         """See ``doctor_machine.Examined``."""
-        return docker_stock.reach_base(self._api, self._endpoint, reference)
+        laid = self._cuda_image is not None and reference.startswith(self._cuda_image)
+        refuse = refuse_laid if laid else refuse_base
+        return docker_stock.reach_base(self._api, self._endpoint, reference, refuse)
 
     def has_probe_image(self) -> bool:
         """See ``doctor_machine.Examined``."""
@@ -203,15 +217,35 @@ class DockerEngine:
         Raises:
             UsageError: there is no image of that name.
         """
+        recipe = self._recipe(name)
+        if recipe.lock is None:
+            self.settle_custom(progress)
+            recipe = self._recipe(name)
         return provide_image(
             self._api,
             self._endpoint,
-            find_spec(name, read_specs()),
+            recipe,
             progress,
-            base_override=self._base_image,
             data_root=self.data_root,
             fresh=fresh,
         )
+
+    def settle_custom(self, progress: Progress) -> str | None:
+        """See ``engine.Engine``."""
+        if self._cuda_image is None:
+            return None
+        recipe = self._recipe(CUSTOM)
+        if not is_pinned(recipe.base):
+            ensure_base(self._api, self._endpoint, recipe, progress, self.data_root)
+        return self._recipe(CUSTOM).base
+
+    def _recipe(self, name: str) -> Recipe:
+        """What an image is to be made from, as it was asked for and by what is known here now."""
+        spec = find_spec(name, read_specs())
+        if self._cuda_image is None or name != CUSTOM:
+            return follow(spec, self._base_image)
+        digests = find_digests(self._api, self._endpoint, self._cuda_image)
+        return lay_on(spec, add_digest(self._cuda_image, digests))
 
     def find_gpu(self, wanted: str) -> GpuRequest:
         """See ``engine.Engine``.

@@ -10,39 +10,51 @@ from typing import Any
 
 from docker.api.client import APIClient
 
-from suite.host.docker_build import find_image, has_layers, list_images, refuse_base
+from suite.host.docker_build import (
+    Refusal,
+    find_built,
+    find_image,
+    has_layers,
+    list_images,
+    refuse_base,
+)
 from suite.host.docker_endpoint import Endpoint
 from suite.host.docker_errors import Refused, engine_errors, sdk_calls
-from suite.host.engine import LABEL, GpuSupport, Stock
-from suite.host.images import ImageSpec, is_pinned, plan_build
+from suite.host.engine import GpuSupport, Stock
+from suite.host.images import Recipe, identify_base, plan_build
 
 
-def take_stock(
-    api: APIClient, endpoint: Endpoint, spec: ImageSpec, base_override: str | None
-) -> Stock:
-    """What the engine has of that row's image.
+def take_stock(api: APIClient, endpoint: Endpoint, recipe: Recipe) -> Stock:
+    """What the engine has of that recipe's image.
 
     Raises:
         EngineError: it does not answer.
     """
-    base = base_override or spec.base
+    base = recipe.base
     here = find_image(api, endpoint, base)
-    identity = base if is_pinned(base) else here
-    image, room = None, spec.free_bytes
+    identity = identify_base(recipe) or here
+    image, room = None, recipe.free_bytes
     if identity is not None:
         with engine_errors("asking for its architecture", endpoint):
             architecture = str(api.version().get("Arch", ""))
-        plan = plan_build(spec, base=base, base_identity=identity, architecture=architecture)
+        plan = plan_build(recipe, base_identity=identity, architecture=architecture)
         known = list_images(api, endpoint)
-        found = [one for one in known if one["Labels"].get(f"{LABEL}.inputs") == plan.hash]
-        image = str(found[0]["Id"]) if found else None
-        room = 0 if has_layers(plan, [one["Labels"] for one in known]) else room
+        image = find_built(plan, known)
+        has_all = here if recipe.lock is None else has_layers(plan, [i["Labels"] for i in known])
+        room = 0 if image or has_all else room
     return Stock(
-        name=spec.name, image=image, base=base, base_here=here is not None, room_bytes=room
+        name=recipe.name,
+        image=image,
+        base=base,
+        base_here=here is not None,
+        room_bytes=room,
+        from_lock=recipe.lock is not None,
     )
 
 
-def reach_base(api: APIClient, endpoint: Endpoint, reference: str) -> bool | None:
+def reach_base(
+    api: APIClient, endpoint: Endpoint, reference: str, refuse: Refusal = refuse_base
+) -> bool | None:
     """Whether the registry of a base image answers the engine for it; None: this engine can't be
     asked that, as podman.
 
@@ -55,7 +67,7 @@ def reach_base(api: APIClient, endpoint: Endpoint, reference: str) -> bool | Non
     except Refused as refused:
         if refused.missing and "page not found" in refused.text.lower():
             return None
-        raise refuse_base(api, endpoint, reference, refused.text) from refused
+        raise refuse(api, endpoint, reference, refused.text) from refused
     return True
 
 

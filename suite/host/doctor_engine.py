@@ -92,10 +92,13 @@ def check_images(patient: Patient) -> Finding:
 
 
 def _word_stock(stock: Stock, noun: str) -> str:
+    name = stock.name
+    if not stock.from_lock:
+        name += f" (the suite laid on {stock.base}, not from the lock)"
     if stock.image is not None:
-        return f"the {noun} {stock.name} is built"
+        return f"the {noun} {name} is built"
     how = "in minutes" if stock.room_bytes else "in seconds, on layers that are here"
-    return f"`make bench` builds the {noun} {stock.name} {how}"
+    return f"`make bench` builds the {noun} {name} {how}"
 
 
 def check_base(patient: Patient) -> Finding:
@@ -104,13 +107,21 @@ def check_base(patient: Patient) -> Finding:
     stocks = _take_stocks(engine, patient)
     if engine.name == "local":
         return yes(f"{stocks[0].base} makes the environments", base=stocks[0].base)
-    missing = [stock for stock in stocks if stock.image is None]
+    # Both images have one base, unless CUDA_IMAGE names another for the GPU's.
+    missing = {stock.base: stock for stock in stocks if stock.image is None}
     if not missing:
         return not_applicable("every image is built already")
-    stock = missing[0]
+    found = [_look_for_base(engine, stock) for stock in missing.values()]
+    worst = min(found, key=lambda one: ("no", "unknown", "yes").index(one.state))
+    if worst.state != "yes":
+        return worst
+    return yes("; ".join(one.text for one in found), base=", ".join(missing))
+
+
+def _look_for_base(engine: Examined, stock: Stock) -> Finding:
     base = stock.base.partition("@")[0]
     if stock.base_here:
-        return yes(f"{base} is in the engine", base=stock.base)
+        return yes(f"{base} is in the engine")
     try:
         reached = engine.reach_base(stock.base)
     except CrossoverError as error:
@@ -123,7 +134,7 @@ def check_base(patient: Patient) -> Finding:
         return no(error.what, error.remedy, stops=error.exit_status)
     if reached is None:
         return unknown(f"{base} is not here; this engine can't ask its registry without fetching")
-    return yes(f"{base} is not here; its registry answers", base=stock.base)
+    return yes(f"{base} is not here; its registry answers")
 
 
 def check_disk(patient: Patient) -> Finding:

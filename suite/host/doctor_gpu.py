@@ -9,7 +9,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from suite import wire
-from suite.errors import CrossoverError, GpuError, NoGpuError
+from suite.errors import OTHER_BUILD, CrossoverError, EngineError, GpuError, NoGpuError
+from suite.host.custom_image import WAYS_OUT
 from suite.host.doctor_finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor_machine import COMMAND_S, Examined, Patient
 from suite.host.engine import Ending, Job
@@ -237,6 +238,8 @@ def check_tensorflow(patient: Patient) -> Finding:
         cause = f": {row.cause}" if row else ""
         remedy = row.remedy if row else "the CUDA image's diary says more: `make bench`, logs/"
         return no(f"{records['refused']['reason']}{cause}", remedy, stops=GpuError.exit_status)
+    if "unfit" in records:
+        return no(records["unfit"]["reason"], WAYS_OUT, stops=EngineError.exit_status)
     if "facts" not in records:
         return no(
             f"TensorFlow in the CUDA image did not come up: {ending.phrase}",
@@ -279,7 +282,7 @@ def _hear(patient: Patient, job: Job, limit_s: float) -> tuple[dict[str, Any], E
 
 
 def check_capability(patient: Patient) -> Finding:
-    """Whether the locked TensorFlow has code for this GPU."""
+    """Whether the TensorFlow that would run has code for this GPU."""
     if not patient.shows_gpu():
         return not_applicable(_NO_GPU)
     if "cuda" not in patient.question.arms and patient.question.arms != ("auto",):
@@ -291,12 +294,23 @@ def check_capability(patient: Patient) -> Finding:
     if card is None or card.capability is None:
         raise Unknown("nvidia-smi does not say the compute capability")
     number = card.capability
+    custom = patient.question.cuda_image
+    if custom is not None:
+        return yes(
+            f"compute capability {number}; whether {custom} (CUDA_IMAGE) has code for it, its own "
+            "TensorFlow says when it starts",
+            capability=number,
+        )
+    return _hold_against_lock(number)
+
+
+def _hold_against_lock(number: float) -> Finding:
+    """What the locked TensorFlow does on a GPU of this compute capability."""
     if number >= TOO_NEW_CAPABILITY:
-        row = find_refusal("does not support target 'sm_120'")
         return no(
             f"compute capability {number} (Blackwell or later): the locked TensorFlow can't run "
             "on it",
-            row.remedy if row else "another build of TensorFlow",
+            OTHER_BUILD,
             stops=GpuError.exit_status,
             capability=number,
         )
@@ -304,7 +318,7 @@ def check_capability(patient: Patient) -> Finding:
         return no(
             f"compute capability {number} is older than the locked TensorFlow has code for "
             f"({OLDEST_CAPABILITY})",
-            "another build of TensorFlow, as an image of your own",
+            OTHER_BUILD,
             stops=GpuError.exit_status,
             capability=number,
         )

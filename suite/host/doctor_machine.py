@@ -140,8 +140,8 @@ class Machine:
 class Question:
     """What ``make bench`` would be asked: the doctor answers whether that would run.
 
-    ``engine`` is as asked (auto, docker, local), ``arms`` and ``gpu`` as well; ``results`` is the
-    folder that campaigns go to, ``cells`` all that are declared.
+    ``engine`` is as asked (auto, docker, local), ``arms``, ``gpu`` and ``cuda_image`` as well;
+    ``results`` is the folder that campaigns go to, ``cells`` all that are declared.
     """
 
     results: Path
@@ -149,6 +149,7 @@ class Question:
     engine: str = "auto"
     arms: tuple[str, ...] = ("auto",)
     gpu: str = "0"
+    cuda_image: str | None = None
 
 
 class _Once:

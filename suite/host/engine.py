@@ -117,7 +117,8 @@ class Stock:
 
     ``image`` is its id where it is built from what the checkout holds now.  ``base`` is what it is
     built on, and ``base_here`` whether that is in the engine.  ``room_bytes`` is the free disk that
-    building it takes: 0 where nothing large is missing.
+    building it takes: 0 where nothing large is missing.  ``from_lock``: its packages are the lock's,
+    not those that its base brings (CUDA_IMAGE).
     """
 
     name: str
@@ -125,6 +126,7 @@ class Stock:
     base: str
     base_here: bool
     room_bytes: int
+    from_lock: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,6 +246,14 @@ class Engine(Protocol):
 
         Raises:
             EngineError: it can't be made here; the remedy names the ways out.
+        """
+
+    def settle_custom(self, progress: Progress) -> str | None:
+        """The reference of the image that CUDA_IMAGE names, which is fetched where it is missing:
+        with its digest, where its registry gave it one.  None: no such image was asked for.
+
+        Raises:
+            EngineError: it is not here and not to be had.
         """
 
     def find_gpu(self, wanted: str) -> GpuRequest:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suite.errors import GpuError, NoGpuError
+from suite.errors import OTHER_BUILD, GpuError, NoGpuError
 from suite.host.engine import GpuRequest
 from suite.host.kernel_driver import read_version
 
@@ -232,8 +232,8 @@ REFUSALS: tuple[GpuRefusal, ...] = (
     ),
     GpuRefusal(
         pattern=r"CUDA_ERROR_INVALID_PTX|does not support target 'sm_1[0-9]{2}'",
-        cause="this GPU is newer than the locked TensorFlow's CUDA can compile for",
-        remedy="another build of TensorFlow, as an image of your own",
+        cause="this GPU is newer than this TensorFlow's CUDA can compile for",
+        remedy=OTHER_BUILD,
     ),
     GpuRefusal(
         pattern=r"Failed to initialize NVML: Unknown Error",

@@ -108,6 +108,10 @@ class HaltingEngine:
         """See ``engine.Engine``."""
         return self._inner.memory_bytes()
 
+    def settle_custom(self, progress: Progress) -> str | None:
+        """See ``engine.Engine``."""
+        return self._inner.settle_custom(progress)
+
     def provide(self, name: str, progress: Progress) -> Image:
         """See ``engine.Engine``."""
         return self._inner.provide(name, progress)

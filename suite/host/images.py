@@ -17,6 +17,7 @@ from suite import __version__
 from suite.content import SUITE, hash_lines, suite_content, worker_files
 from suite.errors import EngineError, UsageError
 from suite.host.engine import LABEL
+from suite.model import NOT_FROM_LOCK
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -40,6 +41,22 @@ class ImageSpec:
     lock: Path
     gpu: bool
     free_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """What an image is to be made from, and why: ``origin`` is for the record.
+
+    ``lock`` is None where the packages are those that the base brings (see ``custom_image``); the
+    disk that it needs is then what the base takes.
+    """
+
+    name: str
+    base: str
+    lock: Path | None
+    dockerfile: Path
+    free_bytes: int
+    origin: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,19 +114,42 @@ def find_spec(name: str, specs: Mapping[str, ImageSpec]) -> ImageSpec:
     return specs[name]
 
 
+def follow(spec: ImageSpec, base: str | None = None) -> Recipe:
+    """The recipe of a row of the table; ``base`` (BASE_IMAGE) takes the place of the pinned one."""
+    return Recipe(
+        name=spec.name,
+        base=base or spec.base,
+        lock=spec.lock,
+        dockerfile=DOCKER / "Dockerfile",
+        free_bytes=spec.free_bytes,
+        origin=f"built from docker/{spec.lock.name}"
+        + (" on a base that was asked for (BASE_IMAGE)" if base else ""),
+    )
+
+
 def is_pinned(reference: str) -> bool:
     """Whether a reference names content, so that nobody need look it up to know what it is."""
     return "@sha256:" in reference
 
 
-def lock_identity(lock: Path) -> str:
+def identify_base(recipe: Recipe) -> str | None:
+    """What the base is, where its reference says it; None: only an engine that has it knows."""
+    if not is_pinned(recipe.base):
+        return None
+    # Under whichever name an image of somebody else's is fetched, its digest says what it is.
+    return recipe.base if recipe.lock else recipe.base.rpartition("@")[2]
+
+
+def lock_identity(lock: Path | None) -> str:
     """``cpu.txt@sha256:…``: a lock's name and content, for the record."""
+    if lock is None:
+        return NOT_FROM_LOCK
     return f"{lock.name}@sha256:{hashlib.sha256(lock.read_bytes()).hexdigest()}"
 
 
 def name_base(base: str, identity: str) -> str:
     """A base for the record: what it was asked for as, and what that was where the name is no identity."""
-    return base if identity == base else f"{base} ({identity})"
+    return base if base.endswith(identity) else f"{base} ({identity})"
 
 
 def identify_packages(base: str, lock: str) -> str:
@@ -118,46 +158,40 @@ def identify_packages(base: str, lock: str) -> str:
 
 
 def plan_build(
-    spec: ImageSpec,
-    *,
-    base: str,
-    base_identity: str,
-    architecture: str,
-    dockerfile: Path = DOCKER / "Dockerfile",
-    suite: Path = SUITE,
+    recipe: Recipe, *, base_identity: str, architecture: str, suite: Path = SUITE
 ) -> BuildPlan:
-    """How to build an image on ``base``, and the hash that it is cached by.
+    """How to build an image, and the hash that it is cached by.
 
     ``base_identity`` is what the base is, as opposed to what it is called: its digest, or the
     engine's id of it.  ``architecture`` is the engine's, since a digest can stand for several.
     """
     ingredients = {
-        "dockerfile": hashlib.sha256(dockerfile.read_bytes()).hexdigest(),
-        "lock": hashlib.sha256(spec.lock.read_bytes()).hexdigest(),
+        "dockerfile": hashlib.sha256(recipe.dockerfile.read_bytes()).hexdigest(),
+        "lock": hashlib.sha256(recipe.lock.read_bytes() if recipe.lock else b"").hexdigest(),
         "base": hash_lines([base_identity, architecture]),
         "suite": suite_content(suite),
     }
     whole = hash_lines(f"{name} {ingredients[name]}" for name in _INGREDIENTS)
     return BuildPlan(
-        name=spec.name,
-        tag=f"crossover/{spec.name}:{whole[:12]}",
+        name=recipe.name,
+        tag=f"crossover/{recipe.name}:{whole[:12]}",
         hash=whole,
-        base=base,
-        lock=lock_identity(spec.lock),
+        base=recipe.base,
+        lock=lock_identity(recipe.lock),
         ingredients=ingredients,
         labels={
             LABEL: "image",
-            f"{LABEL}.image": spec.name,
+            f"{LABEL}.image": recipe.name,
             f"{LABEL}.inputs": whole,
             f"{LABEL}.packages": identify_packages(
-                name_base(base, base_identity), lock_identity(spec.lock)
+                name_base(recipe.base, base_identity), lock_identity(recipe.lock)
             ),
             **{f"{LABEL}.{name}": ingredients[name] for name in _INGREDIENTS},
             "org.opencontainers.image.version": __version__,
-            "org.opencontainers.image.base.name": base,
+            "org.opencontainers.image.base.name": recipe.base,
         },
-        arguments={"BASE": base, "LOCK": spec.lock.name},
-        free_bytes=spec.free_bytes,
+        arguments={"BASE": recipe.base, **({"LOCK": recipe.lock.name} if recipe.lock else {})},
+        free_bytes=recipe.free_bytes,
     )
 
 
@@ -178,12 +212,12 @@ def explain_build(plan: BuildPlan, known: Iterable[Mapping[str, str]]) -> str:
     return f"changed since the last one: {', '.join(nearest)}" if nearest else "asked to"
 
 
-def build_context(
-    spec: ImageSpec, *, dockerfile: Path = DOCKER / "Dockerfile", suite: Path = SUITE
-) -> bytes:
+def build_context(recipe: Recipe, *, suite: Path = SUITE) -> bytes:
     """The build context as an uncompressed tar: sorted, with fixed times, owners and modes, so
     that the same files give the same bytes and the engine's cache holds."""
-    files = {"Dockerfile": dockerfile, f"docker/{spec.lock.name}": spec.lock}
+    files = {"Dockerfile": recipe.dockerfile}
+    if recipe.lock is not None:
+        files[f"docker/{recipe.lock.name}"] = recipe.lock
     for path in worker_files(suite):
         files[f"suite/{path.relative_to(suite).as_posix()}"] = path
     buffer = io.BytesIO()

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from suite import wire
-from suite.errors import GpuError
+from suite.errors import EngineError, GpuError
 from suite.host import plan
 from suite.host.engine import LABEL, Arm, Ending, Engine, GpuRequest, Job, Running
 from suite.host.gpu import explain_refusal
@@ -135,7 +135,8 @@ class Recorder:
 
         Raises:
             GpuError: the worker refused to be this arm.
-            EngineError: the engine has gone or refuses; the document was kept as interrupted.
+            EngineError: the engine has gone or refuses, or the worker lacks something that it needs;
+                the document was kept as interrupted.
         """
         barren = 0
         try:
@@ -277,6 +278,12 @@ class Recorder:
                     f"the arm {self.turn.arm.name} can't be had: {record['reason']}",
                     "`nvidia-smi` must work in a container of this engine; the container's diary "
                     "in logs/ says more; ARMS=cpu measures without a GPU",
+                )
+            case "unfit":
+                raise EngineError(
+                    f"the arm {self.turn.arm.name} can't be run: {record['reason']}",
+                    "leave CUDA_IMAGE or LOCAL_PYTHON out for the locked TensorFlow, or name one "
+                    "with what is missing",
                 )
             case "cell_started":
                 self._begin(talk, record["id"])

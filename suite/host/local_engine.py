@@ -30,7 +30,7 @@ from suite.host.local_machine import cpus_allowed, memory_total
 from suite.host.local_run import LocalRun, sweep_folders
 from suite.host.local_volumes import LocalVolumes, sweep_lasting, sweep_volumes
 from suite.host.volumes import CACHE_VARIABLE
-from suite.model import Image, Isolation, Scalar
+from suite.model import NOT_FROM_LOCK, Image, Isolation, Scalar
 
 HOME = SUITE.parent / ".venv" / "arms"
 """Where the environments lie: inside the checkout, and gone with ``make clean``."""
@@ -112,7 +112,7 @@ class LocalEngine:
                 content=None,
                 base=f"{given.title} on {platform.machine()}",
                 digests=[],
-                lock="not from the lock",
+                lock=NOT_FROM_LOCK,
                 origin="LOCAL_PYTHON, not from the lock",
             )
         found = self._found or find_interpreter(os.environ.get("PATH", os.defpath))
@@ -127,6 +127,10 @@ class LocalEngine:
             lock=lock_identity(spec.lock),
             origin=f"private environment made from docker/{spec.lock.name}, no container",
         )
+
+    def settle_custom(self, progress: Progress) -> str | None:  # noqa: ARG002  as the others
+        """See ``engine.Engine``: there is no image here; LOCAL_PYTHON is its like."""
+        return None
 
     @property
     def data_root(self) -> str | None:

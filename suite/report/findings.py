@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from suite.report.builds import find_builds, find_differing
 from suite.report.compare import Ratio
 from suite.report.conclude import (
     NO_EXTRA,
@@ -45,6 +46,7 @@ def describe_findings(summary: Summary) -> dict[str, Any]:
         "margin": conclusions.margin,
         "controls": _describe_controls(conclusions),
         "timing_costs": find_timing_costs(summary),
+        "software_differs": find_differing(find_builds(summary), summary.base),
         "invalid": summary.fault[1] if summary.fault else None,
         "set_aside": [
             {

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from suite.model import Scalar
 from suite.report.accounting import find_deaths
+from suite.report.builds import tell_builds
 from suite.report.cells import Show, list_families, name_cells
 from suite.report.compare import Ratio
 from suite.report.opening import tell_sureness, tell_verdicts
@@ -39,7 +40,11 @@ def name_machine(summary: Summary, show: Show) -> str:
 
 def narrate(summary: Summary, show: Show) -> list[str]:
     """The verdict: who wins, from where on, by how much, how sure that is."""
-    sentences = [*tell_verdicts(summary, show), *tell_sureness(summary)]
+    sentences = [
+        *tell_verdicts(summary, show),
+        *tell_builds(summary, show),
+        *tell_sureness(summary),
+    ]
     if summary.fault:
         sentences.insert(0, f"THE CAMPAIGN IS INVALID: {show(summary.fault[1])}.")
     return sentences

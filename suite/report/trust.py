@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from suite.model import Document
 from suite.report.accounting import KINDS, container_seconds, find_deaths, spent_seconds
 from suite.report.assurance import write_controls, write_steadiness, write_timing_costs
+from suite.report.builds import word_trust
 from suite.report.markup import escape
 from suite.report.page import Page
 from suite.report.summary import Summary
@@ -28,6 +29,7 @@ def write_trust(page: Page, summary: Summary) -> None:
     """The section "Is it to be trusted?"."""
     if summary.fault:
         page.paragraph(f"**This campaign is INVALID**: {escape(summary.fault[1])}.")
+    page.bullets(word_trust(summary, escape))
     page.bullets([*_word_blocks(summary), *_word_prediction(summary)])
     write_controls(page, summary)
     write_steadiness(page, summary)

@@ -1,7 +1,8 @@
 """The worker's commands: ``describe`` and ``measure CELL…``; arguments in, JSON records out.
 
 The image's entry point.  Records: ``hello``, ``startup``, ``facts``, ``cell_started``, ``cell``,
-``bye``; ``refused`` where this container can't be the arm.
+``bye``; ``refused`` where this container can't be the arm, ``unfit`` where its TensorFlow lacks
+something that the worker needs.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ CPU = "/CPU:0"
 
 EXIT_REFUSED = 4
 """The worker's exit status where the arm can't be had: the same number as the suite's own."""
+
+EXIT_UNFIT = 3
+"""The worker's exit status where this TensorFlow can't carry it: as the suite's own for an engine."""
 
 EXIT_LOST = 7
 """The worker's exit status where the GPU went away while it measured."""
@@ -57,7 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command.
 
     Returns:
-        0, `EXIT_REFUSED` or `EXIT_LOST`.  Wrong words end with 2 and a message on standard error.
+        0, `EXIT_REFUSED`, `EXIT_UNFIT` or `EXIT_LOST`.  Wrong words end with 2 and a message on
+        standard error.
     """
     parser = arguments()
     options = parser.parse_args(argv)
@@ -70,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     requests = _requests(parser, getattr(options, "cells", []))
     channel = Channel()
     channel.send("hello", schema=wire.SCHEMA, version=__version__, pid=os.getpid())
-    from suite.worker import compile_cache, facts, invocation, proof, startup
+    from suite.worker import compile_cache, facts, fitness, invocation, proof, startup
     from suite.worker.measure import Loop
 
     # Before the start-up sequence, which fills it, and outside of its stages.
@@ -82,6 +87,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Refused as reason:
         channel.send("refused", reason=str(reason))
         return EXIT_REFUSED
+    except (AttributeError, ImportError, TypeError) as error:
+        lack = fitness.explain(error)
+        if lack is None:
+            raise
+        channel.send("unfit", reason=lack)
+        return EXIT_UNFIT
     channel.send("startup", stages=stages, device=device)
     began = time.perf_counter_ns()
     # After the start-up sequence, whose first kernel has to be the first.

@@ -19,8 +19,12 @@ from suite.model import Scalar
 from suite.worker import compile_cache, scratch
 from suite.worker.proof import judge_capability, loaded_versions
 
-ENVIRONMENT_PREFIXES = ("TF_", "XLA_", "CUDA_", "NVIDIA_", "OMP_", "KMP_", "MKL_", "KERAS_")
-"""Environment variables that change what TensorFlow does are recorded by these prefixes."""
+ENVIRONMENT_PREFIXES = (
+    *("TF_", "XLA_", "CUDA_", "NVIDIA_", "OMP_", "KMP_", "MKL_", "KERAS_"),
+    *("CUDNN_", "CUBLAS_", "NCCL_", "DNNL_", "ONEDNN_", "MALLOC_", "LD_PRELOAD"),
+)
+"""Environment variables that change what TensorFlow does, or its libraries, are recorded by these
+prefixes: a vendor's image sets some."""
 
 CPU_FLAGS = (
     *("avx", "avx2", "avx512f", "avx512_vnni", "avx512_bf16", "avx512_fp16"),
@@ -41,7 +45,9 @@ def content_hash() -> str:
     for package in metadata.distributions():
         record = package.read_text("RECORD")
         digest = hashlib.sha256(_stable(record).encode()).hexdigest() if record else "no RECORD"
-        packages.add(f"package {package.name.lower()} {package.version} {digest}")
+        # A leftover of an installation, as in images that grew, has neither name nor version.
+        name, version = package.name or "unnamed", package.version or "unknown"
+        packages.add(f"package {name.lower()} {version} {digest}")
     return hash_lines([*lines, *sorted(packages)])
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from suite.errors import OTHER_BUILD
 from suite.model import Scalar
 
 SIZE = 64
@@ -21,7 +22,7 @@ NEWEST_MAJOR = 9
 """The locked build compiles for devices up to compute capability 9.0; it fails on Blackwell (10 and
 later), although its intermediate code should in principle do (TensorFlow's issue tracker has many)."""
 
-_BUILT = re.compile(r"(sm|compute)_(\d+)(\d)[a-z]?")
+_BUILT = re.compile(r"(sm|compute)_(\d+)(\d)([af]?)")
 
 Library = Callable[[str], Any]
 """Opens a shared library that is in this process already, by its path."""
@@ -34,30 +35,46 @@ def judge_capability(device: Sequence[int], built: Sequence[str]) -> tuple[str |
         device: major and minor, such as (9, 0).
         built: what TensorFlow was built for, such as ``["sm_80", "sm_89", "compute_90"]``: machine
             code runs on devices of its own major version from its minor one up, intermediate code
-            (``compute``) on any later device, which compiles it at first use.  Empty: not told.
+            (``compute``) on any later device, which compiles it at first use.  With an ``a`` behind
+            it either is for that very device alone, with an ``f`` for its major version.  Empty:
+            not told.
 
     Returns:
         why it can't run there (None: it can), and whether it has to be compiled there first.
     """
     major, minor = device[0], device[1]
-    found = [(m[1], int(m[2]), int(m[3])) for text in built if (m := _BUILT.fullmatch(text))]
+    found = [
+        (m[1], (int(m[2]), int(m[3])), m[4]) for text in built if (m := _BUILT.fullmatch(text))
+    ]
     if not found:
         return None, False
-    name = f"{major}.{minor}"
-    listed = ", ".join(built)
-    if major > NEWEST_MAJOR and max(of for _, of, _ in found) <= NEWEST_MAJOR:
-        return (
-            f"the GPU has compute capability {name}, which is newer than this TensorFlow's CUDA can "
-            f"compile for (built for {listed}); another build is needed, as an image of your own"
-        ), False
-    if any(kind == "sm" and of == major and least <= minor for kind, of, least in found):
+    newest = max(of for _, of, _ in found)
+    beyond = major > NEWEST_MAJOR and newest[0] <= NEWEST_MAJOR
+    if any(
+        kind == "sm" and of[0] == major and _runs(of, bound, device) for kind, of, bound in found
+    ):
         return None, False
-    if any(kind == "compute" and (of, least) <= (major, minor) for kind, of, least in found):
+    if not beyond and any(
+        kind == "compute" and _runs(of, bound, device) for kind, of, bound in found
+    ):
         return None, True
+    why = (
+        "newer than this TensorFlow's CUDA can compile for"
+        if beyond or newest < (major, minor)
+        else "older than this TensorFlow was built for"
+    )
     return (
-        f"the GPU has compute capability {name}, which is older than this TensorFlow was built for "
-        f"({listed})"
+        f"the GPU has compute capability {major}.{minor}, which is {why} (built for "
+        f"{', '.join(built)}); {OTHER_BUILD}"
     ), False
+
+
+def _runs(of: tuple[int, int], bound: str, device: Sequence[int]) -> bool:
+    """Whether code for ``of`` runs on a device that is no older, as ``bound`` allows."""
+    major, minor = device[0], device[1]
+    if bound == "a":
+        return of == (major, minor)
+    return of <= (major, minor) and (bound != "f" or of[0] == major)
 
 
 def find_trouble(device: str) -> str | None:

@@ -64,7 +64,12 @@ class FakeApi:
         self._ask("build")
         yield {"stream": "Step 1/2 : FROM x\n"}
         yield from self.events
-        self.present[tag] = {"Id": "sha256:built", "Labels": dict(labels), "Size": 7}
+        self.present[tag] = {
+            "Id": "sha256:built",
+            "Labels": dict(labels),
+            "RepoTags": [tag],
+            "Size": 7,
+        }
 
     def create_host_config(self, **limits: Any) -> dict[str, Any]:
         return limits

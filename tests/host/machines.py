@@ -72,6 +72,7 @@ class FakeExamined(FakeEngine):
         self._support = support or GpuSupport(devices=(), cdi_folders=(), runtimes=("runc",))
         self._architecture = architecture
         self.stock_trouble: EngineError | None = None
+        self.laid_on: str | None = None
 
     @property
     def is_here(self) -> bool | None:
@@ -94,6 +95,15 @@ class FakeExamined(FakeEngine):
         if self.stock_trouble is not None:
             raise self.stock_trouble
         built = name in self._built
+        if name == "cuda" and self.laid_on is not None:
+            return Stock(
+                name="cuda-laid",
+                image="sha256:laid" if built else None,
+                base=self.laid_on,
+                base_here=False,
+                room_bytes=0 if built else 20 * GB,
+                from_lock=False,
+            )
         return Stock(
             name=name,
             image=f"sha256:{name}" if built else None,

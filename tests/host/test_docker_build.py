@@ -17,9 +17,10 @@ from tests.host.docker_fakes import HERE, FakeApi, api_error
 
 
 def provide(api: FakeApi, said: list[str], **changes: Any) -> Image:
-    given: dict[str, Any] = {"base_override": "mine:1", "data_root": None, **changes}
-    spec = images.read_specs()["cpu"]
-    return docker_build.provide_image(api, HERE, spec, said.append, **given)
+    given: dict[str, Any] = {"data_root": None, **changes}
+    base = given.pop("base_override", "mine:1")
+    recipe = given.pop("recipe", None) or images.follow(images.read_specs()["cpu"], base)
+    return docker_build.provide_image(api, HERE, recipe, said.append, **given)
 
 
 def test_an_image_is_built_once_and_then_reused_and_says_why() -> None:

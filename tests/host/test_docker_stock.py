@@ -9,7 +9,7 @@ import pytest
 from suite.errors import EngineError
 from suite.host.docker_stock import gpu_support, reach_base, take_stock
 from suite.host.engine import LABEL, GpuSupport
-from suite.host.images import ImageSpec, plan_build, read_specs
+from suite.host.images import ImageSpec, follow, plan_build, read_specs
 from suite.host.local_engine import LocalEngine
 from tests.host.docker_fakes import HERE, FakeApi, api_error
 
@@ -17,14 +17,14 @@ SPEC = read_specs()["cpu"]
 
 
 def built(spec: ImageSpec, base: str, identity: str, **changed: str) -> dict[str, object]:
-    plan = plan_build(spec, base=base, base_identity=identity, architecture="amd64")
+    plan = plan_build(follow(spec, base), base_identity=identity, architecture="amd64")
     labels = {**plan.labels, **{f"{LABEL}.{name}": value for name, value in changed.items()}}
-    return {"Id": f"sha256:{spec.name}", "Labels": labels}
+    return {"Id": f"sha256:{spec.name}", "Labels": labels, "RepoTags": [plan.tag]}
 
 
 def test_an_engine_with_nothing_in_it() -> None:
     api = FakeApi()
-    stock = take_stock(api, HERE, SPEC, None)
+    stock = take_stock(api, HERE, follow(SPEC))
     assert (stock.image, stock.base_here) == (None, False)
     assert stock.base == SPEC.base
     assert stock.room_bytes == SPEC.free_bytes
@@ -33,23 +33,23 @@ def test_an_engine_with_nothing_in_it() -> None:
 
 def test_an_image_that_is_built_and_one_that_is_stale() -> None:
     api = FakeApi(present={"image": built(SPEC, SPEC.base, SPEC.base)})
-    stock = take_stock(api, HERE, SPEC, None)
+    stock = take_stock(api, HERE, follow(SPEC))
     assert (stock.image, stock.room_bytes, stock.base_here) == ("sha256:cpu", 0, False)
     stale = FakeApi(present={"image": built(SPEC, SPEC.base, SPEC.base, inputs="0")})
-    stock = take_stock(stale, HERE, SPEC, None)
+    stock = take_stock(stale, HERE, follow(SPEC))
     assert (stock.image, stock.room_bytes) == (None, 0)
     other = FakeApi(present={"image": built(SPEC, SPEC.base, SPEC.base, inputs="0", lock="0")})
-    stock = take_stock(other, HERE, SPEC, None)
+    stock = take_stock(other, HERE, follow(SPEC))
     assert (stock.image, stock.room_bytes) == (None, SPEC.free_bytes)
 
 
 def test_a_base_without_a_digest_is_what_the_engine_has_of_it() -> None:
     base = {"Id": "sha256:base", "Labels": {}}
     api = FakeApi(present={"mine": base, "image": built(SPEC, "mine", "sha256:base")})
-    stock = take_stock(api, HERE, SPEC, "mine")
+    stock = take_stock(api, HERE, follow(SPEC, "mine"))
     assert (stock.image, stock.base, stock.base_here) == ("sha256:cpu", "mine", True)
     gone = FakeApi(present={"image": built(SPEC, "mine", "sha256:base")})
-    stock = take_stock(gone, HERE, SPEC, "mine")
+    stock = take_stock(gone, HERE, follow(SPEC, "mine"))
     assert (stock.image, stock.base_here) == (None, False)
 
 

@@ -30,6 +30,7 @@ from suite.host.doctor_machine import (
 )
 from suite.host.doctor_page import draw_screen, write_lines
 from suite.host.engine import GpuRequest, GpuSupport
+from tests.fakes import Life, record
 from tests.host.machines import (
     GB,
     GPU_FILES,
@@ -594,3 +595,47 @@ def test_disks_and_folders_that_do_not_exist_yet(tmp_path: Path) -> None:
     machine = Machine(open_engine=FakeExamined, root=tmp_path)
     assert machine.read("/file") is None
     assert machine.find("/*") == ("/file",)
+
+
+BLACKWELL = Ran(code=0, text="0, NVIDIA B200, 570.86.10, 183359 MiB, 10.0")
+VENDOR = "vendor/tf:1"
+
+
+def laid(tmp_path: Path, **changes: Any) -> Diagnosis:
+    """The doctor's word on a Blackwell machine with CUDA_IMAGE."""
+    given = {"gpu": HOOK, "built": ["cpu", "cuda"], "view": VIEW, **changes}
+    engine = FakeExamined(**given)
+    engine.laid_on = VENDOR
+    programs = {**WELL, "nvidia-smi --query-gpu": BLACKWELL}
+    machine = make_machine(tmp_path, engine, files=GPU_FILES, programs=programs)
+    return diagnose(machine, cuda_image=VENDOR)
+
+
+def test_an_image_that_brings_its_own_tensorflow_is_not_held_against_the_lock(
+    tmp_path: Path,
+) -> None:
+    found = laid(tmp_path)
+    expect(found, 0, base="-", cloud="?")
+    assert f"whether {VENDOR} (CUDA_IMAGE) has code for it" in line(found, "capability").text
+    assert f"(the suite laid on {VENDOR}, not from the lock) is built" in line(found, "images").text
+
+
+def test_both_bases_are_looked_for_where_they_differ(tmp_path: Path) -> None:
+    found = laid(tmp_path, built=[])
+    expect(found, 0, cloud="?", tensorflow="?")
+    assert "python:3.13 is in the engine" in line(found, "base").text
+    assert f"{VENDOR} is not here; its registry answers" in line(found, "base").text
+    refused = EngineError(f"the image {VENDOR} (CUDA_IMAGE) can't be pulled", "docker login")
+    found = laid(tmp_path, built=["cpu"], registry=refused)
+    expect(found, 3, cloud="?", tensorflow="?", base="x3")
+    assert "CUDA_IMAGE" in line(found, "base").text
+    unasked = laid(tmp_path, built=[], registry=None)
+    expect(unasked, 0, cloud="?", tensorflow="?", base="?")
+
+
+def test_a_tensorflow_that_lacks_something_is_told_by_what(tmp_path: Path) -> None:
+    words = [record("unfit", reason="its TensorFlow lacks tf.thing")]
+    found = laid(tmp_path, view=Life(words=words, code=3))
+    expect(found, 3, base="-", cloud="?", tensorflow="x3")
+    assert "lacks tf.thing" in line(found, "tensorflow").text
+    assert "CUDA_IMAGE=" in line(found, "tensorflow").remedy

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import shutil
 import tarfile
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,9 +35,11 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path / "suite"
 
 
-def plan(spec: ImageSpec, **changes: object) -> BuildPlan:
-    given = {"base": BASE, "base_identity": BASE, "architecture": "amd64", **changes}
-    return images.plan_build(spec, **given)
+def plan(spec: ImageSpec, **changes: Any) -> BuildPlan:
+    given = {"base_identity": BASE, "architecture": "amd64", **changes}
+    dockerfile = given.pop("dockerfile", images.DOCKER / "Dockerfile")
+    recipe = replace(images.follow(spec, BASE), dockerfile=dockerfile)
+    return images.plan_build(recipe, **given)
 
 
 def test_every_arm_has_an_image_with_a_pinned_base_and_a_lock() -> None:
@@ -63,15 +67,15 @@ def test_a_broken_table_is_an_error_with_its_path(tmp_path: Path, text: str) -> 
 
 
 def test_the_context_is_the_same_bytes_for_the_same_files(spec: ImageSpec, copy: Path) -> None:
-    first = images.build_context(spec, suite=copy)
+    first = images.build_context(images.follow(spec), suite=copy)
     for path in copy.rglob("*.py"):
         path.touch()
         path.chmod(0o600)
-    assert images.build_context(spec, suite=copy) == first
+    assert images.build_context(images.follow(spec), suite=copy) == first
 
 
 def test_the_context_holds_what_the_worker_needs_and_nothing_else(spec: ImageSpec) -> None:
-    with tarfile.open(fileobj=io.BytesIO(images.build_context(spec))) as tar:
+    with tarfile.open(fileobj=io.BytesIO(images.build_context(images.follow(spec)))) as tar:
         entries = tar.getmembers()
     names = [entry.name for entry in entries]
     assert names == sorted(names)

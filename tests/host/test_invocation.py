@@ -534,6 +534,24 @@ def test_a_worker_that_refuses_its_arm_is_a_gpu_error(tmp_path: Path) -> None:
     assert flow.kept[-1].invocation.status == "interrupted"
 
 
+def test_a_tensorflow_that_lacks_something_is_an_engine_error(tmp_path: Path) -> None:
+    flow = Flow(tmp_path)
+
+    def life(job: Job) -> Life:
+        words = [flow.worker.greeting()[0], record("unfit", reason="it lacks tf.thing")]
+        return Life(words=words, code=3)
+
+    engine = FakeEngine(life)
+    with pytest.raises(
+        EngineError, match=r"the arm cpu can't be run: it lacks tf\.thing"
+    ) as caught:
+        flow.run(engine)
+    assert caught.value.exit_status == 3
+    assert "CUDA_IMAGE" in caught.value.remedy
+    assert engine.closed()
+    assert flow.kept[-1].invocation.status == "interrupted"
+
+
 def interrupted(flow: Flow, measured: int) -> Document:
     """The last document that was kept, as far as it had come."""
     document = flow.kept[-1]

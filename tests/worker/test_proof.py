@@ -43,8 +43,35 @@ def test_what_the_locked_build_runs_on(
 def test_another_build_may_know_newer_devices() -> None:
     assert judge_capability((12, 0), ["sm_90", "sm_120"]) == (None, False)
     assert judge_capability((12, 1), ["sm_90", "compute_100"]) == (None, True)
-    assert judge_capability((10, 3), ["sm_90a", "sm_100a"]) == (None, False)
+    assert judge_capability((12, 0), ["sm_100", "sm_120"]) == (None, False)
+    assert judge_capability((10, 0), ["compute_90", "sm_100", "sm_120"]) == (None, False)
+    assert judge_capability((10, 3), ["sm_100", "compute_120"]) == (None, False)
     assert judge_capability((12, 0), []) == (None, False)
+
+
+@pytest.mark.parametrize(
+    ("device", "built", "expected"),
+    [
+        ((10, 0), ["sm_100a"], (True, False)),
+        ((10, 3), ["sm_90a", "sm_100a"], (False, False)),
+        ((10, 3), ["sm_100f"], (True, False)),
+        ((12, 0), ["sm_100f", "compute_100f"], (False, False)),
+        ((10, 0), ["compute_100a"], (True, True)),
+        ((10, 3), ["compute_100a"], (False, False)),
+        ((9, 0), ["sm_90a"], (True, False)),
+    ],
+)
+def test_code_for_one_device_or_one_family_runs_on_no_other(
+    device: tuple[int, int], built: list[str], expected: tuple[bool, bool]
+) -> None:
+    why, compiles = judge_capability(device, built)
+    assert (why is None, compiles) == expected
+
+
+def test_a_refusal_names_an_image_that_would_do() -> None:
+    why, _ = judge_capability((12, 0), BUILT)
+    assert "compute capability 12.0" in (why or "")
+    assert "such as CUDA_IMAGE=nvcr.io/nvidia/tensorflow:" in (why or "")
 
 
 class Device:

@@ -39,9 +39,10 @@ MATMUL = (
 """The names that a matrix product can have in an executed graph, plain, fused or by oneDNN."""
 
 TRAINING_PROOF = GraphProof(
-    groups=(MATMUL, ("BiasAddGrad",), ("AssignSubVariableOp", "ResourceApplyAdam"))
+    groups=(MATMUL, ("BiasAddGrad", "ReluGrad"), ("AssignSubVariableOp", "ResourceApplyAdam"))
 )
-"""Forward and backward products, a gradient, and Adam's update must run on the cell's device."""
+"""Forward and backward products, a gradient, and Adam's update must run on the cell's device.  Keras
+before 3.6 adds biases by a plain addition (tried: 3.3.3), whose gradient has no operation of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,173 @@
+"""Whether a TensorFlow is one that the worker can use: told by what it has, in words."""
+
+from __future__ import annotations
+
+import json
+import sys
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from suite.worker import fitness
+from suite.worker.fitness import Unfit, check_tensorflow, find_lacking, names_used
+
+
+class Everything(SimpleNamespace):
+    """Has every name, and below each every name again, but for ``lacking``."""
+
+    lacking: tuple[str, ...] = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.lacking or name.startswith("__"):
+            raise AttributeError(name)
+        return Everything(lacking=self.lacking)
+
+
+def install(
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    version: str = "2.17.0+nv25.2",
+    keras: str = "3.5.0",
+    cuda: bool = True,
+    lacking: tuple[str, ...] = (),
+) -> None:
+    module: Any = ModuleType("tensorflow")
+    build = {"is_cuda_build": cuda, "cuda_version": "12.8"}
+    module.sysconfig = SimpleNamespace(get_build_info=lambda: build)
+    module.version = SimpleNamespace(
+        VERSION=version, GIT_VERSION="unknown", COMPILER_VERSION="unknown"
+    )
+    module.keras = Everything(__version__=keras, lacking=lacking)
+    module.__getattr__ = lambda name: getattr(Everything(lacking=lacking), name)
+    monkeypatch.setitem(sys.modules, "tensorflow", module)
+
+
+def test_a_vendors_build_fits_and_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch)
+    found = check_tensorflow(gpu=True)
+    assert "TensorFlow 2.17.0+nv25.2 (CUDA 12.8), Keras 3.5.0, NumPy" in found
+    assert sys.executable in found
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        ({"cuda": False}, "for the CPU only (is_cuda_build: False)"),
+        ({"version": "2.15.1"}, "older than 2.16"),
+        ({"keras": "2.15.0"}, "older than Keras 3"),
+        ({"lacking": ("sync_devices",)}, "lacks tf.test.experimental.sync_devices, which"),
+    ],
+)
+def test_what_is_wrong_is_said_beside_all_that_was_found(
+    monkeypatch: pytest.MonkeyPatch, made: dict[str, Any], said: str
+) -> None:
+    install(monkeypatch, **made)
+    with pytest.raises(Unfit) as caught:
+        check_tensorflow(gpu=True)
+    assert said in str(caught.value)
+    assert "Keras" in str(caught.value)
+    assert "Python 3." in str(caught.value)
+
+
+def test_a_build_for_the_cpu_is_fit_where_no_gpu_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    install(monkeypatch, cuda=False)
+    assert "CPU only" in check_tensorflow(gpu=False)
+
+
+def test_an_old_python_is_told_before_anything_is_imported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "version_info", (3, 10, 12, "final", 0))
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    with pytest.raises(Unfit, match=r"Python 3\.10\.12 \(.*, and the worker needs 3\.11 or newer"):
+        check_tensorflow(gpu=True)
+
+
+def test_a_python_without_tensorflow_is_told_by_the_imports_own_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    with pytest.raises(Unfit, match="can't import tensorflow and numpy: ModuleNotFoundError"):
+        check_tensorflow(gpu=True)
+
+
+def test_the_names_are_those_of_the_workers_own_source() -> None:
+    names = names_used()
+    assert {"test.experimental.sync_devices", "raw_ops.DeepCopy", "keras.Model"} <= set(names)
+    assert len(names) > 60
+    assert not [name for name in names if "(" in name]
+
+
+def test_a_name_that_cannot_be_loaded_is_lacking() -> None:
+    class Broken(Everything):
+        @property
+        def data(self) -> Any:
+            raise ImportError("libcuda.so.1")
+
+    lacking = find_lacking(Broken())
+    assert "tf.data.Dataset.range" in lacking
+    assert all(name.startswith(("tf.data", "tf.keras.__")) for name in lacking)
+
+
+def test_the_record_is_the_last_line_and_so_is_the_status(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(monkeypatch, cuda=False)
+    assert fitness.main() == 1
+    record = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert record["record"] == "unfit"
+    assert "CPU only" in record["reason"]
+
+
+def test_first_steps_that_fail_make_it_unfit(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from suite.worker import startup
+
+    def fails(_arm: str) -> None:
+        raise ValueError("no such kernel")
+
+    install(monkeypatch)
+    monkeypatch.setattr(startup, "start", fails)
+    assert fitness.main() == 1
+    record = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert record["reason"] == "the worker's first steps fail: ValueError: no such kernel"
+
+
+def test_a_failure_is_explained_only_by_what_is_lacking(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = AttributeError("module 'tensorflow.test' has no attribute 'sync_devices'")
+    install(monkeypatch)
+    assert fitness.explain(error) is None
+    install(monkeypatch, lacking=("sync_devices",))
+    said = fitness.explain(error) or ""
+    assert "lacks tf.test.experimental.sync_devices" in said
+    assert "AttributeError: module" in said
+
+
+def test_the_worker_says_that_it_is_unfit_and_not_how_it_died(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from suite.worker import __main__ as worker
+    from suite.worker import startup
+
+    def fails(_arm: str, _imported_s: float) -> None:
+        raise AttributeError("module 'tensorflow.test' has no attribute 'sync_devices'")
+
+    sent: list[tuple[str, dict[str, Any]]] = []
+
+    class Silent:
+        def send(self, record: str, **fields: Any) -> None:
+            sent.append((record, fields))
+
+    monkeypatch.setattr(startup, "start", fails)
+    monkeypatch.setattr(worker, "Channel", Silent)
+    install(monkeypatch, lacking=("sync_devices",))
+    assert worker.main(["describe"]) == worker.EXIT_UNFIT
+    assert [record for record, _ in sent] == ["hello", "unfit"]
+    assert "sync_devices" in sent[1][1]["reason"]
+    install(monkeypatch)
+    with pytest.raises(AttributeError):
+        worker.main(["describe"])
