@@ -39,7 +39,13 @@ def check_updates(patient: Patient) -> Finding:
     comms = machine.find("/proc/[0-9]*/comm")
     if not comms:
         raise Unknown("the list of processes can't be read")
-    running = sorted({name for path in comms if (name := machine.read(path)) in INSTALLERS})
+    running = sorted(
+        {
+            name
+            for path in comms
+            if (name := machine.read(path)) in INSTALLERS and not _is_contained(patient, path)
+        }
+    )
     if running:
         return no(
             f"packages are being changed right now: {', '.join(map(str, running))}",
@@ -67,6 +73,20 @@ def check_updates(patient: Patient) -> Finding:
             installs=installs,
         )
     return yes("nothing changes packages, now or by a timer")
+
+
+def _is_contained(patient: Patient, comm: str) -> bool:
+    """Whether a process is in a container that we are not in: it changes no package of this machine's.
+
+    That it takes the CPU's time, the load says.
+    """
+    groups = patient.machine.read(comm.replace("/comm", "/cgroup")) or ""
+    own = patient.machine.read("/proc/self/cgroup") or ""
+    return _CONTAINERS.search(groups) is not None and _CONTAINERS.search(own) is None
+
+
+_CONTAINERS = re.compile(r"[/:-](?:(?:docker|libpod|containerd|lxc)[-/]|kubepods)")
+"""What container engines call their control groups."""
 
 
 def _installs_itself(patient: Patient) -> bool | None:

@@ -146,7 +146,8 @@ def check_tensorflow(patient: Patient) -> Finding:
     except CrossoverError as error:
         raise Unknown("what the engine has can't be told (see images)") from error
     if stock.image is None:
-        raise Unknown("the CUDA image is not built yet", "`make images`, and ask again")
+        noun = "environment" if engine.isolation == "none" else "image"
+        raise Unknown(f"the CUDA {noun} is not built yet", "`make images`, and ask again")
     try:
         request = patient.gpu()
     except GpuError as error:

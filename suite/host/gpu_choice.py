@@ -106,7 +106,9 @@ def _no_slice(cards: Sequence[Card], wanted: str) -> GpuError:
     has = f"there are {', '.join(named)}" if named else "there is none"
     return GpuError(
         f"{wanted} names no single MIG instance of this machine: {has}",
-        "name one with GPU=; `nvidia-smi -L` lists them",
+        "name one with GPU=; `nvidia-smi -L` lists them"
+        if named
+        else "GPU=0 is a whole GPU; `nvidia-smi -L` lists what there is",
     )
 
 

@@ -365,6 +365,16 @@ def test_updates_under_way_and_planned(tmp_path: Path) -> None:
     files = {"proc/77/comm": "unattended-upgr"}
     found = diagnose(make_machine(tmp_path / "b", FakeExamined(), files=files))
     assert "right now: unattended-upgr" in line(found, "updates").text
+    files = {
+        "proc/78/comm": "apt-get",
+        "proc/78/cgroup": "0::/system.slice/docker-c0ffee.scope",
+        "proc/self/cgroup": "0::/user.slice",
+    }
+    found = diagnose(make_machine(tmp_path / "f", FakeExamined(), files=files))
+    assert marks(found)["updates"] == "+"
+    inside = {**files, "proc/self/cgroup": "0::/docker/beef/"}
+    found = diagnose(make_machine(tmp_path / "g", FakeExamined(), files=inside))
+    assert "right now: apt-get" in line(found, "updates").text
     files = {"proc/1/comm": "dockerd"}
     found = diagnose(make_machine(tmp_path / "c", FakeExamined(), files=files))
     assert marks(found)["updates"] == "+"
