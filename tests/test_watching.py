@@ -15,7 +15,6 @@ from suite import wire
 from suite.model import Campaign, Document, Scalar
 from suite.report.gauges import join_document
 from suite.report.load import LoadedCampaign
-from suite.report.markdown import render_markdown
 from suite.report.summary import Summary, summarise
 from suite.report.validity import (
     OTHER_GPU,
@@ -42,6 +41,7 @@ from tests.host.fake_nvml import (
     SHARED as SHARED_GPU,
 )
 from tests.host.watching import watch
+from tests.rendering import render_markdown
 
 pytestmark = pytest.mark.simulated
 

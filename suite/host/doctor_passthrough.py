@@ -13,6 +13,7 @@ from suite.host.doctor_finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor_machine import COMMAND_S, Examined, Patient
 from suite.host.engine import Ending, Job
 from suite.host.gpu import explain_refusal, find_refusal
+from suite.host.kernel_driver import read_version
 from suite.model import Image
 
 _LISTED = 3
@@ -74,15 +75,12 @@ def _is_podman(engine: Examined) -> bool:
 
 def _find_stale(patient: Patient, path: str) -> Finding | None:
     """The finding for a specification that names libraries of another driver than the loaded one."""
-    loaded = re.search(
-        r"Kernel Module\s+(?:for \S+\s+)?(\d+\.\d+(?:\.\d+)?)",
-        patient.machine.read("/proc/driver/nvidia/version") or "",
-    )
+    loaded = read_version(patient.machine.root)
     written = re.findall(r"libcuda\.so\.(\d+\.\d+(?:\.\d+)?)", patient.machine.read(path) or "")
-    if loaded is None or not written or loaded[1] in written:
+    if loaded is None or not written or loaded in written:
         return None
     return no(
-        f"the CDI specification {path} was written for driver {written[0]}, and {loaded[1]} is loaded",
+        f"the CDI specification {path} was written for driver {written[0]}, and {loaded} is loaded",
         _WRITE_CDI,
         way="cdi",
     )
