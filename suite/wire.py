@@ -7,8 +7,10 @@ Turning plain values into words again, validated, is ``suite.report.load``'s tas
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import math
+import re
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +19,22 @@ SCHEMA = 1
 
 History: 1, November 2026, the first.
 """
+
+_UUID = re.compile(r"\b(GPU|MIG)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b", re.IGNORECASE)
+
+
+def hash_uuid(uuid: str) -> str:
+    """What stands for a GPU's UUID in documents: the same GPU is recognised, none is named.
+
+    Only its hexadecimal digits count, since CUDA tells them without ``GPU-`` before them.
+    """
+    digits = re.sub("^(GPU|MIG)-", "", uuid, flags=re.IGNORECASE).lower()
+    return "sha256:" + hashlib.sha256(digits.encode()).hexdigest()[:16]
+
+
+def hide_uuids(text: str) -> str:
+    """The text with every UUID of a GPU's replaced by its hash, so that no file names a machine."""
+    return _UUID.sub(lambda found: f"{found[1]}-{hash_uuid(found[2])}", text)
 
 
 def plain(value: Any) -> Any:

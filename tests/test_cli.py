@@ -225,6 +225,8 @@ def test_unknown_words_are_usage_errors_that_point_to_help(
         (("--budget", "soon"), "'soon' is not a duration"),
         (("--label", "a/b"), "LABEL='a/b'"),
         (("--gpu", "0,1"), "GPU='0,1'"),
+        (("--gpu", "0:"), "GPU='0:'"),
+        (("--gpu", "first"), "GPU='first'"),
         (("--price", "nan"), "PRICE=nan"),
         (("--price", "inf"), "PRICE=inf"),
         (("--price-currency", "EUR"), "PRICE_CURRENCY='EUR'"),
@@ -454,6 +456,16 @@ def test_a_gpus_uuid_is_in_no_file(shell: Shell) -> None:
     shell.bench("--profile", "smoke", "--gpu", "GPU-1234")
     for path in shell.folder().rglob("*"):
         assert not path.is_file() or "GPU-1234" not in path.read_text(encoding="utf-8")
+
+
+def test_numbers_of_a_mig_instance_are_kept_and_gone_on_with(shell: Shell) -> None:
+    engine = FakeEngine(gpu=GpuRequest(driver="cdi", devices=("nvidia.com/gpu=0:1",)))
+    shell.bench("--profile", "smoke", "--gpu", "0:1", "--arms", "cpu cuda", engine=engine)
+    assert load_campaign(shell.folder()).campaign.settings["gpu"] == "0:1"
+    again = FakeEngine(gpu=engine.gpu)
+    shell.engine = again
+    shell.run("bench", "--resume", str(shell.folder()), "--blocks", "2")
+    assert set(again.gpus_asked) == {"0:1"}
 
 
 def test_a_cpu_that_is_not_there_is_a_usage_error(shell: Shell) -> None:

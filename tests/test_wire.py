@@ -297,3 +297,13 @@ def test_ids_keep_the_declared_order_and_numbers_as_they_are() -> None:
         cell_id("matmul", "square", {"n": 1000, "precision": "fp32", "share": 0.5})
         == "matmul.square/n=1000/precision=fp32/share=0.5"
     )
+
+
+def test_a_gpu_is_recognised_and_not_named() -> None:
+    uuid = "11111111-2222-3333-4444-55555555abcd"
+    hashed = wire.hash_uuid(uuid)
+    assert {wire.hash_uuid(f"{kind}-{uuid}".upper()) for kind in ("GPU", "MIG")} == {hashed}
+    text = f"GPU-{uuid} and MIG-GPU-{uuid}/1/0 and MIG-{uuid}, but GPU-1 and {uuid}"
+    hidden = wire.hide_uuids(text)
+    assert hidden == f"GPU-{hashed} and MIG-GPU-{hashed}/1/0 and MIG-{hashed}, but GPU-1 and {uuid}"
+    assert wire.hide_uuids(hidden) == hidden

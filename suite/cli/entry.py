@@ -161,7 +161,13 @@ def images(arms: str, **given: Any) -> int:
 @commands.command(epilog=EXITS)
 @click.option("--json", "as_json", is_flag=True, help="as JSON; docs/doctor-schema.json")
 @click.option("--results", metavar="FOLDER", type=click.Path(path_type=Path))
-@click.option("--gpu", metavar="GPU", default="0", show_default=True, help="an index or UUID")
+@click.option(
+    "--gpu",
+    metavar="GPU",
+    default="0",
+    show_default=True,
+    help="an index, a UUID, or a MIG instance: 0:1",
+)
 @click.option("--arms", metavar="ARMS", default="auto", show_default=True)
 @engine_options
 def doctor(arms: str, gpu: str, results: Path | None, *, as_json: bool, **given: Any) -> int:

@@ -88,7 +88,7 @@ def campaign_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--gpu",
             metavar="GPU",
-            help="an index or UUID; all: each in turn, and all at once  [default: 0]",
+            help="an index, a UUID, a MIG instance (0:1), or all: each in turn, then at once  [default: 0]",
         ),
         click.option(
             "--cpus", metavar="LIST", help="the CPUs that the worker may use: 0-3  [default: all]"

@@ -5,14 +5,15 @@ Pure; knows no engine.
 
 from __future__ import annotations
 
-import hashlib
 import shlex
 from dataclasses import dataclass
 from typing import Any, cast
 
+from suite import wire
 from suite.errors import UsageError
 from suite.host import plan
 from suite.host.ask import Ask
+from suite.host.gpu_choice import NOTATION
 from suite.host.telemetry import Mode
 from suite.model import ProfileName
 
@@ -49,10 +50,11 @@ def single_gpu(text: str) -> str:
     Raises:
         UsageError: it names none, or several.
     """
+    how = "name one: GPU=1, GPU=GPU-…, or a MIG instance: GPU=0:1, GPU=MIG-…"
     if text == ALL_GPUS:
-        raise UsageError("GPU=all is for `make bench`", "name one GPU by its index or UUID")
-    if not text or any(c.isspace() or c == "," for c in text):
-        raise UsageError(f"GPU={text!r} does not name one GPU", "name one by its index or UUID")
+        raise UsageError("GPU=all is for `make bench`", how)
+    if not NOTATION.fullmatch(text):
+        raise UsageError(f"GPU={text!r} does not name one GPU", how)
     return text
 
 
@@ -69,8 +71,7 @@ def read_settings(given: dict[str, Any]) -> dict[str, str]:
 
 
 def _hide_uuid(gpu: str) -> str:
-    index = gpu == ALL_GPUS or gpu.replace(":", "").isdigit()
-    return gpu if index else "sha256:" + hashlib.sha256(gpu.encode()).hexdigest()[:16]
+    return wire.hash_uuid(gpu) if "-" in gpu else gpu
 
 
 def settle(given: dict[str, Any], settings: dict[str, str]) -> dict[str, Any]:

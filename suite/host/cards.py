@@ -19,7 +19,7 @@ from suite.content import SUITE
 from suite.errors import UsageError
 from suite.host.engine import Card, Slice
 from suite.host.gpu import machine_gpus
-from suite.host.nvml import NoLibrary, list_gpus, load_library
+from suite.host.nvml import NoLibrary, list_gpus, load_library, normalise_pci
 from suite.host.plan import parse_cpus
 
 LIBRARY_S = 10.0
@@ -43,14 +43,6 @@ says of it, and the CPUs near it.  A container sees it without having been given
 
 Ask = Callable[[], "tuple[Card, ...] | None"]
 """Asks NVIDIA's library; None: it does not answer."""
-
-
-def normalise_pci(address: str) -> str | None:
-    """A PCI address as the kernel writes it; NVIDIA's library gives its domain eight digits."""
-    found = re.fullmatch(r"([0-9a-f]+):([0-9a-f]{2}):([0-9a-f]{2})(?:\.([0-7]))?", address.lower())
-    if found is None:
-        return None
-    return f"{int(found[1], 16):04x}:{found[2]}:{found[3]}.{found[4] or 0}"
 
 
 def read_probe(lines: Iterable[str]) -> tuple[Card, ...]:

@@ -43,8 +43,11 @@ from suite.host.gpu import (
     choose_request,
     machine_gpus,
     no_gpu,
+    request_cdi,
+    unlisted_name,
     wants_cdi,
 )
+from suite.host.gpu_choice import find_choice
 from suite.host.images import Recipe, find_spec, follow, is_pinned, read_specs
 from suite.host.kernel_driver import VERSION_PROBE, find_version, read_version
 from suite.host.local_machine import cpus_allowed, is_this_machine, own_token
@@ -262,13 +265,15 @@ class DockerEngine:
                 f"podman {'.'.join(map(str, podman))} takes a GPU request and runs without the GPU",
                 "podman 5.4 or newer, or docker",
             )
-        request = choose_request(self._info, wanted)
+        # Elsewhere listing takes a container, and a number is what the engine can judge itself.
+        cards = self.list_gpus() if self.is_here or not wanted.isdigit() else ()
+        request = choose_request(self._info, wanted, cards)
         image = self._probe_image()
         try:
             self._probe(image, request)
         except GpuError as error:
             if request.driver != "cdi" and wants_cdi(error.what):
-                request = GpuRequest(driver="cdi", devices=(f"nvidia.com/gpu={wanted}",))
+                request = request_cdi(unlisted_name(find_choice(cards, wanted)))
                 self._probe(image, request)
             elif not self.is_here and not self._ask(image, HARDWARE_PROBE, None)[0]:
                 raise NoGpuError(

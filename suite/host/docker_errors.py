@@ -58,7 +58,8 @@ REFUSALS: tuple[Refusal, ...] = (
     Refusal(
         pattern=r"No such file or directory|Connection refused|FileNotFoundError",
         cause="no engine is running there",
-        remedy="start it (`sudo systemctl start docker`), or ENGINE=local",
+        remedy="start it (`sudo systemctl start docker`); where DOCKER_HOST or a context names "
+        "another than you meant, unset it; or ENGINE=local",
     ),
     Refusal(
         pattern=r"Authentication failed|No authentication methods|not found in known_hosts"

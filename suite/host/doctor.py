@@ -16,6 +16,7 @@ import msgspec
 
 from suite import __version__
 from suite.errors import CrossoverError
+from suite.host.doctor_cards import check_capability, check_driver, check_idle_gpu
 from suite.host.doctor_engine import (
     check_base,
     check_disk,
@@ -25,24 +26,10 @@ from suite.host.doctor_engine import (
     check_rights,
 )
 from suite.host.doctor_finding import Finding, State, Unknown, unknown
-from suite.host.doctor_gpu import (
-    check_capability,
-    check_driver,
-    check_idle_gpu,
-    check_passthrough,
-    check_tensorflow,
-    check_toolkit,
-)
-from suite.host.doctor_host import (
-    check_architecture,
-    check_clock,
-    check_cloud,
-    check_cpu,
-    check_duration,
-    check_load,
-    check_updates,
-)
+from suite.host.doctor_host import check_architecture, check_cloud, check_cpu, check_duration
 from suite.host.doctor_machine import Machine, Patient, Question
+from suite.host.doctor_noise import check_clock, check_load, check_updates
+from suite.host.doctor_passthrough import check_passthrough, check_tensorflow, check_toolkit
 from suite.model import Scalar
 
 SCHEMA = 1

@@ -1,12 +1,11 @@
-"""The doctor's checks of the machine itself: what disturbs, what it is, how long a campaign takes."""
+"""The doctor's checks of the machine itself: what it is, what it has, how long a campaign takes."""
 
 from __future__ import annotations
 
 import json
 import platform
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
@@ -14,63 +13,12 @@ from suite import __version__, wire
 from suite.errors import CrossoverError, EngineError
 from suite.host import plan
 from suite.host.doctor_finding import Finding, Unknown, no, unknown, yes
-from suite.host.doctor_machine import COMMAND_S, Patient
+from suite.host.doctor_machine import Patient
+from suite.host.engine import ARMS
 from suite.model import Campaign, Cell, Prediction, ProfileName, SuiteIdentity
-
-INSTALLERS = (
-    *("apt", "apt-get", "aptitude", "dpkg", "unattended-upgr"),
-    *("dnf", "yum", "rpm", "zypper", "pacman"),
-)
-"""Programs that change a machine's packages, as the kernel names them (15 letters)."""
-
-TIMERS = ("apt-daily.timer", "apt-daily-upgrade.timer", "dnf-automatic.timer")
-
-LOOK_NS = 30_000_000
-GAP_NS = 20_000
-"""Two readings of the clock that are further apart than this had something else between them: a
-reading takes some 50 ns, an interrupt a few µs."""
-
-NOISY_SHARE = 0.02
-"""A program that does nothing but read the clock and loses more than this is not alone."""
-
-LOAD_SHARE = 0.25
-LOAD_FLOOR = 0.5
-"""A load of over a quarter of the CPUs, and over this, is more than a machine's own services."""
-
-SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "refined-jiffies")
-"""Clock sources that cost a microsecond a reading, or tick too coarsely."""
 
 TYPE_NAMES = ("instance-type", "instance_type", "instanceType", "vmSize", "machine-type", "flavor")
 """What clouds call the type of a machine in what they tell cloud-init."""
-
-
-def check_updates(patient: Patient) -> Finding:
-    """Whether packages are being changed, or soon will be."""
-    machine = patient.machine
-    comms = machine.find("/proc/[0-9]*/comm")
-    if not comms:
-        raise Unknown("the list of processes can't be read")
-    running = sorted({name for path in comms if (name := machine.read(path)) in INSTALLERS})
-    if running:
-        return no(
-            f"packages are being changed right now: {', '.join(map(str, running))}",
-            "wait until it is done; a driver that is swapped in mid-run ends the campaign",
-            running=", ".join(map(str, running)),
-        )
-    if machine.read("/proc/1/comm") != "systemd":
-        return yes("nothing changes packages now, and no timer of systemd's is here")
-    done = machine.run(["systemctl", "is-active", *TIMERS], COMMAND_S)
-    states = done.text.split() if done else []
-    if len(states) != len(TIMERS):
-        raise Unknown("nothing changes packages now; systemctl does not say what is planned")
-    active = [name for name, state in zip(TIMERS, states, strict=True) if state == "active"]
-    if active:
-        return no(
-            f"updates start by themselves: {', '.join(active)}",
-            f"for the campaign's time: `sudo systemctl stop {' '.join(active)}`",
-            timers=", ".join(active),
-        )
-    return yes("nothing changes packages, now or by a timer")
 
 
 def check_cpu(patient: Patient) -> Finding:
@@ -85,7 +33,7 @@ def check_cpu(patient: Patient) -> Finding:
     sockets = _count(patient, cpus, "physical_package_id")
     total = len(machine.find("/sys/devices/system/cpu/cpu[0-9]*")) or None
     smt = {"1": "on", "0": "off"}.get(machine.read("/sys/devices/system/cpu/smt/active") or "")
-    nodes = machine.read("/sys/devices/system/node/online")
+    nodes = len(machine.find("/sys/devices/system/node/node[0-9]*")) or None
     of = f" of {total}" if total and total != len(cpus) else ""
     text = (
         f"{len(cpus)}{of} logical CPUs; cores {cores or 'unknown'}, sockets {sockets or 'unknown'}, "
@@ -146,97 +94,19 @@ def _read_quota(patient: Patient) -> float | None:
     return None
 
 
-@dataclass(frozen=True, kw_only=True)
-class ClockLook:
-    """What came of reading the clock for a while, in nanoseconds: the usual step, the time that
-    went to something else, and the longest such gap."""
-
-    step_ns: float
-    lost_ns: int
-    longest_ns: int
-    span_ns: int
-
-
-def look_at_clock(clock_ns: Callable[[], int], span_ns: int = LOOK_NS) -> ClockLook:
-    """Reads the clock again and again, and nothing else; every gap was somebody else's."""
-    count = lost = longest = 0
-    began = last = clock_ns()
-    while last - began < span_ns:
-        now = clock_ns()
-        step = now - last
-        last = now
-        if step > GAP_NS:
-            lost += step
-            longest = max(longest, step)
-        else:
-            count += 1
-    span = last - began
-    return ClockLook(
-        step_ns=(span - lost) / max(1, count), lost_ns=lost, longest_ns=longest, span_ns=span
-    )
-
-
-def check_clock(patient: Patient) -> Finding:
-    """How fine the clock is, and what others take of a moment on this machine."""
-    source = patient.machine.read(
-        "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-    )
-    look = look_at_clock(patient.machine.clock_ns)
-    share = look.lost_ns / look.span_ns
-    text = (
-        f"a reading takes {look.step_ns:.0f} ns ({source or 'source unknown'}); others took "
-        f"{100 * share:.1f} % of {look.span_ns / 1e6:.0f} ms, at most {look.longest_ns / 1e3:.0f} µs "
-        "at once"
-    )
-    facts = {
-        "source": source,
-        "step_s": look.step_ns / 1e9,
-        "lost_share": share,
-        "longest_gap_s": look.longest_ns / 1e9,
-    }
-    if source in SLOW_CLOCKS:
-        return no(
-            text,
-            "another clock source (tsc, kvm-clock), if the machine has one: short cells get coarse",
-        ).beside(facts)
-    if share > NOISY_SHARE:
-        return no(
-            text,
-            "stop what else runs here; a machine shared with others stays noisy, and the report's "
-            "noise floor will say so",
-        ).beside(facts)
-    return yes(text).beside(facts)
-
-
-def check_load(patient: Patient) -> Finding:
-    """Whether the machine is busy already."""
-    machine = patient.machine
-    try:
-        load = float((machine.read("/proc/loadavg") or "").split()[0])
-    except (ValueError, IndexError) as error:
-        raise Unknown("/proc/loadavg does not say") from error
-    cpus = len(machine.cpus())
-    pressure = re.search(r"some avg10=([\d.]+)", machine.read("/proc/pressure/cpu") or "")
-    waited = f"; in the last 10 s a task waited {pressure[1]} % of the time" if pressure else ""
-    text = f"load {load:g} on {cpus} CPUs in the last minute{waited}"
-    facts = {"load": load, "pressure": float(pressure[1]) if pressure else None}
-    if load > max(LOAD_FLOOR, LOAD_SHARE * cpus):
-        return no(
-            text, "wait, or stop what runs (`top` shows it): it would be measured, too"
-        ).beside(facts)
-    return yes(text).beside(facts)
-
-
 def check_duration(patient: Patient) -> Finding:
     """How long a campaign of each profile should take, before anything has run."""
+    wanted = tuple(name for name in patient.question.arms if name in ARMS)
     try:
-        arms = patient.arms()
-    except CrossoverError as error:
-        raise Unknown("there is no engine, so nothing runs") from error
+        arms, once = patient.arms(), ""
+    except CrossoverError:
+        arms = wanted or (("cpu", "cuda") if patient.shows_gpu() else ("cpu",))
+        once = "; once an engine answers"
     guesses = {name: _guess_s(name, arms, patient.question.cells) for name in plan.PROFILES}
     words = ", ".join(f"{name} {_word_duration(guess)}" for name, guess in guesses.items())
     return yes(
-        f"{words} ({' and '.join(arms)}; a guess until a calibration has run, images not counted)",
+        f"{words} ({' and '.join(arms)}; a guess until a calibration has run, images not counted"
+        f"{once})",
         **{f"{name}_s": round(guess, 1) for name, guess in guesses.items()},
     )
 
@@ -330,7 +200,8 @@ def check_architecture(patient: Patient) -> Finding:
     except CrossoverError:
         name, here = platform.machine(), True
     if name in {"aarch64", "arm64"}:
-        if patient.shows_gpu() or "cuda" in patient.question.arms:
+        shown = patient.shows_gpu() and not patient.is_elsewhere()
+        if shown or "cuda" in patient.question.arms:
             return no(
                 f"{name}: TensorFlow's wheels have no CUDA for it, so there is no cuda arm",
                 "ARMS=cpu",

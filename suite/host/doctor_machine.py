@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from suite.errors import GpuError, NoGpuError
+from suite.errors import CrossoverError, GpuError, NoGpuError
 from suite.host.doctor_finding import Unknown
 from suite.host.engine import ARMS, Engine, GpuRequest, GpuSupport, Stock
 from suite.host.gpu import machine_gpus, pci_gpus
@@ -187,11 +187,27 @@ class Patient:
         self._deadline_s = deadline_s
         self._engine = _Once(machine.open_engine)
         self._gpu = _Once(self._find_gpu)
+        self._looks: dict[str, _Once] = {}
+        self._lock = threading.Lock()
 
     @property
     def left_s(self) -> float:
         """The time that is left, in seconds."""
         return max(0.0, self._deadline_s - time.monotonic())
+
+    def recall(self, name: str, look: Callable[[], Any]) -> Any:
+        """What a look of that name gave, or raised, the first time."""
+        with self._lock:
+            once = self._looks.setdefault(name, _Once(look))
+        return once()
+
+    def is_elsewhere(self) -> bool:
+        """Whether the engine that answers is not proven to be on this machine, so that what is seen
+        here is another machine's."""
+        try:
+            return self.engine().is_here is not True
+        except CrossoverError:
+            return False
 
     def engine(self) -> Examined:
         """The engine that ``make bench`` would take.
@@ -240,8 +256,10 @@ class Patient:
             self.gpu()
         except NoGpuError:
             return ("cpu",)
-        except (GpuError, Unknown):
-            return ("cpu", "cuda") if self.shows_gpu() else ("cpu",)
+        except GpuError:
+            return ("cpu", "cuda")  # there is one, and it is refused
+        except Unknown:
+            return ("cpu", "cuda") if self.shows_gpu() and not self.is_elsewhere() else ("cpu",)
         return ("cpu", "cuda")
 
     def images(self) -> tuple[str, ...]:

@@ -5,14 +5,18 @@ device nodes; imports neither docker nor an NVIDIA library.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from suite.errors import OTHER_BUILD, GpuError, NoGpuError
-from suite.host.engine import GpuRequest
+from suite.host.engine import Card, GpuRequest
+from suite.host.gpu_choice import SHOWN, Choice, find_choice
 from suite.host.kernel_driver import read_version
+
+CDI_KIND = "nvidia.com/gpu="
+"""What the names of NVIDIA's GPUs begin with in CDI's specifications."""
 
 CAPABILITIES = ["gpu", "compute", "utility"]
 """What the classic request asks NVIDIA's hook to mount: CUDA and nvidia-smi's library."""
@@ -87,52 +91,91 @@ def no_gpu(root: Path = Path("/")) -> GpuError:
     )
 
 
-def find_local_gpu(wanted: str, root: Path = Path("/")) -> GpuRequest:
-    """The GPU ``wanted`` (an index or UUID) for a plain process of this machine.
+def find_local_gpu(wanted: str, cards: Sequence[Card], root: Path = Path("/")) -> GpuRequest:
+    """The GPU ``wanted`` (see `gpu_choice`) of these for a plain process of this machine.
 
     Raises:
-        GpuError: the machine shows no GPU, or no such one.
+        GpuError: the machine shows no GPU, no such one, or only parts of it can be had.
     """
-    gpus = machine_gpus(root)
-    if not gpus:
+    if not machine_gpus(root):
         raise no_gpu(root)
-    if wanted.isdigit():
-        # WSL's single node stands for all, so any index is left to TensorFlow.
-        known = int(wanted) < len(gpus) or gpus == ("dxg",)
-        shown = f"{len(gpus)}, counted from 0"
-    else:
-        listed = sorted((root / "proc/driver/nvidia/gpus").glob("*/information"))
-        uuids = re.findall(
-            r"GPU UUID:\s*(\S+)", "\n".join(p.read_text(encoding="utf-8") for p in listed)
+    choice = find_choice(cards, wanted)
+    if ":" in wanted and choice.slice is None:
+        raise GpuError(
+            f"CUDA takes a MIG instance by its UUID alone, and NVIDIA's library does not say which "
+            f"{wanted} is",
+            "`nvidia-smi -L` lists them; GPU=MIG-…",
         )
-        # MIG instances have UUIDs that the driver's list does not hold.
-        known = not uuids or wanted.startswith("MIG-") or wanted in uuids
-        shown = ", ".join(uuids)
-    if not known:
-        raise GpuError(f"no GPU {wanted} on this machine: it shows {shown}", "`nvidia-smi -L`")
-    return GpuRequest(driver="none", devices=(wanted,), kernel_driver=read_version(root))
+    # CUDA counts GPUs that are cut into instances in an order of its own.
+    counts = "-" not in wanted and not any(card.mig for card in cards)
+    device = wanted if counts else choice.uuid or wanted
+    return GpuRequest(driver="none", devices=(device,), kernel_driver=read_version(root))
 
 
 def _version(info: Mapping[str, Any]) -> tuple[int, ...]:
     return tuple(int(n) for n in re.findall(r"\d+", str(info.get("ServerVersion", "")))[:2])
 
 
-def choose_request(info: Mapping[str, Any], wanted: str) -> GpuRequest:
-    """How to ask the engine that gives this ``info`` for the GPU ``wanted`` (an index or UUID).
+def choose_request(info: Mapping[str, Any], wanted: str, cards: Sequence[Card] = ()) -> GpuRequest:
+    """How to ask the engine that gives this ``info`` for the GPU ``wanted`` (see `gpu_choice`).
 
     CDI where the engine lists NVIDIA devices (28.2 and later), or where it has folders for
     specifications (25.0 to 28.1 with the feature on, which do not list); else NVIDIA's hook.
-    The engine says only at start whether it works, so the choice is to be probed.
+    The engine says only at start whether it works, so the choice is to be probed.  ``cards`` are
+    the GPUs of its machine; none: not known.
+
+    Raises:
+        GpuError: there is no such GPU, or the engine lists others and not this one.
     """
-    devices = {
-        str(device.get("ID", ""))
+    choice = find_choice(cards, wanted)
+    listed = {
+        name.removeprefix(CDI_KIND)
         for device in info.get("DiscoveredDevices") or []
-        if str(device.get("ID", "")).startswith("nvidia.com/gpu=")
+        if (name := str(device.get("ID", ""))).startswith(CDI_KIND)
     }
     folders_only = bool(info.get("CDISpecDirs")) and (25, 0) <= _version(info) < (28, 2)
-    if devices or folders_only:
-        return GpuRequest(driver="cdi", devices=(f"nvidia.com/gpu={wanted}",))
-    return GpuRequest(driver="nvidia", devices=(wanted,))
+    if listed:
+        return request_cdi(pick_listed(listed, choice))
+    return request_cdi(unlisted_name(choice)) if folders_only else request_hook(choice)
+
+
+def request_cdi(name: str) -> GpuRequest:
+    """The request for a GPU by its name in CDI's specification."""
+    return GpuRequest(driver="cdi", devices=(f"{CDI_KIND}{name}",))
+
+
+def request_hook(choice: Choice) -> GpuRequest:
+    """The request for NVIDIA's hook, which takes indexes, whole UUIDs, and ``0:1``."""
+    return GpuRequest(driver="nvidia", devices=(choice.names[0],))
+
+
+def unlisted_name(choice: Choice) -> str:
+    """The name in CDI's specification where nothing lists it: by default it holds numbers alone."""
+    return choice.numbers or choice.names[0]
+
+
+def pick_listed(listed: Collection[str], choice: Choice) -> str:
+    """The name that an engine lists for what was chosen.
+
+    Raises:
+        GpuError: it lists none.
+    """
+    name = next((name for name in choice.names if name in listed), None)
+    if name is None and choice.card is None:
+        begun = [one for one in listed if "-" in choice.wanted and one.startswith(choice.wanted)]
+        name = begun[0] if len(begun) == 1 else None
+    if name is None:
+        raise GpuError(
+            f"the engine lists no {CDI_KIND}{choice.wanted} among its CDI devices; it lists "
+            + ", ".join(_shorten(one) for one in sorted(listed)),
+            "name one of these with GPU=; where the specification is stale, "
+            "`sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml` writes it anew",
+        )
+    return name
+
+
+def _shorten(name: str) -> str:
+    return f"{name[:SHOWN]}…" if "-" in name else name
 
 
 def wants_cdi(text: str) -> bool:

@@ -180,7 +180,7 @@ class LocalEngine:
         Raises:
             GpuError: this machine shows no such GPU.
         """
-        return find_local_gpu(wanted)
+        return find_local_gpu(wanted, machine_cards())
 
     def list_gpus(self) -> tuple[Card, ...]:
         """See ``engine.Engine``."""

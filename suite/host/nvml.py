@@ -6,11 +6,12 @@ Does not import CUDA, so that it can't disturb who measures.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from suite import wire
 from suite.model import Scalar
 
 Owner = Callable[[int], bool | None]
@@ -45,7 +46,8 @@ FACTS: Mapping[str, Callable[[Any, Any], Any]] = {
     "driver.cuda": lambda n, _: _cuda(n.nvmlSystemGetCudaDriverVersion()),
     "gpu.count": lambda n, _: n.nvmlDeviceGetCount(),
     "gpu.name": lambda n, gpu: _text(n.nvmlDeviceGetName(gpu)),
-    "gpu.uuid": lambda n, gpu: _hide(n.nvmlDeviceGetUUID(gpu)),
+    "gpu.uuid": lambda n, gpu: wire.hash_uuid(_text(n.nvmlDeviceGetUUID(gpu))),
+    "gpu.pci": lambda n, gpu: normalise_pci(_text(n.nvmlDeviceGetPciInfo(gpu).busId)),
     "gpu.vbios": lambda n, gpu: _text(n.nvmlDeviceGetVbiosVersion(gpu)),
     "gpu.capability": lambda n, gpu: ".".join(map(str, n.nvmlDeviceGetCudaComputeCapability(gpu))),
     "gpu.memory_bytes": lambda n, gpu: n.nvmlDeviceGetMemoryInfo(gpu).total,
@@ -66,6 +68,18 @@ FACTS: Mapping[str, Callable[[Any, Any], Any]] = {
 
 PROCESSES = ("gpu.own_processes", "gpu.other_processes", "gpu.own_processes_elsewhere")
 """How many processes compute on the GPU: the worker's, others', and the worker's on other GPUs."""
+
+
+OF_THE_SLICE = frozenset(
+    {"gpu.name", "gpu.uuid", "gpu.memory_bytes", "gpu.memory_used_bytes", *PROCESSES[:2]}
+)
+"""What of a MIG instance is asked of itself; all else is asked of its GPU, whose clock, heat and link
+to the machine it shares."""
+
+OF_THE_WHOLE = frozenset({"gpu.power_w", "gpu.energy_j", "gpu.utilization_percent"})
+"""What would be taken for the instance's own, and is not: other instances have their part in it."""
+
+WHOLE = "told of the whole GPU alone, of which this MIG instance is a part"
 
 
 class NoLibrary(Exception):
@@ -145,7 +159,8 @@ def _slices(library: Any, gpu: Any) -> list[dict[str, Any]]:
 
 
 class Gpu:
-    """One GPU, by the library's own index or UUID, such as ``0`` or ``GPU-…``; CDI's names, too.
+    """One GPU or MIG instance, by the library's own index or UUID, or by both numbers: ``0``,
+    ``GPU-…``, ``0:1``, ``MIG-…``; CDI's names, too.
 
     ``absent`` grows: by name the reason of the first failure.
     """
@@ -159,16 +174,14 @@ class Gpu:
         self._library = library
         self.absent: dict[str, str] = {}
         self._given_up: set[str] = set()
-        name = wanted.rpartition("=")[2]
         try:
-            self._handle = (
-                library.nvmlDeviceGetHandleByIndex(int(name))
-                if name.isdigit()
-                else library.nvmlDeviceGetHandleByUUID(name)
-            )
+            self._handle, self._slice = _open(library, wanted.rpartition("=")[2])
             self._index: int | None = int(library.nvmlDeviceGetIndex(self._handle))
         except library.NVMLError as error:
             raise NoLibrary(f"NVIDIA's library has no such GPU: {_say(error)}") from error
+        if self._slice is not None:
+            self._given_up |= OF_THE_WHOLE
+            self.absent |= dict.fromkeys(OF_THE_WHOLE, WHOLE)
 
     def facts(self) -> dict[str, Scalar]:
         """What does not change; None where it can't be had."""
@@ -182,8 +195,9 @@ class Gpu:
     def _ask(self, name: str, read: Callable[[Any, Any], Any]) -> Any:
         if name in self._given_up:
             return None
+        part = self._slice is not None and name in OF_THE_SLICE
         try:
-            return read(self._library, self._handle)
+            return read(self._library, self._slice if part else self._handle)
         except self._library.NVMLError as error:
             self.absent.setdefault(name, _say(error))
             if getattr(error, "value", None) in LASTING:
@@ -201,7 +215,7 @@ class Gpu:
         own, others, unclear = here
         if unclear:
             self.absent.setdefault(PROCESSES[1], "some processes could not be told apart")
-        elsewhere = self._ask(PROCESSES[2], lambda n, _: self._count_elsewhere(n, is_own))
+        elsewhere = self._ask(PROCESSES[2], lambda n, _: self._count_elsewhere(n, is_own, own))
         # Others that are seen are there, whoever else could not be told apart.
         counts = (own, others if others or not unclear else None, elsewhere)
         return dict(zip(PROCESSES, counts, strict=True))
@@ -211,11 +225,37 @@ class Gpu:
         told = [is_own(one.pid) for one in library.nvmlDeviceGetComputeRunningProcesses(handle)]
         return told.count(True), told.count(False), told.count(None)
 
-    def _count_elsewhere(self, library: Any, is_own: Owner) -> int:
+    def _count_elsewhere(self, library: Any, is_own: Owner, own: int) -> int:
         others = [i for i in range(library.nvmlDeviceGetCount()) if i != self._index]
-        return sum(
+        found = sum(
             self._owners(library, library.nvmlDeviceGetHandleByIndex(i), is_own)[0] for i in others
         )
+        if self._slice is not None:
+            # The whole GPU's list holds those of all its instances.
+            found += max(0, self._owners(library, self._handle, is_own)[0] - own)
+        return found
+
+
+def _open(library: Any, name: str) -> tuple[Any, Any | None]:
+    """The handles of a GPU and, where one was named, of its MIG instance."""
+    number, _, part = name.partition(":")
+    if number.isdigit():
+        gpu = library.nvmlDeviceGetHandleByIndex(int(number))
+        if not part:
+            return gpu, None
+        return gpu, library.nvmlDeviceGetMigDeviceHandleByIndex(gpu, int(part))
+    found = library.nvmlDeviceGetHandleByUUID(name)
+    if name.startswith("MIG-"):
+        return library.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(found), found
+    return found, None
+
+
+def normalise_pci(address: str) -> str | None:
+    """A PCI address as the kernel writes it; the library gives its domain eight digits."""
+    found = re.fullmatch(r"([0-9a-f]+):([0-9a-f]{2}):([0-9a-f]{2})(?:\.([0-7]))?", address.lower())
+    if found is None:
+        return None
+    return f"{int(found[1], 16):04x}:{found[2]}:{found[3]}.{found[4] or 0}"
 
 
 def _held_s(library: Any, handle: Any, policy: int) -> float:
@@ -230,10 +270,6 @@ def _cuda(number: int) -> str:
 def _text(value: Any) -> str:
     # Older versions of the library give bytes.
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-
-
-def _hide(uuid: Any) -> str:
-    return "sha256:" + hashlib.sha256(_text(uuid).encode()).hexdigest()[:16]
 
 
 def _say(error: Exception) -> str:

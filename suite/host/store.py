@@ -1,4 +1,8 @@
-"""The only file that writes under results/: campaign folders, documents, reports, the lock."""
+"""The only file that writes under results/: campaign folders, documents, reports, the lock.
+
+An engine's or a driver's own words can hold a GPU's UUID, which names one machine in the world; none
+gets into a document or a log.
+"""
 
 from __future__ import annotations
 
@@ -119,10 +123,11 @@ class Store:
         logs = self.folder / "logs"
         logs.mkdir(exist_ok=True)
         with (logs / f"{name}.log").open("a", encoding="utf-8", errors="replace") as file:
+            text = wire.hide_uuids(text)
             file.write(text if text.endswith("\n") or not text else text + "\n")
 
     def _write(self, name: str, value: Any) -> None:
-        write_atomically(self.folder / name, wire.dump_document(value))
+        write_atomically(self.folder / name, wire.hide_uuids(wire.dump_document(value)))
 
 
 @contextlib.contextmanager

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import statistics
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
-from suite.model import CellResult, Document, Telemetry
+from suite.model import CellResult, Document, Scalar, Telemetry
 from suite.report.load import LoadedCampaign
 
 POWER_CAP = 0x4
@@ -89,16 +90,38 @@ def gauge(telemetry: Telemetry, window: Window) -> dict[str, float | None]:
 def is_named(document: Document, telemetry: Telemetry) -> bool | None:
     """Whether the worker computed on the GPU that was named, and that the telemetry is of.
 
-    By its processes there and on other GPUs, else by the name that it saw; None: can't be told.
+    By its processes there and on other GPUs, by the name and the PCI address that it saw, and of a
+    MIG instance, which shares them with others, by the UUID's hash.  None: can't be told.
     """
     own = [value for value in telemetry.series.get("gpu.own_processes", []) if value is not None]
     away = telemetry.series.get("gpu.own_processes_elsewhere", [])
     if any(value for value in away) and not any(own):
         return False
-    seen, outside = document.facts.get("gpu.0.name"), telemetry.facts.get("gpu.name")
-    if seen is not None and outside is not None and seen != outside:
+    inside, outside = document.facts, telemetry.facts
+    name = _agree(inside.get("gpu.0.name"), outside.get("gpu.name"), _whole_name)
+    place = _agree(inside.get("gpu.0.pci"), outside.get("gpu.pci"), _short_address)
+    identity = _agree(inside.get("gpu.0.uuid"), outside.get("gpu.uuid"), str)
+    is_slice = bool(outside.get("gpu.mig"))
+    if name is False or place is False or (is_slice and identity is False):
         return False
-    return True if any(own) else None
+    return True if any(own) or identity or (place and not is_slice) else None
+
+
+def _agree(inside: Scalar, outside: Scalar, read: Callable[[str], str]) -> bool | None:
+    """Whether two looks at a thing saw the same; None: one of them saw nothing."""
+    if inside is None or outside is None:
+        return None
+    return read(str(inside)) == read(str(outside))
+
+
+def _whole_name(name: str) -> str:
+    """The name without that of a MIG instance's size, which drivers write in different ways."""
+    return name.partition(" MIG ")[0]
+
+
+def _short_address(address: str) -> str:
+    """A PCI address with four digits of its domain, to which CUDA may cut it."""
+    return address[-len("0000:81:00.0") :]
 
 
 def pick_others(telemetry: Telemetry, window: Window) -> list[float]:
@@ -133,6 +156,9 @@ def _grow(telemetry: Telemetry, name: str, window: Window, *, whole: bool = Fals
     low, high = bisect_right(instants, window[0]) - 1, bisect_left(instants, window[1])
     if low < 0 or high >= len(points):
         return None
+    values = [value for _, value in points[low : high + 1]]
+    if any(later < earlier for earlier, later in pairwise(values)):
+        return None  # begun anew, as after a reset of the GPU: what it had counted is lost
     if whole:
         return max(0.0, points[high][1] - points[low][1])
     return max(0.0, _interpolate(points, window[1]) - _interpolate(points, window[0]))

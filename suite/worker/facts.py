@@ -17,7 +17,7 @@ from suite import __version__
 from suite.content import hash_lines, suite_content
 from suite.model import Scalar
 from suite.worker import compile_cache, scratch
-from suite.worker.proof import judge_capability, loaded_versions
+from suite.worker.proof import device_identity, judge_capability, loaded_versions
 
 ENVIRONMENT_PREFIXES = (
     *("TF_", "XLA_", "CUDA_", "NVIDIA_", "OMP_", "KMP_", "MKL_", "KERAS_"),
@@ -139,6 +139,7 @@ def tensorflow_facts() -> dict[str, Scalar]:
             facts[f"gpu.{index}.compiles_first"] = judge_capability(capability, built)[1]
     if tf.config.get_visible_devices("GPU"):
         facts.update(loaded_versions())
+        facts.update(device_identity())
     return facts
 
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import ctypes
 import re
+import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from suite import wire
 from suite.errors import OTHER_BUILD
 from suite.model import Scalar
 
@@ -115,6 +117,35 @@ def loaded_versions(root: Path = Path("/"), library: Library = ctypes.CDLL) -> d
         "cuda.nccl": _ask(library, paths, "libnccl.so", "ncclGetVersion"),
         "cuda.cudnn": _cudnn(library, paths),
     }
+
+
+def device_identity(root: Path = Path("/"), library: Library = ctypes.CDLL) -> dict[str, Scalar]:
+    """Where CUDA's first device sits (its PCI address) and which it is (a hash of its UUID), so that
+    whoever watches from outside can tell whether it watches the same; None: CUDA does not say.
+
+    CUDA counts the devices that this process may see, as TensorFlow does.
+    """
+    found: dict[str, Scalar] = {"gpu.0.pci": None, "gpu.0.uuid": None}
+    path = _find(_mapped(root), "libcuda.so")
+    if path is None:
+        return found
+    device, address, digits = (
+        ctypes.c_int(),
+        ctypes.create_string_buffer(32),
+        (ctypes.c_ubyte * 16)(),
+    )
+    try:
+        cuda = library(path)
+        if cuda.cuDeviceGet(ctypes.byref(device), 0) != 0:
+            return found
+        if cuda.cuDeviceGetPCIBusId(address, len(address), device) == 0:
+            found["gpu.0.pci"] = address.value.decode(errors="replace").lower()
+        # The first version gives that of the whole GPU where it is cut into instances.
+        if cuda.cuDeviceGetUuid_v2(digits, device) == 0:
+            found["gpu.0.uuid"] = wire.hash_uuid(str(uuid.UUID(bytes=bytes(digits))))
+    except (OSError, AttributeError):
+        return found
+    return found
 
 
 def _mapped(root: Path) -> list[str]:

@@ -22,7 +22,9 @@ class NVMLError(Exception):
 
     def __init__(self, value: int) -> None:
         super().__init__(
-            {3: "Not Supported", 4: "Insufficient Permissions"}.get(value, "Unknown Error")
+            {3: "Not Supported", 4: "Insufficient Permissions", 15: "GPU is lost"}.get(
+                value, "Unknown Error"
+            )
         )
         self.value = value
 
@@ -33,7 +35,8 @@ class Profile:
 
     ``failing`` are the names of functions that fail, with this error; ``here`` and ``there`` the
     processes that compute on the first GPU and on the second.  With ``mig`` the first GPU is cut into
-    instances of these numbers.
+    instances of these numbers, and ``here`` is the first of them, ``beside`` the others.  ``reset``:
+    what is counted began anew.
     """
 
     clock_sm_mhz: int = 1980
@@ -45,10 +48,12 @@ class Profile:
     failing: dict[str, int] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
     here: Sequence[int] = (100,)
+    beside: Sequence[int] = ()
     there: Sequence[int] = ()
     as_bytes: bool = False
     mig: bool = False
     slices: tuple[int, ...] = ()
+    reset: bool = False
     names: tuple[str, str] = ("NVIDIA Made-Up 100", "NVIDIA Made-Up 100")
 
 
@@ -58,6 +63,27 @@ HOT = replace(HEALTHY, clock_sm_mhz=900, temperature_c=92, reasons=0x20, held_by
 BRAKED = replace(HEALTHY, clock_sm_mhz=600, reasons=0x80)
 SHARED = replace(HEALTHY, here=(100, 200))
 ELSEWHERE = replace(HEALTHY, here=(), there=(100,))
+CUT = replace(HEALTHY, mig=True, slices=(1, 3))
+LOST = replace(
+    HEALTHY,
+    failing=dict.fromkeys(
+        (
+            "nvmlDeviceGetClockInfo",
+            "nvmlDeviceGetPowerUsage",
+            "nvmlDeviceGetTemperature",
+            "nvmlDeviceGetUtilizationRates",
+            "nvmlDeviceGetMemoryInfo",
+            "nvmlDeviceGetCurrentClocksThrottleReasons",
+            "nvmlDeviceGetTotalEnergyConsumption",
+            "nvmlDeviceGetViolationStatus",
+            "nvmlDeviceGetCurrPcieLinkGeneration",
+            "nvmlDeviceGetCurrPcieLinkWidth",
+            "nvmlDeviceGetComputeRunningProcesses",
+        ),
+        15,
+    ),
+)
+"""As a GPU that has fallen off the bus."""
 DUMB = replace(
     HEALTHY,
     failing=dict.fromkeys(
@@ -84,10 +110,30 @@ class FakeNvml:
     NVML_PERF_POLICY_POWER = 0
     NVML_PERF_POLICY_THERMAL = 1
 
-    def __init__(self, profile: Profile, clock: Any = lambda: 0.0) -> None:
-        self.profile = profile
+    def __init__(
+        self,
+        profile: Profile,
+        clock: Any = lambda: 0.0,
+        *,
+        later: Profile | None = None,
+        after_s: float = 0.0,
+    ) -> None:
+        """``later`` is how it behaves from so many seconds after the clock's first reading on."""
+        self.first = profile
+        self.later = later
         self.clock = clock
+        self.changes_s = clock() + after_s
         self.calls: list[str] = []
+
+    @property
+    def profile(self) -> Profile:
+        if self.later is not None and self.clock() >= self.changes_s:
+            return self.later
+        return self.first
+
+    @profile.setter
+    def profile(self, profile: Profile) -> None:
+        self.first = profile
 
     def __getattribute__(self, name: str) -> Any:
         if not name.startswith("nvml"):
@@ -163,8 +209,9 @@ class FakeNvml:
     def nvmlDeviceGetCudaComputeCapability(self, _: int) -> tuple[int, int]:  # noqa: N802
         return 9, 0
 
-    def nvmlDeviceGetMemoryInfo(self, _: int) -> Any:  # noqa: N802
-        return SimpleNamespace(used=5 * 2**30, total=80 * 2**30)
+    def nvmlDeviceGetMemoryInfo(self, gpu: int) -> Any:  # noqa: N802
+        part = 8 if gpu >= FIRST_SLICE else 1
+        return SimpleNamespace(used=5 * 2**30 // part, total=80 * 2**30 // part)
 
     def nvmlDeviceGetEnforcedPowerLimit(self, _: int) -> int:  # noqa: N802
         return 700_000
@@ -210,11 +257,14 @@ class FakeNvml:
         return self.profile.reasons
 
     def nvmlDeviceGetTotalEnergyConsumption(self, _: int) -> float:  # noqa: N802
-        return 1e9 + self.profile.power_w * 1e3 * self.clock()
+        began = 0.0 if self.profile.reset else 1e9
+        return began + self.profile.power_w * 1e3 * self.clock()
 
     def nvmlDeviceGetViolationStatus(self, _: int, policy: int) -> Any:  # noqa: N802
         held = self.profile.held_by_power if policy == 0 else self.profile.held_by_heat
-        return SimpleNamespace(referenceTime=0, violationTime=int(7e9 + held * 1e9 * self.clock()))
+        began = 0.0 if self.profile.reset else 7e9
+        held_ns = int(began + held * 1e9 * self.clock())
+        return SimpleNamespace(referenceTime=0, violationTime=held_ns)
 
     def nvmlDeviceGetCurrPcieLinkGeneration(self, _: int) -> int:  # noqa: N802
         return 5
@@ -223,5 +273,8 @@ class FakeNvml:
         return 16
 
     def nvmlDeviceGetComputeRunningProcesses(self, gpu: int) -> list[Any]:  # noqa: N802
-        pids = self.profile.there if gpu == 1 else self.profile.here
+        known = self.profile
+        pids = {0: (*known.here, *known.beside), 1: known.there}.get(gpu, known.here)
+        if gpu > FIRST_SLICE + min(known.slices, default=0):
+            pids = known.beside
         return [SimpleNamespace(pid=pid, usedGpuMemory=None) for pid in pids]

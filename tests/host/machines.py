@@ -8,16 +8,35 @@ from pathlib import Path
 from typing import Any
 
 from suite.errors import EngineError, GpuError, NoGpuError
-from suite.host.doctor import Diagnosis, examine
+from suite.host.doctor import Diagnosis, Line, examine
 from suite.host.doctor_machine import Examined, Machine, Question, Ran
-from suite.host.engine import GpuRequest, GpuSupport, Stock
+from suite.host.engine import Card, GpuRequest, GpuSupport, Stock
 from suite.model import Isolation, Scalar
 from suite.worker import scenarios
 from tests.fakes import FakeEngine, Life, record
 
 GB = 10**9
 
-SMI = "0, NVIDIA A10G, 550.90.07, 23028 MiB, 8.6"
+UUIDS = ("GPU-11111111-2222-3333-4444-555555555555", "GPU-99999999-2222-3333-4444-555555555555")
+
+
+def smi(
+    index: int = 0,
+    name: str = "NVIDIA A10G",
+    *,
+    driver: str = "550.90.07",
+    memory: str = "23028 MiB",
+    mig: str = "[N/A]",
+    persistence: str = "Enabled",
+    capability: str = "8.6",
+) -> str:
+    """A row of nvidia-smi's, of a GPU that is well unless it says otherwise."""
+    address = f"00000000:{0x81 + 0x40 * index:02X}:00.0"
+    row = (str(index), name, driver, memory, UUIDS[index], address, mig, persistence, capability)
+    return ", ".join(row)
+
+
+SMI = smi()
 """What nvidia-smi says of a GPU that is well."""
 
 FILES: Mapping[str, str] = {
@@ -26,7 +45,7 @@ FILES: Mapping[str, str] = {
     "proc/pressure/cpu": "some avg10=0.00 avg60=0.00 avg300=0.00 total=7",
     "proc/cpuinfo": "model name : Made-Up\nflags : fpu sse avx avx2\n",
     "sys/devices/system/cpu/smt/active": "1",
-    "sys/devices/system/node/online": "0",
+    "sys/devices/system/node/node0/cpulist": "0-1",
     "sys/devices/system/clocksource/clocksource0/current_clocksource": "tsc",
     **{
         f"sys/devices/system/cpu/cpu{cpu}/topology/{name}": value
@@ -59,11 +78,15 @@ class FakeExamined(FakeEngine):
         probe_image: bool = True,
         support: GpuSupport | None = None,
         architecture: str = "x86_64",
+        facts: Mapping[str, Scalar] | None = None,
+        cards: tuple[Card, ...] = (),
         view: Life | None = None,
         isolation: Isolation = "container",
     ) -> None:
         lives = {} if view is None else {"otherwise": lambda _job: view}
-        super().__init__(gpu=gpu or NoGpuError("no GPU", "ARMS=cpu"), isolation=isolation, **lives)
+        super().__init__(
+            gpu=gpu or NoGpuError("no GPU", "ARMS=cpu"), isolation=isolation, cards=cards, **lives
+        )
         self._here = here
         self._built = tuple(built)
         self._base_here = base_here
@@ -71,6 +94,7 @@ class FakeExamined(FakeEngine):
         self._probe_image = probe_image
         self._support = support or GpuSupport(devices=(), cdi_folders=(), runtimes=("runc",))
         self._architecture = architecture
+        self._facts = dict(facts or {})
         self.stock_trouble: EngineError | None = None
         self.laid_on: str | None = None
 
@@ -89,6 +113,7 @@ class FakeExamined(FakeEngine):
             "storage.driver": "overlay2",
             "cgroup.version": "2",
             "architecture": self._architecture,
+            **self._facts,
         }
 
     def take_stock(self, name: str) -> Stock:
@@ -192,3 +217,24 @@ def diagnose(machine: Machine, **question: Any) -> Diagnosis:
     """What the doctor finds there; it must never take a second of a made-up machine's time."""
     asked = Question(results=Path("results"), cells=scenarios.cells(), **question)
     return examine(machine, asked, limit_s=5.0)
+
+
+HOOK = GpuRequest(driver="nvidia", devices=("0",))
+CDI = GpuRequest(driver="cdi", devices=("nvidia.com/gpu=0",))
+TOOLKIT = {"nvidia-ctk --version": Ran(code=0, text="NVIDIA Container Toolkit CLI version 1.17.4")}
+IDLE = {"nvidia-smi --query-compute-apps": Ran(code=0, text="")}
+WELL = {"nvidia-smi --query-gpu": Ran(code=0, text=SMI), **IDLE, **TOOLKIT}
+VIEW = sees(**{"gpu.0.name": "NVIDIA A10G", "gpu.0.capability": "8.6"})
+
+
+def marks(found: Diagnosis) -> dict[str, str]:
+    """By check its mark, with the exit status that it stands for."""
+    signs = {"yes": "+", "no": "x", "unknown": "?", "not-applicable": "-"}
+    return {
+        line.id: signs[line.state] + (str(line.stops) if line.stops else "")
+        for line in found.checks
+    }
+
+
+def line(found: Diagnosis, name: str) -> Line:
+    return next(one for one in found.checks if one.id == name)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.host import cards
+from suite.host import cards, nvml
 from suite.host.engine import Card, Slice
 from tests.host.fake_nvml import HEALTHY, SLICE_UUIDS, UUIDS, FakeNvml
 
@@ -127,7 +127,7 @@ def test_the_container_that_reads_the_list_prints_what_is_read(
     ],
 )
 def test_addresses_are_written_as_the_kernel_does(given: str, normal: str | None) -> None:
-    assert cards.normalise_pci(given) == normal
+    assert nvml.normalise_pci(given) == normal
 
 
 @pytest.mark.processes

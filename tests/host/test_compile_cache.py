@@ -18,7 +18,7 @@ from suite.host.docker_leftovers import is_outlived
 from suite.host.docker_run import start_run
 from suite.host.docker_volumes import LASTING, volume_labels
 from suite.host.engine import ARMS, LABEL, GpuRequest, Job, Volume
-from suite.host.images import identify_packages, name_base, plan_build, read_specs
+from suite.host.images import follow, identify_packages, name_base, plan_build, read_specs
 from suite.host.kernel_driver import VERSION_PROBE, find_version, read_version
 from suite.host.local_engine import LocalEngine
 from suite.host.local_volumes import LocalVolumes, sweep_lasting
@@ -192,8 +192,8 @@ def test_cleaning_removes_it_and_nothing_of_others() -> None:
 @pytest.mark.parametrize("base", ["python@sha256:0", "a-name:latest"])
 def test_an_image_carries_the_hash_that_its_cache_is_called_by(base: str) -> None:
     identity = base if "@" in base else "sha256:7"
-    spec = read_specs()["cuda"]
-    plan = plan_build(spec, base=base, base_identity=identity, architecture="amd64")
+    recipe = follow(read_specs()["cuda"], base)
+    plan = plan_build(recipe, base_identity=identity, architecture="amd64")
     image = replace(IMAGE, base=name_base(base, identity), lock=plan.lock)
     assert plan.labels[f"{LABEL}.packages"] == cache(image).labels["packages"]
 

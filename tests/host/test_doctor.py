@@ -16,9 +16,9 @@ from suite import wire
 from suite.content import SUITE
 from suite.errors import EngineError, GpuError
 from suite.host import doctor
-from suite.host.doctor import CHECKS, Diagnosis, Line, examine
+from suite.host.doctor import CHECKS, Diagnosis, examine
+from suite.host.doctor_cards import FIELDS
 from suite.host.doctor_finding import Finding, Unknown, yes
-from suite.host.doctor_host import look_at_clock
 from suite.host.doctor_machine import (
     Machine,
     Patient,
@@ -28,39 +28,29 @@ from suite.host.doctor_machine import (
     may_write,
     run_command,
 )
+from suite.host.doctor_noise import look_at_clock
 from suite.host.doctor_page import draw_screen, write_lines
-from suite.host.engine import GpuRequest, GpuSupport
+from suite.host.engine import GpuSupport
 from tests.fakes import Life, record
 from tests.host.machines import (
+    CDI,
     GB,
     GPU_FILES,
+    HOOK,
+    IDLE,
     SMI,
+    TOOLKIT,
+    VIEW,
+    WELL,
     Clock,
     FakeExamined,
     diagnose,
+    line,
     make_machine,
+    marks,
     sees,
+    smi,
 )
-
-HOOK = GpuRequest(driver="nvidia", devices=("0",))
-CDI = GpuRequest(driver="cdi", devices=("nvidia.com/gpu=0",))
-TOOLKIT = {"nvidia-ctk --version": Ran(code=0, text="NVIDIA Container Toolkit CLI version 1.17.4")}
-IDLE = {"nvidia-smi --query-compute-apps": Ran(code=0, text="")}
-WELL = {"nvidia-smi --query-gpu": Ran(code=0, text=SMI), **IDLE, **TOOLKIT}
-VIEW = sees(**{"gpu.0.name": "NVIDIA A10G", "gpu.0.capability": "8.6"})
-
-
-def marks(found: Diagnosis) -> dict[str, str]:
-    """By check its mark, with the exit status that it stands for."""
-    signs = {"yes": "+", "no": "x", "unknown": "?", "not-applicable": "-"}
-    return {
-        line.id: signs[line.state] + (str(line.stops) if line.stops else "")
-        for line in found.checks
-    }
-
-
-def line(found: Diagnosis, name: str) -> Line:
-    return next(one for one in found.checks if one.id == name)
 
 
 def expect(found: Diagnosis, status: int, **different: str) -> None:
@@ -99,11 +89,12 @@ def test_a_machine_without_engine_and_gpu_runs_without_containers(tmp_path: Path
 def test_an_engine_that_is_not_running(tmp_path: Path) -> None:
     error = EngineError("docker at x: connecting failed: no engine is running there", "start it")
     found = diagnose(make_machine(tmp_path, error))
-    lost = {"rights": "?", "images": "?", "base": "?", "disk": "?", "duration": "?"}
+    lost = {"rights": "?", "images": "?", "base": "?", "disk": "?"}
     gpu = {**NO_GPU, "toolkit": "?", "passthrough": "?", "tensorflow": "?"}
     expect(found, 3, **{**gpu, **lost, "engine": "x3"})
     assert line(found, "engine").remedy == "start it"
     assert "100 GB" in line(found, "disk").text
+    assert "once an engine answers" in line(found, "duration").text
     assert "exit status 3: engine" in found.verdict
 
 
@@ -218,17 +209,17 @@ def test_a_gpu_without_a_driver(tmp_path: Path) -> None:
 
 
 def test_a_driver_that_is_too_old_and_a_gpu_that_is_not_listed(tmp_path: Path) -> None:
-    old = {"nvidia-smi --query-gpu": Ran(code=0, text=SMI.replace("550.90", "470.57")), **IDLE}
+    old = {"nvidia-smi --query-gpu": Ran(code=0, text=smi(driver="470.57.02")), **IDLE}
     found = diagnose(make_machine(tmp_path, FakeExamined(gpu=HOOK), files=GPU_FILES, programs=old))
     assert "older than CUDA 12" in line(found, "driver").text
     assert marks(found)["driver"] == "x4"
     machine = make_machine(tmp_path, FakeExamined(gpu=HOOK), files=GPU_FILES, programs=WELL)
     found = diagnose(machine, gpu="3")
-    assert "no GPU 3 here; nvidia-smi lists 0: NVIDIA A10G" in line(found, "driver").text
+    assert "there is no GPU 3 on this machine: it has 0: NVIDIA A10G" in line(found, "driver").text
 
 
 def test_an_old_nvidia_smi_is_asked_for_less(tmp_path: Path) -> None:
-    full = "nvidia-smi --query-gpu=index,name,driver_version,memory.total,compute_cap"
+    full = f"nvidia-smi --query-gpu={','.join(FIELDS)}"
     programs = {
         full: Ran(code=2, text='Field "compute_cap" is not a valid field to query.'),
         "nvidia-smi --query-gpu": Ran(code=0, text=SMI.rpartition(",")[0]),
@@ -287,8 +278,8 @@ def test_an_engine_elsewhere_tells_what_it_can(tmp_path: Path) -> None:
         0,
         driver="?",
         toolkit="?",
-        capability="-",
-        idle_gpu="-",
+        capability="?",
+        idle_gpu="?",
         tensorflow="?",
         disk="?",
         cloud="?",
@@ -346,7 +337,10 @@ def test_an_engine_that_could_never_have_the_image(tmp_path: Path) -> None:
 def test_which_gpus_the_wheel_has_code_for(
     capability: str, mark: str, said: str, tmp_path: Path
 ) -> None:
-    rows = {"nvidia-smi --query-gpu": Ran(code=0, text=SMI.replace("8.6", capability)), **IDLE}
+    rows = {
+        "nvidia-smi --query-gpu": Ran(code=0, text=smi(driver="560.35", capability=capability)),
+        **IDLE,
+    }
     machine = make_machine(tmp_path, FakeExamined(gpu=HOOK), files=GPU_FILES, programs=rows)
     found = diagnose(machine)
     assert marks(found)["capability"] == mark
@@ -372,9 +366,26 @@ def test_updates_under_way_and_planned(tmp_path: Path) -> None:
     files = {"proc/77/comm": "unattended-upgr"}
     found = diagnose(make_machine(tmp_path / "b", FakeExamined(), files=files))
     assert "right now: unattended-upgr" in line(found, "updates").text
+    files = {
+        "proc/78/comm": "apt-get",
+        "proc/78/cgroup": "0::/system.slice/docker-c0ffee.scope",
+        "proc/self/cgroup": "0::/user.slice",
+    }
+    found = diagnose(make_machine(tmp_path / "f", FakeExamined(), files=files))
+    assert marks(found)["updates"] == "+"
+    inside = {**files, "proc/self/cgroup": "0::/docker/beef/"}
+    found = diagnose(make_machine(tmp_path / "g", FakeExamined(), files=inside))
+    assert "right now: apt-get" in line(found, "updates").text
     files = {"proc/1/comm": "dockerd"}
     found = diagnose(make_machine(tmp_path / "c", FakeExamined(), files=files))
     assert marks(found)["updates"] == "+"
+    for on, words in (("1", "a driver with them"), ("0", "unattended-upgrades is off")):
+        files = {
+            "etc/apt/apt.conf.d/10periodic": 'APT::Periodic::Unattended-Upgrade "1";',
+            "etc/apt/apt.conf.d/20auto-upgrades": f'APT::Periodic::Unattended-Upgrade "{on}";',
+        }
+        machine = make_machine(tmp_path / f"e{on}", FakeExamined(), files=files, programs=timers)
+        assert words in line(diagnose(machine), "updates").text
     broken = {"systemctl is-active": Ran(code=1, text="Failed to connect to bus")}
     found = diagnose(make_machine(tmp_path / "d", FakeExamined(), programs=broken))
     assert marks(found)["updates"] == "?"
@@ -597,7 +608,10 @@ def test_disks_and_folders_that_do_not_exist_yet(tmp_path: Path) -> None:
     assert machine.find("/*") == ("/file",)
 
 
-BLACKWELL = Ran(code=0, text="0, NVIDIA B200, 570.86.10, 183359 MiB, 10.0")
+BLACKWELL = Ran(
+    code=0,
+    text=smi(name="NVIDIA B200", driver="570.86.10", memory="183359 MiB", capability="10.0"),
+)
 VENDOR = "vendor/tf:1"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
@@ -15,74 +14,30 @@ from typing import Any
 import pytest
 
 from suite import wire
-from suite.host import nvml, telemetry
+from suite.content import SUITE
+from suite.host import cards, nvml, telemetry
 from suite.host.engine import GpuRequest
 from suite.host.host_sensors import HostSensors
-from suite.host.sampler import Owners, sample_until_told
+from suite.host.sampler import Owners
 from suite.host.telemetry import Sampled, make_observer, read_lines
 from suite.model import Telemetry
 from tests.fakes import FakeEngine
 from tests.host.fake_nvml import (
     BRAKED,
     CAPPED,
+    CUT,
     DUMB,
     ELSEWHERE,
     HEALTHY,
     HOT,
     SHARED,
+    SLICE_UUIDS,
     UUIDS,
     FakeNvml,
     NVMLError,
     Profile,
 )
-
-CONTAINER = "c0ffee" * 8
-
-
-class Time:
-    """A clock that only waiting moves; ``told`` are the lines that come at each waiting."""
-
-    def __init__(self, *told: list[str], looks: int = 8) -> None:
-        self.now_s = 1000.0
-        self.told = [*told, *([[]] * (looks - len(told)))]
-
-    def __call__(self) -> float:
-        return self.now_s
-
-    def wait(self, seconds: float) -> list[str] | None:
-        self.now_s += seconds
-        return self.told.pop(0) if self.told else None
-
-
-def make_processes(root: Path) -> Path:
-    """Process 100 is in the worker's container, 200 in another; of 300 nothing can be seen."""
-    for pid, group in ((100, f"0::/system.slice/docker-{CONTAINER}.scope"), (200, "0::/user")):
-        folder = root / "proc" / str(pid)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "cgroup").write_text(group + "\n")
-        (folder / "stat").write_text(f"{pid} (a (strange) name) S 1 {pid} {pid} 0 -1\n")
-    return root
-
-
-def watch(root: Path, profile: Profile, *, wanted: str = "0") -> Telemetry:
-    """What the sampler tells of a made-up GPU, read back."""
-    now = Time([f"container {CONTAINER}"])
-    gpu = nvml.Gpu(FakeNvml(profile, now), wanted)
-    out = io.StringIO()
-    sample_until_told(
-        out,
-        gpu=gpu,
-        host=HostSensors((0,), root),
-        owners=Owners(make_processes(root)),
-        every_s=0.25,
-        wait=now.wait,
-        absent={},
-        clock=now,
-    )
-    found = read_lines(out.getvalue().splitlines())
-    assert found is not None
-    return found
-
+from tests.host.watching import CONTAINER, Time, make_processes, watch
 
 pytestmark = pytest.mark.simulated
 
@@ -121,7 +76,11 @@ def test_no_uuid_and_no_serial_leave_the_machine(tmp_path: Path) -> None:
 
 
 def test_older_libraries_give_bytes(tmp_path: Path) -> None:
-    assert watch(tmp_path, replace(HEALTHY, as_bytes=True)).facts == watch(tmp_path, HEALTHY).facts
+    texts, plain = (
+        watch(tmp_path, replace(HEALTHY, as_bytes=as_bytes)).facts for as_bytes in (True, False)
+    )
+    # What the test's own process has used by then is no fact of the library's.
+    assert {**texts, "sampler.cpu_s": None} == {**plain, "sampler.cpu_s": None}
 
 
 @pytest.mark.parametrize(
@@ -344,3 +303,66 @@ def test_a_sampler_ends_with_its_campaign() -> None:
     begun._process.stdin.close()
     assert begun._process.wait(timeout=10) == 0
     begun.end()
+
+
+@pytest.mark.parametrize(
+    "wanted", ["1", UUIDS[1], f"nvidia.com/gpu={UUIDS[1]}", "nvidia.com/gpu=1"]
+)
+def test_of_several_gpus_only_the_named_one_is_watched(wanted: str, tmp_path: Path) -> None:
+    # Somebody else computes on the first GPU, the worker on the second.
+    found = watch(tmp_path, replace(HEALTHY, here=(200,), there=(100,)), wanted=wanted)
+    assert found.facts["gpu.pci"] == "0000:c1:00.0"
+    assert found.facts["gpu.uuid"] == wire.hash_uuid(UUIDS[1])
+    assert found.series["gpu.own_processes"][-1] == 1
+    assert found.series["gpu.other_processes"][-1] == 0
+    assert found.series["gpu.own_processes_elsewhere"][-1] == 0
+
+
+@pytest.mark.parametrize("wanted", ["0:1", "nvidia.com/gpu=0:1", SLICE_UUIDS[1]])
+def test_a_mig_instance_has_its_gpus_clocks_and_no_power_of_its_own(
+    wanted: str, tmp_path: Path
+) -> None:
+    cut = replace(CUT, here=(100,), beside=(200,))
+    found = watch(tmp_path, cut, wanted=wanted)
+    assert found.facts["gpu.uuid"] == wire.hash_uuid(SLICE_UUIDS[1])
+    assert found.facts["gpu.name"] == "NVIDIA Made-Up 100 MIG 1g.10gb"
+    assert found.facts["gpu.memory_bytes"] == 10 * 2**30
+    assert found.facts["gpu.pci"] == "0000:81:00.0"
+    assert found.facts["gpu.mig"] is True
+    assert found.series["gpu.clock_sm_mhz"][-1] == 1980
+    for name in ("gpu.power_w", "gpu.energy_j", "gpu.utilization_percent"):
+        assert name not in found.series
+        assert "whole GPU" in found.absent[name]
+    # Another instance's process is none on this one.
+    assert found.series["gpu.own_processes"][-1] == 1
+    assert found.series["gpu.other_processes"][-1] == 0
+    assert found.series["gpu.own_processes_elsewhere"][-1] == 0
+    away = watch(tmp_path, replace(CUT, here=(), beside=(100,)), wanted=wanted)
+    assert away.series["gpu.own_processes"][-1] == 0
+    assert away.series["gpu.own_processes_elsewhere"][-1] == 1
+
+
+def test_an_instance_that_is_not_there_is_none() -> None:
+    for wanted in ("0:2", SLICE_UUIDS[2], "1:0"):
+        with pytest.raises(nvml.NoLibrary, match="no such GPU"):
+            nvml.Gpu(FakeNvml(CUT), wanted)
+
+
+@pytest.mark.processes
+def test_the_real_process_asks_the_library_about_the_named_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pynvml.py").write_text(
+        "import sys\nfrom tests.host.fake_nvml import CUT, FakeNvml\n"
+        "sys.modules[__name__] = FakeNvml(CUT)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(SUITE.parent)]))
+    begun = Sampled.begin(GpuRequest(driver="cdi", devices=("nvidia.com/gpu=0:3",)), (0,))
+    assert isinstance(begun, Sampled)
+    found = begun.end()
+    assert isinstance(found, Telemetry), found
+    assert found.facts["gpu.uuid"] == wire.hash_uuid(SLICE_UUIDS[3])
+    assert found.series["gpu.clock_sm_mhz"][0] == 1980
+    listed = cards.ask_library()
+    assert listed is not None
+    assert [one.index for one in listed[0].slices] == [1, 3]

@@ -8,11 +8,13 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
+from suite import wire
 from suite.content import SUITE
 from suite.errors import BusyError, CrossoverError, UsageError
 from suite.host import store as stores
@@ -246,3 +248,16 @@ def test_instants_keep_their_offset(store: Store) -> None:
     store.write_plan(campaign)
     assert '"created": "2026-11-21T15:00:00+05:30"' in (store.folder / stores.PLAN).read_text()
     assert load.load_plan(store.folder).created == campaign.created
+
+
+def test_no_file_names_a_gpu(store: Store) -> None:
+    uuid = "GPU-11111111-2222-3333-4444-555555555555"
+    store.append_log("cuda-01", f"unresolvable CDI devices nvidia.com/gpu={uuid}")
+    campaign = synthetic.make_campaign()
+    document = synthetic.make_document(campaign, "cuda", 1)
+    named = {**document.facts, "environment.NVIDIA_VISIBLE_DEVICES": uuid}
+    store.write_document(replace(document, facts=named))
+    for path in store.folder.rglob("*"):
+        assert not path.is_file() or uuid[4:] not in path.read_text(encoding="utf-8")
+    loaded = load.load_document(store.folder / "cuda-01.json")
+    assert loaded.facts["environment.NVIDIA_VISIBLE_DEVICES"] == f"GPU-{wire.hash_uuid(uuid)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import uuid
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -11,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suite.worker.proof import find_trouble, judge_capability, loaded_versions
+from suite import wire
+from suite.worker.proof import device_identity, find_trouble, judge_capability, loaded_versions
 
 BUILT = ["sm_60", "sm_70", "sm_80", "sm_89", "compute_90"]
 
@@ -213,3 +215,56 @@ def test_what_is_not_loaded_or_refuses_is_unknown(tmp_path: Path) -> None:
         raise OSError(path)
 
     assert set(loaded_versions(tmp_path, broken).values()) == {None}
+
+
+UUID = uuid.UUID("11111111-2222-3333-4444-555555555555")
+
+
+def driver(*, device: int = 0, address: int = 0, identity: int = 0) -> Any:
+    """The driver's library as of one device; a status that is not 0 is a refusal."""
+
+    def get(pointer: Any, ordinal: int) -> int:
+        assert ordinal == 0
+        ctypes.cast(pointer, ctypes.POINTER(ctypes.c_int))[0] = 5
+        return device
+
+    def place(text: Any, size: int, of: ctypes.c_int) -> int:
+        assert of.value == 5
+        assert size >= 13  # as many as the driver writes, with the final zero
+        text.value = b"0000:C1:00.0"
+        return address
+
+    def name(digits: Any, of: ctypes.c_int) -> int:
+        assert of.value == 5
+        digits[:] = UUID.bytes
+        return identity
+
+    return SimpleNamespace(cuDeviceGet=get, cuDeviceGetPCIBusId=place, cuDeviceGetUuid_v2=name)
+
+
+def test_cuda_says_where_its_device_sits_and_which_it_is(tmp_path: Path) -> None:
+    write(tmp_path, "proc/self/maps", MAPS)
+    found = device_identity(tmp_path, lambda _path: driver())
+    assert found == {"gpu.0.pci": "0000:c1:00.0", "gpu.0.uuid": wire.hash_uuid(f"GPU-{UUID}")}
+    assert str(UUID) not in str(found)
+
+
+@pytest.mark.parametrize(
+    ("library", "known"),
+    [
+        (driver(device=100), set()),
+        (driver(identity=1), {"gpu.0.pci"}),
+        (driver(address=1), {"gpu.0.uuid"}),
+        (SimpleNamespace(), set()),
+    ],
+)
+def test_a_device_that_does_not_say_is_unknown(
+    library: Any, known: set[str], tmp_path: Path
+) -> None:
+    write(tmp_path, "proc/self/maps", MAPS)
+    found = device_identity(tmp_path, lambda _path: library)
+    assert {name for name, value in found.items() if value is not None} == known
+
+
+def test_without_the_driver_no_device_is_asked(tmp_path: Path) -> None:
+    assert set(device_identity(tmp_path).values()) == {None}

@@ -1,0 +1,216 @@
+"""The doctor's checks of how a container gets the GPU: toolkit, a trial, and TensorFlow's own view."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+from suite import wire
+from suite.errors import CrossoverError, EngineError, GpuError, NoGpuError
+from suite.host.custom_image import WAYS_OUT
+from suite.host.doctor_cards import NO_GPU
+from suite.host.doctor_finding import Finding, Unknown, no, not_applicable, yes
+from suite.host.doctor_machine import COMMAND_S, Examined, Patient
+from suite.host.engine import Ending, Job
+from suite.host.gpu import explain_refusal, find_refusal
+from suite.host.kernel_driver import read_version
+from suite.model import Image
+
+_LISTED = 3
+_VIEW_S = 12.0
+_CLOSING_S = 3.0
+
+_WRITE_CDI = "`sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`"
+_HOOK_SETTINGS = "/etc/nvidia-container-runtime/config.toml"
+
+
+def check_toolkit(patient: Patient) -> Finding:
+    """Whether the engine has a way to give a GPU to a container."""
+    engine = _engine(patient)
+    if engine.isolation == "none":
+        return not_applicable("there is no container to give a GPU to")
+    if engine.is_here and not patient.shows_gpu():
+        return not_applicable(NO_GPU)
+    found = _find_way(patient, engine)
+    if found is not None:
+        return found
+    if not engine.is_here:
+        raise Unknown("the engine does not say; passthrough tells")
+    if _is_podman(engine):
+        return no("podman gives GPUs by CDI, and there is no specification here", _WRITE_CDI)
+    row = find_refusal('could not select device driver "" with capabilities')
+    return no(
+        "neither the NVIDIA container toolkit nor a CDI specification is here",
+        row.remedy if row else "install nvidia-container-toolkit",
+    )
+
+
+def _find_way(patient: Patient, engine: Examined) -> Finding | None:
+    support, machine = engine.gpu_support(), patient.machine
+    specs: list[str] = []
+    if engine.is_here:
+        specs = [*machine.find("/etc/cdi/*nvidia*"), *machine.find("/var/run/cdi/*nvidia*")]
+        stale = next((found for path in specs if (found := _find_stale(patient, path))), None)
+        if stale and (support.devices or support.cdi_folders or _is_podman(engine)):
+            return stale
+    if support.devices:
+        more = len(support.devices) - _LISTED
+        listed = ", ".join(support.devices[:_LISTED]) + (f" and {more} more" if more > 0 else "")
+        return yes(f"CDI: the engine lists {listed}", way="cdi")
+    if specs and (support.cdi_folders or _is_podman(engine)):
+        return yes(f"CDI is on, and there is a specification ({specs[0]})", way="cdi")
+    if engine.is_here and not _is_podman(engine):
+        done = machine.run(["nvidia-ctk", "--version"], COMMAND_S)
+        version = re.search(r"version (\S+)", done.text) if done and done.code == 0 else None
+        if version or machine.find("/usr/bin/nvidia-container-runtime-hook"):
+            return _judge_hook(patient, engine, f" {version[1]}" if version else "")
+    if "nvidia" in support.runtimes:
+        return yes("the engine has the runtime nvidia", way="runtime")
+    return None
+
+
+def _is_podman(engine: Examined) -> bool:
+    return engine.describe().get("product") == "podman"
+
+
+def _find_stale(patient: Patient, path: str) -> Finding | None:
+    """The finding for a specification that names libraries of another driver than the loaded one."""
+    loaded = read_version(patient.machine.root)
+    written = re.findall(r"libcuda\.so\.(\d+\.\d+(?:\.\d+)?)", patient.machine.read(path) or "")
+    if loaded is None or not written or loaded in written:
+        return None
+    return no(
+        f"the CDI specification {path} was written for driver {written[0]}, and {loaded} is loaded",
+        _WRITE_CDI,
+        way="cdi",
+    )
+
+
+def _judge_hook(patient: Patient, engine: Examined, number: str) -> Finding:
+    settings = patient.machine.read(_HOOK_SETTINGS) or ""
+    lifted = re.search(r"^\s*no-cgroups\s*=\s*true", settings, re.MULTILINE)
+    if engine.describe().get("rootless") and not lifted:
+        row = find_refusal("bpf_prog_query(BPF_CGROUP_DEVICE) failed")
+        return no(
+            f"NVIDIA container toolkit{number}, whose hook a rootless engine has no right to run as "
+            "it is set",
+            row.remedy if row else f"set no-cgroups=true in {_HOOK_SETTINGS}",
+            way="hook",
+        )
+    return yes(f"NVIDIA container toolkit{number}", way="hook")
+
+
+def check_passthrough(patient: Patient) -> Finding:
+    """Whether a container really gets the GPU: tried with a trivial one."""
+    if patient.question.arms != ("auto",) and "cuda" not in patient.question.arms:
+        return not_applicable("no arm was asked for that needs a GPU")
+    _engine(patient)
+    try:
+        request = patient.gpu()
+    except GpuError as error:
+        return _word_refusal(patient, error)
+    except Unknown as reason:
+        toolkit = check_toolkit(patient)
+        if toolkit.state != "no":
+            raise
+        return no(
+            f"not tried ({reason.why}), and without a toolkit it would be refused",
+            toolkit.remedy,
+            stops=GpuError.exit_status,
+        )
+    if request.driver == "none":
+        return not_applicable("there is no container to give it to")
+    through = "CDI" if request.driver == "cdi" else "NVIDIA's hook"
+    return yes(f"a trivial container sees the GPU, asked for through {through}", way=request.driver)
+
+
+def _word_refusal(patient: Patient, error: GpuError) -> Finding:
+    if isinstance(error, NoGpuError):
+        if patient.question.arms == ("auto",):
+            return not_applicable(NO_GPU)
+        return no(error.what, "run where there is one, or ARMS=cpu", stops=error.exit_status)
+    if isinstance(error.__cause__, TimeoutError):
+        raise Unknown(error.what, "ask again; a busy machine takes longer") from error
+    return no(error.what, error.remedy, stops=error.exit_status)
+
+
+def check_tensorflow(patient: Patient) -> Finding:
+    """What TensorFlow in the CUDA image sees; only where that image is here already."""
+    engine = _engine(patient)
+    if "cuda" not in patient.arms():
+        return not_applicable(NO_GPU)
+    try:
+        stock = engine.take_stock("cuda")
+    except CrossoverError as error:
+        raise Unknown("what the engine has can't be told (see images)") from error
+    if stock.image is None:
+        noun = "environment" if engine.isolation == "none" else "image"
+        raise Unknown(f"the CUDA {noun} is not built yet", "`make images`, and ask again")
+    try:
+        request = patient.gpu()
+    except GpuError as error:
+        raise Unknown("TensorFlow can't be shown a GPU (see passthrough)") from error
+    limit = min(_VIEW_S, patient.left_s - _CLOSING_S)
+    if limit < 1.0:
+        raise Unknown("there is no time left to start TensorFlow", "ask again")
+    job = Job(
+        image=Image(id=stock.image, content=None, base="", digests=[], lock="", origin="here"),
+        arguments=("describe", "--arm", "cuda"),
+        cpus=engine.cpus(),
+        gpu=request,
+    )
+    records, ending = _hear(patient, job, limit)
+    if "refused" in records:
+        row = find_refusal(ending.diary)
+        cause = f": {row.cause}" if row else ""
+        remedy = row.remedy if row else "the CUDA image's diary says more: `make bench`, logs/"
+        return no(f"{records['refused']['reason']}{cause}", remedy, stops=GpuError.exit_status)
+    if "unfit" in records:
+        return no(records["unfit"]["reason"], WAYS_OUT, stops=EngineError.exit_status)
+    if "facts" not in records:
+        return no(
+            f"TensorFlow in the CUDA image did not come up: {ending.phrase}",
+            explain_refusal(f"{ending.phrase}; {ending.diary[-300:]}").remedy,
+            stops=GpuError.exit_status,
+        )
+    facts = records["facts"]["facts"]
+    name, capability = facts.get("gpu.0.name"), facts.get("gpu.0.capability")
+    return yes(
+        f"TensorFlow {facts.get('tensorflow.version')} in the CUDA image sees {name} "
+        f"(compute capability {capability})",
+        tensorflow=facts.get("tensorflow.version"),
+        name=name,
+        capability=capability,
+    )
+
+
+def _hear(patient: Patient, job: Job, limit_s: float) -> tuple[dict[str, Any], Ending]:
+    """The records of a worker by name, and how it ended; it is stopped after the limit."""
+    records: dict[str, Any] = {}
+    run = patient.engine().start(job)
+    deadline = time.monotonic() + limit_s
+    try:
+        while (line := run.next_line(max(0.0, deadline - time.monotonic()))) is not None:
+            try:
+                record = wire.parse_record(line)
+            except ValueError:
+                continue
+            records[record["record"]] = record
+    except TimeoutError as error:
+        raise Unknown(
+            f"TensorFlow did not come up within {limit_s:.0f} s: an image that is read for the "
+            "first time takes longer",
+            "ask again",
+        ) from error
+    finally:
+        run.stop()
+        ending = run.close()
+    return records, ending
+
+
+def _engine(patient: Patient) -> Examined:
+    try:
+        return patient.engine()
+    except CrossoverError as error:
+        raise Unknown("there is no engine that could be asked") from error

@@ -1,0 +1,143 @@
+"""Which GPU of a machine, or which MIG instance of one, is meant by ``GPU=``.  Pure.
+
+Four notations: an index (``1``, as nvidia-smi counts), a UUID or its beginning (``GPU-5d5b``), an
+instance's UUID (``MIG-c6d4``), and an instance by numbers (``0:1``, as CDI and docker write it).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from suite.errors import GpuError
+from suite.host.engine import Card, Slice
+
+NOTATION = re.compile(r"\d+(:\d+)?|(GPU|MIG)-[0-9A-Za-z/-]+")
+"""Older drivers name an instance ``MIG-GPU-<UUID>/<numbers>``."""
+
+SHOWN = 12
+"""Letters of a UUID that tell GPUs apart, and name one: CUDA and we take a beginning."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """What was found: the GPU and, for an instance, which of its.  None: nothing here tells, so that
+    the engine is left to judge what was ``wanted``."""
+
+    wanted: str
+    card: Card | None = None
+    slice: Slice | None = None
+
+    @property
+    def uuid(self) -> str | None:
+        """The whole UUID of what was chosen, where it is known."""
+        if self.slice is not None:
+            return self.slice.uuid
+        return self.card.uuid if self.card else None
+
+    @property
+    def numbers(self) -> str | None:
+        """The index, or that of GPU and instance, where it is known."""
+        if self.card is None:
+            return None if "-" in self.wanted else self.wanted
+        return f"{self.card.index}:{self.slice.index}" if self.slice else str(self.card.index)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name of it for an engine, the kind that was wanted first."""
+        found = (self.uuid, self.numbers) if "-" in self.wanted else (self.numbers, self.uuid)
+        return tuple(name for name in found if name) or (self.wanted,)
+
+
+def find_choice(cards: Sequence[Card], wanted: str) -> Choice:
+    """What ``wanted`` means among these GPUs; no GPUs: nothing is known of them.
+
+    Raises:
+        GpuError: there is no such one, several begin like this, or it is cut into MIG instances of
+            which none was named.
+    """
+    if not cards:
+        return Choice(wanted=wanted)
+    if wanted.startswith("MIG-"):
+        return _find_slice(cards, wanted)
+    number, _, part = wanted.partition(":")
+    found = [
+        card
+        for card in cards
+        if (str(card.index) == number if number.isdigit() else _begins(card.uuid, wanted))
+    ]
+    if not found and not number.isdigit() and any(card.uuid is None for card in cards):
+        return Choice(wanted=wanted)
+    if len(found) != 1:
+        raise GpuError(
+            f"{'several GPUs begin with' if found else 'there is no GPU'} {wanted} on this machine: "
+            f"it has {word_cards(found or cards)}",
+            "name one of these with GPU=, by its number or UUID; `nvidia-smi -L` lists them",
+        )
+    card = found[0]
+    if not part:
+        if card.mig:
+            raise _demand_slice(card)
+        return Choice(wanted=wanted, card=card)
+    if card.mig is None and not card.slices:
+        return Choice(wanted=wanted)
+    chosen = next((one for one in card.slices if str(one.index) == part), None)
+    if chosen is None:
+        raise _no_slice([card], wanted)
+    return Choice(wanted=wanted, card=card, slice=chosen)
+
+
+def _find_slice(cards: Sequence[Card], wanted: str) -> Choice:
+    found = [(card, one) for card in cards for one in card.slices if _begins(one.uuid, wanted)]
+    if len(found) == 1:
+        return Choice(wanted=wanted, card=found[0][0], slice=found[0][1])
+    if not found and any(card.mig is None for card in cards):
+        return Choice(wanted=wanted)  # the driver's list knows of no instances
+    raise _no_slice(cards, wanted)
+
+
+def _begins(uuid: str | None, wanted: str) -> bool:
+    return uuid is not None and uuid.lower().startswith(wanted.lower())
+
+
+def _no_slice(cards: Sequence[Card], wanted: str) -> GpuError:
+    named = [word_slice(card, one) for card in cards for one in card.slices]
+    has = f"there are {', '.join(named)}" if named else "there is none"
+    return GpuError(
+        f"{wanted} names no single MIG instance of this machine: {has}",
+        "name one with GPU=; `nvidia-smi -L` lists them"
+        if named
+        else "GPU=0 is a whole GPU; `nvidia-smi -L` lists what there is",
+    )
+
+
+def _demand_slice(card: Card) -> GpuError:
+    title = f"GPU {card.index} ({card.name or 'name unknown'})"
+    if not card.slices:
+        return GpuError(
+            f"{title} is in MIG mode and has no instances, so that nothing can compute on it",
+            f"`sudo nvidia-smi -i {card.index} -mig 0` ends that mode; "
+            "`sudo nvidia-smi mig -cgi …  -C` makes instances",
+        )
+    return GpuError(
+        f"{title} is cut into MIG instances, and a program can have only one of them: it has "
+        + ", ".join(word_slice(card, one) for one in card.slices),
+        f"name one, such as GPU={card.index}:{card.slices[0].index}, or GPU=MIG-…; "
+        "`nvidia-smi -L` lists them",
+    )
+
+
+def word_cards(cards: Sequence[Card]) -> str:
+    """The GPUs for people: number, name, and the beginning of the UUID."""
+    return ", ".join(
+        f"{card.index}: {card.name or 'name unknown'}"
+        + (f" ({card.uuid[:SHOWN]}…)" if card.uuid else "")
+        for card in cards
+    )
+
+
+def word_slice(card: Card, one: Slice) -> str:
+    """A MIG instance for people."""
+    kind = (one.name or "").rpartition("MIG ")[2] or "size unknown"
+    return f"{card.index}:{one.index} ({kind}, {one.uuid[:SHOWN]}…)"

@@ -1,0 +1,383 @@
+"""The doctor on made-up machines with a GPU: every line's mark, one machine a row.
+
+No GPU stands behind any of them; the texts of drivers, hooks and engines are those that they print.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suite.errors import GpuError, NoGpuError
+from suite.host.doctor import CHECKS
+from suite.host.doctor_cards import WSL_SMI
+from suite.host.doctor_machine import Ran
+from suite.host.engine import Card, GpuRequest, GpuSupport, Slice
+from suite.host.gpu import choose_request, explain_refusal
+from suite.model import Scalar
+from tests.fakes import Life
+from tests.host.machines import (
+    CDI,
+    GPU_FILES,
+    HOOK,
+    TOOLKIT,
+    UUIDS,
+    FakeExamined,
+    diagnose,
+    line,
+    make_machine,
+    marks,
+    sees,
+    smi,
+)
+
+pytestmark = pytest.mark.simulated
+
+GB = 10**9
+H100 = "NVIDIA H100 80GB HBM3"
+WRAPPED = "runc create failed: Auto-detected mode as 'legacy'\nnvidia-container-cli: "
+LISTED = GpuSupport(devices=("nvidia.com/gpu=0", "nvidia.com/gpu=all"), cdi_folders=(), runtimes=())
+FOLDERS = GpuSupport(devices=(), cdi_folders=("/etc/cdi",), runtimes=("runc",))
+MADE = {"sys/class/dmi/id/sys_vendor": "Made-Up Cloud"}
+DRIVER_FILE = "proc/driver/nvidia/version"
+LOADED = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Mon Jan 1 00:00:00 UTC 2026"
+SPEC = "containerEdits:\n  mounts:\n  - hostPath: /usr/lib/x86_64-linux-gnu/libcuda.so.{}\n"
+SLICES = """GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-11111111-2222-3333-4444-555555555555)
+  MIG 1g.10gb     Device  0: (UUID: MIG-aaaaaaaa-2222-3333-4444-555555555555)
+  MIG 3g.40gb     Device  1: (UUID: MIG-bbbbbbbb-2222-3333-4444-555555555555)
+"""
+MIG_CARD = Card(
+    index=0,
+    name=H100,
+    mig=True,
+    slices=(Slice(index=0, uuid="MIG-aaaaaaaa", name="MIG 1g.10gb"),),
+)
+DEAD = {"passthrough": "x4", "tensorflow": "?"}
+"""What follows where no GPU can be had."""
+
+
+def smi_says(*rows: str, apps: str = "") -> dict[str, Any]:
+    return {
+        "nvidia-smi --query-gpu": Ran(code=0, text="\n".join(rows)),
+        "nvidia-smi --query-compute-apps": Ran(code=0, text=apps),
+        "nvidia-smi -L": Ran(code=0, text=SLICES),
+    }
+
+
+def smi_fails(text: str) -> dict[str, Any]:
+    return {"nvidia-smi": Ran(code=18, text=text), **TOOLKIT}
+
+
+def refusal(cards: Sequence[Card], wanted: str, info: Mapping[str, Any] | None = None) -> GpuError:
+    """What `find_gpu` raises for this on such a machine."""
+    with pytest.raises(GpuError) as caught:
+        choose_request(info or {}, wanted, cards)
+    return caught.value
+
+
+def view(name: str, capability: str) -> Life:
+    return sees(**{"gpu.0.name": name, "gpu.0.capability": capability})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A machine: what its programs say, its files, its engine; and what the doctor is to make of it.
+
+    ``marks`` are those that are not a plain yes; ``says`` pieces of text by check, of the finding and
+    its remedy together.
+    """
+
+    smi: Mapping[str, Any]
+    marks: Mapping[str, str] = field(default_factory=dict)
+    says: Mapping[str, str] = field(default_factory=dict)
+    status: int = 0
+    gpu: GpuRequest | GpuError = HOOK
+    view: Life = field(default_factory=lambda: view("NVIDIA A10G", "8.6"))
+    files: Mapping[str, str] = field(default_factory=lambda: GPU_FILES)
+    toolkit: Mapping[str, Any] = field(default_factory=lambda: TOOLKIT)
+    engine: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Scalar] = field(default_factory=dict)
+    built: Sequence[str] = ("cpu", "cuda")
+    free: int = 100 * GB
+    question: Mapping[str, Any] = field(default_factory=dict)
+
+
+def cloth(**changes: Any) -> Row:
+    """An H100 with a driver that is new enough, given by CDI, but for the changes."""
+    usual: dict[str, Any] = {
+        "smi": smi_says(smi(name=H100, driver="570.86.15", mig="Disabled", capability="9.0")),
+        "view": view(H100, "9.0"),
+        "gpu": CDI,
+        "engine": {"support": LISTED},
+        "files": {**GPU_FILES, DRIVER_FILE: LOADED},
+    }
+    return Row(**{**usual, **changes})
+
+
+HEALTHY_SMI = smi_says(smi())
+MIG_SMI = smi_says(smi(name=H100, driver="570.86.15", mig="Enabled", capability="9.0"))
+ONE_CARD = (Card(index=0, name="NVIDIA A10G", uuid=UUIDS[0], mig=False),)
+
+ROWS: Mapping[str, Row] = {
+    "a healthy H100, by CDI": cloth(
+        says={
+            "driver": "driver 570.86.15: NVIDIA H100 80GB HBM3, 23028 MiB",
+            "toolkit": "CDI: the engine lists nvidia.com/gpu=0, nvidia.com/gpu=all",
+            "capability": "compiles PTX first",
+        }
+    ),
+    "an H100 whose driver is older than the wheel's PTX": cloth(
+        smi=smi_says(smi(name=H100, driver="550.90.07", mig="Disabled", capability="9.0")),
+        files=GPU_FILES,
+        marks={"capability": "x4"},
+        says={"capability": "555 or later"},
+        status=4,
+    ),
+    "a healthy A10G, by the hook": Row(
+        smi=HEALTHY_SMI, says={"toolkit": "toolkit 1.17.4", "passthrough": "NVIDIA's hook"}
+    ),
+    "a Pascal": Row(
+        smi=smi_says(smi(name="Tesla P100-PCIE-16GB", capability="6.0")),
+        view=view("Tesla P100-PCIE-16GB", "6.0"),
+        says={"capability": "holds code"},
+    ),
+    "a Maxwell": Row(
+        smi=smi_says(smi(name="Tesla M60", capability="5.2")),
+        view=sees(refused="the GPU has compute capability 5.2, which is older"),
+        marks={"capability": "x4", "tensorflow": "x4"},
+        says={"capability": "older than the locked TensorFlow has code for"},
+        status=4,
+    ),
+    "a Blackwell": Row(
+        smi=smi_says(smi(name="NVIDIA B200", driver="580.65", capability="10.0")),
+        view=sees(refused="the GPU has compute capability 10.0, which is newer"),
+        marks={"capability": "x4", "tensorflow": "x4"},
+        says={"capability": "Blackwell or later"},
+        status=4,
+    ),
+    "a driver that is too old": Row(
+        smi=smi_says(smi(driver="470.57.02")),
+        gpu=explain_refusal(WRAPPED + "requirement error: unsatisfied condition: cuda>=12.5"),
+        marks={"driver": "x4", **DEAD},
+        says={"driver": "525 or later", "passthrough": "525 or later"},
+        status=4,
+    ),
+    "a driver that was upgraded under its module": Row(
+        smi=smi_fails("Failed to initialize NVML: Driver/library version mismatch"),
+        gpu=explain_refusal(WRAPPED + "initialization error: nvml error: driver/library version "
+                            "mismatch"),
+        marks={"driver": "x4", "capability": "?", "idle-gpu": "?", **DEAD},
+        says={"driver": "reboot", "passthrough": "reboot"},
+        status=4,
+    ),
+    "a driver whose module is not loaded": Row(
+        smi=smi_fails("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."),
+        files={
+            "sys/bus/pci/devices/0000:01:00.0/vendor": "0x10de",
+            "sys/bus/pci/devices/0000:01:00.0/class": "0x030200",
+        },
+        gpu=GpuError("this machine has an NVIDIA GPU and no device node", "`sudo modprobe nvidia`"),
+        marks={"driver": "x4", "capability": "?", "idle-gpu": "?", **DEAD},
+        says={"driver": "modprobe nvidia", "passthrough": "modprobe"},
+        status=4,
+    ),
+    "no toolkit": Row(
+        smi=HEALTHY_SMI,
+        toolkit={},
+        gpu=explain_refusal('could not select device driver "" with capabilities: [[gpu]]'),
+        marks={"toolkit": "x", **DEAD},
+        says={"toolkit": "nvidia-ctk runtime configure", "passthrough": "nvidia-ctk runtime"},
+        status=4,
+    ),
+    "a CDI specification of another driver": cloth(
+        files={**GPU_FILES, DRIVER_FILE: LOADED, "etc/cdi/nvidia.yaml": SPEC.format("550.54.15")},
+        gpu=explain_refusal("failed to fulfil mount request: open /usr/lib/libcuda.so.550.54.15: "
+                            "no such file or directory"),
+        marks={"toolkit": "x", **DEAD},
+        says={"toolkit": "written for driver 550.54.15, and 570.86.15 is loaded"},
+        status=4,
+    ),
+    "a CDI specification of the loaded driver": cloth(
+        files={**GPU_FILES, DRIVER_FILE: LOADED, "etc/cdi/nvidia.yaml": SPEC.format("570.86.15")},
+        engine={"support": FOLDERS},
+        says={"toolkit": "there is a specification (/etc/cdi/nvidia.yaml)"},
+    ),
+    "a CDI specification without the GPU that was named": Row(
+        smi=smi_says(smi(), smi(1)),
+        engine={"support": LISTED},
+        gpu=refusal((), "1", {"DiscoveredDevices": [{"ID": "nvidia.com/gpu=0"}]}),
+        question={"gpu": "1"},
+        marks=DEAD,
+        says={"passthrough": "it lists 0", "driver": "NVIDIA A10G"},
+        status=4,
+    ),
+    "a UUID that is not there": Row(
+        smi=HEALTHY_SMI,
+        gpu=refusal(ONE_CARD, UUIDS[1]),
+        question={"gpu": UUIDS[1]},
+        marks={"driver": "x4", "capability": "?", "idle-gpu": "?", **DEAD},
+        says={"driver": "it has 0: NVIDIA A10G (GPU-11111111…)", "passthrough": "it has 0"},
+        status=4,
+    ),
+    "MIG on, and no instance named": cloth(
+        smi=MIG_SMI,
+        gpu=refusal((MIG_CARD,), "0"),
+        marks={"driver": "x4", "capability": "?", "idle-gpu": "?", **DEAD},
+        says={"driver": "0:1 (3g.40gb", "passthrough": "GPU=0:0"},
+        status=4,
+    ),
+    "MIG on, and no instances": cloth(
+        smi={**MIG_SMI, "nvidia-smi -L": Ran(code=0, text="GPU 0:")},
+        gpu=refusal((Card(index=0, name=H100, mig=True),), "0"),
+        marks={"driver": "x4", "capability": "?", "idle-gpu": "?", **DEAD},
+        says={"driver": "has no instances"},
+        status=4,
+    ),
+    "a MIG instance by its numbers": cloth(
+        smi=MIG_SMI,
+        gpu=GpuRequest(driver="cdi", devices=("nvidia.com/gpu=0:1",)),
+        view=view(f"{H100} MIG 3g.40gb", "9.0"),
+        question={"gpu": "0:1"},
+        says={"driver": "of it MIG 3g.40gb", "tensorflow": "MIG 3g.40gb"},
+    ),
+    "a MIG instance by its UUID, beside others that are busy": cloth(
+        smi={
+            **MIG_SMI,
+            **{k: v for k, v in smi_says("", apps="7, /usr/bin/python3, 900 MiB").items() if "apps" in k},
+        },
+        question={"gpu": "MIG-bbbbbbbb-2222-3333-4444-555555555555"},
+        marks={"idle-gpu": "?"},
+        says={"driver": "of it MIG 3g.40gb", "idle-gpu": "on which, is not said"},
+    ),
+    "a busy GPU": Row(
+        smi=smi_says(smi(), apps="4711, /opt/app/train, 3210 MiB"),
+        marks={"idle-gpu": "x"},
+        says={"idle-gpu": "4711 train (3210 MiB)"},
+    ),
+    "persistence mode off": Row(
+        smi=smi_says(smi(persistence="Disabled")), says={"driver": "nvidia-smi -pm 1"}
+    ),
+    "two different GPUs, the second by UUID": Row(
+        smi=smi_says(smi(name="NVIDIA B200", capability="10.0"), smi(1)),
+        gpu=GpuRequest(driver="nvidia", devices=(UUIDS[1],)),
+        question={"gpu": UUIDS[1]},
+        says={
+            "driver": "NVIDIA A10G, 23028 MiB; 2 GPUs in all, the other NVIDIA B200",
+            "capability": "8.6",
+        },
+    ),
+    "a rootless engine with the hook as it comes": Row(
+        smi=HEALTHY_SMI,
+        facts={"rootless": True},
+        files={**GPU_FILES, "etc/nvidia-container-runtime/config.toml": "#no-cgroups = false"},
+        gpu=explain_refusal(WRAPPED + "mount error: bpf_prog_query(BPF_CGROUP_DEVICE) failed"),
+        marks={"toolkit": "x", **DEAD},
+        says={"engine": "rootless", "toolkit": "no-cgroups=true", "passthrough": "no-cgroups"},
+        status=4,
+    ),
+    "a rootless engine with the hook set for it": Row(
+        smi=HEALTHY_SMI,
+        facts={"rootless": True},
+        files={**GPU_FILES, "etc/nvidia-container-runtime/config.toml": "no-cgroups = true"},
+    ),
+    "Podman 4.3": Row(
+        smi=HEALTHY_SMI,
+        facts={"product": "podman", "version": "4.3.1"},
+        gpu=GpuError("podman 4.3.1 takes a GPU request and runs without", "podman 5.4 or newer"),
+        marks={"toolkit": "x", **DEAD},
+        says={"passthrough": "podman 5.4", "toolkit": "nvidia-ctk cdi generate"},
+        status=4,
+    ),
+    "Podman 5.4 with a CDI specification": Row(
+        smi=HEALTHY_SMI,
+        gpu=CDI,
+        facts={"product": "podman", "version": "5.4.2"},
+        files={**GPU_FILES, "etc/cdi/nvidia.yaml": "cdiVersion: 0.5.0"},
+        says={"toolkit": "/etc/cdi/nvidia.yaml", "engine": "podman 5.4.2"},
+    ),
+    "an engine elsewhere, and a Blackwell here that is not its": Row(
+        smi=smi_says(smi(name="NVIDIA B200", capability="10.0")),
+        engine={"here": False, "cards": (Card(index=0, name="NVIDIA L4"),)},
+        marks={"toolkit": "?", "capability": "?", "idle-gpu": "?", "disk": "?"},
+        says={"driver": "the engine's machine has 0: NVIDIA L4", "engine": "on another machine"},
+    ),
+    "an engine elsewhere without a GPU, and a GPU here": Row(
+        smi=HEALTHY_SMI,
+        engine={"here": False},
+        gpu=NoGpuError("no NVIDIA GPU on the engine's machine", "ARMS=cpu"),
+        marks={
+            "driver": "?",
+            "toolkit": "?",
+            "passthrough": "-",
+            "capability": "?",
+            "tensorflow": "-",
+            "idle-gpu": "?",
+            "disk": "?",
+        },
+        says={"duration": "(cpu;"},
+    ),
+    "WSL": Row(
+        smi={
+            WSL_SMI + " --query-gpu": HEALTHY_SMI["nvidia-smi --query-gpu"],
+            WSL_SMI + " --query-compute-apps": Ran(code=6, text="Not Supported"),
+        },
+        files={"dev/dxg": ""},
+        marks={"idle-gpu": "?"},
+        says={"driver": "NVIDIA A10G", "idle-gpu": "Not Supported"},
+    ),
+    "a disk that is too small": Row(
+        smi=HEALTHY_SMI,
+        built=(),
+        free=19 * GB,
+        marks={"disk": "x3", "tensorflow": "?", "base": "+"},
+        says={"disk": "building cpu and cuda takes 20 GB"},
+        status=3,
+    ),
+    "an aarch64 machine with a GPU": Row(
+        smi=HEALTHY_SMI,
+        engine={"architecture": "aarch64"},
+        marks={"architecture": "x3"},
+        says={"architecture": "no CUDA for it"},
+        status=3,
+    ),
+    "no engine, and a GPU": Row(
+        smi=HEALTHY_SMI,
+        engine={"isolation": "none"},
+        gpu=GpuRequest(driver="none", devices=("0",)),
+        marks={"engine": "x", "toolkit": "-", "passthrough": "-", "base": "+"},
+        says={"engine": "NOT CONTAINERIZED", "tensorflow": "sees NVIDIA A10G"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_every_line_is_right_on(name: str, tmp_path: Path) -> None:
+    row = ROWS[name]
+    engine = FakeExamined(
+        gpu=row.gpu, built=row.built, view=row.view, facts=row.facts, **row.engine
+    )
+    machine = make_machine(
+        tmp_path,
+        engine,
+        files={**row.files, **MADE},
+        programs={**row.smi, **row.toolkit},
+        free=row.free,
+    )
+    found = diagnose(machine, **row.question)
+    assert marks(found) == {**dict.fromkeys(CHECKS, "+"), "base": "-", **row.marks}
+    assert found.status == row.status, found.verdict
+    for check, words in row.says.items():
+        one = line(found, check)
+        assert words in f"{one.text} {one.remedy}", one
+    for one in found.checks:
+        assert one.remedy or one.state != "no", one
+        assert "this check itself failed" not in one.text, one
+        # What was typed is told back; no other UUID is.
+        assert not any(
+            one.text.count(uuid[4:]) for uuid in UUIDS if row.question.get("gpu") != uuid
+        )
+    assert engine.closed()

@@ -1,0 +1,68 @@
+"""The sampler watches a made-up GPU, on a clock that only waiting moves."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from suite.host import nvml
+from suite.host.host_sensors import HostSensors
+from suite.host.sampler import Owners, sample_until_told
+from suite.host.telemetry import read_lines
+from suite.model import Telemetry
+from tests.host.fake_nvml import FakeNvml, Profile
+
+CONTAINER = "c0ffee" * 8
+
+
+class Time:
+    """A clock that only waiting moves; ``told`` are the lines that come at each waiting."""
+
+    def __init__(self, *told: list[str], looks: int = 8) -> None:
+        self.now_s = 1000.0
+        self.told = [*told, *([[]] * (looks - len(told)))]
+
+    def __call__(self) -> float:
+        return self.now_s
+
+    def wait(self, seconds: float) -> list[str] | None:
+        self.now_s += seconds
+        return self.told.pop(0) if self.told else None
+
+
+def make_processes(root: Path) -> Path:
+    """Process 100 is in the worker's container, 200 in another; of 300 nothing can be seen."""
+    for pid, group in ((100, f"0::/system.slice/docker-{CONTAINER}.scope"), (200, "0::/user")):
+        folder = root / "proc" / str(pid)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "cgroup").write_text(group + "\n")
+        (folder / "stat").write_text(f"{pid} (a (strange) name) S 1 {pid} {pid} 0 -1\n")
+    return root
+
+
+def watch(
+    root: Path,
+    profile: Profile,
+    *,
+    wanted: str = "0",
+    looks: int = 8,
+    later: Profile | None = None,
+    after_s: float = 0.0,
+) -> Telemetry:
+    """What the sampler tells of a made-up GPU, read back; ``later`` is what becomes of that GPU."""
+    now = Time([f"container {CONTAINER}"], looks=looks)
+    gpu = nvml.Gpu(FakeNvml(profile, now, later=later, after_s=after_s), wanted)
+    out = io.StringIO()
+    sample_until_told(
+        out,
+        gpu=gpu,
+        host=HostSensors((0,), root),
+        owners=Owners(make_processes(root)),
+        every_s=0.25,
+        wait=now.wait,
+        absent={},
+        clock=now,
+    )
+    found = read_lines(out.getvalue().splitlines())
+    assert found is not None
+    return found

@@ -1,0 +1,256 @@
+"""From a stub of NVIDIA's library to the report: what each behaviour of a GPU does to the numbers.
+
+The profiles are made up; the sampler, the joining, the judging and the report are the real ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from suite import wire
+from suite.model import Campaign, Document, Scalar
+from suite.report.gauges import join_document
+from suite.report.load import LoadedCampaign
+from suite.report.summary import Summary, summarise
+from suite.report.validity import (
+    OTHER_GPU,
+    SHARED,
+    SLOWDOWN,
+    Fault,
+    asks_for_repeat,
+    find_cell_fault,
+    find_labels,
+)
+from tests import synthetic
+from tests.host.fake_nvml import (
+    BRAKED,
+    CAPPED,
+    CUT,
+    DUMB,
+    ELSEWHERE,
+    HEALTHY,
+    HOT,
+    LOST,
+    Profile,
+)
+from tests.host.fake_nvml import (
+    SHARED as SHARED_GPU,
+)
+from tests.host.watching import watch
+from tests.rendering import render_markdown
+
+pytestmark = pytest.mark.simulated
+
+EVERY_S = 0.25
+INSIDE: dict[str, Scalar] = {"gpu.0.name": "NVIDIA Made-Up 100", "gpu.0.pci": "0000:81:00.0"}
+"""What the worker saw of the GPU that it computed on."""
+
+UNCOUNTED = {"nvmlDeviceGetViolationStatus": 3}
+"""As consumer GPUs: how long the clocks were held back is not counted, only sampled."""
+
+
+@pytest.fixture
+def campaign() -> Campaign:
+    cells = [one for one in synthetic.make_cells() if one.scenario in {"matmul", "mlp"}]
+    return synthetic.make_campaign(blocks=6, cells=cells)
+
+
+def run(
+    document: Document,
+    root: Path,
+    profile: Profile,
+    *,
+    later: Profile | None = None,
+    after_s: float = 0.0,
+    wanted: str = "0",
+    inside: dict[str, Scalar] | None = None,
+) -> Document:
+    """The document with what the sampler tells of such a GPU, from before its start to its end."""
+    ended = document.invocation.ended
+    assert ended is not None
+    started = document.invocation.started - timedelta(seconds=1)
+    looks = int((ended - started).total_seconds() / EVERY_S) + 4
+    seen = watch(root, profile, wanted=wanted, looks=looks, later=later, after_s=after_s)
+    facts = {name: v for name, v in document.facts.items() if not name.startswith("gpu.0.")}
+    return replace(
+        document,
+        facts={**facts, **(INSIDE if inside is None else inside)},
+        telemetry=replace(seen, started=started),
+        absent={},
+    )
+
+
+@pytest.fixture
+def cuda(campaign: Campaign) -> Document:
+    made = synthetic.make_documents(campaign, samples=60, calibration=False)
+    return next(one for one in made if one.invocation.arm == "cuda")
+
+
+@pytest.mark.parametrize(
+    ("profile", "fault", "label"),
+    [
+        (HEALTHY, None, None),
+        (HOT, SLOWDOWN, None),
+        (replace(HEALTHY, held_by_heat=0.02), SLOWDOWN, None),
+        (replace(HEALTHY, held_by_heat=0.005), None, None),
+        (BRAKED, SLOWDOWN, None),
+        (replace(HEALTHY, reasons=0x8), SLOWDOWN, None),
+        (replace(HEALTHY, reasons=0x40, failing=UNCOUNTED), SLOWDOWN, None),
+        (CAPPED, None, "power-capped"),
+        (replace(HEALTHY, reasons=0x4, failing=UNCOUNTED), None, "power-capped"),
+        (SHARED_GPU, SHARED, None),
+        # Another GPU's process is nobody's business.
+        (replace(HEALTHY, there=(200,)), None, None),
+        (DUMB, None, None),
+    ],
+)
+def test_what_a_gpu_does_stands_beside_its_numbers_or_against_them(
+    profile: Profile,
+    fault: Fault | None,
+    label: str | None,
+    cuda: Document,
+    tmp_path: Path,
+) -> None:
+    joined = join_document(run(cuda, tmp_path, profile))
+    assert {find_cell_fault(cell) for cell in joined.cells} == {fault}
+    found = {text.partition(":")[0] for cell in joined.cells for text in find_labels(cell)}
+    assert found == (set() if label is None else {label})
+    assert (asks_for_repeat(joined) is None) is (fault is None)
+
+
+@pytest.mark.parametrize(
+    ("profile", "inside", "named"),
+    [
+        (HEALTHY, INSIDE, True),
+        (HEALTHY, {}, True),
+        (DUMB, INSIDE, True),
+        (DUMB, {**INSIDE, "gpu.0.pci": None}, None),
+        (ELSEWHERE, INSIDE, False),
+        (HEALTHY, {**INSIDE, "gpu.0.pci": "0000:c1:00.0"}, False),
+        (HEALTHY, {**INSIDE, "gpu.0.name": "NVIDIA Another 9"}, False),
+        (DUMB, {**INSIDE, "gpu.0.pci": "0000:c1:00.0"}, False),
+    ],
+)
+def test_the_workers_gpu_is_the_one_that_was_named_and_watched(
+    profile: Profile,
+    inside: dict[str, Scalar],
+    named: bool | None,
+    cuda: Document,
+    tmp_path: Path,
+) -> None:
+    joined = join_document(run(cuda, tmp_path, profile, inside=inside))
+    assert joined.telemetry is not None
+    assert joined.telemetry.facts["gpu.is_named"] is named
+
+
+@pytest.mark.parametrize(
+    ("identity", "named"),
+    [("1aaaaaaa-2222-3333-4444-555555555555", True), ("3aaaaaaa-2222-3333-4444-555555555555", False)],
+)  # fmt: skip
+def test_an_instance_is_told_from_its_neighbour(
+    identity: str, named: bool, cuda: Document, tmp_path: Path
+) -> None:
+    inside = {**INSIDE, "gpu.0.uuid": wire.hash_uuid(identity)}
+    inside["gpu.0.name"] = "NVIDIA Made-Up 100 MIG 1g.10gb+me"
+    silent = replace(CUT, failing={"nvmlDeviceGetComputeRunningProcesses": 4})
+    joined = join_document(run(cuda, tmp_path, silent, wanted="0:1", inside=inside))
+    assert joined.telemetry is not None
+    assert joined.telemetry.facts["gpu.is_named"] is named
+
+
+def test_a_gpu_that_is_lost_half_way_is_unknown_from_there_on(
+    cuda: Document, tmp_path: Path
+) -> None:
+    half = cuda.cells[len(cuda.cells) // 2]
+    assert half.started is not None
+    after_s = (half.started - cuda.invocation.started).total_seconds() + 1
+    found = run(cuda, tmp_path, HOT, later=LOST, after_s=after_s)
+    joined = join_document(found)
+    assert joined.telemetry is not None
+    assert joined.telemetry.absent["gpu.clock_sm_mhz"] == "GPU is lost"
+    before, behind = joined.cells[0].evidence, joined.cells[-1].evidence
+    assert "gpu.slowdown_share" in before
+    for name in (
+        "gpu.slowdown_share",
+        "gpu.mean_power_w",
+        "gpu.other_processes",
+        "gpu.clock_sm_mhz",
+    ):
+        assert name not in behind
+    assert find_cell_fault(joined.cells[0]) == SLOWDOWN
+    assert find_cell_fault(joined.cells[-1]) is None
+
+
+def test_counters_that_begin_anew_tell_nothing_of_that_time(cuda: Document, tmp_path: Path) -> None:
+    half = cuda.cells[len(cuda.cells) // 2]
+    assert half.started is not None
+    assert half.ended is not None
+    middle = half.started + (half.ended - half.started) / 2
+    after_s = (middle - cuda.invocation.started).total_seconds() + 1
+    joined = join_document(
+        run(cuda, tmp_path, HEALTHY, later=replace(HEALTHY, reset=True), after_s=after_s)
+    )
+    hit = {cell.id: cell.evidence for cell in joined.cells}
+    assert "gpu.mean_power_w" not in hit[half.id]
+    # The samples tell still; only the counters do not.
+    assert hit[half.id]["gpu.capped_share"] == 0.0
+    assert hit[joined.cells[0].id]["gpu.mean_power_w"] == pytest.approx(250.0)
+
+
+def report(campaign: Campaign, root: Path, *blocks: int, **how: object) -> Summary:
+    """The campaign with such a GPU in these blocks, and a healthy one in the others."""
+    documents = []
+    for one in synthetic.make_documents(campaign, samples=60, calibration=False):
+        if one.invocation.arm == "cuda":
+            bad = one.invocation.block in blocks
+            one = run(one, root, **(how if bad else {"profile": HEALTHY}))  # type: ignore[arg-type]  # noqa: PLW2901
+        documents.append(one)
+    return summarise(LoadedCampaign(folder="made-up", campaign=campaign, documents=documents))
+
+
+EVERY = range(1, 7)
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"profile": HOT}, SLOWDOWN[1]),
+        ({"profile": BRAKED}, SLOWDOWN[1]),
+        ({"profile": SHARED_GPU}, SHARED[1]),
+        ({"profile": ELSEWHERE}, OTHER_GPU[1]),
+        ({"profile": HEALTHY, "inside": {"gpu.0.pci": "0000:c1:00.0"}}, OTHER_GPU[1]),
+    ],
+)
+def test_the_report_shows_no_such_number_as_valid(
+    how: dict[str, object], said: str, campaign: Campaign, tmp_path: Path
+) -> None:
+    summary = report(campaign, tmp_path, *EVERY, **how)
+    for cell in summary.cells:
+        assert cell.arms["cuda"].fault is not None
+    text = render_markdown(summary)
+    assert "INVALID" in text
+    assert said in text
+
+
+def test_the_report_says_power_capped_and_keeps_the_number(
+    campaign: Campaign, tmp_path: Path
+) -> None:
+    summary = report(campaign, tmp_path, *EVERY, profile=CAPPED)
+    assert all(cell.arms["cuda"].fault is None for cell in summary.cells)
+    assert "power-capped" in render_markdown(summary)
+
+
+def test_the_report_says_what_a_gpu_can_not_tell_and_why(
+    campaign: Campaign, tmp_path: Path
+) -> None:
+    text = render_markdown(report(campaign, tmp_path, *EVERY, profile=DUMB))
+    assert "gpu.energy_j (Not Supported)" in text
+    assert "other processes on the GPU unknown" in text
+    assert "Table: energy on cuda" not in text
+    cut = render_markdown(report(campaign, tmp_path, *EVERY, profile=CUT, wanted="0:1", inside={}))
+    assert "gpu.power_w (told of the whole GPU alone, of which this MIG instance is a part)" in cut
+    assert "Table: energy on cuda" not in cut
