@@ -6,6 +6,7 @@ A GPU can be listed and be unable to run this build's kernels, and it can go awa
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -58,6 +59,18 @@ def judge_capability(device: Sequence[int], built: Sequence[str]) -> tuple[str |
         f"the GPU has compute capability {name}, which is older than this TensorFlow was built for "
         f"({listed})"
     ), False
+
+
+def is_driver_loaded(name: str = "libcuda.so.1") -> bool:
+    """Whether CUDA's driver library is in this process, without which no GPU computes for it.
+
+    Asks the linker and not TensorFlow, so that a TensorFlow that only says it has a GPU is found out.
+    """
+    try:
+        ctypes.CDLL(name, mode=os.RTLD_NOLOAD)
+    except OSError:
+        return False
+    return True
 
 
 def find_trouble(device: str) -> str | None:
