@@ -246,6 +246,11 @@ REFUSALS: tuple[GpuRefusal, ...] = (
         remedy="reboot after a driver upgrade; leave CUDA's compat libraries off LD_LIBRARY_PATH",
     ),
     GpuRefusal(
+        pattern=r"failed call to cuInit.*CUDA_ERROR_UNKNOWN",
+        cause="the driver does not answer CUDA: its module for memory is not loaded, or it hangs",
+        remedy="`sudo modprobe nvidia_uvm`, then a container anew; if that fails, reboot",
+    ),
+    GpuRefusal(
         pattern=r"Possibly insufficient driver version|CUDA_ERROR_INSUFFICIENT_DRIVER"
         r"|CUDA driver version is insufficient",
         cause="the driver is older than this TensorFlow's CUDA needs",

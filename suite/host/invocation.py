@@ -15,7 +15,6 @@ from typing import Any
 import msgspec
 
 from suite import wire
-from suite.errors import GpuError
 from suite.host import plan
 from suite.host.engine import LABEL, Arm, Ending, Engine, GpuRequest, Job, Running
 from suite.host.remedies import explain_failure, explain_worker

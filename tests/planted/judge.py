@@ -50,23 +50,26 @@ def is_of_gpu(arm: object) -> bool:
 
 def _of_summary(summary: dict[str, Any]) -> Iterator[str]:
     for cell in summary["cells"]:
-        where = f"summary.json: {cell['id']}"
-        invalid = any(one["invalid"] for one in cell["arms"].values())
-        for arm, one in cell["arms"].items():
-            if is_of_gpu(arm) and not one["invalid"]:
-                yield from (f"{where}: {k}" for k in ("value", "rate", "first_call") if one[k])
-        for arm, one in cell["verdicts"].items():
-            if is_of_gpu(arm) and one["verdict"] not in {None, "INVALID"}:
-                yield f"{where}: verdict {one['verdict']}"
-        if cell["ratio"] is not None and not invalid:
-            yield f"{where}: a ratio"
-        if any(one["gain"] for one in cell["causes"]):
-            yield f"{where}: a cause with a gain"
+        yield from (f"summary.json: {cell['id']}: {text}" for text in _of_cell(cell))
     for one in summary["crossovers"] or ():
         if one["low"] is not None or one["high"] is not None or one["size"] is not None:
             yield f"summary.json: a crossover of {one['case']}"
     for part in ("advice", "waterfalls", "decomposition", "limits", "cost"):
         yield from _of_part(f"summary.json: {part}", summary[part])
+
+
+def _of_cell(cell: dict[str, Any]) -> Iterator[str]:
+    invalid = any(one["invalid"] for one in cell["arms"].values())
+    for arm, one in cell["arms"].items():
+        if is_of_gpu(arm) and not one["invalid"]:
+            yield from (name for name in ("value", "rate", "first_call") if one[name])
+    for arm, one in cell["verdicts"].items():
+        if is_of_gpu(arm) and one["verdict"] not in {None, "INVALID"}:
+            yield f"verdict {one['verdict']}"
+    if cell["ratio"] is not None and not invalid:
+        yield "a ratio"
+    if any(one["gain"] for one in cell["causes"]):
+        yield "a cause with a gain"
 
 
 def _of_part(where: str, value: Any) -> Iterator[str]:

@@ -11,7 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suite.worker.proof import find_trouble, judge_capability, loaded_versions
+from suite.worker.proof import (
+    find_trouble,
+    is_driver_loaded,
+    judge_capability,
+    loaded_versions,
+)
 
 BUILT = ["sm_60", "sm_70", "sm_80", "sm_89", "compute_90"]
 
@@ -186,3 +191,9 @@ def test_what_is_not_loaded_or_refuses_is_unknown(tmp_path: Path) -> None:
         raise OSError(path)
 
     assert set(loaded_versions(tmp_path, broken).values()) == {None}
+
+
+def test_the_linker_says_what_is_loaded() -> None:
+    assert is_driver_loaded("libc.so.6")
+    assert not is_driver_loaded("libcuda.so.1")
+    assert not is_driver_loaded("libnothing-of-this-name.so.7")
