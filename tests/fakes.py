@@ -21,6 +21,7 @@ from suite.errors import EngineError, GpuError, NoGpuError
 from suite.host.ending import phrase_ending
 from suite.host.engine import Card, Ending, GpuRequest, Job, Progress, Volume
 from suite.model import Cell, CellResult, Check, Image, Isolation, Scalar
+from suite.report.proof import is_elsewhere
 from suite.worker import scenarios
 
 SECOND = 1_000_000_000
@@ -193,6 +194,26 @@ def asked_option(job: Job, name: str) -> str:
     return job.arguments[job.arguments.index(f"--{name}") + 1]
 
 
+def is_on_gpu(job: Job) -> bool:
+    """Whether a job is of the arm with a GPU."""
+    return asked_option(job, "arm") == "cuda"
+
+
+FACTS: Mapping[str, Scalar] = {
+    "content.hash": "f" * 64,
+    "cpu.model": "Made-Up Processor",
+    "cpu.usable": 2,
+}
+GPU_FACTS: Mapping[str, Scalar] = {
+    "gpu.0.name": "Made-Up Accelerator",
+    "tensorflow.build.cuda": True,
+    "tensorflow.devices": "CPU:0, GPU:0",
+    "tensorflow.soft_placement": False,
+    "tensorflow.tf32": False,
+}
+"""What a container tells of itself, and one with a GPU beside it."""
+
+
 @dataclass
 class Worker:
     """A well-behaved worker: does whatever a ``measure`` job asks, in the order asked.
@@ -215,13 +236,14 @@ class Worker:
 
     def words(self, job: Job) -> list[str]:
         """Every line, from the first word to the last."""
-        lines = self.greeting()
+        gpu = is_on_gpu(job)
+        lines = self.greeting(gpu=gpu)
         for identity, calls in asked_cells(job):
-            lines += self.cell_lines(identity, calls)
+            lines += self.cell_lines(identity, calls, gpu=gpu)
         return [*lines, record("bye")]
 
-    def greeting(self) -> list[str]:
-        """What comes before the first cell."""
+    def greeting(self, *, gpu: bool = False) -> list[str]:
+        """What comes before the first cell; ``gpu``: on the arm that has one."""
         return [
             record("hello", schema=wire.SCHEMA, version="0.1.0", pid=7),
             record(
@@ -235,23 +257,21 @@ class Worker:
                     "deep": 0.9,
                     "step": 0.9,
                 },
-                device="/CPU:0",
+                device="/GPU:0" if gpu else "/CPU:0",
             ),
-            record(
-                "facts",
-                facts={"content.hash": "f" * 64, "cpu.model": "Made-Up Processor", "cpu.usable": 2},
-                seconds=0.25,
-            ),
+            record("facts", facts={**FACTS, **(GPU_FACTS if gpu else {})}, seconds=0.25),
         ]
 
-    def cell_lines(self, identity: str, calls: int | None = None) -> list[str]:
+    def cell_lines(
+        self, identity: str, calls: int | None = None, *, gpu: bool = False
+    ) -> list[str]:
         """A cell's two lines."""
         return [
             record("cell_started", id=identity),
-            record("cell", cell=self.result(identity, calls)),
+            record("cell", cell=self.result(identity, calls, gpu=gpu)),
         ]
 
-    def result(self, identity: str, calls: int | None = None) -> CellResult:
+    def result(self, identity: str, calls: int | None = None, *, gpu: bool = False) -> CellResult:
         """What comes of a cell."""
         cell = self.cells[identity]
         now = datetime.now(timezone.utc)
@@ -269,6 +289,7 @@ class Worker:
         if different.get("outcome", "measured") != "measured":
             return replace(blank, **different)
         one_shot = cell.one_shot
+        device = "GPU:0" if gpu and not is_elsewhere(identity) else "CPU:0"
         return replace(
             blank,
             outcome="measured",
@@ -277,23 +298,26 @@ class Worker:
             warmup_status="cold" if one_shot else "settled",
             warmup_s=[] if one_shot else [self.call_s * 1.1, self.call_s],
             samples_s=[self.call_s] * (1 if one_shot else 3),
-            placement={"CPU:0": 3},
-            check=Check(what="a sum", value=42.0, tolerance=1e-6),
-            spent_s={"prepare": 0.01, "first_call": 0.01, "calibrate": 0.05, "measure": 0.1},
-            absent={
-                "enqueue_fraction": "a CPU's step blocks",
-                "peak_memory_bytes": "TensorFlow does not count the CPU's memory",
+            **{
+                "placement": {device: 3},
+                "check": Check(what="a sum", value=42.0, tolerance=1e-6),
+                "spent_s": {"prepare": 0.01, "first_call": 0.01, "calibrate": 0.05, "measure": 0.1},
+                "absent": {
+                    "enqueue_fraction": "a CPU's step blocks",
+                    "peak_memory_bytes": "TensorFlow does not count the CPU's memory",
+                },
+                **different,
             },
-            **different,
         )
 
     def until(self, identity: str, *, begun: bool) -> Callable[[Job], list[str]]:
         """The lines up to a cell: to its start if it has ``begun``, else to just before it."""
 
         def words(job: Job) -> list[str]:
-            lines = self.greeting()
+            gpu = is_on_gpu(job)
+            lines = self.greeting(gpu=gpu)
             for asked, calls in asked_cells(job):
-                start, outcome = self.cell_lines(asked, calls)
+                start, outcome = self.cell_lines(asked, calls, gpu=gpu)
                 if asked == identity:
                     return [*lines, start] if begun else lines
                 lines += [start, outcome]

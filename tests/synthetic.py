@@ -35,6 +35,7 @@ from suite.model import (
     cell_id,
     is_control,
 )
+from suite.report.proof import is_elsewhere
 from suite.wire import SCHEMA, dump_document
 from tests.hosts import QUIET, SILENT, TYPICAL, Host, draw_shape
 
@@ -255,6 +256,8 @@ def make_facts(arm: str) -> dict[str, Scalar]:
     }
     if arm == "cuda":
         facts["gpu.0.name"] = "Made-Up Accelerator"
+        facts["tensorflow.devices"] = "CPU:0, GPU:0"
+        facts["tensorflow.soft_placement"] = False
     return facts
 
 
@@ -388,7 +391,7 @@ def _measure(
         series = [one * more for one, more in zip(series, added[warming:], strict=True)]
     series, warmup = [_round(one) for one in series], [_round(one) for one in warmup]
     first = series[0] if cell.one_shot else _round(level + 0.05 * _spread(draw, host.within))
-    device = "GPU:0" if arm == "cuda" and cell.scenario in {"matmul", "mlp"} else "CPU:0"
+    device = "GPU:0" if arm == "cuda" and not is_elsewhere(cell.id) else "CPU:0"
     calls = 1 if cell.one_shot else 10
     return CellResult(
         id=cell.id,

@@ -279,6 +279,70 @@ REFUSALS: tuple[GpuRefusal, ...] = (
         remedy=OTHER_BUILD,
     ),
     GpuRefusal(
+        pattern=r"kernel version \S+ does not match DSO version",
+        cause="the driver's library in the container is not of the loaded kernel module's version",
+        remedy="reboot after a driver upgrade, and hold the driver's packages; with CDI, "
+        "`sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml` again",
+    ),
+    GpuRefusal(
+        pattern=r"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH|CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
+        cause="libcuda and the kernel module are of versions that do not go together",
+        remedy="reboot after a driver upgrade; leave CUDA's compat libraries off LD_LIBRARY_PATH",
+    ),
+    GpuRefusal(
+        pattern=r"failed call to cuInit.*CUDA_ERROR_UNKNOWN",
+        cause="the driver does not answer CUDA: its module for memory is not loaded, or it hangs",
+        remedy="`sudo modprobe nvidia_uvm`, then a container anew; if that fails, reboot",
+    ),
+    GpuRefusal(
+        pattern=r"Possibly insufficient driver version|CUDA_ERROR_INSUFFICIENT_DRIVER"
+        r"|CUDA driver version is insufficient",
+        cause="the driver is older than this TensorFlow's CUDA needs",
+        remedy="a newer driver: 525 or later for CUDA 12 (`nvidia-smi` shows which it is)",
+    ),
+    GpuRefusal(
+        pattern=r"CUDA_ERROR_DEVICES?_UNAVAILABLE|all CUDA-capable devices are busy or unavailable",
+        cause="another process has the GPU for itself, or it hangs",
+        remedy="`nvidia-smi` shows who computes there; `sudo nvidia-smi -c 0` lets several",
+    ),
+    GpuRefusal(
+        pattern=r"CUDA_ERROR_ECC_UNCORRECTABLE|uncorrectable ECC error",
+        cause="the GPU's memory is defective",
+        remedy="`nvidia-smi -q -d ECC,PAGE_RETIREMENT` shows it; reset the GPU, or rent another",
+    ),
+    GpuRefusal(
+        pattern=r"Loaded runtime CuDNN library: .* but source was compiled with"
+        r"|Could not create cudnn handle",
+        cause="cuDNN can't be used: another version than TensorFlow's own is loaded, or the GPU's "
+        "memory is taken",
+        remedy="no other cuDNN on LD_LIBRARY_PATH; `nvidia-smi` shows who uses the GPU's memory",
+    ),
+    GpuRefusal(
+        pattern=r"by allocator GPU_\d|Allocator \(GPU_\d\w*\) ran out of memory"
+        r"|CUDA_ERROR_OUT_OF_MEMORY|cuMemAllocAsync failed to allocate",
+        cause="the GPU's memory does not hold it",
+        remedy="`nvidia-smi` shows who else uses that memory; else a GPU with more of it, or leave "
+        "the cell out with ONLY=",
+    ),
+    GpuRefusal(
+        pattern=r"CUDA_ERROR_(ILLEGAL_ADDRESS|LAUNCH_FAILED|ILLEGAL_INSTRUCTION|ASSERT|UNKNOWN)\b"
+        r"|GPU has fallen off the bus",
+        cause="the GPU, or a kernel on it, broke down",
+        remedy="`sudo dmesg | grep -i xid` says how; `nvidia-smi` must still work there, else reset "
+        "the GPU or reboot",
+    ),
+    GpuRefusal(
+        pattern=r"its build is for CPU only",
+        cause="the TensorFlow in there was built without CUDA",
+        remedy="`make images` builds the locked one; CUDA_IMAGE or LOCAL_PYTHON must name one "
+        "with CUDA",
+    ),
+    GpuRefusal(
+        pattern=r"which is newer than this TensorFlow's CUDA can compile for",
+        cause="this GPU is newer than the locked TensorFlow",
+        remedy="another build of TensorFlow, as an image of your own",
+    ),
+    GpuRefusal(
         pattern=r"Failed to initialize NVML: Unknown Error",
         cause="the container lost its device, as after a reload of systemd",
         remedy="a new container; CDI prevents it",

@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 
 from suite import wire
-from suite.errors import EngineError, GpuError
+from suite.errors import EngineError
 from suite.host import plan
 from suite.host.engine import LABEL, Arm, Ending, Engine, GpuRequest, Job, Running
-from suite.host.gpu import explain_refusal
+from suite.host.remedies import explain_failure, explain_worker
 from suite.host.telemetry import Observation, Observe
 from suite.host.volumes import choose_environment, choose_volumes, compile_cache
 from suite.model import (
@@ -49,6 +49,10 @@ Watch = Callable[[Document, str | None], None]
 
 class ProtocolError(Exception):
     """The worker sent something that is no record of this suite's."""
+
+
+class ArmRefused(Exception):
+    """The worker can't be the arm with a GPU; the text says why, its diary perhaps more."""
 
 
 class Hung(Exception):
@@ -176,9 +180,9 @@ class Recorder:
             GpuError: the arm has a GPU and has not begun one cell.
         """
         if self.turn.arm.gpu and len(self.containers) == BARREN_CAP:
-            raise GpuError(
+            raise explain_worker(
                 f"no container of the arm {self.turn.arm.name} lived to begin a cell: {phrase}",
-                explain_refusal(phrase).remedy,
+                "\n".join(diary for _, diary in self.diaries),
             )
         for cell in self.remaining:
             self._fail(cell, f"no container lived long enough to begin it: {phrase}")
@@ -230,6 +234,11 @@ class Recorder:
         except (Hung, ProtocolError) as error:
             trouble = str(error)
             running.stop()
+        except ArmRefused as error:
+            ending = running.close()
+            self._bury(ending, ending.phrase)
+            what = f"the arm {turn.arm.name} can't be had: {error}"
+            raise explain_worker(what, ending.diary) from error
         except BaseException:
             try:
                 running.stop()
@@ -269,16 +278,13 @@ class Recorder:
             case "hello":
                 self._greet(record["schema"], time.monotonic() - talk.asked)
             case "startup":
+                self._demand_device(record["device"])
                 self._spend(msgspec.convert(record["stages"], dict[str, float]))
             case "facts":
                 self.facts = msgspec.convert(record["facts"], dict[str, Scalar])
                 self._spend({"facts": msgspec.convert(record["seconds"], float)})
             case "refused":
-                raise GpuError(
-                    f"the arm {self.turn.arm.name} can't be had: {record['reason']}",
-                    "`nvidia-smi` must work in a container of this engine; the container's diary "
-                    "in logs/ says more; ARMS=cpu measures without a GPU",
-                )
+                raise ArmRefused(record["reason"])
             case "unfit":
                 raise EngineError(
                     f"the arm {self.turn.arm.name} can't be run: {record['reason']}",
@@ -293,6 +299,15 @@ class Recorder:
                 talk.finished = True
             case other:
                 raise ProtocolError(f"{other!r} is no record of this suite's")
+
+    def _demand_device(self, device: str) -> None:
+        """What the arm's cells are to be measured on: the GPU of an arm that has one.
+
+        Raises:
+            ArmRefused: it is another device.
+        """
+        if self.turn.arm.gpu and device != "/GPU:0":
+            raise ArmRefused(f"its worker computes on {device}")
 
     def _greet(self, spoken: int, start_s: float) -> None:
         """The container's first word, so many seconds after it was asked for."""
@@ -319,6 +334,8 @@ class Recorder:
         if talk.in_flight is None or talk.in_flight.id != result.id:
             raise ProtocolError(f"the outcome of {result.id} came out of turn")
         _demand_sense(result, talk.in_flight)
+        if self.turn.arm.gpu and result.outcome == "failed" and result.reason:
+            result = replace(result, reason=explain_failure(result.reason))
         if result.started is not None and result.ended is not None:
             # The clock of the day can be set back in between; an end before its start is no interval.
             result = replace(result, ended=max(result.started, result.ended))
@@ -362,7 +379,8 @@ class Recorder:
         self.tries[cell.id] = self.tries.get(cell.id, 0) + 1
         if self.turn.block == 0 and self.tries[cell.id] < CALIBRATION_TRIES:
             return
-        self._fail(cell, f"its container died: {phrase}{_last_words(ending)}")
+        reason = f"its container died: {phrase}{_last_words(ending)}"
+        self._fail(cell, explain_failure(reason, ending.diary) if self.turn.arm.gpu else reason)
         self.remaining.remove(cell)
 
     def _fail(self, cell: Cell, reason: str) -> None:

@@ -24,6 +24,7 @@ from suite.report.doubts import (
 from suite.report.gauges import join
 from suite.report.labels import MOST, Label
 from suite.report.load import LoadedCampaign
+from suite.report.proof import disown
 from suite.report.readings import Reading, label, read
 from suite.report.statistics import Estimate, estimate
 from suite.report.validity import (
@@ -128,7 +129,7 @@ class Summary:
 
 def summarise(loaded: LoadedCampaign) -> Summary:
     """The analysis of a loaded campaign; deterministic."""
-    loaded = join(loaded)
+    loaded = disown(join(loaded))
     campaign = loaded.campaign
     counted = counted_documents(loaded)
     doubts = doubt_arms(loaded)

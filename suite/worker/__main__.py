@@ -127,7 +127,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if device != CPU:
         # cuDNN and NCCL are loaded at their first use, so what is loaded is asked again.
         began = time.perf_counter_ns()
-        found |= {**proof.loaded_versions(), **compile_cache.facts("end")}
+        found |= {**proof.loaded_versions(), **facts.switches(), **compile_cache.facts("end")}
         found[AT_END] = proof.find_trouble(device) or FINE
         channel.send("facts", facts=found, seconds=(time.perf_counter_ns() - began) / 1e9)
     channel.send("bye")

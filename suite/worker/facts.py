@@ -118,8 +118,7 @@ def tensorflow_facts() -> dict[str, Scalar]:
         "numpy.version": np.__version__,
         "tensorflow.threads_intra": tf.config.threading.get_intra_op_parallelism_threads(),
         "tensorflow.threads_inter": tf.config.threading.get_inter_op_parallelism_threads(),
-        "tensorflow.soft_placement": tf.config.get_soft_device_placement(),
-        "tensorflow.tf32": tf.config.experimental.tensor_float_32_execution_enabled(),
+        **switches(),
         "tensorflow.xla_jit": str(tf.config.optimizer.get_jit() or "off"),
         "tensorflow.devices": ", ".join(
             device.name.rsplit("device:", 1)[-1] for device in tf.config.list_logical_devices()
@@ -141,6 +140,16 @@ def tensorflow_facts() -> dict[str, Scalar]:
         facts.update(loaded_versions())
         facts.update(device_identity())
     return facts
+
+
+def switches() -> dict[str, Scalar]:
+    """What decides where and how exactly everything runs, and what a cell could leave changed."""
+    import tensorflow as tf
+
+    return {
+        "tensorflow.soft_placement": tf.config.get_soft_device_placement(),
+        "tensorflow.tf32": tf.config.experimental.tensor_float_32_execution_enabled(),
+    }
 
 
 def cpu_flags(cpu: dict[str, str] | None = None) -> list[str]:

@@ -6,6 +6,7 @@ A GPU can be listed and be unable to run this build's kernels, and it can go awa
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 import uuid
 from collections.abc import Callable, Sequence
@@ -77,6 +78,18 @@ def _runs(of: tuple[int, int], bound: str, device: Sequence[int]) -> bool:
     if bound == "a":
         return of == (major, minor)
     return of <= (major, minor) and (bound != "f" or of[0] == major)
+
+
+def is_driver_loaded(name: str = "libcuda.so.1") -> bool:
+    """Whether CUDA's driver library is in this process, without which no GPU computes for it.
+
+    Asks the linker and not TensorFlow, so that a TensorFlow that only says it has a GPU is found out.
+    """
+    try:
+        ctypes.CDLL(name, mode=os.RTLD_NOLOAD)
+    except OSError:
+        return False
+    return True
 
 
 def find_trouble(device: str) -> str | None:

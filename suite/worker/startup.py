@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Literal
 
-from suite.worker.proof import judge_capability
+from suite.worker.proof import is_driver_loaded, judge_capability
 
 ArmName = Literal["cpu", "cuda", "cuda-hidden"]
 
@@ -127,14 +127,14 @@ def _configure(tf: Any, arm: ArmName) -> str:
             tf.config.set_visible_devices([], "GPU")
         tf.config.list_logical_devices()
         return "/CPU:0"
-    if not gpus:
-        cuda = tf.sysconfig.get_build_info().get("is_cuda_build", False)
+    build = tf.sysconfig.get_build_info()
+    if not gpus or not build.get("is_cuda_build", False):
         raise Refused(
-            "TensorFlow sees no GPU in this container"
-            + ("" if cuda else " (its build is for CPU only)")
+            ("TensorFlow lists a GPU" if gpus else "TensorFlow sees no GPU in this container")
+            + ("" if build.get("is_cuda_build", False) else " (its build is for CPU only)")
         )
     details = tf.config.experimental.get_device_details(gpus[0])
-    built = tf.sysconfig.get_build_info().get("cuda_compute_capabilities") or []
+    built = build.get("cuda_compute_capabilities") or []
     capability = details.get("compute_capability")
     refused = judge_capability(capability, built)[0] if capability else None
     if refused is not None:
@@ -143,6 +143,10 @@ def _configure(tf: Any, arm: ArmName) -> str:
     tf.config.experimental.set_memory_growth(gpus[0], True)
     # With soft placement an operation that has no GPU kernel would quietly run on the CPU.
     tf.config.set_soft_device_placement(False)
+    if tf.config.get_soft_device_placement():
+        raise Refused("soft placement can't be switched off, so that work could run on the CPU")
     if not tf.config.list_logical_devices("GPU"):
         raise Refused("TensorFlow lists a GPU and can't initialise it")
+    if not is_driver_loaded():
+        raise Refused("TensorFlow lists a GPU without having loaded CUDA's driver (libcuda.so.1)")
     return "/GPU:0"

@@ -296,11 +296,11 @@ def test_work_that_was_seen_on_the_cpu_is_named() -> None:
     name = TRAINED.format(512, "device")
     cells = machines.choose(ALL, name)
     campaign, documents = machines.make_campaign(cells, gpu=replace(GPU, fixed=8e-3), host=QUIET)
-    fallen = ["Const on CPU:0 ×4", "MatMul on CPU:0 ×1"]
+    fallen = ["Const on CPU:0 ×4", "Relu on CPU:0 ×1"]
     changed = [synthetic.change_cell(one, name, elsewhere=fallen) for one in documents]
     cause = find(catalogue_of(campaign, changed), name).causes[0]
     assert (cause.rule, cause.confirmed) == ("fallback", False)
-    assert "MatMul on CPU:0 ×1" in cause.evidence
+    assert "Relu on CPU:0 ×1" in cause.evidence
     assert "Const" not in cause.evidence
 
 

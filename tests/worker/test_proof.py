@@ -13,7 +13,13 @@ import numpy as np
 import pytest
 
 from suite import wire
-from suite.worker.proof import device_identity, find_trouble, judge_capability, loaded_versions
+from suite.worker.proof import (
+    device_identity,
+    find_trouble,
+    is_driver_loaded,
+    judge_capability,
+    loaded_versions,
+)
 
 BUILT = ["sm_60", "sm_70", "sm_80", "sm_89", "compute_90"]
 
@@ -268,3 +274,9 @@ def test_a_device_that_does_not_say_is_unknown(
 
 def test_without_the_driver_no_device_is_asked(tmp_path: Path) -> None:
     assert set(device_identity(tmp_path).values()) == {None}
+
+
+def test_the_linker_says_what_is_loaded() -> None:
+    assert is_driver_loaded("libc.so.6")
+    assert not is_driver_loaded("libcuda.so.1")
+    assert not is_driver_loaded("libnothing-of-this-name.so.7")

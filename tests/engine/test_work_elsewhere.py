@@ -1,0 +1,64 @@
+"""What the report takes for work of the CPU on the GPU's arm is what the worker's cells declare."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from suite.host.docker_engine import DockerEngine
+from suite.host.engine import Job
+from suite.model import Cell, Image
+from suite.report.proof import is_elsewhere
+from suite.worker import scenarios
+
+PREPARE = """
+import json, sys
+from suite.worker import scenarios
+from suite.worker.scenario import Inapplicable
+for identity in sys.argv[1:]:
+    scenario, cell = scenarios.find(identity)
+    try:
+        made = scenario.prepare(device="/CPU:0", **cell.params)
+    except Inapplicable:
+        continue
+    print(json.dumps([identity, made.on, made.proof is None]), flush=True)
+    made.close()
+"""
+
+
+def smallest_cells() -> list[Cell]:
+    """Of every case and every choice of words the first cell that has work of its own to prepare."""
+    found: dict[tuple[object, ...], Cell] = {}
+    for cell in scenarios.cells():
+        scenario, _ = scenarios.find(cell.id)
+        words = tuple(value for value in cell.params.values() if isinstance(value, str))
+        if scenario.prepare is not None and cell.params.get("precision", "fp32") == "fp32":
+            found.setdefault((cell.scenario, cell.case, *words), cell)
+    return list(found.values())
+
+
+def test_the_reports_exceptions_are_the_workers(engine: DockerEngine, cpu_image: Image) -> None:
+    asked = [cell.id for cell in smallest_cells()]
+    job = Job(image=cpu_image, arguments=("-c", PREPARE, *asked), cpus=engine.cpus())
+    run = engine.start(job, entrypoint=("python3",))
+    try:
+        told = []
+        while (line := run.next_line(300)) is not None:
+            told.append(json.loads(line))
+    finally:
+        ending = run.close()
+    assert ending.code == 0, ending.diary
+    # Without a place on disk the cells that read files can't be prepared.
+    missing = set(asked) - {identity for identity, _, _ in told}
+    assert {identity.partition("/")[0] for identity in missing} <= {
+        "tfdata.read",
+        "tfdata.to_device",
+    }
+    declared = {identity: on == "cpu" or bare for identity, on, bare in told}
+    assert {identity: is_elsewhere(identity) for identity in declared} == declared
+
+
+@pytest.mark.parametrize("cell", [c for c in scenarios.cells() if c.by_host], ids=lambda c: c.id)
+def test_what_the_host_measures_is_no_work_of_the_gpus(cell: Cell) -> None:
+    assert is_elsewhere(cell.id)

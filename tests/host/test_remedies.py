@@ -1,0 +1,155 @@
+"""What TensorFlow prints leads to the command that mends it, wherever it was printed."""
+
+from __future__ import annotations
+
+import pytest
+
+from suite.host.gpu import find_refusal
+from suite.host.remedies import UNKNOWN, explain_failure, explain_worker
+
+REFUSED = "the arm cuda can't be had: TensorFlow sees no GPU in this container"
+
+DIARY = """\
+WARNING: All log messages before absl::InitializeLog() is called are written to STDERR
+I0000 00:00:1795290142.785881       1 port.cc:153] oneDNN custom operations are on. You may see slightly \
+different numerical results due to floating-point round-off errors from different computation orders.
+E0000 00:00:1795290143.066641       1 cuda_platform.cc:52] failed call to cuInit: INTERNAL: CUDA error: \
+Failed call to cuInit: {}
+"""
+"""As TensorFlow 2.21 printed it in the CUDA image: without a driver, and with a stub of libcuda
+whose cuInit gives one error after the other."""
+
+
+@pytest.mark.parametrize(
+    ("error", "cause", "remedy"),
+    [
+        ("UNKNOWN ERROR (303)", "not passed through", "docker run --rm"),
+        ("CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected", "hidden", "nvidia-smi -L"),
+        (
+            (
+                "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: system has unsupported display driver / cuda driver "
+                "combination"
+            ),
+            "do not go together",
+            "reboot",
+        ),
+        (
+            (
+                "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE: forward compatibility was attempted on non "
+                "supported HW"
+            ),
+            "do not go together",
+            "compat libraries",
+        ),
+        ("CUDA_ERROR_SYSTEM_NOT_READY: system not yet initialized", "fabric", "fabricmanager"),
+        (
+            "CUDA_ERROR_DEVICE_UNAVAILABLE: CUDA-capable device(s) is/are busy or unavailable",
+            "for itself",
+            "nvidia-smi -c 0",
+        ),
+        ("CUDA_ERROR_UNKNOWN: unknown error", "does not answer CUDA", "modprobe nvidia_uvm"),
+    ],
+)
+def test_why_cuda_does_not_start_is_told_with_its_remedy(
+    error: str, cause: str, remedy: str
+) -> None:
+    found = explain_worker(REFUSED, DIARY.format(error))
+    assert found.what.startswith(f"{REFUSED}: ")
+    assert cause in found.what
+    assert remedy in found.remedy
+    # The line is quoted without the logger's time, and of the other lines nothing.
+    assert (
+        f"(cuda_platform.cc:52] failed call to cuInit: INTERNAL: CUDA error: Failed call to cuInit: {error})"
+        in found.what
+    )
+    assert "oneDNN" not in found.what
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (
+            (
+                "Cannot dlopen some GPU libraries. Please make sure the missing libraries mentioned "
+                "above are installed properly if you would like to use GPU."
+            ),
+            "missing from the image",
+        ),
+        (
+            (
+                "kernel version 550.90.7 does not match DSO version 550.54.15 -- cannot find working "
+                "devices in this configuration"
+            ),
+            "not of the loaded kernel module's version",
+        ),
+        ("Possibly insufficient driver version: 470.57.2", "older than this TensorFlow's CUDA"),
+        (
+            (
+                "Loaded runtime CuDNN library: 8.9.7 but source was compiled with: 9.3.0.  CuDNN "
+                "library needs to have matching major version"
+            ),
+            "cuDNN can't be used",
+        ),
+        ("Could not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED", "cuDNN can't be used"),
+        ("INTERNAL: CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC error", "defective"),
+        ("CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered", "broke down"),
+        ("CUDA_ERROR_INVALID_PTX: a PTX JIT compilation failed", "newer than"),
+        ("TensorFlow lists a GPU (its build is for CPU only)", "built without CUDA"),
+        (
+            (
+                "the GPU has compute capability 12.0, which is newer than this TensorFlow's CUDA can "
+                "compile for (built for sm_89)"
+            ),
+            "newer than the locked TensorFlow",
+        ),
+    ],
+)
+def test_each_known_text_has_its_row(text: str, cause: str) -> None:
+    row = find_refusal(text)
+    assert row is not None
+    assert cause in row.cause
+    assert row.remedy
+
+
+def test_what_nobody_knows_is_said_as_it_is() -> None:
+    found = explain_worker(REFUSED, "nothing of interest\n")
+    assert (found.what, found.remedy) == (REFUSED, UNKNOWN)
+    assert explain_failure("ValueError: 3 is not 4", "nothing of interest\n") == (
+        "ValueError: 3 is not 4"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "takes"), [("float", "6.4 GB"), ("half", "3.2 GB"), ("double", "12.8 GB")]
+)
+def test_a_tensor_without_room_is_told_with_its_size(kind: str, takes: str) -> None:
+    reason = (
+        f"ResourceExhaustedError: OOM when allocating tensor with shape[40000,40000] and type {kind} "
+        "on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc"
+    )
+    found = explain_failure(reason)
+    assert found.startswith(reason)
+    assert f"this tensor alone takes {takes}" in found
+    assert "what to do: `nvidia-smi`" in found
+
+
+def test_the_cpus_memory_is_not_the_gpus() -> None:
+    reason = (
+        "ResourceExhaustedError: OOM when allocating tensor with shape[40000,40000] and type float "
+        "on /job:localhost/replica:0/task:0/device:CPU:0 by allocator mklcpu"
+    )
+    assert explain_failure(reason) == reason
+
+
+def test_memory_without_a_shape_is_told_without_a_size() -> None:
+    found = explain_failure("InternalError: CUDA_ERROR_OUT_OF_MEMORY: out of memory")
+    assert "the GPU's memory does not hold it; what to do" in found
+
+
+def test_of_a_death_only_the_diarys_end_counts() -> None:
+    long_ago = "CUDA_ERROR_OUT_OF_MEMORY: out of memory\n" + "a line\n" * 50
+    assert explain_failure("its container died: exit code 3", long_ago) == (
+        "its container died: exit code 3"
+    )
+    just_now = "a line\n" * 50 + "CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC error\n"
+    assert "defective" in explain_failure("its container died: exit code 3", just_now)

@@ -1,0 +1,195 @@
+"""The one judge of planted failures: no number under a GPU's name that anybody could believe.
+
+Reads the files that a campaign left, as a person or a program would; knows nothing of how they came.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+from suite.report.gallery import depict
+from suite.report.load import load_campaign
+from suite.report.summary import summarise
+
+EXIT_NO_GPU = 4
+EXIT_TROUBLED = 1
+
+NO_NUMBER = re.compile(r"(—|✗|no valid pair|)(\s*\[\d+\])*")
+STRUCK = re.compile(r"(~~.*~~|✗)(\s*\[\d+\])*")
+
+
+def find_numbers(folder: Path | None, status: int) -> list[str]:
+    """Every number of an arm with a GPU that stands there to be believed, and whatever else is wrong.
+
+    ``folder`` is the campaign's, None where none was begun; ``status`` the command's exit status.
+    """
+    found = []
+    if status not in {EXIT_NO_GPU, EXIT_TROUBLED}:
+        found.append(f"exit status {status}")
+    if folder is None or not (folder / "summary.json").exists():
+        if status != EXIT_NO_GPU:
+            found.append("no report, and the GPU is not said to be missing")
+        return found
+    found += _of_summary(json.loads((folder / "summary.json").read_text(encoding="utf-8")))
+    found += _of_csv((folder / "cells.csv").read_text(encoding="utf-8"))
+    found += _of_markdown((folder / "report.md").read_text(encoding="utf-8"))
+    found += _of_html((folder / "report.html").read_text(encoding="utf-8"))
+    return [*found, *_of_pictures(folder)]
+
+
+def is_of_gpu(arm: object) -> bool:
+    """Whether numbers of an arm, or of a comparison with it, are a GPU's."""
+    return isinstance(arm, str) and re.search(r"\bcuda(?!-hidden)\b", arm) is not None
+
+
+def _of_summary(summary: dict[str, Any]) -> Iterator[str]:
+    for cell in summary["cells"]:
+        yield from (f"summary.json: {cell['id']}: {text}" for text in _of_cell(cell))
+    for one in summary["crossovers"] or ():
+        if one["low"] is not None or one["high"] is not None or one["size"] is not None:
+            yield f"summary.json: a crossover of {one['case']}"
+    for part in ("advice", "waterfalls", "decomposition", "limits", "cost"):
+        yield from _of_part(f"summary.json: {part}", summary[part])
+
+
+def _of_cell(cell: dict[str, Any]) -> Iterator[str]:
+    invalid = any(one["invalid"] for one in cell["arms"].values())
+    for arm, one in cell["arms"].items():
+        if is_of_gpu(arm) and not one["invalid"]:
+            yield from (name for name in ("value", "rate", "first_call") if one[name])
+    for arm, one in cell["verdicts"].items():
+        if is_of_gpu(arm) and one["verdict"] not in {None, "INVALID"}:
+            yield f"verdict {one['verdict']}"
+    if cell["ratio"] is not None and not invalid:
+        yield "a ratio"
+    if any(one["gain"] for one in cell["causes"]):
+        yield "a cause with a gain"
+
+
+def _of_part(where: str, value: Any) -> Iterator[str]:
+    """Whatever is said of an arm with a GPU, anywhere in a part that is about numbers alone."""
+    if isinstance(value, dict):
+        if is_of_gpu(value.get("arm")):
+            yield f"{where}: {value}"
+        if any(is_of_gpu(name) and one is not None for name, one in value.items()):
+            yield f"{where}: {value}"
+        for name, inner in value.items():
+            yield from _of_part(f"{where}.{name}", inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _of_part(where, inner)
+
+
+def _of_csv(text: str) -> Iterator[str]:
+    for row in csv.DictReader(text.splitlines()):
+        if not is_of_gpu(row["arm"]) or row["invalid"]:
+            continue
+        for name in ("value", "rate", "first_call_value"):
+            if row[name]:
+                yield f"cells.csv: {row['id']}: {name}"
+        if row["verdict"] not in {"", "INVALID"}:
+            yield f"cells.csv: {row['id']}: verdict {row['verdict']}"
+        # Of a ratio the other arm may be what is INVALID.
+        if row["ratio"] and row["verdict"] != "INVALID" and "no verdict" not in row["notes"]:
+            yield f"cells.csv: {row['id']}: a ratio"
+
+
+Table = list[list[str]]
+
+
+def _of_markdown(text: str) -> Iterator[str]:
+    yield from _of_tables("report.md", list(_read_markdown(text)))
+
+
+def _read_markdown(text: str) -> Iterator[Table]:
+    rows: Table = []
+    for line in [*text.splitlines(), ""]:
+        if line.startswith("|"):
+            rows.append([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
+        elif rows:
+            yield [row for row in rows if not set("".join(row)) <= set(":-")]
+            rows = []
+
+
+def _of_html(text: str) -> Iterator[str]:
+    reader = _Tables()
+    reader.feed(text)
+    yield from _of_tables("report.html", reader.tables)
+
+
+class _Tables(HTMLParser):
+    """The tables of a page, what is struck through written as in Markdown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tables: list[Table] = []
+        self._inside = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr" and self.tables:
+            self.tables[-1].append([])
+        elif tag in {"td", "th"} and self.tables:
+            self.tables[-1][-1].append("")
+            self._inside = True
+        elif tag == "s" and self._inside:
+            self.tables[-1][-1][-1] += "~~"
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in {"td", "th"}:
+            self.tables[-1][-1][-1] = " ".join(self.tables[-1][-1][-1].split())
+            self._inside = False
+        elif tag == "s" and self._inside:
+            self.tables[-1][-1][-1] += "~~"
+
+    def handle_data(self, data: str) -> None:
+        if self._inside:
+            self.tables[-1][-1][-1] += data
+
+
+COLUMN = re.compile(r"\bcuda\b(, (time a call|rate|first call)| against | is\b)")
+"""The heads of columns that hold numbers of an arm with a GPU."""
+
+
+def _of_tables(name: str, tables: list[Table]) -> Iterator[str]:
+    for head, *rows in tables:
+        columns = [index for index, text in enumerate(head) if COLUMN.search(text)]
+        for row in rows:
+            for index in columns:
+                if not (NO_NUMBER.fullmatch(row[index]) or STRUCK.fullmatch(row[index])):
+                    yield f"{name}: {head[index]}: {row[0]}: {row[index]}"
+
+
+def _of_pictures(folder: Path) -> Iterator[str]:
+    """The pictures as values: every mark of such an arm is struck."""
+    for picture in depict(summarise(load_campaign(folder))):
+        for arm, struck in _marks(picture):
+            if is_of_gpu(arm) and not struck:
+                yield f"the picture {picture.name}: a mark of {arm}"
+
+
+def _marks(node: Any) -> Iterator[tuple[str, bool]]:
+    if isinstance(node, list | tuple):
+        if len(node) == 2 and isinstance(node[0], str) and hasattr(node[1], "struck"):
+            yield node[0], node[1].struck
+            return
+        for inner in node:
+            yield from _marks(inner)
+    elif hasattr(node, "__dataclass_fields__"):
+        arm = getattr(node, "arm", None)
+        if arm is not None:
+            yield from (
+                (arm, mark.struck) for _, mark in getattr(node, "marks", ()) if mark is not None
+            )
+            if not hasattr(node, "marks"):
+                yield arm, False
+            return
+        for name in node.__dataclass_fields__:
+            yield from _marks(getattr(node, name))

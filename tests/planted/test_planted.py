@@ -1,0 +1,812 @@
+"""Planted failures, one list: whatever is wrong with a GPU, no number stands under its name.
+
+Each ends in exit 4, in INVALID or in a cell that failed, with a reason; `judge` reads all the files.
+Real ones run the real worker with the real TensorFlow in a real container, deceived by `lies`.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tarfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suite import cli, wire
+from suite.cli import bench
+from suite.content import SUITE
+from suite.errors import EngineError, NoGpuError
+from suite.host import campaign, gpu, plan
+from suite.host.docker_engine import DockerEngine
+from suite.host.engine import LABEL, GpuRequest, Job, Running
+from suite.model import AT_END, Document, Image, SuiteIdentity
+from suite.report import collate as collating
+from tests import synthetic
+from tests.engine.conftest import api, base, cpu_image, engine
+from tests.fakes import FakeEngine, Life, Script, Worker, is_on_gpu, record
+from tests.planted.judge import find_numbers
+from tests.report.test_gauges import FACTS as TELEMETRY
+from tests.report.test_gauges import HEALTHY, HOST_ONLY, Series, watch
+
+__all__ = ["api", "base", "cpu_image", "engine"]
+
+LIES = Path(__file__).with_name("lies.py")
+EAGER = "matmul.square/n=10/precision=fp32/operands=device/xla=off"
+OTHER = "matmul.square/n=1000/precision=fp32/operands=device/xla=off"
+GRAPH = "mlp.train/net=A/batch=32/data=device/precision=fp32/execution=graph"
+REQUEST = GpuRequest(driver="cdi", devices=("nvidia.com/gpu=0",))
+
+
+@dataclass
+class Ground:
+    """Where failures are planted: a results folder, and the commands as people call them."""
+
+    results: Path
+    request: pytest.FixtureRequest
+    monkeypatch: pytest.MonkeyPatch
+    status: int = 0
+    said: str = ""
+
+    def run(self, *words: str) -> None:
+        capsys: pytest.CaptureFixture[str] = self.request.getfixturevalue("capsys")
+        capsys.readouterr()
+        self.status = cli.main(words)
+        heard = capsys.readouterr()
+        self.said = heard.err + heard.out
+        assert "Traceback" not in self.said
+
+    def bench(self, engine: Any, *words: str, only: str, arms: str) -> None:
+        self.monkeypatch.setattr(bench, "open_engine", lambda given, terminal: engine)
+        head = ("bench", "--results", str(self.results), "--profile", "smoke", "--seed", "1")
+        self.run(*head, "--telemetry", "off", "--arms", arms, "--only", only, *words)
+
+    @property
+    def folder(self) -> Path | None:
+        if not self.results.exists():
+            return None
+        return next((path for path in self.results.iterdir() if path.is_dir()), None)
+
+    def tell(self) -> str:
+        """All that a person can read: what was said, and the report."""
+        page = self.folder / "report.md" if self.folder else None
+        return self.said + (page.read_text(encoding="utf-8") if page and page.exists() else "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plant:
+    """A failure: its name, how it is planted, and a text that a person must then read.
+
+    ``status`` is the command's, 4 or 1 (failed or INVALID).  ``real``: the image it needs.
+    """
+
+    name: str
+    act: Callable[[Ground], None]
+    seen: str
+    status: int = 4
+    real: str | None = None
+
+
+# --- in a real container ---------------------------------------------------------------------------
+
+
+class Deceived:
+    """A real engine that seems to give a GPU, and whose containers are told lies, start by start."""
+
+    def __init__(self, real: DockerEngine, image: Image, *lies: str, hidden: bool = False) -> None:
+        self._real = real
+        self._image = image
+        self._lies = list(lies)
+        self._hidden = hidden
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def find_gpu(self, wanted: str) -> GpuRequest:
+        return REQUEST
+
+    def provide(self, name: str, progress: Callable[[str], None]) -> Image:
+        return self._image
+
+    def start(self, job: Job) -> Running:
+        lie = self._lies.pop(0) if len(self._lies) > 1 else self._lies[0]
+        more = {"CUDA_VISIBLE_DEVICES": "-1"} if self._hidden else {}
+        environment = {**job.environment, **more, "CROSSOVER_LIES": lie}
+        return self._real.start(replace(job, gpu=None, environment=environment))
+
+
+def deceive(
+    *lies: str, only: str = EAGER, image: str = "cpu", **deadlines: float
+) -> Callable[[Ground], None]:
+    """A campaign of the arm alone, whose containers are told these lies, the last one for ever."""
+
+    def act(ground: Ground) -> None:
+        for name, seconds in deadlines.items():
+            ground.monkeypatch.setattr(plan, name, seconds)
+        given = ground.request.getfixturevalue
+        built = given(f"lying_{image}_image")
+        ground.bench(Deceived(given("engine"), built, *lies), only=only, arms="cuda")
+
+    return act
+
+
+def hide(ground: Ground) -> None:
+    given = ground.request.getfixturevalue
+    hidden = Deceived(given("engine"), given("lying_cuda_image"), "", hidden=True)
+    ground.bench(hidden, only=EAGER, arms="cuda")
+
+
+LOST = "CUDA_ERROR_LAUNCH_FAILED"
+NO_GPU_LATER = "all -listed"
+
+REAL = (
+    Plant(
+        name="the CPU's TensorFlow in the image of the GPU's arm",
+        act=deceive(""),
+        seen="built without CUDA",
+        real="cpu",
+    ),
+    Plant(
+        name="the CUDA image, and no GPU was passed through",
+        act=deceive("", image="cuda"),
+        seen="libcuda is not in the container",
+        real="cuda",
+    ),
+    Plant(
+        name="the GPU hidden by CUDA_VISIBLE_DEVICES=-1",
+        act=hide,
+        seen="sees no GPU in this container",
+        real="cuda",
+    ),
+    Plant(
+        name="a CUDA library missing from the CUDA image",
+        act=deceive("", image="crippled_cuda"),
+        seen="can't be had|lived to begin a cell",
+        real="cuda",
+    ),
+    Plant(
+        name="a build that says it has CUDA, and lists no GPU",
+        act=deceive("all -listed"),
+        seen="sees no GPU in this container",
+        real="cpu",
+    ),
+    Plant(
+        name="a GPU listed by a build without CUDA",
+        act=deceive("all -build"),
+        seen=r"lists a GPU \(its build is for CPU only\)",
+        real="cpu",
+    ),
+    Plant(
+        name="a GPU listed that can't be initialised",
+        act=deceive("all -logical"),
+        seen="can't initialise it",
+        real="cpu",
+    ),
+    Plant(
+        name="a GPU listed without CUDA's driver library",
+        act=deceive("all -driver"),
+        seen="without having loaded CUDA's driver",
+        real="cpu",
+    ),
+    Plant(
+        name="soft placement forced on",
+        act=deceive("all -soft"),
+        seen="soft placement can't be switched off",
+        real="cpu",
+    ),
+    Plant(
+        name="soft placement switched on again in mid-run",
+        act=deceive("all +soft-behind=cell"),
+        seen="soft placement was on",
+        status=1,
+        real="cpu",
+    ),
+    Plant(
+        name="what is asked of the GPU runs on the CPU",
+        act=deceive("all -backing"),
+        seen="a small product for /GPU:0 was made on CPU:0",
+        real="cpu",
+    ),
+    Plant(
+        name="only a cell's eager work runs on the CPU",
+        act=deceive("all -tensors"),
+        seen="eager work that belongs on GPU:0 ran on CPU:0",
+        status=1,
+        real="cpu",
+    ),
+    Plant(
+        name="only a cell's graph runs on the CPU",
+        act=deceive("all -graphs", only=GRAPH),
+        seen="work that belongs on GPU:0 ran elsewhere",
+        status=1,
+        real="cpu",
+    ),
+    Plant(
+        name="the executed graphs can't be read",
+        act=deceive("all +no-graphs", only=GRAPH),
+        seen="node was executed in a graph",
+        status=1,
+        real="cpu",
+    ),
+    Plant(
+        name="a GPU that is newer than the build",
+        act=deceive("all +capability=12.0"),
+        seen="this GPU is newer than the locked TensorFlow",
+        real="cpu",
+    ),
+    Plant(
+        name="a GPU that is older than the build",
+        act=deceive("all +capability=5.2"),
+        seen="older than this TensorFlow was built for",
+        real="cpu",
+    ),
+    Plant(
+        name="a GPU that refuses its first kernel",
+        act=deceive("all +lost-behind=start"),
+        seen=f"fails in the start-up sequence: {LOST}",
+        real="cpu",
+    ),
+    Plant(
+        name="a GPU that hangs in its first kernel",
+        act=deceive("all +hang-behind=start", START_DEADLINE_S=2.5),
+        seen="the deadline for the start has passed",
+        real="cpu",
+    ),
+    Plant(
+        name="a GPU that computes wrong",
+        act=deceive("all +wrong-behind=start"),
+        seen="gives a wrong result for a small product",
+        real="cpu",
+    ),
+    Plant(
+        name="a GPU lost in the middle of a cell",
+        act=deceive("all +lost-behind=cell_started", NO_GPU_LATER, only=f"{EAGER} {OTHER}"),
+        seen="sees no GPU in this container",
+        real="cpu",
+    ),
+    Plant(
+        name="a GPU lost between two cells",
+        act=deceive("all +lost-behind=cell", NO_GPU_LATER, only=f"{EAGER} {OTHER}"),
+        seen="sees no GPU in this container",
+        real="cpu",
+    ),
+    Plant(
+        name="a GPU lost behind the last cell",
+        act=deceive("all +lost-behind=cell"),
+        seen="did not answer, or answered wrong, when the last cell had been measured",
+        status=1,
+        real="cpu",
+    ),
+    Plant(
+        name="a GPU that computes wrong from the first cell on",
+        act=deceive("all +wrong-behind=cell_started"),
+        seen="gives a wrong result for a small product",
+        status=1,
+        real="cpu",
+    ),
+    Plant(
+        name="TF32 left on behind a cell",
+        act=deceive("all +tf32-behind=cell"),
+        seen="TF32 was on",
+        status=1,
+        real="cpu",
+    ),
+)
+
+
+# --- an engine or a worker by a script --------------------------------------------------------------
+
+
+def script(
+    bad: Script,
+    *,
+    more: tuple[str, ...] = (),
+    only: str = f"{EAGER} {OTHER}",
+) -> Callable[[Ground], None]:
+    """A campaign of both arms in which the containers with the GPU live by this script."""
+
+    def act(ground: Ground) -> None:
+        good = Worker()
+        scripted = FakeEngine(
+            otherwise=lambda job: bad(job) if is_on_gpu(job) else good(job), gpu=REQUEST
+        )
+        ground.bench(scripted, *more, only=only, arms="cpu cuda")
+
+    return act
+
+
+def change_records(kind: str, **fields: Any) -> Script:
+    """A worker that is well but for these fields in its records of a kind."""
+
+    def life(job: Job) -> Life:
+        return Life(words=list(rewrite(Worker().words(job), kind, fields)))
+
+    return life
+
+
+def rewrite(lines: list[str], kind: str, fields: dict[str, Any]) -> Iterator[str]:
+    for line in lines:
+        read = dict(wire.parse_record(line))
+        if read["record"] != kind:
+            yield line
+            continue
+        for name, value in fields.items():
+            inner = read.get(name)
+            read[name] = {**inner, **value} if isinstance(inner, dict) else value
+        yield record(read.pop("record"), **read)
+
+
+def alternate(*facts: dict[str, Any]) -> Script:
+    """Containers that tell other facts of themselves, one after the other, the last for ever."""
+    left = list(facts)
+
+    def life(job: Job) -> Life:
+        now = left.pop(0) if len(left) > 1 else left[0]
+        return change_records("facts", facts=now)(job)
+
+    return life
+
+
+def refuse(diary: str = "") -> Script:
+    def life(job: Job) -> Life:
+        words = [
+            *Worker().greeting()[:1],
+            record("refused", reason="TensorFlow sees no GPU in this container"),
+        ]
+        return Life(words=words, code=4, diary=diary)
+
+    return life
+
+
+def fail_cells(reason: str) -> Script:
+    outcome = {"outcome": "failed", "reason": reason}
+    return Worker(outcomes={EAGER: outcome, OTHER: outcome})
+
+
+def lose_gpu_for_ever(job: Job) -> Life:
+    """Cells that end their container, as where the GPU falls off the bus."""
+    return Worker().dies_in(EAGER, code=7, diary="the GPU is lost: CUDA_ERROR_ECC_UNCORRECTABLE\n")(
+        job
+    )
+
+
+def hang(job: Job) -> Life:
+    return Worker().meets(EAGER, TimeoutError())(job)
+
+
+def die_at_once(job: Job) -> Life:
+    return Life(words=[], code=139, diary="Cannot dlopen some GPU libraries. Please make sure\n")
+
+
+def speak_another_schema(job: Job) -> Life:
+    return Life(words=[record("hello", schema=99, version="9.9", pid=1)])
+
+
+class Finding(FakeEngine):
+    """An engine on a machine with two GPUs, of which the request is judged as on a real one."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__()
+        self.root = root
+        for index in range(2):
+            (root / "dev").mkdir(exist_ok=True)
+            (root / f"dev/nvidia{index}").touch()
+            listed = root / f"proc/driver/nvidia/gpus/0000:0{index}:00.0"
+            listed.mkdir(parents=True)
+            (listed / "information").write_text(f"GPU UUID: \t GPU-000{index}\n")
+
+    def find_gpu(self, wanted: str) -> GpuRequest:
+        return gpu.find_local_gpu(wanted, self.root)
+
+
+def ask_for(wanted: str) -> Callable[[Ground], None]:
+    def act(ground: Ground) -> None:
+        root = ground.results.parent / "machine"
+        root.mkdir()
+        ground.bench(Finding(root), "--gpu", wanted, only=EAGER, arms="cpu cuda")
+
+    return act
+
+
+def refuse_request(error: Exception) -> Callable[[Ground], None]:
+    def act(ground: Ground) -> None:
+        ground.bench(FakeEngine(gpu=error), only=EAGER, arms="cpu cuda")  # type: ignore[arg-type]
+
+    return act
+
+
+CU_INIT = (
+    "E0000 00:00:1795290143.066641       1 cuda_platform.cc:52] failed call to cuInit: INTERNAL: "
+    "CUDA error: Failed call to cuInit: {}\n"
+)
+"""As TensorFlow 2.21 in the CUDA image prints it; the first with UNKNOWN ERROR (303), seen there."""
+
+SCRIPTED = (
+    Plant(
+        name="a machine without a GPU",
+        act=refuse_request(NoGpuError("no NVIDIA GPU on this machine", "ARMS=cpu")),
+        seen="no NVIDIA GPU on this machine",
+    ),
+    Plant(name="a wrong UUID", act=ask_for("GPU-9999"), seen="no GPU GPU-9999 on this machine"),
+    Plant(name="an index out of range", act=ask_for("2"), seen="no GPU 2 on this machine"),
+    Plant(
+        name="an engine that refuses the request",
+        act=refuse_request(
+            gpu.explain_refusal('could not select device driver "" with capabilities: [[gpu]]')
+        ),
+        seen="nvidia-ctk runtime configure",
+    ),
+    Plant(
+        name="an engine that takes the request and does nothing",
+        act=script(refuse(CU_INIT.format("UNKNOWN ERROR (303)"))),
+        seen="libcuda is not in the container",
+    ),
+    Plant(
+        name="a GPU hidden within the container",
+        act=script(
+            refuse(CU_INIT.format("CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected"))
+        ),
+        seen="unset CUDA_VISIBLE_DEVICES",
+    ),
+    Plant(
+        name="a worker that computes on the CPU and says so",
+        act=script(change_records("startup", device="/CPU:0")),
+        seen="its worker computes on /CPU:0",
+    ),
+    Plant(
+        name="a container that dies at every start",
+        act=script(die_at_once),
+        seen="CUDA libraries are missing from the image",
+    ),
+    Plant(
+        name="a worker of another schema",
+        act=script(speak_another_schema),
+        seen="speaks schema 99",
+    ),
+    Plant(
+        name="a GPU that is lost in every container",
+        act=script(lose_gpu_for_ever, only=EAGER),
+        seen="the GPU's memory is defective",
+        status=1,
+    ),
+    Plant(
+        name="a GPU that hangs in a cell",
+        act=script(hang, only=EAGER),
+        seen="the deadline for the cell",
+        status=1,
+    ),
+    Plant(
+        name="a GPU without enough memory",
+        act=script(
+            fail_cells(
+                "ResourceExhaustedError: OOM when allocating tensor with shape[40000,40000] and "
+                "type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc"
+            )
+        ),
+        seen=r"this tensor alone takes 6\.4 GB",
+        status=1,
+    ),
+    Plant(
+        name="facts that list no GPU",
+        act=script(change_records("facts", facts={"tensorflow.devices": "CPU:0"})),
+        seen="TensorFlow had no GPU among its devices",
+        status=1,
+    ),
+    Plant(
+        name="facts of a build for the CPU",
+        act=script(change_records("facts", facts={"tensorflow.build.cuda": False})),
+        seen="TensorFlow was built for CPU only",
+        status=1,
+    ),
+    Plant(
+        name="facts that say soft placement was on",
+        act=script(change_records("facts", facts={"tensorflow.soft_placement": True})),
+        seen="soft placement was on",
+        status=1,
+    ),
+    Plant(
+        name="facts that say TF32 was on",
+        act=script(change_records("facts", facts={"tensorflow.tf32": True})),
+        seen="TF32 was on",
+        status=1,
+    ),
+    Plant(
+        name="cells that ran on the CPU",
+        act=script(change_records("cell", cell={"placement": {"CPU:0": 3}})),
+        seen="its work was seen on CPU:0",
+        status=1,
+    ),
+    Plant(
+        name="cells that were seen nowhere",
+        act=script(change_records("cell", cell={"placement": {}})),
+        seen="its work was seen on no device at all",
+        status=1,
+    ),
+    Plant(
+        name="cells whose products ran elsewhere",
+        act=script(change_records("cell", cell={"elsewhere": ["_MklMatMul on CPU:0 ×2"]})),
+        seen="work of it was seen elsewhere",
+        status=1,
+    ),
+    Plant(
+        name="a GPU that was not well at the end",
+        act=script(change_records("facts", facts={AT_END: "/GPU:0 refuses a small product"})),
+        seen="when the last cell had been measured",
+        status=1,
+    ),
+    Plant(
+        name="the image changed in mid-campaign",
+        act=script(
+            alternate({}, {"content.hash": "0" * 64}, {"content.hash": "1" * 64}),
+            more=("--blocks", "2"),
+        ),
+        seen="the image changed during the campaign",
+        status=1,
+    ),
+    Plant(
+        name="the driver changed in mid-campaign",
+        act=script(
+            alternate({}, {"gpu.driver": "550.54.15"}, {"gpu.driver": "550.90.07"}),
+            more=("--blocks", "2"),
+        ),
+        seen=r"changed during the campaign: gpu\.driver",
+        status=1,
+    ),
+    Plant(
+        name="another GPU in mid-campaign",
+        act=script(
+            alternate({}, {"gpu.0.name": "Made-Up One"}, {"gpu.0.name": "Made-Up Two"}),
+            more=("--blocks", "2"),
+        ),
+        seen=r"changed during the campaign: gpu\.0\.name",
+        status=1,
+    ),
+)
+
+
+# --- documents --------------------------------------------------------------------------------------
+
+
+def write_down(change: Callable[[Document], Document]) -> Callable[[Ground], None]:
+    """A standard campaign whose documents of the GPU's arm are changed; then its report anew."""
+
+    def act(ground: Ground) -> None:
+        cells = [one for one in synthetic.make_cells() if one.scenario in {"matmul", "mlp"}]
+        made = synthetic.make_campaign(blocks=5, cells=cells)
+        documents = [
+            change(watch(one)) if one.invocation.arm == "cuda" else watch(one, HOST_ONLY, {})
+            for one in synthetic.make_documents(made, samples=60, calibration=False)
+        ]
+        folder = synthetic.write_campaign(ground.results / "made-up", made, documents)
+        ground.run("report", str(folder))
+
+    return act
+
+
+def see(**series: Callable[[float], float | None]) -> Callable[[Document], Document]:
+    """The document with other telemetry."""
+    changed: Series = {
+        **HEALTHY,
+        **{f"gpu.{name}": one for name, one in series.items()},
+    }
+    return lambda document: watch(document, changed)
+
+
+def know(document: Document, **facts: str) -> Document:
+    """The document whose telemetry is of a GPU with other facts."""
+    return watch(
+        document,
+        facts={
+            **TELEMETRY,
+            **{name.replace("_", ".", 1): value for name, value in facts.items()},
+        },
+    )
+
+
+def rename_arm(document: Document) -> Document:
+    """A document of the CPU under the GPU's arm: what a wrong copy, or a hand, makes of it."""
+    cells = [replace(one, placement={"CPU:0": 3}) for one in document.cells]
+    return replace(document, facts=synthetic.make_facts("cpu"), cells=cells)
+
+
+def by_block(first: str, later: str) -> Callable[[Document], str]:
+    return lambda document: first if document.invocation.block < 3 else later
+
+
+OLD_DRIVER = by_block("550.54.15", "550.90.07")
+OTHER_UUID = by_block("sha256:00", "sha256:11")
+
+WRITTEN = (
+    Plant(
+        name="the CPU's documents under the GPU's arm",
+        act=write_down(rename_arm),
+        seen="TensorFlow was built for CPU only",
+        status=1,
+    ),
+    Plant(
+        name="documents that say nothing of their devices",
+        act=write_down(
+            lambda one: replace(
+                one, facts={n: v for n, v in one.facts.items() if n != "tensorflow.devices"}
+            )
+        ),
+        seen=r"does not have the fact tensorflow\\?\.devices",
+        status=1,
+    ),
+    Plant(
+        name="another GPU's name in the telemetry",
+        act=write_down(lambda one: know(one, gpu_name="Another Accelerator")),
+        seen="another GPU than the one named",
+        status=1,
+    ),
+    Plant(
+        name="the worker's process on another GPU",
+        act=write_down(see(own_processes=lambda _: 0, own_processes_elsewhere=lambda _: 1)),
+        seen="another GPU than the one named",
+        status=1,
+    ),
+    Plant(
+        name="another process computing on the GPU",
+        act=write_down(see(other_processes=lambda _: 1)),
+        seen="another process computed on the GPU",
+        status=1,
+    ),
+    Plant(
+        name="a GPU slowed down by heat",
+        act=write_down(see(held_by_heat_s=lambda at: 0.05 * at)),
+        seen="thermal or hardware slowdown of the GPU",
+        status=1,
+    ),
+    Plant(
+        name="a GPU held back by its power brake",
+        act=write_down(see(reasons_bits=lambda _: 0x80)),
+        seen="thermal or hardware slowdown of the GPU",
+        status=1,
+    ),
+    Plant(
+        name="the driver upgraded between blocks, seen from outside",
+        act=write_down(lambda one: know(one, driver_version=OLD_DRIVER(one))),
+        seen=r"changed during the campaign: driver\\?\.version",
+        status=1,
+    ),
+    Plant(
+        name="another GPU of the same name between blocks",
+        act=write_down(lambda one: know(one, gpu_uuid=OTHER_UUID(one))),
+        seen=r"changed during the campaign: gpu\\?\.uuid",
+        status=1,
+    ),
+)
+
+PLANTS: tuple[Plant, ...] = (*REAL, *SCRIPTED, *WRITTEN)
+"""The whole list; docs/method.md names them, and a test holds it to this."""
+
+
+# --- the tests --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ground(
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    own_signals: None,
+    suite_identity: SuiteIdentity,
+) -> Ground:
+    # Drawing takes seconds; the judge reads the pictures as values.
+    monkeypatch.setattr(collating, "can_draw", lambda: False)
+    # A disturbed invocation is not run again: what disturbs these is there for ever.
+    monkeypatch.setattr(campaign, "REPEATS", 0)
+    return Ground(tmp_path / "results", request, monkeypatch)
+
+
+def lay_in(api: Any, image: Image, label: str, *more: str) -> Iterator[Image]:
+    """The image with the lies in it, for as long as its tests run."""
+    lines = [f"FROM {image.id}", "COPY lies.py /opt/crossover/sitecustomize.py"]
+    if more:
+        lines += ["USER root", *more, "USER 10001:10001"]
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        for name, content in (
+            ("Dockerfile", "\n".join(lines).encode()),
+            ("lies.py", LIES.read_bytes()),
+        ):
+            info = tarfile.TarInfo(name)
+            info.size, info.mode = len(content), 0o644
+            tar.addfile(info, io.BytesIO(content))
+    archive.seek(0)
+    tag = f"crossover/test-planted:{label}"
+    for step in api.build(
+        fileobj=archive,
+        custom_context=True,
+        tag=tag,
+        rm=True,
+        forcerm=True,
+        labels={f"{LABEL}.test": "planted"},
+        decode=True,
+    ):
+        assert "error" not in step, step
+    try:
+        yield replace(image, id=tag)
+    finally:
+        api.remove_image(tag, force=True)
+
+
+@pytest.fixture(scope="module")
+def lying_cpu_image(api: Any, cpu_image: Image) -> Iterator[Image]:
+    yield from lay_in(api, cpu_image, "cpu")
+
+
+@pytest.fixture(scope="module")
+def cuda_image(engine: DockerEngine, base: str) -> Image:
+    """The CUDA image, where all but its last layers are here; building the rest takes seconds."""
+    found = DockerEngine(base_image=base)
+    try:
+        if found.take_stock("cuda").room_bytes:
+            pytest.skip('the CUDA image is not here: `make images ARMS="cpu cuda"`')
+        return found.provide("cuda", lambda _line: None)
+    except EngineError as error:
+        pytest.skip(f"the CUDA image can't be had: {error.what}")
+    finally:
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def lying_cuda_image(api: Any, cuda_image: Image) -> Iterator[Image]:
+    yield from lay_in(api, cuda_image, "cuda")
+
+
+@pytest.fixture(scope="module")
+def lying_crippled_cuda_image(api: Any, cuda_image: Image) -> Iterator[Image]:
+    """The CUDA image without the library that every kernel is started through."""
+    gone = "RUN rm -r /opt/crossover/venv/lib/python3*/site-packages/nvidia/cuda_runtime/lib"
+    yield from lay_in(api, cuda_image, "crippled", gone)
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        pytest.param(one, id=one.name, marks=[pytest.mark.engine] if one.real else [])
+        for one in PLANTS
+    ],
+)
+def test_no_number_stands_under_the_name_of_a_gpu(plant: Plant, ground: Ground) -> None:
+    plant.act(ground)
+    assert find_numbers(ground.folder, ground.status) == []
+    assert ground.status == plant.status, ground.said
+    assert re.search(plant.seen, ground.tell()), ground.said
+
+
+@pytest.mark.engine
+def test_the_lies_are_believed_where_nothing_betrays_them(ground: Ground) -> None:
+    """Without this, a plant whose lies fell flat would prove nothing; and it is the limit of what
+    a process can know of itself: only what watches from outside sees through a whole illusion."""
+    deceive("all", only=f"{EAGER} {GRAPH}")(ground)
+    assert ground.status == 0, ground.said
+    assert {text.split(":")[0] for text in find_numbers(ground.folder, 1)} >= {
+        "summary.json",
+        "cells.csv",
+        "report.md",
+        "report.html",
+    }
+
+
+def test_the_judge_sees_the_numbers_of_a_campaign_that_went_well(ground: Ground) -> None:
+    write_down(lambda one: one)(ground)
+    found = find_numbers(ground.folder, ground.status)
+    for where in ("exit status 0", "summary.json", "cells.csv", "report.md", "report.html"):
+        assert any(text.startswith(where) for text in found), where
+    for what in ("verdict", "a ratio", "crossover", "the picture", "limits"):
+        assert any(what in text for text in found), what
+
+
+def test_the_list_is_long_enough_and_is_the_documentations() -> None:
+    names = [one.name for one in PLANTS]
+    assert len(set(names)) == len(names) >= 24
+    method = (SUITE.parent / "docs" / "method.md").read_text(encoding="utf-8")
+    section = method.split("## What must never happen")[1].split("\n## ")[0]
+    assert re.findall(r"^- (.*)$", section, re.MULTILINE) == names
+    readme = (SUITE.parent / "README.md").read_text(encoding="utf-8")
+    assert f"{len(names)} failures of a GPU are planted by the tests" in readme
