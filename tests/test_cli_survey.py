@@ -42,6 +42,21 @@ def folders(results: Path) -> dict[str, Path]:
     }
 
 
+def test_every_campaign_of_a_survey_names_the_cuda_image_by_its_digest(shell: Shell) -> None:
+    engine = two_gpus()
+    engine.custom = pinned = "vendor/tf:1@sha256:" + "d" * 64
+    heard = shell.bench(*WORDS, "--cuda-image", "vendor/tf:1", engine=engine)
+    assert heard.status == 0, heard.err
+    found = folders(shell.results)
+    survey = json.loads((found.pop("box-all-gpus") / "survey.json").read_text(encoding="utf-8"))
+    assert survey["settings"]["cuda_image"] == pinned
+    assert f"CUDA_IMAGE={pinned}" in survey["command"]
+    assert {load_campaign(one).campaign.settings["cuda_image"] for one in found.values()} == {
+        pinned
+    }
+    assert shell.opened[-1]["cuda_image"] == pinned
+
+
 def test_every_gpu_has_its_campaigns_and_the_machine_a_report(shell: Shell) -> None:
     engine = two_gpus()
     heard = shell.bench(*WORDS, engine=engine)

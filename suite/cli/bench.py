@@ -24,6 +24,7 @@ from suite.cli.terminal import Terminal
 from suite.errors import CrossoverError, UsageError
 from suite.host.arms import Arms, against_itself, resolve_arms
 from suite.host.ask import Ask, draw_up, resume_plan
+from suite.host.custom_image import CUSTOM
 from suite.host.engine import Engine
 from suite.host.store import Store, only_campaign
 from suite.model import Campaign, Document, Image
@@ -62,8 +63,7 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
         if ask.gpu == ALL_GPUS:
             gpus = find_gpus(engine)
             if len(gpus) > 1:
-                arms = resolve_arms(engine, ask.arms, next(iter(gpus)))
-                given, ask = _pin(given, ask, engine, arms, terminal, again=again)
+                given, ask = _pin(given, ask, engine, [CUSTOM], terminal, again=again)
                 return survey_anew(
                     given,
                     ask,
@@ -77,7 +77,8 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
             ask = replace(ask, gpu=next(iter(gpus)))
         arms = resolve_arms(engine, ask.arms, ask.gpu)
         arms = against_itself(arms) if again else arms
-        given, ask = _pin(given, ask, engine, arms, terminal, again=again)
+        run_in = [arm.image for arm in arms.run]
+        given, ask = _pin(given, ask, engine, run_in, terminal, again=again)
         drawn = draw_up(ask, arms, scenarios.cells())
         for arm, why in drawn.not_run.items():
             terminal.say(f"the arm {arm} is left out: {why}")
@@ -88,10 +89,16 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
 
 
 def _pin(
-    given: dict[str, Any], ask: Ask, engine: Engine, arms: Arms, terminal: Terminal, *, again: bool
+    given: dict[str, Any],
+    ask: Ask,
+    engine: Engine,
+    images: Sequence[str],
+    terminal: Terminal,
+    *,
+    again: bool,
 ) -> tuple[dict[str, Any], Ask]:
     """The options and the ask with the digest of CUDA_IMAGE."""
-    given = {**given, "cuda_image": settle_custom(given, engine, arms, terminal.say)}
+    given = {**given, "cuda_image": settle_custom(given, engine, images, terminal.say)}
     pinned = read_ask(given, again=again)
     return given, replace(ask, command=pinned.command, settings=pinned.settings)
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from suite.errors import UsageError
-from suite.host.arms import Arms
 from suite.host.custom_image import CUSTOM
 from suite.host.docker_engine import DockerEngine, docker_endpoint
 from suite.host.doctor_machine import ENGINE_S, Examined
@@ -82,9 +81,13 @@ def check_custom(given: dict[str, Any], arms: Iterable[str]) -> None:
         )
 
 
-def settle_custom(given: dict[str, Any], engine: Engine, arms: Arms, say: Progress) -> str | None:
+def settle_custom(
+    given: dict[str, Any], engine: Engine, images: Iterable[str], say: Progress
+) -> str | None:
     """CUDA_IMAGE with its digest, where its registry gave it one, so that the plan names what is
     measured and not what its tag means some other day; it is fetched where it is missing.
+
+    ``images`` are those that the campaign's arms run in.
 
     Raises:
         EngineError: it is not to be had.
@@ -92,7 +95,7 @@ def settle_custom(given: dict[str, Any], engine: Engine, arms: Arms, say: Progre
     wanted: str | None = given["cuda_image"]
     if wanted is None:
         return None
-    if any(arm.image == CUSTOM for arm in arms.run):
+    if CUSTOM in images:
         return engine.settle_custom(say)
     say("CUDA_IMAGE is not used: no arm of this campaign runs in it")
     return wanted

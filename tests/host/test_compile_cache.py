@@ -13,6 +13,7 @@ import pytest
 from suite.errors import EngineError
 from suite.host import docker_engine, docker_leftovers, kernel_driver, local_engine
 from suite.host.arms import Arms, against_itself
+from suite.host.custom_image import lay_on
 from suite.host.docker_engine import DockerEngine
 from suite.host.docker_leftovers import is_outlived
 from suite.host.docker_run import start_run
@@ -190,9 +191,13 @@ def test_cleaning_removes_it_and_nothing_of_others() -> None:
 
 
 @pytest.mark.parametrize("base", ["python@sha256:0", "a-name:latest"])
-def test_an_image_carries_the_hash_that_its_cache_is_called_by(base: str) -> None:
+@pytest.mark.parametrize("laid", [False, True])
+def test_an_image_carries_the_hash_that_its_cache_is_called_by(base: str, *, laid: bool) -> None:
     identity = base if "@" in base else "sha256:7"
-    recipe = follow(read_specs()["cuda"], base)
+    spec = read_specs()["cuda"]
+    recipe = lay_on(spec, base) if laid else follow(spec, base)
+    # An image that the suite is laid on is known by its digest alone, in whichever place it lies.
+    identity = identity.rpartition("@")[2] if laid else identity
     plan = plan_build(recipe, base_identity=identity, architecture="amd64")
     image = replace(IMAGE, base=name_base(base, identity), lock=plan.lock)
     assert plan.labels[f"{LABEL}.packages"] == cache(image).labels["packages"]
