@@ -339,8 +339,8 @@ REFUSALS: tuple[GpuRefusal, ...] = (
     ),
     GpuRefusal(
         pattern=r"which is newer than this TensorFlow's CUDA can compile for",
-        cause="this GPU is newer than the locked TensorFlow",
-        remedy="another build of TensorFlow, as an image of your own",
+        cause="this GPU is newer than that TensorFlow",
+        remedy=OTHER_BUILD,
     ),
     GpuRefusal(
         pattern=r"Failed to initialize NVML: Unknown Error",

@@ -100,7 +100,7 @@ def test_why_cuda_does_not_start_is_told_with_its_remedy(
                 "the GPU has compute capability 12.0, which is newer than this TensorFlow's CUDA can "
                 "compile for (built for sm_89)"
             ),
-            "newer than the locked TensorFlow",
+            "newer than that TensorFlow",
         ),
     ],
 )

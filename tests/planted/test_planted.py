@@ -22,7 +22,7 @@ from suite.content import SUITE
 from suite.errors import EngineError, NoGpuError
 from suite.host import campaign, gpu, plan
 from suite.host.docker_engine import DockerEngine
-from suite.host.engine import LABEL, GpuRequest, Job, Running
+from suite.host.engine import LABEL, Card, GpuRequest, Job, Running
 from suite.model import AT_END, Document, Image, SuiteIdentity
 from suite.report import collate as collating
 from tests import synthetic
@@ -234,7 +234,7 @@ REAL = (
     Plant(
         name="a GPU that is newer than the build",
         act=deceive("all +capability=12.0"),
-        seen="this GPU is newer than the locked TensorFlow",
+        seen="this GPU is newer than that TensorFlow",
         real="cpu",
     ),
     Plant(
@@ -389,17 +389,16 @@ class Finding(FakeEngine):
     """An engine on a machine with two GPUs, of which the request is judged as on a real one."""
 
     def __init__(self, root: Path) -> None:
-        super().__init__()
-        self.root = root
+        (root / "dev").mkdir()
         for index in range(2):
-            (root / "dev").mkdir(exist_ok=True)
             (root / f"dev/nvidia{index}").touch()
-            listed = root / f"proc/driver/nvidia/gpus/0000:0{index}:00.0"
-            listed.mkdir(parents=True)
-            (listed / "information").write_text(f"GPU UUID: \t GPU-000{index}\n")
+        super().__init__(
+            cards=tuple(Card(index=index, uuid=f"GPU-000{index}", mig=False) for index in range(2))
+        )
+        self.root = root
 
     def find_gpu(self, wanted: str) -> GpuRequest:
-        return gpu.find_local_gpu(wanted, self.root)
+        return gpu.find_local_gpu(wanted, self.cards, self.root)
 
 
 def ask_for(wanted: str) -> Callable[[Ground], None]:
@@ -430,8 +429,8 @@ SCRIPTED = (
         act=refuse_request(NoGpuError("no NVIDIA GPU on this machine", "ARMS=cpu")),
         seen="no NVIDIA GPU on this machine",
     ),
-    Plant(name="a wrong UUID", act=ask_for("GPU-9999"), seen="no GPU GPU-9999 on this machine"),
-    Plant(name="an index out of range", act=ask_for("2"), seen="no GPU 2 on this machine"),
+    Plant(name="a wrong UUID", act=ask_for("GPU-9999"), seen="there is no GPU GPU-9999 on this machine"),
+    Plant(name="an index out of range", act=ask_for("2"), seen="there is no GPU 2 on this machine"),
     Plant(
         name="an engine that refuses the request",
         act=refuse_request(
