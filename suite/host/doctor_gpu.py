@@ -13,7 +13,8 @@ from suite.errors import CrossoverError, GpuError, NoGpuError
 from suite.host.doctor_finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor_machine import COMMAND_S, Examined, Patient
 from suite.host.engine import Ending, Job
-from suite.host.gpu import LOOKED_AT, explain_refusal, find_refusal, machine_gpus, no_gpu
+from suite.host.gpu import LOOKED_AT, machine_gpus, no_gpu
+from suite.host.gpu_refusals import explain_refusal, find_refusal
 from suite.model import Image
 
 OLDEST_DRIVER = 525

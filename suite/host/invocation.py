@@ -18,7 +18,7 @@ from suite import wire
 from suite.errors import GpuError
 from suite.host import plan
 from suite.host.engine import LABEL, Arm, Ending, Engine, GpuRequest, Job, Running
-from suite.host.gpu import explain_refusal
+from suite.host.gpu_refusals import explain_refusal
 from suite.host.telemetry import Observation, Observe
 from suite.host.volumes import choose_environment, choose_volumes, compile_cache
 from suite.model import (
