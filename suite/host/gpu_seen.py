@@ -45,7 +45,7 @@ def read_driver(root: Path = Path("/")) -> str | None:
         text = (root / "proc/driver/nvidia/version").read_text(encoding="utf-8")
     except OSError:
         return None
-    number = re.search(r"Kernel Module\D*?\s(\d+(?:\.\d+)+)", text)
+    number = re.search(r"Kernel Module.*?\s(\d+(?:\.\d+)+)", text)
     return number[1] if number else None
 
 
