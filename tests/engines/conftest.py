@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from docker.api.client import APIClient
 from docker.client import from_env
 
 from suite.errors import EngineError
@@ -18,6 +17,8 @@ from suite.host.docker_engine import DockerEngine
 from suite.host.images import STAND_IN, read_specs
 from tests.daemons import carry_image, on_gpu_machine
 from tests.engines.nested import (
+    Bench,
+    Machine,
     Nested,
     PodmanHere,
     build,
@@ -28,33 +29,12 @@ from tests.engines.nested import (
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-CUDA_FREE_BYTES = 25e9
-"""Room for a second copy of the CUDA image and what carrying it takes."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker("engines")
-
-
-class Machine:
-    """The machine's own engine, and the images that it has."""
-
-    def __init__(self, engine: DockerEngine, api: APIClient, base: str) -> None:
-        self.engine = engine
-        self.api = api
-        self.base = base
-        found = engine.find_base(base)
-        assert found is not None
-        self.base_id = found
-
-    def carry(self, name: str, url: str) -> None:
-        """Brings the base and the image of that name, built or reused here, into another engine."""
-        image = self.engine.provide(name, lambda _line: None)
-        tags = self.api.inspect_image(image.id)["RepoTags"]
-        carry_image(self.api, self.base, url)
-        carry_image(self.api, tags[0] if tags else image.id, url)
 
 
 @pytest.fixture(scope="session")
@@ -146,9 +126,6 @@ def reach(
     for engine in opened:
         engine.close()
     assert left == [], "containers were left behind"
-
-
-Bench = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ import docker.types
 from docker.api.client import APIClient
 from docker.errors import APIError, BuildError
 
-from tests.daemons import Hook, wait_for
+from suite.host.docker_engine import DockerEngine
+from tests.daemons import Hook, carry_image, wait_for
 
 PACKAGES = (
     "docker.io iptables podman crun runc catatonit uidmap rootlesskit slirp4netns fuse-overlayfs "
@@ -25,6 +26,12 @@ FROM $BASE
 RUN apt-get update -q && apt-get install -y -q --no-install-recommends {PACKAGES} && apt-get clean
 """
 USER = 1500
+
+CUDA_FREE_BYTES = 25e9
+"""Room for a second copy of the CUDA image and what carrying it takes."""
+
+Bench = Callable[..., "subprocess.CompletedProcess[str]"]
+"""Runs the whole command on the engine at an address."""
 
 PODMAN = """[containers]
 default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]
@@ -57,6 +64,25 @@ def build(api: APIClient, base: str) -> str:
         raise RuntimeError(f"no image with other engines: {error}") from error
     found = last.strip().rpartition(" ")[2]
     return str(api.inspect_image(found)["Id"])
+
+
+class Machine:
+    """The machine's own engine, and the images that it has."""
+
+    def __init__(self, engine: DockerEngine, api: APIClient, base: str) -> None:
+        self.engine = engine
+        self.api = api
+        self.base = base
+        found = engine.find_base(base)
+        assert found is not None
+        self.base_id = found
+
+    def carry(self, name: str, url: str) -> None:
+        """Brings the base and the image of that name, built or reused here, into another engine."""
+        image = self.engine.provide(name, lambda _line: None)
+        tags = self.api.inspect_image(image.id)["RepoTags"]
+        carry_image(self.api, self.base, url)
+        carry_image(self.api, tags[0] if tags else image.id, url)
 
 
 class Nested:
@@ -133,6 +159,8 @@ class Nested:
         if self._container is not None:
             self.api.stop(self._container, timeout=20)
             self.api.remove_container(self._container, force=True, v=True)
+        # There is one even where the container could not be made.
+        if self.api.volumes(filters={"name": self._volume})["Volumes"]:
             self.api.remove_volume(self._volume)
         shutil.rmtree(self.root)
 

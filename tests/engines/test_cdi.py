@@ -12,8 +12,7 @@ import pytest
 from suite.errors import GpuError
 from suite.host.docker_engine import DockerEngine
 from suite.host.engine import GpuRequest
-from tests.engines.conftest import CUDA_FREE_BYTES, Bench, Machine
-from tests.engines.nested import Nested
+from tests.engines.nested import CUDA_FREE_BYTES, Bench, Machine, Nested
 
 Reach = Callable[[str], DockerEngine]
 

@@ -13,8 +13,7 @@ from suite.host.docker_run import start_run
 from suite.host.engine import GpuRequest, Job
 from suite.host.gpu import GPU_PROBE
 from suite.model import Image
-from tests.engines.conftest import Bench, Machine
-from tests.engines.nested import Nested, PodmanHere
+from tests.engines.nested import Bench, Machine, Nested, PodmanHere
 from tests.engines.test_cdi import SPEC
 
 Reach = Callable[[str], DockerEngine]

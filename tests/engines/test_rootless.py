@@ -10,8 +10,7 @@ from suite.errors import EngineError, GpuError
 from suite.host.docker_engine import DockerEngine
 from suite.host.engine import Job
 from suite.model import Image
-from tests.engines.conftest import Bench, Machine
-from tests.engines.nested import Nested
+from tests.engines.nested import Bench, Machine, Nested
 
 Reach = Callable[[str], DockerEngine]
 
