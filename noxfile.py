@@ -74,6 +74,12 @@ def tests(session: nox.Session) -> None:
     forward(session, "-m", "pytest")
 
 
+@nox.session
+def engines(session: nox.Session) -> None:
+    """Try the suite on other engines: Docker 26.1 with CDI, rootless Docker, Podman 4 and 5."""
+    forward(session, "-m", "pytest", "-m", "engines", "tests/engines")
+
+
 @nox.session(name="bench-method")
 def bench_method(session: nox.Session) -> None:
     """Print the method's rates and coverage, other tools' rules beside ours, for docs/method.md."""

@@ -10,7 +10,7 @@ VENDOR_IMAGE = "nvcr.io/nvidia/tensorflow:25.02-tf2-py3"
 compute capability 12.0."""
 
 OTHER_BUILD = (
-    f"name an image with another build of TensorFlow, such as CUDA_IMAGE={VENDOR_IMAGE}, which knows "
+    f"name an image with another build of TensorFlow: `make bench CUDA_IMAGE={VENDOR_IMAGE}`, which knows "
     "Blackwell; without a container LOCAL_PYTHON=path of an interpreter that has one"
 )
 """What to do about a GPU that the locked TensorFlow has no code for."""

@@ -222,7 +222,7 @@ EVERY = range(1, 7)
         ({"profile": BRAKED}, SLOWDOWN[1]),
         ({"profile": SHARED_GPU}, SHARED[1]),
         ({"profile": ELSEWHERE}, OTHER_GPU[1]),
-        ({"profile": HEALTHY, "inside": {"gpu.0.pci": "0000:c1:00.0"}}, OTHER_GPU[1]),
+        ({"profile": HEALTHY, "inside": {**INSIDE, "gpu.0.pci": "0000:c1:00.0"}}, OTHER_GPU[1]),
     ],
 )
 def test_the_report_shows_no_such_number_as_valid(

@@ -45,9 +45,10 @@ from suite.host.gpu import (
     no_gpu,
     request_cdi,
     unlisted_name,
-    wants_cdi,
 )
 from suite.host.gpu_choice import find_choice
+from suite.host.gpu_refusals import wants_cdi
+from suite.host.gpu_seen import describe_machine
 from suite.host.images import Recipe, find_spec, follow, is_pinned, read_specs
 from suite.host.kernel_driver import VERSION_PROBE, find_version, read_version
 from suite.host.local_machine import cpus_allowed, is_this_machine, own_token
@@ -176,6 +177,8 @@ class DockerEngine:
             "memory_bytes": info.get("MemTotal"),
             "runtime": info.get("DefaultRuntime"),
             "rootless": any("rootless" in option for option in security),
+            "binds.cpus": info.get("CPUSet"),
+            "binds.memory": info.get("MemoryLimit"),
             "security": " ".join(sorted(security)) or None,
             "memlock": self._memlock,
         }
@@ -255,26 +258,33 @@ class DockerEngine:
 
         Asks with a trivial container of an image that is here already (else of the base, which is
         pulled), since the engine refuses only at start; then looks for the device inside, since
-        some accept the request and do nothing.
+        some accept the request and do nothing.  A refusal here carries what this machine shows.
         """
+        try:
+            return self._find_gpu(wanted)
+        except NoGpuError:
+            raise
+        except GpuError as error:
+            if self.is_here is not True:
+                raise
+            raise GpuError(
+                f"{error.what} (seen on this machine: {describe_machine()})", error.remedy
+            ) from error.__cause__ or error
+
+    def _find_gpu(self, wanted: str) -> GpuRequest:
         if self.is_here and not machine_gpus():
             raise no_gpu()
-        podman = self._podman
-        if podman is not None and podman < (5, 4):
-            raise GpuError(
-                f"podman {'.'.join(map(str, podman))} takes a GPU request and runs without the GPU",
-                "podman 5.4 or newer, or docker",
-            )
+        self._refuse_deaf_podman()
         # Elsewhere listing takes a container, and a number is what the engine can judge itself.
         cards = self.list_gpus() if self.is_here or not wanted.isdigit() else ()
-        request = choose_request(self._info, wanted, cards)
+        request = choose_request(self._info, wanted, cards, podman=self._podman is not None)
         image = self._probe_image()
         try:
             self._probe(image, request)
         except GpuError as error:
             if request.driver != "cdi" and wants_cdi(error.what):
                 request = request_cdi(unlisted_name(find_choice(cards, wanted)))
-                self._probe(image, request)
+                self._probe_again(image, request, error)
             elif not self.is_here and not self._ask(image, HARDWARE_PROBE, None)[0]:
                 raise NoGpuError(
                     # No address here: this text may enter a document as the reason for a missing arm.
@@ -312,9 +322,42 @@ class DockerEngine:
         seen, phrase = self._ask(image, GPU_PROBE, request)
         if not seen:
             raise GpuError(
-                "the engine took the request for a GPU, and its container sees no device "
-                f"({phrase}; looked in /dev)",
+                f"the engine at {self._endpoint.url} ({self._endpoint.source}) took the request for "
+                f"a GPU ({request.driver}), and its container sees no device ({phrase}; looked in "
+                "/dev)",
                 "check the NVIDIA container toolkit: `docker run --rm --gpus all IMAGE nvidia-smi`",
+            )
+
+    def _probe_again(self, image: str, request: GpuRequest, first: GpuError) -> None:
+        """Probes with another request; where that fails, too, both texts are told."""
+        try:
+            self._probe(image, request)
+        except GpuError as second:
+            raise GpuError(
+                f"{first.what}; then asked through CDI: {second.what}", first.remedy
+            ) from second
+
+    def _refuse_unbound(self, job: Job) -> None:
+        """Raises EngineError where the engine would take a set of CPUs and drop it in silence."""
+        every = set(range(int(self._info.get("NCPU") or 1)))
+        if self._info.get("CPUSet") is False and not every <= set(job.cpus or every):
+            raise EngineError(
+                f"docker at {self._endpoint.url} ({self._endpoint.source}) can't bind a container to "
+                f"CPUs (no cpuset control group, as in rootless mode), so that CPUS= would not hold",
+                'let `CPUS=` out; or [Service] Delegate="cpu cpuset io memory pids" in '
+                "/etc/systemd/system/user@.service.d/delegate.conf, `sudo systemctl daemon-reload` "
+                "and log in again; or an engine that runs as root",
+            )
+
+    def _refuse_deaf_podman(self) -> None:
+        """Raises GpuError for a podman that takes a request for a GPU and drops it."""
+        podman = self._podman
+        if podman is not None and podman < (5, 4):
+            raise GpuError(
+                f"podman {'.'.join(map(str, podman))} at {self._endpoint.url} "
+                f"({self._endpoint.source}) takes a request for a GPU and runs without the GPU",
+                "podman 5.4 or newer (`podman --version`), or docker: "
+                "`DOCKER_HOST=unix:///var/run/docker.sock make bench`",
             )
 
     def _ask(self, image: str, code: str, gpu: GpuRequest | None) -> tuple[list[str], str]:
@@ -348,6 +391,7 @@ class DockerEngine:
         """
         if job.gpu is None:
             return self._start(job, entrypoint, memlock=False)
+        self._refuse_deaf_podman()
         try:
             run = self._start(job, entrypoint, memlock=self._memlock != "refused")
         except Refused:
@@ -359,6 +403,7 @@ class DockerEngine:
         return run
 
     def _start(self, job: Job, entrypoint: tuple[str, ...], *, memlock: bool) -> DockerRun:
+        self._refuse_unbound(job)
         return start_run(
             self._api,
             self._endpoint,

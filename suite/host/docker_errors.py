@@ -25,11 +25,16 @@ DISK_NEEDED = "both images together need 20 GB"
 
 @dataclass(frozen=True, kw_only=True)
 class Refusal:
-    """A text of the engine, what causes it, and what to do next."""
+    """A text of the engine, what causes it, and what to do next.
+
+    ``unreached``: it means that only where no engine answered; one that answers says the same words
+    of its own troubles (`No such file or directory`).
+    """
 
     pattern: str
     cause: str
     remedy: str
+    unreached: bool = False
 
 
 REFUSALS: tuple[Refusal, ...] = (
@@ -37,6 +42,7 @@ REFUSALS: tuple[Refusal, ...] = (
         pattern=r"permission denied",
         cause="this user may not talk to the engine",
         remedy="`sudo usermod -aG docker $USER` and log in again, or ENGINE=local",
+        unreached=True,
     ),
     Refusal(
         pattern=r"no space left on device",
@@ -51,6 +57,23 @@ REFUSALS: tuple[Refusal, ...] = (
         "or `make base` and BASE_IMAGE=crossover/base:stand-in",
     ),
     Refusal(
+        pattern=r"init binary",
+        cause="this engine has no program for a container's first process",
+        remedy="`sudo apt-get install catatonit` (podman) or tini (docker)",
+    ),
+    Refusal(
+        pattern=r"setrlimit",
+        cause="the engine gives its containers higher limits than it may",
+        remedy="lower ones for podman in /etc/containers/containers.conf, such as [containers] "
+        'default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]',
+    ),
+    Refusal(
+        pattern=r"cgroups in hybrid mode not supported",
+        cause="crun can't work with this machine's two kinds of control groups",
+        remedy='[engine] runtime = "runc" in /etc/containers/containers.conf '
+        "(`sudo apt-get install runc`), or a kernel started with systemd.unified_cgroup_hierarchy=1",
+    ),
+    Refusal(
         pattern=r"Requested CPUs are not available",
         cause="the engine may not use these CPUs",
         remedy="name others with CPUS=…",
@@ -60,26 +83,36 @@ REFUSALS: tuple[Refusal, ...] = (
         cause="no engine is running there",
         remedy="start it (`sudo systemctl start docker`); where DOCKER_HOST or a context names "
         "another than you meant, unset it; or ENGINE=local",
+        unreached=True,
     ),
     Refusal(
         pattern=r"Authentication failed|No authentication methods|not found in known_hosts"
         r"|Host key|banner",
         cause="ssh could not log in there",
         remedy="`ssh HOST docker version` must work without a question",
+        unreached=True,
     ),
     Refusal(
         pattern=r"Name or service not known|Temporary failure in name resolution"
         r"|No route to host|timed out|NewConnectionError",
         cause="the engine's machine does not answer",
         remedy="check DOCKER_HOST or the docker context, and the network between",
+        unreached=True,
     ),
 )
 """The refusals that are known, the most telling first; a text without a row is shown whole."""
 
 
-def explain(text: str) -> Refusal | None:
-    """The row that fits the engine's text, if there is one."""
-    return next((r for r in REFUSALS if re.search(r.pattern, text, re.IGNORECASE)), None)
+def explain(text: str, *, answered: bool = True) -> Refusal | None:
+    """The row that fits a text, if there is one; ``answered``: it is an engine's own."""
+    return next(
+        (
+            r
+            for r in REFUSALS
+            if not (answered and r.unreached) and re.search(r.pattern, text, re.IGNORECASE)
+        ),
+        None,
+    )
 
 
 def say(error: BaseException) -> str:
@@ -89,10 +122,15 @@ def say(error: BaseException) -> str:
     return f"{error}".strip() or type(error).__name__
 
 
-def engine_error(doing: str, text: str, endpoint: Endpoint) -> EngineError:
-    """The error for people: what was tried, where, what the engine said, and what to do next."""
+def engine_error(
+    doing: str, text: str, endpoint: Endpoint, *, answered: bool = True
+) -> EngineError:
+    """The error for people: what was tried, where, what the engine said, and what to do next.
+
+    ``answered``: the text is the engine's own, and not that of a connection that failed.
+    """
     where = f"{endpoint.url} ({endpoint.source})"
-    row = explain(text)
+    row = explain(text, answered=answered)
     if row is None:
         return EngineError(
             f"docker at {where}: {doing} failed: {text}",
@@ -137,7 +175,7 @@ def sdk_calls(doing: str, endpoint: Endpoint) -> Iterator[None]:
         paramiko.SSHException,
         OSError,
     ) as error:
-        raise engine_error(doing, say(error), endpoint) from error
+        raise engine_error(doing, say(error), endpoint, answered=False) from error
 
 
 @contextmanager

@@ -20,7 +20,8 @@ from suite.host.docker_errors import Refused, engine_error, engine_errors, sdk_c
 from suite.host.docker_volumes import make_volumes, mount_volumes, name_volumes
 from suite.host.ending import DIARY_BYTES, phrase_ending
 from suite.host.engine import LABEL, Ending, GpuRequest, Job
-from suite.host.gpu import CAPABILITIES, explain_refusal
+from suite.host.gpu import CAPABILITIES
+from suite.host.gpu_refusals import explain_refusal
 from suite.host.lines import LineQueue
 
 USER = "10001:10001"

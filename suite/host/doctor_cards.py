@@ -12,8 +12,9 @@ from suite.errors import OTHER_BUILD, GpuError
 from suite.host.doctor_finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor_machine import COMMAND_S, Patient, Ran
 from suite.host.engine import Card, Slice
-from suite.host.gpu import LOOKED_AT, find_refusal, machine_gpus, no_gpu
+from suite.host.gpu import LOOKED_AT, machine_gpus, no_gpu
 from suite.host.gpu_choice import Choice, find_choice
+from suite.host.gpu_refusals import find_refusal
 from suite.host.nvml import normalise_pci
 
 OLDEST_DRIVER = 525

@@ -13,7 +13,7 @@ from suite.host.doctor_cards import NO_GPU
 from suite.host.doctor_finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor_machine import COMMAND_S, Examined, Patient
 from suite.host.engine import Ending, Job
-from suite.host.gpu import explain_refusal, find_refusal
+from suite.host.gpu_refusals import explain_refusal, find_refusal
 from suite.host.kernel_driver import read_version
 from suite.model import Image
 

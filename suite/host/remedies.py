@@ -1,6 +1,6 @@
 """What to do where the GPU fails inside a container: the worker's reason, and what TensorFlow printed.
 
-The texts themselves are the table of `gpu`; this finds them in a diary and words the error.  Pure.
+The texts themselves are the table of `gpu_refusals`; this finds them in a diary and words the error.  Pure.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import math
 import re
 
 from suite.errors import GpuError
-from suite.host.gpu import GpuRefusal, find_refusal
+from suite.host.gpu_refusals import GpuRefusal, find_refusal
 
 UNKNOWN = (
     "`nvidia-smi` must work in a container of this engine; the container's diary in logs/ says "

@@ -25,7 +25,17 @@ from suite.report.load import load_campaign
 from suite.report.precision import is_look
 from suite.worker import scenarios
 from tests import synthetic
-from tests.fakes import FakeEngine, Life, Worker, asked_cells, asked_option, fake_image, record
+from tests.fakes import (
+    FACTS,
+    GPU_FACTS,
+    FakeEngine,
+    Life,
+    Worker,
+    asked_cells,
+    asked_option,
+    fake_image,
+    record,
+)
 
 REQUEST = GpuRequest(driver="cdi", devices=("0",))
 HERE = Arms(run=(ARMS["cpu"], ARMS["cuda"]), gpu={"cpu": None, "cuda": REQUEST}, not_run={})
@@ -639,13 +649,14 @@ def compiling(files: int | None) -> Worker:
     """A worker whose GPU compiles kernels first, into a cache that held so many files."""
 
     class Compiling(Worker):
-        def greeting(self) -> list[str]:
+        def greeting(self, *, gpu: bool = False) -> list[str]:
             facts = {
-                "content.hash": "f" * 64,
+                **FACTS,
+                **GPU_FACTS,
                 "gpu.0.compiles_first": True,
                 "cuda.cache.at_start.files": files,
             }
-            return [*super().greeting()[:-1], record("facts", facts=facts, seconds=0.1)]
+            return [*super().greeting(gpu=gpu)[:-1], record("facts", facts=facts, seconds=0.1)]
 
     return Compiling(cells={cell.id: cell for cell in CELLS}, seconds=10.0)
 

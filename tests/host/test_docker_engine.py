@@ -74,6 +74,23 @@ def test_contexts_are_followed_and_unknown_ones_refused(tmp_path: Path) -> None:
         (api_error(500, "write /var/lib/docker/x: no space left on device"), "20 GB"),
         (api_error(500, "toomanyrequests: You have reached your pull rate limit"), "docker login"),
         (api_error(500, "nobody has seen this"), "engine's own log"),
+        # An engine that answers is there, whatever it says of its own troubles.
+        (
+            api_error(
+                500,
+                "container create: container-init binary not found on the host: stat "
+                "/usr/libexec/podman/catatonit: no such file or directory",
+            ),
+            "catatonit",
+        ),
+        (
+            api_error(
+                500,
+                "crun: setrlimit `RLIMIT_NOFILE`: Operation not permitted: OCI permission denied",
+            ),
+            "default_ulimits",
+        ),
+        (api_error(500, "crun: cgroups in hybrid mode not supported, drop all"), "runc"),
     ],
 )
 def test_what_the_sdk_raises_becomes_an_error_with_a_remedy(error: Exception, remedy: str) -> None:

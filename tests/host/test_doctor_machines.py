@@ -17,7 +17,8 @@ from suite.host.doctor import CHECKS
 from suite.host.doctor_cards import WSL_SMI
 from suite.host.doctor_machine import Ran
 from suite.host.engine import Card, GpuRequest, GpuSupport, Slice
-from suite.host.gpu import choose_request, explain_refusal
+from suite.host.gpu import choose_request
+from suite.host.gpu_refusals import explain_refusal
 from suite.model import Scalar
 from tests.fakes import Life
 from tests.host.machines import (
@@ -276,7 +277,7 @@ ROWS: Mapping[str, Row] = {
         files={**GPU_FILES, "etc/nvidia-container-runtime/config.toml": "#no-cgroups = false"},
         gpu=explain_refusal(WRAPPED + "mount error: bpf_prog_query(BPF_CGROUP_DEVICE) failed"),
         marks={"toolkit": "x", **DEAD},
-        says={"engine": "rootless", "toolkit": "no-cgroups=true", "passthrough": "no-cgroups"},
+        says={"engine": "rootless", "toolkit": "no-cgroups", "passthrough": "no-cgroups"},
         status=4,
     ),
     "a rootless engine with the hook set for it": Row(

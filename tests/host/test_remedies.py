@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from suite.host.gpu import find_refusal
+from suite.host.gpu_refusals import find_refusal
 from suite.host.remedies import UNKNOWN, explain_failure, explain_worker
 
 REFUSED = "the arm cuda can't be had: TensorFlow sees no GPU in this container"

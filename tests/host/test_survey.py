@@ -279,7 +279,7 @@ def test_trouble_of_one_stops_all_and_is_told(tmp_path: Path) -> None:
     def go_on(_: Job) -> Life:
         def words() -> Any:
             begun.set()
-            yield from Worker(cells={cell.id: cell for cell in CELLS}).greeting()
+            yield from Worker(cells={cell.id: cell for cell in CELLS}).greeting(gpu=True)
             # Until somebody stops it; the fake's stop is only seen between words.
             while not house.engines["1 at once"].runs[0]._stopped:
                 stopped.wait(0.01)
@@ -323,7 +323,7 @@ def test_a_halted_engine_starts_nothing_and_ends_what_runs() -> None:
     _, parts = draw("0", "1")
     job = Job(
         image=fake_image("cuda"),
-        arguments=("measure", "overhead.fence"),
+        arguments=("measure", "--arm", "cuda", "overhead.fence"),
         cpus=(0,),
         labels={"campaign": parts[0].campaign.id},
     )

@@ -429,7 +429,11 @@ SCRIPTED = (
         act=refuse_request(NoGpuError("no NVIDIA GPU on this machine", "ARMS=cpu")),
         seen="no NVIDIA GPU on this machine",
     ),
-    Plant(name="a wrong UUID", act=ask_for("GPU-9999"), seen="there is no GPU GPU-9999 on this machine"),
+    Plant(
+        name="a wrong UUID",
+        act=ask_for("GPU-9999"),
+        seen="there is no GPU GPU-9999 on this machine",
+    ),
     Plant(name="an index out of range", act=ask_for("2"), seen="there is no GPU 2 on this machine"),
     Plant(
         name="an engine that refuses the request",

@@ -79,7 +79,7 @@ def test_code_for_one_device_or_one_family_runs_on_no_other(
 def test_a_refusal_names_an_image_that_would_do() -> None:
     why, _ = judge_capability((12, 0), BUILT)
     assert "compute capability 12.0" in (why or "")
-    assert "such as CUDA_IMAGE=nvcr.io/nvidia/tensorflow:" in (why or "")
+    assert "`make bench CUDA_IMAGE=nvcr.io/nvidia/tensorflow:" in (why or "")
 
 
 class Device:

@@ -1,0 +1,267 @@
+"""What the texts mean with which an engine, NVIDIA's container toolkit or TensorFlow refuse a GPU.
+
+Pure: a table of patterns with their cause and what to do next, and the error that comes of it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from suite.errors import OTHER_BUILD, GpuError
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuRefusal:
+    """A text of the engine, NVIDIA's hook or TensorFlow, what causes it, and what to do next."""
+
+    pattern: str
+    cause: str
+    remedy: str
+
+
+_RESTART = "`sudo systemctl restart docker`"
+_CONFIGURE = f"`sudo nvidia-ctk runtime configure --runtime=docker`, then {_RESTART}"
+_WRITE_SPEC = "`sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`"
+_ALLOW_CDI = (
+    'an engine of 28.2 or newer; from 25 on {"features":{"cdi":true}} in /etc/docker/daemon.json '
+    f"and {_RESTART} (podman: 5.4 or newer)"
+)
+_DRIVER = "`sudo ubuntu-drivers install` on Ubuntu, `sudo apt-get install nvidia-driver` on Debian, reboot"
+_LOAD = "`sudo modprobe nvidia`; if that fails, install the driver again: " + _DRIVER
+
+REFUSALS: tuple[GpuRefusal, ...] = (
+    GpuRefusal(
+        pattern=r"invoking the NVIDIA Container Runtime Hook directly.*not supported",
+        cause="the NVIDIA container toolkit runs in CDI mode",
+        remedy=f"{_WRITE_SPEC} and {_ALLOW_CDI}; or the toolkit in its old mode: "
+        "`sudo nvidia-ctk config --set nvidia-container-runtime.mode=legacy --in-place`",
+    ),
+    GpuRefusal(
+        pattern=r"bpf_prog_query\(BPF_CGROUP_DEVICE\) failed",
+        cause="a rootless engine with NVIDIA's legacy hook, which may not change device rules",
+        remedy=f"{_WRITE_SPEC} and, with an engine of 25 or newer, "
+        '{"features":{"cdi":true}} in ~/.config/docker/daemon.json and '
+        "`systemctl --user restart docker`; or "
+        "`sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups --in-place`",
+    ),
+    GpuRefusal(
+        pattern=r"driver/library version mismatch",
+        cause="the driver was upgraded under a loaded kernel module",
+        remedy="`sudo reboot`; `sudo apt-mark hold 'nvidia-*' 'libnvidia-*'` keeps it from "
+        "happening again",
+    ),
+    GpuRefusal(
+        pattern=r"couldn't communicate with the NVIDIA driver",
+        cause="the driver's kernel module is not loaded, or was built for another kernel",
+        remedy=_LOAD,
+    ),
+    GpuRefusal(
+        pattern=r"nvml error: driver not loaded",
+        cause="the driver's kernel module is not loaded",
+        remedy=_LOAD,
+    ),
+    GpuRefusal(
+        pattern=r"WSL environment detected but no adapters were found",
+        cause="WSL shows its GPU to no one: the driver of Windows is missing or too old",
+        remedy="NVIDIA's driver for Windows, then `wsl --update` and `wsl --shutdown` in Windows; "
+        "`nvidia-smi` must work in WSL",
+    ),
+    GpuRefusal(
+        pattern=r"libnvidia-ml\.so\.1: cannot open shared object file",
+        cause="no NVIDIA driver on the engine's machine",
+        remedy=f"install it: {_DRIVER}; `nvidia-smi` must work there, outside any container",
+    ),
+    GpuRefusal(
+        pattern=r"unsatisfied condition: cuda\s*>=",
+        cause="the driver is older than the image needs",
+        remedy=f"a newer driver, 525 or later for CUDA 12: {_DRIVER}; `nvidia-smi` shows what is there",
+    ),
+    GpuRefusal(
+        pattern=r"system not yet initialized|error 802",
+        cause="an NVSwitch machine without its fabric manager",
+        remedy="`sudo systemctl start nvidia-fabricmanager`, of the driver's own version",
+    ),
+    GpuRefusal(
+        pattern=r"device error: .*unknown device",
+        cause="the machine has no such GPU",
+        remedy="`nvidia-smi -L` on the engine's machine lists them; name one with GPU=",
+    ),
+    GpuRefusal(
+        pattern=r"driver rpc error: timed out",
+        cause="the driver takes too long to wake up",
+        remedy="`sudo systemctl start nvidia-persistenced` keeps it awake; `nvidia-smi` must answer "
+        "at once",
+    ),
+    GpuRefusal(
+        pattern=r"ldcache error",
+        cause="the toolkit looks for ldconfig where this system does not have it",
+        remedy="`sudo nvidia-ctk config --set nvidia-container-cli.ldconfig=@/sbin/ldconfig "
+        "--in-place` (Ubuntu: @/sbin/ldconfig.real)",
+    ),
+    GpuRefusal(
+        pattern=r"nvidia-container-runtime-hook\"?: (no such file|executable file not found)",
+        cause="the NVIDIA container toolkit was removed under the running engine",
+        remedy=f"`sudo apt-get install nvidia-container-toolkit`, then {_CONFIGURE}",
+    ),
+    GpuRefusal(
+        pattern=r"could not select device driver \"cdi\"",
+        cause="the engine has CDI switched off, or is older than 25",
+        remedy=_ALLOW_CDI,
+    ),
+    GpuRefusal(
+        pattern=r"unresolvable CDI devices",
+        cause="the machine's CDI specification is missing, can't be read or is stale, or has no "
+        "such device",
+        remedy=f"`nvidia-ctk cdi list` shows what there is; {_WRITE_SPEC} writes it",
+    ),
+    GpuRefusal(
+        pattern=r"failed to (stat CDI host device|inject devices)|CDI device injection failed",
+        cause="the machine's CDI specification names what is no longer there",
+        remedy=f"`nvidia-smi` must work there; then {_WRITE_SPEC} writes the specification anew",
+    ),
+    GpuRefusal(
+        pattern=r"unknown or invalid runtime name: nvidia|Unknown runtime specified nvidia",
+        cause="NVIDIA's runtime is not configured in the engine",
+        remedy=_CONFIGURE,
+    ),
+    GpuRefusal(
+        pattern=r"could not select device driver \"\" with capabilities",
+        cause="the NVIDIA container toolkit is missing, or newer than the running engine process, "
+        "or this is another engine than you think",
+        remedy=f"`sudo apt-get install nvidia-container-toolkit`, then {_CONFIGURE}; "
+        "`docker context ls` shows which engine is meant",
+    ),
+    GpuRefusal(
+        pattern=r"CUDA_ERROR_NO_DEVICE|no CUDA-capable device",
+        cause="the GPU is hidden (CUDA_VISIBLE_DEVICES, or MIG without instances)",
+        remedy="`unset CUDA_VISIBLE_DEVICES`; `nvidia-smi -L` lists MIG instances",
+    ),
+    GpuRefusal(
+        pattern=r"failed call to cuInit.*UNKNOWN ERROR \(303\)",
+        cause="libcuda is not in the container: the GPU was not passed through",
+        remedy="check the container toolkit: `docker run --rm --gpus all IMAGE nvidia-smi`",
+    ),
+    GpuRefusal(
+        pattern=r"Cannot dlopen some GPU libraries",
+        cause="CUDA libraries are missing from the image",
+        remedy="`make images` builds it again; TF_CPP_MAX_VLOG_LEVEL=3 shows which",
+    ),
+    GpuRefusal(
+        pattern=r"CUDA_ERROR_INVALID_PTX|does not support target 'sm_1[0-9]{2}'",
+        cause="this GPU is newer than this TensorFlow's CUDA can compile for",
+        remedy=OTHER_BUILD,
+    ),
+    GpuRefusal(
+        pattern=r"CUDA_ERROR_UNSUPPORTED_PTX_VERSION|provided PTX was compiled with an unsupported toolchain",
+        cause="the driver is older than the CUDA whose intermediate code (PTX) TensorFlow brings",
+        remedy=f"a newer driver, 555 or later for CUDA 12.5: {_DRIVER}; `nvidia-smi` shows what is there",
+    ),
+    GpuRefusal(
+        pattern=r"kernel version \S+ does not match DSO version",
+        cause="the driver's library in the container is not of the loaded kernel module's version",
+        remedy=f"`sudo reboot` after a driver upgrade; with CDI {_WRITE_SPEC} again",
+    ),
+    GpuRefusal(
+        pattern=r"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH|CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
+        cause="libcuda and the kernel module are of versions that do not go together",
+        remedy="`sudo reboot` after a driver upgrade; `unset LD_LIBRARY_PATH` where it names CUDA's "
+        "compat libraries",
+    ),
+    GpuRefusal(
+        pattern=r"failed call to cuInit.*CUDA_ERROR_UNKNOWN",
+        cause="the driver does not answer CUDA: its module for memory is not loaded, or it hangs",
+        remedy="`sudo modprobe nvidia_uvm`, then a container anew; if that fails, `sudo reboot`",
+    ),
+    GpuRefusal(
+        pattern=r"Possibly insufficient driver version|CUDA_ERROR_INSUFFICIENT_DRIVER"
+        r"|CUDA driver version is insufficient",
+        cause="the driver is older than this TensorFlow's CUDA needs",
+        remedy=f"a newer driver, 525 or later for CUDA 12: {_DRIVER}; `nvidia-smi` shows what is there",
+    ),
+    GpuRefusal(
+        pattern=r"CUDA_ERROR_DEVICES?_UNAVAILABLE|all CUDA-capable devices are busy or unavailable",
+        cause="another process has the GPU for itself, or it hangs",
+        remedy="`nvidia-smi` shows who computes there; `sudo nvidia-smi -c 0` lets several",
+    ),
+    GpuRefusal(
+        pattern=r"CUDA_ERROR_ECC_UNCORRECTABLE|uncorrectable ECC error",
+        cause="the GPU's memory is defective",
+        remedy="`nvidia-smi -q -d ECC,PAGE_RETIREMENT` shows it; `sudo nvidia-smi --gpu-reset`, or "
+        "rent another",
+    ),
+    GpuRefusal(
+        pattern=r"Loaded runtime CuDNN library: .* but source was compiled with"
+        r"|Could not create cudnn handle",
+        cause="cuDNN can't be used: another version than TensorFlow's own is loaded, or the GPU's "
+        "memory is taken",
+        remedy="no other cuDNN on LD_LIBRARY_PATH; `nvidia-smi` shows who uses the GPU's memory",
+    ),
+    GpuRefusal(
+        pattern=r"by allocator GPU_\d|Allocator \(GPU_\d\w*\) ran out of memory"
+        r"|CUDA_ERROR_OUT_OF_MEMORY|cuMemAllocAsync failed to allocate",
+        cause="the GPU's memory does not hold it",
+        remedy="`nvidia-smi` shows who else uses that memory; else a GPU with more of it, or leave "
+        "the cell out with ONLY=",
+    ),
+    GpuRefusal(
+        pattern=r"CUDA_ERROR_(ILLEGAL_ADDRESS|LAUNCH_FAILED|ILLEGAL_INSTRUCTION|ASSERT|UNKNOWN)\b"
+        r"|GPU has fallen off the bus",
+        cause="the GPU, or a kernel on it, broke down",
+        remedy="`sudo dmesg | grep -i xid` says how; `nvidia-smi` must still work there, else reset "
+        "the GPU or reboot",
+    ),
+    GpuRefusal(
+        pattern=r"its build is for CPU only",
+        cause="the TensorFlow in there was built without CUDA",
+        remedy="`make images` builds the locked one; CUDA_IMAGE or LOCAL_PYTHON must name one "
+        "with CUDA",
+    ),
+    GpuRefusal(
+        pattern=r"which is newer than this TensorFlow's CUDA can compile for",
+        cause="this GPU is newer than that TensorFlow",
+        remedy=OTHER_BUILD,
+    ),
+    GpuRefusal(
+        pattern=r"Failed to initialize NVML: Unknown Error",
+        cause="the container lost its device, as after a reload of systemd",
+        remedy="a new container: `make bench RESUME=results/X` goes on; CDI prevents it",
+    ),
+    GpuRefusal(
+        pattern=r"nvidia-container-cli(\.real)?: |Auto-detected mode as 'legacy'",
+        cause="NVIDIA's hook failed",
+        remedy="`sudo nvidia-container-cli -k -d /dev/tty info` on the engine's machine says more",
+    ),
+)
+"""Every refusal that is known, the most telling first: a wrapper's text stands after what it wraps."""
+
+HOOK_ONLY = (REFUSALS[0], REFUSALS[1])
+"""The refusals of NVIDIA's hook that do not touch CDI."""
+
+
+def find_refusal(text: str) -> GpuRefusal | None:
+    """The row that fits a text, if there is one."""
+    return next(
+        (r for r in REFUSALS if re.search(r.pattern, text, re.IGNORECASE | re.DOTALL)), None
+    )
+
+
+def wants_cdi(text: str) -> bool:
+    """Whether NVIDIA's hook can't do it and CDI may: it says so, or a rootless engine bars it."""
+    return find_refusal(text) in HOOK_ONLY
+
+
+def explain_refusal(text: str, where: str = "") -> GpuError:
+    """The error for a refusal: its cause and remedy, and the engine's own text, whole.
+
+    ``where`` is the endpoint that was asked; a wrong one is a common cause.
+    """
+    at = f" at {where}" if where else ""
+    row = find_refusal(text)
+    if row is None:
+        return GpuError(
+            f"the engine{at} refused the GPU: {text}",
+            "this refusal is not known here; `nvidia-smi` on the engine's machine, and then "
+            "`docker run --rm --gpus all IMAGE nvidia-smi`, tell the driver's fault from the toolkit's",
+        )
+    return GpuError(f"the engine{at} refused the GPU: {row.cause}: {text}", row.remedy)

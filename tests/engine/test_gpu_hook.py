@@ -1,0 +1,279 @@
+"""Asking a real engine for a GPU that is not there: what NVIDIA's hook says, and what the suite makes
+of it.  A daemon of the test's own finds a stand-in for the hook on its PATH."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from docker.api.client import APIClient
+
+from suite.errors import GpuError
+from suite.host import docker_engine
+from suite.host.docker_engine import DockerEngine
+from suite.host.engine import GpuRequest, Job
+from suite.host.gpu_refusals import REFUSALS, find_refusal
+from suite.model import Image
+from tests.daemons import DRIVER, HOOK, Daemon, carry_image, on_gpu_machine, why_not
+
+ROOT = Path(__file__).parents[2]
+
+CLI = "Auto-detected mode as 'legacy'\nnvidia-container-cli: "
+
+HOOKS = {
+    "CDI mode": (
+        "Auto-detected mode as 'cdi'\ninvoking the NVIDIA Container Runtime Hook directly (e.g. "
+        "specifying the docker --gpus flag) is not supported. Please use the NVIDIA Container "
+        "Runtime (e.g. specify the --runtime=nvidia flag) instead."
+    ),
+    "rootless": CLI + "mount error: failed to add device rules: unable to find any existing device "
+    "filters attached to the cgroup: bpf_prog_query(BPF_CGROUP_DEVICE) failed: operation not permitted",
+    "upgraded": CLI + "initialization error: nvml error: driver/library version mismatch",
+    "kernel module is not loaded": CLI + "initialization error: nvml error: driver not loaded",
+    "WSL": CLI + "initialization error: WSL environment detected but no adapters were found",
+    "no NVIDIA driver": CLI
+    + "initialization error: load library failed: libnvidia-ml.so.1: cannot "
+    "open shared object file: no such file or directory",
+    "driver is older": CLI + "requirement error: unsatisfied condition: cuda>=12.5, please update "
+    "your driver to a newer version, or use an earlier cuda container",
+    "fabric manager": CLI + "initialization error: cuda error: system not yet initialized",
+    "no such GPU": CLI + "device error: 7: unknown device",
+    "wake up": CLI + "initialization error: driver rpc error: timed out",
+    "ldconfig": CLI + "ldcache error: open failed: /sbin/ldconfig.real: no such file or directory",
+    "GPU is hidden": CLI + "initialization error: cuda error: no cuda-capable device is detected",
+    "hook failed": CLI + "mount error: file creation failed: /usr/bin/nvidia-smi: file exists",
+}
+"""What the hook prints, as the toolkit wraps it, by a part of the cause that the suite names."""
+
+UNWRAPPED = {
+    "no NVIDIA driver": "exec command: [/usr/bin/nvidia-container-cli --load-kmods configure]\n"
+    + HOOKS["no NVIDIA driver"].removeprefix("Auto-detected mode as 'legacy'\n"),
+    "upgraded": "nvidia-container-cli.real: initialization error: nvml error: driver/library "
+    "version mismatch",
+    "hook failed": "nvidia-container-cli: detection error: nvml error: function not found",
+}
+"""The same of toolkits before 1.12, which do not say their mode."""
+
+ENGINES = {
+    "toolkit was removed": f"error running hook #0: fork/exec /usr/bin/{HOOK}: no such file: "
+    f'exec: "{HOOK}": executable file not found in $PATH',
+    "CDI switched off": 'could not select device driver "cdi" with capabilities: []',
+    "toolkit is missing": 'could not select device driver "" with capabilities: [[gpu compute utility]]',
+    "not configured": "unknown or invalid runtime name: nvidia",
+    "has no such device": "CDI device injection failed: unresolvable CDI devices nvidia.com/gpu=0",
+    "no longer there": "CDI device injection failed: failed to inject devices: failed to stat CDI host "
+    'device "/dev/nvidia0": no such file or directory',
+}
+"""What engines say themselves.  The last two need CDI: see tests/engines."""
+
+ELSEWHERE = {
+    "another kernel": "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",
+    "libcuda": "failed call to cuInit: INTERNAL: CUDA error: Failed call to cuInit: UNKNOWN ERROR (303)",
+    "missing from the image": "Cannot dlopen some GPU libraries. Please make sure",
+    "newer than": "ptxas does not support target 'sm_120'",
+    "lost its device": "Failed to initialize NVML: Unknown Error",
+}
+"""What nvidia-smi and TensorFlow say."""
+
+
+@pytest.mark.parametrize("cause", ELSEWHERE)
+def test_what_no_engine_says_has_its_own_row(cause: str) -> None:
+    row = find_refusal(ELSEWHERE[cause])
+    assert row is not None
+    assert cause in row.cause
+
+
+def test_every_known_refusal_is_tried() -> None:
+    texts = [*HOOKS.values(), *ENGINES.values(), *ELSEWHERE.values()]
+    assert {row.cause for text in texts if (row := find_refusal(text))} == {
+        r.cause for r in REFUSALS
+    }
+
+
+@pytest.fixture(scope="module")
+def daemon(api: APIClient, base: str, engine: DockerEngine) -> Iterator[Daemon]:
+    reason = why_not()
+    if reason is not None:
+        pytest.skip(f"no daemon of the test's own: {reason}")
+    own = Daemon()
+    try:
+        own.start()
+        carry_image(api, base, own.url)
+        yield own
+    except RuntimeError as error:
+        if os.environ.get("REQUIRE_ENGINE") == "1":
+            raise
+        pytest.skip(f"no daemon of the test's own: {error}")
+    finally:
+        own.remove()
+
+
+@pytest.fixture
+def probe_image(engine: DockerEngine, base: str) -> str:
+    """The base by its id: a name with a digest does not travel."""
+    found = engine.find_base(base)
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def asked(
+    daemon: Daemon, probe_image: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[DockerEngine]:
+    """The suite's engine on that daemon, on a machine that shows a GPU."""
+    daemon.hook.accept()
+    monkeypatch.setenv("DOCKER_HOST", daemon.url)
+    monkeypatch.setattr(docker_engine, "machine_gpus", lambda: ("nvidia0",))
+    found = DockerEngine(base_image=probe_image)
+    assert found.is_here
+    yield found
+    left = containers(daemon)
+    found.close()
+    assert left == [], "a probe's container was left behind"
+
+
+def containers(daemon: Daemon) -> list[str]:
+    client = APIClient(base_url=daemon.url)
+    try:
+        return [one["Id"] for one in client.containers(all=True)]
+    finally:
+        client.close()
+
+
+def check(error: GpuError, cause: str, text: str, daemon: Daemon) -> None:
+    assert error.exit_status == 4
+    assert cause in error.what
+    for line in text.splitlines():
+        assert line in error.what
+    assert f"{daemon.url} (DOCKER_HOST)" in error.what
+    assert "seen on this machine: device nodes" in error.what
+    assert "`" in error.remedy
+
+
+@pytest.mark.parametrize(
+    ("cause", "text"), [*HOOKS.items(), *UNWRAPPED.items()], ids=lambda one: one[:24]
+)
+def test_a_refusal_of_the_hook_is_told_whole_and_explained(
+    asked: DockerEngine, daemon: Daemon, cause: str, text: str
+) -> None:
+    daemon.hook.refuse(text)
+    with pytest.raises(GpuError) as caught:
+        asked.find_gpu("0")
+    check(caught.value, cause, text, daemon)
+    assert daemon.hook.was_asked
+    known = find_refusal(text)
+    assert known is not None
+    assert caught.value.remedy == known.remedy
+
+
+def test_a_refusal_that_nobody_knows_is_told_whole(asked: DockerEngine, daemon: Daemon) -> None:
+    text = "the moon is in the wrong house\nand the second line says so, too"
+    daemon.hook.refuse(text)
+    with pytest.raises(GpuError) as caught:
+        asked.find_gpu("0")
+    check(caught.value, "refused the GPU", text, daemon)
+    assert "not known here" in caught.value.remedy
+
+
+def test_a_request_that_is_taken_and_does_nothing_is_no_gpu(
+    asked: DockerEngine, daemon: Daemon
+) -> None:
+    with pytest.raises(GpuError) as caught:
+        asked.find_gpu("0")
+    check(caught.value, "its container sees no device", "", daemon)
+    assert daemon.hook.was_asked
+
+
+def request_cdi(asked: DockerEngine, image: str) -> None:
+    job = Job(
+        image=Image(id=image, content=None, base="", digests=[], lock="", origin="test"),
+        arguments=("-c", "print('ran')"),
+        cpus=(),
+        gpu=GpuRequest(driver="cdi", devices=("nvidia.com/gpu=0",)),
+    )
+    asked.start(job, entrypoint=("python3",))
+
+
+def test_an_engine_without_cdi_says_so(asked: DockerEngine, probe_image: str) -> None:
+    with pytest.raises(GpuError, match=r'device driver "cdi"|unresolvable CDI') as caught:
+        request_cdi(asked, probe_image)
+    assert '{"features":{"cdi":true}}' in caught.value.remedy or "cdi gen" in caught.value.remedy
+
+
+def bench(
+    daemon: Daemon, image: str, tmp_path: Path, arms: str
+) -> subprocess.CompletedProcess[str]:
+    """The whole command, where a GPU's device nodes and driver are to be seen."""
+    for folder in ("scratch", "bin"):
+        (tmp_path / folder).mkdir()
+    tool = tmp_path / "bin" / "nvidia-ctk"
+    tool.write_text("#!/bin/sh\necho 'NVIDIA Container Toolkit CLI version 1.17.4'\n")
+    tool.chmod(0o755)
+    suite = ("-m", "suite", "bench", "--arms", arms, "--profile", "smoke")
+    return subprocess.run(
+        on_gpu_machine(
+            tmp_path / "scratch", [sys.executable, *suite, "--results", str(tmp_path / "results")]
+        ),
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
+            "DOCKER_HOST": daemon.url,
+            "BASE_IMAGE": image,
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("cause", "arms"),
+    [
+        ("its container sees no device", "cpu cuda"),
+        ("no NVIDIA driver", "cpu cuda"),
+        ("no NVIDIA driver", "auto"),
+    ],
+)
+def test_the_whole_command_ends_before_the_first_container(
+    daemon: Daemon, probe_image: str, tmp_path: Path, cause: str, arms: str
+) -> None:
+    daemon.hook.accept()
+    if cause in HOOKS:
+        daemon.hook.refuse(HOOKS[cause])
+    done = bench(daemon, probe_image, tmp_path, arms)
+    assert done.returncode == 4, done.stderr
+    assert done.stdout == ""
+    for said in (cause, daemon.url, "/dev/nvidia0", f"driver {DRIVER}", "nvidia-ctk 1.17.4", "`"):
+        assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list((tmp_path / "results").rglob("*.json"))
+    assert containers(daemon) == []
+
+
+def test_an_engine_without_the_toolkit_says_so(
+    daemon: Daemon, probe_image: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Last in this file: the daemon is started anew without the hook on its PATH."""
+    if shutil.which(HOOK) is not None:
+        pytest.skip("the machine's own toolkit is on PATH")
+    daemon.stop()
+    daemon.start(hooked=False)
+    monkeypatch.setenv("DOCKER_HOST", daemon.url)
+    monkeypatch.setattr(docker_engine, "machine_gpus", lambda: ("nvidia0",))
+    bare = DockerEngine(base_image=probe_image)
+    try:
+        with pytest.raises(GpuError) as caught:
+            bare.find_gpu("0")
+    finally:
+        bare.close()
+    text = 'could not select device driver "" with capabilities'
+    check(caught.value, "toolkit is missing", text, daemon)
+    assert "sudo apt-get install nvidia-container-toolkit" in caught.value.remedy
+    assert containers(daemon) == []

@@ -1,0 +1,153 @@
+"""Engines of other kinds and versions, started here and removed again; skipped where they can't be."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from docker.client import from_env
+
+from suite.errors import EngineError
+from suite.host.docker_engine import DockerEngine
+from suite.host.images import STAND_IN, read_specs
+from tests.daemons import carry_image, on_gpu_machine
+from tests.engines.nested import (
+    Bench,
+    Machine,
+    Nested,
+    PodmanHere,
+    build,
+    start_docker,
+    start_podman,
+    start_rootless,
+)
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker("engines")
+
+
+@pytest.fixture(scope="session")
+def machine() -> Iterator[Machine]:
+    names = (os.environ.get("BASE_IMAGE"), STAND_IN, read_specs()["cpu"].base)
+    try:
+        first = DockerEngine()
+    except EngineError as error:
+        pytest.skip(f"no engine answers: {error.what}")
+    base = next((name for name in names if name and first.find_base(name)), None)
+    first.close()
+    if base is None:
+        pytest.skip("no base image is here: `make base`")
+    engine = DockerEngine(base_image=base)
+    client = from_env()
+    yield Machine(engine, client.api, base)
+    client.close()
+    engine.close()
+
+
+@pytest.fixture(scope="session")
+def debian(machine: Machine) -> Iterator[str]:
+    """An image with all these engines in it."""
+    if machine.engine.is_here is not True:
+        pytest.skip("the machine's engine is elsewhere: its containers' sockets can't be reached")
+    try:
+        image = build(machine.api, machine.base)
+    except RuntimeError as error:
+        pytest.skip(str(error))
+    yield image
+    machine.api.remove_image(image)
+
+
+def start(machine: Machine, image: str, begin: Callable[[Nested], None]) -> Iterator[Nested]:
+    nested = Nested(machine.api, image)
+    try:
+        try:
+            begin(nested)
+        except RuntimeError as error:
+            pytest.skip(str(error))
+        carry_image(machine.api, machine.base, nested.url)
+        yield nested
+    finally:
+        nested.remove()
+
+
+@pytest.fixture(scope="module")
+def docker26(machine: Machine, debian: str) -> Iterator[Nested]:
+    yield from start(machine, debian, start_docker)
+
+
+@pytest.fixture(scope="module")
+def podman5(machine: Machine, debian: str) -> Iterator[Nested]:
+    yield from start(machine, debian, start_podman)
+
+
+@pytest.fixture(scope="module")
+def rootless(machine: Machine, debian: str) -> Iterator[Nested]:
+    yield from start(machine, debian, start_rootless)
+
+
+@pytest.fixture(scope="module")
+def podman_here(machine: Machine) -> Iterator[PodmanHere]:
+    if shutil.which("podman") is None or os.geteuid() != 0:
+        pytest.skip("no podman on this machine, or not root")
+    found = PodmanHere()
+    try:
+        found.start(dict(os.environ))
+        carry_image(machine.api, machine.base, found.url)
+        yield found
+    finally:
+        found.remove()
+
+
+@pytest.fixture
+def reach(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[str], DockerEngine]]:
+    """The suite's engine at an address; no container may be left there."""
+    opened: list[DockerEngine] = []
+
+    def connect(url: str) -> DockerEngine:
+        monkeypatch.setenv("DOCKER_HOST", url)
+        opened.append(DockerEngine(base_image=machine.base))
+        return opened[-1]
+
+    yield connect
+    left = [one["Id"] for engine in opened for one in engine._api.containers(all=True)]
+    for engine in opened:
+        engine.close()
+    assert left == [], "containers were left behind"
+
+
+@pytest.fixture
+def bench(machine: Machine, tmp_path: Path) -> Bench:
+    """The whole command on an engine, where a GPU is to be seen or is not."""
+
+    def run(url: str, *words: str, gpu: bool = False) -> subprocess.CompletedProcess[str]:
+        command = [
+            *(sys.executable, "-m", "suite", "bench", "--profile", "smoke"),
+            *("--results", str(tmp_path / "results"), *words),
+        ]
+        if gpu:
+            (tmp_path / "scratch").mkdir()
+            command = on_gpu_machine(tmp_path / "scratch", command)
+        return subprocess.run(
+            command,
+            cwd=ROOT,
+            env={**os.environ, "DOCKER_HOST": url, "BASE_IMAGE": machine.base},
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+
+    return run

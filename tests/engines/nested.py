@@ -1,0 +1,238 @@
+"""Engines in containers of the machine's own: a Debian with Docker 26.1, Podman 5.4, and rootless."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import docker.types
+from docker.api.client import APIClient
+from docker.errors import APIError, BuildError
+
+from suite.host.docker_engine import DockerEngine
+from tests.daemons import Hook, carry_image, wait_for
+
+PACKAGES = (
+    "docker.io iptables podman crun runc catatonit uidmap rootlesskit slirp4netns fuse-overlayfs "
+    "netavark iproute2"
+)
+DOCKERFILE = f"""ARG BASE
+FROM $BASE
+RUN apt-get update -q && apt-get install -y -q --no-install-recommends {PACKAGES} && apt-get clean
+"""
+USER = 1500
+
+CUDA_FREE_BYTES = 25e9
+"""Room for a second copy of the CUDA image and what carrying it takes."""
+
+Bench = Callable[..., "subprocess.CompletedProcess[str]"]
+"""Runs the whole command on the engine at an address."""
+
+PODMAN = """[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]
+{init}
+[engine]
+runtime = "{runc}"
+cgroup_manager = "cgroupfs"
+{init}
+"""
+"""Where the machine itself may not raise limits, or has both kinds of control groups."""
+
+
+def build(api: APIClient, base: str) -> str:
+    """The image of all these engines; its id.
+
+    Raises:
+        RuntimeError: it can't be built here, as where no mirror of Debian is reached.
+    """
+    last = ""
+    try:
+        for event in api.build(
+            fileobj=io.BytesIO(DOCKERFILE.encode()), buildargs={"BASE": base}, rm=True, decode=True
+        ):
+            last = str(event.get("error") or event.get("stream") or last)
+            if "error" in event:
+                raise RuntimeError(f"no image with other engines: {last}")
+            if "aux" in event:
+                return str(event["aux"]["ID"])
+    except (APIError, BuildError) as error:
+        raise RuntimeError(f"no image with other engines: {error}") from error
+    found = last.strip().rpartition(" ")[2]
+    return str(api.inspect_image(found)["Id"])
+
+
+class Machine:
+    """The machine's own engine, and the images that it has."""
+
+    def __init__(self, engine: DockerEngine, api: APIClient, base: str) -> None:
+        self.engine = engine
+        self.api = api
+        self.base = base
+        found = engine.find_base(base)
+        assert found is not None
+        self.base_id = found
+
+    def carry(self, name: str, url: str) -> None:
+        """Brings the base and the image of that name, built or reused here, into another engine."""
+        image = self.engine.provide(name, lambda _line: None)
+        tags = self.api.inspect_image(image.id)["RepoTags"]
+        carry_image(self.api, self.base, url)
+        carry_image(self.api, tags[0] if tags else image.id, url)
+
+
+class Nested:
+    """An engine in a container: its socket, its CDI specifications and its hook lie in a folder here."""
+
+    def __init__(self, api: APIClient, image: str) -> None:
+        self.api = api
+        self.image = image
+        # Not pytest's folder: a socket's path has at most 107 characters.
+        self.root = Path(tempfile.mkdtemp(prefix="crossover-"))
+        self.root.chmod(0o777)
+        for folder in ("cdi", "hook", "run"):
+            (self.root / folder).mkdir()
+            (self.root / folder).chmod(0o777)
+        self.hook = Hook(self.root / "hook")
+        self.url = f"unix://{self.root}/run/engine.sock"
+        self._volume = f"crossover-engines-{uuid.uuid4().hex[:12]}"
+        self._container: str | None = None
+
+    def start(self, script: str, data: str, devices: Sequence[str] = ()) -> None:
+        """Runs a shell script that ends in the engine, with a volume at its data's folder.
+
+        The machine's folder has the same path inside, so that the hook finds what it is told.
+
+        Raises:
+            RuntimeError: it does not answer.
+        """
+        self.api.create_volume(self._volume)
+        config = self.api.create_host_config(
+            # All but one: not every machine may give that one away, or be asked for `privileged`.
+            cap_add=["ALL"],
+            cap_drop=["SYS_RESOURCE"],
+            security_opt=["seccomp=unconfined"],
+            network_mode="none",
+            devices=list(devices),
+            mounts=[
+                docker.types.Mount(data, self._volume),
+                docker.types.Mount("/sys/fs/cgroup", "/sys/fs/cgroup", type="bind"),
+                docker.types.Mount("/etc/cdi", f"{self.root}/cdi", type="bind"),
+                docker.types.Mount(str(self.root), str(self.root), type="bind"),
+            ],
+        )
+        # Else no process file system can be mounted where there is no root (`systempaths=unconfined`).
+        config.update(MaskedPaths=[], ReadonlyPaths=[])
+        created = self.api.create_container(
+            self.image,
+            command=["sh", "-c", script],
+            environment={
+                "PATH": f"{self.root}/hook:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                "SOCKET": self.url,
+                "CONTAINERS_CONF": f"{self.root}/containers.conf",
+            },
+            host_config=config,
+        )
+        self._container = str(created["Id"])
+        self.api.start(self._container)
+        wait_for(self.url, self._lives, self.log)
+
+    def _lives(self) -> bool:
+        return bool(self.api.inspect_container(self._container)["State"]["Running"])
+
+    def log(self) -> str:
+        return bytes(self.api.logs(self._container, tail=20)).decode(errors="replace")
+
+    def specify(self, text: str | None) -> None:
+        """Its only CDI specification; None: there is none."""
+        path = self.root / "cdi" / "nvidia.yaml"
+        if text is None:
+            path.unlink(missing_ok=True)
+        else:
+            path.write_text(text)
+
+    def remove(self) -> None:
+        if self._container is not None:
+            self.api.stop(self._container, timeout=20)
+            self.api.remove_container(self._container, force=True, v=True)
+        # There is one even where the container could not be made.
+        if self.api.volumes(filters={"name": self._volume})["Volumes"]:
+            self.api.remove_volume(self._volume)
+        shutil.rmtree(self.root)
+
+
+def start_docker(nested: Nested) -> None:
+    """Docker with CDI switched on, as 25.0 to 28.1 need it."""
+    (nested.root / "daemon.json").write_text('{"features":{"cdi":true}}')
+    nested.start(
+        f'exec dockerd -H "$SOCKET" --config-file {nested.root}/daemon.json --bridge none '
+        "--iptables=false --ip6tables=false --ip-forward=false",
+        "/var/lib/docker",
+    )
+
+
+def start_podman(nested: Nested) -> None:
+    """Podman's service."""
+    (nested.root / "containers.conf").write_text(PODMAN.format(runc="/usr/sbin/runc", init=""))
+    nested.start('exec podman system service --time=0 "$SOCKET"', "/var/lib/containers")
+
+
+def start_rootless(nested: Nested) -> None:
+    """Docker of a user who is not root."""
+    (nested.root / "rootless.sh").write_text(
+        "export XDG_RUNTIME_DIR=/run/user/1500 HOME=/home/worker; cd\n"
+        "exec rootlesskit --net=slirp4netns --disable-host-loopback --port-driver=none "
+        "--copy-up=/etc --copy-up=/run --propagation=rslave "
+        'dockerd --rootless -H "$SOCKET" --bridge none --iptables=false --ip6tables=false '
+        "--ip-forward=false --exec-opt native.cgroupdriver=cgroupfs\n"
+    )
+    nested.start(
+        f"useradd -m -u {USER} worker; echo worker:100000:65536 | tee /etc/subuid >/etc/subgid; "
+        f"install -d -o {USER} /run/user/{USER} /home/worker; chmod 666 /dev/net/tun; "
+        f"exec setpriv --reuid {USER} --regid {USER} --clear-groups sh {nested.root}/rootless.sh",
+        "/home",
+        ["/dev/net/tun"],
+    )
+
+
+class PodmanHere:
+    """The machine's own podman, with storage of its own."""
+
+    def __init__(self) -> None:
+        self.root = Path(tempfile.mkdtemp(prefix="crossover-"))
+        self.url = f"unix://{self.root}/podman.sock"
+        self._words = [
+            *("podman", "--root", str(self.root / "root"), "--runroot", str(self.root / "run")),
+        ]
+        self._process: subprocess.Popen[bytes] | None = None
+        init = shutil.which("catatonit") or shutil.which("docker-init") or ""
+        runc = shutil.which("runc", path="/usr/sbin:/usr/bin:/sbin")
+        config = PODMAN.format(runc=runc, init=f'init_path = "{init}"')
+        (self.root / "containers.conf").write_text(config)
+        self._environment = {"CONTAINERS_CONF": str(self.root / "containers.conf")}
+
+    def start(self, environment: dict[str, str]) -> None:
+        with (self.root / "log").open("wb") as log:
+            self._process = subprocess.Popen(
+                [*self._words, "system", "service", "--time=0", self.url],
+                env={**environment, **self._environment},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        process = self._process
+        lives: Callable[[], bool] = lambda: process.poll() is None  # noqa: E731
+        wait_for(self.url, lives, (self.root / "log").read_text)
+
+    def remove(self) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(30)
+        mounts = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
+        for mount in reversed([one for one in mounts if one.startswith(f"{self.root}/")]):
+            subprocess.run(["umount", mount], check=True)
+        shutil.rmtree(self.root)

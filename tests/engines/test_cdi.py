@@ -1,0 +1,96 @@
+"""Docker 26.1 with CDI: a specification that is there, missing, broken, or of another device."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from suite.errors import GpuError
+from suite.host.docker_engine import DockerEngine
+from suite.host.engine import GpuRequest
+from tests.engines.nested import CUDA_FREE_BYTES, Bench, Machine, Nested
+
+Reach = Callable[[str], DockerEngine]
+
+SPEC = """cdiVersion: "0.5.0"
+kind: nvidia.com/gpu
+devices:
+- name: "0"
+  containerEdits:
+    env: [NVIDIA_VISIBLE_DEVICES=void]
+    deviceNodes:
+    - {path: /dev/nvidia0, hostPath: /dev/null, type: c, major: 1, minor: 3}
+"""
+
+BROKEN = {
+    "missing": None,
+    "malformed": "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices: [ {name",
+    "of a version to come": SPEC.replace("0.5.0", "99.0.0"),
+    "of another device": SPEC.replace('"0"', '"1"'),
+    "stale": SPEC.replace(
+        "{path: /dev/nvidia0, hostPath: /dev/null, type: c, major: 1, minor: 3}",
+        "{path: /dev/nvidia0, hostPath: /dev/nvidia99}",
+    ),
+}
+
+
+def test_a_specified_device_is_asked_for_by_cdi_and_seen(docker26: Nested, reach: Reach) -> None:
+    docker26.specify(SPEC)
+    engine = reach(docker26.url)
+    assert engine.gpu_support().cdi_folders
+    assert engine.find_gpu("0") == GpuRequest(driver="cdi", devices=("nvidia.com/gpu=0",))
+
+
+@pytest.mark.parametrize("spec", BROKEN)
+def test_a_broken_specification_is_no_gpu(docker26: Nested, reach: Reach, spec: str) -> None:
+    docker26.specify(BROKEN[spec])
+    with pytest.raises(GpuError) as caught:
+        reach(docker26.url).find_gpu("0")
+    assert caught.value.exit_status == 4
+    # Where no GPU is on the PCI bus either, the engine's refusal stands in the remedy.
+    said = f"{caught.value.what} {caught.value.remedy}"
+    assert "CDI device injection failed: " in said
+    assert docker26.url in said
+    assert "`sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`" in said
+
+
+@pytest.mark.parametrize("wanted", ["7", "GPU-00000000-0000-0000-0000-000000000000"])
+def test_a_device_that_is_not_specified_is_no_gpu(
+    docker26: Nested, reach: Reach, wanted: str
+) -> None:
+    docker26.specify(SPEC)
+    with pytest.raises(GpuError) as caught:
+        reach(docker26.url).find_gpu(wanted)
+    assert f"unresolvable CDI devices nvidia.com/gpu={wanted}" in (
+        caught.value.what + caught.value.remedy
+    )
+
+
+def test_a_device_without_a_gpu_behind_it_gives_no_number(
+    docker26: Nested, machine: Machine, bench: Bench, tmp_path: Path
+) -> None:
+    """The engine hands over a node that is no GPU; TensorFlow finds none, and nothing is measured."""
+    root = machine.engine.data_root
+    assert root is not None
+    free = shutil.disk_usage(root).free
+    if free < CUDA_FREE_BYTES:
+        pytest.skip(
+            f"{free / 1e9:.0f} GB free, and two CUDA images want {CUDA_FREE_BYTES / 1e9:.0f}"
+        )
+    docker26.specify(SPEC)
+    machine.carry("cuda", docker26.url)
+    done = bench(docker26.url, "--arms", "cuda", "--only", "overhead.fence", gpu=True)
+    assert done.returncode == 4, done.stderr
+    # It came as far as TensorFlow in the container, which looked for itself.
+    assert "the arm cuda can't be had" in done.stderr
+    assert "Traceback" not in done.stderr
+    documents = [
+        json.loads(path.read_text()) for path in (tmp_path / "results").rglob("cuda-*.json")
+    ]
+    cells = [cell for document in documents for cell in document["cells"]]
+    assert [cell for cell in cells if cell["outcome"] == "measured"] == []
+    assert [cell for cell in cells if cell.get("samples_s")] == []

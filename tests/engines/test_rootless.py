@@ -1,0 +1,58 @@
+"""Docker without root: NVIDIA's hook may not change device rules, and limits may not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from suite.errors import EngineError, GpuError
+from suite.host.docker_engine import DockerEngine
+from suite.host.engine import Job
+from suite.model import Image
+from tests.engines.nested import Bench, Machine, Nested
+
+Reach = Callable[[str], DockerEngine]
+
+BPF = (
+    "Auto-detected mode as 'legacy'\nnvidia-container-cli: mount error: failed to add device rules: "
+    "unable to find any existing device filters attached to the cgroup: "
+    "bpf_prog_query(BPF_CGROUP_DEVICE) failed: operation not permitted"
+)
+
+
+def test_the_legacy_hook_fails_and_cdi_is_tried(rootless: Nested, reach: Reach) -> None:
+    rootless.hook.refuse(BPF)
+    engine = reach(rootless.url)
+    assert engine.describe()["rootless"] is True
+    with pytest.raises(GpuError) as caught:
+        engine.find_gpu("0")
+    assert rootless.hook.was_asked
+    for said in ("a rootless engine", BPF.splitlines()[1], "then asked through CDI", rootless.url):
+        assert said in caught.value.what
+    assert "no-cgroups --in-place`" in caught.value.remedy
+    assert '{"features":{"cdi":true}}' in caught.value.remedy
+
+
+def test_cpus_are_not_taken_where_they_would_not_hold(rootless: Nested, reach: Reach) -> None:
+    engine = reach(rootless.url)
+    if engine.describe()["binds.cpus"]:
+        pytest.skip("this machine gives users a cpuset control group")
+    if len(engine.cpus()) < 2:
+        pytest.skip("one CPU can't be told from all")
+    image = Image(
+        id=engine._probe_image(), content=None, base="", digests=[], lock="", origin="test"
+    )
+    job = Job(image=image, arguments=("-c", "pass"), cpus=engine.cpus()[:1])
+    with pytest.raises(EngineError, match="CPUS= would not hold") as caught:
+        engine.start(job, entrypoint=("python3",))
+    assert "Delegate=" in caught.value.remedy
+
+
+def test_a_campaign_of_the_cpu_runs_without_root(
+    rootless: Nested, machine: Machine, bench: Bench
+) -> None:
+    machine.carry("cpu", rootless.url)
+    done = bench(rootless.url, "--arms", "cpu", "--only", "overhead.fence")
+    assert done.returncode == 0, done.stderr
+    assert "measured" in done.stdout

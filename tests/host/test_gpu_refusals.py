@@ -1,0 +1,89 @@
+"""What refusals of a GPU mean, as a table, without an engine."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from suite.host.gpu_refusals import (
+    REFUSALS,
+    GpuRefusal,
+    explain_refusal,
+    find_refusal,
+    wants_cdi,
+)
+
+HOOK = (
+    "failed to create task for container: OCI runtime create failed: runc create failed: error "
+    "running prestart hook #0: exit status 1, stderr: Auto-detected mode as 'legacy'\n"
+    "nvidia-container-cli: "
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ('could not select device driver "" with capabilities: [[gpu]]', "toolkit is missing"),
+        ('could not select device driver "cdi" with capabilities: []', "CDI switched off"),
+        ("CDI device injection failed: unresolvable CDI devices nvidia.com/gpu=7", "stale"),
+        (
+            HOOK + "initialization error: load library failed: libnvidia-ml.so.1: cannot open "
+            "shared object file: no such file or directory: unknown",
+            "no NVIDIA driver",
+        ),
+        (HOOK + "initialization error: nvml error: driver/library version mismatch", "upgraded"),
+        (HOOK + "initialization error: nvml error: driver not loaded: unknown", "not loaded"),
+        (HOOK + "requirement error: unsatisfied condition: cuda>=12.5, please update", "older"),
+        (HOOK + "mount error: bpf_prog_query(BPF_CGROUP_DEVICE) failed: operation not", "rootless"),
+        (
+            HOOK + "invoking the NVIDIA Container Runtime Hook directly (e.g. specifying the "
+            "docker --gpus flag) is not supported",
+            "CDI mode",
+        ),
+        ("unknown or invalid runtime name: nvidia", "not configured"),
+        (HOOK + "something that nobody has seen", "hook failed"),
+        ("CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected", "hidden"),
+        ("failed call to cuInit: INTERNAL: CUDA error: UNKNOWN ERROR (303)", "not passed"),
+        ("Cannot dlopen some GPU libraries. Please make sure", "missing from the image"),
+        ("LLVM ERROR: does not support target 'sm_120'", "newer than"),
+    ],
+)
+def test_refusals_are_explained_and_kept_whole(text: str, cause: str) -> None:
+    error = explain_refusal(text, "unix:///run/x.sock (DOCKER_HOST)")
+    assert cause in error.what
+    assert text in error.what
+    assert "DOCKER_HOST" in error.what
+    assert error.remedy
+
+
+def test_an_unknown_refusal_is_shown_whole() -> None:
+    error = explain_refusal("the moon is in the wrong house")
+    assert "the moon is in the wrong house" in error.what
+    assert error.remedy
+
+
+def test_only_what_cdi_may_cure_leads_to_a_second_try() -> None:
+    assert wants_cdi("invoking the NVIDIA Container Runtime Hook directly is not supported")
+    assert wants_cdi(HOOK + "mount error: bpf_prog_query(BPF_CGROUP_DEVICE) failed: operation not")
+    assert not wants_cdi('could not select device driver ""')
+    assert not wants_cdi("the moon is in the wrong house")
+
+
+@pytest.mark.parametrize("row", REFUSALS, ids=lambda row: row.cause[:40])
+def test_every_remedy_names_a_command_or_a_setting(row: GpuRefusal) -> None:
+    assert re.search(r"`[a-z].+?`|\b[A-Z_]{3,}=|\{\"features\"", row.remedy)
+    assert row.cause
+    assert re.compile(row.pattern)
+
+
+def test_what_wraps_stands_after_what_it_wraps() -> None:
+    for said, cause in {
+        "nvml error: driver/library version mismatch": "upgraded",
+        "load library failed: libnvidia-ml.so.1: cannot open shared object file": "no NVIDIA driver",
+        "device error: 7: unknown device": "no such GPU",
+        "CDI device injection failed: unresolvable CDI devices nvidia.com/gpu=7": "no such device",
+    }.items():
+        row = find_refusal(HOOK + said + ": unknown")
+        assert row is not None
+        assert cause in row.cause

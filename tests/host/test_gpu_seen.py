@@ -1,0 +1,69 @@
+"""What a machine shows of its GPU, from folders that stand for machines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from suite.host.gpu_seen import describe_machine, read_driver, tool_version
+
+OPEN = (
+    "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.133.20  Release Build\n"
+    "GCC version:  gcc version 12.2.0 (Debian 12.2.0-14)\n"
+)
+CLOSED = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\n"
+
+
+def write(path: Path, text: str = "") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "version"), [(OPEN, "570.133.20"), (CLOSED, "550.54.15"), ("nothing", None)]
+)
+def test_the_drivers_version_is_read(tmp_path: Path, text: str, version: str | None) -> None:
+    assert read_driver(tmp_path) is None
+    write(tmp_path / "proc/driver/nvidia/version", text)
+    assert read_driver(tmp_path) == version
+
+
+def test_a_machine_with_a_gpu_is_told_in_one_line(tmp_path: Path) -> None:
+    for node in ("nvidia0", "nvidiactl", "nvidia-caps/nvidia-cap1"):
+        write(tmp_path / "dev" / node)
+    write(tmp_path / "proc/driver/nvidia/version", CLOSED)
+    write(tmp_path / "etc/cdi/nvidia.yaml")
+    tools = {"nvidia-ctk": "1.17.4", "nvidia-container-runtime-hook": "?"}
+    assert describe_machine(tmp_path, tools.get) == (
+        "device nodes /dev/nvidia0, /dev/nvidiactl; driver 550.54.15; toolkit nvidia-ctk 1.17.4, "
+        "nvidia-container-runtime-hook; not on PATH: nvidia-container-cli; CDI specification "
+        "/etc/cdi/nvidia.yaml"
+    )
+
+
+def test_a_machine_without_anything_says_where_it_looked(tmp_path: Path) -> None:
+    said = describe_machine(tmp_path, lambda _name: None)
+    for words in (
+        "device nodes none",
+        "/proc/driver/nvidia/version",
+        "toolkit none",
+        "/var/run/cdi",
+    ):
+        assert words in said
+
+
+@pytest.mark.processes
+def test_a_programs_version_is_its_own_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert tool_version("nvidia-ctk") is None
+    for text, version in {
+        "echo NVIDIA Container Toolkit CLI version 1.17.4": "1.17.4",
+        "echo cli-version: 1.18.0-rc.1": "1.18.0-rc.1",
+        "exit 1": "?",
+    }.items():
+        write(tmp_path / "nvidia-ctk", f"#!/bin/sh\n{text}\n")
+        (tmp_path / "nvidia-ctk").chmod(0o755)
+        assert tool_version("nvidia-ctk") == version
