@@ -196,7 +196,7 @@ def asked_option(job: Job, name: str) -> str:
 
 def is_on_gpu(job: Job) -> bool:
     """Whether a job is of the arm with a GPU."""
-    return asked_option(job, "arm") == "cuda"
+    return "--arm" in job.arguments and asked_option(job, "arm") == "cuda"
 
 
 FACTS: Mapping[str, Scalar] = {
