@@ -20,7 +20,7 @@ from suite import cli, wire
 from suite.cli import bench
 from suite.content import SUITE
 from suite.errors import EngineError, NoGpuError
-from suite.host import campaign, gpu, plan
+from suite.host import campaign, gpu, gpu_refusals, plan
 from suite.host.docker_engine import DockerEngine
 from suite.host.engine import LABEL, Card, GpuRequest, Job, Running
 from suite.model import AT_END, Document, Image, SuiteIdentity
@@ -438,7 +438,7 @@ SCRIPTED = (
     Plant(
         name="an engine that refuses the request",
         act=refuse_request(
-            gpu.explain_refusal('could not select device driver "" with capabilities: [[gpu]]')
+            gpu_refusals.explain_refusal('could not select device driver "" with capabilities: [[gpu]]')
         ),
         seen="nvidia-ctk runtime configure",
     ),
