@@ -43,7 +43,7 @@ REFUSALS: tuple[GpuRefusal, ...] = (
         remedy=f"{_WRITE_SPEC} and, with an engine of 25 or newer, "
         '{"features":{"cdi":true}} in ~/.config/docker/daemon.json and '
         "`systemctl --user restart docker`; or "
-        "`sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups --in-place`",
+        "`sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups=true --in-place`",
     ),
     GpuRefusal(
         pattern=r"driver/library version mismatch",

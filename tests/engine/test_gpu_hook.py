@@ -88,11 +88,13 @@ def test_what_no_engine_says_has_its_own_row(cause: str) -> None:
     assert cause in row.cause
 
 
-def test_every_known_refusal_is_tried() -> None:
+def test_every_refusal_of_an_engine_or_the_hook_is_tried() -> None:
+    """Those stand above the first of TensorFlow's, and the hook's wrapper last of all; what TensorFlow
+    prints is tried in tests/host/test_remedies.py."""
+    first = next(n for n, row in enumerate(REFUSALS) if "CUDA_ERROR_NO_DEVICE" in row.pattern)
+    theirs = {row.cause for row in (*REFUSALS[:first], REFUSALS[-1])}
     texts = [*HOOKS.values(), *ENGINES.values(), *ELSEWHERE.values()]
-    assert {row.cause for text in texts if (row := find_refusal(text))} == {
-        r.cause for r in REFUSALS
-    }
+    assert theirs <= {row.cause for text in texts if (row := find_refusal(text))}
 
 
 @pytest.fixture(scope="module")

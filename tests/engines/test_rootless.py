@@ -30,7 +30,7 @@ def test_the_legacy_hook_fails_and_cdi_is_tried(rootless: Nested, reach: Reach) 
     assert rootless.hook.was_asked
     for said in ("a rootless engine", BPF.splitlines()[1], "then asked through CDI", rootless.url):
         assert said in caught.value.what
-    assert "no-cgroups --in-place`" in caught.value.remedy
+    assert "no-cgroups=true --in-place`" in caught.value.remedy
     assert '{"features":{"cdi":true}}' in caught.value.remedy
 
 
