@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import re
 import tarfile
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -720,7 +721,8 @@ def lay_in(api: Any, image: Image, label: str, *more: str) -> Iterator[Image]:
             info.size, info.mode = len(content), 0o644
             tar.addfile(info, io.BytesIO(content))
     archive.seek(0)
-    tag = f"crossover/test-planted:{label}"
+    # Of this run alone: two checkouts' tests can share an engine.
+    tag = f"crossover/test-planted:{label}-{uuid.uuid4().hex[:12]}"
     for step in api.build(
         fileobj=archive,
         custom_context=True,

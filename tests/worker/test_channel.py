@@ -126,6 +126,7 @@ GPU_WORKER = """
 
     startup.start = start
     facts.tensorflow_facts = lambda: {"tensorflow.version": "0"}
+    facts.switches = lambda: {"tensorflow.soft_placement": False, "tensorflow.tf32": False}
     proof.find_trouble = lambda device: troubles.pop(0)
     proof.loaded_versions = lambda: {"gpu.driver": "550"}
     run = invocation.Runner.run
@@ -150,6 +151,8 @@ def test_a_gpu_is_proven_at_the_start_and_at_the_end() -> None:
     at_end = heard[-2]["facts"]
     assert (at_end["gpu.at_end"], at_end["gpu.driver"]) == ("fine", "550")
     assert heard[2]["facts"].items() <= at_end.items()
+    # A cell could have left them changed.
+    assert (at_end["tensorflow.soft_placement"], at_end["tensorflow.tf32"]) == (False, False)
 
 
 @pytest.mark.parametrize(
