@@ -15,6 +15,13 @@ OTHER_BUILD = (
 )
 """What to do about a GPU that the locked TensorFlow has no code for."""
 
+DELEGATE = (
+    '[Service] Delegate="cpu cpuset io memory pids" in '
+    "/etc/systemd/system/user@.service.d/delegate.conf, `sudo systemctl daemon-reload` and log in "
+    "again; or an engine that runs as root"
+)
+"""What to do about an engine that can't bind containers to CPUs."""
+
 
 class CrossoverError(Exception):
     """The root: ``what`` happened and where we looked, and ``remedy``, what to do next."""

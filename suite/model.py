@@ -342,6 +342,7 @@ class Survey:
     It goes round by round: in each, every GPU has a block alone, and all have one at once, in random
     order.  The members stand next to it in the folder of results.  ``cpus`` are the CPUs that a GPU's
     worker has while all are at work, by GPU, as the kernel writes them; alone it has all.
+    ``whole_cores`` is whether no two GPUs share a core; None: which CPUs are one core is not known.
     """
 
     schema: int
@@ -355,6 +356,7 @@ class Survey:
     cpus: dict[str, str]
     members: list[SurveyMember]
     suite: SuiteIdentity
+    whole_cores: bool | None = None
     command: str = ""
     settings: dict[str, str] = field(default_factory=dict)
     stopped: str | None = None

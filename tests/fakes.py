@@ -418,8 +418,10 @@ class FakeEngine:
         isolation: Isolation = "container",
         memory: int | None = 8 * 2**30,
         cards: tuple[Card, ...] = (),
+        binds: bool = True,
     ) -> None:
         self.cards = cards
+        self.binds = binds
         self.scripts = list(scripts)
         self.otherwise = otherwise or Worker()
         self.gpu = gpu or NoGpuError("this machine has no GPU", "measure with ARMS=cpu")
@@ -451,6 +453,10 @@ class FakeEngine:
 
     def cpus(self) -> tuple[int, ...]:
         return (0, 1)
+
+    @property
+    def binds_cpus(self) -> bool:
+        return self.binds
 
     def memory_bytes(self) -> int | None:
         return self._memory

@@ -96,7 +96,13 @@ def test_one_gpu_needs_no_survey(shell: Shell) -> None:
     assert heard.status == 0, heard.err
     assert "GPU=all is an ordinary campaign" in heard.err
     (folder,) = shell.results.glob("*-box-smoke")
-    assert load_campaign(folder).campaign.survey is None
+    campaign = load_campaign(folder).campaign
+    assert campaign.survey is None
+    assert campaign.settings["gpu"] == "0"
+    assert "GPU=0" in campaign.command
+    shell.engine = two_gpus(cards=TWO[:1])
+    again = shell.run("bench", "--resume", str(folder), "--blocks", "3")
+    assert again.status == 0, again.err
 
 
 def test_all_of_no_gpus_is_status_4(shell: Shell) -> None:
@@ -115,9 +121,10 @@ def test_gpus_that_nothing_lists_are_an_error(shell: Shell) -> None:
         (("bench", *WORDS, "--arms", "cpu"), "no arm that was asked for has a GPU"),
         (("bench", *WORDS, "--cpus", "0"), "1 CPU cores"),
         (("aa", *WORDS), "aa compares one arm with itself"),
+        (("aa", *WORDS, "--arms", "cpu"), "aa compares one arm with itself"),
         (("doctor", "--gpu", "all"), "GPU=all is for `make bench`"),
     ],
-    ids=["no arm with a GPU", "too few cores", "aa", "doctor"],
+    ids=["no arm with a GPU", "too few cores", "aa", "aa of the CPU", "doctor"],
 )
 def test_what_makes_no_sense_is_refused_before_any_job(
     words: tuple[str, ...], named: str, shell: Shell
@@ -126,6 +133,37 @@ def test_what_makes_no_sense_is_refused_before_any_job(
     more = () if words[0] == "doctor" else ("--results", str(shell.results))
     assert named in complaint(shell.run(*words, *more), 2)
     assert engine.jobs == []
+
+
+def test_without_a_gpu_and_without_an_arm_for_one_it_is_the_option_that_is_wrong(
+    shell: Shell,
+) -> None:
+    heard = shell.bench(*WORDS, "--arms", "cpu", engine=FakeEngine())
+    assert "no arm that was asked for has a GPU" in complaint(heard, 2)
+
+
+def test_an_engine_that_cannot_bind_cpus_is_refused_at_once(shell: Shell) -> None:
+    engine = two_gpus(binds=False)
+    heard = shell.bench(*WORDS, engine=engine)
+    assert "can't bind" in complaint(heard, 3)
+    assert "Delegate=" in heard.err
+    assert engine.jobs == []
+
+
+def test_more_rounds_that_were_cut_off_are_for_all_when_it_goes_on(shell: Shell) -> None:
+    shell.bench(*WORDS, engine=two_gpus())
+    found = folders(shell.results)
+    # As if a command with BLOCKS=3 had been stopped after the first plan was written.
+    for name, field, more in (("box-all-gpus", "rounds", 3), ("box-gpu0", "blocks", 3)):
+        path = found[name] / ("survey.json" if field == "rounds" else "campaign.json")
+        plan = json.loads(path.read_text())
+        path.write_text(json.dumps({**plan, field: more}))
+    shell.engine = two_gpus()
+    heard = shell.run("bench", "--resume", str(found["box-all-gpus"]))
+    assert heard.status == 0, heard.err
+    for member in load_survey(found["box-all-gpus"]).members:
+        assert load_campaign(shell.results / member.campaign).campaign.blocks == 3
+        assert (shell.results / member.campaign / "cuda-03.json").exists()
 
 
 def test_a_gpu_lost_on_the_way_is_status_4_and_the_survey_goes_on_later(shell: Shell) -> None:

@@ -57,11 +57,14 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
     ask = read_ask(given, again=again)
     check_custom(given, ask.arms)
     if again and ask.gpu == ALL_GPUS:
-        raise UsageError("aa compares one arm with itself", "name one GPU, or ARMS=cpu")
+        raise UsageError(
+            "GPU=all runs a campaign on every GPU, and aa compares one arm with itself",
+            "leave GPU=all out",
+        )
     with only_campaign(results), Terminal() as terminal:
         engine = open_engine(given, terminal.say)
         if ask.gpu == ALL_GPUS:
-            gpus = find_gpus(engine)
+            gpus = find_gpus(engine, ask.arms)
             if len(gpus) > 1:
                 given, ask = _pin(given, ask, engine, [CUSTOM], terminal, again=again)
                 return survey_anew(
@@ -74,7 +77,9 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
                     terminal=terminal,
                 )
             terminal.say("this machine shows one GPU, so that GPU=all is an ordinary campaign")
-            ask = replace(ask, gpu=next(iter(gpus)))
+            # So that it goes on, and is repeated, as the campaign of that GPU.
+            given = {**given, "gpu": next(iter(gpus))}
+            ask = read_ask(given, again=again)
         arms = resolve_arms(engine, ask.arms, ask.gpu)
         arms = against_itself(arms) if again else arms
         run_in = [arm.image for arm in arms.run]

@@ -20,11 +20,11 @@ from suite.cli.conduct import (
 from suite.cli.engines import open_engine
 from suite.cli.settings import ALL_GPUS, Bounds, read_bounds, settle
 from suite.cli.terminal import Terminal
-from suite.errors import CrossoverError, GpuError, UsageError
-from suite.host.arms import resolve_arms
+from suite.errors import DELEGATE, CrossoverError, EngineError, GpuError, UsageError
+from suite.host.arms import AUTO, resolve_arms
 from suite.host.ask import Ask, resume_plan
 from suite.host.campaign import Conductor, Listener
-from suite.host.engine import Card, Engine
+from suite.host.engine import ARMS, Card, Engine
 from suite.host.halting import HaltingEngine
 from suite.host.local_machine import find_cores
 from suite.host.plan import parse_cpus
@@ -42,12 +42,15 @@ from suite.report.load import load_campaign, load_survey
 from suite.worker import scenarios
 
 
-def find_gpus(engine: Engine) -> dict[str, Card]:
+def find_gpus(engine: Engine, arms: Sequence[str]) -> dict[str, Card]:
     """The GPUs of the engine's machine by the names that requests take, at least one.
 
     Raises:
+        UsageError: none of the arms that are asked for has a GPU.
         GpuError: there is none, or nothing lists them.
     """
+    if AUTO not in arms and not any(ARMS[name].gpu for name in arms if name in ARMS):
+        raise UsageError("GPU=all, and no arm that was asked for has a GPU", "leave GPU out")
     gpus = name_gpus(engine.list_gpus())
     if not gpus:
         engine.find_gpu("0")
@@ -76,22 +79,29 @@ def survey_anew(
     Raises:
         CrossoverError: it can't be had, or broke off; what was measured by then has its report.
     """
+    if not engine.binds_cpus:
+        raise EngineError(
+            "GPU=all gives each GPU CPUs of its own while all are at work, and this engine can't bind "
+            "a container to CPUs (no cpuset control group, as in rootless mode)",
+            f"name one GPU; or {DELEGATE}",
+        )
     allowed = bounds.cpus or engine.cpus()
     near = {
         name: tuple(cpu for cpu in card.cpus if cpu in allowed) if card.cpus else None
         for name, card in gpus.items()
     }
-    here = engine.is_here or engine.isolation == "none"
+    # Elsewhere nothing tells which CPUs are threads of one core.
+    here = engine.is_here is True
     cores = find_cores(allowed) if here else [(cpu,) for cpu in allowed]
     shares = share_cpus(cores, near)
     arms = {name: resolve_arms(engine, ask.arms, name) for name in gpus}
-    if not any(arm.gpu for arm in arms[next(iter(gpus))].run):
-        raise UsageError("GPU=all, and no arm that was asked for has a GPU", "leave GPU out")
-    survey, parts = draw_up_survey(ask, arms, shares, scenarios.cells())
+    survey, parts = draw_up_survey(
+        ask, arms, shares, scenarios.cells(), whole_cores=True if here else None
+    )
     provide(engine, arms[next(iter(gpus))], terminal.say)
     store = Store.create(results, survey.id)
     for part in parts:
-        Store.create(results, part.campaign.id).write_plan(part.campaign)
+        Store.create(results, part.campaign.id)
     _conduct(given, store, survey, parts, bounds=bounds, terminal=terminal, kept={})
     return conclude_survey(store)
 
@@ -115,7 +125,8 @@ def survey_resumed(folder: Path, given: dict[str, Any]) -> int:
         documents: dict[str, list[Document]] = {}
         for member in survey.members:
             loaded = load_campaign(results / member.campaign)
-            drawn = resume_plan(loaded.campaign, blocks=given["blocks"])
+            # Every campaign has the survey's rounds, also where a command that was to add some was cut off.
+            drawn = resume_plan(loaded.campaign, blocks=given["blocks"] or survey.rounds)
             arms = resolve_again(engine, drawn, member.gpu)
             cpus = parse_cpus(survey.cpus[member.gpu]) if member.at_once else None
             parts.append(
@@ -161,6 +172,10 @@ class _Household:
     def keep(self, survey: Survey) -> None:
         """See ``survey.Household``."""
         self._store.write_survey(survey)
+
+    def keep_part(self, part: Part) -> None:
+        """See ``survey.Household``."""
+        Store(self._store.folder.parent / part.campaign.id).write_plan(part.campaign)
 
     def report(self) -> None:
         """See ``survey.Household``."""

@@ -17,7 +17,7 @@ from docker.api.client import APIClient
 from docker.context.api import ContextAPI
 from docker.utils.utils import kwargs_from_env
 
-from suite.errors import EngineError, GpuError, NoGpuError
+from suite.errors import DELEGATE, EngineError, GpuError, NoGpuError
 from suite.host import docker_leftovers, docker_stock
 from suite.host.cards import DRIVER_PROBE, machine_cards, read_probe
 from suite.host.custom_image import CUSTOM, add_digest, lay_on
@@ -189,6 +189,11 @@ class DockerEngine:
             return cpus_allowed()
         return tuple(range(int(self._info.get("NCPU") or 1)))
 
+    @property
+    def binds_cpus(self) -> bool:
+        """See ``engine.Engine``; not without a cpuset control group, as in rootless mode."""
+        return self._info.get("CPUSet") is not False
+
     def memory_bytes(self) -> int | None:
         """See ``engine.Engine``."""
         return int(self._info.get("MemTotal") or 0) or None
@@ -340,13 +345,11 @@ class DockerEngine:
     def _refuse_unbound(self, job: Job) -> None:
         """Raises EngineError where the engine would take a set of CPUs and drop it in silence."""
         every = set(range(int(self._info.get("NCPU") or 1)))
-        if self._info.get("CPUSet") is False and not every <= set(job.cpus or every):
+        if not self.binds_cpus and not every <= set(job.cpus or every):
             raise EngineError(
                 f"docker at {self._endpoint.url} ({self._endpoint.source}) can't bind a container to "
                 f"CPUs (no cpuset control group, as in rootless mode), so that CPUS= would not hold",
-                'let `CPUS=` out; or [Service] Delegate="cpu cpuset io memory pids" in '
-                "/etc/systemd/system/user@.service.d/delegate.conf, `sudo systemctl daemon-reload` "
-                "and log in again; or an engine that runs as root",
+                f"let `CPUS=` out; or {DELEGATE}",
             )
 
     def _refuse_deaf_podman(self) -> None:

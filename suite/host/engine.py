@@ -237,6 +237,10 @@ class Engine(Protocol):
     def cpus(self) -> tuple[int, ...]:
         """The logical CPUs that a run may use by default, ascending."""
 
+    @property
+    def binds_cpus(self) -> bool:
+        """Whether a run can be bound to some of the CPUs."""
+
     def memory_bytes(self) -> int | None:
         """The memory of the engine's machine; None where it does not say."""
 

@@ -104,6 +104,11 @@ class HaltingEngine:
         """See ``engine.Engine``."""
         return self._inner.cpus()
 
+    @property
+    def binds_cpus(self) -> bool:
+        """See ``engine.Engine``."""
+        return self._inner.binds_cpus
+
     def memory_bytes(self) -> int | None:
         """See ``engine.Engine``."""
         return self._inner.memory_bytes()

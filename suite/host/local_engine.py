@@ -90,6 +90,11 @@ class LocalEngine:
         """See ``engine.Engine``."""
         return cpus_allowed()
 
+    @property
+    def binds_cpus(self) -> bool:
+        """True: by affinity."""
+        return True
+
     def memory_bytes(self) -> int | None:
         """See ``engine.Engine``."""
         return memory_total()

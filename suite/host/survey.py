@@ -20,7 +20,7 @@ from suite import wire
 from suite.errors import UsageError
 from suite.host import plan
 from suite.host.arms import Arms
-from suite.host.ask import Ask, draw_seed, draw_up, machine_label
+from suite.host.ask import Ask, check_label, draw_seed, draw_up, machine_label
 from suite.host.campaign import Conductor, Listener, Position
 from suite.host.engine import Card
 from suite.host.halting import Halted, HaltingEngine
@@ -102,23 +102,29 @@ def draw_up_survey(
     arms: Mapping[str, Arms],
     shares: Mapping[str, tuple[int, ...]],
     cells: Sequence[Cell],
+    *,
+    whole_cores: bool | None = True,
 ) -> tuple[Survey, list[Part]]:
     """The plan of a survey and of its campaigns, first those of one GPU alone.
 
     Only the first GPU's campaign has the arms that need none: the processor is the same.  No
-    campaign looks whether to go on, since all need the same rounds.
+    campaign looks whether to go on, since all need the same rounds.  At once a campaign has no price,
+    which is that of the machine and not of one of its GPUs.
 
     Args:
         ask: what is asked of every campaign.
         arms: the arms by GPU.
         shares: the CPUs of each GPU while all are at work.
         cells: every cell that there is.
+        whole_cores: whether no two shares hold threads of the same core; None: not known.
 
     Raises:
         UsageError: the ask does not fit together.
     """
+    if ask.label is not None:
+        check_label(ask.label)
     created = datetime.now(timezone.utc).replace(microsecond=0)
-    label = ask.label or machine_label()
+    label = machine_label() if ask.label is None else ask.label
     name = campaign_name(created, f"{label}-all-gpus", ask.profile)
     seed = draw_seed(ask.seed)
     first = next(iter(arms))
@@ -128,10 +134,17 @@ def draw_up_survey(
         for gpu, found in arms.items():
             own = found if gpu == first and not at_once else _only_gpu(found)
             text = f"{label}-gpu{gpu.replace(':', '-')}" + ("-at-once" if at_once else "")
-            of_gpu = replace(ask, gpu=gpu, seed=seed, label=text)
+            price = None if at_once else ask.price
+            currency = None if at_once else ask.price_currency
+            of_gpu = replace(
+                ask, gpu=gpu, seed=seed, label=None, price=price, price_currency=currency
+            )
             campaign = draw_up(of_gpu, own, cells)
             campaign = replace(
                 campaign,
+                # Not held to the length of a label that is asked for, since it is made of one.
+                id=campaign_name(created, text, ask.profile),
+                label=text,
                 most_blocks=campaign.blocks,
                 survey=name,
                 at_once=len(arms) if at_once else 1,
@@ -161,6 +174,7 @@ def draw_up_survey(
             for part in parts
         ],
         suite=one.suite,
+        whole_cores=whole_cores,
         command=f"{ask.command} SEED={seed}",
         settings=dict(ask.settings),
     )
@@ -249,6 +263,9 @@ class Household(Protocol):
     def keep(self, survey: Survey) -> None:
         """The survey's plan has changed."""
 
+    def keep_part(self, part: Part) -> None:
+        """The plan of one of its campaigns is to be kept before any of them begins."""
+
     def report(self) -> None:
         """A round is done: what there is by now is worth a report."""
 
@@ -283,6 +300,9 @@ class Surveyor:
         began = monotonic()
         lock = Lock()
         self.household.keep(self.survey)
+        for part in self.parts:
+            self.household.keep_part(part)
+        self._predict()
         with ExitStack() as stack:
             alone: dict[str, Generator[int, None, None]] = {}
             conductors: dict[str, Conductor] = {}
@@ -314,9 +334,33 @@ class Surveyor:
                     else:
                         next(alone[turn], None)
                 last_s = monotonic() - before
-                self.listener.say(f"round {number} of {self.survey.rounds} done")
+                left = self.survey.rounds - number
+                self.listener.say(
+                    f"round {number} of {self.survey.rounds} done"
+                    + (f"; {self._cost(left * last_s)} to go" if left else "")
+                )
                 self.household.report()
         return self.survey
+
+    def _predict(self) -> None:
+        """What the whole takes: the turns alone one after the other, those at once at the same time."""
+        alone, at_once = (
+            [p.campaign.prediction.before_s for p in self.parts if p.at_once == busy]
+            for busy in (False, True)
+        )
+        total = self._cost(sum(alone) + max(at_once))
+        self.listener.say(
+            f"a survey of {len(self.survey.gpus)} GPUs in {self.survey.rounds} rounds: {total} in "
+            "all, a guess until the first round is done"
+        )
+
+    def _cost(self, seconds: float) -> str:
+        """A time, and what it costs where the machine has a price."""
+        first = self.parts[0].campaign
+        words = f"about {seconds / 60:.0f} min" if seconds >= 90 else f"about {seconds:.0f} s"
+        if first.price is None:
+            return words
+        return f"{words}, {first.price_currency} {first.price * seconds / 3600:.2f}"
 
     def _begin(
         self,

@@ -24,7 +24,7 @@ from suite.report.pictures import FOLDER
 from suite.report.precision import Precision, assess
 from suite.report.side_by_side import compose_versus, render_versus_json
 from suite.report.summary import Summary, summarise
-from suite.report.survey import analyse
+from suite.report.survey import analyse, drop_lonely
 from suite.report.survey_text import compose_survey, render_survey_json, render_survey_terminal
 from suite.report.versus import set_side_by_side
 
@@ -110,12 +110,15 @@ def collate_survey(folder: Path) -> CollatedSurvey:
         DocumentError: its plan, or a campaign that it names, can't be read.
     """
     survey = load_survey(folder)
-    summaries = {
-        one.campaign: summarise(load_campaign(folder.resolve().parent / one.campaign))
+    results = folder.resolve().parent
+    loaded = {
+        one.campaign: load_campaign(results / one.campaign)
         for one in survey.members
-        if (folder.resolve().parent / one.campaign).is_dir()
+        if (results / one.campaign).is_dir()
     }
-    found = analyse(survey, summaries)
+    kept, lonely = drop_lonely(survey, loaded)
+    summaries = {name: summarise(one) for name, one in kept.items()}
+    found = analyse(survey, summaries, lonely)
     page = compose_survey(found)
     return CollatedSurvey(
         files={

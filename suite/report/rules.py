@@ -105,6 +105,11 @@ def judge_survey(survey: Survey) -> Iterator[Complaint]:
         if member.gpu not in survey.gpus or (member.gpu, member.at_once) in turns:
             yield f"{path}.gpu", f"{member.gpu!r} is no GPU of this survey, or stands there twice"
         turns.add((member.gpu, member.at_once))
+    for gpu in survey.gpus:
+        if not {(gpu, False), (gpu, True)} <= turns:
+            yield "$.members", f"GPU {gpu!r} has not one campaign alone and one at once"
+        if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", survey.cpus.get(gpu, "")):
+            yield f"$.cpus.{gpu}", f"{survey.cpus.get(gpu)!r} is no list of CPUs"
 
 
 def judge_membership(document: Document, plan: Campaign) -> Iterator[Complaint]:

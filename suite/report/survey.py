@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from suite.model import Cell, Document, Survey
 from suite.report.compare import Ratio, compare
 from suite.report.conclude import judge_all
+from suite.report.load import LoadedCampaign
 from suite.report.summary import NO_COMMON_BLOCK, NO_PAIR, ArmResult, CellSummary, Summary
 from suite.report.validity import Fault
 from suite.report.verdicts import MARGIN, Verdict
@@ -50,12 +51,14 @@ class Surveyed:
     against the first, both alone; ``crowded`` each GPU at once against itself alone; ``pooled`` the
     geometric mean over the GPUs at once against that alone.  ``on_gpu`` are the cells that time again
     and again what was seen to run on a GPU, as opposed to starts, input pipelines, and work that is
-    pinned to the processor.  ``overlap`` is the least share of an
+    pinned to the processor.  ``lonely`` are the rounds whose turn at once does not count, because some
+    GPU did not finish it.  ``overlap`` is the least share of an
     invocation's measuring, over those at once, in which all others measured too; None: there is none.
     """
 
     survey: Survey
     cells: tuple[Cell, ...]
+    lonely: tuple[int, ...]
     alone: Mapping[str, Summary]
     at_once: Mapping[str, Summary]
     apart: Mapping[str, Contrast]
@@ -85,12 +88,52 @@ class Surveyed:
         return next((c.arms[ARM] for c in summary.cells if c.cell.id == identity), None)
 
 
-def analyse(survey: Survey, summaries: Mapping[str, Summary]) -> Surveyed:
+def drop_lonely(
+    survey: Survey, loaded: Mapping[str, LoadedCampaign]
+) -> tuple[dict[str, LoadedCampaign], tuple[int, ...]]:
+    """The campaigns without the blocks at once that some GPU did not finish, and the numbers of these:
+    what the others measured then met fewer neighbours, or none.
+
+    Args:
+        survey: the plan.
+        loaded: its campaigns by id, those that there are.
+    """
+    at_once = [one.campaign for one in survey.members if one.at_once]
+    begun: set[int] = set()
+    whole: set[int] | None = None
+    for name in at_once:
+        documents = loaded[name].documents if name in loaded else []
+        last = {one.invocation.block: one for one in documents if one.invocation.block >= 1}
+        done = {
+            block
+            for block, one in last.items()
+            if one.invocation.status == "complete"
+            and all(cell.outcome != "pending" for cell in one.cells)
+        }
+        begun |= set(last)
+        whole = done if whole is None else whole & done
+    kept = {
+        name: one
+        if name not in at_once
+        else replace(
+            one,
+            documents=[d for d in one.documents if d.invocation.block in (whole or ())],
+            controls=[d for d in one.controls if d.invocation.block in (whole or ())],
+        )
+        for name, one in loaded.items()
+    }
+    return kept, tuple(sorted(begun - (whole or set())))
+
+
+def analyse(
+    survey: Survey, summaries: Mapping[str, Summary], lonely: tuple[int, ...] = ()
+) -> Surveyed:
     """The analysis of a survey from those of its campaigns, by their ids; deterministic.
 
     Args:
         survey: the plan.
         summaries: of those campaigns that there are yet; a GPU counts where it was measured alone.
+        lonely: the rounds whose turn at once was dropped (see `drop_lonely`).
     """
     alone = _pick(survey, summaries, at_once=False)
     at_once = _pick(survey, summaries, at_once=True)
@@ -110,6 +153,7 @@ def analyse(survey: Survey, summaries: Mapping[str, Summary]) -> Surveyed:
     return Surveyed(
         survey=survey,
         cells=cells,
+        lonely=lonely,
         alone=alone,
         at_once=at_once,
         apart={

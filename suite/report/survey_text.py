@@ -36,6 +36,12 @@ def compose_survey(found: Surveyed) -> Page:
     page.paragraph(" ".join([*_tell_apart(found), *_tell_crowd(found)]))
     if survey.stopped:
         page.paragraph(f"**Stopped** {escape(survey.stopped)}.")
+    if found.lonely:
+        rounds = ", ".join(map(str, found.lonely))
+        page.paragraph(
+            f"The turn at once of round{'s' if len(found.lonely) > 1 else ''} {rounds} does not count: "
+            "some GPU did not finish it, so that the others met fewer neighbours."
+        )
     _write_campaigns(page, found)
     page.heading("Each GPU alone")
     page.paragraph(
@@ -83,6 +89,7 @@ def render_survey_json(found: Surveyed) -> str:
         "apart": {gpu: _describe(one) for gpu, one in found.apart.items()},
         "at_once": {gpu: _describe(one) for gpu, one in found.crowded.items()},
         "at_once_all": _describe(found.pooled),
+        "rounds_not_at_once": list(found.lonely),
         "overlap": found.overlap,
     }
     if found.overlap is None:
@@ -239,11 +246,17 @@ def _explain_crowd(found: Surveyed) -> str:
         else f" In every round at least {100 * found.overlap:.0f} % of each GPU's measuring had all "
         "others measuring, too."
     )
+    cores = (
+        ""
+        if found.survey.whole_cores
+        else " Which CPUs are threads of one core is not known here, so two shares may lie on the same "
+        "cores."
+    )
     return (
         "Times with all GPUs at work over times of the same GPU alone, each GPU running the same cells "
         "in the same order. Alone a worker may use every CPU; at once each has a share of its own, as "
         "the table above says, so that what is lost can be the processor's as well as the "
-        f"machine's memory, links, power or heat.{overlap} The mean is geometric over the GPUs. "
+        f"machine's memory, links, power or heat.{cores}{overlap} The mean is geometric over the GPUs. "
         + _explain([found.pooled], "the mean over the GPUs is called slower or faster")
     )
 

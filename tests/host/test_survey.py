@@ -122,6 +122,9 @@ class House:
     def keep(self, survey: Survey) -> None:
         self.plans.append(survey)
 
+    def keep_part(self, part: Part) -> None:
+        assert not self.made, "a campaign was begun before every plan was kept"
+
     def report(self) -> None:
         self.reports += 1
 
@@ -207,6 +210,25 @@ def test_the_plan_is_one_campaign_alone_and_one_at_once_for_each_gpu() -> None:
     assert survey.cpus == {"0": "0", "1": "1"}
     assert [m.campaign for m in survey.members] == [p.campaign.id for p in parts]
     assert survey.command.endswith("SEED=5")
+
+
+def test_what_a_survey_takes_is_told_with_its_cost(tmp_path: Path) -> None:
+    survey, parts = draw("0", "1", price=30.0)
+    assert [p.campaign.price for p in parts] == [30.0, 30.0, None, None]
+    _, ears = run(House(tmp_path), survey, parts)
+    before = [p.campaign.prediction.before_s for p in parts]
+    cost = 30.0 * (before[0] + before[1] + max(before[2:])) / 3600
+    (said,) = [line for line in ears.lines if line.startswith("a survey of 2 GPUs in 2 rounds")]
+    assert f"USD {cost:.2f} in all" in said
+    assert any(line.startswith("round 1 of 2 done; about ") for line in ears.lines)
+
+
+def test_a_label_may_be_as_long_as_any_and_no_longer() -> None:
+    _, parts = draw("0", "1", label="x" * 60)
+    assert parts[3].campaign.label == "x" * 60 + "-gpu1-at-once"
+    for label in ("x" * 61, ""):
+        with pytest.raises(UsageError, match="LABEL="):
+            draw("0", "1", label=label)
 
 
 def test_no_campaign_of_a_survey_looks_whether_to_go_on() -> None:

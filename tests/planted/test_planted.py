@@ -439,7 +439,9 @@ SCRIPTED = (
     Plant(
         name="an engine that refuses the request",
         act=refuse_request(
-            gpu_refusals.explain_refusal('could not select device driver "" with capabilities: [[gpu]]')
+            gpu_refusals.explain_refusal(
+                'could not select device driver "" with capabilities: [[gpu]]'
+            )
         ),
         seen="nvidia-ctk runtime configure",
     ),

@@ -14,9 +14,9 @@ import pytest
 from suite.errors import DocumentError
 from suite.model import Cell, Survey, SurveyMember
 from suite.report.collate import collate_survey
-from suite.report.load import load_campaign, load_survey
+from suite.report.load import load_campaign, load_document, load_survey
 from suite.report.summary import Summary, summarise
-from suite.report.survey import Surveyed, analyse, find_overlap, middle, pool
+from suite.report.survey import Surveyed, analyse, drop_lonely, find_overlap, middle, pool
 from suite.wire import SCHEMA, dump_document
 from tests import synthetic
 from tests.hosts import QUIET
@@ -61,6 +61,8 @@ def write_survey(
             )
             synthetic.write_campaign(results / name, campaign, documents)
             members.append(SurveyMember(gpu=gpu, at_once=busy, campaign=name))
+    if not at_once:
+        members += [SurveyMember(gpu=g, at_once=True, campaign=f"never-{g}") for g in alone]
     survey = Survey(
         schema=SCHEMA,
         id="box",
@@ -82,14 +84,13 @@ def write_survey(
 
 def study(folder: Path) -> Surveyed:
     survey = load_survey(folder)
-    return analyse(
-        survey,
-        {
-            one.campaign: summarise(load_campaign(folder.parent / one.campaign))
-            for one in survey.members
-            if (folder.parent / one.campaign).exists()
-        },
-    )
+    loaded = {
+        one.campaign: load_campaign(folder.parent / one.campaign)
+        for one in survey.members
+        if (folder.parent / one.campaign).exists()
+    }
+    kept, lonely = drop_lonely(survey, loaded)
+    return analyse(survey, {name: summarise(one) for name, one in kept.items()}, lonely)
 
 
 @pytest.fixture(scope="module")
@@ -174,9 +175,7 @@ def test_how_much_they_were_at_work_together_is_told(tmp_path: Path) -> None:
 
 def test_a_survey_that_was_stopped_early_says_what_it_has(tmp_path: Path) -> None:
     folder = write_survey(tmp_path, alone={"0": 1.0, "1": 1.0}, at_once={}, blocks=3)
-    survey = load_survey(folder)
-    more = [SurveyMember(gpu="0", at_once=True, campaign="never-begun")]
-    survey = replace(survey, members=[*survey.members, *more], stopped="after round 3: no time")
+    survey = replace(load_survey(folder), stopped="after round 3: no time")
     (folder / "survey.json").write_text(dump_document(survey), encoding="utf-8")
     found = study(folder)
     assert (list(found.at_once), found.overlap) == ([], None)
@@ -184,6 +183,53 @@ def test_a_survey_that_was_stopped_early_says_what_it_has(tmp_path: Path) -> Non
     assert "What being busy together costs is not known yet." in text
     assert "not begun" in text
     assert "**Stopped** after round 3: no time." in text
+
+
+def test_a_turn_at_once_that_one_gpu_did_not_finish_counts_for_none(tmp_path: Path) -> None:
+    folder = write_survey(
+        tmp_path, alone={"0": 1.0, "1": 1.0}, at_once={"0": 2.0, "1": 2.0}, blocks=4
+    )
+    # In round 4 GPU 1 broke off in the middle of its cells, and GPU 0 went on as if alone.
+    broken = tmp_path / "box-gpu1-at-once" / "cuda-04.json"
+    document = load_document(broken)
+    cut = replace(
+        document,
+        invocation=replace(document.invocation, status="interrupted"),
+        cells=[
+            one
+            if index < 3
+            else synthetic.lose_cell(document, one.id, "pending", None).cells[index]
+            for index, one in enumerate(document.cells)
+        ],
+    )
+    broken.write_text(dump_document(cut), encoding="utf-8")
+    lone = tmp_path / "box-gpu0-at-once" / "cuda-04.json"
+    alone = load_document(tmp_path / "box-gpu0" / "cuda-04.json")
+    own = load_document(lone)
+    lone.write_text(
+        dump_document(
+            replace(
+                own, cells=[replace(one, container=own.cells[0].container) for one in alone.cells]
+            )
+        ),
+        encoding="utf-8",
+    )
+    found = study(folder)
+    assert found.lonely == (4,)
+    for contrast in (*found.crowded.values(), found.pooled):
+        ratio = contrast.ratios[BATCH]
+        assert ratio.value == pytest.approx(2.0, rel=0.01)  # type: ignore[union-attr]
+        assert ratio.n == 3  # type: ignore[union-attr]
+    text = collate_survey(folder).files["survey.md"]
+    assert "The turn at once of round 4 does not count" in text
+
+
+def test_shares_that_may_lie_on_the_same_cores_are_told(folder: Path, tmp_path: Path) -> None:
+    told = "two shares may lie on the same cores"
+    assert told in collate_survey(folder).files["survey.md"]
+    survey = replace(load_survey(folder), whole_cores=True)
+    (folder / "survey.json").write_text(dump_document(survey), encoding="utf-8")
+    assert told not in collate_survey(folder).files["survey.md"]
 
 
 def test_an_invalid_cell_counts_nowhere(folder: Path) -> None:
@@ -237,8 +283,16 @@ def test_one_gpu_alone_overlaps_with_nobody() -> None:
             {"members": [SurveyMember(gpu="0", at_once=busy, campaign="a") for busy in (0, 1)]},
             "$.members[1].campaign",
         ),
+        (
+            {"members": [SurveyMember(gpu=g, at_once=False, campaign=f"c{g}") for g in GPUS]},
+            "$.members",
+        ),
+        ({"cpus": {"0": "0-1", "1": "many", "2": "2"}}, "$.cpus.1"),
     ],
-    ids=["one GPU", "no round", "a path", "an unknown GPU", "one folder twice"],
+    ids=[
+        *("one GPU", "no round", "a path", "an unknown GPU", "one folder twice"),
+        *("none at once", "no CPUs"),
+    ],
 )
 def test_a_plan_that_makes_no_sense_is_refused(
     folder: Path, tmp_path: Path, change: dict[str, Any], named: str
