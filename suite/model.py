@@ -193,7 +193,8 @@ class Image:
 class Container:
     """One container (or stand-in process) of an invocation and how it ended.
 
-    ``start_s`` is the time from asking the engine to start it to its first word.
+    ``start_s`` is the time from asking the engine to start it to its first word.  ``facts`` are those of
+    its own that differ from the document's, which are the last container's.
     """
 
     id: str
@@ -201,6 +202,7 @@ class Container:
     ended: datetime | None = None
     status: str | None = None
     start_s: float | None = None
+    facts: dict[str, Scalar] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,6 +261,12 @@ class Document:
     telemetry: Telemetry | None = None
     spent_s: dict[str, float] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
+
+
+def facts_of(document: Document, container: str | None) -> dict[str, Scalar]:
+    """What was seen in one container of an invocation; of one that is not known, the document's facts."""
+    own = next((one.facts for one in document.invocation.containers if one.id == container), {})
+    return {**document.facts, **own}
 
 
 @dataclass(frozen=True, kw_only=True)

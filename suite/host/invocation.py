@@ -22,6 +22,7 @@ from suite.host.remedies import explain_failure, explain_worker
 from suite.host.telemetry import Observation, Observe
 from suite.host.volumes import choose_environment, choose_volumes, compile_cache
 from suite.model import (
+    AT_END,
     Campaign,
     CampaignIdentity,
     Cell,
@@ -41,6 +42,9 @@ BARREN_CAP = 3
 CALIBRATION_TRIES = 2
 """A cell whose container died in the calibration is tried so often: dying may have been no fault of
 the cell's, and a cell without K is lost for the whole campaign."""
+
+_NONE = object()
+"""Stands for a fact that is not there: None is what some are."""
 
 Keep = Callable[[Document], None]
 Watch = Callable[[Document, str | None], None]
@@ -123,7 +127,7 @@ class Recorder:
         self.remaining = [
             c for c in self.cells if not c.by_host and self.results[c.id].outcome == "pending"
         ]
-        self.facts: dict[str, Scalar] = {}
+        self.told: list[dict[str, Scalar]] = []
         self.spent_s: dict[str, float] = {}
         self.containers: list[Container] = []
         self.tries: dict[str, int] = {}
@@ -227,6 +231,7 @@ class Recorder:
         trouble = ""
         try:
             self.containers.append(Container(id=running.id, started=running.started))
+            self.told.append({})
             if self.observation is not None:
                 self.observation.follow(running)
             self.watch(self._document("running"), None)
@@ -246,6 +251,9 @@ class Recorder:
                 self._bury(running.close(), "stopped by the host")
             raise
         ending = running.close()
+        if turn.arm.gpu and self.told[-1] and not talk.finished and talk.in_flight is None:
+            # No cell can be blamed: what ended it behind the last one, or hung there, may be the GPU.
+            self.told[-1].setdefault(AT_END, f"it was not told: {trouble or ending.phrase}")
         died = trouble or not talk.finished or ending.code != 0
         phrase = trouble or ending.phrase
         self._bury(ending, phrase)
@@ -262,7 +270,8 @@ class Recorder:
             try:
                 line = talk.running.next_line(max(0.0, talk.deadline - time.monotonic()))
             except TimeoutError as error:
-                of = f"the cell {talk.in_flight.id}" if talk.in_flight else "the start"
+                of = "the end" if talk.fruitful else "the start"
+                of = f"the cell {talk.in_flight.id}" if talk.in_flight else of
                 raise Hung(f"the deadline for {of} has passed") from error
             if line is None:
                 return
@@ -281,7 +290,7 @@ class Recorder:
                 self._demand_device(record["device"])
                 self._spend(msgspec.convert(record["stages"], dict[str, float]))
             case "facts":
-                self.facts = msgspec.convert(record["facts"], dict[str, Scalar])
+                self.told[-1] = msgspec.convert(record["facts"], dict[str, Scalar])
                 self._spend({"facts": msgspec.convert(record["seconds"], float)})
             case "refused":
                 raise ArmRefused(record["reason"])
@@ -413,7 +422,8 @@ class Recorder:
 
     def _document(self, status: InvocationStatus) -> Document:
         turn, campaign = self.turn, self.turn.campaign
-        content = self.facts.get("content.hash")
+        facts = next((one for one in reversed(self.told) if one), {})
+        content = facts.get("content.hash")
         cache = compile_cache(turn.image, turn.gpu).name if turn.gpu else "none"
         absent = {"telemetry": self.telemetry} if isinstance(self.telemetry, str) else {}
         if turn.memory_bytes is None:
@@ -442,12 +452,15 @@ class Recorder:
                     "cpu_count": len(turn.cpus),
                     "memory_bytes": turn.memory_bytes,
                 },
-                containers=list(self.containers),
+                containers=[
+                    replace(one, facts={n: v for n, v in own.items() if facts.get(n, _NONE) != v})
+                    for one, own in zip(self.containers, self.told, strict=True)
+                ],
                 started=self.started,
                 ended=None if status == "running" else max(_now(), self.started),
                 status=status,
             ),
-            facts=self.facts,
+            facts=dict(facts),
             cells=[self.results[cell.id] for cell in self.cells],
             telemetry=None if isinstance(self.telemetry, str) else self.telemetry,
             spent_s=dict(self.spent_s),

@@ -25,6 +25,7 @@ from suite.model import (
     Document,
     Excluded,
     ProfileName,
+    facts_of,
 )
 
 
@@ -203,7 +204,9 @@ def cell_deadline_s(campaign: Campaign, cell: Cell) -> float:
 def has_compiled(document: Document) -> bool:
     """Whether an invocation's GPU had to compile kernels into a cache that was empty: what it took then
     it will not take again, and no cell should be given up for it."""
-    facts = document.facts
+    containers = document.invocation.containers
+    # The first one's: those that came after it found what it had compiled.
+    facts = facts_of(document, containers[0].id if containers else None)
     compiles = any(
         re.fullmatch(r"gpu\.\d+\.compiles_first", name) and facts[name] is True for name in facts
     )

@@ -20,6 +20,9 @@ UNKNOWN = (
 LAST_LINES = 40
 """Of a diary, where something died that had begun well: what was said long before is not why."""
 
+HARMLESS = r"this is not a failure"
+"""TensorFlow's own word on warnings that look like trouble, such as an allocation that was tried first."""
+
 _SHAPE = re.compile(r"tensor (?:with|of) shape\s?\[([\d,\s]+)\] and type (\w+)")
 _BYTES = {
     **dict.fromkeys(("double", "int64", "uint64", "complex64"), 8),
@@ -43,7 +46,8 @@ def explain_worker(what: str, diary: str) -> GpuError:
 
 def explain_failure(reason: str, diary: str = "") -> str:
     """The reason why a cell failed on a GPU, with cause and remedy where they are known."""
-    said = "\n".join(diary.splitlines()[-LAST_LINES:])
+    lines = [line for line in diary.splitlines() if not re.search(HARMLESS, line)]
+    said = "\n".join(lines[-LAST_LINES:])
     row = find_refusal(f"{reason}\n{said}")
     if row is None:
         return reason

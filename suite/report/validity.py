@@ -97,8 +97,9 @@ class Aside:
 
 def find_fault(document: Document) -> Fault | None:
     """What its GPU at the end, or its telemetry, says against a whole invocation, the first, or None."""
-    # A container that died, or an arm without a GPU, does not say how its GPU was at the end.
-    if document.facts.get(AT_END, FINE) != FINE:
+    # A container that died in a cell, or an arm without a GPU, does not say how its GPU was at the end.
+    told = [document.facts, *(one.facts for one in document.invocation.containers)]
+    if any(facts.get(AT_END, FINE) != FINE for facts in told):
         return LOST
     telemetry = document.telemetry.facts if document.telemetry else {}
     return next((fault for name, is_bad, fault in COUNTERS if is_bad(telemetry.get(name))), None)

@@ -11,11 +11,11 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, get_args
 
 from suite import __version__, wire
-from suite.model import AT_END, FINE
+from suite.model import AT_END, FINE, Scalar
 from suite.worker.channel import Channel
 from suite.worker.startup import ArmName, Refused
 
@@ -121,8 +121,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         lost = _measure(channel, runner, requests)
         if lost is not None:
             sys.stderr.write(f"the GPU is lost: {lost}\n")
-            found |= {**compile_cache.facts("end"), AT_END: lost}
-            channel.send("facts", facts=found, seconds=0.0)
+            began = time.perf_counter_ns()
+            found |= {**facts.switches(), **compile_cache.facts("end"), AT_END: lost}
+            channel.send("facts", facts=found, seconds=(time.perf_counter_ns() - began) / 1e9)
             return EXIT_LOST
     if device != CPU:
         # cuDNN and NCCL are loaded at their first use, so what is loaded is asked again.
@@ -159,12 +160,21 @@ def _measure(channel: Channel, runner: Runner, requests: Sequence[Request]) -> s
 
     What is left then is for a fresh container, which begins by proving its GPU.
     """
-    from suite.worker import proof
+    from suite.worker import facts, proof
+    from suite.worker.invocation import fail
 
+    def describe(switches: Mapping[str, Scalar]) -> str:
+        return ", ".join(f"{name} {value}" for name, value in switches.items())
+
+    gpu = runner.device != CPU
+    usual = facts.switches() if gpu else {}
     for request in requests:
         channel.send("cell_started", id=request.cell.id)
         result = runner.run(request)
-        if result.outcome == "failed" and runner.device != CPU:
+        left = facts.switches() if gpu else {}
+        if left != usual:
+            result = fail(result, f"it left {describe(left)} behind, where {describe(usual)} was")
+        if result.outcome == "failed" and gpu:
             lost = proof.find_trouble(runner.device)
             if lost is not None:
                 # Not the cell's own failure: it stays in flight, as where the process dies.

@@ -63,6 +63,25 @@ class OverBudget(Exception):
     """The cell would take longer than its budget; the text is the reason to print."""
 
 
+def fail(result: CellResult, reason: str) -> CellResult:
+    """The result as a failed one: its numbers are gone, since nobody knows what they are of."""
+    return replace(
+        result,
+        outcome="failed",
+        reason=reason,
+        first_call_s=None,
+        calls_per_sample=None,
+        warmup_status=None,
+        warmup_s=[],
+        samples_s=[],
+        enqueue_fraction=None,
+        check=None,
+        peak_memory_bytes=None,
+        labels=[],
+        trace={},
+    )
+
+
 class Runner:
     """Runs requests on one device with one loop."""
 

@@ -17,11 +17,33 @@ from suite.host.engine import ARMS, LABEL, GpuRequest, Job
 from suite.host.invocation import Recorder, Turn, is_complete
 from suite.host.store import Store, document_name
 from suite.host.telemetry import Observe
-from suite.model import Campaign, Cell, CellResult, Document, Excluded, Telemetry, Work
+from suite.model import (
+    AT_END,
+    Campaign,
+    Cell,
+    CellResult,
+    Document,
+    Excluded,
+    Telemetry,
+    Work,
+    facts_of,
+)
 from suite.report.load import load_campaign, load_document
+from suite.report.validity import LOST, find_fault
 from suite.worker.startup import STAGES
 from tests import synthetic
-from tests.fakes import FakeEngine, Life, Worker, asked_cells, asked_option, fake_image, record
+from tests.fakes import (
+    FACTS,
+    GPU_FACTS,
+    FakeEngine,
+    Life,
+    Word,
+    Worker,
+    asked_cells,
+    asked_option,
+    fake_image,
+    record,
+)
 
 
 def make_cells(*names: str) -> list[Cell]:
@@ -776,3 +798,71 @@ def test_why_nothing_was_seen_stands_in_the_telemetrys_place(late: bool, flow: F
     document = flow.run(FakeEngine(otherwise=flow.worker))
     assert document.telemetry is None
     assert document.absent["telemetry"] == "the sampler hung"
+
+
+def end_of(life: Life, *words: Word, **end: Any) -> Life:
+    """The life with other last words than its good-bye."""
+    return life.but(words=[*list(life.words)[:-1], *words], **end)
+
+
+@pytest.mark.parametrize(
+    ("words", "end", "said"),
+    [
+        ((), {"code": 134}, "it was not told: killed by SIGABRT"),
+        ((TimeoutError(),), {}, "it was not told: the deadline for the end has passed"),
+    ],
+    ids=["aborts", "hangs"],
+)
+def test_a_gpu_that_breaks_behind_the_last_cell_is_not_fine(
+    tmp_path: Path, words: tuple[Word, ...], end: dict[str, Any], said: str
+) -> None:
+    flow = Flow(tmp_path, arm="cuda")
+    engine = FakeEngine(otherwise=lambda job: end_of(flow.worker(job), *words, **end))
+    document = flow.run(engine)
+    assert str(document.facts[AT_END]).startswith(said)
+    assert find_fault(document) == LOST
+    # Without a GPU it is an ending like any other: every outcome had been told.
+    flow = Flow(tmp_path / "cpu")
+    engine = FakeEngine(otherwise=lambda job: end_of(flow.worker(job), *words, **end))
+    assert find_fault(flow.run(engine)) is None
+
+
+def test_each_container_keeps_the_facts_in_which_it_differs(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, arm="cuda")
+    lost = {**FACTS, **GPU_FACTS, "cuda.cache.at_start.files": 0}
+
+    def first(job: Job) -> Life:
+        head = flow.worker.until(flow.order[1], begun=True)(job)
+        told = record("facts", facts=lost, seconds=0.1)
+        gone = record("facts", facts={**lost, AT_END: "gives a wrong result"}, seconds=0.1)
+        return Life(words=[*head[:2], told, *head[3:], gone], code=7)
+
+    document = flow.run(FakeEngine(first, otherwise=flow.worker))
+    one, two = document.invocation.containers
+    assert two.facts == {}
+    assert one.facts == {"cuda.cache.at_start.files": 0, AT_END: "gives a wrong result"}
+    cell = next(cell for cell in document.cells if cell.container == one.id)
+    assert facts_of(document, cell.container)["cuda.cache.at_start.files"] == 0
+    assert "cuda.cache.at_start.files" not in facts_of(document, two.id)
+    # One container's bad end is not made good by the next one's.
+    assert find_fault(document) == LOST
+
+
+def test_what_the_first_container_compiled_the_second_finds(tmp_path: Path) -> None:
+    compiles = {**FACTS, **GPU_FACTS, "gpu.0.compiles_first": True}
+    flow = Flow(tmp_path, arm="cuda", block=0)
+
+    def told(files: int) -> str:
+        return record("facts", facts={**compiles, "cuda.cache.at_start.files": files}, seconds=0.1)
+
+    def dies(job: Job) -> Life:
+        head = flow.worker.until(flow.order[1], begun=True)(job)
+        return Life(words=[*head[:2], told(0), *head[3:]], code=137)
+
+    def goes_on(job: Job) -> Life:
+        words = flow.worker.words(job)
+        return Life(words=[*words[:2], told(900), *words[3:]])
+
+    document = flow.run(FakeEngine(dies, otherwise=goes_on))
+    assert len(document.invocation.containers) == 2
+    assert plan.has_compiled(document)

@@ -153,3 +153,12 @@ def test_of_a_death_only_the_diarys_end_counts() -> None:
     )
     just_now = "a line\n" * 50 + "CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC error\n"
     assert "defective" in explain_failure("its container died: exit code 3", just_now)
+
+
+def test_a_warning_that_says_it_is_no_failure_is_no_cause() -> None:
+    warned = (
+        "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.00GiB. The caller indicates "
+        "that this is not a failure, but this may mean that there could be performance gains"
+    )
+    reason = "its container died: the deadline for the cell x has passed"
+    assert explain_failure(reason, warned) == reason

@@ -170,9 +170,43 @@ def test_the_compile_cache_is_looked_at_before_the_start_and_at_the_end(
         assert "cuda.cache.at_end.files" not in first["facts"]
         at_end = {"cuda.cache.at_end.files": 1, "cuda.cache.at_end.bytes": 8}
         assert last["facts"].items() >= {**at_start, **at_end}.items()
-    # Not within a stage of the start: what those take is what the driver took.
-    assert heard[1]["stages"] == dict.fromkeys(heard[1]["stages"], 0.5)
-    assert first["seconds"] > 0
+
+
+SLOW_COUNT = """
+    import sys, time
+    from suite.worker import compile_cache
+    found = compile_cache.facts
+
+    def slowly(when):
+        time.sleep(0.3)
+        return found(when)
+
+    compile_cache.facts = slowly
+"""
+
+
+def test_looking_at_the_cache_is_booked_with_the_facts() -> None:
+    first, last = (
+        one
+        for one in records(run(SLOW_COUNT + GPU_WORKER, "-,-", "measured,measured", *ASKED))
+        if one["record"] == "facts"
+    )
+    assert first["seconds"] >= 0.3
+    assert last["seconds"] >= 0.3
+
+
+def test_a_cell_that_leaves_a_switch_changed_has_no_number() -> None:
+    # Asked before the first cell, after each, and at the end.
+    changes = """
+    told = [False, True, False, False]
+    facts.switches = lambda: {"tensorflow.soft_placement": False, "tensorflow.tf32": told.pop(0)}
+    proof.find_trouble"""
+    code = GPU_WORKER.replace("\n    proof.find_trouble", changes, 1)
+    heard = records(run(code, "-,-,-", "measured,measured", *ASKED))
+    first, second = (one["cell"] for one in heard if one["record"] == "cell")
+    assert (first["outcome"], first["samples_s"]) == ("failed", [])
+    assert "it left tensorflow.soft_placement False, tensorflow.tf32 True behind" in first["reason"]
+    assert second["outcome"] == "measured"
 
 
 def test_an_arm_without_a_gpu_has_no_compile_cache(
