@@ -198,14 +198,14 @@ def _write_campaigns(page: Page, found: Surveyed) -> None:
                 escape(member.gpu),
                 how,
                 escape(cpus),
-                f"[{escape(member.campaign)}](../{member.campaign}/report.md)",
+                escape(member.campaign),
                 name_machine(one, escape),
                 str(sum(block >= 1 for block in one.counted.get(ARM, {}))),
                 "unknown" if floor is None else f"{100 * floor:.1f} %",
             ]
         )
     page.table(
-        "Table: the campaigns. Each has a report of its own.",
+        "Table: the campaigns. Each lies in a folder of that name beside this one, with a report of its own.",
         ["GPU", "measured", "CPUs", "campaign", "machine", "rounds", "noise floor"],
         rows,
     )

@@ -134,14 +134,14 @@ def test_medians_are_over_cells_that_time_a_gpu_again_and_again(folder: Path) ->
     assert not any(name.startswith(("tfdata", "asked")) for name in found.on_gpu)
 
 
-def test_the_report_stands_alone_and_links_to_its_campaigns(folder: Path) -> None:
+def test_the_report_stands_alone_and_names_its_campaigns(folder: Path) -> None:
     collated = collate_survey(folder)
     assert set(collated.files) == {"survey.md", "survey.html", "summary.json"}
     assert not collated.troubled
     text = collated.files["survey.md"]
     assert text.startswith("# Crossover: the 3 GPUs of one machine — SIMULATED\n")
     for member in load_survey(folder).members:
-        assert f"[{member.campaign}](../{member.campaign}/report.md)" in text
+        assert f"| {member.campaign} " in text
     assert "make bench GPU=all SEED=7" in text
     assert collate_survey(folder).files == collated.files
 
