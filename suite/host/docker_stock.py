@@ -20,8 +20,9 @@ from suite.host.docker_build import (
 )
 from suite.host.docker_endpoint import Endpoint
 from suite.host.docker_errors import Refused, engine_errors, sdk_calls
+from suite.host.docker_volumes import list_caches
 from suite.host.engine import GpuSupport, Stock
-from suite.host.images import Recipe, identify_base, plan_build
+from suite.host.images import Recipe, identify_base, name_base, plan_build
 
 
 def take_stock(api: APIClient, endpoint: Endpoint, recipe: Recipe) -> Stock:
@@ -33,13 +34,14 @@ def take_stock(api: APIClient, endpoint: Endpoint, recipe: Recipe) -> Stock:
     base = recipe.base
     here = find_image(api, endpoint, base)
     identity = identify_base(recipe) or here
-    image, room = None, recipe.free_bytes
+    image, room, recorded = None, recipe.free_bytes, ("", "")
     if identity is not None:
         with engine_errors("asking for its architecture", endpoint):
             architecture = str(api.version().get("Arch", ""))
         plan = plan_build(recipe, base_identity=identity, architecture=architecture)
         known = list_images(api, endpoint)
         image = find_built(plan, known)
+        recorded = (name_base(plan.base, identity), plan.lock)
         has_all = here if recipe.lock is None else has_layers(plan, [i["Labels"] for i in known])
         room = 0 if image or has_all else room
     return Stock(
@@ -49,6 +51,8 @@ def take_stock(api: APIClient, endpoint: Endpoint, recipe: Recipe) -> Stock:
         base_here=here is not None,
         room_bytes=room,
         from_lock=recipe.lock is not None,
+        recorded=recorded,
+        caches=list_caches(api, endpoint) if image else (),
     )
 
 

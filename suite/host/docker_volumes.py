@@ -12,7 +12,7 @@ from docker.api.client import APIClient
 
 from suite.errors import EngineError
 from suite.host.docker_endpoint import Endpoint
-from suite.host.docker_errors import Refused, sdk_calls
+from suite.host.docker_errors import Refused, engine_errors, sdk_calls
 from suite.host.engine import LABEL, Job, Volume
 
 LASTING = "lasting-volume"
@@ -51,6 +51,17 @@ def mount_volumes(job: Job) -> list[Any]:
 def name_volumes(job: Job) -> dict[str, str]:
     """The environment variables by which the worker finds its volumes."""
     return {volume.variable: volume.target for volume in job.volumes}
+
+
+def list_caches(api: APIClient, endpoint: Endpoint) -> tuple[str, ...]:
+    """The names of the lasting volumes that are there.
+
+    Raises:
+        EngineError: the engine does not answer.
+    """
+    with engine_errors("listing volumes", endpoint):
+        found = api.volumes(filters={"label": f"{LABEL}={LASTING}"}).get("Volumes") or []
+    return tuple(sorted(str(one["Name"]) for one in found))
 
 
 def discard_volume(api: APIClient, endpoint: Endpoint, name: str) -> bool:

@@ -118,7 +118,9 @@ class Stock:
     ``image`` is its id where it is built from what the checkout holds now.  ``base`` is what it is
     built on, and ``base_here`` whether that is in the engine.  ``room_bytes`` is the free disk that
     building it takes: 0 where nothing large is missing.  ``from_lock``: its packages are the lock's,
-    not those that its base brings (CUDA_IMAGE).
+    not those that its base brings (CUDA_IMAGE, LOCAL_PYTHON).  ``recorded`` are the base and the lock
+    of the built image as the record names them; ``caches`` the names of the compile caches that are
+    there, of whatever image and driver (see ``volumes.compile_cache``).
     """
 
     name: str
@@ -127,6 +129,8 @@ class Stock:
     base_here: bool
     room_bytes: int
     from_lock: bool = True
+    recorded: tuple[str, str] = ("", "")
+    caches: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,7 +28,7 @@ from suite.host.local_environment import (
 )
 from suite.host.local_machine import cpus_allowed, memory_total
 from suite.host.local_run import LocalRun, sweep_folders
-from suite.host.local_volumes import LocalVolumes, sweep_lasting, sweep_volumes
+from suite.host.local_volumes import LocalVolumes, list_caches, sweep_lasting, sweep_volumes
 from suite.host.volumes import CACHE_VARIABLE
 from suite.model import NOT_FROM_LOCK, Image, Isolation, Scalar
 
@@ -115,7 +115,7 @@ class LocalEngine:
             return Image(
                 id=identity,
                 content=None,
-                base=f"{given.title} on {platform.machine()}",
+                base=_name_base(given),
                 digests=[],
                 lock=NOT_FROM_LOCK,
                 origin="LOCAL_PYTHON, not from the lock",
@@ -127,7 +127,7 @@ class LocalEngine:
         return Image(
             id=folder.name,
             content=None,
-            base=f"{found.title} on {platform.machine()}",
+            base=_name_base(found),
             digests=[],
             lock=lock_identity(spec.lock),
             origin=f"private environment made from docker/{spec.lock.name}, no container",
@@ -154,6 +154,9 @@ class LocalEngine:
                 base=given.title,
                 base_here=True,
                 room_bytes=0,
+                from_lock=False,
+                recorded=(_name_base(given), NOT_FROM_LOCK),
+                caches=list_caches(self._home),
             )
         found = find_interpreter(os.environ.get("PATH", os.defpath))
         folder, _ = place_environment(name, spec.lock, found, self._home)
@@ -165,6 +168,8 @@ class LocalEngine:
             base=found.title,
             base_here=True,
             room_bytes=0 if made else spec.free_bytes,
+            recorded=(_name_base(found), lock_identity(spec.lock)),
+            caches=list_caches(self._home),
         )
 
     def reach_base(self, reference: str) -> bool | None:  # noqa: ARG002  as the others
@@ -239,6 +244,11 @@ class LocalEngine:
     def sweep_leftovers(self) -> int:
         """See ``engine.Engine``: folders of workers and of their volumes, here."""
         return sweep_folders() + sweep_volumes() + sweep_lasting(self._home, read_version())
+
+
+def _name_base(interpreter: Interpreter) -> str:
+    """An interpreter for the record."""
+    return f"{interpreter.title} on {platform.machine()}"
 
 
 def _describe_paths() -> dict[str, Scalar]:

@@ -22,6 +22,7 @@ PLACE = Path("/var/tmp")  # noqa: S108  a folder of our own is made in it, with 
 _FOLDERS = "crossover-volume-"
 _OWNER = "owner"
 _DATA = "data"
+_CACHES = "crossover-*-compile-cache-*"
 
 
 class LocalVolumes:
@@ -83,13 +84,18 @@ def _refuse(volume: Volume, error: OSError, place: Path) -> EngineError:
     )
 
 
+def list_caches(home: Path) -> tuple[str, ...]:
+    """The names of the compile caches in ``home``."""
+    return tuple(sorted(folder.name for folder in home.glob(_CACHES)))
+
+
 def sweep_lasting(home: Path, kernel_driver: str | None) -> int:
     """Removes the compile caches in ``home`` that are of another driver than this machine's (None:
     unknown, and all stay); how many there were.  The others go with the environments."""
     if kernel_driver is None:
         return 0
-    prefix, kept = "crossover-*-compile-cache-", {kernel_driver, UNKNOWN_DRIVER}
-    stale = [f for f in home.glob(f"{prefix}*") if f.name.rpartition("-")[2] not in kept]
+    kept = {kernel_driver, UNKNOWN_DRIVER}
+    stale = [f for f in home.glob(_CACHES) if f.name.rpartition("-")[2] not in kept]
     for folder in stale:
         shutil.rmtree(folder, ignore_errors=True)
     return len(stale)

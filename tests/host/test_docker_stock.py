@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from suite.errors import EngineError
+from suite.host.docker_build import provide_image
 from suite.host.docker_stock import gpu_support, reach_base, take_stock
+from suite.host.docker_volumes import LASTING
 from suite.host.engine import LABEL, GpuSupport
 from suite.host.images import ImageSpec, follow, plan_build, read_specs
 from suite.host.local_engine import LocalEngine
@@ -41,6 +44,17 @@ def test_an_image_that_is_built_and_one_that_is_stale() -> None:
     other = FakeApi(present={"image": built(SPEC, SPEC.base, SPEC.base, inputs="0", lock="0")})
     stock = take_stock(other, HERE, follow(SPEC))
     assert (stock.image, stock.room_bytes) == (None, SPEC.free_bytes)
+
+
+def test_a_built_image_comes_with_its_record_and_the_caches_that_are_there() -> None:
+    api = FakeApi(present={"image": built(SPEC, SPEC.base, SPEC.base)})
+    api.kept["mine"] = {"Name": "mine", "Labels": {LABEL: LASTING}}
+    api.kept["scratch"] = {"Name": "scratch", "Labels": {LABEL: "volume"}}
+    stock = take_stock(api, HERE, follow(SPEC))
+    assert stock.caches == ("mine",)
+    image = provide_image(api, HERE, follow(SPEC), print, data_root=None)
+    assert stock.recorded == (image.base, image.lock)
+    assert not {"pull", "build", "create"} & set(api.asked)
 
 
 def test_a_base_without_a_digest_is_what_the_engine_has_of_it() -> None:
@@ -94,3 +108,20 @@ def test_the_local_engine_says_what_it_would_make(tmp_path: Path) -> None:
     assert engine.has_probe_image()
     assert engine.reach_base("") is True
     assert engine.gpu_support().devices == ()
+
+
+@pytest.mark.processes
+def test_the_local_engine_names_the_caches_that_are_there(tmp_path: Path) -> None:
+    home = tmp_path / "arms"
+    (tmp_path / "bin" / "tensorflow").mkdir(parents=True)
+    (tmp_path / "bin" / "tensorflow" / "__init__.py").write_text("")
+    (home / "crossover-0-compile-cache-570.1").mkdir(parents=True)
+    python = tmp_path / "bin" / "python"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH={tmp_path}/bin exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    engine = LocalEngine(str(python), home=home)
+    stock = engine.take_stock("cuda")
+    assert not stock.from_lock
+    assert stock.caches == ("crossover-0-compile-cache-570.1",)
+    image = engine.provide("cuda", print)
+    assert stock.recorded == (image.base, image.lock)
