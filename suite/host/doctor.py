@@ -16,7 +16,8 @@ import msgspec
 
 from suite import __version__
 from suite.errors import CrossoverError
-from suite.host.doctor_cards import check_capability, check_driver, check_idle_gpu
+from suite.host.doctor_capability import check_capability
+from suite.host.doctor_cards import check_driver, check_idle_gpu
 from suite.host.doctor_engine import (
     check_base,
     check_disk,
@@ -25,11 +26,12 @@ from suite.host.doctor_engine import (
     check_python,
     check_rights,
 )
-from suite.host.doctor_finding import Finding, State, Unknown, unknown
+from suite.host.doctor_finding import Finding, State, Unknown, shorten_uuids, unknown
 from suite.host.doctor_host import check_architecture, check_cloud, check_cpu, check_duration
 from suite.host.doctor_machine import Machine, Patient, Question
 from suite.host.doctor_noise import check_clock, check_load, check_updates
-from suite.host.doctor_passthrough import check_passthrough, check_tensorflow, check_toolkit
+from suite.host.doctor_passthrough import check_passthrough, check_toolkit
+from suite.host.doctor_tensorflow import check_tensorflow
 from suite.model import Scalar
 
 SCHEMA = 1
@@ -125,7 +127,7 @@ def examine(
         thread.join(max(0.0, began + limit_s - time.monotonic()))
     late = unknown(f"no answer within {limit_s:.0f} s", "ask again; what hangs may be in `dmesg`")
     given = dict(found)
-    lines = [Line(id=name, **vars(given.get(name, late))) for name in checks]
+    lines = [_write_line(name, given.get(name, late)) for name in checks]
     status = next((line.stops for line in lines if line.stops), 0)
     return Diagnosis(
         schema=SCHEMA,
@@ -165,6 +167,21 @@ def make_check(check: Check, patient: Patient) -> Finding:
     except Exception as error:  # noqa: BLE001  the others' answers are worth more than this one's
         said = " ".join(str(error).split())[:200]
         return unknown(f"this check itself failed: {type(error).__name__}: {said}")
+
+
+def _write_line(name: str, finding: Finding) -> Line:
+    """A finding as it is told: wherever a check has it from, a GPU's whole UUID is for nobody."""
+    return Line(
+        id=name,
+        state=finding.state,
+        text=shorten_uuids(finding.text),
+        remedy=shorten_uuids(finding.remedy),
+        stops=finding.stops,
+        facts={
+            key: shorten_uuids(value) if isinstance(value, str) else value
+            for key, value in finding.facts.items()
+        },
+    )
 
 
 def _judge(lines: list[Line], status: int) -> str:

@@ -1,5 +1,4 @@
-"""The doctor's checks of the GPU itself: its driver, whether TensorFlow has code for it, who else is
-on it."""
+"""The doctor's checks of the GPU itself: its driver, and who else is on it."""
 
 from __future__ import annotations
 
@@ -8,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from suite.errors import OTHER_BUILD, GpuError
+from suite.errors import GpuError
 from suite.host.doctor_finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor_machine import COMMAND_S, Patient, Ran
 from suite.host.engine import Card, Slice
@@ -20,14 +19,6 @@ from suite.host.nvml import normalise_pci
 OLDEST_DRIVER = 525
 """The first driver branch that runs CUDA 12."""
 
-OLDEST_CAPABILITY, PTX_CAPABILITY, TOO_NEW_CAPABILITY = 6.0, 9.0, 10.0
-"""TensorFlow 2.21 holds machine code for compute capability 6.0, 7.0, 8.0 and 8.9, and PTX for 9.0,
-which the driver compiles; CUDA 12.5, which it was built with, can't compile for 10.0 and later."""
-
-PTX_DRIVER = 555
-"""The wheel's PTX is of version 8.5 (read out of its library), which is CUDA 12.5's; a driver compiles
-no newer PTX than that of its own CUDA."""
-
 FIELDS = (
     *("index", "name", "driver_version", "memory.total", "uuid", "pci.bus_id"),
     *("mig.mode.current", "persistence_mode", "compute_cap"),
@@ -38,6 +29,7 @@ OLD_FIELDS = FIELDS[:-1]
 WSL_SMI = "/usr/lib/wsl/lib/nvidia-smi"
 
 NO_GPU = "there is no GPU"
+NOT_ASKED = "no arm that was asked for takes the GPU"
 ELSEWHERE = "the engine is not proven to be on this machine"
 
 _LISTED = 3
@@ -165,7 +157,7 @@ def check_driver(patient: Patient) -> Finding:
         row, choice = pick_row(patient, rows)
     except GpuError as error:
         return no(error.what, error.remedy, stops=stops)
-    branch = _branch(row)
+    branch = read_branch(row)
     if branch is not None and branch < OLDEST_DRIVER:
         return no(
             f"driver {row.driver} is older than CUDA 12 needs",
@@ -186,7 +178,8 @@ def check_driver(patient: Patient) -> Finding:
     )
 
 
-def _branch(row: Row) -> int | None:
+def read_branch(row: Row) -> int | None:
+    """The branch of a GPU's driver, such as 570; None: it is not told."""
     found = re.match(r"\d+", row.driver)
     return int(found[0]) if found else None
 
@@ -211,67 +204,13 @@ def _look_elsewhere(patient: Patient) -> Finding:
     return yes(f"the engine's machine has {named}; its driver: see tensorflow", gpus=len(cards))
 
 
-def check_capability(patient: Patient) -> Finding:
-    """Whether the TensorFlow that would run has code for this GPU."""
-    if "cuda" not in patient.question.arms and patient.question.arms != ("auto",):
-        return not_applicable("no arm that was asked for takes the GPU")
-    if patient.is_elsewhere():
-        raise Unknown(f"{ELSEWHERE}: TensorFlow itself tells (see tensorflow)")
-    if not patient.shows_gpu():
-        return not_applicable(NO_GPU)
-    try:
-        row, _ = pick_row(patient, read_rows(patient))
-    except GpuError as error:
-        raise Unknown("which GPU it would be is not known (see driver)") from error
-    if row.capability is None:
-        raise Unknown("nvidia-smi does not say the compute capability")
-    custom = patient.question.cuda_image
-    if custom is not None:
-        return yes(
-            f"compute capability {row.capability}; whether {custom} (CUDA_IMAGE) has code for it, its "
-            "own TensorFlow says when it starts",
-            capability=row.capability,
-        )
-    return _hold_against_lock(row.capability, row)
-
-
-def _hold_against_lock(number: float, row: Row) -> Finding:
-    """What the locked TensorFlow does on a GPU of this compute capability."""
-    branch, stops = _branch(row), GpuError.exit_status
-    if number >= TOO_NEW_CAPABILITY:
-        return no(
-            f"compute capability {number} (Blackwell or later): the locked TensorFlow can't run "
-            "on it",
-            OTHER_BUILD,
-            stops=stops,
-            capability=number,
-        )
-    if number < OLDEST_CAPABILITY:
-        return no(
-            f"compute capability {number} is older than the locked TensorFlow has code for "
-            f"({OLDEST_CAPABILITY})",
-            OTHER_BUILD,
-            stops=stops,
-            capability=number,
-        )
-    if number < PTX_CAPABILITY:
-        return yes(f"compute capability {number}: TensorFlow holds code for it", capability=number)
-    if branch is not None and branch < PTX_DRIVER:
-        return no(
-            f"compute capability {number}: the locked TensorFlow brings most of its code for it as "
-            f"CUDA 12.5's PTX, which driver {row.driver} is too old to compile",
-            f"a newer driver: {PTX_DRIVER} or later",
-            stops=stops,
-            capability=number,
-        )
-    return yes(
-        f"compute capability {number}: the driver compiles PTX first: minutes, once, into a cache that stays",
-        capability=number,
-    )
-
-
 def check_idle_gpu(patient: Patient) -> Finding:
-    """Whether another process computes on the GPU."""
+    """Whether another process computes on the GPU; looked once, before TensorFlow is started there."""
+    finding: Finding = patient.recall("idle-gpu", lambda: _look_who_computes(patient))
+    return finding
+
+
+def _look_who_computes(patient: Patient) -> Finding:
     if patient.is_elsewhere():
         raise Unknown(f"{ELSEWHERE}, so who else computes there can't be seen")
     if not patient.shows_gpu():

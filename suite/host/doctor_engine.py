@@ -94,7 +94,9 @@ def check_images(patient: Patient) -> Finding:
 def _word_stock(stock: Stock, noun: str) -> str:
     name = stock.name
     if not stock.from_lock:
-        name += f" (the suite laid on {stock.base}, not from the lock)"
+        laid = f"the suite laid on {stock.base}"
+        own = laid if noun == "image" else f"{stock.base} as LOCAL_PYTHON names it"
+        name += f" ({own}, not from the lock)"
     if stock.image is not None:
         return f"the {noun} {name} is built"
     how = "in minutes" if stock.room_bytes else "in seconds, on layers that are here"
@@ -106,7 +108,8 @@ def check_base(patient: Patient) -> Finding:
     engine = _engine(patient)
     stocks = _take_stocks(engine, patient)
     if engine.name == "local":
-        return yes(f"{stocks[0].base} makes the environments", base=stocks[0].base)
+        does = "makes" if stocks[0].from_lock else "(LOCAL_PYTHON) stands in for"
+        return yes(f"{stocks[0].base} {does} the environments", base=stocks[0].base)
     # Both images have one base, unless CUDA_IMAGE names another for the GPU's.
     missing = {stock.base: stock for stock in stocks if stock.image is None}
     if not missing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -29,6 +30,14 @@ class Finding:
     def beside(self, facts: Mapping[str, Scalar]) -> Finding:
         """The same with these facts, too."""
         return replace(self, facts={**self.facts, **facts})
+
+
+_UUID = re.compile(r"\b((?:GPU|MIG)-[0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE)
+
+
+def shorten_uuids(text: str) -> str:
+    """The text with no more of each GPU's UUID than tells it from the machine's others."""
+    return _UUID.sub(r"\1…", text)
 
 
 class Unknown(Exception):

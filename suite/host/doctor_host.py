@@ -200,8 +200,13 @@ def check_architecture(patient: Patient) -> Finding:
     except CrossoverError:
         name, here = platform.machine(), True
     if name in {"aarch64", "arm64"}:
+        asked = patient.question.arms
         shown = patient.shows_gpu() and not patient.is_elsewhere()
-        if shown or "cuda" in patient.question.arms:
+        needs = any(one in ARMS and ARMS[one].image == "cuda" for one in asked)
+        if (shown and asked == ("auto",)) or needs:
+            other = patient.other_tensorflow()
+            if other is not None:
+                return yes(f"{name}: {other} brings the cuda arm's TensorFlow", architecture=name)
             return no(
                 f"{name}: TensorFlow's wheels have no CUDA for it, so there is no cuda arm",
                 "ARMS=cpu",

@@ -243,6 +243,32 @@ class Patient:
         """Whether this machine shows an NVIDIA GPU, driver or not."""
         return bool(machine_gpus(self.machine.root) or pci_gpus(self.machine.root))
 
+    def wants_gpu(self) -> bool:
+        """Whether an arm was asked for that takes the GPU, or all that there can be."""
+        wanted = self.question.arms
+        return wanted == ("auto",) or any(name in ARMS and ARMS[name].gpu for name in wanted)
+
+    def other_tensorflow(self) -> str | None:
+        """What brings the cuda arm's TensorFlow in the lock's place, for people; None: the lock does.
+
+        Raises:
+            EngineError: LOCAL_PYTHON names an interpreter that will not do.
+        """
+        found: str | None = self.recall("other TensorFlow", self._find_other_tensorflow)
+        return found
+
+    def _find_other_tensorflow(self) -> str | None:
+        if self.question.cuda_image is not None:
+            return f"{self.question.cuda_image} (CUDA_IMAGE)"
+        try:
+            engine = self.engine()
+        except CrossoverError:
+            return None  # whichever it would be, nothing else was named
+        if engine.name != "local":
+            return None
+        stock = engine.take_stock("cuda")
+        return None if stock.from_lock else f"{stock.base} (LOCAL_PYTHON)"
+
     def arms(self) -> tuple[str, ...]:
         """The arms that ``make bench`` would run, by what is known of the GPU.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from suite.host.doctor_finding import Finding, Unknown, no, yes
 from suite.host.doctor_machine import COMMAND_S, Patient
@@ -43,7 +44,9 @@ def check_updates(patient: Patient) -> Finding:
         {
             name
             for path in comms
-            if (name := machine.read(path)) in INSTALLERS and not _is_contained(patient, path)
+            if (name := machine.read(path)) in INSTALLERS
+            and not _waits_for_shutdown(patient, path)
+            and not _is_contained(patient, path)
         }
     )
     if running:
@@ -73,6 +76,16 @@ def check_updates(patient: Patient) -> Finding:
             installs=installs,
         )
     return yes("nothing changes packages, now or by a timer")
+
+
+def _waits_for_shutdown(patient: Patient, comm: str) -> bool:
+    """Whether it is the part of unattended-upgrades that Ubuntu starts with the machine, and that
+    only waits for its end; the kernel cuts both names to the same one."""
+    words = (patient.machine.read(comm.replace("/comm", "/cmdline")) or "").split("\0")
+    return any(PurePosixPath(word).name == _WAITING for word in words)
+
+
+_WAITING = "unattended-upgrade-shutdown"
 
 
 def _is_contained(patient: Patient, comm: str) -> bool:

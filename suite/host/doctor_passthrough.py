@@ -1,25 +1,17 @@
-"""The doctor's checks of how a container gets the GPU: toolkit, a trial, and TensorFlow's own view."""
+"""The doctor's checks of how a container gets the GPU: the toolkit, and a trial."""
 
 from __future__ import annotations
 
 import re
-import time
-from typing import Any
 
-from suite import wire
-from suite.errors import CrossoverError, EngineError, GpuError, NoGpuError
-from suite.host.custom_image import WAYS_OUT
-from suite.host.doctor_cards import NO_GPU
+from suite.errors import CrossoverError, GpuError, NoGpuError
+from suite.host.doctor_cards import NO_GPU, NOT_ASKED
 from suite.host.doctor_finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor_machine import COMMAND_S, Examined, Patient
-from suite.host.engine import Ending, Job
-from suite.host.gpu_refusals import explain_refusal, find_refusal
+from suite.host.gpu_refusals import find_refusal
 from suite.host.kernel_driver import read_version
-from suite.model import Image
 
 _LISTED = 3
-_VIEW_S = 12.0
-_CLOSING_S = 3.0
 
 _WRITE_CDI = "`sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`"
 _HOOK_SETTINGS = "/etc/nvidia-container-runtime/config.toml"
@@ -27,7 +19,7 @@ _HOOK_SETTINGS = "/etc/nvidia-container-runtime/config.toml"
 
 def check_toolkit(patient: Patient) -> Finding:
     """Whether the engine has a way to give a GPU to a container."""
-    engine = _engine(patient)
+    engine = open_examined(patient)
     if engine.isolation == "none":
         return not_applicable("there is no container to give a GPU to")
     if engine.is_here and not patient.shows_gpu():
@@ -103,9 +95,9 @@ def _judge_hook(patient: Patient, engine: Examined, number: str) -> Finding:
 
 def check_passthrough(patient: Patient) -> Finding:
     """Whether a container really gets the GPU: tried with a trivial one."""
-    if patient.question.arms != ("auto",) and "cuda" not in patient.question.arms:
-        return not_applicable("no arm was asked for that needs a GPU")
-    _engine(patient)
+    if not patient.wants_gpu():
+        return not_applicable(NOT_ASKED)
+    open_examined(patient)
     try:
         request = patient.gpu()
     except GpuError as error:
@@ -135,81 +127,12 @@ def _word_refusal(patient: Patient, error: GpuError) -> Finding:
     return no(error.what, error.remedy, stops=error.exit_status)
 
 
-def check_tensorflow(patient: Patient) -> Finding:
-    """What TensorFlow in the CUDA image sees; only where that image is here already."""
-    engine = _engine(patient)
-    if "cuda" not in patient.arms():
-        return not_applicable(NO_GPU)
-    try:
-        stock = engine.take_stock("cuda")
-    except CrossoverError as error:
-        raise Unknown("what the engine has can't be told (see images)") from error
-    if stock.image is None:
-        noun = "environment" if engine.isolation == "none" else "image"
-        raise Unknown(f"the CUDA {noun} is not built yet", "`make images`, and ask again")
-    try:
-        request = patient.gpu()
-    except GpuError as error:
-        raise Unknown("TensorFlow can't be shown a GPU (see passthrough)") from error
-    limit = min(_VIEW_S, patient.left_s - _CLOSING_S)
-    if limit < 1.0:
-        raise Unknown("there is no time left to start TensorFlow", "ask again")
-    job = Job(
-        image=Image(id=stock.image, content=None, base="", digests=[], lock="", origin="here"),
-        arguments=("describe", "--arm", "cuda"),
-        cpus=engine.cpus(),
-        gpu=request,
-    )
-    records, ending = _hear(patient, job, limit)
-    if "refused" in records:
-        row = find_refusal(ending.diary)
-        cause = f": {row.cause}" if row else ""
-        remedy = row.remedy if row else "the CUDA image's diary says more: `make bench`, logs/"
-        return no(f"{records['refused']['reason']}{cause}", remedy, stops=GpuError.exit_status)
-    if "unfit" in records:
-        return no(records["unfit"]["reason"], WAYS_OUT, stops=EngineError.exit_status)
-    if "facts" not in records:
-        return no(
-            f"TensorFlow in the CUDA image did not come up: {ending.phrase}",
-            explain_refusal(f"{ending.phrase}; {ending.diary[-300:]}").remedy,
-            stops=GpuError.exit_status,
-        )
-    facts = records["facts"]["facts"]
-    name, capability = facts.get("gpu.0.name"), facts.get("gpu.0.capability")
-    return yes(
-        f"TensorFlow {facts.get('tensorflow.version')} in the CUDA image sees {name} "
-        f"(compute capability {capability})",
-        tensorflow=facts.get("tensorflow.version"),
-        name=name,
-        capability=capability,
-    )
+def open_examined(patient: Patient) -> Examined:
+    """The engine, where the check is about how it gives a GPU.
 
-
-def _hear(patient: Patient, job: Job, limit_s: float) -> tuple[dict[str, Any], Ending]:
-    """The records of a worker by name, and how it ended; it is stopped after the limit."""
-    records: dict[str, Any] = {}
-    run = patient.engine().start(job)
-    deadline = time.monotonic() + limit_s
-    try:
-        while (line := run.next_line(max(0.0, deadline - time.monotonic()))) is not None:
-            try:
-                record = wire.parse_record(line)
-            except ValueError:
-                continue
-            records[record["record"]] = record
-    except TimeoutError as error:
-        raise Unknown(
-            f"TensorFlow did not come up within {limit_s:.0f} s: an image that is read for the "
-            "first time takes longer",
-            "ask again",
-        ) from error
-    finally:
-        run.stop()
-        ending = run.close()
-    return records, ending
-
-
-def _engine(patient: Patient) -> Examined:
+    Raises:
+        Unknown: there is none.
+    """
     try:
         return patient.engine()
     except CrossoverError as error:

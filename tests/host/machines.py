@@ -57,6 +57,9 @@ FILES: Mapping[str, str] = {
 
 GPU_FILES: Mapping[str, str] = {"dev/nvidia0": "", "dev/nvidiactl": ""}
 
+RECORDED = ("python:3.13@sha256:0", "cuda.txt@sha256:1")
+"""The base and the lock of every image of `FakeExamined` for the record."""
+
 TIMERS_OFF = Ran(code=3, text="inactive\ninactive\ninactive")
 
 
@@ -82,6 +85,7 @@ class FakeExamined(FakeEngine):
         cards: tuple[Card, ...] = (),
         view: Life | None = None,
         isolation: Isolation = "container",
+        caches: Sequence[str] = (),
     ) -> None:
         lives = {} if view is None else {"otherwise": lambda _job: view}
         super().__init__(
@@ -97,6 +101,8 @@ class FakeExamined(FakeEngine):
         self._facts = dict(facts or {})
         self.stock_trouble: EngineError | None = None
         self.laid_on: str | None = None
+        self.local_python: str | None = None
+        self.caches = tuple(caches)
 
     @property
     def is_here(self) -> bool | None:
@@ -120,6 +126,15 @@ class FakeExamined(FakeEngine):
         if self.stock_trouble is not None:
             raise self.stock_trouble
         built = name in self._built
+        if self.local_python is not None:
+            return Stock(
+                name=name,
+                image=f"{name}-local-python",
+                base=self.local_python,
+                base_here=True,
+                room_bytes=0,
+                from_lock=False,
+            )
         if name == "cuda" and self.laid_on is not None:
             return Stock(
                 name="cuda-laid",
@@ -135,6 +150,8 @@ class FakeExamined(FakeEngine):
             base="python:3.13@sha256:0",
             base_here=self._base_here,
             room_bytes=0 if built else {"cpu": 5 * GB, "cuda": 20 * GB}[name],
+            recorded=RECORDED,
+            caches=self.caches,
         )
 
     def reach_base(self, reference: str) -> bool | None:
@@ -177,7 +194,7 @@ def make_machine(
     engine: Examined | Exception,
     *,
     files: Mapping[str, str] | None = None,
-    programs: Mapping[str, Ran | Exception] | None = None,
+    programs: Mapping[str, Ran | Exception | Callable[[], Ran]] | None = None,
     free: int | None = 100 * GB,
     writable: bool = True,
     clock: Callable[[], int] | None = None,
@@ -199,7 +216,7 @@ def make_machine(
         answer = next((known[name] for name in known if text.startswith(name)), None)
         if isinstance(answer, Exception):
             raise answer
-        return answer
+        return answer() if callable(answer) else answer
 
     return Machine(
         open_engine=open_engine,

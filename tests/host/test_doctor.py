@@ -30,7 +30,9 @@ from suite.host.doctor_machine import (
 )
 from suite.host.doctor_noise import look_at_clock
 from suite.host.doctor_page import draw_screen, write_lines
-from suite.host.engine import GpuSupport
+from suite.host.engine import GpuRequest, GpuSupport
+from suite.host.volumes import compile_cache
+from suite.model import Image
 from tests.fakes import Life, record
 from tests.host.machines import (
     CDI,
@@ -38,6 +40,7 @@ from tests.host.machines import (
     GPU_FILES,
     HOOK,
     IDLE,
+    RECORDED,
     SMI,
     TOOLKIT,
     VIEW,
@@ -608,6 +611,46 @@ def test_disks_and_folders_that_do_not_exist_yet(tmp_path: Path) -> None:
     assert machine.find("/*") == ("/file",)
 
 
+@pytest.mark.simulated
+def test_tensorflow_of_our_own_is_no_process_of_somebody_elses(tmp_path: Path) -> None:
+    """A driver that takes its time to answer, while everything else goes on."""
+    engine = FakeExamined(gpu=HOOK, built=["cpu", "cuda"], view=VIEW)
+
+    def list_gpus() -> Ran:
+        time.sleep(0.3)
+        return Ran(code=0, text=SMI)
+
+    def list_processes() -> Ran:
+        return Ran(code=0, text="4711, python3, 420 MiB" if engine.jobs else "")
+
+    programs = {
+        **WELL,
+        "nvidia-smi --query-gpu": list_gpus,
+        "nvidia-smi --query-compute-apps": list_processes,
+    }
+    machine = make_machine(tmp_path, engine, files=GPU_FILES, programs=programs)
+    expect(diagnose(machine), 0, base="-", cloud="?")
+
+
+@pytest.mark.simulated
+def test_tensorflow_is_given_the_cache_that_a_campaign_made_and_no_new_one(tmp_path: Path) -> None:
+    base, lock = RECORDED
+    image = Image(id="", content=None, base=base, digests=[], lock=lock, origin="")
+    mine = compile_cache(image, HOOK)
+    other = replace(HOOK, kernel_driver="535.0")
+    for made, given in (
+        ((), ()),
+        ((compile_cache(image, other).name,), ()),
+        ((mine.name,), (mine.name,)),
+    ):
+        engine = FakeExamined(gpu=HOOK, built=["cpu", "cuda"], view=VIEW, caches=made)
+        machine = make_machine(tmp_path, engine, files=GPU_FILES, programs=WELL)
+        diagnose(machine)
+        (job,) = engine.jobs
+        assert tuple(volume.name for volume in job.volumes) == given
+        assert ("CUDA_CACHE_DISABLE" in job.environment) is bool(given)
+
+
 BLACKWELL = Ran(
     code=0,
     text=smi(name="NVIDIA B200", driver="570.86.10", memory="183359 MiB", capability="10.0"),
@@ -632,6 +675,28 @@ def test_an_image_that_brings_its_own_tensorflow_is_not_held_against_the_lock(
     expect(found, 0, base="-", cloud="?")
     assert f"whether {VENDOR} (CUDA_IMAGE) has code for it" in line(found, "capability").text
     assert f"(the suite laid on {VENDOR}, not from the lock) is built" in line(found, "images").text
+
+
+@pytest.mark.simulated
+def test_an_interpreter_with_its_own_tensorflow_is_not_held_against_the_lock(
+    tmp_path: Path,
+) -> None:
+    engine = FakeExamined(
+        gpu=GpuRequest(driver="none", devices=("0",)), isolation="none", view=VIEW
+    )
+    engine.local_python = "CPython 3.12.3"
+    programs = {**WELL, "nvidia-smi --query-gpu": BLACKWELL}
+    machine = make_machine(tmp_path, engine, files=GPU_FILES, programs=programs)
+    found = diagnose(machine, engine="local")
+    expect(found, 0, toolkit="-", passthrough="-", cloud="?")
+    assert "whether CPython 3.12.3 (LOCAL_PYTHON) has code" in line(found, "capability").text
+    assert "(CPython 3.12.3 as LOCAL_PYTHON names it, not from" in line(found, "images").text
+    assert line(found, "base").text.endswith("(LOCAL_PYTHON) stands in for the environments")
+    engine.stock_trouble = EngineError("LOCAL_PYTHON=x has no TensorFlow", "name another one")
+    found = diagnose(machine, engine="local")
+    assert found.status == 3
+    assert marks(found)["capability"] == "?"
+    assert "see images" in line(found, "capability").text
 
 
 def test_both_bases_are_looked_for_where_they_differ(tmp_path: Path) -> None:

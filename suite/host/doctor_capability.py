@@ -1,0 +1,99 @@
+"""The doctor's check of whether the TensorFlow that would run has code for the GPU."""
+
+from __future__ import annotations
+
+from suite.errors import OTHER_BUILD, CrossoverError, GpuError
+from suite.host.doctor_cards import (
+    ELSEWHERE,
+    NO_GPU,
+    NOT_ASKED,
+    Row,
+    pick_row,
+    read_branch,
+    read_rows,
+)
+from suite.host.doctor_finding import Finding, Unknown, no, not_applicable, yes
+from suite.host.doctor_machine import Patient
+
+OLDEST_CAPABILITY, PTX_CAPABILITY, TOO_NEW_CAPABILITY = 6.0, 9.0, 10.0
+"""TensorFlow 2.21 holds machine code for compute capability 6.0, 7.0, 8.0 and 8.9, and PTX for 9.0,
+which the driver compiles; CUDA 12.5, which it was built with, can't compile for 10.0 and later."""
+
+PTX_DRIVER = 555
+"""The wheel's PTX is of version 8.5 (read out of its library), which is CUDA 12.5's; a driver compiles
+no newer PTX than that of its own CUDA."""
+
+
+def check_capability(patient: Patient) -> Finding:
+    """Whether the TensorFlow that would run has code for this GPU."""
+    if not patient.wants_gpu():
+        return not_applicable(NOT_ASKED)
+    if patient.is_elsewhere():
+        raise Unknown(f"{ELSEWHERE}: TensorFlow itself tells (see tensorflow)")
+    if not patient.shows_gpu():
+        return not_applicable(NO_GPU)
+    try:
+        row, _ = pick_row(patient, read_rows(patient))
+    except GpuError as error:
+        raise Unknown("which GPU it would be is not known (see driver)") from error
+    if row.capability is None:
+        raise Unknown("nvidia-smi does not say the compute capability")
+    try:
+        custom = patient.other_tensorflow()
+    except CrossoverError as error:
+        raise Unknown("which TensorFlow would run can't be told (see images)") from error
+    if custom is not None:
+        return yes(
+            f"compute capability {row.capability}; whether {custom} has code for it, its own "
+            "TensorFlow says when it starts",
+            capability=row.capability,
+        )
+    return _hold_against_lock(row.capability, row)
+
+
+def _hold_against_lock(number: float, row: Row) -> Finding:
+    """What the locked TensorFlow does on a GPU of this compute capability."""
+    branch, stops = read_branch(row), GpuError.exit_status
+    if number >= TOO_NEW_CAPABILITY:
+        return no(
+            f"compute capability {number} (Blackwell or later): the locked TensorFlow can't run "
+            "on it",
+            OTHER_BUILD,
+            stops=stops,
+            capability=number,
+        )
+    if number < OLDEST_CAPABILITY:
+        return no(
+            f"compute capability {number} is older than the locked TensorFlow has code for "
+            f"({OLDEST_CAPABILITY})",
+            OTHER_BUILD,
+            stops=stops,
+            capability=number,
+        )
+    if number < PTX_CAPABILITY:
+        return yes(f"compute capability {number}: TensorFlow holds code for it", capability=number)
+    if branch is not None and branch < PTX_DRIVER:
+        # Reasoned, and never seen: nothing in a campaign looks at the driver, so that it is
+        # TensorFlow's own start-up that stops one (see tensorflow).
+        return no(
+            f"compute capability {number}: the locked TensorFlow brings most of its code for it as "
+            f"CUDA 12.5's PTX, which driver {row.driver} is too old to compile: it should fail at "
+            "the first such kernel",
+            f"a newer driver: {PTX_DRIVER} or later",
+            capability=number,
+        )
+    return yes(
+        f"compute capability {number}: the driver compiles PTX first: minutes, once, into a cache that stays",
+        capability=number,
+    )
+
+
+def compiles_first(patient: Patient) -> bool:
+    """Whether the locked TensorFlow is known to have the driver compile its code for this GPU."""
+    try:
+        if patient.is_elsewhere() or patient.other_tensorflow() is not None:
+            return False
+        number = pick_row(patient, read_rows(patient))[0].capability
+    except (CrossoverError, Unknown):
+        return False  # the lines of driver and capability say why it is not known
+    return number is not None and PTX_CAPABILITY <= number < TOO_NEW_CAPABILITY
