@@ -203,8 +203,13 @@ FACTS: Mapping[str, Scalar] = {
     "content.hash": "f" * 64,
     "cpu.model": "Made-Up Processor",
     "cpu.usable": 2,
+    "python.version": "3.13.5",
+    "numpy.version": "2.5.5",
+    "keras.version": "3.15.1",
+    "tensorflow.version": "2.21.0",
 }
 GPU_FACTS: Mapping[str, Scalar] = {
+    "cuda.driver_api": 12050,
     "gpu.0.name": "Made-Up Accelerator",
     "tensorflow.build.cuda": True,
     "tensorflow.devices": "CPU:0, GPU:0",

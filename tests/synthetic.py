@@ -258,6 +258,7 @@ def make_facts(arm: str) -> dict[str, Scalar]:
         facts["gpu.0.name"] = "Made-Up Accelerator"
         facts["tensorflow.devices"] = "CPU:0, GPU:0"
         facts["tensorflow.soft_placement"] = False
+        facts["cuda.driver_api"] = 12050
     return facts
 
 

@@ -26,23 +26,28 @@ SOFTWARE: Mapping[str, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Build:
-    """What an arm ran: versions by name, and whether the suite's own locks chose them."""
+    """What an arm ran: versions by name, and whether the suite's own locks chose them (None: nobody
+    said)."""
 
     versions: Mapping[str, str]
-    from_lock: bool
+    from_lock: bool | None
 
     def word(self, show: Show) -> str:
         """``TensorFlow 2.17.0, NumPy 1.26.4 (not from the lock)``."""
         listed = ", ".join(f"{name} {show(text)}" for name, text in self.versions.items())
-        origin = "from the lock" if self.from_lock else NOT_FROM_LOCK
-        return f"{listed or 'unknown versions'} ({origin})"
+        origins = {True: " (from the lock)", False: f" ({NOT_FROM_LOCK})", None: ""}
+        return f"{listed or 'unknown versions'}{origins[self.from_lock]}"
 
 
 def find_builds(summary: Summary) -> dict[str, Build]:
-    """What each arm of the plan ran, by its first document; arms without one are left out."""
+    """What each arm of the plan ran, by its first document that has versions; arms without any
+    document are left out."""
     found: dict[str, Build] = {}
     for document in summary.loaded.documents:
-        found.setdefault(document.invocation.arm, _read(document))
+        arm, build = document.invocation.arm, _read(document)
+        # Where the worker refused or died there are no facts: nothing is known of what it ran.
+        if arm not in found or (build.versions and not found[arm].versions):
+            found[arm] = build
     return {arm: found[arm] for arm in summary.campaign.arms if arm in found}
 
 
@@ -72,7 +77,7 @@ def tell_builds(summary: Summary, show: Show) -> list[str]:
         told += [
             f"{show(arm)} ran what the suite's locks did not choose: {one.word(show)}."
             for arm, one in builds.items()
-            if not one.from_lock
+            if one.from_lock is False
         ]
     return told
 
@@ -108,10 +113,10 @@ def word_trust(summary: Summary, show: Show) -> Iterable[str]:
         return
     base = builds[summary.base]
     for arm in differing:
-        names = [name for name in SOFTWARE.values() if _of(base, name) != _of(builds[arm], name)]
+        names = _find_other_versions(base, builds[arm])
         if names:
             pairs = ", ".join(
-                f"{name} {show(_of(builds[arm], name))} instead of {show(_of(base, name))}"
+                f"{name} {show(builds[arm].versions[name])} instead of {show(base.versions[name])}"
                 for name in names
             )
         else:
@@ -123,21 +128,27 @@ def word_trust(summary: Summary, show: Show) -> Iterable[str]:
     )
 
 
-def _of(build: Build, name: str) -> str:
-    return build.versions.get(name, "of unknown version")
+def _find_other_versions(one: Build, other: Build) -> list[str]:
+    """What both have, in different versions; what is known of one alone says nothing."""
+    return [
+        name
+        for name, version in one.versions.items()
+        if name in other.versions and other.versions[name] != version
+    ]
 
 
 def _differ(one: Build, other: Build) -> bool:
-    return one.from_lock != other.from_lock or dict(one.versions) != dict(other.versions)
+    origins = {one.from_lock, other.from_lock}
+    return origins == {True, False} or bool(_find_other_versions(one, other))
 
 
 def _read(document: Document) -> Build:
-    facts = document.facts
+    facts, lock = document.facts, document.invocation.image.lock
     return Build(
         versions={
             title: str(facts[name])
             for name, title in SOFTWARE.items()
             if facts.get(name) is not None
         },
-        from_lock=document.invocation.image.lock != NOT_FROM_LOCK,
+        from_lock=lock != NOT_FROM_LOCK if lock else None,
     )

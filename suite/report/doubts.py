@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from suite.model import CellResult, Check, Document, Scalar
 from suite.report.accounting import ended_well
@@ -18,6 +18,9 @@ from suite.report.validity import CHANGED, Fault, find_labels
 
 _IDENTITY = re.compile(r"(^|[._])(driver|version|model|name)([._]|$)")
 """Facts whose change during a campaign means that something else was measured."""
+
+_GPU = re.compile(r"^gpu(\.\d+)?\.uuid$")
+"""Facts that say which GPU it was.  A driver may not tell, so that not known is no change."""
 
 
 def counted_documents(loaded: LoadedCampaign) -> dict[str, dict[int, Document]]:
@@ -156,7 +159,9 @@ def _find_changes(loaded: LoadedCampaign) -> dict[str, list[str]]:
         if len({one.invocation.image.content or one.invocation.image.id for one in documents}) > 1:
             found.append(f"{arm}: the image changed during the campaign")
         changed = [name for name in varying(documents) if _IDENTITY.search(name)]
-        changed += _vary_outside(documents)
+        changed += _vary_where_known([one.facts for one in documents], _GPU)
+        watched = [one.telemetry.facts for one in documents if one.telemetry]
+        changed += _vary_where_known(watched, _GPU, _IDENTITY)
         if changed:
             found.append(f"{arm}: changed during the campaign: {', '.join(changed)}")
         if found:
@@ -164,12 +169,14 @@ def _find_changes(loaded: LoadedCampaign) -> dict[str, list[str]]:
     return changes
 
 
-def _vary_outside(documents: Sequence[Document]) -> list[str]:
-    """The facts of the telemetry that say what was measured, and were not the same wherever known."""
+def _vary_where_known(
+    told: Iterable[Mapping[str, Scalar]], *patterns: re.Pattern[str]
+) -> list[str]:
+    """The facts of such names that were not the same wherever they were known, sorted."""
     seen: dict[str, set[Scalar]] = {}
-    for one in documents:
-        for name, value in (one.telemetry.facts if one.telemetry else {}).items():
-            if value is not None and (name == "gpu.uuid" or _IDENTITY.search(name)):
+    for facts in told:
+        for name, value in facts.items():
+            if value is not None and any(one.search(name) for one in patterns):
                 seen.setdefault(name, set()).add(value)
     return sorted(name for name, values in seen.items() if len(values) > 1)
 

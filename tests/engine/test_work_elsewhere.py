@@ -1,15 +1,18 @@
-"""What the report takes for work of the CPU on the GPU's arm is what the worker's cells declare."""
+"""What the report takes for work of the CPU on the GPU's arm, and which operations it wants to have seen
+on the work's device, is what the worker's cells declare."""
 
 from __future__ import annotations
 
 import json
+import re
+from typing import Any
 
 import pytest
 
 from suite.host.docker_engine import DockerEngine
 from suite.host.engine import Job
 from suite.model import Cell, Image
-from suite.report.proof import is_elsewhere
+from suite.report.proof import find_operations, is_elsewhere
 from suite.worker import scenarios
 
 PREPARE = """
@@ -22,7 +25,7 @@ for identity in sys.argv[1:]:
         made = scenario.prepare(device="/CPU:0", **cell.params)
     except Inapplicable:
         continue
-    print(json.dumps([identity, made.on, made.proof is None]), flush=True)
+    print(json.dumps([identity, made.on, made.proof is None, getattr(made.proof, 'groups', None)]), flush=True)
     made.close()
 """
 
@@ -38,25 +41,47 @@ def smallest_cells() -> list[Cell]:
     return list(found.values())
 
 
-def test_the_reports_exceptions_are_the_workers(engine: DockerEngine, cpu_image: Image) -> None:
+@pytest.fixture(scope="module")
+def told(engine: DockerEngine, cpu_image: Image) -> list[list[Any]]:
+    """Of each cell: its id, the device of its work, whether nothing is proven, the groups of its graphs."""
     asked = [cell.id for cell in smallest_cells()]
     job = Job(image=cpu_image, arguments=("-c", PREPARE, *asked), cpus=engine.cpus())
     run = engine.start(job, entrypoint=("python3",))
     try:
-        told = []
+        lines = []
         while (line := run.next_line(300)) is not None:
-            told.append(json.loads(line))
+            lines.append(json.loads(line))
     finally:
         ending = run.close()
     assert ending.code == 0, ending.diary
     # Without a place on disk the cells that read files can't be prepared.
-    missing = set(asked) - {identity for identity, _, _ in told}
+    missing = set(asked) - {identity for identity, *_ in lines}
     assert {identity.partition("/")[0] for identity in missing} <= {
         "tfdata.read",
         "tfdata.to_device",
     }
-    declared = {identity: on == "cpu" or bare for identity, on, bare in told}
+    return lines
+
+
+def test_the_reports_exceptions_are_the_workers(told: list[list[Any]]) -> None:
+    declared = {identity: on == "cpu" or bare for identity, on, bare, _ in told}
     assert {identity: is_elsewhere(identity) for identity in declared} == declared
+
+
+def test_the_report_wants_the_operations_that_the_worker_wants(told: list[list[Any]]) -> None:
+    """No fewer, or a CPU's nodes would count; no more, or a healthy GPU's cell would lose its number."""
+    graphs = {
+        identity: {name for group in groups for name in group}
+        for identity, _, bare, groups in told
+        if groups is not None and not bare
+    }
+    every = set().union(*graphs.values())
+    assert {identity for identity, *_ in told if find_operations(identity)} == set(graphs)
+    wanted = {
+        identity: {name for name in every if re.fullmatch(find_operations(identity) or "", name)}
+        for identity in graphs
+    }
+    assert wanted == graphs
 
 
 @pytest.mark.parametrize("cell", [c for c in scenarios.cells() if c.by_host], ids=lambda c: c.id)

@@ -114,3 +114,42 @@ def test_the_report_says_it_twice_and_programs_are_told(tmp_path: Any) -> None:
     assert "ran another build than cpu" in rest
     assert "THE ARMS RAN DIFFERENT BUILDS" in collated.terminal
     assert '"software_differs": [\n  "cuda"\n ]' in collated.files["summary.json"]
+
+
+def test_an_arm_that_told_nothing_ran_no_other_build() -> None:
+    campaign, documents = make(vendor=())
+    silent = [replace(one, facts={}) if one.invocation.arm == "cuda" else one for one in documents]
+    summary = summary_of((campaign, silent))
+    assert find_differing(find_builds(summary), "cpu") == []
+    assert tell_builds(summary, str) == []
+    assert list(word_trust(summary, str)) == []
+
+
+def test_the_first_document_that_has_versions_tells_them() -> None:
+    campaign, documents = make()
+    silent = [replace(one, facts={}) if one.invocation.block < 2 else one for one in documents]
+    summary = summary_of((campaign, silent))
+    assert "cuda ran TensorFlow 2.17.0, Keras 3.5.0" in " ".join(tell_builds(summary, str))
+
+
+def test_only_versions_known_on_both_sides_are_compared() -> None:
+    campaign, documents = make(vendor=())
+    bare = [
+        replace(one, facts={n: v for n, v in one.facts.items() if n != "keras.version"})
+        if one.invocation.arm == "cuda"
+        else one
+        for one in documents
+    ]
+    assert tell_builds(summary_of((campaign, bare)), str) == []
+
+
+@pytest.mark.parametrize(("lock", "told"), [("", False), (NOT_FROM_LOCK, True)])
+def test_where_an_image_came_from_counts_where_it_is_known(lock: str, told: bool) -> None:  # noqa: FBT001
+    campaign, documents = make(vendor=())
+    silent = [
+        replace(dress(one, {}, lock), facts={}) if one.invocation.arm == "cuda" else one
+        for one in documents
+    ]
+    said = " ".join(tell_builds(summary_of((campaign, silent)), str))
+    assert ("cuda ran unknown versions (not from the lock)" in said) is told
+    assert ("DIFFERENT BUILDS" in said) is told

@@ -297,7 +297,13 @@ def test_work_that_was_seen_on_the_cpu_is_named() -> None:
     cells = machines.choose(ALL, name)
     campaign, documents = machines.make_campaign(cells, gpu=replace(GPU, fixed=8e-3), host=QUIET)
     fallen = ["Const on CPU:0 ×4", "Relu on CPU:0 ×1"]
-    changed = [synthetic.change_cell(one, name, elsewhere=fallen) for one in documents]
+    seen = {"GPU:0": 3, "CPU:0": 5}
+    changed = [
+        synthetic.change_cell(one, name, placement=seen, elsewhere=fallen)
+        if one.invocation.arm == "cuda"
+        else one
+        for one in documents
+    ]
     cause = find(catalogue_of(campaign, changed), name).causes[0]
     assert (cause.rule, cause.confirmed) == ("fallback", False)
     assert "Relu on CPU:0 ×1" in cause.evidence

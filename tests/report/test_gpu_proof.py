@@ -34,7 +34,9 @@ def test_a_document_that_shows_its_gpu_keeps_its_numbers(document: Document) -> 
     assert disown_document(document) == document
 
 
-@pytest.mark.parametrize("arm", ["cpu", "cuda-hidden", "cpu-twin"])
+@pytest.mark.parametrize(
+    "arm", ["cpu", "cuda-hidden", "cpu-twin", "cpu-again", "cpu-again-twin", "cuda-hidden-again"]
+)
 def test_other_arms_have_nothing_to_show(arm: str) -> None:
     document = replace(synthetic.make_document(CAMPAIGN, "cpu", 1), facts={})
     document = replace(document, invocation=replace(document.invocation, arm=arm))
@@ -68,6 +70,10 @@ def test_every_fact_is_needed_on_the_arm_and_its_likes(
         ("tensorflow.soft_placement", None),
         ("tensorflow.tf32", True),
         ("tensorflow.tf32", 0),
+        ("cuda.driver_api", None),
+        ("cuda.driver_api", 0),
+        ("cuda.driver_api", True),
+        ("cuda.driver_api", "12050"),
     ],
 )
 def test_a_fact_has_to_say_the_right_thing(name: str, value: Scalar, document: Document) -> None:
@@ -93,9 +99,135 @@ def test_work_that_was_not_seen_on_the_gpu_is_none_of_its(
     assert reason in (find_misplaced(changed) or "")
 
 
-def test_what_belongs_on_the_cpu_beside_the_work_is_fine(document: Document) -> None:
-    beside = ["Const on CPU:0 ×4", "PyFunc on CPU:0 ×1", "_Arg on CPU:0 ×2"]
-    assert find_misplaced(replace(product(document), elsewhere=beside)) is None
+TRAINED = "mlp.train/net=A/batch=512/data=device/precision=fp32/execution=graph"
+FITTED = "asked.fit/stage=steady/batch=512/prefetch=on/on=arm"
+PLAIN = "matmul.square/n=1000/precision=fp32/operands=device/xla=off"
+
+
+def seen(
+    identity: str, placement: dict[str, int], *elsewhere: str, document: Document
+) -> CellResult:
+    return replace(product(document), id=identity, placement=placement, elsewhere=list(elsewhere))
+
+
+@pytest.mark.parametrize(
+    ("identity", "placement", "elsewhere"),
+    [
+        ("overhead.graph_op", {"GPU:0": 1, "CPU:0": 1000}, ["Mul on CPU:0 ×1000"]),
+        ("overhead.graph_op", {"GPU:0": 1, "CPU:0": 1000}, ["_MklMul on CPU:0 ×1000"]),
+        ("overhead.function_call", {"GPU:0": 1, "CPU:0": 1}, ["AddV2 on CPU:0 ×1"]),
+        *(
+            (name, {"GPU:0": 9, "CPU:0": 6}, [f"{operation} on CPU:0 ×6"])
+            for name in (
+                TRAINED,
+                FITTED,
+                "mlp.width/width=64/batch=32/precision=fp32",
+                "mlp.loop/batch=32/steps_per_execution=1",
+                "mlp.fallback/batch=512/python=none",
+                "asked.slices/stage=naive/on=arm",
+                "asked.dataset/stage=fetch/on=arm",
+                "tfdata.triple/pipeline=native/part=together/batch=512",
+                "tfdata.to_device/ahead=on/batch=512",
+            )
+            for operation in (
+                *("MatMul", "_FusedMatMul", "_MklFusedMatMul", "BiasAddGrad", "ReluGrad"),
+                *("AssignSubVariableOp", "ResourceApplyAdam"),
+            )
+        ),
+        ("mlp.infer/batch=1/call=predict", {"GPU:0": 1, "CPU:0": 2}, ["_FusedMatMul on CPU:0 ×2"]),
+        (
+            "tfdata.triple/pipeline=native/part=trivial/batch=512",
+            {"GPU:0": 1, "CPU:0": 1},
+            ["MatMul on CPU:0 ×1"],
+        ),
+        # The right operations, on a GPU that is not the arm's.
+        (TRAINED, {"GPU:0": 1, "GPU:1": 6}, ["MatMul on GPU:1 ×6"]),
+        (TRAINED, {"GPU:0": 1, "GPU:01": 6}, ["MatMul on GPU:01 ×6"]),
+        # What is seen elsewhere has to be named, all of it.
+        (TRAINED, {"GPU:0": 1, "CPU:0": 1000}, []),
+        (TRAINED, {"GPU:0": 1, "CPU:0": 1000}, ["Const on CPU:0 ×4"]),
+        (TRAINED, {"GPU:0": 1, "CPU:0": 4}, ["four of Const on CPU:0"]),
+        # By its results alone: all of them lie where the work belongs.
+        (PLAIN, {"GPU:0": 1, "CPU:0": 9}, []),
+        (PLAIN, {"GPU:0": 1}, ["Const on CPU:0 ×4"]),
+        ("overhead.eager_op", {"GPU:0": 1, "CPU:0": 9}, []),
+        ("mlp.train/net=A/batch=32/execution=eager", {"GPU:0": 1, "CPU:0": 9}, []),
+        ("a.scenario/of=tomorrow", {"GPU:0": 1, "CPU:0": 9}, []),
+        # The CPU's own.
+        ("asked.matmul/n=1/stage=naive/on=cpu", {"GPU:0": 1}, []),
+        ("asked.matmul/n=1/stage=naive/on=cpu", {"CPU:0": 1, "GPU:0": 1}, []),
+        ("asked.fit/stage=steady/batch=512/prefetch=on/on=cpu", {"GPU:0": 9}, []),
+        (
+            "asked.slices/stage=naive/on=cpu",
+            {"CPU:0": 1, "GPU:0": 6},
+            ["MatMul on GPU:0 ×6"],
+        ),
+        (
+            "asked.slices/stage=placed/on=cpu",
+            {"CPU:0": 1, "GPU:0": 6},
+            ["AssignSubVariableOp on GPU:0 ×6"],
+        ),
+        ("overhead.copy/direction=from-device/bytes=4", {"GPU:0": 1}, []),
+        ("tfdata.slices/batch=32/shuffle=on/prefetch=on", {"GPU:0": 1}, []),
+    ],
+)
+def test_what_the_worker_would_not_accept_is_not_accepted_here(
+    identity: str, placement: dict[str, int], elsewhere: list[str], document: Document
+) -> None:
+    assert find_misplaced(seen(identity, placement, *elsewhere, document=document))
+
+
+@pytest.mark.parametrize(
+    ("identity", "placement", "elsewhere"),
+    [
+        (
+            FITTED,
+            {"GPU:0": 60, "CPU:0": 14, "unplaced": 2},
+            # What Keras and its iterator leave on the CPU: counters, metrics, asserts, strings.
+            [
+                *("AddV2 on CPU:0 ×3", "AssignAddVariableOp on CPU:0 ×2", "Mul on CPU:0 ×1"),
+                *("Assert on CPU:0 ×2", "IteratorGetNext on CPU:0 ×1", "Const on CPU:0 ×5"),
+                "_Arg on unplaced ×2",
+            ],
+        ),
+        ("mlp.infer/batch=1/call=predict", {"GPU:0": 9, "CPU:0": 1}, ["BiasAddGrad on CPU:0 ×1"]),
+        ("overhead.graph_op", {"GPU:0": 1000, "CPU:0": 2}, ["_Retval on CPU:0 ×2"]),
+        (
+            "mlp.fallback/batch=512/python=numpy_function",
+            {"GPU:0": 60, "CPU:0": 1},
+            ["PyFunc on CPU:0 ×1"],
+        ),
+        # The model was made beside the CPU that is asked for, and its updates are made there.
+        (
+            "asked.slices/stage=traced/on=cpu",
+            {"CPU:0": 40, "GPU:0": 6},
+            ["AssignSubVariableOp on GPU:0 ×6"],
+        ),
+        ("asked.fit/stage=steady/batch=512/prefetch=on/on=cpu", {"CPU:0": 9}, []),
+        ("overhead.fence", {}, []),
+        ("overhead.startup/stage=import", {}, []),
+        ("overhead.container", {}, []),
+        ("asked.clone/stage=first/on=arm", {}, []),
+    ],
+)
+def test_what_belongs_on_the_cpu_beside_the_work_is_fine(
+    identity: str, placement: dict[str, int], elsewhere: list[str], document: Document
+) -> None:
+    assert find_misplaced(seen(identity, placement, *elsewhere, document=document)) is None
+
+
+def test_cells_whose_nodes_all_lie_where_they_belong_are_fine(document: Document) -> None:
+    for cell in scenarios.cells():
+        device = "CPU:0" if is_elsewhere(cell.id) else "GPU:0"
+        assert find_misplaced(seen(cell.id, {device: 9}, document=document)) is None, cell.id
+
+
+@pytest.mark.parametrize(
+    "arm", ["CUDA", "cuda ", "gpu", "cuda-again-again", "cpu-again-again", "x"]
+)
+def test_a_name_does_not_switch_the_proof_off(arm: str, document: Document) -> None:
+    document = replace(document, facts={}, invocation=replace(document.invocation, arm=arm))
+    assert {one.outcome for one in disown_document(document).cells} == {"failed"}
 
 
 def test_what_was_not_measured_stays_as_it_was(document: Document) -> None:

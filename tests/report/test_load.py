@@ -196,6 +196,13 @@ REFUSED_PLANS: list[tuple[Change, str]] = [
     (set_at("created", value="2026-01-01T00:00:00"), "$.created: 2026-01-01T00:00:00 has no UTC"),
     (set_at("arms", value=[]), "$.arms: names no arm"),
     (set_at("arms", value=["cpu", "cpu"]), "$.arms[1]: 'cpu' is empty or stands there twice"),
+    *(
+        (
+            set_at("arms", value=["cpu", arm]),
+            f"$.arms[1]: {arm!r} is none of cpu, cuda, cuda-hidden",
+        )
+        for arm in ("CUDA", "cuda ", "gpu", "cuda-again-again", "cuda-twin")
+    ),
     (set_at("blocks", value=0), "$.blocks: 0 is less than 1"),
     (set_at("budget_s", value=-1), "$.budget_s: -1.0 is negative"),
     (set_at("prediction", "before_s", value=-1), "$.prediction.before_s: -1.0 is negative"),
