@@ -25,7 +25,8 @@ for identity in sys.argv[1:]:
         made = scenario.prepare(device="/CPU:0", **cell.params)
     except Inapplicable:
         continue
-    print(json.dumps([identity, made.on, made.proof is None, getattr(made.proof, 'groups', None)]), flush=True)
+    groups = getattr(made.proof, "groups", None)
+    print(json.dumps([identity, made.on, made.proof is None, groups]), flush=True)
     made.close()
 """
 

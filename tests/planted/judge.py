@@ -38,9 +38,39 @@ def find_numbers(folder: Path | None, status: int) -> list[str]:
         return found
     found += _of_summary(json.loads((folder / "summary.json").read_text(encoding="utf-8")))
     found += _of_csv((folder / "cells.csv").read_text(encoding="utf-8"))
-    found += _of_markdown((folder / "report.md").read_text(encoding="utf-8"))
-    found += _of_html((folder / "report.html").read_text(encoding="utf-8"))
+    found += _of_pages(folder, "report")
     return [*found, *_of_pictures(folder)]
+
+
+def find_compared(folder: Path) -> list[str]:
+    """The same in what stands over several campaigns: a comparison's files, or a survey's."""
+    name, data = (
+        ("survey", "summary") if (folder / "survey.md").exists() else ("compare", "compare")
+    )
+    told = json.loads((folder / f"{data}.json").read_text(encoding="utf-8"))
+    return [*_of_contrasts(f"{data}.json", told), *_of_pages(folder, name)]
+
+
+def _of_contrasts(where: str, told: dict[str, Any]) -> Iterator[str]:
+    named = [told["at_once_all"]] if "at_once_all" in told else []
+    for part in ("apart", "at_once"):
+        named += told.get(part, {}).values()
+    # A survey is of the arm with a GPU alone; a comparison says which arms its pairs are of.
+    named += [one for one in told.get("pairs", ()) if is_of_gpu(one["other"] + " " + one["base"])]
+    for contrast in named:
+        for identity, one in contrast["cells"].items():
+            if one["verdict"] not in {None, "INVALID"}:
+                yield f"{where}: {identity}: verdict {one['verdict']}"
+            if one.get("value") is not None and one["verdict"] != "INVALID":
+                yield f"{where}: {identity}: a ratio"
+
+
+def _of_pages(folder: Path, name: str) -> Iterator[str]:
+    """A page in both of its formats; what it says in words is the same in both."""
+    markdown = (folder / f"{name}.md").read_text(encoding="utf-8")
+    yield from _of_markdown(f"{name}.md", markdown)
+    yield from _of_prose(f"{name}.md", markdown)
+    yield from _of_html(f"{name}.html", (folder / f"{name}.html").read_text(encoding="utf-8"))
 
 
 def is_of_gpu(arm: object) -> bool:
@@ -103,8 +133,31 @@ def _of_csv(text: str) -> Iterator[str]:
 Table = list[list[str]]
 
 
-def _of_markdown(text: str) -> Iterator[str]:
-    yield from _of_tables("report.md", list(_read_markdown(text)))
+def _of_markdown(name: str, text: str) -> Iterator[str]:
+    yield from _of_tables(name, list(_read_markdown(text)))
+
+
+NAMED = re.compile(r"\bcuda(?!-hidden)\b|\bGPU( \d+)? alone\b|\bat once\b", re.IGNORECASE)
+"""How a sentence names an arm with a GPU, or, in a survey, a GPU."""
+CLAIM = re.compile(
+    r"\d×|\d times\b|\d % (more|less)|\b(as fast|repaid|wins|loses|win|loss)\b"
+    r"|\b(faster|slower|equivalent)\b"
+)
+SAYS_NOTHING = re.compile(
+    r"(No v|V)erdicts\b|.*\bTable: |A time is |.*\bloses no cell that could be judged|.*: 0 of 0 cells"
+)
+"""The sentences that say what words and tables mean, or that there was nothing to judge."""
+
+
+def _of_prose(name: str, text: str) -> Iterator[str]:
+    """What the words beside the tables claim of such an arm."""
+    for line in text.splitlines():
+        if line.startswith(("|", "#", "    ")):
+            continue
+        for sentence in re.split(r"(?<=[.:;])\s+(?=[A-Z*])", line.removeprefix("- ")):
+            claims = NAMED.search(sentence) and CLAIM.search(sentence)
+            if claims and not SAYS_NOTHING.match(sentence):
+                yield f"{name}: in words: {sentence}"
 
 
 def _read_markdown(text: str) -> Iterator[Table]:
@@ -117,10 +170,10 @@ def _read_markdown(text: str) -> Iterator[Table]:
             rows = []
 
 
-def _of_html(text: str) -> Iterator[str]:
+def _of_html(name: str, text: str) -> Iterator[str]:
     reader = _Tables()
     reader.feed(text)
-    yield from _of_tables("report.html", reader.tables)
+    yield from _of_tables(name, reader.tables)
 
 
 class _Tables(HTMLParser):
@@ -154,8 +207,13 @@ class _Tables(HTMLParser):
             self.tables[-1][-1][-1] += data
 
 
-COLUMN = re.compile(r"\bcuda\b(, (time a call|rate|first call)| against | is\b)")
-"""The heads of columns that hold numbers of an arm with a GPU."""
+COLUMN = re.compile(
+    r"\b(cuda(?!-hidden)(-again|-twin)?|GPU \d+)"
+    r"(, (time a call|rate|first call|of its best|at once over)| against | is\b)"
+    r"|\bagainst (\d+:)?cuda(?!-hidden)\b"
+    r"|^(spread|mean|\d+ at once do|at once is)$"
+)
+"""The heads of columns that hold numbers of an arm with a GPU; the last are a survey's."""
 
 
 def _of_tables(name: str, tables: list[Table]) -> Iterator[str]:

@@ -39,6 +39,7 @@ def deceive() -> None:
     _switches(tf)
     _tensors(tf)
     _graphs()
+    _driver()
     _break(tf)
     _listen()
 
@@ -141,6 +142,17 @@ def _graphs() -> None:
         return metadata
 
     context.Context.export_run_metadata = export
+
+
+def _driver() -> None:
+    """CUDA's driver library tells its version, as the one that is not there can't."""
+    from suite.worker import proof
+
+    real = proof._ask
+    if is_told("driver_api"):
+        proof._ask = lambda library, paths, name, function: (
+            12050 if function == "cuDriverGetVersion" else real(library, paths, name, function)
+        )
 
 
 def _break(tf: Any) -> None:

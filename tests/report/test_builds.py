@@ -144,7 +144,7 @@ def test_only_versions_known_on_both_sides_are_compared() -> None:
 
 
 @pytest.mark.parametrize(("lock", "told"), [("", False), (NOT_FROM_LOCK, True)])
-def test_where_an_image_came_from_counts_where_it_is_known(lock: str, told: bool) -> None:  # noqa: FBT001
+def test_where_an_image_came_from_counts_where_it_is_known(lock: str, told: bool) -> None:
     campaign, documents = make(vendor=())
     silent = [
         replace(dress(one, {}, lock), facts={}) if one.invocation.arm == "cuda" else one
