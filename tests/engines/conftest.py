@@ -78,12 +78,16 @@ def debian(machine: Machine) -> Iterator[str]:
         pytest.skip(
             f"{free / 1e9:.0f} GB free, and other engines want {DEBIAN_FREE_BYTES / 1e9:.0f}"
         )
-    try:
-        image = build(machine.api, machine.base)
-    except RuntimeError as error:
-        lack(str(error))
+    image = make_debian(machine, machine.base)
     yield image
     machine.api.remove_image(image)
+
+
+def make_debian(machine: Machine, base: str) -> str:
+    try:
+        return build(machine.api, base)
+    except RuntimeError as error:
+        lack(str(error))
 
 
 def start(machine: Machine, image: str, begin: Callable[[Nested], None]) -> Iterator[Nested]:

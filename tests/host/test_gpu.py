@@ -97,6 +97,14 @@ def test_a_plain_process_is_told_its_gpu(
     assert found == GpuRequest(driver="none", devices=(device,))
 
 
+def test_a_plain_process_keeps_the_uuid_that_was_named(tmp_path: Path) -> None:
+    make(tmp_path, "dev/nvidia0")
+    uuid = "GPU-11111111-aaaa-4bbb-8ccc-000000000001"
+    cards = (Card(index=0, uuid=uuid, mig=False),)
+    assert gpu.find_local_gpu("GPU-1111", cards, tmp_path).uuid == uuid
+    assert gpu.find_local_gpu("0", cards, tmp_path).uuid is None
+
+
 @pytest.mark.parametrize(
     ("cards", "wanted", "said", "remedy"),
     [
