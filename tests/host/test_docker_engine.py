@@ -12,6 +12,7 @@ import requests
 from docker.errors import DockerException
 
 from suite.errors import EngineError, GpuError
+from suite.host import docker_engine
 from suite.host.docker_endpoint import Endpoint, find_endpoint
 from suite.host.docker_engine import DockerEngine
 from suite.host.docker_errors import Refused, engine_errors, explain, sdk_calls
@@ -199,6 +200,19 @@ def test_an_engine_is_known_by_what_sets_it_up(
     engine._info, engine._endpoint = info, HERE
     engine._version = {"Components": [{"Name": component, "Version": "5.4.2"}]}
     assert engine._kind == engine._gpu_search.kind == kind
+
+
+def test_the_disk_that_is_looked_at_holds_the_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = object.__new__(DockerEngine)
+    engine._endpoint = HERE
+    engine._info = {
+        "DockerRootDir": "/var/lib/docker",
+        "DriverStatus": [["driver-type", "io.containerd.snapshotter.v1"]],
+    }
+    monkeypatch.setattr(docker_engine, "is_this_machine", lambda _info: True)
+    assert engine.data_root == "/var/lib/containerd"
+    monkeypatch.setattr(docker_engine, "is_this_machine", lambda _info: None)
+    assert engine.data_root is None
 
 
 def test_our_labels_win_over_the_jobs() -> None:
