@@ -16,7 +16,7 @@ from docker.api.client import APIClient
 from suite.errors import EngineError
 from suite.host.custom_image import explain_unfit, refuse_custom, word_line
 from suite.host.docker_endpoint import Endpoint
-from suite.host.docker_errors import DISK_NEEDED, Refused, engine_error, engine_errors, sdk_calls
+from suite.host.docker_errors import MORE_DISK, Refused, engine_error, engine_errors, sdk_calls
 from suite.host.engine import LABEL, Progress
 from suite.host.images import (
     STAND_IN,
@@ -230,7 +230,7 @@ def _ensure_room(recipe: Recipe, data_root: str | None) -> None:
         raise EngineError(
             f"the {recipe.name} image needs {recipe.free_bytes / 1e9:.0f} GB of free disk while it "
             f"is built, and the engine's folder {data_root} has {free / 1e9:.1f} GB",
-            f"free some (`docker system df`), or move the engine's data root; {DISK_NEEDED}",
+            MORE_DISK,
         )
 
 

@@ -10,16 +10,14 @@ import os
 import time
 import weakref
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import IO, Any
 
 from docker.api.client import APIClient
 from docker.context.api import ContextAPI
 from docker.utils.utils import kwargs_from_env
 
-from suite.errors import DELEGATE, EngineError, GpuError, NoGpuError
+from suite.errors import DELEGATE, EngineError, GpuError
 from suite.host import docker_leftovers, docker_stock
-from suite.host.cards import DRIVER_PROBE, machine_cards, read_probe
 from suite.host.custom_image import CUSTOM, add_digest, lay_on
 from suite.host.docker_build import (
     ensure_base,
@@ -34,23 +32,13 @@ from suite.host.docker_build import (
 )
 from suite.host.docker_endpoint import Endpoint, find_endpoint, knock
 from suite.host.docker_errors import Refused, engine_errors
+from suite.host.docker_gpu import GpuSearch
 from suite.host.docker_run import DockerRun, start_run
 from suite.host.docker_volumes import discard_volume
 from suite.host.engine import Card, GpuRequest, GpuSupport, Job, Progress, Stock, Volume
-from suite.host.gpu import (
-    GPU_PROBE,
-    HARDWARE_PROBE,
-    choose_request,
-    machine_gpus,
-    no_gpu,
-    request_cdi,
-    unlisted_name,
-)
-from suite.host.gpu_choice import find_choice
-from suite.host.gpu_refusals import wants_cdi
-from suite.host.gpu_seen import describe_machine
+from suite.host.gpu_commands import EngineKind
 from suite.host.images import Recipe, find_spec, follow, is_pinned, read_specs
-from suite.host.kernel_driver import VERSION_PROBE, find_version, read_version
+from suite.host.kernel_driver import read_version
 from suite.host.local_machine import cpus_allowed, is_this_machine, own_token
 from suite.model import Image, Isolation, Scalar
 
@@ -155,6 +143,16 @@ class DockerEngine:
                 return tuple(int(n) for n in numbers if n.isdigit())
         return None
 
+    @property
+    def _rootless(self) -> bool:
+        return any("rootless" in str(option) for option in self._info.get("SecurityOptions") or [])
+
+    @property
+    def _kind(self) -> EngineKind:
+        if self._podman is not None:
+            return "podman"
+        return "rootless" if self._rootless else "docker"
+
     def describe(self) -> dict[str, Scalar]:
         """See ``engine.Engine``."""
         info = self._info
@@ -176,7 +174,7 @@ class DockerEngine:
             "cpus": info.get("NCPU"),
             "memory_bytes": info.get("MemTotal"),
             "runtime": info.get("DefaultRuntime"),
-            "rootless": any("rootless" in option for option in security),
+            "rootless": self._rootless,
             "binds.cpus": info.get("CPUSet"),
             "binds.memory": info.get("MemoryLimit"),
             "security": " ".join(sorted(security)) or None,
@@ -201,7 +199,7 @@ class DockerEngine:
     @property
     def data_root(self) -> str | None:
         """See ``doctor_machine.Examined``."""
-        return str(self._info.get("DockerRootDir") or "") or None if self.is_here else None
+        return docker_stock.find_store(self._info) if self.is_here else None
 
     def take_stock(self, name: str) -> Stock:
         """See ``doctor_machine.Examined``."""
@@ -263,57 +261,24 @@ class DockerEngine:
 
         Asks with a trivial container of an image that is here already (else of the base, which is
         pulled), since the engine refuses only at start; then looks for the device inside, since
-        some accept the request and do nothing.  A refusal here carries what this machine shows.
+        some accept the request and do nothing.
         """
-        try:
-            return self._find_gpu(wanted)
-        except NoGpuError:
-            raise
-        except GpuError as error:
-            if self.is_here is not True:
-                raise
-            raise GpuError(
-                f"{error.what} (seen on this machine: {describe_machine()})", error.remedy
-            ) from error.__cause__ or error
-
-    def _find_gpu(self, wanted: str) -> GpuRequest:
-        if self.is_here and not machine_gpus():
-            raise no_gpu()
-        self._refuse_deaf_podman()
-        # Elsewhere listing takes a container, and a number is what the engine can judge itself.
-        cards = self.list_gpus() if self.is_here or not wanted.isdigit() else ()
-        request = choose_request(self._info, wanted, cards, podman=self._podman is not None)
-        image = self._probe_image()
-        try:
-            self._probe(image, request)
-        except GpuError as error:
-            if request.driver != "cdi" and wants_cdi(error.what):
-                request = request_cdi(unlisted_name(find_choice(cards, wanted)))
-                self._probe_again(image, request, error)
-            elif not self.is_here and not self._ask(image, HARDWARE_PROBE, None)[0]:
-                raise NoGpuError(
-                    # No address here: this text may enter a document as the reason for a missing arm.
-                    "no NVIDIA GPU on the engine's machine: a container there sees none on the PCI "
-                    "bus nor in the driver's list, and the engine refused a request for one",
-                    f"if there is one: {error.what}; {error.remedy}",
-                ) from error
-            else:
-                raise
-        return replace(request, kernel_driver=self._kernel_driver(image, request))
-
-    def _kernel_driver(self, image: str, request: GpuRequest) -> str | None:
-        """The GPU driver's version on the engine's machine, elsewhere as a container with the GPU
-        sees it; None: unknown."""
-        if self.is_here:
-            return read_version()
-        return find_version("\n".join(self._ask(image, VERSION_PROBE, request)[0]))
+        return self._gpu_search.find(wanted)
 
     def list_gpus(self) -> tuple[Card, ...]:
-        """See ``engine.Engine``; elsewhere a trivial container reads the driver's list there, which
-        needs no request for a GPU."""
-        if self.is_here:
-            return machine_cards()
-        return read_probe(self._ask(self._probe_image(), DRIVER_PROBE, None)[0])
+        """See ``engine.Engine``."""
+        return self._gpu_search.list_cards()
+
+    @property
+    def _gpu_search(self) -> GpuSearch:
+        return GpuSearch(
+            where=f"{self._endpoint.url} ({self._endpoint.source})",
+            info=self._info,
+            kind=self._kind,
+            podman=self._podman,
+            is_here=self.is_here,
+            ask=lambda code, gpu: self._ask(self._probe_image(), code, gpu),
+        )
 
     def _probe_image(self) -> str:
         known = list_images(self._api, self._endpoint)
@@ -321,26 +286,6 @@ class DockerEngine:
             return str(known[0]["Id"])
         base = self._base_image or read_specs()["cpu"].base
         return ensure_image(self._api, self._endpoint, base, lambda _line: None)
-
-    def _probe(self, image: str, request: GpuRequest) -> None:
-        """Raises GpuError where the engine refuses the request, or takes it and does nothing."""
-        seen, phrase = self._ask(image, GPU_PROBE, request)
-        if not seen:
-            raise GpuError(
-                f"the engine at {self._endpoint.url} ({self._endpoint.source}) took the request for "
-                f"a GPU ({request.driver}), and its container sees no device ({phrase}; looked in "
-                "/dev)",
-                "check the NVIDIA container toolkit: `docker run --rm --gpus all IMAGE nvidia-smi`",
-            )
-
-    def _probe_again(self, image: str, request: GpuRequest, first: GpuError) -> None:
-        """Probes with another request; where that fails, too, both texts are told."""
-        try:
-            self._probe(image, request)
-        except GpuError as second:
-            raise GpuError(
-                f"{first.what}; then asked through CDI: {second.what}", first.remedy
-            ) from second
 
     def _refuse_unbound(self, job: Job) -> None:
         """Raises EngineError where the engine would take a set of CPUs and drop it in silence."""
@@ -350,17 +295,6 @@ class DockerEngine:
                 f"docker at {self._endpoint.url} ({self._endpoint.source}) can't bind a container to "
                 f"CPUs (no cpuset control group, as in rootless mode), so that CPUS= would not hold",
                 f"let `CPUS=` out; or {DELEGATE}",
-            )
-
-    def _refuse_deaf_podman(self) -> None:
-        """Raises GpuError for a podman that takes a request for a GPU and drops it."""
-        podman = self._podman
-        if podman is not None and podman < (5, 4):
-            raise GpuError(
-                f"podman {'.'.join(map(str, podman))} at {self._endpoint.url} "
-                f"({self._endpoint.source}) takes a request for a GPU and runs without the GPU",
-                "podman 5.4 or newer (`podman --version`), or docker: "
-                "`DOCKER_HOST=unix:///var/run/docker.sock make bench`",
             )
 
     def _ask(self, image: str, code: str, gpu: GpuRequest | None) -> tuple[list[str], str]:
@@ -394,7 +328,7 @@ class DockerEngine:
         """
         if job.gpu is None:
             return self._start(job, entrypoint, memlock=False)
-        self._refuse_deaf_podman()
+        self._gpu_search.refuse_deaf()
         try:
             run = self._start(job, entrypoint, memlock=self._memlock != "refused")
         except Refused:
@@ -412,6 +346,7 @@ class DockerEngine:
             self._endpoint,
             job,
             owner=self._owner,
+            kind=self._kind,
             memlock=memlock,
             entrypoint=entrypoint,
         )

@@ -22,6 +22,12 @@ from suite.host.docker_endpoint import Endpoint
 
 DISK_NEEDED = "both images together need 20 GB"
 
+MORE_DISK = (
+    "free some (`docker system df` shows what holds it), or move the images: `data-root` in the "
+    "engine's daemon.json, and with containerd's image store (`docker info` says "
+    "io.containerd.snapshotter) `root` in /etc/containerd/config.toml; " + DISK_NEEDED
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Refusal:
@@ -47,8 +53,7 @@ REFUSALS: tuple[Refusal, ...] = (
     Refusal(
         pattern=r"no space left on device",
         cause="the engine's disk is full",
-        remedy="free some (`docker system df` shows what holds it) or move the engine's data root; "
-        + DISK_NEEDED,
+        remedy=MORE_DISK,
     ),
     Refusal(
         pattern=r"toomanyrequests|429 Too Many Requests",

@@ -20,7 +20,8 @@ from suite.host.docker_errors import Refused, engine_error, engine_errors, sdk_c
 from suite.host.docker_volumes import make_volumes, mount_volumes, name_volumes
 from suite.host.ending import DIARY_BYTES, phrase_ending
 from suite.host.engine import LABEL, Ending, GpuRequest, Job
-from suite.host.gpu import CAPABILITIES
+from suite.host.gpu import CAPABILITIES, choose_variables
+from suite.host.gpu_commands import EngineKind
 from suite.host.gpu_refusals import explain_refusal
 from suite.host.lines import LineQueue
 
@@ -92,10 +93,13 @@ def start_run(
     job: Job,
     *,
     owner: str,
+    kind: EngineKind = "docker",
     memlock: bool = True,
     entrypoint: tuple[str, ...] = (),
 ) -> DockerRun:
     """Creates the container, starts it and listens to it; leaves nothing behind on failure.
+
+    ``kind`` is what the engine is, for the remedy where it refuses the GPU.
 
     ``docker.containers.run`` would pull a missing image and leak the container on a failed start.
 
@@ -116,7 +120,11 @@ def start_run(
                 name=name,
                 user=USER,
                 labels=job_labels(job, owner),
-                environment={**job.environment, **name_volumes(job)},
+                environment={
+                    **choose_variables(job.gpu),
+                    **job.environment,
+                    **name_volumes(job),
+                },
                 host_config=api.create_host_config(**container_limits(job, memlock=memlock)),
             )
             api.start(created["Id"])
@@ -125,14 +133,16 @@ def start_run(
         # By name: a container can exist although its creation raised.
         discard_container(api, endpoint, name)
         if isinstance(error, Refused):
-            raise _refusal(error, job, endpoint, memlock=memlock) from error
+            raise _refusal(error, job, endpoint, kind, memlock=memlock) from error
         raise
     return DockerRun(
         api, endpoint, created["Id"], stream, started=started, memory_bytes=job.memory_bytes
     )
 
 
-def _refusal(refused: Refused, job: Job, endpoint: Endpoint, *, memlock: bool) -> Exception:
+def _refusal(
+    refused: Refused, job: Job, endpoint: Endpoint, kind: EngineKind, *, memlock: bool
+) -> Exception:
     if refused.missing and "image" in refused.text.lower():
         return EngineError(
             f"docker at {endpoint.url} ({endpoint.source}) has no image {job.image.id}",
@@ -141,7 +151,7 @@ def _refusal(refused: Refused, job: Job, endpoint: Endpoint, *, memlock: bool) -
     if job.gpu is not None:
         if memlock and ("rlimit" in refused.text or "ulimit" in refused.text):
             return refused
-        return explain_refusal(refused.text, f"{endpoint.url} ({endpoint.source})")
+        return explain_refusal(refused.text, f"{endpoint.url} ({endpoint.source})", kind)
     return engine_error("starting a container", refused.text, endpoint)
 
 

@@ -54,11 +54,15 @@ class GpuRequest:
     engine) and the engine's own names of the devices (index or UUID).
 
     ``kernel_driver`` is the version of NVIDIA's driver on the engine's machine (None: unknown).
+    ``visible`` is which GPU CUDA is to be told, where a container gets them all (None: it gets the
+    one).  ``uuid`` is the whole UUID of what was asked for by one; it never enters a document.
     """
 
     driver: str
     devices: tuple[str, ...]
     kernel_driver: str | None = None
+    visible: str | None = None
+    uuid: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

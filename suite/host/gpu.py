@@ -11,11 +11,17 @@ from typing import Any
 
 from suite.errors import GpuError, NoGpuError
 from suite.host.engine import Card, GpuRequest
-from suite.host.gpu_choice import SHOWN, Choice, find_choice
+from suite.host.gpu_choice import SHOWN, Choice, find_choice, find_whole
 from suite.host.kernel_driver import read_version
 
 CDI_KIND = "nvidia.com/gpu="
 """What the names of NVIDIA's GPUs begin with in CDI's specifications."""
+
+ALL = f"{CDI_KIND}all"
+"""Every GPU; the only name in the specification of WSL, which can't tell them apart."""
+
+WSL_NODE = "/dev/dxg"
+"""WSL's only node, which stands for all of its GPUs: a request for one of them filters nothing."""
 
 CAPABILITIES = ["gpu", "compute", "utility"]
 """What the classic request asks NVIDIA's hook to mount: CUDA and nvidia-smi's library."""
@@ -29,6 +35,21 @@ GPU_PROBE = (
 )
 """Python that prints the GPU device nodes that it sees, one a line, and nothing where there is none;
 the last two are those of NVIDIA's single-board computers."""
+
+
+CUDA_PROBE = (
+    "import ctypes, uuid\n"
+    "cuda = ctypes.CDLL('libcuda.so.1')\n"
+    "count, device, digits = ctypes.c_int(), ctypes.c_int(), (ctypes.c_ubyte * 16)()\n"
+    "found = cuda.cuInit(0) == 0 and cuda.cuDeviceGetCount(ctypes.byref(count)) == 0\n"
+    "tell = getattr(cuda, 'cuDeviceGetUuid_v2', None) or cuda.cuDeviceGetUuid\n"
+    "for index in range(count.value if found else 0):\n"
+    "    cuda.cuDeviceGet(ctypes.byref(device), index)\n"
+    "    tell(digits, device)\n"
+    "    print(uuid.UUID(bytes=bytes(digits)))\n"
+)
+"""Python that prints the UUIDs of the GPUs that CUDA sees, in its order and without a prefix; nothing
+where CUDA does not answer."""
 
 
 def machine_gpus(root: Path = Path("/")) -> tuple[str, ...]:
@@ -108,7 +129,21 @@ def find_local_gpu(wanted: str, cards: Sequence[Card], root: Path = Path("/")) -
     # CUDA counts GPUs that are cut into instances in an order of its own.
     counts = "-" not in wanted and not any(card.mig for card in cards)
     device = wanted if counts else choice.uuid or wanted
-    return GpuRequest(driver="none", devices=(device,), kernel_driver=read_version(root))
+    return GpuRequest(
+        driver="none",
+        devices=(device,),
+        kernel_driver=read_version(root),
+        uuid=find_whole(choice, device),
+    )
+
+
+def choose_variables(gpu: GpuRequest | None) -> dict[str, str]:
+    """What CUDA in a container with that GPU is told: to count as nvidia-smi does (its own order has
+    the fastest first), and which one it may see where the engine gives them all."""
+    if gpu is None:
+        return {}
+    visible = {"CUDA_VISIBLE_DEVICES": gpu.visible} if gpu.visible is not None else {}
+    return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", **visible}
 
 
 def _version(info: Mapping[str, Any]) -> tuple[int, ...]:
@@ -130,15 +165,20 @@ def choose_request(
         GpuError: there is no such GPU, or the engine lists others and not this one.
     """
     choice = find_choice(cards, wanted)
-    listed = {
-        name.removeprefix(CDI_KIND)
-        for device in info.get("DiscoveredDevices") or []
-        if (name := str(device.get("ID", ""))).startswith(CDI_KIND)
-    }
+    listed = list_names(info)
     folders_only = bool(info.get("CDISpecDirs")) and (25, 0) <= _version(info) < (28, 2)
     if listed:
         return request_cdi(pick_listed(listed, choice))
     return request_cdi(unlisted_name(choice)) if podman or folders_only else request_hook(choice)
+
+
+def list_names(info: Mapping[str, Any]) -> set[str]:
+    """The names of NVIDIA's devices that the engine that gives this ``info`` lists by CDI."""
+    return {
+        name.removeprefix(CDI_KIND)
+        for device in info.get("DiscoveredDevices") or []
+        if (name := str(device.get("ID", ""))).startswith(CDI_KIND)
+    }
 
 
 def request_cdi(name: str) -> GpuRequest:
@@ -159,9 +199,13 @@ def unlisted_name(choice: Choice) -> str:
 def pick_listed(listed: Collection[str], choice: Choice) -> str:
     """The name that an engine lists for what was chosen.
 
+    ``all`` where it lists nothing else, as on WSL; CUDA is then to be told which one of them.
+
     Raises:
         GpuError: it lists none.
     """
+    if set(listed) == {"all"}:
+        return "all"
     name = next((name for name in choice.names if name in listed), None)
     if name is None and choice.card is None:
         begun = [one for one in listed if "-" in choice.wanted and one.startswith(choice.wanted)]
@@ -169,7 +213,7 @@ def pick_listed(listed: Collection[str], choice: Choice) -> str:
     if name is None:
         raise GpuError(
             f"the engine lists no {CDI_KIND}{choice.wanted} among its CDI devices; it lists "
-            + ", ".join(_shorten(one) for one in sorted(listed)),
+            + ", ".join(_shorten(one) for one in sorted(listed) if one != "all"),
             "name one of these with GPU=; where the specification is stale, "
             "`sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml` writes it anew",
         )

@@ -20,6 +20,9 @@ SHOWN = 12
 """Letters of a UUID that tell GPUs apart, and name one: CUDA and we take a beginning."""
 
 
+_WHOLE = re.compile(r"(GPU|MIG)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Choice:
     """What was found: the GPU and, for an instance, which of its.  None: nothing here tells, so that
@@ -48,6 +51,20 @@ class Choice:
         """Every name of it for an engine, the kind that was wanted first."""
         found = (self.uuid, self.numbers) if "-" in self.wanted else (self.numbers, self.uuid)
         return tuple(name for name in found if name) or (self.wanted,)
+
+    def fits(self, digits: str) -> bool:
+        """Whether a GPU with this UUID, written without a prefix, can be the one."""
+        known = self.uuid or (self.wanted if "-" in self.wanted else "")
+        return digits.lower().startswith(known.partition("-")[2].lower())
+
+
+def find_whole(choice: Choice, name: str) -> str | None:
+    """The whole UUID of what was asked for by one, by what is known of it or the engine's ``name``
+    for it; None: it was asked for by number, or only the UUID's beginning is known."""
+    if "-" not in choice.wanted:
+        return None
+    known = (choice.uuid, name, choice.wanted)
+    return next((uuid for uuid in known if uuid and _WHOLE.fullmatch(uuid)), None)
 
 
 def find_choice(cards: Sequence[Card], wanted: str) -> Choice:

@@ -9,6 +9,17 @@ import re
 from dataclasses import dataclass
 
 from suite.errors import OTHER_BUILD, GpuError
+from suite.host.gpu_commands import (
+    ALLOW_CDI,
+    CONFIGURE,
+    INSTALL_DRIVER,
+    INSTALL_NEWER_DRIVER,
+    INSTALL_TOOLKIT,
+    TRY_TOOLKIT,
+    WRITE_SPEC,
+    EngineKind,
+    reword,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,27 +31,24 @@ class GpuRefusal:
     remedy: str
 
 
-_RESTART = "`sudo systemctl restart docker`"
-_CONFIGURE = f"`sudo nvidia-ctk runtime configure --runtime=docker`, then {_RESTART}"
-_WRITE_SPEC = "`sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`"
-_ALLOW_CDI = (
-    'an engine of 28.2 or newer; from 25 on {"features":{"cdi":true}} in /etc/docker/daemon.json '
-    f"and {_RESTART} (podman: 5.4 or newer)"
-)
-_DRIVER = "`sudo ubuntu-drivers install` on Ubuntu, `sudo apt-get install nvidia-driver` on Debian, reboot"
-_LOAD = "`sudo modprobe nvidia`; if that fails, install the driver again: " + _DRIVER
+_LOAD = "`sudo modprobe nvidia`; if that fails, install the driver again: " + INSTALL_DRIVER
+
+
+def _newer(least: str) -> str:
+    return f"a newer driver, {least}: {INSTALL_NEWER_DRIVER}; `nvidia-smi` shows what is there"
+
 
 REFUSALS: tuple[GpuRefusal, ...] = (
     GpuRefusal(
         pattern=r"invoking the NVIDIA Container Runtime Hook directly.*not supported",
         cause="the NVIDIA container toolkit runs in CDI mode",
-        remedy=f"{_WRITE_SPEC} and {_ALLOW_CDI}; or the toolkit in its old mode: "
+        remedy=f"{WRITE_SPEC} and {ALLOW_CDI}; or the toolkit in its old mode: "
         "`sudo nvidia-ctk config --set nvidia-container-runtime.mode=legacy --in-place`",
     ),
     GpuRefusal(
         pattern=r"bpf_prog_query\(BPF_CGROUP_DEVICE\) failed",
         cause="a rootless engine with NVIDIA's legacy hook, which may not change device rules",
-        remedy=f"{_WRITE_SPEC} and, with an engine of 25 or newer, "
+        remedy=f"{WRITE_SPEC} and, with an engine of 25 or newer, "
         '{"features":{"cdi":true}} in ~/.config/docker/daemon.json and '
         "`systemctl --user restart docker`; or "
         "`sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups=true --in-place`",
@@ -70,12 +78,12 @@ REFUSALS: tuple[GpuRefusal, ...] = (
     GpuRefusal(
         pattern=r"libnvidia-ml\.so\.1: cannot open shared object file",
         cause="no NVIDIA driver on the engine's machine",
-        remedy=f"install it: {_DRIVER}; `nvidia-smi` must work there, outside any container",
+        remedy=f"install it: {INSTALL_DRIVER}; `nvidia-smi` must work there, outside any container",
     ),
     GpuRefusal(
         pattern=r"unsatisfied condition: cuda\s*>=",
         cause="the driver is older than the image needs",
-        remedy=f"a newer driver, 525 or later for CUDA 12: {_DRIVER}; `nvidia-smi` shows what is there",
+        remedy=_newer("525 or later for CUDA 12"),
     ),
     GpuRefusal(
         pattern=r"system not yet initialized|error 802",
@@ -102,34 +110,34 @@ REFUSALS: tuple[GpuRefusal, ...] = (
     GpuRefusal(
         pattern=r"nvidia-container-runtime-hook\"?: (no such file|executable file not found)",
         cause="the NVIDIA container toolkit was removed under the running engine",
-        remedy=f"`sudo apt-get install nvidia-container-toolkit`, then {_CONFIGURE}",
+        remedy=f"{INSTALL_TOOLKIT}, then {CONFIGURE}",
     ),
     GpuRefusal(
         pattern=r"could not select device driver \"cdi\"",
         cause="the engine has CDI switched off, or is older than 25",
-        remedy=_ALLOW_CDI,
+        remedy=ALLOW_CDI,
     ),
     GpuRefusal(
         pattern=r"unresolvable CDI devices",
         cause="the machine's CDI specification is missing, can't be read or is stale, or has no "
         "such device",
-        remedy=f"`nvidia-ctk cdi list` shows what there is; {_WRITE_SPEC} writes it",
+        remedy=f"`nvidia-ctk cdi list` shows what there is; {WRITE_SPEC} writes it",
     ),
     GpuRefusal(
         pattern=r"failed to (stat CDI host device|inject devices)|CDI device injection failed",
         cause="the machine's CDI specification names what is no longer there",
-        remedy=f"`nvidia-smi` must work there; then {_WRITE_SPEC} writes the specification anew",
+        remedy=f"`nvidia-smi` must work there; then {WRITE_SPEC} writes the specification anew",
     ),
     GpuRefusal(
         pattern=r"unknown or invalid runtime name: nvidia|Unknown runtime specified nvidia",
         cause="NVIDIA's runtime is not configured in the engine",
-        remedy=_CONFIGURE,
+        remedy=CONFIGURE,
     ),
     GpuRefusal(
         pattern=r"could not select device driver \"\" with capabilities",
         cause="the NVIDIA container toolkit is missing, or newer than the running engine process, "
         "or this is another engine than you think",
-        remedy=f"`sudo apt-get install nvidia-container-toolkit`, then {_CONFIGURE}; "
+        remedy=f"{INSTALL_TOOLKIT}, then {CONFIGURE}; "
         "`docker context ls` shows which engine is meant",
     ),
     GpuRefusal(
@@ -140,7 +148,7 @@ REFUSALS: tuple[GpuRefusal, ...] = (
     GpuRefusal(
         pattern=r"failed call to cuInit.*UNKNOWN ERROR \(303\)",
         cause="libcuda is not in the container: the GPU was not passed through",
-        remedy="check the container toolkit: `docker run --rm --gpus all IMAGE nvidia-smi`",
+        remedy=f"check the container toolkit: {TRY_TOOLKIT}",
     ),
     GpuRefusal(
         pattern=r"Cannot dlopen some GPU libraries",
@@ -155,12 +163,12 @@ REFUSALS: tuple[GpuRefusal, ...] = (
     GpuRefusal(
         pattern=r"CUDA_ERROR_UNSUPPORTED_PTX_VERSION|provided PTX was compiled with an unsupported toolchain",
         cause="the driver is older than the CUDA whose intermediate code (PTX) TensorFlow brings",
-        remedy=f"a newer driver, 555 or later for CUDA 12.5: {_DRIVER}; `nvidia-smi` shows what is there",
+        remedy=_newer("555 or later for CUDA 12.5"),
     ),
     GpuRefusal(
         pattern=r"kernel version \S+ does not match DSO version",
         cause="the driver's library in the container is not of the loaded kernel module's version",
-        remedy=f"`sudo reboot` after a driver upgrade; with CDI {_WRITE_SPEC} again",
+        remedy=f"`sudo reboot` after a driver upgrade; with CDI {WRITE_SPEC} again",
     ),
     GpuRefusal(
         pattern=r"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH|CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
@@ -177,7 +185,7 @@ REFUSALS: tuple[GpuRefusal, ...] = (
         pattern=r"Possibly insufficient driver version|CUDA_ERROR_INSUFFICIENT_DRIVER"
         r"|CUDA driver version is insufficient",
         cause="the driver is older than this TensorFlow's CUDA needs",
-        remedy=f"a newer driver, 525 or later for CUDA 12: {_DRIVER}; `nvidia-smi` shows what is there",
+        remedy=_newer("525 or later for CUDA 12"),
     ),
     GpuRefusal(
         pattern=r"CUDA_ERROR_DEVICES?_UNAVAILABLE|all CUDA-capable devices are busy or unavailable",
@@ -212,6 +220,12 @@ REFUSALS: tuple[GpuRefusal, ...] = (
         "the GPU or reboot",
     ),
     GpuRefusal(
+        pattern=r"computes on another GPU than the one named",
+        cause="the engine, or CUDA in the container, counts the GPUs in another way",
+        remedy="`nvidia-smi -L` on the engine's machine lists them; where its CDI specification is "
+        f"stale, {WRITE_SPEC} writes it anew",
+    ),
+    GpuRefusal(
         pattern=r"its build is for CPU only",
         cause="the TensorFlow in there was built without CUDA",
         remedy="`make images` builds the locked one; CUDA_IMAGE or LOCAL_PYTHON must name one "
@@ -238,6 +252,9 @@ REFUSALS: tuple[GpuRefusal, ...] = (
 HOOK_ONLY = (REFUSALS[0], REFUSALS[1])
 """The refusals of NVIDIA's hook that do not touch CDI."""
 
+CDI_ONLY = tuple(row for row in REFUSALS if "CDI" in row.pattern or "cdi" in row.pattern)
+"""The refusals of CDI that do not touch NVIDIA's hook."""
+
 
 def find_refusal(text: str) -> GpuRefusal | None:
     """The row that fits a text, if there is one."""
@@ -251,10 +268,16 @@ def wants_cdi(text: str) -> bool:
     return find_refusal(text) in HOOK_ONLY
 
 
-def explain_refusal(text: str, where: str = "") -> GpuError:
+def wants_hook(text: str) -> bool:
+    """Whether CDI can't do it and NVIDIA's hook may."""
+    return find_refusal(text) in CDI_ONLY
+
+
+def explain_refusal(text: str, where: str = "", kind: EngineKind = "docker") -> GpuError:
     """The error for a refusal: its cause and remedy, and the engine's own text, whole.
 
-    ``where`` is the endpoint that was asked; a wrong one is a common cause.
+    ``where`` is the endpoint that was asked; a wrong one is a common cause.  ``kind`` is what answers
+    there, since each is set up by commands of its own.
     """
     at = f" at {where}" if where else ""
     row = find_refusal(text)
@@ -262,6 +285,8 @@ def explain_refusal(text: str, where: str = "") -> GpuError:
         return GpuError(
             f"the engine{at} refused the GPU: {text}",
             "this refusal is not known here; `nvidia-smi` on the engine's machine, and then "
-            "`docker run --rm --gpus all IMAGE nvidia-smi`, tell the driver's fault from the toolkit's",
+            f"{reword(TRY_TOOLKIT, kind)}, tell the driver's fault from the toolkit's",
         )
-    return GpuError(f"the engine{at} refused the GPU: {row.cause}: {text}", row.remedy)
+    return GpuError(
+        f"the engine{at} refused the GPU: {row.cause}: {text}", reword(row.remedy, kind)
+    )

@@ -291,6 +291,7 @@ class Recorder:
                 self._spend(msgspec.convert(record["stages"], dict[str, float]))
             case "facts":
                 self.told[-1] = msgspec.convert(record["facts"], dict[str, Scalar])
+                self._demand_named()
                 self._spend({"facts": msgspec.convert(record["seconds"], float)})
             case "refused":
                 raise ArmRefused(record["reason"])
@@ -317,6 +318,19 @@ class Recorder:
         """
         if self.turn.arm.gpu and device != "/GPU:0":
             raise ArmRefused(f"its worker computes on {device}")
+
+    def _demand_named(self) -> None:
+        """The GPU that was asked for by its UUID, where the worker's CUDA says which it has.
+
+        Raises:
+            ArmRefused: it is another GPU.
+        """
+        named, found = self.turn.gpu and self.turn.gpu.uuid, self.told[-1].get("gpu.0.uuid")
+        if named and found is not None and wire.hash_uuid(named) != found:
+            raise ArmRefused(
+                f"its worker computes on another GPU than the one named (UUIDs by their hashes: "
+                f"{wire.hash_uuid(named)} was named, {found} computes)"
+            )
 
     def _greet(self, spoken: int, start_s: float) -> None:
         """The container's first word, so many seconds after it was asked for."""

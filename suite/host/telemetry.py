@@ -93,7 +93,7 @@ class Sampled:
                         *(sys.executable, "-m", "suite.host.sampler"),
                         *("--every", str(HOST_EVERY_S if gpu is None else GPU_EVERY_S)),
                         *(("--cpus", plan.write_cpus(cpus)) if cpus else ()),
-                        *(() if gpu is None else ("--gpu", gpu.devices[0])),
+                        *(() if gpu is None else ("--gpu", gpu.visible or gpu.devices[0])),
                     ],
                     stdin=subprocess.PIPE,
                     stdout=samples,

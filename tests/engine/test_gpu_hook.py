@@ -14,7 +14,7 @@ import pytest
 from docker.api.client import APIClient
 
 from suite.errors import GpuError
-from suite.host import docker_engine
+from suite.host import docker_gpu
 from suite.host.docker_engine import DockerEngine
 from suite.host.engine import GpuRequest, Job
 from suite.host.gpu_refusals import REFUSALS, find_refusal
@@ -130,7 +130,7 @@ def asked(
     """The suite's engine on that daemon, on a machine that shows a GPU."""
     daemon.hook.accept()
     monkeypatch.setenv("DOCKER_HOST", daemon.url)
-    monkeypatch.setattr(docker_engine, "machine_gpus", lambda: ("nvidia0",))
+    monkeypatch.setattr(docker_gpu, "machine_gpus", lambda: ("nvidia0",))
     found = DockerEngine(base_image=probe_image)
     assert found.is_here
     yield found
@@ -268,7 +268,7 @@ def test_an_engine_without_the_toolkit_says_so(
     daemon.stop()
     daemon.start(hooked=False)
     monkeypatch.setenv("DOCKER_HOST", daemon.url)
-    monkeypatch.setattr(docker_engine, "machine_gpus", lambda: ("nvidia0",))
+    monkeypatch.setattr(docker_gpu, "machine_gpus", lambda: ("nvidia0",))
     bare = DockerEngine(base_image=probe_image)
     try:
         with pytest.raises(GpuError) as caught:

@@ -1,4 +1,8 @@
-"""Engines of other kinds and versions, started here and removed again; skipped where they can't be."""
+"""Engines of other kinds and versions, started here and removed again.
+
+Skipped where the machine can't have them by its nature (no root, no room, no podman); with
+REQUIRE_ENGINE=1, as in their own session, whatever else does not start is a failure.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from docker.client import from_env
@@ -17,6 +22,7 @@ from suite.host.docker_engine import DockerEngine
 from suite.host.images import STAND_IN, read_specs
 from tests.daemons import carry_image, on_gpu_machine
 from tests.engines.nested import (
+    DEBIAN_FREE_BYTES,
     Bench,
     Machine,
     Nested,
@@ -37,17 +43,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("engines")
 
 
+def lack(reason: str) -> NoReturn:
+    """What should be here and is not."""
+    if os.environ.get("REQUIRE_ENGINE") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
 @pytest.fixture(scope="session")
 def machine() -> Iterator[Machine]:
     names = (os.environ.get("BASE_IMAGE"), STAND_IN, read_specs()["cpu"].base)
     try:
         first = DockerEngine()
     except EngineError as error:
-        pytest.skip(f"no engine answers: {error.what}")
+        lack(f"no engine answers: {error.what}")
     base = next((name for name in names if name and first.find_base(name)), None)
     first.close()
     if base is None:
-        pytest.skip("no base image is here: `make base`")
+        lack("no base image is here: `make base`")
     engine = DockerEngine(base_image=base)
     client = from_env()
     yield Machine(engine, client.api, base)
@@ -59,13 +72,22 @@ def machine() -> Iterator[Machine]:
 def debian(machine: Machine) -> Iterator[str]:
     """An image with all these engines in it."""
     if machine.engine.is_here is not True:
-        pytest.skip("the machine's engine is elsewhere: its containers' sockets can't be reached")
-    try:
-        image = build(machine.api, machine.base)
-    except RuntimeError as error:
-        pytest.skip(str(error))
+        lack("the machine's engine is elsewhere: its containers' sockets can't be reached")
+    free = shutil.disk_usage(machine.engine.data_root or "/").free
+    if free < DEBIAN_FREE_BYTES:
+        pytest.skip(
+            f"{free / 1e9:.0f} GB free, and other engines want {DEBIAN_FREE_BYTES / 1e9:.0f}"
+        )
+    image = make_debian(machine, machine.base)
     yield image
     machine.api.remove_image(image)
+
+
+def make_debian(machine: Machine, base: str) -> str:
+    try:
+        return build(machine.api, base)
+    except RuntimeError as error:
+        lack(str(error))
 
 
 def start(machine: Machine, image: str, begin: Callable[[Nested], None]) -> Iterator[Nested]:
@@ -74,7 +96,7 @@ def start(machine: Machine, image: str, begin: Callable[[Nested], None]) -> Iter
         try:
             begin(nested)
         except RuntimeError as error:
-            pytest.skip(str(error))
+            lack(str(error))
         carry_image(machine.api, machine.base, nested.url)
         yield nested
     finally:

@@ -15,6 +15,8 @@ from docker.api.client import APIClient
 from docker.errors import APIError, BuildError
 
 from suite.host.docker_engine import DockerEngine
+from suite.host.engine import LABEL
+from suite.host.local_machine import own_token
 from tests.daemons import Hook, carry_image, wait_for
 
 PACKAGES = (
@@ -26,6 +28,9 @@ FROM $BASE
 RUN apt-get update -q && apt-get install -y -q --no-install-recommends {PACKAGES} && apt-get clean
 """
 USER = 1500
+
+DEBIAN_FREE_BYTES = 4e9
+"""Room for that image, and in each engine for the base and the CPU image."""
 
 CUDA_FREE_BYTES = 25e9
 """Room for a second copy of the CUDA image and what carrying it takes."""
@@ -53,7 +58,13 @@ def build(api: APIClient, base: str) -> str:
     last = ""
     try:
         for event in api.build(
-            fileobj=io.BytesIO(DOCKERFILE.encode()), buildargs={"BASE": base}, rm=True, decode=True
+            fileobj=io.BytesIO(DOCKERFILE.encode()),
+            buildargs={"BASE": base},
+            # Not as an image of the suite's, in which a GPU might be looked for.
+            labels={LABEL: "other-engines"},
+            rm=True,
+            forcerm=True,
+            decode=True,
         ):
             last = str(event.get("error") or event.get("stream") or last)
             if "error" in event:
@@ -110,7 +121,8 @@ class Nested:
         Raises:
             RuntimeError: it does not answer.
         """
-        self.api.create_volume(self._volume)
+        owner = {f"{LABEL}.owner": own_token()}
+        self.api.create_volume(self._volume, labels={LABEL: "volume", **owner})
         config = self.api.create_host_config(
             # All but one: not every machine may give that one away, or be asked for `privileged`.
             cap_add=["ALL"],
@@ -136,6 +148,8 @@ class Nested:
                 "CONTAINERS_CONF": f"{self.root}/containers.conf",
             },
             host_config=config,
+            # As a worker's, so that what a killed session leaves is swept.
+            labels={LABEL: "run", **owner},
         )
         self._container = str(created["Id"])
         self.api.start(self._container)

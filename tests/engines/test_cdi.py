@@ -48,12 +48,17 @@ def test_a_specified_device_is_asked_for_by_cdi_and_seen(docker26: Nested, reach
 @pytest.mark.parametrize("spec", BROKEN)
 def test_a_broken_specification_is_no_gpu(docker26: Nested, reach: Reach, spec: str) -> None:
     docker26.specify(BROKEN[spec])
+    docker26.hook.accept()
     with pytest.raises(GpuError) as caught:
         reach(docker26.url).find_gpu("0")
     assert caught.value.exit_status == 4
     # Where no GPU is on the PCI bus either, the engine's refusal stands in the remedy.
     said = f"{caught.value.what} {caught.value.remedy}"
     assert "CDI device injection failed: " in said
+    # Then NVIDIA's hook was asked, whose stand-in gives nothing.
+    assert docker26.hook.was_asked
+    assert "then asked through NVIDIA's hook: " in said
+    assert "its container sees no device" in said
     assert docker26.url in said
     assert "`sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`" in said
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from suite.errors import GpuError
-from suite.host import docker_engine
+from suite.host import docker_gpu
 from suite.host.docker_engine import DockerEngine
 from suite.host.docker_run import start_run
 from suite.host.engine import GpuRequest, Job
@@ -49,7 +49,7 @@ def seen(engine: DockerEngine, gpu: GpuRequest) -> list[str]:
 def test_an_old_podman_is_refused_before_it_drops_the_request(
     podman_here: PodmanHere, reach: Reach, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(docker_engine, "machine_gpus", lambda: ("nvidia0",))
+    monkeypatch.setattr(docker_gpu, "machine_gpus", lambda: ("nvidia0",))
     engine = reach(podman_here.url)
     assert engine.describe()["product"] == "podman"
     if (engine._podman or ()) >= (5, 4):

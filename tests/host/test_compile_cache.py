@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from suite.errors import EngineError
-from suite.host import docker_engine, docker_leftovers, kernel_driver, local_engine
+from suite.host import docker_gpu, docker_leftovers, kernel_driver, local_engine
 from suite.host.arms import Arms, against_itself
 from suite.host.custom_image import lay_on
-from suite.host.docker_engine import DockerEngine
 from suite.host.docker_leftovers import is_outlived
 from suite.host.docker_run import start_run
 from suite.host.docker_volumes import LASTING, volume_labels
@@ -242,33 +241,22 @@ def test_the_probe_prints_both_files(
     assert find_version(capsys.readouterr().out) == DRIVER
 
 
-class Elsewhere(DockerEngine):
-    """An engine that is proven to be here, or not, and whose containers see a driver."""
-
-    here: bool | None = True
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, GpuRequest | None]] = []
-
-    @property
-    def is_here(self) -> bool | None:
-        return self.here
-
-    def _ask(self, image: str, code: str, gpu: GpuRequest | None) -> tuple[list[str], str]:
-        self.asked.append((code, gpu))
-        return PROC.splitlines(), "exit code 0"
-
-
 @pytest.mark.parametrize("here", [True, None, False])
 def test_the_driver_is_read_here_or_seen_by_a_container(
     here: bool | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(docker_engine, "read_version", lambda: "here")
-    engine = Elsewhere()
-    engine.here = here
-    found = engine._kernel_driver("sha256:1", GPU)
-    assert found == ("here" if here else DRIVER)
-    assert engine.asked == ([] if here else [(VERSION_PROBE, GPU)])
+    monkeypatch.setattr(docker_gpu, "read_version", lambda: "here")
+    asked: list[tuple[str, GpuRequest | None]] = []
+
+    def ask(code: str, gpu: GpuRequest | None) -> tuple[list[str], str]:
+        asked.append((code, gpu))
+        return PROC.splitlines(), "exit code 0"
+
+    search = docker_gpu.GpuSearch(
+        where="there", info={}, kind="docker", podman=None, is_here=here, ask=ask
+    )
+    assert search._kernel_driver(GPU) == ("here" if here else DRIVER)
+    assert asked == ([] if here else [(VERSION_PROBE, GPU)])
 
 
 def test_a_plain_process_has_a_folder_that_lasts_with_the_environments(tmp_path: Path) -> None:

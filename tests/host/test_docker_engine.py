@@ -12,7 +12,9 @@ import requests
 from docker.errors import DockerException
 
 from suite.errors import EngineError, GpuError
+from suite.host import docker_engine
 from suite.host.docker_endpoint import Endpoint, find_endpoint
+from suite.host.docker_engine import DockerEngine
 from suite.host.docker_errors import Refused, engine_errors, explain, sdk_calls
 from suite.host.docker_run import container_limits, job_labels, start_run
 from suite.host.ending import phrase_ending
@@ -151,6 +153,66 @@ def test_a_gpu_is_asked_for_by_name(request_: GpuRequest, expected: dict[str, An
     assert {key: asked[key] for key in expected} == expected
     assert limits["ulimits"][0]["Name"] == "memlock"
     assert "ulimits" not in container_limits(job(gpu=request_), memlock=False)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "told"),
+    [
+        (None, {}),
+        (GpuRequest(driver="nvidia", devices=("0",)), {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}),
+        (
+            GpuRequest(driver="nvidia", devices=("1",), visible="1"),
+            {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": "1"},
+        ),
+    ],
+)
+def test_cuda_in_a_container_counts_as_nvidia_smi(
+    gpu: GpuRequest | None, told: dict[str, str]
+) -> None:
+    api = FakeApi()
+    api.failures["start"] = api_error(500, "no more than that is needed")
+    with pytest.raises(EngineError if gpu is None else GpuError):
+        start_run(api, HERE, job(gpu=gpu, environment={"A": "b"}), owner="me")
+    assert api.created["environment"] == {"A": "b", **told}
+
+
+def test_a_refusal_is_explained_for_the_engine_that_refused() -> None:
+    api = FakeApi()
+    api.failures["start"] = api_error(500, "unknown or invalid runtime name: nvidia")
+    gpu = GpuRequest(driver="nvidia", devices=("0",))
+    with pytest.raises(GpuError) as caught:
+        start_run(api, HERE, job(gpu=gpu), owner="me", kind="rootless")
+    assert "systemctl --user restart docker" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("info", "component", "kind"),
+    [
+        ({}, "Engine", "docker"),
+        ({"SecurityOptions": ["name=seccomp", "name=rootless"]}, "Engine", "rootless"),
+        ({"SecurityOptions": ["name=rootless"]}, "Podman Engine", "podman"),
+    ],
+)
+def test_an_engine_is_known_by_what_sets_it_up(
+    info: dict[str, Any], component: str, kind: str
+) -> None:
+    engine = object.__new__(DockerEngine)
+    engine._info, engine._endpoint = info, HERE
+    engine._version = {"Components": [{"Name": component, "Version": "5.4.2"}]}
+    assert engine._kind == engine._gpu_search.kind == kind
+
+
+def test_the_disk_that_is_looked_at_holds_the_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = object.__new__(DockerEngine)
+    engine._endpoint = HERE
+    engine._info = {
+        "DockerRootDir": "/var/lib/docker",
+        "DriverStatus": [["driver-type", "io.containerd.snapshotter.v1"]],
+    }
+    monkeypatch.setattr(docker_engine, "is_this_machine", lambda _info: True)
+    assert engine.data_root == "/var/lib/containerd"
+    monkeypatch.setattr(docker_engine, "is_this_machine", lambda _info: None)
+    assert engine.data_root is None
 
 
 def test_our_labels_win_over_the_jobs() -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from suite.errors import EngineError
 from suite.host.docker_build import provide_image
-from suite.host.docker_stock import gpu_support, reach_base, take_stock
+from suite.host.docker_errors import explain
+from suite.host.docker_stock import find_store, gpu_support, reach_base, take_stock
 from suite.host.docker_volumes import LASTING
 from suite.host.engine import LABEL, GpuSupport
 from suite.host.images import ImageSpec, follow, plan_build, read_specs
@@ -90,6 +91,43 @@ def test_what_an_engine_says_of_gpus() -> None:
     assert found.devices == ("nvidia.com/gpu=0",)
     assert found.cdi_folders == ("/etc/cdi",)
     assert found.runtimes == ("nvidia", "runc")
+
+
+CONTAINERD = {
+    "DockerRootDir": "/data/docker",
+    "DriverStatus": [["driver-type", "io.containerd.snapshotter.v1"]],
+}
+
+
+@pytest.mark.parametrize(
+    ("info", "store"),
+    [
+        ({}, None),
+        (
+            {"DockerRootDir": "/data/docker", "DriverStatus": [["Backing Filesystem", "extfs"]]},
+            "/data/docker",
+        ),
+        (CONTAINERD, "/var/lib/containerd"),
+        (
+            {**CONTAINERD, "Containerd": {"Address": "/run/containerd/containerd.sock"}},
+            "/var/lib/containerd",
+        ),
+        (
+            {**CONTAINERD, "Containerd": {"Address": "/var/run/docker/containerd/containerd.sock"}},
+            "/data/docker/containerd/daemon",
+        ),
+        ({**CONTAINERD, "SecurityOptions": ["name=rootless"]}, "/data/docker/containerd/daemon"),
+    ],
+)
+def test_images_lie_where_their_store_is(info: dict[str, object], store: str | None) -> None:
+    assert find_store(info) == store
+
+
+def test_a_full_disk_names_both_stores() -> None:
+    row = explain("write /var/lib/containerd/x: no space left on device")
+    assert row is not None
+    assert "/etc/containerd/config.toml" in row.remedy
+    assert "`data-root`" in row.remedy
 
 
 @pytest.mark.processes

@@ -6,12 +6,14 @@ import re
 
 import pytest
 
+from suite.host.gpu_commands import EngineKind, reword
 from suite.host.gpu_refusals import (
     REFUSALS,
     GpuRefusal,
     explain_refusal,
     find_refusal,
     wants_cdi,
+    wants_hook,
 )
 
 HOOK = (
@@ -68,6 +70,58 @@ def test_only_what_cdi_may_cure_leads_to_a_second_try() -> None:
     assert wants_cdi(HOOK + "mount error: bpf_prog_query(BPF_CGROUP_DEVICE) failed: operation not")
     assert not wants_cdi('could not select device driver ""')
     assert not wants_cdi("the moon is in the wrong house")
+
+
+def test_only_what_the_hook_may_cure_leads_to_it() -> None:
+    assert wants_hook("CDI device injection failed: unresolvable CDI devices nvidia.com/gpu=0")
+    assert wants_hook('could not select device driver "cdi" with capabilities: []')
+    assert wants_hook("failed to stat CDI host device /dev/nvidia0")
+    assert not wants_hook('could not select device driver "" with capabilities: [[gpu]]')
+    assert not wants_hook(
+        HOOK + "invoking the NVIDIA Container Runtime Hook directly (e.g. …) is not supported"
+    )
+    assert not wants_hook("the moon is in the wrong house")
+
+
+NO_RUNTIME = "unknown or invalid runtime name: nvidia"
+NO_TOOLKIT = 'could not select device driver "" with capabilities: [[gpu]]'
+
+
+@pytest.mark.parametrize("text", [NO_RUNTIME, NO_TOOLKIT])
+def test_remedies_are_those_of_the_engine_that_refused(text: str) -> None:
+    of_root = explain_refusal(text).remedy
+    assert "`sudo nvidia-ctk runtime configure --runtime=docker`" in of_root
+    assert "`sudo systemctl restart docker`" in of_root
+    of_user = explain_refusal(text, kind="rootless").remedy
+    assert "--config=$HOME/.config/docker/daemon.json`" in of_user
+    assert "`systemctl --user restart docker`" in of_user
+    assert "no-cgroups=true" in of_user
+    assert "sudo systemctl" not in of_user
+    of_podman = explain_refusal(text, kind="podman").remedy
+    assert "cdi generate" in of_podman
+    assert "runtime configure" not in of_podman
+    assert "systemctl" not in of_podman
+
+
+@pytest.mark.parametrize("row", REFUSALS, ids=lambda row: row.cause[:40])
+def test_no_remedy_for_a_user_or_podman_touches_roots_docker(row: GpuRefusal) -> None:
+    kinds: tuple[EngineKind, ...] = ("rootless", "podman")
+    for kind in kinds:
+        words = reword(row.remedy, kind)
+        assert "sudo systemctl restart docker" not in words
+        assert "/etc/docker/" not in words
+
+
+def test_packages_are_named_with_the_repository_that_has_them() -> None:
+    for row in REFUSALS:
+        if "nvidia-container-toolkit`" in row.remedy:
+            assert "container-toolkit/latest/install-guide.html" in row.remedy
+        if "install nvidia-driver`" in row.remedy:
+            assert "non-free" in row.remedy
+        if "older than" in row.cause and "driver" in row.cause:
+            # Debian's own package leads back to the same refusal.
+            assert "install nvidia-driver`" not in row.remedy
+            assert "cuda-installation-guide-linux" in row.remedy
 
 
 @pytest.mark.parametrize("row", REFUSALS, ids=lambda row: row.cause[:40])

@@ -70,6 +70,7 @@ class Flow:
     fields: dict[str, Any] = field(default_factory=dict)
     recorder: Recorder | None = None
     observe: Observe | None = None
+    gpu: GpuRequest = field(default_factory=lambda: GpuRequest(driver="cdi", devices=("0",)))
 
     def __post_init__(self) -> None:
         made = synthetic.make_campaign(arms=("cpu", "cuda"), cells=self.cells, blocks=2)
@@ -92,13 +93,12 @@ class Flow:
         self.kept.append(document)
 
     def run(self, engine: FakeEngine) -> Document:
-        gpu = GpuRequest(driver="cdi", devices=("0",)) if ARMS[self.arm].gpu else None
         turn = Turn(
             campaign=self.campaign,
             arm=ARMS[self.arm],
             block=self.block,
             image=fake_image(ARMS[self.arm].image),
-            gpu=gpu,
+            gpu=self.gpu if ARMS[self.arm].gpu else None,
             cpus=(0, 1, 3),
             memory_bytes=2**30,
         )
@@ -196,6 +196,52 @@ def test_the_gpu_is_given_to_the_arm_that_needs_it(tmp_path: Path) -> None:
     assert engine.jobs[0].gpu == GpuRequest(driver="cdi", devices=("0",))
     assert "CUDA_VISIBLE_DEVICES" not in engine.jobs[0].environment
     assert document.invocation.engine["gpu.request"] == "cdi"
+
+
+NAMED = "GPU-11111111-aaaa-4bbb-8ccc-000000000001"
+OTHER = "22222222-aaaa-4bbb-8ccc-000000000002"
+
+
+def named(flow: Flow, *found: str | None) -> FakeEngine:
+    """Containers whose CUDA says that it has these GPUs, one after another."""
+
+    def life(uuid: str | None) -> Any:
+        def words(job: Job) -> Life:
+            lines = flow.worker.words(job)
+            at = next(i for i, one in enumerate(lines) if json.loads(one)["record"] == "facts")
+            told = json.loads(lines[at])["facts"]
+            lines[at] = change(
+                lines[at], facts={**told, "gpu.0.uuid": uuid and wire.hash_uuid(uuid)}
+            )
+            return Life(words=lines)
+
+        return words
+
+    return FakeEngine(*map(life, found))
+
+
+def test_another_gpu_than_the_one_named_gives_no_number(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, arm="cuda", gpu=GpuRequest(driver="nvidia", devices=("0",), uuid=NAMED))
+    engine = named(flow, OTHER)
+    with pytest.raises(GpuError, match="another GPU than the one named") as caught:
+        flow.run(engine)
+    assert "`nvidia-smi -L`" in caught.value.remedy
+    assert NAMED not in caught.value.what
+    assert engine.closed()
+    assert "measured" not in outcomes(flow.kept[-1]).values()
+
+
+@pytest.mark.parametrize(
+    ("uuid", "found"),
+    [(NAMED, NAMED), (NAMED, None), (None, OTHER)],
+    ids=["it", "unsaid", "number"],
+)
+def test_the_gpu_that_was_named_is_measured(
+    uuid: str | None, found: str | None, tmp_path: Path
+) -> None:
+    flow = Flow(tmp_path, arm="cuda", gpu=GpuRequest(driver="nvidia", devices=("0",), uuid=uuid))
+    document = flow.run(named(flow, found))
+    assert set(outcomes(document).values()) == {"measured"}
 
 
 def test_what_the_worker_tells_of_itself_is_in_the_document(flow: Flow) -> None:

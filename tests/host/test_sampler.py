@@ -252,6 +252,27 @@ def test_a_sampler_that_can_not_be_started_is_a_reason(monkeypatch: pytest.Monke
     assert "could not be started: not today" in str(Sampled.begin(None, (0,)))
 
 
+@pytest.mark.parametrize(
+    ("request_", "watched"),
+    [
+        (GpuRequest(driver="cdi", devices=("nvidia.com/gpu=1",)), "nvidia.com/gpu=1"),
+        (GpuRequest(driver="cdi", devices=("nvidia.com/gpu=all",), visible="1"), "1"),
+    ],
+)
+def test_the_gpu_that_cuda_may_see_is_watched(
+    request_: GpuRequest, watched: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+
+    def refuse(words: list[str], **_: Any) -> None:
+        asked.append(words)
+        raise PermissionError("not today")
+
+    monkeypatch.setattr(telemetry.subprocess, "Popen", refuse)
+    Sampled.begin(request_, (0,))
+    assert asked[0][-2:] == ["--gpu", watched]
+
+
 class Followed:
     """As much of a run as the sampler is told."""
 

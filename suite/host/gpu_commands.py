@@ -1,0 +1,67 @@
+"""The commands that set up a GPU for containers, and how they differ by engine.  Pure.
+
+Written for docker as root, which most have; `reword` gives those of a user's docker, and podman's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+EngineKind = Literal["docker", "rootless", "podman"]
+"""Docker as root, docker as a user, or podman as either: each is set up in another place."""
+
+RESTART = "`sudo systemctl restart docker`"
+CONFIGURE = f"`sudo nvidia-ctk runtime configure --runtime=docker`, then {RESTART}"
+WRITE_SPEC = "`sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`"
+ALLOW_CDI = (
+    'an engine of 28.2 or newer; from 25 on {"features":{"cdi":true}} in /etc/docker/daemon.json '
+    f"and {RESTART} (podman: 5.4 or newer)"
+)
+TRY_TOOLKIT = "`docker run --rm --gpus all IMAGE nvidia-smi`"
+
+INSTALL_TOOLKIT = (
+    "NVIDIA's package repository, which no distribution has of its own "
+    "(https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html), "
+    "and `sudo apt-get install nvidia-container-toolkit`"
+)
+INSTALL_DRIVER = (
+    "`sudo ubuntu-drivers install` on Ubuntu; on Debian `contrib non-free non-free-firmware` in its "
+    "sources, `sudo apt-get update` and `sudo apt-get install nvidia-driver`; reboot"
+)
+INSTALL_NEWER_DRIVER = (
+    "`sudo ubuntu-drivers install` on Ubuntu (`sudo ubuntu-drivers list` shows which there are); "
+    "Debian's own are older (535 in Debian 12, 550 in 13), so there NVIDIA's CUDA repository "
+    "(https://docs.nvidia.com/cuda/cuda-installation-guide-linux/) and "
+    "`sudo apt-get install nvidia-open` (Turing and later) or `sudo apt-get install cuda-drivers`; "
+    "reboot"
+)
+
+_USERS_CONFIGURE = (
+    "`nvidia-ctk runtime configure --runtime=docker --config=$HOME/.config/docker/daemon.json`, "
+    "`systemctl --user restart docker`, and "
+    "`sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups=true --in-place`"
+)
+
+_WORDS: Mapping[EngineKind, Mapping[str, str]] = {
+    "docker": {},
+    "rootless": {
+        CONFIGURE: _USERS_CONFIGURE,
+        RESTART: "`systemctl --user restart docker`",
+        "/etc/docker/daemon.json": "~/.config/docker/daemon.json",
+    },
+    "podman": {
+        CONFIGURE: f"{WRITE_SPEC}, since podman takes GPUs by CDI alone",
+        ALLOW_CDI: "podman 5.4 or newer",
+        TRY_TOOLKIT: "`podman run --rm --device nvidia.com/gpu=all IMAGE nvidia-smi`",
+        "`docker context ls`": "`podman system connection list`",
+    },
+}
+"""What stands in place of what, the longest first."""
+
+
+def reword(remedy: str, kind: EngineKind) -> str:
+    """The remedy in that engine's commands."""
+    for docker, other in _WORDS[kind].items():
+        remedy = remedy.replace(docker, other)
+    return remedy
