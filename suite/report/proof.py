@@ -9,10 +9,10 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from suite.model import AGAIN, HIDDEN, TWIN, CellResult, Document, Scalar
+from suite.model import AGAIN, HIDDEN, TWIN, CellResult, Document, Scalar, facts_of
 from suite.report.load import LoadedCampaign
 
 WITHOUT_GPU = ("cpu", HIDDEN)
@@ -100,21 +100,24 @@ def disown_document(document: Document) -> Document:
     """The document without the numbers that it does not prove; the same one on other arms."""
     if document.invocation.arm.removesuffix(TWIN).removesuffix(AGAIN) in WITHOUT_GPU:
         return document
-    whole = find_unproven(document)
+    # Each cell by what its own container saw: that the next one was well proves nothing of it.
+    unproven = {
+        place: find_unproven(facts_of(document, place))
+        for place in {one.container for one in document.cells}
+    }
     return replace(
         document,
         cells=[
             _fail(one, why)
-            if one.outcome == "measured" and (why := whole or find_misplaced(one))
+            if one.outcome == "measured" and (why := unproven[one.container] or find_misplaced(one))
             else one
             for one in document.cells
         ],
     )
 
 
-def find_unproven(document: Document) -> str | None:
-    """Why no number of a GPU's invocation is proven to be the GPU's, or None."""
-    facts = document.facts
+def find_unproven(facts: Mapping[str, Scalar]) -> str | None:
+    """Why no number of a container with these facts is proven to be a GPU's, or None."""
     for name, holds, meaning in DEMANDS:
         if name not in facts:
             return f"its document does not have the fact {name}"

@@ -30,7 +30,7 @@ def product(document: Document) -> CellResult:
 
 
 def test_a_document_that_shows_its_gpu_keeps_its_numbers(document: Document) -> None:
-    assert find_unproven(document) is None
+    assert find_unproven(document.facts) is None
     assert disown_document(document) == document
 
 
@@ -77,7 +77,7 @@ def test_every_fact_is_needed_on_the_arm_and_its_likes(
     ],
 )
 def test_a_fact_has_to_say_the_right_thing(name: str, value: Scalar, document: Document) -> None:
-    assert name in (find_unproven(replace(document, facts={**document.facts, name: value})) or "")
+    assert name in (find_unproven({**document.facts, name: value}) or "")
 
 
 @pytest.mark.parametrize(
@@ -228,6 +228,17 @@ def test_cells_whose_nodes_all_lie_where_they_belong_are_fine(document: Document
 def test_a_name_does_not_switch_the_proof_off(arm: str, document: Document) -> None:
     document = replace(document, facts={}, invocation=replace(document.invocation, arm=arm))
     assert {one.outcome for one in disown_document(document).cells} == {"failed"}
+
+
+def test_each_cell_is_judged_by_its_own_container(document: Document) -> None:
+    first = product(document)
+    (good,) = document.invocation.containers
+    bad = replace(good, id="bad", facts={"tensorflow.build.cuda": False})
+    document = synthetic.change_cell(document, first.id, container="bad")
+    document = replace(document, invocation=replace(document.invocation, containers=[bad, good]))
+    disowned = {one.id: one for one in disown_document(document).cells}
+    assert "TensorFlow was built for CPU only" in (disowned.pop(first.id).reason or "")
+    assert {one.outcome for one in disowned.values()} == {"measured"}
 
 
 def test_what_was_not_measured_stays_as_it_was(document: Document) -> None:
