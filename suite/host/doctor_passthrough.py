@@ -8,6 +8,7 @@ from suite.errors import CrossoverError, GpuError, NoGpuError
 from suite.host.doctor_cards import NO_GPU, NOT_ASKED
 from suite.host.doctor_finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor_machine import COMMAND_S, Examined, Patient
+from suite.host.gpu_commands import INSTALL_TOOLKIT
 from suite.host.gpu_refusals import find_refusal
 from suite.host.kernel_driver import read_version
 
@@ -34,7 +35,7 @@ def check_toolkit(patient: Patient) -> Finding:
     row = find_refusal('could not select device driver "" with capabilities')
     return no(
         "neither the NVIDIA container toolkit nor a CDI specification is here",
-        row.remedy if row else "install nvidia-container-toolkit",
+        row.remedy if row else INSTALL_TOOLKIT,
     )
 
 

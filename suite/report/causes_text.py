@@ -56,7 +56,11 @@ def write_causes(page: Page, summary: Summary, insight: Insight) -> None:
     losses = [case for case in insight.cases if case.loses]
     wasted = [case for case in insight.cases if not case.loses]
     if not losses:
-        page.paragraph(f"{gpu} loses no cell that could be judged.")
+        arms = [insight.catalogue.cpu or "", insight.catalogue.gpu or ""]
+        judged = any(all(one.arms[arm].estimate for arm in arms) for one in summary.cells)
+        page.paragraph(
+            f"{gpu} loses no cell that could be judged." if judged else "No cell could be judged."
+        )
     if insight.cases:
         page.paragraph(
             "The cause that explains most of a cell's time stands first, with the share that it "
