@@ -57,7 +57,10 @@ def write_causes(page: Page, summary: Summary, insight: Insight) -> None:
     wasted = [case for case in insight.cases if not case.loses]
     if not losses:
         arms = [insight.catalogue.cpu or "", insight.catalogue.gpu or ""]
-        judged = any(all(one.arms[arm].estimate for arm in arms) for one in summary.cells)
+        judged = any(
+            all(one.arms[arm].estimate and not one.arms[arm].fault for arm in arms)
+            for one in summary.cells
+        )
         page.paragraph(
             f"{gpu} loses no cell that could be judged." if judged else "No cell could be judged."
         )

@@ -143,9 +143,7 @@ CLAIM = re.compile(
     r"\d×|\d times\b|\d % (more|less)|\b(as fast|repaid|wins|loses|win|loss)\b"
     r"|\b(faster|slower|equivalent)\b"
 )
-SAYS_NOTHING = re.compile(
-    r"(No v|V)erdicts\b|.*\bTable: |A time is |.*: 0 of 0 cells"
-)
+SAYS_NOTHING = re.compile(r"(No v|V)erdicts\b|.*\bTable: |A time is |.*: 0 of 0 cells")
 """The sentences that say what words and tables mean, or that there was nothing to judge."""
 
 
