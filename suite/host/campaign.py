@@ -13,7 +13,8 @@ from suite.errors import UsageError
 from suite.host import plan
 from suite.host.arms import Arms
 from suite.host.engine import Engine, find_arm
-from suite.host.invocation import Recorder, Turn, is_complete
+from suite.host.invocation import Recorder, Turn
+from suite.host.outcomes import is_complete
 from suite.host.store import Store
 from suite.host.telemetry import Observe
 from suite.host.volumes import campaign_volumes

@@ -7,7 +7,7 @@ writes no file itself: it hands the growing document to ``keep`` after every cel
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
@@ -18,6 +18,7 @@ from suite import wire
 from suite.errors import EngineError
 from suite.host import plan
 from suite.host.engine import LABEL, Arm, Ending, Engine, GpuRequest, Job, Running
+from suite.host.outcomes import demand_sense, judge_start, make_pending
 from suite.host.remedies import explain_failure, explain_worker
 from suite.host.telemetry import Observation, Observe
 from suite.host.volumes import choose_environment, choose_volumes, compile_cache
@@ -115,7 +116,7 @@ class Recorder:
             else {}
         )
         self.cells = plan.order_cells(campaign, turn.arm.name, turn.block, turn.repeat)
-        self.results = {cell.id: _pending(cell) for cell in self.cells}
+        self.results = {cell.id: make_pending(cell) for cell in self.cells}
         for cell in self.cells:
             if cell.id in excluded:
                 why = excluded[cell.id]
@@ -356,7 +357,7 @@ class Recorder:
         result = replace(msgspec.convert(words, CellResult), container=talk.running.id)
         if talk.in_flight is None or talk.in_flight.id != result.id:
             raise ProtocolError(f"the outcome of {result.id} came out of turn")
-        _demand_sense(result, talk.in_flight)
+        demand_sense(result, talk.in_flight)
         if self.turn.arm.gpu and result.outcome == "failed" and result.reason:
             result = replace(result, reason=explain_failure(result.reason))
         if result.started is not None and result.ended is not None:
@@ -372,29 +373,8 @@ class Recorder:
         """The cells that only the host can see: how long the container took to start."""
         for cell in self.cells:
             if cell.by_host and self.results[cell.id].outcome == "pending":
-                now = max(_now(), self.containers[-1].started)
-                if self.engine.isolation == "none":
-                    self.results[cell.id] = replace(
-                        self.results[cell.id],
-                        outcome="skipped",
-                        reason="there is no container to start: the worker is a plain process",
-                    )
-                    continue
-                self.results[cell.id] = replace(
-                    self.results[cell.id],
-                    outcome="measured",
-                    started=self.containers[-1].started,
-                    ended=now,
-                    container=self.containers[-1].id,
-                    calls_per_sample=1,
-                    warmup_status="cold",
-                    samples_s=[start_s],
-                    absent={
-                        "first_call_s": "the sample is the first call",
-                        "enqueue_fraction": "measured from outside",
-                        "peak_memory_bytes": "measured from outside",
-                        "check": "nothing is computed that could be wrong",
-                    },
+                self.results[cell.id] = judge_start(
+                    cell, self.containers[-1], start_s, _now(), isolation=self.engine.isolation
                 )
 
     def _lose(self, cell: Cell, phrase: str, ending: Ending) -> None:
@@ -482,37 +462,6 @@ class Recorder:
         )
 
 
-def _pending(cell: Cell) -> CellResult:
-    return CellResult(
-        id=cell.id,
-        scenario=cell.scenario,
-        case=cell.case,
-        params=cell.params,
-        outcome="pending",
-        work=cell.work,
-    )
-
-
-def _demand_sense(result: CellResult, cell: Cell) -> None:
-    """Refuses what no document may hold, so that one is valid at any moment.
-
-    Raises:
-        ValueError: the result is another cell's or no outcome, or its numbers can't be.
-    """
-    if (result.scenario, result.case, result.params) != (cell.scenario, cell.case, cell.params):
-        raise ValueError(f"the result of {cell.id} names another case or other parameters")
-    measured = result.outcome == "measured"
-    if result.outcome == "pending" or measured == (result.reason is not None):
-        raise ValueError(f"{result.outcome!r} with the reason {result.reason!r} is no outcome")
-    if measured != bool(result.samples_s) or measured != bool(result.calls_per_sample):
-        raise ValueError(f"a {result.outcome} cell has samples and calls, or neither")
-    if not all(seconds > 0 for seconds in (*result.samples_s, *result.warmup_s)):
-        raise ValueError("a sample took no time at all, or less")
-    for instant in (result.started, result.ended):
-        if instant is None or instant.utcoffset() is None:
-            raise ValueError("an instant is missing or has no UTC offset")
-
-
 def _last_words(ending: Ending) -> str:
     """The last line of its diary, as a clause; nothing where it kept none."""
     lines = [line.strip() for line in ending.diary.splitlines() if line.strip()]
@@ -521,10 +470,3 @@ def _last_words(ending: Ending) -> str:
 
 def _now() -> datetime:
     return datetime.now(timezone.utc)
-
-
-def is_complete(document: Document, cells: Sequence[Cell]) -> bool:
-    """Whether an invocation need not be run again: it ended in order and holds every cell."""
-    return document.invocation.status == "complete" and {c.id for c in cells} <= {
-        result.id for result in document.cells
-    }

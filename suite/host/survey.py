@@ -24,7 +24,7 @@ from suite.host.ask import Ask, check_label, draw_seed, draw_up, machine_label
 from suite.host.campaign import Conductor, Listener, Position
 from suite.host.engine import Card
 from suite.host.halting import Halted, HaltingEngine
-from suite.host.invocation import is_complete
+from suite.host.outcomes import is_complete
 from suite.host.store import campaign_name
 from suite.model import Campaign, Cell, Document, Survey, SurveyMember
 

@@ -14,7 +14,8 @@ from suite import wire
 from suite.errors import EngineError, GpuError
 from suite.host import plan
 from suite.host.engine import ARMS, LABEL, GpuRequest, Job
-from suite.host.invocation import Recorder, Turn, is_complete
+from suite.host.invocation import Recorder, Turn
+from suite.host.outcomes import is_complete
 from suite.host.store import Store, document_name
 from suite.host.telemetry import Observe
 from suite.model import (

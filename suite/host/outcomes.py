@@ -1,0 +1,81 @@
+"""What becomes of a cell, as the host has it: nothing yet, measured from outside, or told and sensible.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from suite.model import Cell, CellResult, Container, Document, Isolation
+
+
+def make_pending(cell: Cell) -> CellResult:
+    """The cell before anything became of it."""
+    return CellResult(
+        id=cell.id,
+        scenario=cell.scenario,
+        case=cell.case,
+        params=cell.params,
+        outcome="pending",
+        work=cell.work,
+    )
+
+
+def judge_start(
+    cell: Cell, container: Container, start_s: float, now: datetime, *, isolation: Isolation
+) -> CellResult:
+    """The outcome of a cell that is about a container's start, which took ``start_s`` seconds up to
+    ``now``; skipped where there is no container."""
+    if isolation == "none":
+        return replace(
+            make_pending(cell),
+            outcome="skipped",
+            reason="there is no container to start: the worker is a plain process",
+        )
+    return replace(
+        make_pending(cell),
+        outcome="measured",
+        started=container.started,
+        # The clock of the day can be set back in between; an end before its start is no interval.
+        ended=max(now, container.started),
+        container=container.id,
+        calls_per_sample=1,
+        warmup_status="cold",
+        samples_s=[start_s],
+        absent={
+            "first_call_s": "the sample is the first call",
+            "enqueue_fraction": "measured from outside",
+            "peak_memory_bytes": "measured from outside",
+            "check": "nothing is computed that could be wrong",
+        },
+    )
+
+
+def demand_sense(result: CellResult, cell: Cell) -> None:
+    """Refuses what no document may hold, so that one is valid at any moment.
+
+    Raises:
+        ValueError: the result is another cell's or no outcome, or its numbers can't be.
+    """
+    if (result.scenario, result.case, result.params) != (cell.scenario, cell.case, cell.params):
+        raise ValueError(f"the result of {cell.id} names another case or other parameters")
+    measured = result.outcome == "measured"
+    if result.outcome == "pending" or measured == (result.reason is not None):
+        raise ValueError(f"{result.outcome!r} with the reason {result.reason!r} is no outcome")
+    if measured != bool(result.samples_s) or measured != bool(result.calls_per_sample):
+        raise ValueError(f"a {result.outcome} cell has samples and calls, or neither")
+    if not all(seconds > 0 for seconds in (*result.samples_s, *result.warmup_s)):
+        raise ValueError("a sample took no time at all, or less")
+    for instant in (result.started, result.ended):
+        if instant is None or instant.utcoffset() is None:
+            raise ValueError("an instant is missing or has no UTC offset")
+
+
+def is_complete(document: Document, cells: Sequence[Cell]) -> bool:
+    """Whether an invocation need not be run again: it ended in order and holds every cell."""
+    return document.invocation.status == "complete" and {c.id for c in cells} <= {
+        result.id for result in document.cells
+    }
