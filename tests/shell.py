@@ -35,6 +35,7 @@ class Shell:
         self.opened: list[dict[str, Any]] = []
         for module in (bench, entry, surveys):
             monkeypatch.setattr(module, "open_engine", self._open)
+        monkeypatch.setattr(surveys, "connect", lambda given: self._open(given, None))
         self.watched: list[str] = []
         monkeypatch.setattr(conduct, "make_observer", self._observe)
 

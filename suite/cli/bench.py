@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,21 +12,22 @@ from suite.cli.conduct import (
     conclude,
     make_conductor,
     provide,
+    reporting,
     resolve_again,
-    shown,
     write_reports,
 )
 from suite.cli.engines import check_custom, open_engine, settle_custom
 from suite.cli.settings import ALL_GPUS, Bounds, read_ask, read_bounds, settle, single_gpu
 from suite.cli.surveys import find_gpus, survey_anew, survey_resumed
 from suite.cli.terminal import Terminal
-from suite.errors import CrossoverError, UsageError
-from suite.host.arms import Arms, against_itself, resolve_arms
+from suite.errors import UsageError
+from suite.host.arms import against_itself, resolve_arms
 from suite.host.ask import Ask, draw_up, resume_plan
+from suite.host.campaign import Conductor
 from suite.host.custom_image import CUSTOM
 from suite.host.engine import Engine
 from suite.host.store import Store, only_campaign
-from suite.model import Campaign, Document, Image
+from suite.model import Document
 from suite.report.load import is_survey, load_campaign
 from suite.worker import scenarios
 
@@ -89,7 +89,10 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
             terminal.say(f"the arm {arm} is left out: {why}")
         images = provide(engine, arms, terminal.say)
         store = Store.create(results, drawn.id)
-        _conduct(engine, store, drawn, arms, images, bounds=bounds, terminal=terminal)
+        conductor = make_conductor(
+            engine, store, drawn, arms, images, bounds=bounds, listener=terminal
+        )
+        _conduct(conductor, terminal)
     return conclude(store)
 
 
@@ -124,31 +127,15 @@ def _bench_resumed(folder: Path, given: dict[str, Any]) -> int:
         engine = open_engine(given, terminal.say)
         arms = resolve_again(engine, drawn, single_gpu(given["gpu"] or "0"))
         images = provide(engine, arms, terminal.say)
-        kept = [*loaded.documents, *loaded.controls]
-        bounds = read_bounds(given)
-        _conduct(engine, store, drawn, arms, images, bounds=bounds, terminal=terminal, kept=kept)
+        conductor = make_conductor(
+            engine, store, drawn, arms, images, bounds=read_bounds(given), listener=terminal
+        )
+        _conduct(conductor, terminal, [*loaded.documents, *loaded.controls])
     return conclude(store)
 
 
-def _conduct(
-    engine: Engine,
-    store: Store,
-    drawn: Campaign,
-    arms: Arms,
-    images: dict[str, Image],
-    *,
-    bounds: Bounds,
-    terminal: Terminal,
-    kept: Sequence[Document] = (),
-) -> None:
+def _conduct(conductor: Conductor, terminal: Terminal, kept: Sequence[Document] = ()) -> None:
     """Runs the campaign; however it ends, what was measured by then gets its report."""
-    conductor = make_conductor(engine, store, drawn, arms, images, bounds=bounds, listener=terminal)
-    try:
+    store = conductor.store
+    with reporting(store.folder, lambda: write_reports(store), terminal.say):
         conductor.run(kept)
-    except (KeyboardInterrupt, CrossoverError):
-        with contextlib.suppress(CrossoverError):
-            # The first trouble is the one to tell about; a report that can't be made of half a
-            # campaign is not.
-            write_reports(store)
-            terminal.say(f"what was measured is in {shown(store.folder)}")
-        raise

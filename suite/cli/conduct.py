@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
 
 from suite.cli.settings import Bounds
 from suite.content import SUITE
+from suite.errors import CrossoverError
 from suite.host.arms import Arms, against_itself, resolve_arms
 from suite.host.campaign import Conductor, Listener
 from suite.host.engine import Engine, Progress
@@ -74,6 +76,20 @@ def make_conductor(
         disturbed=lambda document: asks_for_repeat(join_document(document)) if single else None,
         observe=make_observer(engine, bounds.telemetry),
     )
+
+
+@contextlib.contextmanager
+def reporting(folder: Path, write: Callable[[], object], say: Progress) -> Iterator[None]:
+    """However what is within ends, what was measured by then gets its report, which ``write`` makes."""
+    try:
+        yield
+    except (KeyboardInterrupt, CrossoverError):
+        with contextlib.suppress(CrossoverError):
+            # The first trouble is the one to tell about; a report that can't be made of half a
+            # campaign is not.
+            write()
+            say(f"what was measured is in {shown(folder)}")
+        raise
 
 
 def write_reports(store: Store, *, pictures: bool = True) -> tuple[Collated, list[str]]:

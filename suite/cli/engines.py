@@ -20,24 +20,31 @@ def open_engine(given: dict[str, Any], say: Progress) -> Engine:
         EngineError: it can't be had.
         UsageError: an option does not go with it.
     """
-    if name_engine(given) == "docker":
-        engine = DockerEngine(base_image=given["base_image"], cuda_image=given["cuda_image"])
-        return _swept(engine, say)
-    say(
-        "NOT CONTAINERIZED: "
-        + _why_local(given)
-        + "; the worker runs as a plain process of this machine, and every table says so"
-    )
-    return _swept(LocalEngine(python=given["local_python"]), say)
+    engine = connect(given)
+    if name_engine(given) == "local":
+        say(
+            "NOT CONTAINERIZED: "
+            + _why_local(given)
+            + "; the worker runs as a plain process of this machine, and every table says so"
+        )
+    return _swept(engine, say)
 
 
 def engine_to_examine(given: dict[str, Any]) -> Examined:
     """As `open_engine`, but leftovers are left where they are, and nobody waits long."""
-    if name_engine(given) == "docker":
-        return DockerEngine(
-            base_image=given["base_image"], cuda_image=given["cuda_image"], patience_s=ENGINE_S
-        )
-    return LocalEngine(python=given["local_python"])
+    return connect(given, patience_s=ENGINE_S)
+
+
+def connect(given: dict[str, Any], **patience: float) -> DockerEngine | LocalEngine:
+    """Another connection to the engine that was asked for: nothing is said, and nothing swept.
+
+    Raises:
+        EngineError: it can't be had.
+        UsageError: an option does not go with it.
+    """
+    if name_engine(given) == "local":
+        return LocalEngine(python=given["local_python"])
+    return DockerEngine(base_image=given["base_image"], cuda_image=given["cuda_image"], **patience)
 
 
 def name_engine(given: dict[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,15 +11,15 @@ from suite.cli.conduct import (
     conclude_survey,
     make_conductor,
     provide,
+    reporting,
     resolve_again,
-    shown,
     write_reports,
     write_survey_report,
 )
-from suite.cli.engines import open_engine
+from suite.cli.engines import connect, open_engine
 from suite.cli.settings import ALL_GPUS, Bounds, read_bounds, settle
 from suite.cli.terminal import Terminal
-from suite.errors import DELEGATE, CrossoverError, EngineError, GpuError, UsageError
+from suite.errors import DELEGATE, EngineError, GpuError, UsageError
 from suite.host.arms import AUTO, resolve_arms
 from suite.host.ask import Ask, resume_plan
 from suite.host.campaign import Conductor, Listener
@@ -158,9 +157,9 @@ class _Household:
     def make(self, part: Part, listener: Listener) -> tuple[Conductor, HaltingEngine]:
         """See ``survey.Household``.
 
-        Each has connections of its own, and has said already all that there is to say.
+        Each has connections of its own; what there is to say and to sweep, the survey has.
         """
-        engine = HaltingEngine(open_engine(self._given, _say_nothing))
+        engine = HaltingEngine(connect(self._given))
         images = provide(engine, part.arms, _say_nothing)
         store = Store(self._store.folder.parent / part.campaign.id)
         bounds = replace(self._bounds, cpus=part.cpus or self._bounds.cpus, budget_s=None)
@@ -199,15 +198,14 @@ def _conduct(
     """Runs the survey; however it ends, every campaign of it gets its report."""
     household = _Household(given, store, bounds)
     surveyor = Surveyor(survey, parts, household, budget_s=bounds.budget_s, listener=terminal)
-    try:
+    stores = [Store(store.folder.parent / part.campaign.id) for part in parts]
+
+    def write() -> None:
+        for one in stores:
+            write_reports(one, pictures=False)
+        write_survey_report(store)
+
+    with reporting(store.folder, write, terminal.say):
         surveyor.run(kept)
-    except (KeyboardInterrupt, CrossoverError):
-        with contextlib.suppress(CrossoverError):
-            # The first trouble is the one to tell about.
-            for part in parts:
-                write_reports(Store(store.folder.parent / part.campaign.id), pictures=False)
-            write_survey_report(store)
-            terminal.say(f"what was measured is in {shown(store.folder)}")
-        raise
-    for part in parts:
-        write_reports(Store(store.folder.parent / part.campaign.id))
+    for one in stores:
+        write_reports(one)

@@ -148,7 +148,7 @@ class Conductor:
             f"{len(self.campaign.cells)} cells on {' and '.join(self.campaign.arms)}, "
             f"{self.campaign.blocks} block{'s' if self.campaign.blocks != 1 else ''}"
             f"{'' if self.campaign.calibrated_by else ' after a calibration'}{self._word_controls()}; "
-            f"about {before / 60:.0f} min{_cost(self.campaign, before)}, a guess until "
+            f"about {before / 60:.0f} min{word_cost(self.campaign, before)}, a guess until "
             + ("the first block" if self.campaign.calibrated_by else "the calibration")
             + " is done"
         )
@@ -309,7 +309,7 @@ class Conductor:
         total = self._actual_s() + left
         if self.campaign.prediction.calibrated_s is None:
             self._set_prediction(calibrated_s=total)
-        self.listener.say(f"calibrated: {_minutes(left)} to go{_cost(self.campaign, left)}")
+        self.listener.say(f"calibrated: {word_minutes(left)} to go{word_cost(self.campaign, left)}")
 
     def _correct(self, block: int) -> None:
         """After a block: what its invocations really took stands for those to come."""
@@ -320,7 +320,7 @@ class Conductor:
         self._set_prediction(corrected_s=[*self.campaign.prediction.corrected_s, total])
         self.listener.say(
             f"block {block} of {self.campaign.blocks} done"
-            + (f"; {_minutes(left)} to go{_cost(self.campaign, left)}" if left else "")
+            + (f"; {word_minutes(left)} to go{word_cost(self.campaign, left)}" if left else "")
         )
 
     def _stop_before(self, block: int) -> bool:
@@ -387,12 +387,13 @@ def _allowed_cpus(engine: Engine, wanted: tuple[int, ...] | None) -> tuple[int, 
     return wanted or known
 
 
-def _cost(campaign: Campaign, seconds: float) -> str:
+def word_cost(campaign: Campaign, seconds: float) -> str:
     """What a time costs, where a price was given: ``, USD 0.12``."""
     if campaign.price is None:
         return ""
     return f", {campaign.price_currency} {campaign.price * seconds / 3600:.2f}"
 
 
-def _minutes(seconds: float) -> str:
+def word_minutes(seconds: float) -> str:
+    """A time for people, who wait for it: ``12 min``, and under a minute and a half ``80 s``."""
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"

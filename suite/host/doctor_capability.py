@@ -8,9 +8,8 @@ from suite.host.doctor_cards import (
     NO_GPU,
     NOT_ASKED,
     Row,
-    pick_row,
+    pick_known,
     read_branch,
-    read_rows,
 )
 from suite.host.doctor_finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor_machine import Patient
@@ -32,10 +31,7 @@ def check_capability(patient: Patient) -> Finding:
         raise Unknown(f"{ELSEWHERE}: TensorFlow itself tells (see tensorflow)")
     if not patient.shows_gpu():
         return not_applicable(NO_GPU)
-    try:
-        row, _ = pick_row(patient, read_rows(patient))
-    except GpuError as error:
-        raise Unknown("which GPU it would be is not known (see driver)") from error
+    row, _ = pick_known(patient)
     if row.capability is None:
         raise Unknown("nvidia-smi does not say the compute capability")
     try:
@@ -93,7 +89,7 @@ def compiles_first(patient: Patient) -> bool:
     try:
         if patient.is_elsewhere() or patient.other_tensorflow() is not None:
             return False
-        number = pick_row(patient, read_rows(patient))[0].capability
+        number = pick_known(patient)[0].capability
     except (CrossoverError, Unknown):
         return False  # the lines of driver and capability say why it is not known
     return number is not None and PTX_CAPABILITY <= number < TOO_NEW_CAPABILITY

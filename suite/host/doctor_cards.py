@@ -137,6 +137,18 @@ def pick_row(patient: Patient, rows: Sequence[Row]) -> tuple[Row, Choice]:
     return next(row for row in rows if row.card == choice.card), choice
 
 
+def pick_known(patient: Patient) -> tuple[Row, Choice]:
+    """As `pick_row`, for the lines after the driver's, which has said already what is wrong.
+
+    Raises:
+        Unknown: which GPU it would be is not known.
+    """
+    try:
+        return pick_row(patient, read_rows(patient))
+    except GpuError as error:
+        raise Unknown("which GPU it would be is not known (see driver)") from error
+
+
 def check_driver(patient: Patient) -> Finding:
     """Whether there is a GPU, and a driver that answers for it."""
     if patient.is_elsewhere():
@@ -215,10 +227,7 @@ def _look_who_computes(patient: Patient) -> Finding:
         raise Unknown(f"{ELSEWHERE}, so who else computes there can't be seen")
     if not patient.shows_gpu():
         return not_applicable(NO_GPU)
-    try:
-        row, choice = pick_row(patient, read_rows(patient))
-    except GpuError as error:
-        raise Unknown("which GPU it would be is not known (see driver)") from error
+    row, choice = pick_known(patient)
     asked = ("--query-compute-apps=pid,process_name,used_memory", "-i", str(row.card.index))
     try:
         text = _smi(patient, *asked)

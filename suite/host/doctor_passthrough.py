@@ -8,13 +8,12 @@ from suite.errors import CrossoverError, GpuError, NoGpuError
 from suite.host.doctor_cards import NO_GPU, NOT_ASKED
 from suite.host.doctor_finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor_machine import COMMAND_S, Examined, Patient
-from suite.host.gpu_commands import INSTALL_TOOLKIT
+from suite.host.gpu_commands import INSTALL_TOOLKIT, WRITE_SPEC
 from suite.host.gpu_refusals import find_refusal
 from suite.host.kernel_driver import read_version
 
 _LISTED = 3
 
-_WRITE_CDI = "`sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`"
 _HOOK_SETTINGS = "/etc/nvidia-container-runtime/config.toml"
 
 
@@ -31,7 +30,7 @@ def check_toolkit(patient: Patient) -> Finding:
     if not engine.is_here:
         raise Unknown("the engine does not say; passthrough tells")
     if _is_podman(engine):
-        return no("podman gives GPUs by CDI, and there is no specification here", _WRITE_CDI)
+        return no("podman gives GPUs by CDI, and there is no specification here", WRITE_SPEC)
     row = find_refusal('could not select device driver "" with capabilities')
     return no(
         "neither the NVIDIA container toolkit nor a CDI specification is here",
@@ -75,7 +74,7 @@ def _find_stale(patient: Patient, path: str) -> Finding | None:
         return None
     return no(
         f"the CDI specification {path} was written for driver {written[0]}, and {loaded} is loaded",
-        _WRITE_CDI,
+        WRITE_SPEC,
         way="cdi",
     )
 

@@ -11,6 +11,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from suite.host.kernel_driver import read_version
+
 _TOOLS = ("nvidia-ctk", "nvidia-container-cli", "nvidia-container-runtime-hook")
 _ASKED_S = 5.0
 
@@ -39,21 +41,11 @@ def tool_version(name: str) -> str | None:
     return number[0] if number else "?"
 
 
-def read_driver(root: Path = Path("/")) -> str | None:
-    """The version of the loaded driver; None: none is loaded, or it does not say."""
-    try:
-        text = (root / "proc/driver/nvidia/version").read_text(encoding="utf-8")
-    except OSError:
-        return None
-    number = re.search(r"Kernel Module.*?\s(\d+(?:\.\d+)+)", text)
-    return number[1] if number else None
-
-
 def describe_machine(root: Path = Path("/"), version: Version = tool_version) -> str:
     """One line on the device nodes, the driver and the toolkit of this machine."""
     nodes = sorted(path.name for path in (root / "dev").glob("nvidia*") if not path.is_dir())
     nodes += ["dxg"] if (root / "dev/dxg").exists() else []
-    driver = read_driver(root)
+    driver = read_version(root)
     tools = {name: version(name) for name in _TOOLS}
     there = [
         name if number == "?" else f"{name} {number}" for name, number in tools.items() if number

@@ -21,7 +21,7 @@ from suite.errors import UsageError
 from suite.host import plan
 from suite.host.arms import Arms
 from suite.host.ask import Ask, check_label, draw_seed, draw_up, machine_label
-from suite.host.campaign import Conductor, Listener, Position
+from suite.host.campaign import Conductor, Listener, Position, word_cost, word_minutes
 from suite.host.engine import Card
 from suite.host.halting import Halted, HaltingEngine
 from suite.host.outcomes import is_complete
@@ -356,11 +356,7 @@ class Surveyor:
 
     def _cost(self, seconds: float) -> str:
         """A time, and what it costs where the machine has a price."""
-        first = self.parts[0].campaign
-        words = f"about {seconds / 60:.0f} min" if seconds >= 90 else f"about {seconds:.0f} s"
-        if first.price is None:
-            return words
-        return f"{words}, {first.price_currency} {first.price * seconds / 3600:.2f}"
+        return f"about {word_minutes(seconds)}{word_cost(self.parts[0].campaign, seconds)}"
 
     def _begin(
         self,

@@ -74,6 +74,12 @@ def describe_estimate(found: Estimate | Ratio) -> dict[str, Any]:
     }
 
 
+def describe_comparison(ratio: Ratio | str, verdict: Verdict | str) -> dict[str, Any]:
+    """A ratio, or the reason why there is none, and what it means."""
+    found = describe_estimate(ratio) if isinstance(ratio, Ratio) else {"absent": ratio}
+    return {**found, **describe_verdict(verdict)}
+
+
 def describe_verdict(found: Verdict | str) -> dict[str, Any]:
     """A verdict, or null and the reason why there is none."""
     if isinstance(found, str):

@@ -6,20 +6,19 @@ No clock, no network, no facts of this machine: the same campaigns give the same
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from suite.model import Cell
-from suite.report.compare import NOT_INTERLEAVED, Ratio
+from suite.report.compare import NOT_INTERLEAVED
 from suite.report.environment import gather_facts
 from suite.report.family_tables import Columns, write_family_tables, write_marks
-from suite.report.findings import describe_estimate, describe_verdict
+from suite.report.findings import describe_comparison
 from suite.report.markup import escape
 from suite.report.narrative import name_machine
 from suite.report.page import NO_NUMBER, Page
 from suite.report.tables import Entry, show_comparison, show_time, show_verdict
-from suite.report.verdicts import LEVEL, Verdict
+from suite.report.verdicts import LEVEL, NO_VERDICTS, Verdict, count_verdicts
 from suite.report.versus import Column, Pair, Versus, find_fault
 from suite.wire import SCHEMA
 
@@ -93,8 +92,7 @@ def _describe_pair(pair: Pair) -> dict[str, Any]:
         "distance_p95": distances[1] if distances else None,
         "cells": {
             name: {
-                **(describe_estimate(ratio) if isinstance(ratio, Ratio) else {"absent": ratio}),
-                **describe_verdict(pair.verdicts[name]),
+                **describe_comparison(ratio, pair.verdicts[name]),
                 "doubts": list(pair.notes[name]),
             }
             for name, ratio in pair.ratios.items()
@@ -105,14 +103,8 @@ def _describe_pair(pair: Pair) -> dict[str, Any]:
 def _word_pair(pair: Pair) -> str:
     """One comparison in a sentence or three."""
     against = f"{escape(pair.other.name)} against {escape(pair.base.name)}"
-    verdicts = [one for one in pair.verdicts.values() if isinstance(one, Verdict)]
-    counts = Counter(one.name.lower() for one in verdicts)
-    parts = [f"{name} in {counts[name]}" for name in _ORDER if counts[name]]
-    words = (
-        f"of {len(verdicts)} cells {', '.join(parts)}"
-        if verdicts
-        else "no verdicts; a ratio whose interval excludes 1 is a hint, not a finding"
-    )
+    counted, number = count_verdicts(pair.verdicts.values())
+    words = f"of {number} cells {counted}" if number else NO_VERDICTS
     sentence = f"{against}: {words}."
     distances = pair.distances
     if distances is not None:
@@ -121,9 +113,6 @@ def _word_pair(pair: Pair) -> str:
             f"median and {100 * distances[1]:.1f} % at the 95th percentile."
         )
     return sentence if pair.interleaved else f"{sentence} {_sentence(NOT_INTERLEAVED)}"
-
-
-_ORDER = ("faster", "slower", "equivalent", "inconclusive", "invalid")
 
 
 def _explain(pair: Pair) -> str:

@@ -148,6 +148,7 @@ def analyse(
     )
     names = [cell.id for cell in cells]
     tables = {one.campaign.id: _index(one) for one in (*alone.values(), *at_once.values())}
+    on_gpu = _find_on_gpu(alone.values())
     # Means over the GPUs say something of the machine only where every GPU is among them.
     whole = bool(at_once) and list(at_once) == list(alone)
     return Surveyed(
@@ -172,11 +173,7 @@ def analyse(
             tables,
             names,
         ),
-        on_gpu=frozenset(
-            cell.id
-            for cell in cells
-            if not cell.one_shot and any(_is_on_gpu(one, cell.id) for one in alone.values())
-        ),
+        on_gpu=frozenset(cell.id for cell in cells if not cell.one_shot and cell.id in on_gpu),
         overlap=find_overlap([one.counted.get(ARM, {}) for one in at_once.values()]),
     )
 
@@ -189,14 +186,15 @@ def _pick(survey: Survey, summaries: Mapping[str, Summary], *, at_once: bool) ->
     }
 
 
-def _is_on_gpu(summary: Summary, identity: str) -> bool:
-    return any(
-        device.startswith("GPU")
+def _find_on_gpu(summaries: Iterable[Summary]) -> set[str]:
+    """The cells whose work was seen on a GPU in some counted invocation."""
+    return {
+        result.id
+        for summary in summaries
         for document in summary.counted.get(ARM, {}).values()
         for result in document.cells
-        if result.id == identity
-        for device in result.placement
-    )
+        if any(device.startswith("GPU") for device in result.placement)
+    }
 
 
 Table = Mapping[str, CellSummary]

@@ -6,26 +6,23 @@ No clock, no network, no facts of this machine: the same campaigns give the same
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from suite.model import Cell
-from suite.report.compare import Ratio
 from suite.report.family_tables import Columns, write_family_tables, write_marks
-from suite.report.findings import describe_estimate, describe_verdict
+from suite.report.findings import describe_comparison
 from suite.report.markup import escape
 from suite.report.narrative import name_machine
 from suite.report.page import NO_NUMBER, Page
 from suite.report.survey import ARM, Contrast, Surveyed, middle
 from suite.report.tables import Entry, show_comparison, show_time, show_verdict
 from suite.report.units import show_times
-from suite.report.verdicts import LEVEL, Verdict
+from suite.report.verdicts import LEVEL, NO_VERDICTS, Verdict, count_verdicts
 from suite.wire import SCHEMA
 
 _NOT_PLANNED = "the cell is not in the plan of this campaign"
 _ALONE, _AT_ONCE = "alone", "with all others at work"
-_ORDER = ("faster", "slower", "equivalent", "inconclusive", "invalid")
 
 
 def compose_survey(found: Surveyed) -> Page:
@@ -107,10 +104,7 @@ def _describe(one: Contrast) -> dict[str, Any]:
     return {
         "margin": one.margin,
         "cells": {
-            name: {
-                **(describe_estimate(ratio) if isinstance(ratio, Ratio) else {"absent": ratio}),
-                **describe_verdict(one.verdicts[name]),
-            }
+            name: describe_comparison(ratio, one.verdicts[name])
             for name, ratio in one.ratios.items()
         },
     }
@@ -163,12 +157,8 @@ def _off(ratio: float) -> str:
 
 
 def _count(one: Contrast) -> str:
-    verdicts = [v for v in one.verdicts.values() if isinstance(v, Verdict)]
-    if not verdicts:
-        return "no verdicts; a ratio whose interval excludes 1 is a hint, not a finding"
-    counts = Counter(v.name.lower() for v in verdicts)
-    parts = [f"{name} in {counts[name]}" for name in _ORDER if counts[name]]
-    return f"{', '.join(parts)} of {len(verdicts)} cells"
+    counted, number = count_verdicts(one.verdicts.values())
+    return f"{counted} of {number} cells" if number else NO_VERDICTS
 
 
 def _spreads(found: Surveyed) -> Iterable[tuple[float, str]]:

@@ -5,9 +5,10 @@ Pure.  Sees ratios and reasons, never a sample.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from suite.report.compare import Ratio
 
@@ -116,3 +117,15 @@ def _is_inside(ratio: Ratio) -> bool:
 
 def _show_p(p: float) -> str:
     return f"{p:.2g}" if p >= 1e-4 else "under 0.0001"
+
+
+def count_verdicts(verdicts: Iterable[Verdict | str]) -> tuple[str, int]:
+    """How many verdicts of each kind there are, such as ``slower in 3, equivalent in 2``, and how many
+    in all; reasons for missing ones do not count."""
+    counts = Counter(one.name for one in verdicts if isinstance(one, Verdict))
+    parts = [f"{name.lower()} in {counts[name]}" for name in get_args(VerdictName) if counts[name]]
+    return ", ".join(parts), counts.total()
+
+
+NO_VERDICTS = "no verdicts; a ratio whose interval excludes 1 is a hint, not a finding"
+"""What stands in the place of a count where there is none to count."""

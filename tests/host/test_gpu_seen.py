@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.host.gpu_seen import describe_machine, read_driver, tool_version
+from suite.host.gpu_seen import describe_machine, tool_version
+from suite.host.kernel_driver import read_version
 
 OPEN = (
     "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.133.20  Release Build\n"
@@ -24,9 +25,9 @@ def write(path: Path, text: str = "") -> None:
     ("text", "version"), [(OPEN, "570.133.20"), (CLOSED, "550.54.15"), ("nothing", None)]
 )
 def test_the_drivers_version_is_read(tmp_path: Path, text: str, version: str | None) -> None:
-    assert read_driver(tmp_path) is None
+    assert read_version(tmp_path) is None
     write(tmp_path / "proc/driver/nvidia/version", text)
-    assert read_driver(tmp_path) == version
+    assert read_version(tmp_path) == version
 
 
 def test_a_machine_with_a_gpu_is_told_in_one_line(tmp_path: Path) -> None:
