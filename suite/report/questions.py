@@ -90,7 +90,7 @@ CASES: tuple[Case, ...] = (
             ("naive", NAIVE, None),
             ("traced", "tracing no longer timed", "start-up"),
             ("placed", "the model made on the device timed", "fallback"),
-            ("float32", "float32 and int32 instead of 64 bits", "transfer"),
+            ("float32", "float32 inputs instead of float64", "transfer"),
             ("no-fetch", "the loss no longer fetched every step", "overhead"),
             ("device-data", "the data already on the device", "transfer"),
             ("batch-512", "batch 512 instead of 10", "overhead"),

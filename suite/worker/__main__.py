@@ -75,12 +75,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     requests = _requests(parser, getattr(options, "cells", []))
     channel = Channel()
     channel.send("hello", schema=wire.SCHEMA, version=__version__, pid=os.getpid())
-    from suite.worker import compile_cache, facts, fitness, invocation, proof, startup
+    from suite.worker import compile_cache, facts, fitness, invocation, libraries, proof, startup
     from suite.worker.measure import Loop
 
-    # Before the start-up sequence, which fills it, and outside of its stages.
+    # Before the start-up sequence, which fills the cache and needs the library, and outside of its stages.
     began = time.perf_counter_ns()
-    cached = compile_cache.facts("start") if options.arm == "cuda" else {}
+    looked: dict[str, Scalar] = {}
+    if options.arm == "cuda":
+        looked = {**compile_cache.facts("start"), **libraries.open_unfound()}
     looked_s = (time.perf_counter_ns() - began) / 1e9
     try:
         stages, device = startup.start(options.arm, numpy_s)
@@ -108,7 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         **facts.tensorflow_facts(),
         "fence_s": loop.fence_s,
         "sample_floor_s": loop.floor_s,
-        **cached,
+        **looked,
     }
     spent_s = looked_s + (time.perf_counter_ns() - began) / 1e9
     channel.send("facts", facts=found, seconds=spent_s)

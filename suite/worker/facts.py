@@ -17,7 +17,7 @@ from suite import __version__
 from suite.content import hash_lines, suite_content
 from suite.model import Scalar
 from suite.worker import compile_cache, scratch
-from suite.worker.proof import device_identity, judge_capability, loaded_versions
+from suite.worker.proof import device_identity, loaded_versions, simulation_facts
 
 ENVIRONMENT_PREFIXES = (
     *("TF_", "XLA_", "CUDA_", "NVIDIA_", "OMP_", "KMP_", "MKL_", "KERAS_"),
@@ -131,14 +131,11 @@ def tensorflow_facts() -> dict[str, Scalar]:
     for index, gpu in enumerate(tf.config.get_visible_devices("GPU")):
         details = tf.config.experimental.get_device_details(gpu)
         facts[f"gpu.{index}.name"] = details.get("device_name")
-        capability = details.get("compute_capability")
-        facts[f"gpu.{index}.capability"] = _joined(capability, ".")
-        if capability:
-            built = build.get("cuda_compute_capabilities") or []
-            facts[f"gpu.{index}.compiles_first"] = judge_capability(capability, built)[1]
+        facts[f"gpu.{index}.capability"] = _joined(details.get("compute_capability"), ".")
     if tf.config.get_visible_devices("GPU"):
         facts.update(loaded_versions())
         facts.update(device_identity())
+        facts.update(simulation_facts())
     return facts
 
 

@@ -288,7 +288,7 @@ class Runner:
 
     def _prove(self, prepared: Prepared, seen: Watch, result: Any) -> Placement:
         device = self.device.lstrip("/") if prepared.on == "arm" else "CPU:0"
-        return prove(prepared.proof, seen, result, device)
+        return prove(prepared.proof, seen, result, device, prepared.resident)
 
     def _peak_memory(self) -> int | None:
         if self.device != "/GPU:0":

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from suite.worker.scenario import GraphProof, TensorProof
+from suite.worker.scenario import GraphProof, Resident, TensorProof
 
 
 class NotPlaced(Exception):
@@ -38,12 +38,17 @@ class Watch:
 @contextmanager
 def watch() -> Iterator[Watch]:
     """Stores the partitioned graphs of every function instantiated inside the block."""
+    import tensorflow as tf
     from tensorflow.python.eager import context
 
     seen = Watch()
     eager = context.context()
     eager.enable_graph_collection()
     try:
+        # The graphs of a call that failed stay with the collector until something succeeds, and the
+        # first fence has graphs of its own: both come out here, and belong to no cell.
+        tf.test.experimental.sync_devices()
+        eager.export_run_metadata()
         yield seen
     finally:
         metadata = eager.export_run_metadata()
@@ -56,7 +61,7 @@ def watch() -> Iterator[Watch]:
 
 def short(device: str) -> str:
     """The last part of a device's name: ``CPU:0`` of ``/job:…/device:CPU:0``."""
-    return device.rsplit("device:", 1)[-1].lstrip("/") if device else "unplaced"
+    return (device or "unplaced").rsplit("device:", 1)[-1].lstrip("/")
 
 
 def prove_graph(proof: GraphProof, nodes: list[tuple[str, str, str]], device: str) -> Placement:
@@ -107,14 +112,37 @@ def prove_tensors(tensors: list[Any], device: str) -> Placement:
     return Placement(nodes=dict(Counter(places)), elsewhere=[])
 
 
+def prove_resident(resident: Resident) -> None:
+    """That these tensors' bytes lie where the cell says that they are before the step.
+
+    Raises:
+        NotPlaced: one lies elsewhere, or there are none.
+    """
+    if not resident.tensors:
+        raise NotPlaced(f"nothing is there that should lie on {short(resident.device)}")
+    for tensor in resident.tensors:
+        place = short(tensor.backing_device)
+        if place != short(resident.device):
+            raise NotPlaced(
+                f"data that belongs on {short(resident.device)} lies on {place} "
+                f"({tensor.dtype.name} of shape {tuple(tensor.shape)})"
+            )
+
+
 def prove(
-    proof: GraphProof | TensorProof | None, seen: Watch, result: Any, device: str
+    proof: GraphProof | TensorProof | None,
+    seen: Watch,
+    result: Any,
+    device: str,
+    resident: Resident | None = None,
 ) -> Placement:
     """The placement of a cell after its watched first call, which gave ``result``.
 
     Raises:
-        NotPlaced: its work is not, or not all, on ``device``.
+        NotPlaced: its work is not, or not all, on ``device``; or ``resident`` data is not on its own.
     """
+    if resident is not None:
+        prove_resident(resident)
     if proof is None:
         return Placement(nodes={}, elsewhere=[])
     if isinstance(proof, TensorProof):

@@ -15,11 +15,11 @@ from typing import Any
 
 from suite import wire
 from suite.errors import OTHER_BUILD
-from suite.model import Scalar
+from suite.model import SIMULATED, Scalar
+from suite.worker.libraries import find, mapped
 
 SIZE = 64
-"""Rows of the product that proves a GPU: its whole numbers are exact in float32, whatever the order
-of the sums."""
+"""Rows of what proves a GPU: its whole numbers are exact in float32, whatever the order of the sums."""
 
 NEWEST_MAJOR = 9
 """The locked build compiles for devices up to compute capability 9.0; it fails on Blackwell (10 and
@@ -31,8 +31,8 @@ Library = Callable[[str], Any]
 """Opens a shared library that is in this process already, by its path."""
 
 
-def judge_capability(device: Sequence[int], built: Sequence[str]) -> tuple[str | None, bool]:
-    """Whether a build's kernels run on a device of this compute capability.
+def judge_capability(device: Sequence[int], built: Sequence[str]) -> str | None:
+    """Why a build's kernels can't run on a device of this compute capability, or None.
 
     Args:
         device: major and minor, such as (9, 0).
@@ -41,26 +41,20 @@ def judge_capability(device: Sequence[int], built: Sequence[str]) -> tuple[str |
             (``compute``) on any later device, which compiles it at first use.  With an ``a`` behind
             it either is for that very device alone, with an ``f`` for its major version.  Empty:
             not told.
-
-    Returns:
-        why it can't run there (None: it can), and whether it has to be compiled there first.
     """
     major, minor = device[0], device[1]
     found = [
         (m[1], (int(m[2]), int(m[3])), m[4]) for text in built if (m := _BUILT.fullmatch(text))
     ]
     if not found:
-        return None, False
+        return None
     newest = max(of for _, of, _ in found)
     beyond = major > NEWEST_MAJOR and newest[0] <= NEWEST_MAJOR
     if any(
-        kind == "sm" and of[0] == major and _runs(of, bound, device) for kind, of, bound in found
+        _runs(of, bound, device) and (of[0] == major if kind == "sm" else not beyond)
+        for kind, of, bound in found
     ):
-        return None, False
-    if not beyond and any(
-        kind == "compute" and _runs(of, bound, device) for kind, of, bound in found
-    ):
-        return None, True
+        return None
     why = (
         "newer than this TensorFlow's CUDA can compile for"
         if beyond or newest < (major, minor)
@@ -69,7 +63,7 @@ def judge_capability(device: Sequence[int], built: Sequence[str]) -> tuple[str |
     return (
         f"the GPU has compute capability {major}.{minor}, which is {why} (built for "
         f"{', '.join(built)}); {OTHER_BUILD}"
-    ), False
+    )
 
 
 def _runs(of: tuple[int, int], bound: str, device: Sequence[int]) -> bool:
@@ -80,20 +74,12 @@ def _runs(of: tuple[int, int], bound: str, device: Sequence[int]) -> bool:
     return of <= (major, minor) and (bound != "f" or of[0] == major)
 
 
-def is_driver_loaded(name: str = "libcuda.so.1") -> bool:
-    """Whether CUDA's driver library is in this process, without which no GPU computes for it.
-
-    Asks the linker and not TensorFlow, so that a TensorFlow that only says it has a GPU is found out.
-    """
-    try:
-        ctypes.CDLL(name, mode=os.RTLD_NOLOAD)
-    except OSError:
-        return False
-    return True
-
-
 def find_trouble(device: str) -> str | None:
-    """Why the device does not do a small product right, or None; waits for its result.
+    """Why the device does not do a small product and a small sum right, or None; waits for them.
+
+    A product is cuBLAS's, whose kernels are machine code.  A sum by elements is TensorFlow's own: one of
+    the kernels that its wheel holds as PTX for compute capability 9.0.  A driver that is too old for them
+    refuses each with a warning alone, and what comes out is whatever lay in that memory.
 
     Args:
         device: such as ``/GPU:0``.
@@ -103,17 +89,21 @@ def find_trouble(device: str) -> str | None:
 
     whole = np.random.default_rng(SIZE).integers(-9, 9, (2, SIZE, SIZE))
     left, right = whole.astype(np.float32)
-    try:
-        with tf.device(device):
-            product = tf.matmul(tf.constant(left), tf.constant(right))
-        place = product.backing_device.rsplit("device:", 1)[-1]
-        found = product.numpy()
-    except (tf.errors.OpError, RuntimeError) as error:
-        return f"{device} refuses a small product: {' '.join(str(error).split())[:300]}"
-    if f"/{place}" != device:
-        return f"a small product for {device} was made on {place}"
-    if not np.array_equal(found, (whole[0] @ whole[1]).astype(np.float32)):
-        return f"{device} gives a wrong result for a small product of whole numbers"
+    for what, work, expected in (
+        ("product", tf.matmul, whole[0] @ whole[1]),
+        ("sum by elements", tf.add, whole[0] + whole[1]),
+    ):
+        try:
+            with tf.device(device):
+                result = work(tf.constant(left), tf.constant(right))
+            place = result.backing_device.rsplit("device:", 1)[-1]
+            found = result.numpy()
+        except (tf.errors.OpError, RuntimeError) as error:
+            return f"{device} refuses a small {what}: {' '.join(str(error).split())[:300]}"
+        if f"/{place}" != device:
+            return f"a small {what} for {device} was made on {place}"
+        if not np.array_equal(found, expected.astype(np.float32)):
+            return f"{device} gives a wrong result for a small {what} of whole numbers"
     return None
 
 
@@ -122,7 +112,7 @@ def loaded_versions(root: Path = Path("/"), library: Library = ctypes.CDLL) -> d
 
     None: not loaded (cuDNN and NCCL are loaded at their first use), or it does not say.
     """
-    paths = _mapped(root)
+    paths = mapped(root)
     return {
         "gpu.driver": _driver(root),
         "cuda.driver_api": _ask(library, paths, "libcuda.so", "cuDriverGetVersion"),
@@ -132,6 +122,19 @@ def loaded_versions(root: Path = Path("/"), library: Library = ctypes.CDLL) -> d
     }
 
 
+STAND_IN = "crossover_stand_in"
+"""A driver's library that has this name is one of our tests', which no GPU stands behind."""
+
+
+def simulation_facts(root: Path = Path("/"), library: Library = ctypes.CDLL) -> dict[str, Scalar]:
+    """Whether the driver's library in this process is a stand-in without a GPU."""
+    path = find(mapped(root), "libcuda.so")
+    try:
+        return {SIMULATED: path is not None and hasattr(library(path), STAND_IN)}
+    except OSError:
+        return {SIMULATED: None}
+
+
 def device_identity(root: Path = Path("/"), library: Library = ctypes.CDLL) -> dict[str, Scalar]:
     """Where CUDA's first device sits (its PCI address) and which it is (a hash of its UUID), so that
     whoever watches from outside can tell whether it watches the same; None: CUDA does not say.
@@ -139,7 +142,7 @@ def device_identity(root: Path = Path("/"), library: Library = ctypes.CDLL) -> d
     CUDA counts the devices that this process may see, as TensorFlow does.
     """
     found: dict[str, Scalar] = {"gpu.0.pci": None, "gpu.0.uuid": None}
-    path = _find(_mapped(root), "libcuda.so")
+    path = find(mapped(root), "libcuda.so")
     if path is None:
         return found
     device, address, digits = (
@@ -161,22 +164,9 @@ def device_identity(root: Path = Path("/"), library: Library = ctypes.CDLL) -> d
     return found
 
 
-def _mapped(root: Path) -> list[str]:
-    """The shared libraries in this process."""
-    try:
-        text = (root / "proc/self/maps").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    return sorted({line.split(maxsplit=5)[5] for line in text.splitlines() if ".so" in line})
-
-
-def _find(paths: Sequence[str], name: str) -> str | None:
-    return next((path for path in paths if path.rsplit("/", 1)[-1].startswith(name)), None)
-
-
 def _ask(library: Library, paths: Sequence[str], name: str, function: str) -> int | None:
     """What a library's function of one integer pointer gives; 0 is success in all of them."""
-    path = _find(paths, name)
+    path = find(paths, name)
     if path is None:
         return None
     version = ctypes.c_int()
@@ -188,7 +178,7 @@ def _ask(library: Library, paths: Sequence[str], name: str, function: str) -> in
 
 
 def _cudnn(library: Library, paths: Sequence[str]) -> int | None:
-    path = _find(paths, "libcudnn.so")
+    path = find(paths, "libcudnn.so")
     if path is None:
         return None
     try:

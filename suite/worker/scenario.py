@@ -7,7 +7,7 @@ The measuring loop owns the fence, so no scenario can forget it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -49,6 +49,26 @@ class TensorProof:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Resident:
+    """Tensors whose bytes lie on a device (``/CPU:0`` or ``/GPU:0``) before the step begins.
+
+    That an operation ran there is not enough: TensorFlow keeps int32 tensors of a GPU in the host's
+    memory, and sends them at every step.
+    """
+
+    device: str
+    tensors: Sequence[Any]
+
+
+def lay(device: str, *arrays: Any) -> Resident:
+    """NumPy's arrays as tensors on a device."""
+    import tensorflow as tf
+
+    with tf.device(device):
+        return Resident(device=device, tensors=[tf.constant(array) for array in arrays])
+
+
+@dataclass(frozen=True, kw_only=True)
 class Prepared:
     """A cell ready to be timed.
 
@@ -57,6 +77,7 @@ class Prepared:
     functions so far: while they grow, the cell is still warming up.
     ``on`` says where the cell's work belongs: the ``arm``'s device, or the ``cpu`` on every arm.
     ``proof`` None: the cell runs no TensorFlow operation, so there is nothing to place.
+    ``resident`` is what the cell's id says lies on a device before the step begins.
     ``enqueues``: on a GPU the step returns before its work is done, so that the enqueue fraction
     has a meaning.  ``run_up`` is what has to happen, watched and untimed, before the one call that a
     one-shot cell times, where that call is not the first.  ``close`` lets go of what the step holds
@@ -67,6 +88,7 @@ class Prepared:
     check: Callable[[Any], Check]
     proof: GraphProof | TensorProof | None
     on: Literal["arm", "cpu"] = "arm"
+    resident: Resident | None = None
     enqueues: bool = False
     traces: Callable[[], int] = field(default=lambda: 0)
     run_up: Callable[[], object] | None = None

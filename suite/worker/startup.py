@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Literal
 
-from suite.worker.proof import is_driver_loaded, judge_capability
+from suite.worker.libraries import DRIVER, explain_absence, is_loaded
+from suite.worker.proof import judge_capability
 
 ArmName = Literal["cpu", "cuda", "cuda-hidden"]
 
@@ -128,15 +129,16 @@ def _configure(tf: Any, arm: ArmName) -> str:
         tf.config.list_logical_devices()
         return "/CPU:0"
     build = tf.sysconfig.get_build_info()
-    if not gpus or not build.get("is_cuda_build", False):
-        raise Refused(
-            ("TensorFlow lists a GPU" if gpus else "TensorFlow sees no GPU in this container")
-            + ("" if build.get("is_cuda_build", False) else " (its build is for CPU only)")
-        )
+    if not build.get("is_cuda_build", False):
+        lists = "TensorFlow lists a GPU" if gpus else "TensorFlow sees no GPU here"
+        raise Refused(f"{lists} (its build is for CPU only)")
+    if not gpus:
+        absence = explain_absence()
+        raise Refused("TensorFlow sees no GPU here" + (f": {absence}" if absence else ""))
     details = tf.config.experimental.get_device_details(gpus[0])
     built = build.get("cuda_compute_capabilities") or []
     capability = details.get("compute_capability")
-    refused = judge_capability(capability, built)[0] if capability else None
+    refused = judge_capability(capability, built) if capability else None
     if refused is not None:
         raise Refused(refused)
     tf.config.set_visible_devices(gpus[:1], "GPU")
@@ -147,6 +149,6 @@ def _configure(tf: Any, arm: ArmName) -> str:
         raise Refused("soft placement can't be switched off, so that work could run on the CPU")
     if not tf.config.list_logical_devices("GPU"):
         raise Refused("TensorFlow lists a GPU and can't initialise it")
-    if not is_driver_loaded():
-        raise Refused("TensorFlow lists a GPU without having loaded CUDA's driver (libcuda.so.1)")
+    if not is_loaded(DRIVER[0]):
+        raise Refused(f"TensorFlow lists a GPU without having loaded CUDA's driver ({DRIVER[0]})")
     return "/GPU:0"

@@ -43,10 +43,6 @@ Bus Location: \t 0000:{bus:02x}:00.0
 """
 
 
-REFUSED = 15
-"""What a function gives that no stand-in is written for: no library's success."""
-
-
 def compile_library(
     source: str,
     target: Path,
@@ -62,18 +58,16 @@ def compile_library(
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     words: list[str | Path] = ["gcc", "-shared", "-fPIC", "-O3", "-w"]
-    words += [*(f"-I{one}" for one in headers), f"-Wl,-soname,{target.name}"]
+    words += [*(f"-I{one}" for one in (HERE / "source", *headers)), f"-Wl,-soname,{target.name}"]
     words += ["-o", target, HERE / "source" / f"{source}.c"]
     with tempfile.TemporaryDirectory() as scratch:
         if driver is not None and real is not None:
             refusals, versions = Path(scratch, "refusals.c"), Path(scratch, "versions")
-            refusals.write_text(
-                "".join(
-                    f"__attribute__((weak)) int {name}(void) {{ return {REFUSED}; }}\n"
-                    for name in list_names(real)
-                ),
-                encoding="utf-8",
-            )
+            lines = [
+                f'__attribute__((weak)) int {name}(void) {{ return refuse("{name}"); }}'
+                for name in list_names(real)
+            ]
+            refusals.write_text("\n".join(['#include "plants.h"', *lines]), encoding="utf-8")
             versions.write_text(f"{target.name} {{ global: *; }};\n", encoding="utf-8")
             words += [refusals, f"-Wl,--version-script={versions}", driver]
         done = subprocess.run(words, capture_output=True, text=True, check=False)

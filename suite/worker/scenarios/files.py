@@ -227,7 +227,7 @@ def parse_records(records: Any) -> Any:
             "label": tf.io.FixedLenFeature((1,), tf.int64),
         },
     )
-    return fields["inputs"], tf.cast(fields["label"], tf.int32)
+    return fields["inputs"], fields["label"]
 
 
 def _of_records(paths: list[Path], build: Callable[..., Any], inputs: Any, times: int) -> Reading:

@@ -16,6 +16,7 @@ from suite.worker.scenario import (
     Scenario,
     TensorProof,
     WrongResult,
+    lay,
 )
 
 ASKED_ABOUT = (1, 10, 100, 500, 1000, 2000, 3000, 4000, 5000, 8000, 10000)
@@ -142,8 +143,8 @@ def prepare(*, device: str, n: int, precision: str, operands: str, xla: str) -> 
         multiply, traces = _compile()
     if operands == "host":
         return _prepare_fetched(multiply, host, device, precision)
-    with tf.device(device):
-        left, right = (tf.constant(matrix) for matrix in host)
+    here = lay(device, *host)
+    left, right = here.tensors
 
     def step() -> Any:
         return multiply(left, right)
@@ -152,6 +153,7 @@ def prepare(*, device: str, n: int, precision: str, operands: str, xla: str) -> 
         step=step,
         check=lambda product: _check(host[0], host[1], product, precision),
         proof=TensorProof(tensors=lambda product: [product]),
+        resident=here,
         enqueues=True,
         traces=traces,
         close=switch(precision),
@@ -212,13 +214,14 @@ def prepare_extra(
     more = source.standard_normal((n * extra // 100, n), dtype=np.float32)
     honest = _operands(n)
     host = [np.concatenate([honest[0], more]), honest[1]]
-    with tf.device(device):
-        left, right = (tf.constant(matrix) for matrix in host)
+    here = lay(device, *host)
+    left, right = here.tensors
 
     return Prepared(
         step=lambda: tf.matmul(left, right),
         check=lambda product: _check(host[0], host[1], product, precision),
         proof=TensorProof(tensors=lambda product: [product]),
+        resident=here,
         enqueues=True,
     )
 

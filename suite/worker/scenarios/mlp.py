@@ -7,7 +7,7 @@ from typing import Any
 
 from suite.model import Check, Param, ProfileName, Work
 from suite.worker.precision import demand, switch
-from suite.worker.scenario import Point, Prepared, Scenario
+from suite.worker.scenario import Point, Prepared, Resident, Scenario, lay
 from suite.worker.scenarios import matmul
 from suite.worker.scenarios.networks import (
     CHECK_STEPS,
@@ -76,7 +76,8 @@ def _prepare(
     inputs, labels = examples(network, max(count, batch))
     model = build(network, device, precision=precision)
     trainer = Trainer(network, model, device, execution=execution)
-    step, close = FEEDS[data](trainer, inputs, labels, batch, device)
+    here = lay(device, inputs[:batch], labels[:batch])
+    step, close = FEEDS[data](trainer, inputs, labels, here)
 
     def check(last: Any) -> Check:
         demand_finite(last)
@@ -94,7 +95,8 @@ def _prepare(
     return Prepared(
         step=step,
         check=check,
-        proof=trainer.proof(lambda: _put(inputs, labels, batch, device)),
+        proof=trainer.proof(here.tensors),
+        resident=here if data == "device" else None,
         enqueues=data == "device",
         traces=trainer.traces,
         close=close_all,
@@ -104,23 +106,14 @@ def _prepare(
 Feed = tuple[Callable[[], Any], Callable[[], None]]
 
 
-def _put(inputs: Any, labels: Any, batch: int, device: str) -> tuple[Any, Any]:
-    """The first batch, on the device."""
-    import tensorflow as tf
-
-    with tf.device(device):
-        return tf.constant(inputs[:batch]), tf.constant(labels[:batch])
+def from_device(trainer: Trainer, inputs: Any, labels: Any, first: Resident) -> Feed:  # noqa: ARG001  a feed's signature
+    """The same batch every time, the ``first``, already on the device."""
+    return (lambda: trainer.step(*first.tensors)), _nothing
 
 
-def from_device(trainer: Trainer, inputs: Any, labels: Any, batch: int, device: str) -> Feed:
-    """The same batch every time, already on the device."""
-    here = _put(inputs, labels, batch, device)
-    return (lambda: trainer.step(*here)), _nothing
-
-
-def from_host(trainer: Trainer, inputs: Any, labels: Any, batch: int, device: str) -> Feed:  # noqa: ARG001  a feed's signature
+def from_host(trainer: Trainer, inputs: Any, labels: Any, first: Resident) -> Feed:
     """NumPy slices, one after the other through all examples, passed at every step."""
-    slices = _round_robin(len(inputs), batch)
+    slices = _round_robin(len(inputs), len(first.tensors[0]))
 
     def step() -> Any:
         rows = next(slices)
@@ -129,7 +122,7 @@ def from_host(trainer: Trainer, inputs: Any, labels: Any, batch: int, device: st
     return step, _nothing
 
 
-def from_dataset(trainer: Trainer, inputs: Any, labels: Any, batch: int, device: str) -> Feed:  # noqa: ARG001  a feed's signature
+def from_dataset(trainer: Trainer, inputs: Any, labels: Any, first: Resident) -> Feed:
     """A dataset of slices without end: shuffled, batched, prefetched.
 
     Repeated before it is shuffled: the other way round every epoch begins with one burst that fills
@@ -141,14 +134,14 @@ def from_dataset(trainer: Trainer, inputs: Any, labels: Any, batch: int, device:
         tf.data.Dataset.from_tensor_slices((inputs, labels))
         .repeat()
         .shuffle(len(inputs), seed=0)
-        .batch(batch, drop_remainder=True)
+        .batch(len(first.tensors[0]), drop_remainder=True)
         .prefetch(tf.data.AUTOTUNE)
     )
     batches = [iter(dataset)]
     return (lambda: trainer.step(*next(batches[0]))), batches.clear
 
 
-FEEDS: dict[str, Callable[[Trainer, Any, Any, int, str], Feed]] = {
+FEEDS: dict[str, Callable[[Trainer, Any, Any, Resident], Feed]] = {
     "device": from_device,
     "host": from_host,
     "dataset": from_dataset,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from suite.model import Check, ProfileName, Work
-from suite.worker.scenario import Point, Prepared, Scenario
+from suite.worker.scenario import Point, Prepared, Scenario, lay
 from suite.worker.scenarios.networks import (
     TRAINING_PROOF,
     A,
@@ -64,22 +64,20 @@ BEFORE: Mapping[str, Callable[[Any], Any]] = {"none": _native, "numpy_function":
 
 def prepare(*, device: str, batch: int, python: str) -> Prepared:
     """A training step of network A whose inputs are squashed first; one batch on the device."""
-    import tensorflow as tf
-
     inputs, labels = examples(A, batch)
     trainer = Trainer(A, build(A, device), device, before=BEFORE[python])
-    with tf.device(device):
-        here = tf.constant(inputs), tf.constant(labels)
+    here = lay(device, inputs, labels)
 
     def check(last: Any) -> Check:
         demand_finite(last)
-        return trainer.check(*here)
+        return trainer.check(*here.tensors)
 
     calls = python == "numpy_function"
     return Prepared(
-        step=lambda: trainer.step(*here),
+        step=lambda: trainer.step(*here.tensors),
         check=check,
         proof=replace(TRAINING_PROOF, cpu=(CALLED,)) if calls else TRAINING_PROOF,
+        resident=here,
         # Python waits in the middle of the step for what it is given.
         enqueues=not calls,
         traces=trainer.traces,

@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 
 from suite.model import Check, ProfileName, Work
-from suite.worker.scenario import GraphProof, Point, Prepared, Scenario, TensorProof, WrongResult
+from suite.worker.scenario import (
+    GraphProof,
+    Point,
+    Prepared,
+    Scenario,
+    TensorProof,
+    WrongResult,
+    lay,
+)
 from suite.worker.scenarios.networks import MATMUL, A, build, examples, weights
 
 BATCHES = (1, 32, 512)
@@ -29,19 +37,17 @@ def prepare(*, device: str, batch: int, call: str) -> Prepared:
     ``direct`` is what people write: ``model(x)``, eager, x on the device, nothing fetched.  ``predict``
     is Keras's loop for one batch: NumPy's array in, NumPy's array out.
     """
-    import tensorflow as tf
-
     inputs, _ = examples(A, batch)
     model = build(A, device)
     # Explicit: Keras's "auto" compiles beside a GPU and not without one.
     model.compile(jit_compile=False)
     if call == "direct":
-        with tf.device(device):
-            here = tf.constant(inputs)
+        here = lay(device, inputs)
         return Prepared(
-            step=lambda: model(here, training=False),
+            step=lambda: model(*here.tensors, training=False),
             check=lambda answer: check(inputs, answer.numpy()),
             proof=TensorProof(tensors=lambda answer: [answer]),
+            resident=here,
             enqueues=True,
         )
 

@@ -8,7 +8,7 @@ Both with Adam.  Weights come from NumPy, so that every arm starts from the same
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -117,10 +117,15 @@ def count_flop(network: Network, batch: int) -> float:
 
 
 def examples(network: Network, count: int) -> tuple[Any, Any]:
-    """Seeded inputs, float32 of shape (count, inputs), and labels, int32 of shape (count, 1)."""
+    """Seeded inputs, float32 of shape (count, inputs), and labels, int64 of shape (count, 1).
+
+    Not int32: TensorFlow keeps int32 in the host's memory even where a GPU is named, so that no cell
+    could have its labels on the device.  And the same wherever the data lies, so that cells which
+    differ in that differ in nothing else.
+    """
     source = np.random.default_rng([DATA_SEED, ord(network.name)])
     inputs = source.standard_normal((count, network.inputs), dtype=np.float32)
-    labels = source.integers(0, network.classes, (count, 1), dtype=np.int32)
+    labels = source.integers(0, network.classes, (count, 1), dtype=np.int64)
     return inputs, labels
 
 
@@ -224,11 +229,11 @@ class Trainer:
         self._differentiate = differentiate
         self.step = makers[execution]()
 
-    def proof(self, batch: Callable[[], tuple[Any, Any]]) -> GraphProof | TensorProof:
+    def proof(self, batch: Sequence[Any]) -> GraphProof | TensorProof:
         """How to prove where the step ran.
 
         Args:
-            batch: inputs and labels as the timed step gets them, for one more pass, untimed.
+            batch: inputs and labels on the device, for one more pass, untimed.
         """
         if self.execution == "graph":
             return TRAINING_PROOF
@@ -236,7 +241,7 @@ class Trainer:
         def tensors(value: Any) -> list[Any]:
             here = [value, *(one.value for one in self.optimizer.variables if len(one.shape))]
             if self.execution == "eager":
-                here += self._differentiate(*batch())[1]
+                here += self._differentiate(*batch)[1]
             return here
 
         return TensorProof(tensors=tensors)

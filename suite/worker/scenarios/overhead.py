@@ -15,6 +15,7 @@ from suite.worker.scenario import (
     Scenario,
     TensorProof,
     WrongResult,
+    lay,
 )
 from suite.worker.startup import STAGES
 
@@ -75,16 +76,18 @@ def prepare_fence(*, device: str) -> Prepared:  # noqa: ARG001  every device is 
 
 def prepare_eager(*, device: str) -> Prepared:
     """One tiny addition, eager."""
-    import tensorflow as tf
-
-    with tf.device(device):
-        one = tf.constant(1.0)
+    here = lay(device, np.float32(1.0))
+    (one,) = here.tensors
 
     def step() -> Any:
         return one + one
 
     return Prepared(
-        step=step, check=_is_two, proof=TensorProof(tensors=lambda two: [two]), enqueues=True
+        step=step,
+        check=_is_two,
+        proof=TensorProof(tensors=lambda two: [two]),
+        resident=here,
+        enqueues=True,
     )
 
 
@@ -92,14 +95,15 @@ def prepare_function(*, device: str) -> Prepared:
     """One tiny addition, as a `tf.function`."""
     import tensorflow as tf
 
-    with tf.device(device):
-        one = tf.constant(1.0)
+    here = lay(device, np.float32(1.0))
+    (one,) = here.tensors
     add = tf.function(lambda left, right: left + right, jit_compile=False)
 
     return Prepared(
         step=lambda: add(one, one),
         check=_is_two,
         proof=GraphProof(groups=(("AddV2",),)),
+        resident=here,
         enqueues=True,
         traces=lambda: int(add.experimental_get_tracing_count()),
     )
@@ -113,14 +117,15 @@ def prepare_xla(*, device: str) -> Prepared:
     """
     import tensorflow as tf
 
-    with tf.device(device):
-        one = tf.constant(1.0)
+    here = lay(device, np.float32(1.0))
+    (one,) = here.tensors
     add = tf.function(lambda left, right: left + right, jit_compile=True)
 
     return Prepared(
         step=lambda: add(one, one),
         check=_is_two,
         proof=TensorProof(tensors=lambda two: [two]),
+        resident=here,
         enqueues=True,
         traces=lambda: int(add.experimental_get_tracing_count()),
     )
@@ -134,8 +139,8 @@ def prepare_graph_op(*, device: str) -> Prepared:
     """
     import tensorflow as tf
 
-    with tf.device(device):
-        one, factor = tf.constant(1.0), tf.constant(FACTOR)
+    here = lay(device, np.float32(1.0), np.float32(FACTOR))
+    one, factor = here.tensors
 
     def multiply(value: Any, by: Any) -> Any:
         for _ in range(CHAIN):
@@ -156,6 +161,7 @@ def prepare_graph_op(*, device: str) -> Prepared:
         step=lambda: chain(one, factor),
         check=check,
         proof=LINKS,
+        resident=here,
         enqueues=True,
         traces=lambda: int(chain.experimental_get_tracing_count()),
     )

@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 
 from suite.model import Check, Param, Work
-from suite.worker.scenario import DATA_SEED, Point, Prepared, Scenario, TensorProof, WrongResult
+from suite.worker.scenario import (
+    DATA_SEED,
+    Point,
+    Prepared,
+    Scenario,
+    TensorProof,
+    WrongResult,
+    lay,
+)
 
 COPIED = (4, 4096, 65_536, 1_048_576, 16_777_216, 268_435_456)
 """From one float, which is what fetching a loss moves, to 256 MiB."""
@@ -16,6 +24,9 @@ SUMMED = 268_435_456
 
 PATTERN = 65_536
 """Seeded numbers that larger arrays repeat: drawing 67 million would take longer than copying them."""
+
+PROCESS = "/job:localhost/replica:0/task:0/device:"
+"""What stands before a device's short name in its whole one, without which a copy finds no GPU."""
 
 STRIP = 2**20
 """Numbers that the check of a sum looks at together."""
@@ -54,12 +65,13 @@ def prepare_copy(*, device: str, direction: str, bytes: int) -> Prepared:  # noq
         raise ValueError(f"no such direction: {direction}")
     array = signs(bytes // 4)
     come, go = ("/CPU:0", device) if direction == "to-device" else (device, "/CPU:0")
-    with tf.device(come):
-        source = tf.constant(array)
+    here = lay(come, array)
+    (source,) = here.tensors
 
     def across() -> Any:
-        with tf.device(go):
-            return tf.identity(source)
+        # Not tf.identity on the other device: a tensor keeps the copy that it was given there, and the
+        # next call gets the same one again.
+        return source._copy_to_device(PROCESS + go.lstrip("/"))  # noqa: SLF001  no public way copies each time
 
     def along() -> Any:
         return tf.raw_ops.DeepCopy(x=source)
@@ -77,6 +89,7 @@ def prepare_copy(*, device: str, direction: str, bytes: int) -> Prepared:  # noq
         step=along if come == go else across,
         check=check,
         proof=TensorProof(tensors=lambda copy: [copy]),
+        resident=here,
         on="arm" if direction == "to-device" else "cpu",
     )
 
@@ -92,8 +105,9 @@ def prepare_sum(*, device: str, bytes: int) -> Prepared:  # noqa: A002  the axis
     import tensorflow as tf
 
     array = signs(bytes // 4)
+    here = lay(device, array)
+    (addend,) = here.tensors
     with tf.device(device):
-        addend = tf.constant(array)
         total = tf.Variable(tf.zeros_like(addend))
     calls = 0
 
@@ -118,6 +132,7 @@ def prepare_sum(*, device: str, bytes: int) -> Prepared:  # noqa: A002  the axis
         step=step,
         check=check,
         proof=TensorProof(tensors=lambda _: [total.value()]),
+        resident=here,
         enqueues=True,
     )
 

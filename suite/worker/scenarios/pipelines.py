@@ -17,8 +17,8 @@ from suite.model import Check, Work
 from suite.worker.scenario import Prepared, TensorProof, WrongResult
 from suite.worker.scenarios.networks import A, examples
 
-BYTES_AN_ELEMENT = A.inputs * 4 + 4
-"""128 float32 inputs and an int32 label."""
+BYTES_AN_ELEMENT = A.inputs * 4 + 8
+"""128 float32 inputs and an int64 label."""
 
 CHECKSUM_TOLERANCE = 1e-6
 """How far a sum of the inputs may be off, as a share of the sum of their magnitudes: float32 maps

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from suite.model import Check, Param, ProfileName, Work
-from suite.worker.placement import prove_tensors
 from suite.worker.scenario import (
     DATA_SEED,
     GraphProof,
     Inapplicable,
     Point,
     Prepared,
+    Resident,
     Scenario,
     WrongResult,
 )
@@ -82,8 +82,10 @@ def prepare(*, device: str, pipeline: str, part: str, batch: int) -> Prepared:
     raise ValueError(f"no such part: {part}")
 
 
-def _train(source: Input, started: Started, device: str) -> Prepared:
-    """Network A's training step on what the running pipeline gives."""
+def _train(
+    source: Input, started: Started, device: str, resident: Resident | None = None
+) -> Prepared:
+    """Network A's training step on what the running pipeline gives, of which ``resident`` is a batch."""
     take, close = started
     trainer = Trainer(A, build(A, device), device)
     batch = source.pipeline.batch
@@ -98,6 +100,7 @@ def _train(source: Input, started: Started, device: str) -> Prepared:
         step=lambda: trainer.step(*take()),
         check=check,
         proof=TRAINING_PROOF,
+        resident=resident,
         traces=trainer.traces,
         close=close,
     )
@@ -146,7 +149,6 @@ def prepare_to_device(*, device: str, ahead: str, batch: int) -> Prepared:
     Raises:
         Inapplicable: the device is the CPU, where the data are already; TensorFlow would not copy
             them but put a function call around every batch, and that is no figure of a copy.
-        NotPlaced: what was copied ahead does not lie on the device.
     """
     import tensorflow as tf
 
@@ -158,8 +160,7 @@ def prepare_to_device(*, device: str, ahead: str, batch: int) -> Prepared:
     here = source.pipeline.build(source.inputs, source.labels, endless=True)
     # Has to come last in a pipeline; the host's own prefetch stays, so that one thing differs.
     take, close = start(here.apply(tf.data.experimental.prefetch_to_device(device)))
-    prove_tensors(list(take()), device.lstrip("/"))
-    return _train(source, (take, close), device)
+    return _train(source, (take, close), device, Resident(device=device, tensors=take()))
 
 
 FULL: tuple[ProfileName, ...] = ("full",)

@@ -63,6 +63,11 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t ta, cublasO
   return multiply(handle, ta, tb, m, n, k, scalar(alpha, type), a, ka, lda, 0, b, kb, ldb, 0, scalar(beta, type), c, kc,
                   ldc, 0, 1);
 }
+cublasStatus_t cublasSgemmEx(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
+                             const float *alpha, const void *a, cudaDataType ka, int lda, const void *b,
+                             cudaDataType kb, int ldb, const float *beta, void *c, cudaDataType kc, int ldc) {
+  return multiply(handle, ta, tb, m, n, k, *alpha, a, ka, lda, 0, b, kb, ldb, 0, *beta, c, kc, ldc, 0, 1);
+}
 cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m,
                                           int n, int k, const void *alpha, const void *a, cudaDataType ka, int lda,
                                           long long sa, const void *b, cudaDataType kb, int ldb, long long sb,

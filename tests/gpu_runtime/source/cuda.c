@@ -22,12 +22,14 @@ const int crossover_stand_in = 1;
 
 enum { MOST = 8 };
 
+CUresult crossover_launch(const char *name, CUstream stream);
+
 static struct {
   int devices, major, minor, driver, refuse_ptx, held, full;
   double busy_us;
   long lose_at;
   size_t memory;
-  char name[128], lose_file[512], log[512];
+  char name[128], lose_file[512];
 } set;
 static int visible[MOST], count = -1;
 static atomic_long launches;
@@ -60,16 +62,7 @@ static void read_plants(void) {
   set.busy_us = planted_number("busy_us", 0);
   set.lose_at = (long)planted_number("lose_at", -1);
   planted("lose_file", set.lose_file, sizeof set.lose_file);
-  planted("log", set.log, sizeof set.log);
   for (int i = 0; i < MOST; i++) contexts[i].device = i;
-}
-
-static void log_line(const char *what, const char *name) {
-  if (!set.log[0]) return;
-  FILE *file = fopen(set.log, "a");
-  if (!file) return;
-  fprintf(file, "%s %s\n", what, name);
-  fclose(file);
 }
 
 static long long now_ns(void) {
@@ -202,9 +195,12 @@ CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute which, CUdevi
 }
 static const struct { CUresult code; const char *name, *text; } ERRORS[] = {
   {CUDA_SUCCESS, "CUDA_SUCCESS", "no error"},
+  {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+  {CUDA_ERROR_INVALID_PTX, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+  {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+  {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
   {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
   {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
-  {CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error"},
   {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
   {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
   {CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
@@ -216,11 +212,12 @@ static const struct { CUresult code; const char *name, *text; } ERRORS[] = {
    "system has unsupported display driver / cuda driver combination"},
   {CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
    "the provided PTX was compiled with an unsupported toolchain."},
+  {CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error"}, /* the last: any other */
 };
 static int find_error(CUresult code) {
-  int last = sizeof ERRORS / sizeof *ERRORS;
+  int last = sizeof ERRORS / sizeof *ERRORS - 1;
   for (int i = 0; i < last; i++) if (ERRORS[i].code == code) return i;
-  return 3;
+  return last;
 }
 CUresult cuGetErrorName(CUresult code, const char **name) { *name = ERRORS[find_error(code)].name; return 0; }
 CUresult cuGetErrorString(CUresult code, const char **text) { *text = ERRORS[find_error(code)].text; return 0; }
@@ -594,6 +591,67 @@ CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction func
   *block = 1024;
   return CUDA_SUCCESS;
 }
+
+/* --- graphs of work, which XLA makes of what it launches again and again: launched, they do nothing --- */
+
+struct CUgraph_st { int nodes; };
+static CUresult add_node(CUgraphNode *node, CUgraph graph) {
+  *node = (CUgraphNode)(uintptr_t)(0x1000 + ++graph->nodes);
+  return CUDA_SUCCESS;
+}
+#define NODE(name, ...) \
+  CUresult name(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count, __VA_ARGS__) { \
+    return add_node(node, graph); }
+NODE(cuGraphAddKernelNode, const CUDA_KERNEL_NODE_PARAMS *p)
+NODE(cuGraphAddMemcpyNode, const CUDA_MEMCPY3D *p, CUcontext c)
+NODE(cuGraphAddMemsetNode, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext c)
+NODE(cuGraphAddChildGraphNode, CUgraph child)
+CUresult cuGraphAddEmptyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count) {
+  return add_node(node, graph);
+}
+#define DONE(name, ...) CUresult name(__VA_ARGS__) { return CUDA_SUCCESS; }
+DONE(cuGraphDestroy, CUgraph graph)
+DONE(cuGraphExecDestroy, CUgraphExec exec)
+DONE(cuGraphExecKernelNodeSetParams, CUgraphExec e, CUgraphNode n, const CUDA_KERNEL_NODE_PARAMS *p)
+DONE(cuGraphExecMemcpyNodeSetParams, CUgraphExec e, CUgraphNode n, const CUDA_MEMCPY3D *p, CUcontext c)
+DONE(cuGraphExecMemsetNodeSetParams, CUgraphExec e, CUgraphNode n, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext c)
+DONE(cuGraphExecChildGraphNodeSetParams, CUgraphExec e, CUgraphNode n, CUgraph child)
+DONE(cuGraphKernelNodeSetAttribute, CUgraphNode n, CUkernelNodeAttrID a, const CUkernelNodeAttrValue *v)
+DONE(cuGraphNodeSetEnabled, CUgraphExec e, CUgraphNode n, unsigned on)
+DONE(cuGraphExecUpdate, CUgraphExec e, CUgraph graph, CUgraphExecUpdateResultInfo *info)
+DONE(cuGraphUpload, CUgraphExec e, CUstream stream)
+DONE(cuDeviceGraphMemTrim, CUdevice device)
+DONE(cuGraphDebugDotPrint, CUgraph graph, const char *path, unsigned flags)
+CUresult cuGraphCreate(CUgraph *graph, unsigned flags) { *graph = calloc(1, sizeof **graph); return CUDA_SUCCESS; }
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags) {
+  *exec = calloc(1, 8);
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count) {
+  size_t all = (size_t)graph->nodes, most = nodes ? *count : 0;
+  for (size_t i = 0; i < most && i < all; i++) nodes[i] = (CUgraphNode)(0x1001 + i);
+  *count = all;
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphGetRootNodes(CUgraph graph, CUgraphNode *nodes, size_t *count) {
+  return cuGraphGetNodes(graph, nodes, count);
+}
+static __thread CUgraph captured;
+CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode *after,
+                                     const CUgraphEdgeData *edges, size_t count, CUstreamCaptureMode mode) {
+  captured = graph;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
+  captured->nodes++;
+  *graph = captured;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute which, void *value) {
+  *(cuuint64_t *)value = 0;
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) { return crossover_launch("graph", stream); }
 
 /* --- kernels ------------------------------------------------------------------------------------ */
 

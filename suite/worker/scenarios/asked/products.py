@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from suite.model import Check
-from suite.worker.scenario import Point, Prepared, Scenario, TensorProof, WrongResult
+from suite.worker.scenario import Point, Prepared, Resident, Scenario, TensorProof, WrongResult
 from suite.worker.scenarios import matmul
 from suite.worker.scenarios.asked.stages import (
     ARMS_OF,
@@ -76,6 +76,7 @@ def prepare(*, device: str, n: int, stage: str, on: str) -> Prepared:
     import tensorflow as tf
 
     how = find(STAGES, stage)
+    resident = None
 
     def create() -> list[Any]:
         return [tf.random.normal((n, n)) for _ in range(2)]
@@ -89,6 +90,7 @@ def prepare(*, device: str, n: int, stage: str, on: str) -> Prepared:
     else:
         with tf.device(placed(device, on)):
             here = create()
+        resident = Resident(device=placed(device, on), tensors=here)
 
         def step() -> list[Any]:
             return [*here, tf.matmul(*here)]
@@ -98,6 +100,7 @@ def prepare(*, device: str, n: int, stage: str, on: str) -> Prepared:
         check=_check,
         proof=TensorProof(tensors=list),
         on=belongs(on),
+        resident=resident,
         enqueues=True,
     )
 

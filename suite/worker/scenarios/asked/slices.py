@@ -9,7 +9,14 @@ from typing import Any, Literal
 import numpy as np
 
 from suite.model import Check, Work
-from suite.worker.scenario import GraphProof, Prepared, Scenario, WrongResult
+from suite.worker.scenario import (
+    GraphProof,
+    Prepared,
+    Resident,
+    Scenario,
+    WrongResult,
+    lay,
+)
 from suite.worker.scenarios.asked.stages import (
     ARMS_OF,
     QUICK,
@@ -39,8 +46,8 @@ class Loop:
     """A loop over slices: what its timer holds, where its model and data are, and in which types.
 
     ``model``: made outside of ``tf.device``, so that beside a GPU it lies there whichever device the
-    loop then names; or made on the device that is timed.  ``bits`` 64: float64 inputs and int64
-    labels.  ``fetch``: the loss is brought to Python by ``.numpy()`` at every step.
+    loop then names; or made on the device that is timed.  ``bits`` of an input: NumPy's usual 64, or
+    32.  ``fetch``: the loss is brought to Python by ``.numpy()`` at every step.
     """
 
     first_call: Literal["timed", "apart"]
@@ -69,7 +76,7 @@ STAGES = (
     ),
     Stage(name="traced", new="tracing no longer timed", settings=TRACED),
     Stage(name="placed", new="the model made on the device timed", settings=PLACED),
-    Stage(name="float32", new="float32 and int32 instead of 64 bits", settings=FLOAT32),
+    Stage(name="float32", new="float32 inputs instead of float64", settings=FLOAT32),
     Stage(name="no-fetch", new="the loss no longer fetched every step", settings=NO_FETCH),
     Stage(name="device-data", new="the data already on the device", settings=DEVICE_DATA),
     Stage(name="batch-512", new="batch 512 instead of 10", settings=BATCH_512, profiles=QUICK),
@@ -87,13 +94,14 @@ def work(stage: str, on: str) -> Work:  # noqa: ARG001  the axes of the case
     return Work(amount=float(steps_of(loop) * loop.batch), unit="example")
 
 
-def _feed(loop: Loop, place: str) -> Callable[[], Iterator[tuple[Any, Any]]]:
-    """What gives the slices of one pass, one after the other: cut by the loop, or lying on the device."""
-    import tensorflow as tf
-
+def _feed(
+    loop: Loop, place: str
+) -> tuple[Callable[[], Iterator[tuple[Any, Any]]], Resident | None]:
+    """What gives the slices of one pass, one after the other: cut by the loop, or lying on the device;
+    then also what lies there."""
     inputs, labels = examples(B, EXAMPLES)
     if loop.bits == 64:
-        inputs, labels = inputs.astype(np.float64), labels.astype(np.int64)
+        inputs = inputs.astype(np.float64)
     starts = range(0, steps_of(loop) * loop.batch, loop.batch)
 
     def cut() -> Iterator[tuple[Any, Any]]:
@@ -102,10 +110,10 @@ def _feed(loop: Loop, place: str) -> Callable[[], Iterator[tuple[Any, Any]]]:
             yield inputs[rows], labels[rows]
 
     if loop.data == "host":
-        return cut
-    with tf.device(place):
-        there = [(tf.constant(x), tf.constant(y)) for x, y in cut()]
-    return there.__iter__
+        return cut, None
+    there = lay(place, *(array for batch in cut() for array in batch))
+    pairs = list(zip(there.tensors[::2], there.tensors[1::2], strict=True))
+    return pairs.__iter__, there
 
 
 def prepare(*, device: str, stage: str, on: str) -> Prepared:
@@ -117,7 +125,7 @@ def prepare(*, device: str, stage: str, on: str) -> Prepared:
     """
     loop = find(STAGES, stage)
     place = placed(device, on)
-    feed = _feed(loop, place)
+    feed, there = _feed(loop, place)
     where = place if loop.model == "placed" else None
     trainer = Trainer(B, build(B, where), where)
     steps = steps_of(loop)
@@ -149,6 +157,7 @@ def prepare(*, device: str, stage: str, on: str) -> Prepared:
         if loop.model == "placed" or on == "arm"
         else GraphProof(groups=(MATMUL,)),
         on=belongs(on),
+        resident=there,
         enqueues=loop.data == "device" and not loop.fetch,
         traces=trainer.traces,
     )

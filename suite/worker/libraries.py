@@ -1,0 +1,106 @@
+"""CUDA's libraries in this process: the one that TensorFlow does not find by itself, and what is missing.
+
+Asks the dynamic linker, and imports no TensorFlow.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from suite.model import Scalar
+
+DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1")
+"""What the driver brings.  Without the second TensorFlow 2.21 lists no GPU and says nothing."""
+
+TOOLKIT = (
+    *("libcudart.so", "libcublas.so", "libcublasLt.so", "libcufft.so", "libcusolver.so"),
+    *("libcusparse.so", "libcudnn.so"),
+)
+"""What TensorFlow opens before it lists a GPU; where one is missing it lists none."""
+
+UNFOUND = ("nvidia/cusolver/lib", "libcusolver.so")
+"""TensorFlow 2.21's library looks for CUDA's libraries in the folder of every package of NVIDIA's but
+this one (its RUNPATH, read with readelf; the same file for Python 3.11, 3.12 and 3.13)."""
+
+CUSOLVER = "cuda.cusolver"
+"""The fact of who found that library."""
+
+
+def mapped(root: Path = Path("/")) -> list[str]:
+    """The paths of the shared libraries in this process."""
+    try:
+        text = (root / "proc/self/maps").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return sorted({line.split(maxsplit=5)[5] for line in text.splitlines() if ".so" in line})
+
+
+def find(paths: Sequence[str], name: str) -> str | None:
+    """The first of these libraries whose file's name begins so."""
+    return next((path for path in paths if path.rsplit("/", 1)[-1].startswith(name)), None)
+
+
+def is_loaded(name: str) -> bool:
+    """Whether a library is in this process.
+
+    Asks the linker and not TensorFlow, so that a TensorFlow that only says it has a GPU is found out.
+    """
+    try:
+        ctypes.CDLL(name, mode=os.RTLD_NOLOAD)
+    except OSError:
+        return False
+    return True
+
+
+def open_unfound(search: Iterable[str] | None = None) -> dict[str, Scalar]:
+    """Opens the library that TensorFlow would not find, after which it does: the linker knows it by name.
+
+    Has to come before TensorFlow lists its devices.  The libraries that it needs in turn (cuBLAS, cuSPARSE)
+    are loaded with it, which TensorFlow then need not do.
+
+    Args:
+        search: the folders of packages; None: Python's own.
+
+    Returns:
+        as facts who found it (``opened by the suite``; ``left to TensorFlow`` where the package is not
+        here, as in an image that has the library among the system's; or why it could not be opened), and
+        how many seconds that took.
+    """
+    began = time.perf_counter_ns()
+    found = _open(search)
+    return {CUSOLVER: found, f"{CUSOLVER}.seconds": (time.perf_counter_ns() - began) / 1e9}
+
+
+def _open(search: Iterable[str] | None) -> str:
+    folder, name = UNFOUND
+    for place in sys.path if search is None else search:
+        for path in sorted(Path(place, folder).glob(f"{name}*")):
+            try:
+                ctypes.CDLL(str(path))
+            except OSError as error:
+                # Its path is left out, which can hold a person's name.
+                return f"can't be opened: {str(error).replace(str(path), path.name)}"
+            return "opened by the suite"
+    return "left to TensorFlow"
+
+
+def explain_absence(root: Path = Path("/")) -> str | None:
+    """Which libraries are missing where TensorFlow lists no GPU, or None where all are there."""
+    lacking = []
+    for name in DRIVER:
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            lacking.append(name)
+    if lacking:
+        return f"{' and '.join(lacking)}, which the driver brings, can't be opened"
+    here = mapped(root)
+    lacking = [name for name in TOOLKIT if find(here, name) is None]
+    if lacking:
+        return f"TensorFlow did not find {', '.join(lacking)}"
+    return None
