@@ -85,6 +85,16 @@ def engines(session: nox.Session) -> None:
     forward(session, *words, REQUIRE_ENGINE="1")
 
 
+@nox.session(name="gpu-runtime")
+def gpu_runtime(session: nox.Session) -> None:
+    """Try every cell on TensorFlow's real GPU runtime, on stand-ins for a GPU and its driver.
+
+    Takes 12 GB of disk for the CUDA wheels, gcc and a mount namespace; what is missing is a skip that
+    says so, or a failure with REQUIRE_GPU_RUNTIME=1.
+    """
+    forward(session, "-m", "pytest", "-m", "gpu_runtime", "tests/gpu_runtime")
+
+
 @nox.session(name="bench-method")
 def bench_method(session: nox.Session) -> None:
     """Print the method's rates and coverage, other tools' rules beside ours, for docs/method.md."""

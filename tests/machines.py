@@ -58,7 +58,7 @@ class Device:
 CPU = Device(
     eager=5e-6,
     call=20e-6,
-    op=0.1e-6,
+    op=1e-6,
     fixed=60e-6,
     example=10e-6,
     flops=1e11,
@@ -68,7 +68,7 @@ CPU = Device(
 GPU = Device(
     eager=5e-6,
     call=10e-6,
-    op=0.1e-6,
+    op=1e-6,
     fixed=20e-6,
     example=1e-6,
     flops=1e12,

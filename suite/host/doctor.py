@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -127,7 +127,7 @@ def examine(
         thread.join(max(0.0, began + limit_s - time.monotonic()))
     late = unknown(f"no answer within {limit_s:.0f} s", "ask again; what hangs may be in `dmesg`")
     given = dict(found)
-    lines = [_write_line(name, given.get(name, late)) for name in checks]
+    lines = [_write_line(name, _try(given.get(name, late), given)) for name in checks]
     status = next((line.stops for line in lines if line.stops), 0)
     return Diagnosis(
         schema=SCHEMA,
@@ -167,6 +167,16 @@ def make_check(check: Check, patient: Patient) -> Finding:
     except Exception as error:  # noqa: BLE001  the others' answers are worth more than this one's
         said = " ".join(str(error).split())[:200]
         return unknown(f"this check itself failed: {type(error).__name__}: {said}")
+
+
+def _try(finding: Finding, found: Mapping[str, Finding]) -> Finding:
+    """The finding; where it was only reasoned and a trial went well, that it is none: what works is no
+    fault."""
+    tried = found.get(finding.unless)
+    if tried is None or tried.state != "yes":
+        return finding
+    text = f"{finding.text}; but it works all the same (see {finding.unless})"
+    return replace(finding, state="not-applicable", text=text, remedy="", stops=0)
 
 
 def _write_line(name: str, finding: Finding) -> Line:

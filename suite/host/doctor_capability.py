@@ -15,12 +15,13 @@ from suite.host.doctor_finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor_machine import Patient
 
 OLDEST_CAPABILITY, PTX_CAPABILITY, TOO_NEW_CAPABILITY = 6.0, 9.0, 10.0
-"""TensorFlow 2.21 holds machine code for compute capability 6.0, 7.0, 8.0 and 8.9, and PTX for 9.0,
-which the driver compiles; CUDA 12.5, which it was built with, can't compile for 10.0 and later."""
+"""TensorFlow 2.21 holds machine code for compute capability 6.0, 7.0, 8.0, 8.9 and, in what nvcc built,
+9.0; its 1,149 one-kernel modules (the operations by elements) are PTX for 9.0, of which a campaign needs
+some 24.  CUDA 12.5, which it was built with, can't compile for 10.0 and later."""
 
 PTX_DRIVER = 555
-"""The wheel's PTX is of version 8.5 (read out of its library), which is CUDA 12.5's; a driver compiles
-no newer PTX than that of its own CUDA."""
+"""The wheel's PTX is of version 8.5 (read out of its library), which is CUDA 12.5's.  A driver compiles
+no newer PTX than that of its own CUDA; TensorFlow then warns, and goes on with wrong results."""
 
 
 def check_capability(patient: Patient) -> Finding:
@@ -66,30 +67,14 @@ def _hold_against_lock(number: float, row: Row) -> Finding:
             stops=stops,
             capability=number,
         )
-    if number < PTX_CAPABILITY:
-        return yes(f"compute capability {number}: TensorFlow holds code for it", capability=number)
-    if branch is not None and branch < PTX_DRIVER:
-        # Reasoned, and never seen: nothing in a campaign looks at the driver, so that it is
-        # TensorFlow's own start-up that stops one (see tensorflow).
+    if number >= PTX_CAPABILITY and branch is not None and branch < PTX_DRIVER:
         return no(
-            f"compute capability {number}: the locked TensorFlow brings most of its code for it as "
-            f"CUDA 12.5's PTX, which driver {row.driver} is too old to compile: it should fail at "
-            "the first such kernel",
+            f"compute capability {number}: the locked TensorFlow brings some of its kernels for it as "
+            f"CUDA 12.5's PTX, which driver {row.driver} is too old to compile: their results are "
+            "wrong, with a warning alone",
             f"a newer driver: {PTX_DRIVER} or later",
+            stops=stops,
+            unless="tensorflow",
             capability=number,
         )
-    return yes(
-        f"compute capability {number}: the driver compiles PTX first: minutes, once, into a cache that stays",
-        capability=number,
-    )
-
-
-def compiles_first(patient: Patient) -> bool:
-    """Whether the locked TensorFlow is known to have the driver compile its code for this GPU."""
-    try:
-        if patient.is_elsewhere() or patient.other_tensorflow() is not None:
-            return False
-        number = pick_known(patient)[0].capability
-    except (CrossoverError, Unknown):
-        return False  # the lines of driver and capability say why it is not known
-    return number is not None and PTX_CAPABILITY <= number < TOO_NEW_CAPABILITY
+    return yes(f"compute capability {number}: TensorFlow holds code for it", capability=number)

@@ -18,6 +18,8 @@ class Finding:
 
     ``text`` is one line for people and ``remedy`` what to do next, there for every "no".  ``stops``
     is the exit status with which ``make bench`` would end because of it; 0: it runs all the same.
+    ``unless`` names the check that tries what is only reasoned here: where that is a "yes", this is no
+    fault.
     ``facts`` are the numbers and names behind the text, for programs.
     """
 
@@ -25,6 +27,7 @@ class Finding:
     text: str
     remedy: str = ""
     stops: int = 0
+    unless: str = ""
     facts: dict[str, Scalar] = field(default_factory=dict)
 
     def beside(self, facts: Mapping[str, Scalar]) -> Finding:
@@ -54,9 +57,9 @@ def yes(text: str, **facts: Scalar) -> Finding:
     return Finding(state="yes", text=text, facts=facts)
 
 
-def no(text: str, remedy: str, *, stops: int = 0, **facts: Scalar) -> Finding:
-    """Something is wrong, and this is what to do; ``stops`` as in `Finding`."""
-    return Finding(state="no", text=text, remedy=remedy, stops=stops, facts=facts)
+def no(text: str, remedy: str, *, stops: int = 0, unless: str = "", **facts: Scalar) -> Finding:
+    """Something is wrong, and this is what to do; ``stops`` and ``unless`` as in `Finding`."""
+    return Finding(state="no", text=text, remedy=remedy, stops=stops, unless=unless, facts=facts)
 
 
 def unknown(why: str, remedy: str = "", **facts: Scalar) -> Finding:

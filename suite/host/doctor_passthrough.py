@@ -8,11 +8,14 @@ from suite.errors import CrossoverError, GpuError, NoGpuError
 from suite.host.doctor_cards import NO_GPU, NOT_ASKED
 from suite.host.doctor_finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor_machine import COMMAND_S, Examined, Patient
-from suite.host.gpu_commands import INSTALL_TOOLKIT, WRITE_SPEC
+from suite.host.gpu_commands import CDI_FOLDERS, INSTALL_TOOLKIT, WRITE_SPEC
 from suite.host.gpu_refusals import find_refusal
 from suite.host.kernel_driver import read_version
 
 _LISTED = 3
+
+_UVM = "/dev/nvidia-uvm"
+"""The device by which CUDA manages memory: without it `cuInit` fails, whatever else is there."""
 
 _HOOK_SETTINGS = "/etc/nvidia-container-runtime/config.toml"
 
@@ -35,6 +38,7 @@ def check_toolkit(patient: Patient) -> Finding:
     return no(
         "neither the NVIDIA container toolkit nor a CDI specification is here",
         row.remedy if row else INSTALL_TOOLKIT,
+        unless="passthrough",
     )
 
 
@@ -42,10 +46,11 @@ def _find_way(patient: Patient, engine: Examined) -> Finding | None:
     support, machine = engine.gpu_support(), patient.machine
     specs: list[str] = []
     if engine.is_here:
-        specs = [*machine.find("/etc/cdi/*nvidia*"), *machine.find("/var/run/cdi/*nvidia*")]
-        stale = next((found for path in specs if (found := _find_stale(patient, path))), None)
-        if stale and (support.devices or support.cdi_folders or _is_podman(engine)):
-            return stale
+        found = [machine.find(f"{folder}/*nvidia*") for folder in CDI_FOLDERS]
+        specs = next((list(paths) for paths in found if paths), [])
+        fault = next((one for path in specs if (one := _find_fault(patient, path))), None)
+        if fault and (support.devices or support.cdi_folders or _is_podman(engine)):
+            return fault
     if support.devices:
         more = len(support.devices) - _LISTED
         listed = ", ".join(support.devices[:_LISTED]) + (f" and {more} more" if more > 0 else "")
@@ -66,17 +71,29 @@ def _is_podman(engine: Examined) -> bool:
     return engine.describe().get("product") == "podman"
 
 
-def _find_stale(patient: Patient, path: str) -> Finding | None:
-    """The finding for a specification that names libraries of another driver than the loaded one."""
+def _find_fault(patient: Patient, path: str) -> Finding | None:
+    """The finding for a specification that names libraries of another driver than the loaded one, or
+    lacks a device that CUDA needs."""
+    text = patient.machine.read(path) or ""
+    # Where it lies: one in the folder that counts first would hide what is written to the other.
+    remedy = WRITE_SPEC.replace("/etc/cdi/nvidia.yaml", path)
     loaded = read_version(patient.machine.root)
-    written = re.findall(r"libcuda\.so\.(\d+\.\d+(?:\.\d+)?)", patient.machine.read(path) or "")
-    if loaded is None or not written or loaded in written:
-        return None
-    return no(
-        f"the CDI specification {path} was written for driver {written[0]}, and {loaded} is loaded",
-        WRITE_SPEC,
-        way="cdi",
-    )
+    written = re.findall(r"libcuda\.so\.(\d+\.\d+(?:\.\d+)?)", text)
+    if loaded is not None and written and loaded not in written:
+        return no(
+            f"the CDI specification {path} was written for driver {written[0]}, and {loaded} is loaded",
+            remedy,
+            unless="tensorflow",
+            way="cdi",
+        )
+    if re.search(r"/dev/nvidia\d", text) and _UVM not in text:
+        return no(
+            f"the CDI specification {path} does not name {_UVM}, without which CUDA can't start",
+            remedy,
+            unless="tensorflow",
+            way="cdi",
+        )
+    return None
 
 
 def _judge_hook(patient: Patient, engine: Examined, number: str) -> Finding:

@@ -1,4 +1,4 @@
-"""The doctor's check of what TensorFlow in the CUDA image makes of the GPU: started for real."""
+"""The doctor's check of what TensorFlow makes of the GPU where the arm would run: started for real."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 from suite import wire
 from suite.errors import CrossoverError, EngineError, GpuError
 from suite.host.custom_image import WAYS_OUT
-from suite.host.doctor_capability import check_capability, compiles_first
 from suite.host.doctor_cards import NO_GPU, NOT_ASKED, check_idle_gpu
 from suite.host.doctor_finding import Finding, Unknown, no, not_applicable, yes
-from suite.host.doctor_machine import Patient
+from suite.host.doctor_machine import Examined, Patient
 from suite.host.doctor_passthrough import open_examined
 from suite.host.engine import Ending, GpuRequest, Job, Stock
-from suite.host.gpu_refusals import explain_refusal, find_refusal
+from suite.host.gpu_refusals import explain_refusal
+from suite.host.remedies import explain_worker
 from suite.host.volumes import choose_environment, compile_cache
 from suite.model import Image
 
@@ -24,7 +24,7 @@ _CLOSING_S = 3.0
 
 
 def check_tensorflow(patient: Patient) -> Finding:
-    """What TensorFlow in the CUDA image sees; only where that image is here already."""
+    """What the arm's TensorFlow sees; only where its image or environment is here already."""
     engine = open_examined(patient)
     if not patient.wants_gpu():
         return not_applicable(NOT_ASKED)
@@ -34,9 +34,9 @@ def check_tensorflow(patient: Patient) -> Finding:
         stock = engine.take_stock("cuda")
     except CrossoverError as error:
         raise Unknown("what the engine has can't be told (see images)") from error
+    place = _name_place(engine, stock)
     if stock.image is None:
-        noun = "environment" if engine.isolation == "none" else "image"
-        raise Unknown(f"the CUDA {noun} is not built yet", "`make images`, and ask again")
+        raise Unknown(f"{place} is not built yet", "`make images`, and ask again")
     try:
         request = patient.gpu()
     except GpuError as error:
@@ -49,31 +49,39 @@ def check_tensorflow(patient: Patient) -> Finding:
     try:
         records, ending = _hear(patient, job, limit)
     except TimeoutError as error:
-        raise _word_delay(patient, job, limit) from error
-    return _judge_start(patient, records, ending)
+        raise Unknown(
+            f"TensorFlow did not come up within {limit:.0f} s: what is read for the first time takes "
+            "longer",
+            "ask again",
+        ) from error
+    return _judge_start(place, records, ending)
 
 
-def _judge_start(patient: Patient, records: dict[str, Any], ending: Ending) -> Finding:
+def _name_place(engine: Examined, stock: Stock) -> str:
+    """Where that TensorFlow is."""
+    if engine.isolation == "container":
+        return "the CUDA image"
+    return "the CUDA environment" if stock.from_lock else "LOCAL_PYTHON"
+
+
+def _judge_start(place: str, records: dict[str, Any], ending: Ending) -> Finding:
     """What a start-up that has ended comes to."""
     if "refused" in records:
-        reason = records["refused"]["reason"]
-        row = find_refusal(ending.diary) or find_refusal(reason)
-        cause = f": {row.cause}" if row else ""
-        remedy = row.remedy if row else "the CUDA image's diary says more: `make bench`, logs/"
-        return no(f"{reason}{cause}", remedy, stops=GpuError.exit_status)
+        error = explain_worker(records["refused"]["reason"], ending.diary)
+        return no(error.what, error.remedy, stops=GpuError.exit_status)
     if "unfit" in records:
         return no(records["unfit"]["reason"], WAYS_OUT, stops=EngineError.exit_status)
     if "facts" not in records:
         return no(
-            f"TensorFlow in the CUDA image did not come up: {ending.phrase}",
+            f"TensorFlow in {place} did not come up: {ending.phrase}",
             explain_refusal(f"{ending.phrase}; {ending.diary[-300:]}").remedy,
             stops=GpuError.exit_status,
         )
     facts = records["facts"]["facts"]
     name, capability = facts.get("gpu.0.name"), facts.get("gpu.0.capability")
     return yes(
-        f"TensorFlow {facts.get('tensorflow.version')} in the CUDA image sees {name} "
-        f"(compute capability {capability})" + _hold_against_capability(patient),
+        f"TensorFlow {facts.get('tensorflow.version')} in {place} sees {name} "
+        f"(compute capability {capability}) and computes on it",
         tensorflow=facts.get("tensorflow.version"),
         name=name,
         capability=capability,
@@ -104,34 +112,6 @@ def _describe_job(stock: Stock, image: str, cpus: tuple[int, ...], request: GpuR
         environment=choose_environment(request) if there else {},
         volumes=(cache,) if there else (),
     )
-
-
-def _word_delay(patient: Patient, job: Job, limit_s: float) -> Unknown:
-    late = f"TensorFlow did not come up within {limit_s:.0f} s"
-    if not compiles_first(patient):
-        return Unknown(
-            f"{late}: an image that is read for the first time takes longer", "ask again"
-        )
-    if job.volumes:
-        return Unknown(
-            f"{late}: the driver compiles its code for this GPU first",
-            "ask again, which goes on from the compile cache; or `make bench`, which waits for it",
-        )
-    return Unknown(
-        f"{late}: the driver compiles its code for this GPU first, and there is no compile cache "
-        "yet that would keep it",
-        "`make bench`, which waits for it and fills the cache; asking again begins anew",
-    )
-
-
-def _hold_against_capability(patient: Patient) -> str:
-    """What a start-up that went well says about a line that only reasoned."""
-    try:
-        reasoned = check_capability(patient)
-    except Unknown:
-        return ""
-    careful = reasoned.state == "no" and not reasoned.stops
-    return ", and computes on it: the capability line was too careful" if careful else ""
 
 
 def _hear(patient: Patient, job: Job, limit_s: float) -> tuple[dict[str, Any], Ending]:

@@ -13,6 +13,9 @@ EngineKind = Literal["docker", "rootless", "podman"]
 
 RESTART = "`sudo systemctl restart docker`"
 CONFIGURE = f"`sudo nvidia-ctk runtime configure --runtime=docker`, then {RESTART}"
+CDI_FOLDERS = ("/var/run/cdi", "/etc/cdi")
+"""Where specifications lie: of a device that both name, the first folder's counts."""
+
 WRITE_SPEC = "`sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`"
 ALLOW_CDI = (
     'an engine of 28.2 or newer; from 25 on {"features":{"cdi":true}} in /etc/docker/daemon.json '

@@ -141,19 +141,34 @@ REFUSALS: tuple[GpuRefusal, ...] = (
         "`docker context ls` shows which engine is meant",
     ),
     GpuRefusal(
+        pattern=r"CUDA_ERROR_UNSUPPORTED_PTX_VERSION|provided PTX was compiled with an unsupported toolchain",
+        cause="the driver is older than the CUDA whose intermediate code (PTX) TensorFlow brings, and the "
+        "kernels that it refuses leave wrong results behind",
+        remedy=_newer("555 or later for CUDA 12.5"),
+    ),
+    GpuRefusal(
+        pattern=r"Sees no GPU here: libnvidia-ml\.so\.1, which the driver brings",
+        cause="the driver's library for management (NVML) is not where TensorFlow runs, and without it "
+        "TensorFlow lists no GPU",
+        remedy="`nvidia-smi` must work where TensorFlow runs: in a container it comes with the toolkit's "
+        f"capability utility ({TRY_TOOLKIT}); without one install the driver whole: {INSTALL_DRIVER}",
+    ),
+    GpuRefusal(
+        pattern=r"TensorFlow did not find lib|Cannot dlopen some GPU libraries",
+        cause="CUDA libraries are missing beside TensorFlow",
+        remedy="`make images` builds the locked ones again; in an image or environment of your own "
+        '`pip install "tensorflow[and-cuda]"`',
+    ),
+    GpuRefusal(
         pattern=r"CUDA_ERROR_NO_DEVICE|no CUDA-capable device",
         cause="the GPU is hidden (CUDA_VISIBLE_DEVICES, or MIG without instances)",
         remedy="`unset CUDA_VISIBLE_DEVICES`; `nvidia-smi -L` lists MIG instances",
     ),
     GpuRefusal(
         pattern=r"failed call to cuInit.*UNKNOWN ERROR \(303\)",
-        cause="libcuda is not in the container: the GPU was not passed through",
+        cause="CUDA's driver library (libcuda.so.1) is not where TensorFlow runs: in a container, the GPU "
+        "was not passed through",
         remedy=f"check the container toolkit: {TRY_TOOLKIT}",
-    ),
-    GpuRefusal(
-        pattern=r"Cannot dlopen some GPU libraries",
-        cause="CUDA libraries are missing from the image",
-        remedy="`make images` builds it again; TF_CPP_MAX_VLOG_LEVEL=3 shows which",
     ),
     GpuRefusal(
         pattern=r"CUDA_ERROR_INVALID_PTX|does not support target 'sm_1[0-9]{2}'",
@@ -161,13 +176,8 @@ REFUSALS: tuple[GpuRefusal, ...] = (
         remedy=OTHER_BUILD,
     ),
     GpuRefusal(
-        pattern=r"CUDA_ERROR_UNSUPPORTED_PTX_VERSION|provided PTX was compiled with an unsupported toolchain",
-        cause="the driver is older than the CUDA whose intermediate code (PTX) TensorFlow brings",
-        remedy=_newer("555 or later for CUDA 12.5"),
-    ),
-    GpuRefusal(
         pattern=r"kernel version \S+ does not match DSO version",
-        cause="the driver's library in the container is not of the loaded kernel module's version",
+        cause="the driver's library is not of the loaded kernel module's version",
         remedy=f"`sudo reboot` after a driver upgrade; with CDI {WRITE_SPEC} again",
     ),
     GpuRefusal(
@@ -179,7 +189,8 @@ REFUSALS: tuple[GpuRefusal, ...] = (
     GpuRefusal(
         pattern=r"failed call to cuInit.*CUDA_ERROR_UNKNOWN",
         cause="the driver does not answer CUDA: its module for memory is not loaded, or it hangs",
-        remedy="`sudo modprobe nvidia_uvm`, then a container anew; if that fails, `sudo reboot`",
+        remedy="`sudo modprobe nvidia_uvm`, and run again; a CDI specification must name /dev/nvidia-uvm; "
+        "if that fails, `sudo reboot`",
     ),
     GpuRefusal(
         pattern=r"Possibly insufficient driver version|CUDA_ERROR_INSUFFICIENT_DRIVER"
@@ -206,7 +217,7 @@ REFUSALS: tuple[GpuRefusal, ...] = (
         remedy="no other cuDNN on LD_LIBRARY_PATH; `nvidia-smi` shows who uses the GPU's memory",
     ),
     GpuRefusal(
-        pattern=r"by allocator GPU_\d|Allocator \(GPU_\d\w*\) ran out of memory"
+        pattern=r"by allocator GPU_\d|Dst tensor is not initialized|Allocator \(GPU_\d\w*\) ran out of memory"
         r"|CUDA_ERROR_OUT_OF_MEMORY|cuMemAllocAsync failed to allocate",
         cause="the GPU's memory does not hold it",
         remedy="`nvidia-smi` shows who else uses that memory; else a GPU with more of it, or leave "
@@ -221,7 +232,7 @@ REFUSALS: tuple[GpuRefusal, ...] = (
     ),
     GpuRefusal(
         pattern=r"computes on another GPU than the one named",
-        cause="the engine, or CUDA in the container, counts the GPUs in another way",
+        cause="the engine, or CUDA, counts the GPUs in another way",
         remedy="`nvidia-smi -L` on the engine's machine lists them; where its CDI specification is "
         f"stale, {WRITE_SPEC} writes it anew",
     ),
@@ -238,8 +249,8 @@ REFUSALS: tuple[GpuRefusal, ...] = (
     ),
     GpuRefusal(
         pattern=r"Failed to initialize NVML: Unknown Error",
-        cause="the container lost its device, as after a reload of systemd",
-        remedy="a new container: `make bench RESUME=results/X` goes on; CDI prevents it",
+        cause="the device was taken away, as from a container after a reload of systemd",
+        remedy="begin anew: `make bench RESUME=results/X` goes on; CDI prevents it",
     ),
     GpuRefusal(
         pattern=r"nvidia-container-cli(\.real)?: |Auto-detected mode as 'legacy'",

@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from suite.host.gpu_commands import CDI_FOLDERS
 from suite.host.kernel_driver import read_version
 
 _TOOLS = ("nvidia-ctk", "nvidia-container-cli", "nvidia-container-runtime-hook")
@@ -53,8 +54,8 @@ def describe_machine(root: Path = Path("/"), version: Version = tool_version) ->
     missing = [name for name, number in tools.items() if not number]
     specifications = [
         f"/{path.relative_to(root)}"
-        for folder in ("etc/cdi", "var/run/cdi")
-        for path in sorted((root / folder).glob("*nvidia*"))
+        for folder in CDI_FOLDERS
+        for path in sorted((root / folder.lstrip("/")).glob("*nvidia*"))
     ]
     return "; ".join(
         (
@@ -62,6 +63,7 @@ def describe_machine(root: Path = Path("/"), version: Version = tool_version) ->
             f"driver {driver}" if driver else "driver none loaded (/proc/driver/nvidia/version)",
             "toolkit " + (", ".join(there) if there else "none"),
             *((f"not on PATH: {', '.join(missing)}",) if missing else ()),
-            "CDI specification " + (", ".join(specifications) or "none in /etc/cdi, /var/run/cdi"),
+            "CDI specification "
+            + (", ".join(specifications) or f"none in {', '.join(CDI_FOLDERS)}"),
         )
     )

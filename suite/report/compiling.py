@@ -1,50 +1,39 @@
-"""Kernels that a GPU's driver has to compile before they run, and which figures hold that time; pure."""
+"""Kernels that a GPU's driver compiled while an invocation ran, and which figures hold that time; pure."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from suite.model import CACHE, Document
 
-_COMPILES = re.compile(r"gpu\.\d+\.compiles_first")
+_AT_START, _AT_END = f"{CACHE}.at_start.files", f"{CACHE}.at_end.files"
 
 
-def compiles_first(document: Document) -> bool:
-    """Whether the invocation's TensorFlow held no machine code for its GPU."""
-    facts = document.facts
-    return any(_COMPILES.fullmatch(name) and facts[name] is True for name in facts)
-
-
-def label_compiling(arm: str, documents: Mapping[int, Document]) -> str | None:
-    """The label of every number on such an arm, from its counted documents by block; or None."""
-    if not any(map(compiles_first, documents.values())):
-        return None
-    return (
-        f"{arm}: ptx-jit: TensorFlow holds no machine code for this GPU, so that its driver compiles "
-        "kernels at first use"
-    )
+def count_compiled(document: Document) -> int | None:
+    """How many kernels CUDA's compile cache gained while the invocation ran; None: unknown."""
+    start, end = document.facts.get(_AT_START), document.facts.get(_AT_END)
+    return max(0, end - start) if isinstance(start, int) and isinstance(end, int) else None
 
 
 def doubt_cold(arm: str, documents: Mapping[int, Document]) -> str | None:
     """What a cold figure (a first call, a start) on an arm holds beside what it is about, or None.
 
-    Only what the documents bear out: an empty compile cache at the start, or none that is known of.
+    Only what the documents bear out: a cache that grew, or one that could not be read.
     """
-    compiling = {block: one for block, one in documents.items() if compiles_first(one)}
-    held = {block: one.facts.get(f"{CACHE}.at_start.files") for block, one in compiling.items()}
-    empty = [block for block, files in held.items() if files == 0]
-    unknown = [block for block, files in held.items() if files is None]
+    asked = {block: one for block, one in documents.items() if _AT_START in one.facts}
+    compiled = {block: count_compiled(one) for block, one in asked.items()}
+    grown = {block: count for block, count in compiled.items() if count}
+    unknown = [block for block, count in compiled.items() if count is None]
     found = []
-    if empty:
+    if grown:
         found.append(
-            f"cold figures of {_word_blocks(empty)} include compiling kernels: CUDA's compile cache "
-            "was empty at the start"
+            f"ptx-jit: cold figures of {_word_blocks(list(grown))} include compiling kernels: CUDA's "
+            f"compile cache gained {', '.join(map(str, (grown[block] for block in sorted(grown))))}"
         )
     if unknown:
         found.append(
             f"whether cold figures of {_word_blocks(unknown)} include compiling kernels is unknown: "
-            "no document says what CUDA's compile cache held"
+            "no document says what CUDA's compile cache gained"
         )
     return f"{arm}: {'; '.join(found)}" if found else None
 

@@ -98,6 +98,13 @@ def _explain_verdicts(summary: Summary, other: str) -> str:
     )
 
 
+MADE_UP = "The numbers were made up to test or to show the report. No machine was measured."
+STAND_IN = (
+    "The GPU's driver was a stand-in that the project's tests bring, and no GPU stands behind it: arms with "
+    "a GPU have no numbers here, and what is said of that GPU is made up. The CPU's arms were measured."
+)
+
+
 def _explain_banners(page: Page, summary: Summary) -> None:
     explanations = {
         "NOT CONTAINERIZED": "The worker ran as a plain process of this machine, not in a "
@@ -106,8 +113,7 @@ def _explain_banners(page: Page, summary: Summary) -> None:
         "at the same time, each with its share of the CPUs and the memory: the survey that it is a "
         "part of sets it beside the same GPU alone.",
         "INVALID": "Too many of its invocations were disturbed (below): nothing here is a finding.",
-        "SIMULATED": "The numbers were made up to test or to show the report. No machine was "
-        "measured.",
+        "SIMULATED": MADE_UP if summary.campaign.simulated else STAND_IN,
     }
     for banner in summary.banners:
         page.paragraph(f"**{banner}.** {explanations[banner]}")

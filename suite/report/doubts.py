@@ -11,7 +11,6 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from suite.model import CellResult, Check, Document, Scalar
 from suite.report.accounting import ended_well
-from suite.report.compiling import label_compiling
 from suite.report.labels import MOST, Label, share
 from suite.report.load import LoadedCampaign
 from suite.report.validity import CHANGED, Fault, find_labels
@@ -43,7 +42,6 @@ def doubt_arms(loaded: LoadedCampaign) -> dict[str, tuple[str, ...]]:
         arm: (
             *changes.get(arm, ()),
             *_doubt_documents(arm, list(documents.values())),
-            *filter(None, [label_compiling(arm, documents)]),
         )
         for arm, documents in by_arm.items()
     }

@@ -41,7 +41,7 @@ def render_json(summary: Summary, insight: Insight | None = None) -> str:
             "profile": campaign.profile,
             "seed": campaign.seed,
             "label": campaign.label,
-            "simulated": campaign.simulated,
+            "simulated": summary.simulated,
             "blocks": {arm: sorted(blocks) for arm, blocks in summary.counted.items()},
         },
         "banners": list(summary.banners),

@@ -20,7 +20,7 @@ from suite.report.decompose import (
 )
 from suite.report.explain import Case, explain
 from suite.report.figures import read_figures
-from suite.report.limits import Limits, find_limits, name_devices
+from suite.report.limits import Limits, find_limits
 from suite.report.summary import Summary
 from suite.report.waterfalls import Misled, Waterfall, build_waterfalls, find_misled
 
@@ -60,7 +60,6 @@ def find_insight(summary: Summary) -> Insight:
     if campaign.price and 1 / LARGEST < campaign.price < LARGEST:
         price = Price(hourly=campaign.price, currency=campaign.price_currency)
     waterfalls = build_waterfalls(catalogue)
-    facts = {arm: [one.facts for one in found.values()] for arm, found in summary.counted.items()}
     return Insight(
         catalogue=catalogue,
         cases=tuple(explain(catalogue)),
@@ -70,7 +69,7 @@ def find_insight(summary: Summary) -> Insight:
         steps=tuple(decompose_steps(catalogue)),
         triples=tuple(find_triples(catalogue)),
         repayments=tuple(find_repayments(catalogue)),
-        limits=find_limits(catalogue, name_devices(facts, catalogue.gpu), read_figures()),
+        limits=find_limits(catalogue, summary.counted, read_figures()),
         price=price,
         costs=tuple(find_costs(catalogue, price)) if price else (),
     )

@@ -1,7 +1,7 @@
 """How near an arm comes to what its device can do: its own best, its memory, and published figures.
 
-Pure.  Above the theoretical peak something is wrong with the number; far below what others measured
-something is wrong with the machine, or its settings.
+Pure.  Above the theoretical peak, or under the bound of a price, something is wrong with the number; far
+below what others measured something is wrong with the machine, or its settings.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from suite.model import Scalar
+from suite.model import Document
+from suite.report.bounds import Place, find_implausible, find_places
 from suite.report.catalogue import (
     Catalogue,
     Values,
@@ -110,8 +111,8 @@ class Use:
 class Limits:
     """Everything about limits: per arm and precision, per cell, and what is wrong.
 
-    ``errors`` are rates above a theoretical peak; ``warnings`` are rates far below what others
-    measured; ``unknown`` are the devices that have no published figures.
+    ``errors`` are rates above a theoretical peak and prices under their bounds; ``warnings`` are rates
+    far below what others measured; ``unknown`` are the devices that have no published figures.
     """
 
     limits: tuple[Limit, ...]
@@ -122,25 +123,24 @@ class Limits:
 
 
 def find_limits(
-    catalogue: Catalogue, devices: Mapping[str, str | None], figures: Figures
+    catalogue: Catalogue, documents: Mapping[str, Mapping[int, Document]], figures: Figures
 ) -> Limits:
     """The limits of every arm.
 
     Args:
         catalogue: the analysed cells.
-        devices: by arm the name of the device that does its arithmetic.
+        documents: those that count, by arm and block.
         figures: what was published.
     """
+    places = find_places(documents, figures)
     limits: list[Limit] = []
     for arm in catalogue.arms:
-        device = devices.get(arm)
-        part = figures.find_part(device)
-        limits += _find_products(catalogue, arm, device, part, figures)
-        limits += _find_memory(catalogue, arm, device, part, figures)
+        limits += _find_products(catalogue, arm, places[arm], figures)
+        limits += _find_memory(catalogue, arm, places[arm], figures)
     return Limits(
         limits=tuple(limits),
         uses=tuple(_find_uses(catalogue, limits)),
-        errors=tuple(_find_errors(catalogue, limits)),
+        errors=(*_find_errors(catalogue, limits), *find_implausible(catalogue, places)),
         warnings=tuple(_find_warnings(limits)),
         unknown=tuple(
             dict.fromkeys(one.device or "a device without a name" for one in limits if not one.part)
@@ -148,29 +148,7 @@ def find_limits(
     )
 
 
-def name_devices(
-    facts: Mapping[str, Iterable[Mapping[str, Scalar]]], gpu: str | None
-) -> dict[str, str | None]:
-    """By arm the device that does its arithmetic, from the facts of its documents.
-
-    The GPU as TensorFlow names it on the GPU's arm, else the processor; None where no document says.
-    """
-    found: dict[str, str | None] = {}
-    for arm, documents in facts.items():
-        known: dict[str, Scalar] = {}
-        for one in documents:
-            for name, value in one.items():
-                if value is not None:
-                    known.setdefault(name, value)
-        gpus = sorted(k for k in known if k.startswith("gpu.") and k.endswith(".name"))
-        device = (known[gpus[0]] if gpus else None) if arm == gpu else known.get("cpu.model")
-        found[arm] = None if device is None else str(device)
-    return found
-
-
-def _find_products(
-    catalogue: Catalogue, arm: str, device: str | None, part: Part | None, figures: Figures
-) -> list[Limit]:
+def _find_products(catalogue: Catalogue, arm: str, place: Place, figures: Figures) -> list[Limit]:
     by_precision: dict[str, list[CellSummary]] = {}
     for one in catalogue.select("matmul.square", operands="device"):
         if one.cell.work.unit == "FLOP" and catalogue.per_work(one, arm):
@@ -178,14 +156,14 @@ def _find_products(
     found = []
     for precision, cells in by_precision.items():
         best = max(cells, key=lambda one: catalogue.rate(one, arm) or 0.0)
-        peaks = figures.select(part, "product", "peak", precision)
-        published = figures.select(part, "product", "measured", precision)
+        peaks = figures.select(place.part, "product", "peak", precision)
+        published = figures.select(place.part, "product", "measured", precision)
         compared = (_compare(catalogue, arm, cells, best, figure) for figure in published)
         found.append(
             Limit(
                 arm=arm,
-                device=device,
-                part=part,
+                device=place.device,
+                part=place.part,
                 what="products",
                 precision=precision,
                 cell=best.cell.id,
@@ -198,9 +176,7 @@ def _find_products(
     return found
 
 
-def _find_memory(
-    catalogue: Catalogue, arm: str, device: str | None, part: Part | None, figures: Figures
-) -> list[Limit]:
+def _find_memory(catalogue: Catalogue, arm: str, place: Place, figures: Figures) -> list[Limit]:
     for one in catalogue.select("overhead.sum"):
         size = one.cell.work.bytes or one.cell.params.get("bytes")
         if not isinstance(size, int | float):
@@ -209,18 +185,18 @@ def _find_memory(
         if not values:
             continue
         rate = _find_rate(values)
-        published = figures.select(part, "memory", "measured")
+        published = figures.select(place.part, "memory", "measured")
         return [
             Limit(
                 arm=arm,
-                device=device,
-                part=part,
+                device=place.device,
+                part=place.part,
                 what="memory",
                 precision=ANY,
                 cell=one.cell.id,
                 rate=rate,
                 unit="byte",
-                peak=None,
+                peak=place.memory,
                 comparisons=tuple(_judge(figure, one.cell.id, rate.value) for figure in published),
             )
         ]

@@ -26,7 +26,9 @@ def tell_limits(insight: Insight, show: Show) -> list[str]:
     limits = insight.limits
     sentences = [f"NOT PLAUSIBLE: {show(error)}." for error in limits.errors[:1]]
     for one in limits.limits:
-        if one.arm != insight.catalogue.gpu or one.part is None or one.share_of_peak is None:
+        if one.arm != insight.catalogue.gpu or one.what != "products" or one.part is None:
+            continue
+        if one.share_of_peak is None:
             continue
         band = f"; beside published figures: {one.band}" if one.band else ""
         sentences.append(
@@ -42,7 +44,10 @@ def write_limit_doubts(page: Page, insight: Insight) -> None:
     """What the limits say against believing the numbers, or the machine."""
     page.bullets(
         [
-            *(f"**Above the theoretical peak.** {escape(e, 900)}." for e in insight.limits.errors),
+            *(
+                f"**More than the hardware can do.** {escape(e, 900)}."
+                for e in insight.limits.errors
+            ),
             *(
                 f"**Far below what others measured.** {escape(w, 900)}."
                 for w in insight.limits.warnings

@@ -34,11 +34,11 @@ AXES = ("batch", "width", "n")
 NOT_SWEPT = frozenset({"overhead", "tfdata"})
 """Families in which a flat time is no news: prices are fixed, and pipelines have no device."""
 
-VALUE_BYTES = 4
-"""float32 and int32; every operand that the suite copies is one of them."""
+VALUE_BYTES, LABEL_BYTES = 4, 8
+"""float32, which every operand is that the suite copies; and int64."""
 
 INPUTS = {"A": 128, "B": 100}
-"""The float32 inputs of an example of each network; its label is one int32 more."""
+"""The float32 inputs of an example of each network; its label is one int64 more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +148,7 @@ def price_copies(catalogue: Catalogue, one: CellSummary, arm: str) -> Price | No
     if one.cell.work.bytes:
         size = one.cell.work.bytes
     elif inputs and isinstance(batch, int | float) and name_unit(one.cell) == "example":
-        size = float(batch) * (inputs + 1) * VALUE_BYTES * count_steps(one.cell)
+        size = float(batch) * (inputs * VALUE_BYTES + LABEL_BYTES) * count_steps(one.cell)
     else:
         return None
     return price_copy(catalogue, size, arm, "to-device")

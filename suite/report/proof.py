@@ -12,7 +12,17 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from suite.model import AGAIN, HIDDEN, TWIN, CellResult, Document, Scalar, facts_of
+from suite.model import (
+    AGAIN,
+    HIDDEN,
+    SIMULATED,
+    TWIN,
+    CellResult,
+    Document,
+    OutcomeName,
+    Scalar,
+    facts_of,
+)
 from suite.report.load import LoadedCampaign
 
 WITHOUT_GPU = ("cpu", HIDDEN)
@@ -100,6 +110,8 @@ def disown_document(document: Document) -> Document:
     """The document without the numbers that it does not prove; the same one on other arms."""
     if document.invocation.arm.removesuffix(TWIN).removesuffix(AGAIN) in WITHOUT_GPU:
         return document
+    if is_simulated(document):
+        return replace(document, cells=[_withhold(one) for one in document.cells])
     # Each cell by what its own container saw: that the next one was well proves nothing of it.
     unproven = {
         place: find_unproven(facts_of(document, place))
@@ -114,6 +126,20 @@ def disown_document(document: Document) -> Document:
             for one in document.cells
         ],
     )
+
+
+def is_simulated(document: Document) -> bool:
+    """Whether some container of an invocation had a driver that is a stand-in without a GPU."""
+    places = {one.container for one in document.cells}
+    return any(facts_of(document, place).get(SIMULATED) is True for place in places)
+
+
+def _withhold(cell: CellResult) -> CellResult:
+    """The cell without its number, which is no GPU's; why it has none otherwise stays."""
+    if cell.outcome != "measured":
+        return cell
+    why = "simulated: its driver is a stand-in, and no GPU made this number"
+    return _strip(cell, "skipped", why)
 
 
 def find_unproven(facts: Mapping[str, Scalar]) -> str | None:
@@ -175,11 +201,16 @@ def _count(elsewhere: Sequence[str]) -> dict[str, int] | None:
 
 
 def _fail(cell: CellResult, why: str) -> CellResult:
-    """The cell as one that failed; its samples, of nobody knows what, are gone with it."""
+    """The cell as one that failed."""
+    return _strip(cell, "failed", f"not proven to be the GPU's: {why}")
+
+
+def _strip(cell: CellResult, outcome: OutcomeName, reason: str) -> CellResult:
+    """The cell with another outcome; its samples, of nobody knows what, are gone with it."""
     return replace(
         cell,
-        outcome="failed",
-        reason=f"not proven to be the GPU's: {why}",
+        outcome=outcome,
+        reason=reason,
         first_call_s=None,
         calls_per_sample=None,
         warmup_status=None,

@@ -24,7 +24,7 @@ from suite.report.doubts import (
 from suite.report.gauges import join
 from suite.report.labels import MOST, Label
 from suite.report.load import LoadedCampaign
-from suite.report.proof import disown
+from suite.report.proof import disown, is_simulated
 from suite.report.readings import Reading, label, read
 from suite.report.statistics import Estimate, estimate
 from suite.report.validity import (
@@ -118,10 +118,16 @@ class Summary:
         return self.campaign.arms[1:]
 
     @property
+    def simulated(self) -> bool:
+        """Whether its documents are made up, or a stand-in without a GPU was a GPU's driver."""
+        documents = (*self.loaded.documents, *self.loaded.controls)
+        return self.campaign.simulated or any(map(is_simulated, documents))
+
+    @property
     def banners(self) -> tuple[str, ...]:
         """What has to stand in the title and over every table, in capitals."""
         isolations = {document.invocation.isolation for document in self.loaded.documents}
-        found = ["SIMULATED"] if self.campaign.simulated else []
+        found = ["SIMULATED"] if self.simulated else []
         found += ["NOT CONTAINERIZED"] if "none" in isolations else []
         found += ["WITH OTHER GPUS AT WORK"] if self.campaign.at_once > 1 else []
         return (*found, *(["INVALID"] if self.fault else []))

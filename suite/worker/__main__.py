@@ -75,14 +75,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     requests = _requests(parser, getattr(options, "cells", []))
     channel = Channel()
     channel.send("hello", schema=wire.SCHEMA, version=__version__, pid=os.getpid())
-    from suite.worker import compile_cache, facts, fitness, invocation, libraries, proof, startup
+    from suite.worker import compile_cache, facts, fitness, invocation, proof, startup
     from suite.worker.measure import Loop
 
-    # Before the start-up sequence, which fills the cache and needs the library, and outside of its stages.
     began = time.perf_counter_ns()
-    looked: dict[str, Scalar] = {}
-    if options.arm == "cuda":
-        looked = {**compile_cache.facts("start"), **libraries.open_unfound()}
+    looked = _look_before(options.arm)
     looked_s = (time.perf_counter_ns() - began) / 1e9
     try:
         stages, device = startup.start(options.arm, numpy_s)
@@ -135,6 +132,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         channel.send("facts", facts=found, seconds=(time.perf_counter_ns() - began) / 1e9)
     channel.send("bye")
     return 0
+
+
+def _look_before(arm: ArmName) -> dict[str, Scalar]:
+    """What has to be done before the start-up sequence, which fills the compile cache and wants the
+    library, and outside of its stages."""
+    from suite.worker import compile_cache, libraries
+
+    if arm != "cuda":
+        return {}
+    return {**compile_cache.facts("start"), **libraries.open_unfound()}
 
 
 def _requests(parser: argparse.ArgumentParser, words: Sequence[str]) -> list[Request]:

@@ -91,16 +91,21 @@ def _open(search: Iterable[str] | None) -> str:
 
 def explain_absence(root: Path = Path("/")) -> str | None:
     """Which libraries are missing where TensorFlow lists no GPU, or None where all are there."""
-    lacking = []
-    for name in DRIVER:
-        try:
-            ctypes.CDLL(name)
-        except OSError:
-            lacking.append(name)
+    lacking = [name for name in DRIVER if not _opens(name)]
     if lacking:
         return f"{' and '.join(lacking)}, which the driver brings, can't be opened"
+    status = ctypes.CDLL(DRIVER[0]).cuInit(0)
+    if status:
+        # Then TensorFlow does not come to look for the others.
+        return f"CUDA's driver does not start (cuInit gives {status})"
     here = mapped(root)
-    lacking = [name for name in TOOLKIT if find(here, name) is None]
-    if lacking:
-        return f"TensorFlow did not find {', '.join(lacking)}"
-    return None
+    unfound = [name for name in TOOLKIT if find(here, name) is None]
+    return f"TensorFlow did not find {', '.join(unfound)}" if unfound else None
+
+
+def _opens(name: str) -> bool:
+    try:
+        ctypes.CDLL(name)
+    except OSError:
+        return False
+    return True

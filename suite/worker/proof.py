@@ -6,7 +6,6 @@ A GPU can be listed and be unable to run this build's kernels, and it can go awa
 from __future__ import annotations
 
 import ctypes
-import os
 import re
 import uuid
 from collections.abc import Callable, Sequence

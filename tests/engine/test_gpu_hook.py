@@ -74,9 +74,13 @@ ENGINES = {
 ELSEWHERE = {
     "another kernel": "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",
     "libcuda": "failed call to cuInit: INTERNAL: CUDA error: Failed call to cuInit: UNKNOWN ERROR (303)",
-    "missing from the image": "Cannot dlopen some GPU libraries. Please make sure",
+    "missing beside TensorFlow": "Cannot dlopen some GPU libraries. Please make sure",
     "newer than": "ptxas does not support target 'sm_120'",
-    "lost its device": "Failed to initialize NVML: Unknown Error",
+    "wrong results": "CUDA_ERROR_UNSUPPORTED_PTX_VERSION: the provided PTX was compiled with an "
+    "unsupported toolchain.",
+    "management (NVML)": "TensorFlow sees no GPU here: libnvidia-ml.so.1, which the driver brings, "
+    "can't be opened",
+    "was taken away": "Failed to initialize NVML: Unknown Error",
 }
 """What nvidia-smi and TensorFlow say."""
 
@@ -89,8 +93,8 @@ def test_what_no_engine_says_has_its_own_row(cause: str) -> None:
 
 
 def test_every_refusal_of_an_engine_or_the_hook_is_tried() -> None:
-    """Those stand above the first of TensorFlow's, and the hook's wrapper last of all; what TensorFlow
-    prints is tried in tests/host/test_remedies.py."""
+    """They stand above the GPU that is hidden, which both the hook and TensorFlow tell of, and the hook's
+    wrapper last of all; what TensorFlow prints is tried in tests/host/test_remedies.py."""
     first = next(n for n, row in enumerate(REFUSALS) if "CUDA_ERROR_NO_DEVICE" in row.pattern)
     theirs = {row.cause for row in (*REFUSALS[:first], REFUSALS[-1])}
     texts = [*HOOKS.values(), *ENGINES.values(), *ELSEWHERE.values()]

@@ -104,6 +104,7 @@ def build(site: Path, folder: Path, devices: int = 1) -> None:
         shutil.copy(HERE / "preamble" / name, folder / "site" / name)
     nodes = [*(f"nvidia{i}" for i in range(devices)), *DEVICES[1:]]
     (folder / "devices").write_text("\n".join(nodes) + "\n", encoding="utf-8")
+    (folder / "missing").write_text("", encoding="utf-8")
     (folder / "driver" / "plants.conf").write_text(f"devices {devices}\n", encoding="utf-8")
     proc = folder / "proc"
     proc.mkdir()

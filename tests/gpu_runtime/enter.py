@@ -96,12 +96,14 @@ def main(stand_ins: Path, site: Path, command: list[str]) -> None:
     shutil.copytree(stand_ins / "site", over)
     layers = f"lowerdir={site},upperdir={over},workdir={work}"
     mount("overlay", site, "overlay", 0, layers)
+    for name in (stand_ins / "missing").read_text(encoding="utf-8").split():
+        (site / name).unlink()
     find_libraries(scratch, stand_ins / "driver")
     show_devices(scratch / "dev", (stand_ins / "devices").read_text(encoding="utf-8").split())
     mount("tmpfs", Path("/proc/driver"), "tmpfs", 0)
     shutil.copytree(stand_ins / "proc", "/proc/driver/nvidia")
     os.environ["PATH"] = f"{stand_ins / 'bin'}:{os.environ.get('PATH', os.defpath)}"
-    os.execvp(command[0], command)
+    os.execvp(command[0], command)  # noqa: S606  the command takes our place
 
 
 if __name__ == "__main__":

@@ -645,24 +645,24 @@ def test_an_invocation_is_run_again_at_most_twice(stage: Stage) -> None:
     assert sum("run again" in line for line in stage.ears.lines) == 2
 
 
-def compiling(files: int | None) -> Worker:
-    """A worker whose GPU compiles kernels first, into a cache that held so many files."""
+def compiling(start: int | None, end: int | None) -> Worker:
+    """A worker whose GPU's compile cache holds so many files before the start, and at the end."""
+    facts = {**FACTS, **GPU_FACTS, "cuda.cache.at_start.files": start}
 
     class Compiling(Worker):
         def greeting(self, *, gpu: bool = False) -> list[str]:
-            facts = {
-                **FACTS,
-                **GPU_FACTS,
-                "gpu.0.compiles_first": True,
-                "cuda.cache.at_start.files": files,
-            }
             return [*super().greeting(gpu=gpu)[:-1], record("facts", facts=facts, seconds=0.1)]
+
+        def words(self, job: Job) -> list[str]:
+            found = {**facts, "cuda.cache.at_end.files": end}
+            *others, bye = super().words(job)
+            return [*others, record("facts", facts=found, seconds=0.1), bye]
 
     return Compiling(cells={cell.id: cell for cell in CELLS}, seconds=10.0)
 
 
-def test_a_gpu_that_compiles_first_is_calibrated_again_on_a_full_cache(stage: Stage) -> None:
-    cold, warm, twin = compiling(0), compiling(700), compiling(700)
+def test_a_gpu_that_compiled_much_is_calibrated_again_on_a_full_cache(stage: Stage) -> None:
+    cold, warm, twin = compiling(0, 700), compiling(700, 700), compiling(700, 700)
     cold.sample_calls, warm.sample_calls = 6, 60
     engine = FakeEngine(cold, warm, otherwise=twin)
     arms = Arms(run=(ARMS["cuda"],), gpu={"cuda": REQUEST}, not_run={})
@@ -673,13 +673,42 @@ def test_a_gpu_that_compiles_first_is_calibrated_again_on_a_full_cache(stage: St
     assert any("is calibrated again" in line for line in stage.ears.lines)
 
 
-@pytest.mark.parametrize("files", [700, None], ids=["full", "unknown"])
-def test_a_cache_that_is_full_or_unknown_calls_for_no_second_calibration(
-    stage: Stage, files: int | None
+@pytest.mark.parametrize(
+    ("start", "end", "again"),
+    [
+        # What an H100 compiles, and what takes too little time to lose a cell's budget to.
+        (0, 24, False),
+        (0, plan.MANY_KERNELS - 1, False),
+        (0, plan.MANY_KERNELS, True),
+        # Other programs' kernels, or other cells', lay there already.
+        (500, 500 + plan.MANY_KERNELS, True),
+        (700, 700, False),
+        (700, 724, False),
+        # CUDA throws the oldest away where there is no more room.
+        (700, 300, False),
+        (None, 700, False),
+        (0, None, False),
+        (None, None, False),
+    ],
+)
+def test_a_calibration_that_compiled_little_or_nobody_knows_what_is_not_made_again(
+    stage: Stage, start: int | None, end: int | None, *, again: bool
 ) -> None:
     arms = Arms(run=(ARMS["cuda"],), gpu={"cuda": REQUEST}, not_run={})
-    stage.run(FakeEngine(otherwise=compiling(files)), stage.draw_up(arms), arms)
-    assert stage.documents() == ["cuda-00.json", "cuda-01.json"]
+    engine = FakeEngine(compiling(start, end), otherwise=compiling(700, 700))
+    stage.run(engine, stage.draw_up(arms), arms)
+    assert ("cuda-00-r1.json" in stage.documents()) is again
+    assert [name for name in stage.documents() if name != "cuda-00-r1.json"] == [
+        "cuda-00.json",
+        "cuda-01.json",
+    ]
+    assert any("is calibrated again" in line for line in stage.ears.lines) is again
+
+
+def test_a_second_calibration_is_the_last_however_much_it_compiled(stage: Stage) -> None:
+    arms = Arms(run=(ARMS["cuda"],), gpu={"cuda": REQUEST}, not_run={})
+    stage.run(FakeEngine(otherwise=compiling(0, 700)), stage.draw_up(arms), arms)
+    assert stage.documents() == ["cuda-00-r1.json", "cuda-00.json", "cuda-01.json"]
 
 
 def test_a_second_calibration_that_was_not_had_is_had_when_the_campaign_goes_on(
@@ -687,15 +716,16 @@ def test_a_second_calibration_that_was_not_had_is_had_when_the_campaign_goes_on(
 ) -> None:
     arms = Arms(run=(ARMS["cuda"],), gpu={"cuda": REQUEST}, not_run={})
     campaign = stage.draw_up(arms)
-    stage.run(FakeEngine(compiling(0), otherwise=compiling(700)), campaign, arms)
+    full = compiling(700, 700)
+    stage.run(FakeEngine(compiling(0, 700), otherwise=full), campaign, arms)
     assert stage.folder is not None
     for name in ("cuda-00-r1.json", "cuda-01.json"):
         (stage.folder / name).unlink()
     kept = load_campaign(stage.folder).documents
-    stage.run(FakeEngine(otherwise=compiling(700)), campaign, arms, kept=kept)
+    stage.run(FakeEngine(otherwise=full), campaign, arms, kept=kept)
     assert stage.documents() == ["cuda-00-r1.json", "cuda-00.json", "cuda-01.json"]
     # Now it has been had.
-    engine = FakeEngine(otherwise=compiling(700))
+    engine = FakeEngine(otherwise=full)
     stage.run(engine, campaign, arms, kept=load_campaign(stage.folder).documents)
     assert engine.jobs == []
 

@@ -18,7 +18,7 @@ from suite.errors import EngineError, GpuError
 from suite.host import doctor
 from suite.host.doctor import CHECKS, Diagnosis, examine
 from suite.host.doctor_cards import FIELDS
-from suite.host.doctor_finding import Finding, Unknown, yes
+from suite.host.doctor_finding import Finding, Unknown, no, not_applicable, unknown, yes
 from suite.host.doctor_machine import (
     Machine,
     Patient,
@@ -142,7 +142,10 @@ def test_a_machine_on_which_everything_is_well(tmp_path: Path) -> None:
     assert "driver 550.90.07: NVIDIA A10G, 23028 MiB" in line(found, "driver").text
     assert "toolkit 1.17.4" in line(found, "toolkit").text
     assert "NVIDIA's hook" in line(found, "passthrough").text
-    assert "TensorFlow 2.21.0 in the CUDA image sees NVIDIA A10G" in line(found, "tensorflow").text
+    assert line(found, "tensorflow").text == (
+        "TensorFlow 2.21.0 in the CUDA image sees NVIDIA A10G (compute capability 8.6) and computes on "
+        "it"
+    )
     assert "(cpu and cuda; a guess" in line(found, "duration").text
     assert found.verdict == "`make bench` would run"
     assert engine.closed()
@@ -152,7 +155,7 @@ def test_a_machine_on_which_everything_is_well(tmp_path: Path) -> None:
 
 def test_a_stub_in_the_hooks_place_gives_no_gpu(tmp_path: Path) -> None:
     refused = sees(
-        refused="TensorFlow sees no GPU", diary="failed call to cuInit: UNKNOWN ERROR (303)"
+        refused="TensorFlow sees no GPU here", diary="failed call to cuInit: UNKNOWN ERROR (303)"
     )
     engine = FakeExamined(gpu=HOOK, built=["cpu", "cuda"], view=refused)
     files = {**GPU_FILES, "usr/bin/nvidia-container-runtime-hook": ""}
@@ -167,9 +170,12 @@ def test_a_stub_in_the_hooks_place_gives_no_gpu(tmp_path: Path) -> None:
         idle_gpu="?",
         tensorflow="x4",
     )
-    assert (
-        "TensorFlow sees no GPU: libcuda is not in the container" in line(found, "tensorflow").text
+    assert line(found, "tensorflow").text == (
+        "TensorFlow sees no GPU here: CUDA's driver library (libcuda.so.1) is not where TensorFlow "
+        "runs: in a container, the GPU was not passed through (failed call to cuInit: UNKNOWN ERROR "
+        "(303))"
     )
+    assert "docker run --rm --gpus all" in line(found, "tensorflow").remedy
     assert "nvidia-smi is not on PATH" in line(found, "driver").text
 
 
@@ -326,28 +332,70 @@ def test_an_engine_that_could_never_have_the_image(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("capability", "mark", "said"),
+    ("capability", "driver", "mark", "said"),
     [
-        ("5.2", "x4", "older than"),
-        ("6.1", "+", "holds code"),
-        ("8.9", "+", "holds code"),
-        ("9.0", "+", "compiles PTX"),
-        ("10.0", "x4", "Blackwell"),
-        ("12.0", "x4", "Blackwell"),
-        ("[N/A]", "?", "does not say"),
+        ("5.2", "560.35", "x4", "older than"),
+        ("6.1", "560.35", "+", "holds code"),
+        ("8.9", "560.35", "+", "holds code"),
+        # Machine code alone: its driver has nothing to compile.
+        ("8.9", "550.90", "+", "holds code"),
+        ("9.0", "560.35", "+", "compute capability 9.0: TensorFlow holds code for it"),
+        ("9.0", "550.90", "x4", "which driver 550.90 is too old to compile"),
+        ("10.0", "560.35", "x4", "Blackwell"),
+        ("12.0", "560.35", "x4", "Blackwell"),
+        ("[N/A]", "560.35", "?", "does not say"),
     ],
 )
 def test_which_gpus_the_wheel_has_code_for(
-    capability: str, mark: str, said: str, tmp_path: Path
+    capability: str, driver: str, mark: str, said: str, tmp_path: Path
 ) -> None:
     rows = {
-        "nvidia-smi --query-gpu": Ran(code=0, text=smi(driver="560.35", capability=capability)),
+        "nvidia-smi --query-gpu": Ran(code=0, text=smi(driver=driver, capability=capability)),
         **IDLE,
     }
     machine = make_machine(tmp_path, FakeExamined(gpu=HOOK), files=GPU_FILES, programs=rows)
     found = diagnose(machine)
     assert marks(found)["capability"] == mark
+    assert found.status == (4 if mark == "x4" else 0)
     assert said in line(found, "capability").text
+
+
+def reasoned(tried: Finding | None) -> doctor.Line:
+    """A fault that was only reasoned, beside what its trial gave; None: the trial was not made."""
+
+    def reason(_: Patient) -> Finding:
+        return no("it can't work", "mend it", stops=4, unless="trial", way="cdi")
+
+    def hang(_: Patient) -> Finding:
+        release.wait(30)
+        return yes("late")
+
+    release = threading.Event()
+    checks: dict[str, doctor.Check] = {"reason": reason, "other": lambda _: yes("it works")}
+    checks["trial"] = hang if tried is None else lambda _: tried
+    machine = Machine(open_engine=FakeExamined, root=Path("/nowhere"))
+    asked = Question(results=Path("results"), cells=[])
+    found = examine(machine, asked, limit_s=0.2 if tried is None else 5.0, checks=checks)
+    release.set()
+    one = line(found, "reason")
+    assert found.status == one.stops
+    assert one.facts == {"way": "cdi"}
+    return one
+
+
+def test_what_works_when_it_is_tried_is_no_fault() -> None:
+    found = reasoned(yes("it computes"))
+    assert (found.state, found.stops, found.remedy) == ("not-applicable", 0, "")
+    assert found.text == "it can't work; but it works all the same (see trial)"
+
+
+@pytest.mark.parametrize(
+    "tried", [no("it does not", "x"), unknown("not built"), not_applicable("no GPU"), None]
+)
+def test_a_trial_that_says_nothing_good_lets_the_fault_stand(tried: Finding | None) -> None:
+    found = reasoned(tried)
+    assert (found.state, found.stops, found.remedy) == ("no", 4, "mend it")
+    assert found.text == "it can't work"
 
 
 def test_another_process_on_the_gpu_is_named_without_its_folder(tmp_path: Path) -> None:
@@ -693,6 +741,9 @@ def test_an_interpreter_with_its_own_tensorflow_is_not_held_against_the_lock(
     found = diagnose(machine, engine="local")
     expect(found, 0, toolkit="-", passthrough="-", cloud="?")
     assert "whether CPython 3.12.3 (LOCAL_PYTHON) has code" in line(found, "capability").text
+    assert line(found, "tensorflow").text == (
+        "TensorFlow 2.21.0 in LOCAL_PYTHON sees NVIDIA A10G (compute capability 8.6) and computes on it"
+    )
     assert "(CPython 3.12.3 as LOCAL_PYTHON names it, not from" in line(found, "images").text
     assert line(found, "base").text.endswith("(LOCAL_PYTHON) stands in for the environments")
     engine.stock_trouble = EngineError("LOCAL_PYTHON=x has no TensorFlow", "name another one")

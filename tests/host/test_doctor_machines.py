@@ -50,11 +50,17 @@ LISTED = GpuSupport(
     cdi_folders=(),
     runtimes=(),
 )
-FOLDERS = GpuSupport(devices=(), cdi_folders=("/etc/cdi",), runtimes=("runc",))
+FOLDERS = GpuSupport(devices=(), cdi_folders=("/etc/cdi", "/var/run/cdi"), runtimes=("runc",))
 MADE = {"sys/class/dmi/id/sys_vendor": "Made-Up Cloud"}
 DRIVER_FILE = "proc/driver/nvidia/version"
 LOADED = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Mon Jan 1 00:00:00 UTC 2026"
 SPEC = "containerEdits:\n  mounts:\n  - hostPath: /usr/lib/x86_64-linux-gnu/libcuda.so.{}\n"
+NODES = (
+    "devices:\n- name: '0'\n  containerEdits:\n    deviceNodes:\n    - path: /dev/nvidia0\n"
+    "containerEdits:\n  deviceNodes:\n  - path: /dev/nvidiactl\n"
+)
+"""The device nodes of a specification, but for the one by which CUDA manages memory."""
+UVM = "  - path: /dev/nvidia-uvm\n"
 SLICES = """GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-11111111-2222-3333-4444-555555555555)
   MIG 1g.10gb     Device  0: (UUID: MIG-aaaaaaaa-2222-3333-4444-555555555555)
   MIG 3g.40gb     Device  1: (UUID: MIG-bbbbbbbb-2222-3333-4444-555555555555)
@@ -66,6 +72,15 @@ MIG_CARD = Card(
     slices=(Slice(index=0, uuid="MIG-aaaaaaaa", name="MIG 1g.10gb"),),
 )
 LATE = Life(words=[TimeoutError()])
+PTX_REFUSED = (
+    "W0000 00:00:1795290143.066641       1 redzone_allocator.cc:1] CUDA_ERROR_UNSUPPORTED_PTX_VERSION: the "
+    "provided PTX was compiled with an unsupported toolchain.\n"
+)
+NO_UVM = sees(
+    refused="TensorFlow sees no GPU here",
+    diary="failed call to cuInit: INTERNAL: CUDA error: Failed call to cuInit: CUDA_ERROR_UNKNOWN: "
+    "unknown error\n",
+)
 CACHE = compile_cache(
     Image(id="", content=None, base=RECORDED[0], digests=[], lock=RECORDED[1], origin=""), CDI
 ).name
@@ -131,6 +146,12 @@ def cloth(**changes: Any) -> Row:
     return Row(**{**usual, **changes})
 
 
+def old_driver(**changes: Any) -> Row:
+    """The same with a driver that is older than the wheel's PTX, but for the changes."""
+    smi_row = smi(name=H100, driver="550.90.07", mig="Disabled", capability="9.0")
+    return cloth(**{"smi": smi_says(smi_row), "files": GPU_FILES, **changes})
+
+
 HEALTHY_SMI = smi_says(smi())
 MIG_SMI = smi_says(smi(name=H100, driver="570.86.15", mig="Enabled", capability="9.0"))
 ONE_CARD = (Card(index=0, name="NVIDIA A10G", uuid=UUIDS[0], mig=False),)
@@ -140,36 +161,63 @@ ROWS: Mapping[str, Row] = {
         says={
             "driver": "driver 570.86.15: NVIDIA H100 80GB HBM3, 23028 MiB",
             "toolkit": "CDI: the engine lists nvidia.com/gpu=0, nvidia.com/gpu=GPU-11111111…, nvidia",
-            "capability": "compiles PTX first",
+            "capability": "compute capability 9.0: TensorFlow holds code for it",
+            "tensorflow": "TensorFlow 2.21.0 in the CUDA image sees NVIDIA H100 80GB HBM3 (compute "
+            "capability 9.0) and computes on it",
         }
     ),
-    "an H100 whose driver is older than the wheel's PTX": cloth(
-        smi=smi_says(smi(name=H100, driver="550.90.07", mig="Disabled", capability="9.0")),
-        files=GPU_FILES,
-        marks={"capability": "x"},
-        says={"capability": "555 or later", "tensorflow": "the capability line was too careful"},
+    "an H100 whose driver is older than the wheel's PTX, and computes all the same": old_driver(
+        marks={"capability": "-"},
+        says={
+            "capability": "their results are wrong, with a warning alone; but it works all the same "
+            "(see tensorflow)",
+            "tensorflow": "sees NVIDIA H100 80GB HBM3 (compute capability 9.0) and computes on it",
+        },
     ),
-    "an H100 whose driver is older than the wheel's PTX, and can't load it": cloth(
-        smi=smi_says(smi(name=H100, driver="550.90.07", mig="Disabled", capability="9.0")),
-        files=GPU_FILES,
+    "an H100 whose driver is older than the wheel's PTX, and adds up wrongly": old_driver(
+        view=sees(
+            refused="/GPU:0 gives a wrong result for a small sum by elements of whole numbers",
+            diary=PTX_REFUSED,
+        ),
+        marks={"capability": "x4", "tensorflow": "x4"},
+        says={"capability": "too old to compile", "tensorflow": "555 or later"},
+        status=4,
+    ),
+    "an H100 whose driver is older than the wheel's PTX, and can't load it": old_driver(
         view=sees(
             refused="the GPU fails in the start-up sequence: cuModuleLoadData failed with "
             "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"
         ),
-        marks={"capability": "x", "tensorflow": "x4"},
-        says={"tensorflow": "555 or later"},
+        marks={"capability": "x4", "tensorflow": "x4"},
+        says={"capability": "a newer driver: 555 or later", "tensorflow": "555 or later"},
         status=4,
     ),
-    "an H100 that compiles, and no cache yet": cloth(
+    "an H100 whose driver is older than the wheel's PTX, and nothing built to try it": old_driver(
+        built=(),
+        marks={"capability": "x4", "tensorflow": "?", "base": "+"},
+        says={"capability": "555 or later", "tensorflow": "the CUDA image is not built yet"},
+        status=4,
+    ),
+    "an H100 whose driver is older than the wheel's PTX, and that does not answer": old_driver(
+        view=LATE,
+        marks={"capability": "x4", "tensorflow": "?"},
+        says={"capability": "555 or later"},
+        status=4,
+    ),
+    "an H100 with the first driver that compiles the wheel's PTX": old_driver(
+        smi=smi_says(smi(name=H100, driver="555.42.02", mig="Disabled", capability="9.0")),
+        says={"capability": "compute capability 9.0: TensorFlow holds code for it"},
+    ),
+    "an H100 that comes up too late, and no compile cache yet": cloth(
         view=LATE,
         marks={"tensorflow": "?"},
-        says={"tensorflow": "no compile cache yet that would keep it `make bench`, which waits"},
+        says={"tensorflow": "what is read for the first time takes longer ask again"},
     ),
-    "an H100 that compiles into a campaign's cache": cloth(
+    "an H100 that comes up too late on a campaign's compile cache": cloth(
         view=LATE,
         engine={"support": LISTED, "caches": (CACHE,)},
         marks={"tensorflow": "?"},
-        says={"tensorflow": "ask again, which goes on from the compile cache"},
+        says={"tensorflow": "what is read for the first time takes longer ask again"},
     ),
     "an A10G whose image is read for the first time": Row(
         smi=HEALTHY_SMI,
@@ -239,6 +287,97 @@ ROWS: Mapping[str, Row] = {
                             "no such file or directory"),
         marks={"toolkit": "x", **DEAD},
         says={"toolkit": "written for driver 550.54.15, and 570.86.15 is loaded"},
+        status=4,
+    ),
+    "no toolkit that the shell sees, and a trial that works": Row(
+        smi=HEALTHY_SMI,
+        toolkit={},
+        marks={"toolkit": "-"},
+        says={
+            "toolkit": "nor a CDI specification is here; but it works all the same (see passthrough)",
+            "passthrough": "a trivial container sees the GPU",
+        },
+    ),
+    "a CDI specification of another driver that works all the same": cloth(
+        files={**GPU_FILES, DRIVER_FILE: LOADED, "etc/cdi/nvidia.yaml": SPEC.format("550.54.15")},
+        marks={"toolkit": "-"},
+        says={
+            "toolkit": "written for driver 550.54.15, and 570.86.15 is loaded; but it works all the "
+            "same (see tensorflow)"
+        },
+    ),
+    "a CDI specification of another driver, and nothing built to try it": cloth(
+        files={**GPU_FILES, DRIVER_FILE: LOADED, "etc/cdi/nvidia.yaml": SPEC.format("550.54.15")},
+        built=(),
+        marks={"toolkit": "x", "tensorflow": "?", "base": "+"},
+        says={"toolkit": "nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"},
+    ),
+    "a stale CDI specification, and a right one that counts before it": cloth(
+        files={
+            **GPU_FILES,
+            DRIVER_FILE: LOADED,
+            "etc/cdi/nvidia.yaml": SPEC.format("550.54.15"),
+            "var/run/cdi/nvidia.yaml": SPEC.format("570.86.15") + NODES + UVM,
+        },
+        engine={"support": FOLDERS},
+        says={"toolkit": "CDI is on, and there is a specification (/var/run/cdi/nvidia.yaml)"},
+    ),
+    "a right CDI specification, and a stale one that counts before it": cloth(
+        files={
+            **GPU_FILES,
+            DRIVER_FILE: LOADED,
+            "etc/cdi/nvidia.yaml": SPEC.format("570.86.15") + NODES + UVM,
+            "var/run/cdi/nvidia.yaml": SPEC.format("550.54.15"),
+        },
+        gpu=explain_refusal("failed to fulfil mount request: open /usr/lib/libcuda.so.550.54.15: "
+                            "no such file or directory"),
+        marks={"toolkit": "x", **DEAD},
+        says={
+            # Written to the other folder it would change nothing.
+            "toolkit": "/var/run/cdi/nvidia.yaml was written for driver 550.54.15, and 570.86.15 is "
+            "loaded `sudo nvidia-ctk cdi generate --output=/var/run/cdi/nvidia.yaml`"
+        },
+        status=4,
+    ),
+    "a CDI specification without the device for memory": cloth(
+        files={
+            **GPU_FILES,
+            DRIVER_FILE: LOADED,
+            "etc/cdi/nvidia.yaml": SPEC.format("570.86.15") + NODES,
+        },
+        view=NO_UVM,
+        marks={"toolkit": "x", "tensorflow": "x4"},
+        says={
+            "toolkit": "/etc/cdi/nvidia.yaml does not name /dev/nvidia-uvm, without which CUDA can't "
+            "start `sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`",
+            "tensorflow": "a CDI specification must name /dev/nvidia-uvm",
+        },
+        status=4,
+    ),
+    "a CDI specification without the device for memory that works all the same": cloth(
+        files={
+            **GPU_FILES,
+            DRIVER_FILE: LOADED,
+            "etc/cdi/nvidia.yaml": SPEC.format("570.86.15") + NODES,
+        },
+        marks={"toolkit": "-"},
+        says={"toolkit": "can't start; but it works all the same (see tensorflow)"},
+    ),
+    "a CDI specification with every device": cloth(
+        files={
+            **GPU_FILES,
+            DRIVER_FILE: LOADED,
+            "etc/cdi/nvidia.yaml": SPEC.format("570.86.15") + NODES + UVM,
+        },
+        engine={"support": FOLDERS},
+        says={"toolkit": "there is a specification (/etc/cdi/nvidia.yaml)"},
+    ),
+    "a CDI specification without the device for memory that nobody asks for": Row(
+        smi=HEALTHY_SMI,
+        files={**GPU_FILES, "etc/cdi/nvidia.yaml": NODES},
+        view=NO_UVM,
+        marks={"tensorflow": "x4"},
+        says={"toolkit": "toolkit 1.17.4"},
         status=4,
     ),
     "a CDI specification of the loaded driver": cloth(
@@ -447,7 +586,11 @@ ROWS: Mapping[str, Row] = {
         engine={"isolation": "none"},
         gpu=GpuRequest(driver="none", devices=("0",)),
         marks={"engine": "x", "toolkit": "-", "passthrough": "-", "base": "+"},
-        says={"engine": "NOT CONTAINERIZED", "tensorflow": "sees NVIDIA A10G"},
+        says={
+            "engine": "NOT CONTAINERIZED",
+            "tensorflow": "TensorFlow 2.21.0 in the CUDA environment sees NVIDIA A10G (compute "
+            "capability 8.6) and computes on it",
+        },
     ),
 }  # fmt: skip
 
@@ -474,6 +617,9 @@ def test_every_line_is_right_on(name: str, tmp_path: Path) -> None:
     for one in found.checks:
         assert one.remedy or one.state != "no", one
         assert "this check itself failed" not in one.text, one
+        # A GPU's driver that compiles first takes no time that anybody would notice.
+        assert "minutes" not in one.text or one.id in ("images", "duration"), one
+        assert not one.stops or one.state == "no", one
         told = f"{one.text} {one.remedy} {one.facts}"
         assert not re.search(r"[0-9a-f]{8}-[0-9a-f]{4}-", told), told
     assert engine.closed()

@@ -47,7 +47,15 @@ HOOK = (
         (HOOK + "something that nobody has seen", "hook failed"),
         ("CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected", "hidden"),
         ("failed call to cuInit: INTERNAL: CUDA error: UNKNOWN ERROR (303)", "not passed"),
-        ("Cannot dlopen some GPU libraries. Please make sure", "missing from the image"),
+        ("Cannot dlopen some GPU libraries. Please make sure", "missing beside TensorFlow"),
+        (
+            "TensorFlow sees no GPU here: TensorFlow did not find libcudnn.so, libcufft.so",
+            "missing beside TensorFlow",
+        ),
+        (
+            "TensorFlow sees no GPU here: libnvidia-ml.so.1, which the driver brings, can't be opened",
+            "management (NVML)",
+        ),
         ("LLVM ERROR: does not support target 'sm_120'", "newer than"),
     ],
 )
@@ -129,6 +137,24 @@ def test_every_remedy_names_a_command_or_a_setting(row: GpuRefusal) -> None:
     assert re.search(r"`[a-z].+?`|\b[A-Z_]{3,}=|\{\"features\"", row.remedy)
     assert row.cause
     assert re.compile(row.pattern)
+
+
+def test_only_what_a_container_alone_can_lack_is_laid_to_a_container() -> None:
+    """The local engine's worker prints the same texts, where there is none."""
+    for text in (
+        "failed call to cuInit: INTERNAL: CUDA error: UNKNOWN ERROR (303)",
+        "failed call to cuInit: INTERNAL: CUDA error: CUDA_ERROR_UNKNOWN: unknown error",
+        "TensorFlow sees no GPU here: libnvidia-ml.so.1, which the driver brings",
+        "TensorFlow did not find libcudnn.so",
+        "Cannot dlopen some GPU libraries",
+        "kernel version 550.90.7 does not match DSO version 550.54.15",
+        "computes on another GPU than the one named",
+        "Failed to initialize NVML: Unknown Error",
+    ):
+        row = find_refusal(text)
+        assert row is not None
+        for words in ("the container", "a container anew", "new container"):
+            assert words not in f"{row.cause}; {row.remedy}".replace("the container toolkit", "")
 
 
 def test_what_wraps_stands_after_what_it_wraps() -> None:

@@ -36,10 +36,15 @@ def test_a_machine_with_a_gpu_is_told_in_one_line(tmp_path: Path) -> None:
     write(tmp_path / "proc/driver/nvidia/version", CLOSED)
     write(tmp_path / "etc/cdi/nvidia.yaml")
     tools = {"nvidia-ctk": "1.17.4", "nvidia-container-runtime-hook": "?"}
-    assert describe_machine(tmp_path, tools.get) == (
+    told = (
         "device nodes /dev/nvidia0, /dev/nvidiactl; driver 550.54.15; toolkit nvidia-ctk 1.17.4, "
         "nvidia-container-runtime-hook; not on PATH: nvidia-container-cli; CDI specification "
-        "/etc/cdi/nvidia.yaml"
+    )
+    assert describe_machine(tmp_path, tools.get) == f"{told}/etc/cdi/nvidia.yaml"
+    # Where both have one, that of the other folder counts, and stands first.
+    write(tmp_path / "var/run/cdi/nvidia.yaml")
+    assert describe_machine(tmp_path, tools.get) == (
+        f"{told}/var/run/cdi/nvidia.yaml, /etc/cdi/nvidia.yaml"
     )
 
 
@@ -49,7 +54,7 @@ def test_a_machine_without_anything_says_where_it_looked(tmp_path: Path) -> None
         "device nodes none",
         "/proc/driver/nvidia/version",
         "toolkit none",
-        "/var/run/cdi",
+        "CDI specification none in /var/run/cdi, /etc/cdi",
     ):
         assert words in said
 

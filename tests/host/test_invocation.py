@@ -895,21 +895,27 @@ def test_each_container_keeps_the_facts_in_which_it_differs(tmp_path: Path) -> N
     assert find_fault(document) == LOST
 
 
-def test_what_the_first_container_compiled_the_second_finds(tmp_path: Path) -> None:
-    compiles = {**FACTS, **GPU_FACTS, "gpu.0.compiles_first": True}
+@pytest.mark.parametrize(("end", "much"), [(900, True), (24, False), (None, False)])
+def test_what_the_first_container_compiled_the_second_finds(
+    tmp_path: Path, end: int | None, *, much: bool
+) -> None:
     flow = Flow(tmp_path, arm="cuda", block=0)
 
-    def told(files: int) -> str:
-        return record("facts", facts={**compiles, "cuda.cache.at_start.files": files}, seconds=0.1)
+    def told(start: int | None, **more: int | None) -> str:
+        facts = {**FACTS, **GPU_FACTS, "cuda.cache.at_start.files": start, **more}
+        return record("facts", facts=facts, seconds=0.1)
 
     def dies(job: Job) -> Life:
         head = flow.worker.until(flow.order[1], begun=True)(job)
         return Life(words=[*head[:2], told(0), *head[3:]], code=137)
 
     def goes_on(job: Job) -> Life:
-        words = flow.worker.words(job)
-        return Life(words=[*words[:2], told(900), *words[3:]])
+        # What it adds itself is nothing: its own start is no sign of what was compiled.
+        *words, bye = flow.worker.words(job)
+        last = told(end, **{"cuda.cache.at_end.files": end})
+        return Life(words=[*words[:2], told(end), *words[3:], last, bye])
 
     document = flow.run(FakeEngine(dies, otherwise=goes_on))
     assert len(document.invocation.containers) == 2
-    assert plan.has_compiled(document)
+    assert document.facts["cuda.cache.at_start.files"] == end
+    assert plan.has_compiled(document) is much

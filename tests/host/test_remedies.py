@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from suite.host.gpu_refusals import find_refusal
+from suite.host.gpu_refusals import REFUSALS, find_refusal
 from suite.host.remedies import UNKNOWN, explain_failure, explain_worker
 
-REFUSED = "the arm cuda can't be had: TensorFlow sees no GPU in this container"
+REFUSED = "the arm cuda can't be had: TensorFlow sees no GPU here"
 
 DIARY = """\
 WARNING: All log messages before absl::InitializeLog() is called are written to STDERR
@@ -20,36 +20,38 @@ Failed call to cuInit: {}
 whose cuInit gives one error after the other."""
 
 
-@pytest.mark.parametrize(
-    ("error", "cause", "remedy"),
-    [
-        ("UNKNOWN ERROR (303)", "not passed through", "docker run --rm"),
-        ("CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected", "hidden", "nvidia-smi -L"),
+AT_START = [
+    ("UNKNOWN ERROR (303)", "not passed through", "docker run --rm"),
+    ("CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected", "hidden", "nvidia-smi -L"),
+    (
         (
-            (
-                "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: system has unsupported display driver / cuda driver "
-                "combination"
-            ),
-            "do not go together",
-            "reboot",
+            "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: system has unsupported display driver / cuda driver "
+            "combination"
         ),
+        "do not go together",
+        "reboot",
+    ),
+    (
         (
-            (
-                "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE: forward compatibility was attempted on non "
-                "supported HW"
-            ),
-            "do not go together",
-            "compat libraries",
+            "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE: forward compatibility was attempted on non "
+            "supported HW"
         ),
-        ("CUDA_ERROR_SYSTEM_NOT_READY: system not yet initialized", "fabric", "fabricmanager"),
-        (
-            "CUDA_ERROR_DEVICE_UNAVAILABLE: CUDA-capable device(s) is/are busy or unavailable",
-            "for itself",
-            "nvidia-smi -c 0",
-        ),
-        ("CUDA_ERROR_UNKNOWN: unknown error", "does not answer CUDA", "modprobe nvidia_uvm"),
-    ],
-)
+        "do not go together",
+        "compat libraries",
+    ),
+    ("CUDA_ERROR_SYSTEM_NOT_READY: system not yet initialized", "fabric", "fabricmanager"),
+    (
+        "CUDA_ERROR_DEVICE_UNAVAILABLE: CUDA-capable device(s) is/are busy or unavailable",
+        "for itself",
+        "nvidia-smi -c 0",
+    ),
+    ("CUDA_ERROR_UNKNOWN: unknown error", "does not answer CUDA", "modprobe nvidia_uvm"),
+    ("CUDA_ERROR_UNKNOWN: unknown error", "does not answer CUDA", "must name /dev/nvidia-uvm"),
+]
+"""What `cuInit` can give: its error, a part of its cause and of its remedy."""
+
+
+@pytest.mark.parametrize(("error", "cause", "remedy"), AT_START)
 def test_why_cuda_does_not_start_is_told_with_its_remedy(
     error: str, cause: str, remedy: str
 ) -> None:
@@ -65,50 +67,124 @@ def test_why_cuda_does_not_start_is_told_with_its_remedy(
     assert "oneDNN" not in found.what
 
 
-@pytest.mark.parametrize(
-    ("text", "cause"),
-    [
-        (
-            (
-                "Cannot dlopen some GPU libraries. Please make sure the missing libraries mentioned "
-                "above are installed properly if you would like to use GPU."
-            ),
-            "missing from the image",
-        ),
-        (
-            (
-                "kernel version 550.90.7 does not match DSO version 550.54.15 -- cannot find working "
-                "devices in this configuration"
-            ),
-            "not of the loaded kernel module's version",
-        ),
-        ("Possibly insufficient driver version: 470.57.2", "older than this TensorFlow's CUDA"),
-        (
-            (
-                "Loaded runtime CuDNN library: 8.9.7 but source was compiled with: 9.3.0.  CuDNN "
-                "library needs to have matching major version"
-            ),
-            "cuDNN can't be used",
-        ),
-        ("Could not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED", "cuDNN can't be used"),
-        ("INTERNAL: CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC error", "defective"),
-        ("CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered", "broke down"),
-        ("CUDA_ERROR_INVALID_PTX: a PTX JIT compilation failed", "newer than"),
-        ("TensorFlow lists a GPU (its build is for CPU only)", "built without CUDA"),
-        (
-            (
-                "the GPU has compute capability 12.0, which is newer than this TensorFlow's CUDA can "
-                "compile for (built for sm_89)"
-            ),
-            "newer than that TensorFlow",
-        ),
-    ],
+TOO_OLD_FOR_PTX = (
+    "gpu_kernel_to_blob_pass: CUDA_ERROR_UNSUPPORTED_PTX_VERSION: the provided PTX was compiled with an "
+    "unsupported toolchain."
 )
+
+TEXTS = [
+    (
+        (
+            "Cannot dlopen some GPU libraries. Please make sure the missing libraries mentioned "
+            "above are installed properly if you would like to use GPU."
+        ),
+        "missing beside TensorFlow",
+    ),
+    (
+        f"{REFUSED}: TensorFlow did not find libcusolver.so, libcudnn.so",
+        "missing beside TensorFlow",
+    ),
+    (
+        f"{REFUSED}: libnvidia-ml.so.1, which the driver brings, can't be opened",
+        "management (NVML) is not where TensorFlow runs",
+    ),
+    (TOO_OLD_FOR_PTX, "wrong results"),
+    ("the provided PTX was compiled with an unsupported toolchain", "wrong results"),
+    (
+        (
+            "kernel version 550.90.7 does not match DSO version 550.54.15 -- cannot find working "
+            "devices in this configuration"
+        ),
+        "not of the loaded kernel module's version",
+    ),
+    ("Possibly insufficient driver version: 470.57.2", "older than this TensorFlow's CUDA"),
+    (
+        (
+            "Loaded runtime CuDNN library: 8.9.7 but source was compiled with: 9.3.0.  CuDNN "
+            "library needs to have matching major version"
+        ),
+        "cuDNN can't be used",
+    ),
+    ("Could not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED", "cuDNN can't be used"),
+    ("INTERNAL: CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC error", "defective"),
+    ("CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered", "broke down"),
+    ("CUDA_ERROR_INVALID_PTX: a PTX JIT compilation failed", "newer than"),
+    ("CUDA_ERROR_OUT_OF_MEMORY: out of memory", "memory does not hold it"),
+    (
+        "InternalError: Failed copying input tensor from CPU:0 to GPU:0: Dst tensor is not initialized.",
+        "memory does not hold it",
+    ),
+    ("TensorFlow computes on another GPU than the one named", "in another way"),
+    ("TensorFlow lists a GPU (its build is for CPU only)", "built without CUDA"),
+    (f"{REFUSED} (its build is for CPU only)", "built without CUDA"),
+    (
+        (
+            "the GPU has compute capability 12.0, which is newer than this TensorFlow's CUDA can "
+            "compile for (built for sm_89)"
+        ),
+        "newer than that TensorFlow",
+    ),
+    ("Failed to initialize NVML: Unknown Error", "was taken away"),
+]
+"""What TensorFlow and the worker say beside that, and a part of its cause."""
+
+
+@pytest.mark.parametrize(("text", "cause"), TEXTS)
 def test_each_known_text_has_its_row(text: str, cause: str) -> None:
     row = find_refusal(text)
     assert row is not None
     assert cause in row.cause
     assert row.remedy
+
+
+def test_every_row_of_tensorflows_is_tried() -> None:
+    """Those of engines and of NVIDIA's hook, above them and last of all, are tried elsewhere."""
+    first = next(n for n, row in enumerate(REFUSALS) if "UNSUPPORTED_PTX" in row.pattern)
+    texts = [text for text, _ in TEXTS] + [DIARY.format(error) for error, _, _ in AT_START]
+    found = {row.cause for text in texts if (row := find_refusal(text))}
+    assert {row.cause for row in REFUSALS[first:-1]} <= found
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        DIARY.format("CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected"),
+        "CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+        "CUDA_ERROR_INVALID_PTX: a PTX JIT compilation failed",
+        "Possibly insufficient driver version: 550.54.15",
+    ],
+)
+def test_ptx_that_the_driver_refuses_explains_what_comes_of_it(later: str) -> None:
+    """TensorFlow only warns of it, and goes on; what it prints then is not the cause."""
+    what = "/GPU:0 gives a wrong result for a small sum by elements of whole numbers"
+    for diary in (f"{TOO_OLD_FOR_PTX}\n{later}\n", f"{later}\n{TOO_OLD_FOR_PTX}\n"):
+        found = explain_worker(what, diary)
+        assert found.what == (
+            f"{what}: the driver is older than the CUDA whose intermediate code (PTX) TensorFlow "
+            "brings, and the kernels that it refuses leave wrong results behind "
+            f"({TOO_OLD_FOR_PTX})"
+        )
+        assert "555 or later" in found.remedy
+
+
+def test_which_library_is_missing_is_told_by_who_looked_for_it() -> None:
+    """NVML's absence TensorFlow does not tell of: the worker does.  Its own is told before it."""
+    lacks_nvml = f"{REFUSED}: libnvidia-ml.so.1, which the driver brings, can't be opened"
+    found = explain_worker(lacks_nvml, "nothing of interest\n")
+    assert found.what.startswith(f"{lacks_nvml}: the driver's library for management (NVML)")
+    assert "capability utility" in found.remedy
+    lacks_both = (
+        f"{REFUSED}: libcuda.so.1 and libnvidia-ml.so.1, which the driver brings, can't be opened"
+    )
+    found = explain_worker(lacks_both, DIARY.format("UNKNOWN ERROR (303)"))
+    assert "CUDA's driver library (libcuda.so.1) is not where TensorFlow runs" in found.what
+    lacks_cudnn = f"{REFUSED}: TensorFlow did not find libcudnn.so"
+    found = explain_worker(lacks_cudnn, "Cannot dlopen some GPU libraries.\n")
+    assert found.what == (
+        f"{lacks_cudnn}: CUDA libraries are missing beside TensorFlow "
+        "(Cannot dlopen some GPU libraries.)"
+    )
+    assert "tensorflow[and-cuda]" in found.remedy
 
 
 def test_what_nobody_knows_is_said_as_it_is() -> None:
@@ -141,9 +217,28 @@ def test_the_cpus_memory_is_not_the_gpus() -> None:
     assert explain_failure(reason) == reason
 
 
-def test_memory_without_a_shape_is_told_without_a_size() -> None:
-    found = explain_failure("InternalError: CUDA_ERROR_OUT_OF_MEMORY: out of memory")
-    assert "the GPU's memory does not hold it; what to do" in found
+@pytest.mark.parametrize(
+    "said",
+    [
+        "InternalError: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+        (
+            "InternalError: Failed copying input tensor from /job:localhost/replica:0/task:0/device:CPU:0 "
+            "to /job:localhost/replica:0/task:0/device:GPU:0 in order to run _EagerConst: Dst tensor is not "
+            "initialized. [Op:_EagerConst]"
+        ),
+    ],
+)
+def test_memory_without_a_shape_is_told_without_a_size(said: str) -> None:
+    assert explain_failure(said).startswith(
+        f"{said}; the GPU's memory does not hold it; what to do: `nvidia-smi`"
+    )
+
+
+def test_what_is_not_known_sends_nobody_into_a_container() -> None:
+    """The local engine has none; both say it."""
+    assert "`nvidia-smi` must work where TensorFlow runs" in UNKNOWN
+    assert "logs/" in UNKNOWN
+    assert "container" not in UNKNOWN
 
 
 def test_of_a_death_only_the_diarys_end_counts() -> None:

@@ -149,6 +149,9 @@ def deceive(
 
 LOST = "CUDA_ERROR_LAUNCH_FAILED"
 NO_GPU_LATER = "all -listed"
+NOT_PASSED = (
+    r"\(libcuda\.so\.1\) is not where TensorFlow runs: in a container, the GPU was not passed"
+)
 
 REAL = (
     Plant(
@@ -160,7 +163,7 @@ REAL = (
     Plant(
         name="the CUDA image, and no GPU was passed through",
         act=deceive("", image="cuda"),
-        seen="libcuda is not in the container",
+        seen=NOT_PASSED,
         real="cuda",
     ),
     Plant(
@@ -172,7 +175,7 @@ REAL = (
     Plant(
         name="a build that says it has CUDA, and lists no GPU",
         act=deceive("all -listed"),
-        seen="sees no GPU in this container",
+        seen="sees no GPU here",
         real="cpu",
     ),
     Plant(
@@ -273,13 +276,13 @@ REAL = (
     Plant(
         name="a GPU lost in the middle of a cell",
         act=deceive("all +lost-behind=cell_started", NO_GPU_LATER, only=f"{EAGER} {OTHER}"),
-        seen="sees no GPU in this container",
+        seen="sees no GPU here",
         real="cpu",
     ),
     Plant(
         name="a GPU lost between two cells",
         act=deceive("all +lost-behind=cell", NO_GPU_LATER, only=f"{EAGER} {OTHER}"),
-        seen="sees no GPU in this container",
+        seen="sees no GPU here",
         real="cpu",
     ),
     Plant(
@@ -363,7 +366,7 @@ def refuse(diary: str = "") -> Script:
     def life(job: Job) -> Life:
         words = [
             *Worker().greeting()[:1],
-            record("refused", reason="TensorFlow sees no GPU in this container"),
+            record("refused", reason="TensorFlow sees no GPU here"),
         ]
         return Life(words=words, code=4, diary=diary)
 
@@ -456,7 +459,7 @@ SCRIPTED = (
     Plant(
         name="an engine that takes the request and does nothing",
         act=script(refuse(CU_INIT.format("UNKNOWN ERROR (303)"))),
-        seen="libcuda is not in the container",
+        seen=NOT_PASSED,
     ),
     Plant(
         name="a GPU hidden within the container",
@@ -473,7 +476,7 @@ SCRIPTED = (
     Plant(
         name="a container that dies at every start",
         act=script(die_at_once),
-        seen="CUDA libraries are missing from the image",
+        seen="CUDA libraries are missing beside TensorFlow",
     ),
     Plant(
         name="a worker of another schema",

@@ -276,7 +276,7 @@ def test_an_error_stands_in_the_doubts_and_at_the_top() -> None:
     text = render_markdown(summary)
     top, _, rest = text.partition("## ")
     assert "NOT PLAUSIBLE" in top
-    assert "**Above the theoretical peak.**" in rest.partition("## Is it to be trusted?")[2]
+    assert "**More than the hardware can do.**" in rest.partition("## Is it to be trusted?")[2]
     assert json.loads(render_json(summary))["limits"]["errors"]
 
 
@@ -303,7 +303,7 @@ def test_the_figures_make_sense() -> None:
         assert any(part.name in one.parts for one in figures.figures)
         for peak in figures.figures:
             if part.name in peak.parts and peak.kind == "peak":
-                for found in figures.select(part, "product", "measured", peak.precision):
+                for found in figures.select(part, peak.quantity, "measured", peak.precision):
                     assert found.high < peak.high
 
 

@@ -159,7 +159,7 @@ def test_the_loop_over_slices_does_what_its_stages_say_and_changes_nothing_else(
     assert changes == [
         {},
         {"model": place},
-        {"types": ("float32", "int32")},
+        {"types": ("float32", "int64")},
         {"fetches": 0.0},
         {"data": place},
         {"batch": ((512, 100), (512, 1)), "steps": 1},

@@ -42,7 +42,7 @@ WORKER = """
     def start(arm, imported_s):
         print("noise from the start")
         if arm == "cuda":
-            raise startup.Refused("TensorFlow sees no GPU in this container")
+            raise startup.Refused("TensorFlow sees no GPU here")
         return {stage: 0.5 for stage in startup.STAGES}, "/CPU:0"
 
     startup.start = start
@@ -105,7 +105,7 @@ def test_an_arm_that_can_not_be_had_is_refused_with_its_own_status() -> None:
     done = run(WORKER, "measure", "--arm", "cuda", "overhead.fence")
     heard = records(done)
     assert [record["record"] for record in heard] == ["hello", "refused"]
-    assert heard[1]["reason"] == "TensorFlow sees no GPU in this container"
+    assert heard[1]["reason"] == "TensorFlow sees no GPU here"
     assert done.returncode == 4
 
 

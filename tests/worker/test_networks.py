@@ -120,7 +120,7 @@ def trainer(execution: str) -> Trainer:
 
 
 def test_a_graphs_step_is_proven_by_its_nodes() -> None:
-    assert trainer("graph").proof(lambda: ("x", "y")) == networks.TRAINING_PROOF
+    assert trainer("graph").proof(("x", "y")) == networks.TRAINING_PROOF
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_graphs_step_is_proven_by_its_nodes() -> None:
 def test_a_step_without_a_graph_is_proven_by_what_it_makes(
     execution: str, expected: list[str]
 ) -> None:
-    proof = trainer(execution).proof(lambda: ("x", "y"))
+    proof = trainer(execution).proof(("x", "y"))
     assert isinstance(proof, TensorProof)
     assert proof.tensors("value") == expected
 

@@ -68,7 +68,7 @@ def read_csv() -> Reading:
     path = scratch.keep("examples.csv", FILE_BYTES["csv"], write)
 
     def parse(lines: Any) -> Any:
-        columns = tf.io.decode_csv(lines, [0.0] * A.inputs + [0])
+        columns = tf.io.decode_csv(lines, [0.0] * A.inputs + [np.int64(0)])
         return tf.stack(columns[:-1], axis=1), columns[-1][:, tf.newaxis]
 
     def build(batch: int, *, endless: bool) -> Any:

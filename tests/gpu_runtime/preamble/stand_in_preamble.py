@@ -2,41 +2,51 @@
 
 Loaded by every Python of that environment, before the worker.  Its numbers are nobody's: the worker
 finds the stand-in in the driver's library and says so, and the report prints none of them.
+
+CROSSOVER_WITHOUT names defences that are taken away, for tests that show what is missed without them;
+CROSSOVER_PLANTED what is changed in the cells themselves.
 """
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder
-from types import ModuleType
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
-WHERE = "suite.worker.scenario"
+Change = Callable[[Any], None]
 
 
 class Finder:
-    """Finds one module as ever, and changes it when it has been loaded."""
+    """Finds some modules as ever, and changes them when they have been loaded."""
+
+    def __init__(self, changes: dict[str, list[Change]]) -> None:
+        self.changes = changes
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """See ``importlib.abc.MetaPathFinder``."""
-        if name != WHERE:
+        changes = self.changes.get(name)
+        spec = PathFinder.find_spec(name, path, target) if changes else None
+        if spec is None or spec.loader is None or changes is None:
             return None
-        spec = PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.loader is not None:
-            load = spec.loader.exec_module
+        load = spec.loader.exec_module
 
-            def exec_module(module: ModuleType) -> None:
-                load(module)
-                let_pass(module)
+        def exec_module(module: ModuleType) -> None:
+            load(module)
+            for change in changes:
+                change(module)
 
-            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
 
 
-def let_pass(scenario: ModuleType) -> None:
+def let_pass(scenario: Any) -> None:
     """Makes every check of a result say that it is void where it would say that it is wrong."""
     made = scenario.Prepared.__init__
 
@@ -54,4 +64,136 @@ def let_pass(scenario: ModuleType) -> None:
     scenario.Prepared.__init__ = make
 
 
-sys.meta_path.insert(0, Finder())  # type: ignore[arg-type]
+def without_cusolver(libraries: Any) -> None:
+    """Nobody opens the library that TensorFlow does not find."""
+    libraries.open_unfound = lambda search=None: {}
+
+
+def without_absence(libraries: Any) -> None:
+    """Nobody says which library is missing."""
+    libraries.explain_absence = lambda root=None: None
+
+
+def without_sum(proof: Any) -> None:
+    """A GPU is looked at by its product alone."""
+    find = proof.find_trouble
+
+    def find_trouble(device: str) -> str | None:
+        import tensorflow as tf
+
+        add = tf.add
+        tf.add = lambda left, right: SimpleNamespace(
+            backing_device=f"device:{device.lstrip('/')}",
+            numpy=lambda: left.numpy() + right.numpy(),
+        )
+        try:
+            return find(device)  # type: ignore[no-any-return]
+        finally:
+            tf.add = add
+
+    proof.find_trouble = find_trouble
+
+
+def without_trouble(proof: Any) -> None:
+    """Nobody looks whether a GPU computes."""
+    proof.find_trouble = lambda device: None
+
+
+def without_resident(placement: Any) -> None:
+    """Nobody looks where data lies."""
+    placement.prove_resident = lambda resident: None
+
+
+def without_discard(placement: Any) -> None:
+    """The collector of graphs is taken as it was left."""
+
+    @contextmanager
+    def watch() -> Iterator[Any]:
+        from tensorflow.python.eager import context
+
+        seen, eager = placement.Watch(), context.context()
+        eager.enable_graph_collection()
+        try:
+            yield seen
+        finally:
+            metadata = eager.export_run_metadata()
+            eager.disable_graph_collection()
+        for function_graph in metadata.function_graphs:
+            for graph in function_graph.partition_graphs:
+                for node in graph.node:
+                    seen.nodes.append((node.op, placement.short(node.device), node.name))
+
+    placement.watch = watch
+
+
+def plant_int32(networks: Any) -> None:
+    """Labels as they were once: int32, which TensorFlow keeps in the host's memory."""
+    examples = networks.examples
+    networks.examples = lambda network, count: (
+        (both := examples(network, count))[0],
+        both[1].astype("int32"),
+    )
+
+
+def plant_identity(moves: Any) -> None:
+    """A copy as it was once: an operation that does nothing, on the other device."""
+    before = moves.lay
+
+    def lay(device: str, *arrays: Any) -> Any:
+        here = before(device, *arrays)
+        (source,) = here.tensors
+
+        def copy(place: str) -> Any:
+            import tensorflow as tf
+
+            with tf.device(place):
+                return tf.identity(source)
+
+        return SimpleNamespace(
+            device=device,
+            tensors=[SimpleNamespace(_copy_to_device=copy, backing_device=source.backing_device)],
+        )
+
+    moves.lay = lay
+
+
+def plant_lost(networks: Any) -> None:
+    """The device is lost while a cell that trains is being prepared."""
+    build = networks.build
+
+    def lose(network: Any, device: str | None, **more: Any) -> Any:
+        model = build(network, device, **more)
+        if network.name == "A":
+            Path(os.environ["CROSSOVER_LOSE"]).touch()
+        return model
+
+    networks.build = lose
+
+
+WITHOUT: dict[str, tuple[str, Change]] = {
+    "cusolver": ("suite.worker.libraries", without_cusolver),
+    "absence": ("suite.worker.libraries", without_absence),
+    "sum": ("suite.worker.proof", without_sum),
+    "trouble": ("suite.worker.proof", without_trouble),
+    "resident": ("suite.worker.placement", without_resident),
+    "discard": ("suite.worker.placement", without_discard),
+}
+
+PLANTED: dict[str, tuple[str, Change]] = {
+    "int32": ("suite.worker.scenarios.networks", plant_int32),
+    "lost": ("suite.worker.scenarios.networks", plant_lost),
+    "identity": ("suite.worker.scenarios.overhead_moves", plant_identity),
+}
+
+
+def changes() -> dict[str, list[Change]]:
+    """What is to be done to which module."""
+    found: dict[str, list[Change]] = {"suite.worker.scenario": [let_pass]}
+    for variable, table in (("CROSSOVER_WITHOUT", WITHOUT), ("CROSSOVER_PLANTED", PLANTED)):
+        for name in os.environ.get(variable, "").split():
+            module, change = table[name]
+            found.setdefault(module, []).append(change)
+    return found
+
+
+sys.meta_path.insert(0, Finder(changes()))  # type: ignore[arg-type]

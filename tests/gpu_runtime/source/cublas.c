@@ -1,6 +1,7 @@
 /* libcublas.so.12 without a GPU: small products are made on the host, larger ones are skipped.
 
-   plants.conf: first_product_fails 1, wrong_by (a factor on every product, such as 1.01). */
+   plants.conf: fail_file (a path: the next product fails where it is, and takes it away), wrong_by (a factor
+   on every product, such as 1.01). */
 #include "product.h"
 
 struct cublasContext { cudaStream_t stream; cublasMath_t math; cublasPointerMode_t mode; };

@@ -197,6 +197,7 @@ static const struct { CUresult code; const char *name, *text; } ERRORS[] = {
   {CUDA_SUCCESS, "CUDA_SUCCESS", "no error"},
   {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
   {CUDA_ERROR_INVALID_PTX, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+  {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
   {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
   {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
   {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
@@ -534,7 +535,7 @@ static CUresult load(const void *image) {
 }
 CUresult cuModuleLoadData(CUmodule *module, const void *image) {
   CUresult status = load(image);
-  if (status == CUDA_SUCCESS) *module = calloc(1, sizeof **module);
+  *module = status == CUDA_SUCCESS ? calloc(1, sizeof **module) : NULL;
   return status;
 }
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n, CUjit_option *options, void **values) {
@@ -544,6 +545,8 @@ CUresult cuModuleLoadFatBinary(CUmodule *module, const void *image) { return cuM
 CUresult cuModuleUnload(CUmodule module) { free(module); return CUDA_SUCCESS; }
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) { *mode = CU_MODULE_LAZY_LOADING; return CUDA_SUCCESS; }
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
+  *function = NULL;
+  if (!module) return CUDA_ERROR_INVALID_HANDLE; /* of code that did not load */
   *function = calloc(1, sizeof **function);
   snprintf((*function)->name, sizeof (*function)->name, "%s", name);
   (*function)->module = module;
@@ -674,6 +677,7 @@ static void add(void **arguments) {
 }
 CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                         unsigned bz, unsigned shared, CUstream stream, void **arguments, void **extra) {
+  if (!function) return CUDA_ERROR_INVALID_HANDLE;
   CUresult status = crossover_launch(function->name, stream);
   if (status == CUDA_SUCCESS && arguments && !strcmp(function->name, "AddV2_GPU_DT_FLOAT_DT_FLOAT_kernel"))
     add(arguments);

@@ -70,8 +70,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *ho
   return tell(crossover_launch(name_of(host), config->stream));
 }
 cudaError_t cudaGetFuncBySymbol(cudaFunction_t *function, const void *host) {
-  CUmodule none = NULL;
-  return tell(cuModuleGetFunction(function, none, name_of(host)));
+  static int module;
+  return tell(cuModuleGetFunction(function, (CUmodule)&module, name_of(host)));
 }
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *found, const void *host) {
   memset(found, 0, sizeof *found);

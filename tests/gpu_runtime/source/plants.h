@@ -26,7 +26,7 @@ static const char *planted(const char *name, char *value, size_t size) {
   FILE *file = fopen(path, "r");
   if (!file) return NULL;
   const char *found = NULL;
-  while (!found && fgets(line, sizeof line, file)) {
+  while (fgets(line, sizeof line, file)) { /* the last line counts */
     size_t length = strlen(name);
     if (strncmp(line, name, length) || line[length] != ' ') continue;
     line[strcspn(line, "\n")] = 0;

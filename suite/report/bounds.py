@@ -1,0 +1,202 @@
+"""The fewest seconds that a price can take on the hardware it was measured on: under them it is wrong.
+
+Pure.  A bound is what nothing can beat, so that an honest price stays far from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from suite.model import AGAIN, Document, Scalar
+from suite.report.catalogue import LARGEST, Catalogue, divide, mean
+from suite.report.figures import Figure, Figures, Part
+from suite.report.proof import WITHOUT_GPU
+from suite.report.units import show_rate, show_seconds
+
+PCIE = {1: 0.25e9, 2: 0.5e9, 3: 0.985e9, 4: 1.969e9, 5: 3.938e9, 6: 7.563e9}
+"""Bytes a second of a lane in one direction, by PCIe generation: the transfer rate times the encoding of
+the PCI-SIG's base specification (2.5 and 5 GT/s by 8b/10b; 8, 16 and 32 GT/s by 128b/130b; 64 GT/s by
+242 of the 256 bytes of a flit).  No copy reaches it, since packets have headers."""
+
+MOST_LANES = 16
+"""No GPU's link has more."""
+
+C2C = 900e9
+"""Bytes a second in one direction to a GPU beside a processor that is not x86, which need not be joined
+by PCIe: half of the 1.8 TB/s of NVIDIA's second NVLink-C2C.  The first one (GH200) has half of that, and
+POWER9's NVLink less."""
+
+CORE = 400e9
+"""Bytes a second that a core writes at most: 64 bytes a cycle at 6.2 GHz.  No bandwidth of memory bounds
+a copy, since some processors' caches hold 1 GiB."""
+
+CALL = 1e-6
+"""Seconds of a call from Python that launches a kernel; a bound of ours.  An empty kernel alone, without
+Python and TensorFlow, takes over 4 µs (superbench-results, ``figures.toml``)."""
+
+OPERATION = 0.2e-6
+"""Seconds of an operation that waits for the one before; a bound of ours.  It reads what that one wrote
+through the GPU's L2 cache, which takes 0.1 µs (222 to 339 cycles on an L40, arXiv 2606.22588), and has to
+be launched besides: kernels that wait for each other usually take 1 to 2 µs, even in a CUDA graph."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """What an arm's numbers were made on, as its documents tell it; None: none of them does.
+
+    ``device`` is the name of what does the arithmetic (the GPU as TensorFlow names it, else the
+    processor), ``part`` its place among the published figures and ``memory`` the theoretical bandwidth
+    there.  ``cpus`` counts those that the arm may use.  ``link`` are generation and lanes of the GPU's
+    PCIe link: the most that its driver told, since an idle link is slower.
+    """
+
+    is_gpu: bool
+    device: str | None
+    part: Part | None
+    memory: Figure | None
+    architecture: str | None
+    cpus: float | None
+    link: tuple[float, float] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """The fewest ``seconds`` that a unit of work (``per_byte``: a byte) takes, and what says so."""
+
+    seconds: float
+    words: str
+    per_byte: bool = False
+
+
+def find_places(
+    documents: Mapping[str, Mapping[int, Document]], figures: Figures
+) -> dict[str, Place]:
+    """By arm what it ran on, from its documents by block."""
+    return {
+        arm: _find_place(arm, list(by_block.values()), figures)
+        for arm, by_block in documents.items()
+    }
+
+
+def find_implausible(catalogue: Catalogue, places: Mapping[str, Place]) -> Iterable[str]:
+    """Every price that is lower than its place allows, in words."""
+    for arm, place in places.items():
+        for case, find_bound in BOUNDS.items():
+            bound = find_bound(place)
+            if bound is None:
+                continue
+            for one in catalogue.select(case):
+                work = one.cell.work
+                amount = work.bytes if bound.per_byte else work.amount
+                seconds = mean(divide(catalogue.values(one, arm), amount or 0.0))
+                if seconds is None or seconds >= bound.seconds:
+                    continue
+                found = f"takes {show_seconds(seconds)} for each {work.unit}"
+                if bound.per_byte:
+                    found = f"moves {show_rate(1.0, 'byte', seconds)}"
+                yield (
+                    f"{arm}: {one.cell.id} {found}, but {bound.words}: the work was not all done, "
+                    "not waited for, or not on this device"
+                )
+
+
+def _find_place(arm: str, documents: Sequence[Document], figures: Figures) -> Place:
+    known: dict[str, Scalar] = {}
+    for one in documents:
+        for name, value in one.facts.items():
+            if value is not None:
+                known.setdefault(name, value)
+    is_gpu = arm.removesuffix(AGAIN) not in WITHOUT_GPU
+    gpus = sorted(name for name in known if name.startswith("gpu.") and name.endswith(".name"))
+    device = _text((known[gpus[0]] if gpus else None) if is_gpu else known.get("cpu.model"))
+    part = figures.find_part(device)
+    generation, lanes = (_find_most(documents, f"gpu.pcie_{n}") for n in ("generation", "width"))
+    return Place(
+        is_gpu=is_gpu,
+        device=device,
+        part=part,
+        memory=next(iter(figures.select(part, "memory", "peak")), None),
+        architecture=_text(known.get("cpu.architecture")),
+        cpus=_most(one.facts.get("cpu.usable") for one in documents),
+        link=(generation, lanes) if generation and lanes else None,
+    )
+
+
+def _find_most(documents: Sequence[Document], name: str) -> float | None:
+    """The most that a series of the telemetry, and the fact that is its maximum, say."""
+    watched = [one.telemetry for one in documents if one.telemetry]
+    facts = [one.facts.get(f"{name}_most") for one in watched]
+    return _most([*facts, *(value for one in watched for value in one.series.get(name, ()))])
+
+
+def _text(value: Scalar) -> str | None:
+    return None if value is None else str(value)
+
+
+def _most(values: Iterable[Scalar]) -> float | None:
+    """The largest of the counts among them."""
+    counts = [one for one in values if isinstance(one, int | float) and 1 <= one < LARGEST]
+    return max(counts, default=None)
+
+
+def _bound_copy(place: Place) -> Bound | None:
+    """On a GPU by one direction of its link; on the CPU by what the cores can write."""
+    if not place.is_gpu:
+        source = "64 bytes a cycle at 6.2 GHz each, which no core exceeds"
+        cpus = place.cpus
+        return _bound_rate(CORE * cpus, f"{cpus:.0f} CPUs write", source) if cpus else None
+    if place.architecture not in {None, "x86_64", "amd64"}:
+        source = "one direction of the second NVLink-C2C: NVIDIA gives 1.8 TB/s for both"
+        return _bound_rate(C2C, "the fastest link to any GPU moves", source)
+    (generation, lanes), what = place.link or (0, 0), "the link, as the driver tells it, moves"
+    if generation not in PCIE:
+        (generation, lanes), what = (max(PCIE), MOST_LANES), "the fastest PCIe link moves"
+    source = (
+        f"one direction of PCIe {generation:.0f}.0 with {lanes:.0f} lanes: transfer rate times "
+        "encoding, by the PCI-SIG's base specification"
+    )
+    return _bound_rate(PCIE[int(generation)] * lanes, what, source)
+
+
+def _bound_sum(place: Place) -> Bound | None:
+    """By the memory of a known part; what a GPU's caches hold is a small share of the arrays."""
+    if place.part is None or place.memory is None:
+        return None
+    what = f"the memory of the {place.part.name} moves"
+    return _bound_rate(place.memory.high, what, place.memory.source)
+
+
+def _bound_rate(rate: float, what: str, source: str) -> Bound:
+    words = f"{what} at most {show_rate(rate, 'byte', 1.0)} ({source})"
+    return Bound(seconds=1 / rate, words=words, per_byte=True)
+
+
+def _bound_call(place: Place) -> Bound | None:
+    what, why = (
+        "a call that launches a kernel",
+        "an empty kernel takes over 4 µs, superbench-results",
+    )
+    return _bound_launch(place, CALL, what, why)
+
+
+def _bound_operation(place: Place) -> Bound | None:
+    what = "an operation that waits for the one before"
+    return _bound_launch(place, OPERATION, what, "it is launched, and reads through the L2 cache")
+
+
+def _bound_launch(place: Place, seconds: float, what: str, why: str) -> Bound | None:
+    """On a GPU alone: nothing that is published bounds a CPU's calls from below."""
+    words = f"on a GPU {what} takes at least {show_seconds(seconds)} (a bound of ours: {why})"
+    return Bound(seconds=seconds, words=words) if place.is_gpu else None
+
+
+BOUNDS: Mapping[str, Callable[[Place], Bound | None]] = {
+    "overhead.copy": _bound_copy,
+    "overhead.sum": _bound_sum,
+    "overhead.eager_op": _bound_call,
+    "overhead.function_call": _bound_call,
+    "overhead.xla_call": _bound_call,
+    "overhead.graph_op": _bound_operation,
+}
+"""By case what bounds it.  A fence and a start can take any time above zero, which `rules` asks of all."""

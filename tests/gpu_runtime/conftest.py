@@ -1,0 +1,107 @@
+"""A "GPU machine" for the tests in this folder: TensorFlow's real GPU runtime on stand-ins for what NVIDIA
+brings.  Skipped, and said so, where there is no room for the CUDA wheels or no right to a namespace;
+failed there with REQUIRE_GPU_RUNTIME=1.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from suite.content import SUITE
+from suite.errors import EngineError
+from suite.host.images import find_spec, read_specs
+from suite.host.local_engine import HOME
+from suite.host.local_environment import (
+    find_interpreter,
+    is_whole,
+    make_environment,
+    place_environment,
+)
+from tests.gpu_runtime.machine import GpuMachine
+
+HERE = Path(__file__).resolve().parent
+ROOM_BYTES = 12e9
+"""The CUDA environment takes 7 GB, and the wheels beside it while it is made."""
+
+TOOLS = ("gcc", "nm")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker("gpu_runtime")
+
+
+def give_up(reason: str) -> NoReturn:
+    """Skips, or fails where the runtime is required."""
+    if os.environ.get("REQUIRE_GPU_RUNTIME") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def environment() -> Path:
+    """The local engine's own environment of the CUDA lock, made where there is room for it."""
+    for tool in TOOLS:
+        if shutil.which(tool) is None:
+            give_up(f"the GPU runtime is not tried: {tool} is not here (apt-get install gcc)")
+    spec = find_spec("cuda", read_specs())
+    try:
+        interpreter = find_interpreter(os.environ.get("PATH", os.defpath))
+    except EngineError as error:
+        give_up(f"the GPU runtime is not tried: {error.what}")
+    folder, _ = place_environment("cuda", spec.lock, interpreter, HOME)
+    if not is_whole(folder):
+        free = shutil.disk_usage(SUITE.parent).free
+        if free < ROOM_BYTES:
+            give_up(
+                f"the GPU runtime is not tried: the CUDA wheels take {ROOM_BYTES / 1e9:.0f} GB of disk "
+                f"while they are installed, and {free / 1e9:.1f} GB are free"
+            )
+        make_environment("cuda", spec.lock, interpreter, HOME, lambda _line: None)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def site(environment: Path) -> Path:
+    """Its packages."""
+    (found,) = (environment / "lib").glob("python3*/site-packages")
+    return found
+
+
+@pytest.fixture(scope="session")
+def stand_ins(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The compiled stand-ins of a machine with one healthy GPU."""
+    folder = tmp_path_factory.mktemp("gpu") / "stand-ins"
+    subprocess.run([sys.executable, HERE / "build.py", site, folder], check=True)
+    tried = subprocess.run(
+        [sys.executable, HERE / "enter.py", folder, site, "true"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if tried.returncode:
+        why = tried.stderr.strip().splitlines()[-1]
+        give_up(f"the GPU runtime is not tried: no namespace of our own is to be had here: {why}")
+    return folder
+
+
+@pytest.fixture
+def machine(stand_ins: Path, site: Path, environment: Path, tmp_path: Path) -> GpuMachine:
+    """A machine of one's own, to plant something in."""
+    folder = tmp_path / "stand-ins"
+    shutil.copytree(stand_ins, folder, ignore=shutil.ignore_patterns("cache", "results"))
+    return GpuMachine(folder=folder, site=site, python=environment / "bin" / "python")
+
+
+@pytest.fixture(scope="session")
+def healthy(stand_ins: Path, site: Path, environment: Path) -> GpuMachine:
+    """A machine with one GPU, in which nobody plants anything."""
+    return GpuMachine(folder=stand_ins, site=site, python=environment / "bin" / "python")

@@ -1,0 +1,100 @@
+"""A machine with a GPU that is none: commands on it, and what a worker there said."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from suite.content import SUITE
+
+HERE = Path(__file__).resolve().parent
+
+
+@dataclass
+class Heard:
+    """What a worker said and how it ended."""
+
+    records: list[dict[str, Any]]
+    diary: str
+    status: int
+
+    def one(self, record: str) -> dict[str, Any]:
+        """The last record of a kind."""
+        return [one for one in self.records if one["record"] == record][-1]
+
+    @property
+    def cells(self) -> dict[str, dict[str, Any]]:
+        """The cells by id."""
+        return {r["cell"]["id"]: r["cell"] for r in self.records if r["record"] == "cell"}
+
+    @property
+    def refused(self) -> str:
+        """Why it refused to be the arm; empty where it did not."""
+        return next((r["reason"] for r in self.records if r["record"] == "refused"), "")
+
+
+@dataclass
+class GpuMachine:
+    """A machine with a GPU that is none, on which commands run; ``folder`` holds its stand-ins."""
+
+    folder: Path
+    site: Path
+    python: Path
+
+    def plant(self, **values: object) -> None:
+        """What the driver does (see source/*.c), one value a name."""
+        path = self.folder / "driver" / "plants.conf"
+        lines = [f"{name} {value}\n" for name, value in values.items()]
+        path.write_text(path.read_text() + "".join(lines))
+
+    def remove(self, *names: str) -> None:
+        """Libraries that are not there: of the driver by name, of the wheels by place."""
+        for name in names:
+            (self.folder / "driver" / name).unlink(missing_ok=True)
+        wheels = [name for name in names if "/" in name]
+        (self.folder / "missing").write_text("\n".join(wheels))
+
+    def run(
+        self, command: Sequence[str | Path], variables: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """A command on it."""
+        words = [sys.executable, HERE / "enter.py", self.folder, self.site, *command]
+        return subprocess.run(
+            words, capture_output=True, text=True, check=False, env=variables, cwd=self.folder
+        )
+
+    def hear(self, *words: str | Path, without: str = "", planted: str = "", **more: str) -> Heard:
+        """The records of a program in the environment of the CUDA wheels."""
+        variables = {
+            "PATH": f"{self.site / 'nvidia/cuda_nvcc/bin'}:{os.environ['PATH']}",
+            "HOME": str(self.folder),
+            "PYTHONPATH": str(SUITE.parent),
+            "CUDA_CACHE_PATH": str(self.folder / "cache"),
+            "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+            "CROSSOVER_WITHOUT": without,
+            "CROSSOVER_PLANTED": planted,
+            **more,
+        }
+        done = self.run([self.python, *words], variables)
+        records = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        return Heard(records=records, diary=done.stderr, status=done.returncode)
+
+    def work(self, *words: str, **more: str) -> Heard:
+        """The worker."""
+        return self.hear("-m", "suite.worker", *words, **more)
+
+    def measure(self, *cells: str, **more: str) -> Heard:
+        """The worker on these cells, K = 1 where a cell names none, for hardly any time."""
+        short = ("--warmup", "0.05", "--measure", "0.1", "--budget", "60")
+        words = [cell if "@" in cell else f"{cell}@1" for cell in cells]
+        return self.work("measure", "--arm", "cuda", *short, *words, **more)
+
+    def prove(self, *cells: str, **more: str) -> Heard:
+        """Where the first call of each cell runs."""
+        return self.hear(HERE / "prove.py", *cells, **more)

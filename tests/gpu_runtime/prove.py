@@ -1,0 +1,70 @@
+"""In the environment of the CUDA wheels: the first call of each cell and where it ran, and no timing.
+
+    python prove.py CELL…      every cell: none named
+
+As the worker does it, but that one call is the whole measurement, and no check follows: the stand-in's
+results are void.  One JSON record a line: ``facts``, then each ``cell``.  CROSSOVER_FAIL names a file to
+make before the first of them: the ``fail_file`` of plants.conf.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from suite import wire
+from suite.model import CellResult, Check
+from suite.worker import facts, invocation, libraries, placement, scenarios, startup
+from suite.worker.measure import Loop, Timing
+from suite.worker.scenario import Prepared
+
+
+class OneCall(invocation.Runner):
+    """A runner that takes the first call for the cell's samples, and looks at no result."""
+
+    def _time(self, request: Any, prepared: Prepared, account: Any) -> Any:
+        timing = Timing(
+            warmup_s=[],
+            samples_s=[1e-9],
+            enqueue_fraction=0.0,
+            warmup_status="time",
+            last=None,
+            warmup_wall_s=0.0,
+            measure_wall_s=0.0,
+        )
+        return 1, timing, {}
+
+    def _prove(self, prepared: Prepared, seen: Any, result: Any) -> placement.Placement:
+        found = super()._prove(prepared, seen, result)
+        object.__setattr__(prepared, "check", lambda _: Check(what="not looked at"))
+        return found
+
+
+def main(names: list[str]) -> None:
+    """Writes the records."""
+    libraries.open_unfound()
+    stages, device = startup.start("cuda")
+    import tensorflow as tf
+
+    loop = Loop(clock=time.perf_counter_ns, fence=tf.test.experimental.sync_devices)
+    times = invocation.Times(warmup_s=0.0, measure_s=0.0, budget_s=1e9)
+    runner = OneCall(loop, device, times, stages)
+    said = {**facts.tensorflow_facts(), **facts.switches()}
+    print(wire.dump_record({"record": "facts", "facts": said}), flush=True)  # noqa: T201
+    if trigger := os.environ.get("CROSSOVER_FAIL"):
+        Path(trigger).touch()
+    for scenario in scenarios.SCENARIOS:
+        for cell in scenario.cells():
+            asked = cell.id in names if names else not cell.arms or "cuda" in cell.arms
+            if asked and not cell.by_host:
+                run = invocation.Request(scenario=scenario, cell=cell, calls=1)
+                result: CellResult = replace(runner.run(run), spent_s={})
+                print(wire.dump_record({"record": "cell", "cell": result}), flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

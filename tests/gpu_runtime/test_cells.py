@@ -1,0 +1,84 @@
+"""TensorFlow's real GPU runtime on stand-ins: every cell's work and data are where its id says."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from suite.model import CellResult
+from suite.report.proof import find_misplaced, find_unproven
+from suite.worker import scenarios
+from tests.gpu_runtime.machine import GpuMachine, Heard
+
+NO_KERNELS = {
+    "mlp.loop/batch=32/steps_per_execution=32": "its loop goes on by what a kernel would find",
+    "mlp.loop/batch=512/steps_per_execution=32": "its loop goes on by what a kernel would find",
+}
+"""The cells that a GPU without kernels can't get through, and why."""
+
+TRAIN = "mlp.train/net=A/batch=32/data=device/precision=fp32/execution=graph"
+NEIGHBOUR = "mlp.train/net=B/batch=32/data=device/precision=fp32/execution=graph"
+
+
+@pytest.fixture(scope="module")
+def proven(healthy: GpuMachine) -> Heard:
+    """The first call of every cell of the full profile."""
+    heard = healthy.prove(CROSSOVER_SCRATCH=str(healthy.folder))
+    assert heard.status == 0, heard.diary[-2000:]
+    return heard
+
+
+def test_tensorflow_lists_the_gpu_with_nothing_linked_in_by_hand(proven: Heard) -> None:
+    facts = proven.one("facts")["facts"]
+    assert facts["tensorflow.devices"] == "CPU:0, GPU:0"
+    assert facts["gpu.0.capability"] == "9.0"
+    assert facts["gpu.simulated"] is True
+    assert find_unproven(facts) is None
+
+
+def test_every_cell_passes_both_proofs_of_placement(proven: Heard) -> None:
+    wanted = {
+        cell.id
+        for cell in scenarios.cells()
+        if not cell.by_host and (not cell.arms or "cuda" in cell.arms)
+    }
+    assert set(proven.cells) == wanted
+    bad = {
+        name: cell["reason"]
+        for name, cell in proven.cells.items()
+        if cell["outcome"] != "measured" and name not in NO_KERNELS
+    }
+    assert bad == {}
+    results = [msgspec.convert(cell, CellResult, strict=False) for cell in proven.cells.values()]
+    misplaced = {
+        one.id: why for one in results if one.outcome == "measured" and (why := find_misplaced(one))
+    }
+    assert misplaced == {}
+
+
+def test_what_the_stand_in_cannot_do_it_still_cannot_do(proven: Heard) -> None:
+    # A name that no longer fails has no business in that list.
+    assert {proven.cells[name]["outcome"] for name in NO_KERNELS} == {"failed"}
+
+
+def test_labels_in_the_hosts_memory_are_found(healthy: GpuMachine) -> None:
+    heard = healthy.prove(TRAIN, planted="int32")
+    reason = heard.cells[TRAIN]["reason"]
+    assert "data that belongs on GPU:0 lies on CPU:0 (int32 of shape (32, 1))" in reason
+    unseen = healthy.prove(TRAIN, planted="int32", without="resident")
+    assert unseen.cells[TRAIN]["outcome"] == "measured"
+
+
+def test_a_cell_that_fails_leaves_its_neighbour_alone(machine: GpuMachine) -> None:
+    alone = machine.prove(NEIGHBOUR).cells[NEIGHBOUR]
+    trigger = machine.folder / "fail"
+
+    def fail_first(**more: str) -> Heard:
+        machine.plant(fail_file=trigger)
+        return machine.prove(TRAIN, NEIGHBOUR, CROSSOVER_FAIL=str(trigger), **more)
+
+    heard = fail_first()
+    assert heard.cells[TRAIN]["outcome"] == "failed"
+    assert heard.cells[NEIGHBOUR]["placement"] == alone["placement"]
+    spoiled = fail_first(without="discard").cells[NEIGHBOUR]
+    assert spoiled["placement"] != alone["placement"]

@@ -1,0 +1,168 @@
+"""Failures of a GPU planted in its stand-in: what the worker says of each, and that it is missed where
+the defence against it is taken away.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from suite.host.remedies import explain_worker
+from suite.model import AT_END, FINE
+from suite.worker.libraries import CUSOLVER
+from tests.gpu_runtime.build import build
+from tests.gpu_runtime.machine import GpuMachine
+
+EAGER = "overhead.eager_op"
+TRAIN = "mlp.train/net=A/batch=32/data=device/precision=fp32/execution=graph"
+COPY = "overhead.copy/direction={}/bytes=16777216"
+DESCRIBE = ("describe", "--arm", "cuda")
+EXIT_REFUSED, EXIT_LOST = 4, 7
+
+
+def test_the_library_that_tensorflow_does_not_find_is_opened_for_it(healthy: GpuMachine) -> None:
+    heard = healthy.work(*DESCRIBE)
+    facts = heard.one("facts")["facts"]
+    assert (heard.status, facts[CUSOLVER], facts[AT_END]) == (0, "opened by the suite", FINE)
+    alone = healthy.work(*DESCRIBE, without="cusolver")
+    assert alone.status == EXIT_REFUSED
+    assert alone.refused == "TensorFlow sees no GPU here: TensorFlow did not find libcusolver.so"
+    assert "Cannot dlopen some GPU libraries" in alone.diary
+
+
+@pytest.mark.parametrize(
+    ("missing", "named", "remedy"),
+    [
+        ("libnvidia-ml.so.1", "libnvidia-ml.so.1, which the driver brings", "capability utility"),
+        ("libcuda.so.1", "libcuda.so.1, which the driver brings", "container toolkit"),
+        ("nvidia/cufft/lib/libcufft.so.11", "did not find libcufft.so", "`make images`"),
+        ("nvidia/cusolver/lib/libcusolver.so.11", "did not find libcusolver.so", "`make images`"),
+    ],
+)
+def test_a_library_that_is_missing_is_named(
+    machine: GpuMachine, missing: str, named: str, remedy: str
+) -> None:
+    machine.remove(missing)
+    heard = machine.work(*DESCRIBE)
+    assert heard.status == EXIT_REFUSED
+    assert named in heard.refused
+    assert remedy in explain_worker(heard.refused, heard.diary).remedy
+
+
+def test_without_nvml_tensorflow_itself_says_nothing(machine: GpuMachine) -> None:
+    machine.remove("libnvidia-ml.so.1")
+    heard = machine.work(*DESCRIBE, without="absence")
+    assert heard.refused == "TensorFlow sees no GPU here"
+    assert "nvidia-ml" not in heard.diary
+
+
+def test_an_old_driver_is_found_out_by_a_sum(machine: GpuMachine) -> None:
+    machine.plant(refuse_ptx=1, driver=12020)
+    heard = machine.work(*DESCRIBE)
+    assert heard.status == EXIT_REFUSED
+    assert (
+        heard.refused == "/GPU:0 gives a wrong result for a small sum by elements of whole numbers"
+    )
+    assert "CUDA_ERROR_UNSUPPORTED_PTX_VERSION" in heard.diary
+    assert "555 or later" in explain_worker(heard.refused, heard.diary).remedy
+    # A warning is all that TensorFlow has to say, and cuBLAS's product is right.
+    assert machine.work(*DESCRIBE, without="sum").status == 0
+
+
+def test_a_gpu_that_multiplies_wrongly_is_refused(machine: GpuMachine) -> None:
+    machine.plant(wrong_by=1.01)
+    assert "wrong result for a small product" in machine.work(*DESCRIBE).refused
+    assert machine.work(*DESCRIBE, without="trouble").status == 0
+
+
+def test_a_gpu_lost_in_mid_run_has_no_number(machine: GpuMachine) -> None:
+    machine.plant(lose_file=machine.folder / "lost")
+    trigger = {"CROSSOVER_LOSE": str(machine.folder / "lost")}
+    heard = machine.measure(EAGER, TRAIN, planted="lost", **trigger)
+    assert heard.status == EXIT_LOST
+    assert list(heard.cells) == [EAGER]
+    assert "refuses a small product" in heard.one("facts")["facts"][AT_END]
+    unseen = machine.measure(EAGER, TRAIN, planted="lost", without="trouble", **trigger)
+    assert unseen.cells[TRAIN]["outcome"] == "failed"
+    assert unseen.status == 0
+
+
+@pytest.mark.parametrize(
+    ("planted", "text"),
+    [
+        ({"capability": "12.0"}, "compute capability 12.0"),
+        ({"hold": 1}, "another process has the GPU for itself"),
+        ({"init": 999}, "modprobe nvidia_uvm"),
+        ({"init": 803}, "versions that do not go together"),
+        ({"full": 1}, "memory does not hold it"),
+    ],
+    ids=str,
+)
+def test_a_gpu_that_cannot_be_used_says_why(
+    machine: GpuMachine, planted: dict[str, object], text: str
+) -> None:
+    machine.plant(**planted)
+    heard = machine.work(*DESCRIBE)
+    assert heard.status == EXIT_REFUSED
+    error = explain_worker(heard.refused, heard.diary)
+    assert text in f"{error.what} {error.remedy}"
+
+
+def test_of_two_gpus_the_one_that_was_named_computes(machine: GpuMachine) -> None:
+    build(machine.site, machine.folder, devices=2)
+    heard = machine.work(*DESCRIBE, CUDA_VISIBLE_DEVICES="1")
+    facts = heard.one("facts")["facts"]
+    assert facts["gpu.0.pci"] == "0000:c1:00.0"
+    assert "gpu.1.name" not in facts
+
+
+def test_a_fence_waits_for_a_busy_stream(machine: GpuMachine) -> None:
+    quick = machine.measure(EAGER).cells[EAGER]
+    machine.plant(busy_us=500)
+    slow = machine.measure(EAGER).cells[EAGER]
+    assert min(slow["samples_s"]) >= 500e-6
+    assert min(quick["samples_s"]) < 500e-6
+    # One tiny kernel after the other: without time on paper the CPU can't keep the GPU busy.
+    assert slow["enqueue_fraction"] < 0.9
+
+
+def test_a_step_on_data_that_is_there_is_not_called_dispatch_bound(machine: GpuMachine) -> None:
+    machine.plant(busy_us=100)
+    step = machine.measure(f"{TRAIN}@20").cells[TRAIN]
+    assert "dispatch-bound" not in step["labels"]
+    assert step["elsewhere"] == [] or not any("_Send" in one for one in step["elsewhere"])
+
+
+def test_no_copy_is_faster_than_memcpy(healthy: GpuMachine) -> None:
+    cells = [f"{COPY.format(direction)}@10" for direction in ("to-device", "from-device")]
+    cells.append("overhead.copy/direction=to-device/bytes=4@1000")
+    heard = healthy.measure(*cells)
+    best = memcpy_s(16_777_216)
+    for cell in heard.cells.values():
+        if cell["params"]["bytes"] > 4:
+            assert min(cell["samples_s"]) > best / 2
+    kept = healthy.measure(cells[0], planted="identity")
+    assert min(kept.cells[COPY.format("to-device")]["samples_s"]) < best / 2
+
+
+def memcpy_s(size: int) -> float:
+    """The least seconds that copying so many bytes into memory that is there takes here."""
+    import time
+
+    import numpy as np
+
+    source, target = np.ones(size, np.uint8), np.ones(size, np.uint8)
+    times = []
+    for _ in range(50):
+        began = time.perf_counter_ns()
+        np.copyto(target, source)
+        times.append((time.perf_counter_ns() - began) / 1e9)
+    return min(times)
+
+
+def test_what_the_driver_compiles_is_counted(machine: GpuMachine) -> None:
+    first = machine.measure(EAGER).one("facts")["facts"]
+    gained = first["cuda.cache.at_end.files"] - first["cuda.cache.at_start.files"]
+    assert first["cuda.cache.at_start.files"] == 0
+    assert 1 <= gained < 100
+    again = machine.measure(EAGER).one("facts")["facts"]
+    assert again["cuda.cache.at_start.files"] == gained == again["cuda.cache.at_end.files"]
