@@ -14,6 +14,9 @@ from suite.host.kernel_driver import read_version
 
 _LISTED = 3
 
+_KIND = re.compile(r"""^[\s{]*"?kind"?:\s*"?([\w./-]+)""", re.MULTILINE)
+"""The line of a specification that says what it is about, in YAML and in JSON."""
+
 _UVM = "/dev/nvidia-uvm"
 """The device by which CUDA manages memory: without it `cuInit` fails, whatever else is there."""
 
@@ -46,8 +49,9 @@ def _find_way(patient: Patient, engine: Examined) -> Finding | None:
     support, machine = engine.gpu_support(), patient.machine
     specs: list[str] = []
     if engine.is_here:
-        found = [machine.find(f"{folder}/*nvidia*") for folder in CDI_FOLDERS]
-        specs = next((list(paths) for paths in found if paths), [])
+        # The engine's own folders where it names them: of these the last counts first.
+        folders = support.cdi_folders[::-1] or CDI_FOLDERS
+        specs = next((paths for one in folders if (paths := _find_specs(patient, one))), [])
         fault = next((one for path in specs if (one := _find_fault(patient, path))), None)
         if fault and (support.devices or support.cdi_folders or _is_podman(engine)):
             return fault
@@ -71,6 +75,13 @@ def _is_podman(engine: Examined) -> bool:
     return engine.describe().get("product") == "podman"
 
 
+def _find_specs(patient: Patient, folder: str) -> list[str]:
+    """A folder's specifications of NVIDIA's GPUs: one of another kind, as of a cluster's plugin, is none."""
+    paths = patient.machine.find(f"{folder}/*nvidia*")
+    kinds = {path: _KIND.search(patient.machine.read(path) or "") for path in paths}
+    return [path for path, kind in kinds.items() if kind is None or kind[1] == "nvidia.com/gpu"]
+
+
 def _find_fault(patient: Patient, path: str) -> Finding | None:
     """The finding for a specification that names libraries of another driver than the loaded one, or
     lacks a device that CUDA needs."""
@@ -86,7 +97,7 @@ def _find_fault(patient: Patient, path: str) -> Finding | None:
             unless="tensorflow",
             way="cdi",
         )
-    if re.search(r"/dev/nvidia\d", text) and _UVM not in text:
+    if re.search(r"/dev/nvidia\d", text) and not re.search(rf"{_UVM}(?![-\w])", text):
         return no(
             f"the CDI specification {path} does not name {_UVM}, without which CUDA can't start",
             remedy,
@@ -121,7 +132,7 @@ def check_passthrough(patient: Patient) -> Finding:
         return _word_refusal(patient, error)
     except Unknown as reason:
         toolkit = check_toolkit(patient)
-        if toolkit.state != "no":
+        if toolkit.unless != "passthrough":
             raise
         return no(
             f"not tried ({reason.why}), and without a toolkit it would be refused",

@@ -12,8 +12,8 @@ from suite.errors import GpuError
 from suite.host.gpu_refusals import GpuRefusal, find_refusal
 
 UNKNOWN = (
-    "`nvidia-smi` must work where TensorFlow runs; TensorFlow's own words are in the campaign's logs/; "
-    "ARMS=cpu measures without a GPU"
+    "`nvidia-smi` must work where TensorFlow runs; `make bench` keeps TensorFlow's own words in "
+    "logs/; ARMS=cpu measures without a GPU"
 )
 """What to do where nothing that is known was said."""
 

@@ -1,6 +1,6 @@
-"""The fewest seconds that a price can take on the hardware it was measured on: under them it is wrong.
+"""The fewest seconds that a product or a price can take on the hardware it was measured on.
 
-Pure.  A bound is what nothing can beat, so that an honest price stays far from it.
+Pure.  A bound is what nothing can beat: a number under it is wrong, and wins nothing.
 """
 
 from __future__ import annotations
@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from suite.model import AGAIN, Document, Scalar
-from suite.report.catalogue import LARGEST, Catalogue, divide, mean
+from suite.model import AGAIN, Cell, Document, Scalar
 from suite.report.figures import Figure, Figures, Part
 from suite.report.proof import WITHOUT_GPU
-from suite.report.units import show_rate, show_seconds
+from suite.report.units import show_rate, show_seconds, show_share
+
+IMPLAUSIBLE = "implausible"
+"""The fault of a number that the hardware can't have made."""
 
 PCIE = {1: 0.25e9, 2: 0.5e9, 3: 0.985e9, 4: 1.969e9, 5: 3.938e9, 6: 7.563e9}
 """Bytes a second of a lane in one direction, by PCIe generation: the transfer rate times the encoding of
@@ -21,6 +23,9 @@ the PCI-SIG's base specification (2.5 and 5 GT/s by 8b/10b; 8, 16 and 32 GT/s by
 
 MOST_LANES = 16
 """No GPU's link has more."""
+
+MOST_COUNTED = 1e6
+"""No count of CPUs, lanes or generations is larger; a document can hold any number."""
 
 C2C = 900e9
 """Bytes a second in one direction to a GPU beside a processor that is not x86, which need not be joined
@@ -46,14 +51,16 @@ class Place:
     """What an arm's numbers were made on, as its documents tell it; None: none of them does.
 
     ``device`` is the name of what does the arithmetic (the GPU as TensorFlow names it, else the
-    processor), ``part`` its place among the published figures and ``memory`` the theoretical bandwidth
-    there.  ``cpus`` counts those that the arm may use.  ``link`` are generation and lanes of the GPU's
-    PCIe link: the most that its driver told, since an idle link is slower.
+    processor), ``part`` its place among the published figures, ``products`` the theoretical peaks there
+    by precision and ``memory`` the theoretical bandwidth.  ``cpus`` counts those that the arm may use.
+    ``link`` are generation and lanes of the GPU's PCIe link: the most that its driver told, since an
+    idle link is slower.
     """
 
     is_gpu: bool
     device: str | None
     part: Part | None
+    products: Mapping[str, Figure]
     memory: Figure | None
     architecture: str | None
     cpus: float | None
@@ -79,26 +86,39 @@ def find_places(
     }
 
 
-def find_implausible(catalogue: Catalogue, places: Mapping[str, Place]) -> Iterable[str]:
-    """Every price that is lower than its place allows, in words."""
-    for arm, place in places.items():
-        for case, find_bound in BOUNDS.items():
-            bound = find_bound(place)
-            if bound is None:
-                continue
-            for one in catalogue.select(case):
-                work = one.cell.work
-                amount = work.bytes if bound.per_byte else work.amount
-                seconds = mean(divide(catalogue.values(one, arm), amount or 0.0))
-                if seconds is None or seconds >= bound.seconds:
-                    continue
-                found = f"takes {show_seconds(seconds)} for each {work.unit}"
-                if bound.per_byte:
-                    found = f"moves {show_rate(1.0, 'byte', seconds)}"
-                yield (
-                    f"{arm}: {one.cell.id} {found}, but {bound.words}: the work was not all done, "
-                    "not waited for, or not on this device"
-                )
+def find_impossible(cell: Cell, place: Place, seconds: float) -> str | None:
+    """Why no call of the cell can take so few seconds there, or None.
+
+    Work that the cell pins to the CPU beside a GPU is not held against the GPU.
+    """
+    if cell.params.get("on") == "cpu":
+        return None
+    if cell.work.unit == "FLOP":
+        return _find_impossible_product(cell, place, seconds)
+    find_bound = BOUNDS.get(f"{cell.scenario}.{cell.case}")
+    bound = find_bound(place) if find_bound else None
+    amount = cell.work.bytes if bound and bound.per_byte else cell.work.amount
+    if bound is None or not amount or seconds / amount >= bound.seconds:
+        return None
+    found = f"takes {show_seconds(seconds / amount)} for each {cell.work.unit}"
+    if bound.per_byte:
+        found = f"moves {show_rate(amount, 'byte', seconds)}"
+    return f"{found}, but {bound.words}: {DOUBTS}"
+
+
+def _find_impossible_product(cell: Cell, place: Place, seconds: float) -> str | None:
+    precision = str(cell.params.get("precision", "fp32"))
+    peak, rate = place.products.get(precision), cell.work.amount / seconds
+    if peak is None or place.part is None or rate <= peak.high:
+        return None
+    return (
+        f"reaches {show_rate(rate, 'FLOP', 1.0)}, {show_share(rate, peak.high)} of the theoretical "
+        f"peak of a {place.part.name} at {precision} ({show_rate(peak.high, 'FLOP', 1.0)}): {DOUBTS}, "
+        "or not at this precision"
+    )
+
+
+DOUBTS = "the work was not all done, not waited for, or not on this device"
 
 
 def _find_place(arm: str, documents: Sequence[Document], figures: Figures) -> Place:
@@ -116,6 +136,11 @@ def _find_place(arm: str, documents: Sequence[Document], figures: Figures) -> Pl
         is_gpu=is_gpu,
         device=device,
         part=part,
+        products={
+            one.precision: one
+            for one in figures.figures
+            if part and part.name in one.parts and (one.quantity, one.kind) == ("product", "peak")
+        },
         memory=next(iter(figures.select(part, "memory", "peak")), None),
         architecture=_text(known.get("cpu.architecture")),
         cpus=_most(one.facts.get("cpu.usable") for one in documents),
@@ -136,7 +161,7 @@ def _text(value: Scalar) -> str | None:
 
 def _most(values: Iterable[Scalar]) -> float | None:
     """The largest of the counts among them."""
-    counts = [one for one in values if isinstance(one, int | float) and 1 <= one < LARGEST]
+    counts = [one for one in values if isinstance(one, int | float) and 1 <= one < MOST_COUNTED]
     return max(counts, default=None)
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from suite.model import CACHE, Document
+from suite.model import CACHE, Document, facts_of
 
 _AT_START, _AT_END = f"{CACHE}.at_start.files", f"{CACHE}.at_end.files"
 
 
 def count_compiled(document: Document) -> int | None:
     """How many kernels CUDA's compile cache gained while the invocation ran; None: unknown."""
-    start, end = document.facts.get(_AT_START), document.facts.get(_AT_END)
+    containers = document.invocation.containers
+    # The first one's start: those that came after it found what it had compiled.
+    before = facts_of(document, containers[0].id if containers else None)
+    start, end = before.get(_AT_START), document.facts.get(_AT_END)
     return max(0, end - start) if isinstance(start, int) and isinstance(end, int) else None
 
 

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from suite.model import Document
-from suite.report.bounds import Place, find_implausible, find_places
+from suite.report.bounds import IMPLAUSIBLE, Place, find_places
 from suite.report.catalogue import (
     Catalogue,
     Values,
     divide,
-    is_pinned_to_cpu,
     name_case,
     name_precision,
 )
@@ -140,7 +139,7 @@ def find_limits(
     return Limits(
         limits=tuple(limits),
         uses=tuple(_find_uses(catalogue, limits)),
-        errors=(*_find_errors(catalogue, limits), *find_implausible(catalogue, places)),
+        errors=tuple(_find_errors(catalogue)),
         warnings=tuple(_find_warnings(limits)),
         unknown=tuple(
             dict.fromkeys(one.device or "a device without a name" for one in limits if not one.part)
@@ -266,23 +265,12 @@ def _find_uses(catalogue: Catalogue, limits: list[Limit]) -> Iterable[Use]:
             )
 
 
-def _find_errors(catalogue: Catalogue, limits: list[Limit]) -> Iterable[str]:
-    """Every rate above its device's theoretical peak, in words."""
-    for limit in limits:
-        if limit.peak is None or limit.part is None:
-            continue
-        for one in catalogue.cells.values():
-            rate = catalogue.rate(one, limit.arm)
-            same = one.cell.work.unit == "FLOP" and name_precision(one.cell) == limit.precision
-            if rate is None or not same or is_pinned_to_cpu(one.cell) or rate <= limit.peak.high:
-                continue
-            yield (
-                f"{limit.arm}: {one.cell.id} reaches {show_rate(rate, 'FLOP', 1.0)}, "
-                f"{show_share(rate, limit.peak.high)} of the theoretical peak of a "
-                f"{limit.part.name} at {limit.precision} "
-                f"({show_rate(limit.peak.high, 'FLOP', 1.0)}): the work was not all done, not at "
-                "this precision, not waited for, or not on this device"
-            )
+def _find_errors(catalogue: Catalogue) -> Iterable[str]:
+    """Every number that the hardware can't have made, in words."""
+    for one in catalogue.cells.values():
+        for result in one.arms.values():
+            if result.fault is not None and result.fault[0] == IMPLAUSIBLE:
+                yield f"{one.cell.id}: {result.fault[1]}"
 
 
 def _find_warnings(limits: list[Limit]) -> Iterable[str]:

@@ -24,7 +24,15 @@ _NO_ROOF = "no roof: the memory's bandwidth was not measured, or the cell is no 
 def tell_limits(insight: Insight, show: Show) -> list[str]:
     """Sentences for the report's opening: how near the GPU comes to what it is sold for."""
     limits = insight.limits
-    sentences = [f"NOT PLAUSIBLE: {show(error)}." for error in limits.errors[:1]]
+    sentences = []
+    if limits.errors:
+        count = len(limits.errors)
+        many = "one number is" if count == 1 else f"{count} numbers are"
+        first = "" if count == 1 else "; the first"
+        sentences.append(
+            f"NOT PLAUSIBLE: {many} more than the hardware can do, and count{'s' * (count == 1)} for "
+            f"nothing here{first}: {show(limits.errors[0])}."
+        )
     for one in limits.limits:
         if one.arm != insight.catalogue.gpu or one.what != "products" or one.part is None:
             continue

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from suite.model import Campaign, Cell, CellResult, Document, OutcomeName, Work
+from suite.report.bounds import IMPLAUSIBLE, Place, find_impossible, find_places
 from suite.report.compare import Ratio, compare
 from suite.report.compiling import doubt_cold
 from suite.report.conclude import Conclusions, Evidence, conclude
@@ -21,6 +22,7 @@ from suite.report.doubts import (
     judge_arms,
     label_cell,
 )
+from suite.report.figures import read_figures
 from suite.report.gauges import join
 from suite.report.labels import MOST, Label
 from suite.report.load import LoadedCampaign
@@ -41,6 +43,7 @@ from suite.report.verdicts import Verdict
 
 NOT_LOOKED_FOR = "this version of the suite does not look for it"
 NO_PAIR = "no ratio: one of the two arms has no number"
+IMPOSSIBLE = "no ratio: one of the two numbers is more than the hardware can do"
 NO_COMMON_BLOCK = "no ratio: no block has a number on both arms"
 
 
@@ -143,6 +146,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
     fault = judge_campaign(loaded, asides)
     faults = {arm: fault for arm in campaign.arms if fault} or judge_arms(loaded)
     results = {arm: _index(documents) for arm, documents in counted.items()}
+    places = find_places(counted, read_figures())
     cells = []
     for cell in campaign.cells:
         found = {
@@ -160,6 +164,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
                 doubts=doubts[arm],
                 disagreement=disagreement,
                 fault=faults.get(arm),
+                place=places[arm],
             )
             for arm in campaign.arms
         }
@@ -196,6 +201,7 @@ def _summarise_arm(
     doubts: tuple[str, ...],
     disagreement: str | None,
     fault: Fault | None,
+    place: Place,
 ) -> ArmResult:
     measured = {block: one for block, one in results.items() if one.outcome == "measured"}
     if not measured:
@@ -237,13 +243,17 @@ def _summarise_arm(
         text = f"{arm}: contended in {_word_blocks(contended)}"
         brief = f"{arm}: contended in {MOST}"
         labels.append(Label(text=text, brief=brief, blocks=len(contended), of=len(readings)))
+    value = estimate([one.value for one in readings.values()]) if readings else None
+    impossible = find_impossible(cell, place, value.value) if value and not fault else None
+    if impossible:
+        fault = IMPLAUSIBLE, f"{arm}: {impossible}"
     firsts = [one.first_call_s for one in kept.values() if one.first_call_s is not None]
     first = estimate(firsts) if firsts and not disagreement else None
     return ArmResult(
         arm=arm,
         outcome="measured",
         reason=disagreement,
-        estimate=estimate([one.value for one in readings.values()]) if readings else None,
+        estimate=value,
         first_call=first and replace(first, notes=(*first.notes, *cold)),
         work=next(one.work for one in measured.values() if one.work),
         notes=(*notes, *(one.text for one in labels)),
@@ -276,9 +286,17 @@ def _find_reason(
     return "pending", "pending: no block has run on this arm"
 
 
+def refuse_ratio(*results: ArmResult) -> str | None:
+    """Why there is no ratio between these, whatever their values; None: nothing speaks against one."""
+    if any(one.fault and one.fault[0] == IMPLAUSIBLE for one in results):
+        return IMPOSSIBLE
+    return NO_PAIR if any(one.estimate is None for one in results) else None
+
+
 def _compare(base: ArmResult, other: ArmResult) -> Ratio | str:
-    if base.estimate is None or other.estimate is None:
-        return NO_PAIR
+    refused = refuse_ratio(base, other)
+    if refused is not None:
+        return refused
     return compare(base.values, other.values) or NO_COMMON_BLOCK
 
 

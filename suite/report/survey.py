@@ -13,7 +13,14 @@ from suite.model import Cell, Document, Survey
 from suite.report.compare import Ratio, compare
 from suite.report.conclude import judge_all
 from suite.report.load import LoadedCampaign
-from suite.report.summary import NO_COMMON_BLOCK, NO_PAIR, ArmResult, CellSummary, Summary
+from suite.report.summary import (
+    NO_COMMON_BLOCK,
+    NO_PAIR,
+    ArmResult,
+    CellSummary,
+    Summary,
+    refuse_ratio,
+)
 from suite.report.validity import Fault
 from suite.report.verdicts import MARGIN, Verdict
 
@@ -230,8 +237,10 @@ def _contrast(
         fault = next((one.fault for one in results if one.fault), None)
         if fault is not None:
             invalid[name] = fault
-        if len(results) < len(both) or not both or any(one.estimate is None for one in results):
-            ratios[name] = NO_PAIR
+        here = len(results) == len(both) > 0
+        refused = refuse_ratio(*results) if here else NO_PAIR
+        if refused is not None:
+            ratios[name] = refused
             continue
         first, second = (pool([one.values for one in side]) for side in sides)
         ratios[name] = compare(first, second) or NO_COMMON_BLOCK

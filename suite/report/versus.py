@@ -16,7 +16,14 @@ from suite.model import Cell, CellResult
 from suite.report.compare import Ratio, compare, compare_campaigns
 from suite.report.conclude import judge_all
 from suite.report.doubts import find_disagreement
-from suite.report.summary import NO_COMMON_BLOCK, NO_PAIR, ArmResult, CellSummary, Summary
+from suite.report.summary import (
+    NO_COMMON_BLOCK,
+    NO_PAIR,
+    ArmResult,
+    CellSummary,
+    Summary,
+    refuse_ratio,
+)
 from suite.report.validity import Fault
 from suite.report.verdicts import MARGIN, Verdict
 
@@ -227,8 +234,9 @@ def _compare_cell(base: Column, other: Column, name: str) -> tuple[Ratio | str, 
     first, second = base.find(name), other.find(name)
     if first is None or second is None:
         return NOT_THERE, ()
-    if first.estimate is None or second.estimate is None:
-        return NO_PAIR, ()
+    refused = refuse_ratio(first, second)
+    if refused is not None:
+        return refused, ()
     results = {one.name: one.results(name) for one in (base, other)}
     disagreement = find_disagreement(results)
     if disagreement is not None:

@@ -81,6 +81,7 @@ def test_a_gpu_lost_in_mid_run_has_no_number(machine: GpuMachine) -> None:
     assert heard.status == EXIT_LOST
     assert list(heard.cells) == [EAGER]
     assert "refuses a small product" in heard.one("facts")["facts"][AT_END]
+    (machine.folder / "lost").unlink()
     unseen = machine.measure(EAGER, TRAIN, planted="lost", without="trouble", **trigger)
     assert unseen.cells[TRAIN]["outcome"] == "failed"
     assert unseen.status == 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -362,6 +362,30 @@ ROWS: Mapping[str, Row] = {
         },
         marks={"toolkit": "-"},
         says={"toolkit": "can't start; but it works all the same (see tensorflow)"},
+    ),
+    "a stale CDI specification beside a cluster's own": cloth(
+        files={
+            **GPU_FILES,
+            DRIVER_FILE: LOADED,
+            "etc/cdi/nvidia.yaml": SPEC.format("550.54.15"),
+            "var/run/cdi/k8s.device-plugin.nvidia.com-gpu.json": '{"kind": "k8s.device-plugin.nvidia.com/gpu"}',
+        },
+        engine={"support": FOLDERS},
+        built=(),
+        marks={"toolkit": "x", "tensorflow": "?", "base": "+"},
+        says={"toolkit": "/etc/cdi/nvidia.yaml was written for driver 550.54.15"},
+    ),
+    "a stale CDI specification for an engine that reads no other folder": cloth(
+        files={
+            **GPU_FILES,
+            DRIVER_FILE: LOADED,
+            "etc/cdi/nvidia.yaml": SPEC.format("550.54.15"),
+            "var/run/cdi/nvidia.yaml": SPEC.format("570.86.15") + NODES + UVM,
+        },
+        engine={"support": replace(FOLDERS, cdi_folders=("/etc/cdi",))},
+        built=(),
+        marks={"toolkit": "x", "tensorflow": "?", "base": "+"},
+        says={"toolkit": "/etc/cdi/nvidia.yaml was written for driver 550.54.15"},
     ),
     "a CDI specification with every device": cloth(
         files={

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from suite.model import CellResult, Document, Scalar
+from suite.model import SIMULATED, CellResult, Document, Scalar
+from suite.report.collate import Collated, collate
+from suite.report.contents import MADE_UP, STAND_IN
+from suite.report.html import render_html_page
 from suite.report.proof import (
     DEMANDS,
     disown_document,
     find_misplaced,
     find_unproven,
     is_elsewhere,
+    is_simulated,
 )
 from suite.worker import scenarios
 from tests import synthetic
+from tests.planted.judge import EXIT_TROUBLED, find_numbers
 
 CAMPAIGN = synthetic.make_campaign(blocks=1)
 
@@ -247,6 +256,119 @@ def test_what_was_not_measured_stays_as_it_was(document: Document) -> None:
     disowned = disown_document(replace(lost, facts={}))
     (found,) = [one for one in disowned.cells if one.id == name]
     assert (found.outcome, found.reason) == ("skipped", "too large")
+
+
+def simulate(document: Document, value: Scalar = True) -> Document:
+    """The document as of a container whose driver was our tests' stand-in."""
+    return replace(document, facts={**document.facts, SIMULATED: value})
+
+
+@pytest.mark.parametrize("arm", ["cuda", "cuda-twin", "cuda-again", "cuda-again-twin", "x"])
+def test_a_number_on_a_stand_in_is_nobodys(arm: str, document: Document) -> None:
+    document = replace(document, invocation=replace(document.invocation, arm=arm))
+    lost = synthetic.lose_cell(document, product(document).id, "failed", "it broke")
+    found = disown_document(simulate(lost))
+    assert is_simulated(found)
+    broken, *others = sorted(found.cells, key=lambda one: one.id != product(document).id)
+    # Why it had none before stays.
+    assert (broken.outcome, broken.reason) == ("failed", "it broke")
+    assert len(others) == len(document.cells) - 1
+    for one in others:
+        assert one.outcome == "skipped"
+        assert (one.reason or "").startswith("simulated: ")
+        assert not any((one.samples_s, one.warmup_s, one.check, one.placement, one.elsewhere))
+        assert one.first_call_s is one.calls_per_sample is one.peak_memory_bytes is None
+
+
+@pytest.mark.parametrize("value", [False, None, "no", 0])
+def test_only_a_driver_that_says_so_is_a_stand_in(value: Scalar, document: Document) -> None:
+    told = simulate(document, value)
+    assert not is_simulated(told)
+    assert disown_document(told) == told
+
+
+def test_one_container_on_a_stand_in_is_enough(document: Document) -> None:
+    """None of the document's: that a GPU came and went between two of them is no likely tale."""
+    first = product(document)
+    (good,) = document.invocation.containers
+    bad = replace(good, id="bad", facts={SIMULATED: True})
+    document = synthetic.change_cell(document, first.id, container="bad")
+    document = replace(document, invocation=replace(document.invocation, containers=[bad, good]))
+    assert is_simulated(document)
+    assert {one.outcome for one in disown_document(document).cells} == {"skipped"}
+
+
+def test_the_cpus_arm_beside_a_stand_in_keeps_its_numbers() -> None:
+    document = simulate(synthetic.make_document(CAMPAIGN, "cpu", 1))
+    assert disown_document(document) is document
+
+
+def collate_with(
+    folder: Path, value: Scalar, *, simulated: bool = False
+) -> tuple[Collated, dict[str, Any]]:
+    """A campaign's files, written; ``value`` is what the GPU's documents say of a stand-in."""
+    campaign = replace(
+        synthetic.make_campaign(blocks=3), simulated=simulated, price=2.0, price_currency="EUR"
+    )
+    every = [
+        *synthetic.make_documents(campaign),
+        *synthetic.make_twins(campaign, names=[one.id for one in campaign.cells]),
+    ]
+    documents = [
+        simulate(one, value) if one.invocation.arm.startswith("cuda") else one for one in every
+    ]
+    synthetic.write_campaign(folder, campaign, documents)
+    # What the pictures would show, the judge looks up itself.
+    collated = collate(folder, pictures=False)
+    page = render_html_page(collated.page)
+    for name, text in {**collated.files, "report.html": page}.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return collated, json.loads(collated.files["summary.json"])
+
+
+def test_no_file_has_a_number_of_a_stand_in(tmp_path: Path) -> None:
+    collated, told = collate_with(tmp_path / "stand-in", True)
+    # To the judge of planted failures, which reads every file, a status of 0 would be one more fault.
+    assert find_numbers(tmp_path / "stand-in", EXIT_TROUBLED) == []
+    _, real = collate_with(tmp_path / "real", False)
+    seen = {text.split(":")[0] for text in find_numbers(tmp_path / "real", EXIT_TROUBLED)}
+    assert seen >= {"summary.json", "cells.csv", "report.md", "report.html"}
+
+    assert told["campaign"]["simulated"] is True
+    assert told["banners"] == ["SIMULATED"]
+    assert real["campaign"]["simulated"] is False
+    assert real["banners"] == []
+    for one, same in zip(told["cells"], real["cells"], strict=True):
+        # The CPU's arm has every number that it has beside a real one.
+        assert one["arms"]["cpu"]["value"] == same["arms"]["cpu"]["value"]
+        assert one["arms"]["cpu"]["first_call"] == same["arms"]["cpu"]["first_call"]
+        if "cuda" in one["arms"] and same["arms"]["cuda"]["value"]:
+            assert one["arms"]["cuda"]["outcome"] == "skipped"
+            assert one["arms"]["cuda"]["reason"].startswith("cuda: skipped: simulated: ")
+    assert any(one["arms"]["cpu"]["value"] for one in told["cells"])
+    rows = list(csv.DictReader(collated.files["cells.csv"].splitlines()))
+    assert {bool(row["value"]) for row in rows if row["arm"] == "cuda"} == {False}
+    assert any(row["value"] for row in rows if row["arm"] == "cpu")
+    # Nothing went wrong: there was nothing to measure.
+    assert not collated.troubled
+
+
+def test_a_stand_in_is_said_in_the_title_and_over_every_table(tmp_path: Path) -> None:
+    collated, _ = collate_with(tmp_path / "stand-in", True)
+    text = collated.files["report.md"]
+    lines = text.splitlines()
+    assert lines[0] == "# Crossover: cuda against cpu — SIMULATED"
+    assert all(line.startswith("**SIMULATED**") for line in lines if "Table: " in line)
+    assert f"**SIMULATED.** {STAND_IN}" in lines
+    assert MADE_UP not in text
+    assert collated.terminal.startswith("Crossover — SIMULATED\n")
+    # Of a campaign that was made up as a whole, the other explanation is right.
+    for value in (True, None):
+        text = collate_with(tmp_path / f"made-up-{value}", value, simulated=True)[0].files[
+            "report.md"
+        ]
+        assert f"**SIMULATED.** {MADE_UP}" in text
+        assert STAND_IN not in text
 
 
 def test_the_exceptions_are_whole_cases_and_few() -> None:

@@ -234,6 +234,20 @@ def test_banners(campaign: Campaign) -> None:
     real = replace(campaign, simulated=False)
     assert summarise_these(real, none).banners == ("NOT CONTAINERIZED",)
     assert summarise_these(real, []).banners == ()
+    there = synthetic.make_documents(campaign)
+    for value, said in {True: ("SIMULATED",), False: (), None: ()}.items():
+        found = [
+            replace(one, facts={**one.facts, "gpu.simulated": value})
+            if one.invocation.arm == "cuda"
+            else one
+            for one in there
+        ]
+        assert summarise_these(real, found).banners == said
+    # A control that nobody compares is enough, and so is one document of all.
+    only = replace(there[-1], facts={**there[-1].facts, "gpu.simulated": True})
+    assert summarise_these(real, [*there[:-1], only]).banners == ("SIMULATED",)
+    loaded = LoadedCampaign(folder="x", campaign=real, documents=there, controls=[only])
+    assert summarise(loaded).banners == ("SIMULATED",)
 
 
 def test_time_is_booked_once(campaign: Campaign, documents: list[Document]) -> None:
@@ -265,63 +279,103 @@ def test_deaths(documents: list[Document]) -> None:
     ]
 
 
-@pytest.mark.parametrize(("compiles", "said"), [(True, True), (False, False), (None, False)])
-def test_a_gpu_that_compiles_first_is_labelled(
-    campaign: Campaign, documents: list[Document], compiles: bool | None, said: bool
-) -> None:
-    changed = [
-        replace(one, facts={**one.facts, "gpu.0.compiles_first": compiles})
-        if one.invocation.arm == "cuda" and compiles is not None
+Files = dict[int, tuple[int | None, int | None]]
+"""By block how many files CUDA's compile cache held before the start, and at the end."""
+
+
+def fill_cache(documents: list[Document], files: Files) -> list[Document]:
+    """The documents of the GPU's arm with what their cache held, where that is known of their block."""
+    names = ("cuda.cache.at_start.files", "cuda.cache.at_end.files")
+    return [
+        replace(one, facts={**one.facts, **dict(zip(names, held, strict=True))})
+        if one.invocation.arm == "cuda" and (held := files.get(one.invocation.block))
         else one
         for one in documents
     ]
-    summary = summarise_these(campaign, changed)
-    assert any("ptx-jit" in note for note in find(summary, "cuda").notes) is said
-    assert not any("ptx-jit" in note for note in find(summary, "cpu").notes)
 
 
-EMPTY = "cuda: cold figures of block 1 include compiling kernels: CUDA's compile cache was empty"
-UNKNOWN = "cuda: whether cold figures of blocks 1, 3 include compiling kernels is unknown"
+@pytest.mark.parametrize("ends", [(24, 24), (24, 900), (None, 24), (24, None)])
+def test_numbers_that_are_not_cold_say_nothing_of_compiling(
+    campaign: Campaign, documents: list[Document], ends: tuple[int | None, int | None]
+) -> None:
+    """The driver compiles in the first call, which has a figure of its own; and on any GPU."""
+    cache = {0: (0, 0), 1: (0, 24), 2: ends, 3: (24, 24), 4: (24, 24)}
+    summary = summarise_these(campaign, fill_cache(documents, cache))
+    plain = summarise_these(campaign, documents)
+    for one in summary.cells:
+        if one.cell.one_shot:
+            continue
+        for arm in campaign.arms:
+            found, same = one.arms[arm], find(plain, arm, one.cell.id)
+            assert (found.notes, found.marks) == (same.notes, same.marks)
+            assert found.estimate == same.estimate
+
+
+GREW = "cuda: ptx-jit: cold figures of {} include compiling kernels: CUDA's compile cache gained {}"
+UNTOLD = (
+    "whether cold figures of {} include compiling kernels is unknown: no document says what CUDA's compile "
+    "cache gained"
+)
 
 
 @pytest.mark.parametrize(
-    ("compiles", "files", "said"),
+    ("files", "said"),
     [
-        (True, {1: 0, 2: 400, 3: 401, 4: 401}, [EMPTY]),
-        (True, {1: 400, 2: 400, 3: 401, 4: 401}, []),
-        (True, {1: None, 2: 400, 4: 401}, [UNKNOWN]),
-        (False, {1: 0, 2: 0, 3: 0, 4: 0}, []),
-        (None, {}, []),
+        # The calibration fills the cache, and does not count.
+        ({0: (0, 24), 1: (24, 24), 2: (24, 24), 3: (24, 24), 4: (24, 24)}, []),
+        (
+            {0: (0, 0), 1: (0, 24), 2: (24, 24), 3: (24, 24), 4: (24, 24)},
+            [GREW.format("block 1", "24")],
+        ),
+        # What it held before says nothing: a cache that is full can lack what is wanted now.
+        (
+            {1: (400, 400), 2: (400, 401), 3: (401, 401), 4: (401, 407)},
+            [GREW.format("blocks 2, 4", "1, 6")],
+        ),
+        # One that starts empty and stays so was not needed.
+        ({1: (0, 0), 2: (0, 0), 3: (0, 0), 4: (0, 0)}, []),
+        # CUDA throws the oldest away where there is no more room.
+        ({1: (400, 100), 2: (100, 100), 3: (100, 100), 4: (100, 100)}, []),
+        (
+            {1: (None, 24), 2: (24, 24), 3: (24, None), 4: (None, None)},
+            ["cuda: " + UNTOLD.format("blocks 1, 3, 4")],
+        ),
+        (
+            {1: (0, 24), 2: (24, None), 3: (24, 24), 4: (24, 24)},
+            [f"{GREW.format('block 1', '24')}; {UNTOLD.format('block 2')}"],
+        ),
+        # Documents of a suite that did not look.
+        ({}, []),
+        ({4: (24, 25)}, [GREW.format("block 4", "1")]),
     ],
 )
 def test_cold_figures_say_whether_the_driver_had_to_compile(
-    campaign: Campaign,
-    documents: list[Document],
-    compiles: bool | None,
-    files: dict[int, int | None],
-    said: list[str],
+    campaign: Campaign, documents: list[Document], files: Files, said: list[str]
 ) -> None:
-    def tell(one: Document) -> Document:
-        of = one.invocation
-        # The calibration fills the cache, and does not count.
-        told = {
-            "gpu.0.compiles_first": compiles,
-            "cuda.cache.at_start.files": {0: 0, **files}.get(of.block),
-        }
-        return replace(one, facts={**one.facts, **told}) if of.arm == "cuda" else one
-
-    summary = summarise_these(campaign, [tell(one) for one in documents])
+    summary = summarise_these(campaign, fill_cache(documents, files))
 
     def cold(arm: str) -> list[list[str]]:
         first = find(summary, arm).first_call
         start = find(summary, arm, "overhead.startup/stage=import")
         assert first
-        kinds = (first.notes, start.notes)
-        return [
-            [note[: len(said[0]) if said else None] for note in notes if "cold" in note]
-            for notes in kinds
-        ]
+        return [[note for note in notes if "cold" in note] for notes in (first.notes, start.notes)]
 
     assert cold("cuda") == [said, said]
     assert cold("cpu") == [[], []]
-    assert not any("cold" in note for note in find(summary, "cuda").notes)
+
+
+def test_a_cache_that_was_not_looked_at_in_the_end_is_unknown(
+    campaign: Campaign, documents: list[Document]
+) -> None:
+    """As where the container was lost: its document has the start alone."""
+    told = fill_cache(documents, {1: (0, 24), 2: (24, 24), 3: (24, 24), 4: (24, 24)})
+    lost = [
+        replace(one, facts={k: v for k, v in one.facts.items() if "at_end" not in k})
+        if one.invocation.block == 3
+        else one
+        for one in told
+    ]
+    start = find(summarise_these(campaign, lost), "cuda", "overhead.startup/stage=import")
+    assert [note for note in start.notes if "cold" in note] == [
+        f"{GREW.format('block 1', '24')}; {UNTOLD.format('block 3')}"
+    ]
