@@ -152,6 +152,7 @@ def old_driver(**changes: Any) -> Row:
     return cloth(**{"smi": smi_says(smi_row), "files": GPU_FILES, **changes})
 
 
+CLUSTERS = '{"cdiVersion": "0.6.0", "kind": "k8s.device-plugin.nvidia.com/gpu"}'
 HEALTHY_SMI = smi_says(smi())
 MIG_SMI = smi_says(smi(name=H100, driver="570.86.15", mig="Enabled", capability="9.0"))
 ONE_CARD = (Card(index=0, name="NVIDIA A10G", uuid=UUIDS[0], mig=False),)
@@ -368,7 +369,7 @@ ROWS: Mapping[str, Row] = {
             **GPU_FILES,
             DRIVER_FILE: LOADED,
             "etc/cdi/nvidia.yaml": SPEC.format("550.54.15"),
-            "var/run/cdi/k8s.device-plugin.nvidia.com-gpu.json": '{"kind": "k8s.device-plugin.nvidia.com/gpu"}',
+            "var/run/cdi/k8s.device-plugin.nvidia.com-gpu.json": CLUSTERS,
         },
         engine={"support": FOLDERS},
         built=(),
