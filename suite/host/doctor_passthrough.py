@@ -14,8 +14,8 @@ from suite.host.kernel_driver import read_version
 
 _LISTED = 3
 
-_KIND = re.compile(r"""^[\s{]*"?kind"?:\s*"?([\w./-]+)""", re.MULTILINE)
-"""The line of a specification that says what it is about, in YAML and in JSON."""
+_KIND = re.compile(r"""(?:^|[{,\s])"?kind"?\s*:\s*"?([\w./-]+)""")
+"""What a specification says that it is about, in YAML and in JSON."""
 
 _UVM = "/dev/nvidia-uvm"
 """The device by which CUDA manages memory: without it `cuInit` fails, whatever else is there."""
