@@ -4,7 +4,8 @@ libraries laid over it in a mount namespace of the command's own; nothing of it 
     python enter.py STAND_INS SITE COMMAND…
 
 STAND_INS is the folder that `build.py` made; SITE the site-packages of an environment that has the CUDA
-wheels.  Needs root, or a kernel that lets users make namespaces.
+wheels, or ``-`` where the command itself needs none.  Needs root, or a kernel that lets users make
+namespaces.
 """
 
 from __future__ import annotations
@@ -86,18 +87,23 @@ def find_libraries(scratch: Path, folder: Path) -> None:
     bind(cache, Path("/etc/ld.so.cache"))
 
 
-def main(stand_ins: Path, site: Path, command: list[str]) -> None:
+def lay_over(site: Path, stand_ins: Path, scratch: Path) -> None:
+    """Shows the stand-ins in place of the wheels' own libraries, and takes away what is to be missing."""
+    over, work = scratch / "over", scratch / "work"
+    work.mkdir()
+    shutil.copytree(stand_ins / "site", over)
+    mount("overlay", site, "overlay", 0, f"lowerdir={site},upperdir={over},workdir={work}")
+    for name in (stand_ins / "missing").read_text(encoding="utf-8").split():
+        (site / name).unlink()
+
+
+def main(stand_ins: Path, site: Path | None, command: list[str]) -> None:
     """Never returns."""
     unshare()
     scratch = Path(tempfile.mkdtemp(prefix="stand-in-"))
     mount("tmpfs", scratch, "tmpfs", 0)
-    over, work = scratch / "over", scratch / "work"
-    work.mkdir()
-    shutil.copytree(stand_ins / "site", over)
-    layers = f"lowerdir={site},upperdir={over},workdir={work}"
-    mount("overlay", site, "overlay", 0, layers)
-    for name in (stand_ins / "missing").read_text(encoding="utf-8").split():
-        (site / name).unlink()
+    if site is not None:
+        lay_over(site, stand_ins, scratch)
     find_libraries(scratch, stand_ins / "driver")
     show_devices(scratch / "dev", (stand_ins / "devices").read_text(encoding="utf-8").split())
     mount("tmpfs", Path("/proc/driver"), "tmpfs", 0)
@@ -107,4 +113,5 @@ def main(stand_ins: Path, site: Path, command: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), sys.argv[3:])
+    folder = None if sys.argv[2] == "-" else Path(sys.argv[2]).resolve()
+    main(Path(sys.argv[1]).resolve(), folder, sys.argv[3:])

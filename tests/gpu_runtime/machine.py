@@ -61,10 +61,15 @@ class GpuMachine:
         (self.folder / "missing").write_text("\n".join(wheels))
 
     def run(
-        self, command: Sequence[str | Path], variables: Mapping[str, str] | None = None
+        self,
+        command: Sequence[str | Path],
+        variables: Mapping[str, str] | None = None,
+        *,
+        wheels: bool = True,
     ) -> subprocess.CompletedProcess[str]:
-        """A command on it."""
-        words = [sys.executable, HERE / "enter.py", self.folder, self.site, *command]
+        """A command on it; without ``wheels`` it sees the driver alone, as a host of containers does."""
+        over = self.site if wheels else "-"
+        words = [sys.executable, HERE / "enter.py", self.folder, over, *command]
         return subprocess.run(
             words, capture_output=True, text=True, check=False, env=variables, cwd=self.folder
         )

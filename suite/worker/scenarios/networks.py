@@ -125,8 +125,9 @@ def examples(network: Network, count: int) -> tuple[Any, Any]:
     """
     source = np.random.default_rng([DATA_SEED, ord(network.name)])
     inputs = source.standard_normal((count, network.inputs), dtype=np.float32)
-    labels = source.integers(0, network.classes, (count, 1), dtype=np.int64)
-    return inputs, labels
+    # Drawn as int32, which they once were: NumPy draws other numbers for another type.
+    labels = source.integers(0, network.classes, (count, 1), dtype=np.int32)
+    return inputs, labels.astype(np.int64)
 
 
 def weights(network: Network) -> list[Any]:

@@ -25,7 +25,7 @@ enum { MOST = 8 };
 CUresult crossover_launch(const char *name, CUstream stream);
 
 static struct {
-  int devices, major, minor, driver, refuse_ptx, held, full;
+  int major, minor, driver, refuse_ptx, held, full;
   double busy_us;
   long lose_at;
   size_t memory;
@@ -50,7 +50,6 @@ static __thread int depth;
 
 static void read_plants(void) {
   char text[512];
-  set.devices = (int)planted_number("devices", 1);
   sscanf(planted_text("capability", "9.0", text, sizeof text), "%d.%d", &set.major, &set.minor);
   planted_text("name", "", set.name, sizeof set.name);
   if (!set.name[0]) strcpy(set.name, "Stand-in without a GPU");
@@ -101,19 +100,21 @@ CUresult cuInit(unsigned flags) {
   if (access("/dev/nvidiactl", F_OK) || access("/dev/nvidia-uvm", F_OK)) return CUDA_ERROR_UNKNOWN;
   pthread_mutex_lock(&lock);
   if (count < 0) {
+    int shown[MOST], all = list_shown(shown, MOST);
     count = 0;
     const char *asked = getenv("CUDA_VISIBLE_DEVICES");
     if (!asked) {
-      for (; count < set.devices && count < MOST; count++) visible[count] = count;
+      for (; count < all; count++) visible[count] = shown[count];
     } else {
       char text[512], *rest, *word;
       strncpy(text, asked, sizeof text - 1);
       text[sizeof text - 1] = 0;
       for (word = strtok_r(text, ",", &rest); word && count < MOST; word = strtok_r(NULL, ",", &rest)) {
         int index = atoi(word);
-        if (!strncmp(word, "GPU-", 4)) index = (word[4] - '0') - 1; /* as uuid_of writes it */
-        if (index < 0 || index >= set.devices) break;
-        visible[count++] = index;
+        if (!strncmp(word, "GPU-", 4)) /* as uuid_of writes it */
+          for (index = 0; index < all && shown[index] != word[4] - '1'; index++) {}
+        if (index < 0 || index >= all) break;
+        visible[count++] = shown[index];
       }
     }
   }

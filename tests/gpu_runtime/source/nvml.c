@@ -10,7 +10,8 @@ enum { OK, UNINITIALIZED, INVALID, NOT_SUPPORTED, NO_PERMISSION, FOUND = 6, SMAL
 typedef struct Device { int index; } *Device;
 static struct Device all[8] = {{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}};
 
-static int count(void) { return (int)planted_number("devices", 1); }
+static int shown[8];
+static int count(void) { return list_shown(shown, 8); }
 static int put(char *to, unsigned size, const char *text) { snprintf(to, size, "%s", text); return OK; }
 
 int nvmlInit_v2(void) { return planted_number("mismatch", 0) ? MISMATCH : OK; }
@@ -30,13 +31,15 @@ int nvmlSystemGetCudaDriverVersion(int *version) { return nvmlSystemGetCudaDrive
 int nvmlDeviceGetCount_v2(unsigned *found) { *found = count(); return OK; }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, Device *device) {
   if ((int)index >= count()) return INVALID;
-  *device = &all[index];
+  *device = &all[shown[index]];
   return OK;
 }
 int nvmlDeviceGetHandleByPciBusId_v2(const char *address, Device *device) {
   const char *bus = strchr(address, ':'); /* of "00000000:81:00.0" */
   int index = bus ? ((int)strtol(bus + 1, NULL, 16) - 0x81) / 0x40 : -1;
-  return index < 0 || index >= count() ? FOUND : nvmlDeviceGetHandleByIndex_v2(index, device);
+  for (int i = 0; i < count(); i++)
+    if (shown[i] == index) return nvmlDeviceGetHandleByIndex_v2(i, device);
+  return FOUND;
 }
 static void write_uuid(char *text, int index) {
   strcpy(text, "GPU-########-####-####-####-############");
@@ -51,8 +54,8 @@ int nvmlDeviceGetUUID(Device device, char *to, unsigned size) {
 int nvmlDeviceGetHandleByUUID(const char *uuid, Device *device) {
   for (int i = 0; i < count(); i++) {
     char text[64];
-    write_uuid(text, i);
-    if (!strcmp(text, uuid)) { *device = &all[i]; return OK; }
+    write_uuid(text, shown[i]);
+    if (!strcmp(text, uuid)) { *device = &all[shown[i]]; return OK; }
   }
   return FOUND;
 }

@@ -47,6 +47,18 @@ __attribute__((unused)) static const char *planted_text(const char *name, const 
   return planted(name, value, size) ? value : otherwise;
 }
 
+/* Which GPUs are shown: all, or those that NVIDIA's hook was asked for. Fills their numbers, gives their count. */
+__attribute__((unused)) static int list_shown(int *shown, int most) {
+  char text[256], *rest, *word;
+  int count = 0, all = (int)planted_number("devices", 1);
+  if (!planted("visible", text, sizeof text))
+    for (; count < all && count < most; count++) shown[count] = count;
+  else
+    for (word = strtok_r(text, ",", &rest); word && count < most; word = strtok_r(NULL, ",", &rest))
+      if (atoi(word) < all) shown[count++] = atoi(word);
+  return count;
+}
+
 __attribute__((unused)) static void log_line(const char *what, const char *name) {
   static char path[512];
   static int asked;
