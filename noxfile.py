@@ -107,6 +107,12 @@ def bench_cublas(session: nox.Session) -> None:
     forward(session, "-m", "tests.bench.cublas")
 
 
+@nox.session
+def references(session: nox.Session) -> None:
+    """Compute what the seeded training runs have to come to, by NumPy, for suite/worker/references.py."""
+    forward(session, "-m", "tests.bench.references")
+
+
 @nox.session(name="bench-scale")
 def bench_scale(session: nox.Session) -> None:
     """Print how long the analysis of 10, 100 and 1,000 documents takes, and how much memory."""

@@ -272,6 +272,16 @@ def facts_of(document: Document, container: str | None) -> dict[str, Scalar]:
     return {**document.facts, **own}
 
 
+def count_compiled(document: Document) -> int | None:
+    """How many files CUDA's compile cache gained while the invocation ran, one a compiled module; None:
+    unknown."""
+    containers = document.invocation.containers
+    # The first one's start: those that came after it found what it had compiled.
+    before = facts_of(document, containers[0].id if containers else None)
+    start, end = before.get(f"{CACHE}.at_start.files"), document.facts.get(f"{CACHE}.at_end.files")
+    return max(0, end - start) if isinstance(start, int) and isinstance(end, int) else None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Prediction:
     """How long the campaign should take, in seconds, container time of all its invocations.

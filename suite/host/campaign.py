@@ -18,7 +18,7 @@ from suite.host.outcomes import is_complete
 from suite.host.store import Store
 from suite.host.telemetry import Observe
 from suite.host.volumes import campaign_volumes
-from suite.model import TWIN, Campaign, Document, Image, Look
+from suite.model import SIMULATED, TWIN, Campaign, Document, Image, Look
 
 MEMORY_SHARE = 0.9
 """A container may use this share of the engine's memory: what it takes beyond must kill it, and not
@@ -263,7 +263,11 @@ class Conductor:
             observe=self.observe,
         )
         try:
-            return recorder.run()
+            document = recorder.run()
+            if document.facts.get(SIMULATED) is True and not self.campaign.simulated:
+                self.campaign = replace(self.campaign, simulated=True)
+                self._write_plan()
+            return document
         finally:
             for container, diary in recorder.diaries:
                 self.store.append_log(f"{arm}-{block:02d}", f"--- {container}\n{diary}")

@@ -36,7 +36,11 @@ def check_toolkit(patient: Patient) -> Finding:
     if not engine.is_here:
         raise Unknown("the engine does not say; passthrough tells")
     if _is_podman(engine):
-        return no("podman gives GPUs by CDI, and there is no specification here", WRITE_SPEC)
+        return no(
+            "podman gives GPUs by CDI, and there is no specification here",
+            WRITE_SPEC,
+            unless="passthrough",
+        )
     row = find_refusal('could not select device driver "" with capabilities')
     return no(
         "neither the NVIDIA container toolkit nor a CDI specification is here",
@@ -77,9 +81,15 @@ def _is_podman(engine: Examined) -> bool:
 
 def _find_specs(patient: Patient, folder: str) -> list[str]:
     """A folder's specifications of NVIDIA's GPUs: one of another kind, as of a cluster's plugin, is none."""
-    paths = patient.machine.find(f"{folder}/*nvidia*")
-    kinds = {path: _KIND.search(patient.machine.read(path) or "") for path in paths}
-    return [path for path, kind in kinds.items() if kind is None or kind[1] == "nvidia.com/gpu"]
+    machine = patient.machine
+    paths = [path for end in ("yaml", "json") for path in machine.find(f"{folder}/*.{end}")]
+    kinds = {path: _KIND.search(machine.read(path) or "") for path in paths}
+    return [
+        path
+        for path, kind in kinds.items()
+        # One that can't be read, or is broken, is judged by its name.
+        if (kind[1] == "nvidia.com/gpu" if kind else "nvidia" in path)
+    ]
 
 
 def _find_fault(patient: Patient, path: str) -> Finding | None:
@@ -100,7 +110,7 @@ def _find_fault(patient: Patient, path: str) -> Finding | None:
     if re.search(r"/dev/nvidia\d", text) and not re.search(rf"{_UVM}(?![-\w])", text):
         return no(
             f"the CDI specification {path} does not name {_UVM}, without which CUDA can't start",
-            remedy,
+            f"`sudo nvidia-modprobe -u -c=0` makes the device, then {remedy}",
             unless="tensorflow",
             way="cdi",
         )
@@ -116,6 +126,7 @@ def _judge_hook(patient: Patient, engine: Examined, number: str) -> Finding:
             f"NVIDIA container toolkit{number}, whose hook a rootless engine has no right to run as "
             "it is set",
             row.remedy if row else f"set no-cgroups=true in {_HOOK_SETTINGS}",
+            unless="passthrough",
             way="hook",
         )
     return yes(f"NVIDIA container toolkit{number}", way="hook")

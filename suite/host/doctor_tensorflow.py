@@ -14,10 +14,11 @@ from suite.host.doctor_finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor_machine import Examined, Patient
 from suite.host.doctor_passthrough import open_examined
 from suite.host.engine import Ending, GpuRequest, Job, Stock
+from suite.host.gpu_commands import EngineKind
 from suite.host.gpu_refusals import explain_refusal
 from suite.host.remedies import explain_worker
 from suite.host.volumes import choose_environment, compile_cache
-from suite.model import Image
+from suite.model import SIMULATED, Image
 
 _VIEW_S = 12.0
 _CLOSING_S = 3.0
@@ -54,7 +55,7 @@ def check_tensorflow(patient: Patient) -> Finding:
             "longer",
             "ask again",
         ) from error
-    return _judge_start(place, records, ending)
+    return _judge_start(place, records, ending, "local" if engine.isolation == "none" else "docker")
 
 
 def _name_place(engine: Examined, stock: Stock) -> str:
@@ -64,10 +65,10 @@ def _name_place(engine: Examined, stock: Stock) -> str:
     return "the CUDA environment" if stock.from_lock else "LOCAL_PYTHON"
 
 
-def _judge_start(place: str, records: dict[str, Any], ending: Ending) -> Finding:
+def _judge_start(place: str, records: dict[str, Any], ending: Ending, kind: EngineKind) -> Finding:
     """What a start-up that has ended comes to."""
     if "refused" in records:
-        error = explain_worker(records["refused"]["reason"], ending.diary)
+        error = explain_worker(records["refused"]["reason"], ending.diary, kind)
         return no(error.what, error.remedy, stops=GpuError.exit_status)
     if "unfit" in records:
         return no(records["unfit"]["reason"], WAYS_OUT, stops=EngineError.exit_status)
@@ -81,7 +82,8 @@ def _judge_start(place: str, records: dict[str, Any], ending: Ending) -> Finding
     name, capability = facts.get("gpu.0.name"), facts.get("gpu.0.capability")
     return yes(
         f"TensorFlow {facts.get('tensorflow.version')} in {place} sees {name} "
-        f"(compute capability {capability}) and computes on it",
+        f"(compute capability {capability}) and computes on it"
+        + (", a stand-in: no GPU is there" if facts.get(SIMULATED) is True else ""),
         tensorflow=facts.get("tensorflow.version"),
         name=name,
         capability=capability,

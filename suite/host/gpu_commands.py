@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-EngineKind = Literal["docker", "rootless", "podman"]
-"""Docker as root, docker as a user, or podman as either: each is set up in another place."""
+EngineKind = Literal["docker", "rootless", "podman", "local"]
+"""Docker as root, docker as a user, podman as either, or no container at all: each is set up in another
+place."""
 
 RESTART = "`sudo systemctl restart docker`"
 CONFIGURE = f"`sudo nvidia-ctk runtime configure --runtime=docker`, then {RESTART}"
@@ -59,12 +60,18 @@ _WORDS: Mapping[EngineKind, Mapping[str, str]] = {
         TRY_TOOLKIT: "`podman run --rm --device nvidia.com/gpu=all IMAGE nvidia-smi`",
         "`docker context ls`": "`podman system connection list`",
     },
+    "local": {
+        ": in a container, the GPU was not passed through": "",
+        f"check the container toolkit: {TRY_TOOLKIT}": f"install the driver whole: {INSTALL_DRIVER}",
+        f"in a container it comes with the toolkit's capability utility ({TRY_TOOLKIT}); without one "
+        "install": "install",
+    },
 }
 """What stands in place of what, the longest first."""
 
 
-def reword(remedy: str, kind: EngineKind) -> str:
-    """The remedy in that engine's commands."""
+def reword(text: str, kind: EngineKind) -> str:
+    """A cause or a remedy in that engine's words."""
     for docker, other in _WORDS[kind].items():
-        remedy = remedy.replace(docker, other)
-    return remedy
+        text = text.replace(docker, other)
+    return text

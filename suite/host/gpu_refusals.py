@@ -154,7 +154,13 @@ REFUSALS: tuple[GpuRefusal, ...] = (
         f"capability utility ({TRY_TOOLKIT}); without one install the driver whole: {INSTALL_DRIVER}",
     ),
     GpuRefusal(
-        pattern=r"TensorFlow did not find lib|Cannot dlopen some GPU libraries",
+        pattern=r"NVML does not start",
+        cause="the driver's library for management (NVML) does not start, and without it TensorFlow "
+        "lists no GPU: it is of another version than the loaded module, or the device was taken away",
+        remedy="`nvidia-smi` must work there; after a driver upgrade `sudo reboot`",
+    ),
+    GpuRefusal(
+        pattern=r"TensorFlow has not loaded lib|Cannot dlopen some GPU libraries",
         cause="CUDA libraries are missing beside TensorFlow",
         remedy="`make images` builds the locked ones again; in an image or environment of your own "
         '`pip install "tensorflow[and-cuda]"`',

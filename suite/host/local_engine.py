@@ -211,17 +211,17 @@ class LocalEngine:
         pinned = ["taskset", "-c", ",".join(map(str, job.cpus))] if job.cpus else []
         return LocalRun(
             [*pinned, str(python), "-m", "suite.worker", *job.arguments],
-            self._environment(job, python),
+            self._environment(job),
         )
 
-    def _environment(self, job: Job, python: Path) -> dict[str, str]:
+    def _environment(self, job: Job) -> dict[str, str]:
         """Nothing of the caller's but what is named here, so that two shells measure the same.
 
         Not its CUDA_CACHE_PATH either: what other programs fill and clear would make each block's
         cold figures another thing.
         """
         environment = {
-            "PATH": os.pathsep.join([*_find_compilers(python), os.environ.get("PATH", os.defpath)]),
+            "PATH": os.environ.get("PATH", os.defpath),
             "LANG": "C.UTF-8",
             "PYTHONPATH": str(SUITE.parent),
         }
@@ -245,15 +245,6 @@ class LocalEngine:
     def sweep_leftovers(self) -> int:
         """See ``engine.Engine``: folders of workers and of their volumes, here."""
         return sweep_folders() + sweep_volumes() + sweep_lasting(self._home, read_version())
-
-
-def _find_compilers(python: Path) -> list[str]:
-    """Where the environment of an interpreter has CUDA's compilers; nothing where it has none.
-
-    XLA takes the first ``ptxas`` on PATH, and another CUDA's would be another compiler than its own.
-    """
-    folders = (python.parent.parent / "lib").glob("python3*/site-packages/nvidia/cuda_nvcc/bin")
-    return [str(folder) for folder in sorted(folders)]
 
 
 def _name_base(interpreter: Interpreter) -> str:

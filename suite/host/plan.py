@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from suite.errors import UsageError
 from suite.model import (
     AGAIN,
-    CACHE,
     HIDDEN,
     TWIN,
     Campaign,
@@ -25,7 +24,7 @@ from suite.model import (
     Document,
     Excluded,
     ProfileName,
-    facts_of,
+    count_compiled,
 )
 
 
@@ -201,20 +200,13 @@ def cell_deadline_s(campaign: Campaign, cell: Cell) -> float:
     return max(CELL_DEADLINE_FLOOR_S, CELL_DEADLINE_BUDGETS * budget)
 
 
-MANY_KERNELS = 200
-"""Compiled in one calibration they take seconds (NVIDIA's ptxas needs some 17 ms for one of those that
-TensorFlow's wheel holds as PTX), and a cell can lose its budget to them.  On capability 9.0 the whole
-suite has some 24 compiled; on a GPU that a build has no machine code for, all that it runs."""
-
-
 def has_compiled(document: Document) -> bool:
-    """Whether an invocation's GPU had to compile many kernels: what that took it will not take again, and
-    no cell should be given up for it."""
-    containers = document.invocation.containers
-    # The first one's: those that came after it found what it had compiled.
-    before = facts_of(document, containers[0].id if containers else None)
-    start, end = before.get(f"{CACHE}.at_start.files"), document.facts.get(f"{CACHE}.at_end.files")
-    return isinstance(start, int) and isinstance(end, int) and end - start >= MANY_KERNELS
+    """Whether a GPU's driver compiled kernels in an invocation that gave up some cell for its budget: what
+    the compiling took it will not take again, and no cell should be given up for it."""
+    given_up = any(
+        one.outcome == "skipped" and "budget" in (one.reason or "") for one in document.cells
+    )
+    return given_up and bool(count_compiled(document))
 
 
 def freeze(document: Document) -> tuple[dict[str, int], dict[str, Excluded]]:

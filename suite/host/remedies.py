@@ -9,6 +9,7 @@ import math
 import re
 
 from suite.errors import GpuError
+from suite.host.gpu_commands import EngineKind, reword
 from suite.host.gpu_refusals import GpuRefusal, find_refusal
 
 UNKNOWN = (
@@ -32,7 +33,7 @@ _BYTES = {
 """Bytes of an element, by TensorFlow's names for types."""
 
 
-def explain_worker(what: str, diary: str) -> GpuError:
+def explain_worker(what: str, diary: str, kind: EngineKind = "docker") -> GpuError:
     """The error for a worker that can't be the arm with a GPU: ``what`` it said, and its whole diary.
 
     The cause and remedy are those of the first known text in either; the diary's line is quoted.
@@ -41,7 +42,8 @@ def explain_worker(what: str, diary: str) -> GpuError:
     if row is None:
         return GpuError(what, UNKNOWN)
     line = _quote(row, diary)
-    return GpuError(f"{what}: {row.cause}" + (f" ({line})" if line else ""), row.remedy)
+    cause = reword(row.cause, kind)
+    return GpuError(f"{what}: {cause}" + (f" ({line})" if line else ""), reword(row.remedy, kind))
 
 
 def explain_failure(reason: str, diary: str = "") -> str:

@@ -16,13 +16,10 @@ from suite.report.units import show_rate, show_seconds, show_share
 IMPLAUSIBLE = "implausible"
 """The fault of a number that the hardware can't have made."""
 
-PCIE = {1: 0.25e9, 2: 0.5e9, 3: 0.985e9, 4: 1.969e9, 5: 3.938e9, 6: 7.563e9}
-"""Bytes a second of a lane in one direction, by PCIe generation: the transfer rate times the encoding of
-the PCI-SIG's base specification (2.5 and 5 GT/s by 8b/10b; 8, 16 and 32 GT/s by 128b/130b; 64 GT/s by
-242 of the 256 bytes of a flit).  No copy reaches it, since packets have headers."""
-
-MOST_LANES = 16
-"""No GPU's link has more."""
+PCIE = 16 * 7.563e9
+"""Bytes a second in one direction of the fastest PCIe link, of generation 6.0 with 16 lanes: 64 GT/s a
+lane, of which 242 of the 256 bytes of a flit are data (the PCI-SIG's base specification).  No copy
+reaches it, since packets have headers."""
 
 MOST_COUNTED = 1e6
 """No count of CPUs, lanes or generations is larger; a document can hold any number."""
@@ -53,8 +50,6 @@ class Place:
     ``device`` is the name of what does the arithmetic (the GPU as TensorFlow names it, else the
     processor), ``part`` its place among the published figures, ``products`` the theoretical peaks there
     by precision and ``memory`` the theoretical bandwidth.  ``cpus`` counts those that the arm may use.
-    ``link`` are generation and lanes of the GPU's PCIe link: the most that its driver told, since an
-    idle link is slower.
     """
 
     is_gpu: bool
@@ -64,7 +59,6 @@ class Place:
     memory: Figure | None
     architecture: str | None
     cpus: float | None
-    link: tuple[float, float] | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,11 +93,19 @@ def find_impossible(cell: Cell, place: Place, seconds: float) -> str | None:
     bound = find_bound(place) if find_bound else None
     amount = cell.work.bytes if bound and bound.per_byte else cell.work.amount
     if bound is None or not amount or seconds / amount >= bound.seconds:
-        return None
+        return _find_impossible_call(cell, place, seconds)
     found = f"takes {show_seconds(seconds / amount)} for each {cell.work.unit}"
     if bound.per_byte:
         found = f"moves {show_rate(amount, 'byte', seconds)}"
     return f"{found}, but {bound.words}: {DOUBTS}"
+
+
+def _find_impossible_call(cell: Cell, place: Place, seconds: float) -> str | None:
+    """A copy to a GPU or from it is a call as well, however small."""
+    if not place.is_gpu or cell.case != "copy" or seconds >= CALL:
+        return None
+    least = show_seconds(CALL)
+    return f"takes {show_seconds(seconds)}, but no call that reaches a GPU takes under {least}: {DOUBTS}"
 
 
 def _find_impossible_product(cell: Cell, place: Place, seconds: float) -> str | None:
@@ -131,7 +133,6 @@ def _find_place(arm: str, documents: Sequence[Document], figures: Figures) -> Pl
     gpus = sorted(name for name in known if name.startswith("gpu.") and name.endswith(".name"))
     device = _text((known[gpus[0]] if gpus else None) if is_gpu else known.get("cpu.model"))
     part = figures.find_part(device)
-    generation, lanes = (_find_most(documents, f"gpu.pcie_{n}") for n in ("generation", "width"))
     return Place(
         is_gpu=is_gpu,
         device=device,
@@ -144,15 +145,7 @@ def _find_place(arm: str, documents: Sequence[Document], figures: Figures) -> Pl
         memory=next(iter(figures.select(part, "memory", "peak")), None),
         architecture=_text(known.get("cpu.architecture")),
         cpus=_most(one.facts.get("cpu.usable") for one in documents),
-        link=(generation, lanes) if generation and lanes else None,
     )
-
-
-def _find_most(documents: Sequence[Document], name: str) -> float | None:
-    """The most that a series of the telemetry, and the fact that is its maximum, say."""
-    watched = [one.telemetry for one in documents if one.telemetry]
-    facts = [one.facts.get(f"{name}_most") for one in watched]
-    return _most([*facts, *(value for one in watched for value in one.series.get(name, ()))])
 
 
 def _text(value: Scalar) -> str | None:
@@ -166,7 +159,10 @@ def _most(values: Iterable[Scalar]) -> float | None:
 
 
 def _bound_copy(place: Place) -> Bound | None:
-    """On a GPU by one direction of its link; on the CPU by what the cores can write."""
+    """On a GPU by one direction of the fastest link that there is; on the CPU by what the cores write.
+
+    Not by the link that the driver tells: in a virtual machine it can tell a slower one than there is.
+    """
     if not place.is_gpu:
         source = "64 bytes a cycle at 6.2 GHz each, which no core exceeds"
         cpus = place.cpus
@@ -174,14 +170,8 @@ def _bound_copy(place: Place) -> Bound | None:
     if place.architecture not in {None, "x86_64", "amd64"}:
         source = "one direction of the second NVLink-C2C: NVIDIA gives 1.8 TB/s for both"
         return _bound_rate(C2C, "the fastest link to any GPU moves", source)
-    (generation, lanes), what = place.link or (0, 0), "the link, as the driver tells it, moves"
-    if generation not in PCIE:
-        (generation, lanes), what = (max(PCIE), MOST_LANES), "the fastest PCIe link moves"
-    source = (
-        f"one direction of PCIe {generation:.0f}.0 with {lanes:.0f} lanes: transfer rate times "
-        "encoding, by the PCI-SIG's base specification"
-    )
-    return _bound_rate(PCIE[int(generation)] * lanes, what, source)
+    source = "one direction of PCIe 6.0 with 16 lanes, by the PCI-SIG's base specification"
+    return _bound_rate(PCIE, "the fastest PCIe link moves", source)
 
 
 def _bound_sum(place: Place) -> Bound | None:

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from suite.model import CACHE, Document, facts_of
-
-_AT_START, _AT_END = f"{CACHE}.at_start.files", f"{CACHE}.at_end.files"
-
-
-def count_compiled(document: Document) -> int | None:
-    """How many kernels CUDA's compile cache gained while the invocation ran; None: unknown."""
-    containers = document.invocation.containers
-    # The first one's start: those that came after it found what it had compiled.
-    before = facts_of(document, containers[0].id if containers else None)
-    start, end = before.get(_AT_START), document.facts.get(_AT_END)
-    return max(0, end - start) if isinstance(start, int) and isinstance(end, int) else None
+from suite.model import CACHE, Document, count_compiled
 
 
 def doubt_cold(arm: str, documents: Mapping[int, Document]) -> str | None:
@@ -23,23 +12,22 @@ def doubt_cold(arm: str, documents: Mapping[int, Document]) -> str | None:
 
     Only what the documents bear out: a cache that grew, or one that could not be read.
     """
-    asked = {block: one for block, one in documents.items() if _AT_START in one.facts}
-    compiled = {block: count_compiled(one) for block, one in asked.items()}
-    grown = {block: count for block, count in compiled.items() if count}
-    unknown = [block for block, count in compiled.items() if count is None]
+    asked = {
+        block: one for block, one in documents.items() if f"{CACHE}.at_start.files" in one.facts
+    }
+    compiled = {block: count_compiled(one) for block, one in sorted(asked.items())}
+    grown = [f"{count} in block {block}" for block, count in compiled.items() if count]
+    unknown = [str(block) for block, count in compiled.items() if count is None]
     found = []
     if grown:
         found.append(
-            f"ptx-jit: cold figures of {_word_blocks(list(grown))} include compiling kernels: CUDA's "
-            f"compile cache gained {', '.join(map(str, (grown[block] for block in sorted(grown))))}"
+            "ptx-jit: cold figures include compiling kernels: the files that CUDA's compile cache "
+            f"gained are {', '.join(grown)}"
         )
     if unknown:
+        blocks = f"block{'s' if len(unknown) > 1 else ''} {', '.join(unknown)}"
         found.append(
-            f"whether cold figures of {_word_blocks(unknown)} include compiling kernels is unknown: "
-            "no document says what CUDA's compile cache gained"
+            f"whether cold figures of {blocks} include compiling kernels is unknown: what CUDA's "
+            "compile cache held is not told for the start and the end"
         )
     return f"{arm}: {'; '.join(found)}" if found else None
-
-
-def _word_blocks(blocks: list[int]) -> str:
-    return f"block{'s' if len(blocks) > 1 else ''} {', '.join(map(str, sorted(blocks)))}"

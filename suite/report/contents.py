@@ -113,7 +113,7 @@ def _explain_banners(page: Page, summary: Summary) -> None:
         "at the same time, each with its share of the CPUs and the memory: the survey that it is a "
         "part of sets it beside the same GPU alone.",
         "INVALID": "Too many of its invocations were disturbed (below): nothing here is a finding.",
-        "SIMULATED": MADE_UP if summary.campaign.simulated else STAND_IN,
+        "SIMULATED": STAND_IN if summary.stand_in else MADE_UP,
     }
     for banner in summary.banners:
         page.paragraph(f"**{banner}.** {explanations[banner]}")

@@ -121,10 +121,14 @@ class Summary:
         return self.campaign.arms[1:]
 
     @property
+    def stand_in(self) -> bool:
+        """Whether a stand-in without a GPU was some arm's driver."""
+        return any(map(is_simulated, (*self.loaded.documents, *self.loaded.controls)))
+
+    @property
     def simulated(self) -> bool:
-        """Whether its documents are made up, or a stand-in without a GPU was a GPU's driver."""
-        documents = (*self.loaded.documents, *self.loaded.controls)
-        return self.campaign.simulated or any(map(is_simulated, documents))
+        """Whether its documents are made up, or those of a stand-in."""
+        return self.campaign.simulated or self.stand_in
 
     @property
     def banners(self) -> tuple[str, ...]:
@@ -244,7 +248,9 @@ def _summarise_arm(
         brief = f"{arm}: contended in {MOST}"
         labels.append(Label(text=text, brief=brief, blocks=len(contended), of=len(readings)))
     value = estimate([one.value for one in readings.values()]) if readings else None
-    impossible = find_impossible(cell, place, value.value) if value and not fault else None
+    # One block that can't be is enough: nobody knows what the others are of.
+    beyond = (find_impossible(cell, place, one.value) for one in readings.values())
+    impossible = next((why for why in beyond if why), None)
     if impossible:
         fault = IMPLAUSIBLE, f"{arm}: {impossible}"
     firsts = [one.first_call_s for one in kept.values() if one.first_call_s is not None]

@@ -136,12 +136,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _look_before(arm: ArmName) -> dict[str, Scalar]:
     """What has to be done before the start-up sequence, which fills the compile cache and wants the
-    library, and outside of its stages."""
+    library and the compilers, and outside of its stages."""
     from suite.worker import compile_cache, libraries
 
     if arm != "cuda":
         return {}
-    return {**compile_cache.facts("start"), **libraries.open_unfound()}
+    return {
+        **compile_cache.facts("start"),
+        **libraries.open_unfound(),
+        **libraries.lead_with_compilers(),
+    }
 
 
 def _requests(parser: argparse.ArgumentParser, words: Sequence[str]) -> list[Request]:

@@ -1,4 +1,4 @@
-"""CUDA's libraries in this process: the one that TensorFlow does not find by itself, and what is missing.
+"""CUDA's libraries in this process: what TensorFlow does not find by itself, and what is missing.
 
 Asks the dynamic linker, and imports no TensorFlow.
 """
@@ -29,6 +29,11 @@ this one (its RUNPATH, read with readelf; the same file for Python 3.11, 3.12 an
 
 CUSOLVER = "cuda.cusolver"
 """The fact of who found that library."""
+
+COMPILERS = "nvidia/cuda_nvcc/bin"
+
+PTXAS = "cuda.ptxas"
+"""The fact of which compiler XLA finds."""
 
 
 def mapped(root: Path = Path("/")) -> list[str]:
@@ -89,18 +94,36 @@ def _open(search: Iterable[str] | None) -> str:
     return "left to TensorFlow"
 
 
+def lead_with_compilers(search: Iterable[str] | None = None) -> dict[str, Scalar]:
+    """Puts the packages' own compilers first on PATH: XLA takes the first ``ptxas`` there, and another
+    CUDA's would be another compiler than these libraries go with.
+
+    Has to come before XLA compiles anything; ``search`` as for `open_unfound`.
+
+    Returns:
+        the fact whose ``ptxas`` comes first: ``the packages' own``, or ``the first on PATH``.
+    """
+    for place in sys.path if search is None else search:
+        folder = Path(place, COMPILERS)
+        if (folder / "ptxas").is_file():
+            os.environ["PATH"] = os.pathsep.join([str(folder), os.environ.get("PATH", os.defpath)])
+            return {PTXAS: "the packages' own"}
+    return {PTXAS: "the first on PATH"}
+
+
 def explain_absence(root: Path = Path("/")) -> str | None:
     """Which libraries are missing where TensorFlow lists no GPU, or None where all are there."""
     lacking = [name for name in DRIVER if not _opens(name)]
     if lacking:
         return f"{' and '.join(lacking)}, which the driver brings, can't be opened"
-    status = ctypes.CDLL(DRIVER[0]).cuInit(0)
-    if status:
-        # Then TensorFlow does not come to look for the others.
+    # Where one of these does not start TensorFlow does not come to look for the others.
+    if status := ctypes.CDLL(DRIVER[1]).nvmlInit_v2():
+        return f"NVML does not start (nvmlInit gives {status})"
+    if status := ctypes.CDLL(DRIVER[0]).cuInit(0):
         return f"CUDA's driver does not start (cuInit gives {status})"
     here = mapped(root)
     unfound = [name for name in TOOLKIT if find(here, name) is None]
-    return f"TensorFlow did not find {', '.join(unfound)}" if unfound else None
+    return f"TensorFlow has not loaded {', '.join(unfound)}" if unfound else None
 
 
 def _opens(name: str) -> bool:

@@ -34,8 +34,17 @@ DEVICES = ("nvidia0", "nvidiactl", "nvidia-uvm")
 VERSION = "570.00.00"
 
 SMI = f"""#!/bin/sh
-echo 'NVIDIA-SMI (a stand-in without a GPU)  Driver Version: {VERSION}'
+case "$*" in
+  *--query-gpu=*) cat "${{0%/*}}/rows" ;;
+  *--query-compute-apps=*) ;;
+  *) echo 'NVIDIA-SMI (a stand-in without a GPU)  Driver Version: {VERSION}' ;;
+esac
 """
+ROW = (
+    "{index}, Stand-in without a GPU, {version}, 16384 MiB, GPU-{uuid}, 00000000:{bus:02X}:00.0, "
+    "Disabled, Enabled, 9.0"
+)
+"""As nvidia-smi answers the fields that the doctor asks for."""
 
 INFORMATION = """Model: \t\t Stand-in without a GPU
 GPU UUID: \t GPU-{uuid}
@@ -111,6 +120,7 @@ def build(site: Path, folder: Path, devices: int = 1) -> None:
     (proc / "version").write_text(
         f"NVRM version: NVIDIA UNIX x86_64 Kernel Module  {VERSION}\n", encoding="utf-8"
     )
+    rows = []
     for index in range(devices):
         bus = 0x81 + 0x40 * index
         digit = f"{index + 1}"
@@ -118,10 +128,12 @@ def build(site: Path, folder: Path, devices: int = 1) -> None:
         card = proc / "gpus" / f"0000:{bus:02x}:00.0"
         card.mkdir(parents=True)
         (card / "information").write_text(INFORMATION.format(uuid=uuid, bus=bus), encoding="utf-8")
+        rows.append(ROW.format(index=index, version=VERSION, uuid=uuid, bus=bus))
     smi = folder / "bin" / "nvidia-smi"
     smi.parent.mkdir()
     smi.write_text(SMI, encoding="utf-8")
     smi.chmod(0o755)
+    (smi.parent / "rows").write_text("\n".join(rows) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

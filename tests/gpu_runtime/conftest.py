@@ -88,7 +88,7 @@ def stand_ins(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         check=False,
     )
     if tried.returncode:
-        why = tried.stderr.strip().splitlines()[-1]
+        why = (tried.stderr.strip().splitlines() or ["it ended without a word"])[-1]
         give_up(f"the GPU runtime is not tried: no namespace of our own is to be had here: {why}")
     return folder
 

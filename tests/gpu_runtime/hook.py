@@ -24,7 +24,7 @@ def write(folder: Path, stand_ins: Path) -> Path:
     """The hook in a folder, under NVIDIA's name, for these stand-ins."""
     path = folder / "nvidia-container-runtime-hook"
     path.write_text(
-        f"#!/bin/sh\nexec {sys.executable} -I {Path(__file__).resolve()} {stand_ins} \"$@\"\n",
+        f'#!/bin/sh\nexec {sys.executable} -I {Path(__file__).resolve()} {stand_ins} "$@"\n',
         encoding="utf-8",
     )
     path.chmod(0o755)

@@ -77,11 +77,12 @@ class GpuMachine:
     def hear(self, *words: str | Path, without: str = "", planted: str = "", **more: str) -> Heard:
         """The records of a program in the environment of the CUDA wheels."""
         variables = {
-            "PATH": f"{self.site / 'nvidia/cuda_nvcc/bin'}:{os.environ['PATH']}",
+            "PATH": os.environ["PATH"],
             "HOME": str(self.folder),
             "PYTHONPATH": str(SUITE.parent),
             "CUDA_CACHE_PATH": str(self.folder / "cache"),
             "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+            "CROSSOVER_TRUE_TIMES": "1",
             "CROSSOVER_WITHOUT": without,
             "CROSSOVER_PLANTED": planted,
             **more,

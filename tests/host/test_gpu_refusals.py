@@ -49,7 +49,7 @@ HOOK = (
         ("failed call to cuInit: INTERNAL: CUDA error: UNKNOWN ERROR (303)", "not passed"),
         ("Cannot dlopen some GPU libraries. Please make sure", "missing beside TensorFlow"),
         (
-            "TensorFlow sees no GPU here: TensorFlow did not find libcudnn.so, libcufft.so",
+            "TensorFlow sees no GPU here: TensorFlow has not loaded libcudnn.so, libcufft.so",
             "missing beside TensorFlow",
         ),
         (
@@ -145,7 +145,7 @@ def test_only_what_a_container_alone_can_lack_is_laid_to_a_container() -> None:
         "failed call to cuInit: INTERNAL: CUDA error: UNKNOWN ERROR (303)",
         "failed call to cuInit: INTERNAL: CUDA error: CUDA_ERROR_UNKNOWN: unknown error",
         "TensorFlow sees no GPU here: libnvidia-ml.so.1, which the driver brings",
-        "TensorFlow did not find libcudnn.so",
+        "TensorFlow has not loaded libcudnn.so",
         "Cannot dlopen some GPU libraries",
         "kernel version 550.90.7 does not match DSO version 550.54.15",
         "computes on another GPU than the one named",

@@ -81,7 +81,7 @@ TEXTS = [
         "missing beside TensorFlow",
     ),
     (
-        f"{REFUSED}: TensorFlow did not find libcusolver.so, libcudnn.so",
+        f"{REFUSED}: TensorFlow has not loaded libcusolver.so, libcudnn.so",
         "missing beside TensorFlow",
     ),
     (
@@ -178,7 +178,7 @@ def test_which_library_is_missing_is_told_by_who_looked_for_it() -> None:
     )
     found = explain_worker(lacks_both, DIARY.format("UNKNOWN ERROR (303)"))
     assert "CUDA's driver library (libcuda.so.1) is not where TensorFlow runs" in found.what
-    lacks_cudnn = f"{REFUSED}: TensorFlow did not find libcudnn.so"
+    lacks_cudnn = f"{REFUSED}: TensorFlow has not loaded libcudnn.so"
     found = explain_worker(lacks_cudnn, "Cannot dlopen some GPU libraries.\n")
     assert found.what == (
         f"{lacks_cudnn}: CUDA libraries are missing beside TensorFlow "

@@ -433,6 +433,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Model:
     )
     monkeypatch.setattr(fit, "build", lambda *_: made)
     monkeypatch.setattr(fit, "loss_of", lambda _: "a loss")
+    monkeypatch.setattr(fit, "demand_reference", lambda *_, **__: None)
     return made
 
 

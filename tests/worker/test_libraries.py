@@ -6,6 +6,8 @@ import ctypes
 import ctypes.util
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -60,10 +62,13 @@ def test_a_library_that_does_not_open_says_why_and_not_where(tmp_path: Path) -> 
     assert str(tmp_path) not in found
 
 
-def open_all_but(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
-    def load(name: str) -> None:
+def open_all_but(
+    monkeypatch: pytest.MonkeyPatch, *missing: str, driver: int = 0, nvml: int = 0
+) -> None:
+    def load(name: str) -> Any:
         if name in missing:
             raise OSError(name)
+        return SimpleNamespace(cuInit=lambda _: driver, nvmlInit_v2=lambda: nvml)
 
     monkeypatch.setattr(libraries.ctypes, "CDLL", load)
 
@@ -85,13 +90,22 @@ def test_a_library_of_the_drivers_that_is_missing_is_named(
     )
 
 
+def test_a_driver_that_does_not_start_says_so_before_any_library(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    open_all_but(monkeypatch, driver=999)
+    assert explain_absence(maps(tmp_path)) == "CUDA's driver does not start (cuInit gives 999)"
+    open_all_but(monkeypatch, driver=999, nvml=18)
+    assert explain_absence(tmp_path) == "NVML does not start (nvmlInit gives 18)"
+
+
 @pytest.mark.parametrize("missing", TOOLKIT)
 def test_a_library_of_cudas_that_is_missing_is_named(
     missing: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     open_all_but(monkeypatch)
     here = [f"{name}.12" for name in TOOLKIT if name != missing]
-    assert explain_absence(maps(tmp_path, *here)) == f"TensorFlow did not find {missing}"
+    assert explain_absence(maps(tmp_path, *here)) == f"TensorFlow has not loaded {missing}"
 
 
 def test_where_all_are_there_nothing_is_missing(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from suite.model import Check, ProfileName, Work
+from suite.worker.reference import demand_reference
 from suite.worker.scenario import Point, Prepared, Scenario, WrongResult
 from suite.worker.scenarios.networks import (
     CHECK_TOLERANCE,
@@ -78,6 +79,7 @@ def prepare(*, device: str, batch: int, steps_per_execution: int) -> Prepared:
         before = _evaluate(model, inputs, labels)
         if not after < before:
             raise WrongResult(f"training did not lower the loss: {before:.6g} before, {after:.6g}")
+        demand_reference(A, inputs, labels, steps=1, loss=before, tolerance=CHECK_TOLERANCE)
         return Check(
             what=f"{steps} steps an epoch; losses finite, lower than of the seeded weights (value)",
             value=before,

@@ -267,15 +267,23 @@ class Trainer:
         *,
         steps: int = CHECK_STEPS,
         tolerance: float = CHECK_TOLERANCE,
+        rows: Any = None,
     ) -> Check:
         """Trains so many steps from the seeded weights on one batch, by the timed function.
 
+        ``rows`` are NumPy's inputs as the first layer gets them; None: these.
+
         Raises:
-            WrongResult: the loss is not finite or does not fall.
+            WrongResult: the loss is not finite, does not fall, or is not NumPy's.
         """
+        from suite.worker.reference import demand_reference
+
         self.reset()
         losses = [float(self.step(inputs, labels)) for _ in range(steps)]
-        return check_losses(losses, tolerance)
+        found = check_losses(losses, tolerance)
+        seen = np.asarray(inputs if rows is None else rows), np.asarray(labels)
+        demand_reference(self.network, *seen, steps=steps, loss=losses[-1], tolerance=tolerance)
+        return found
 
 
 def demand_finite(loss: Any) -> None:

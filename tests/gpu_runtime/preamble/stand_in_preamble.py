@@ -3,6 +3,9 @@
 Loaded by every Python of that environment, before the worker.  Its numbers are nobody's: the worker
 finds the stand-in in the driver's library and says so, and the report prints none of them.
 
+Documents from it hold the time of one second for everything; CROSSOVER_TRUE_TIMES leaves the times of
+the stand-in, for tests of fences and copies.
+
 CROSSOVER_WITHOUT names defences that are taken away, for tests that show what is missed without them;
 CROSSOVER_PLANTED what is changed in the cells themselves.
 """
@@ -62,6 +65,26 @@ def let_pass(scenario: Any) -> None:
         made(self, check=look, **more)
 
     scenario.Prepared.__init__ = make
+
+
+def flatten(channel: Any) -> None:
+    """Makes every duration that a worker tells of a cell one second: nobody takes that for a figure."""
+    send = channel.Channel.send
+
+    def tell(self: Any, record: str, **fields: Any) -> None:
+        if record == "cell":
+            from dataclasses import replace
+
+            cell = fields["cell"]
+            fields["cell"] = replace(
+                cell,
+                first_call_s=cell.first_call_s and 1.0,
+                samples_s=[1.0] * len(cell.samples_s),
+                warmup_s=[1.0] * len(cell.warmup_s),
+            )
+        send(self, record, **fields)
+
+    channel.Channel.send = tell
 
 
 def without_cusolver(libraries: Any) -> None:
@@ -189,6 +212,8 @@ PLANTED: dict[str, tuple[str, Change]] = {
 def changes() -> dict[str, list[Change]]:
     """What is to be done to which module."""
     found: dict[str, list[Change]] = {"suite.worker.scenario": [let_pass]}
+    if "CROSSOVER_TRUE_TIMES" not in os.environ:
+        found["suite.worker.channel"] = [flatten]
     for variable, table in (("CROSSOVER_WITHOUT", WITHOUT), ("CROSSOVER_PLANTED", PLANTED)):
         for name in os.environ.get(variable, "").split():
             module, change = table[name]

@@ -124,7 +124,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
   int wants_bias = of->epilogue == CUBLASLT_EPILOGUE_BIAS || of->epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
   int wants_relu = of->epilogue == CUBLASLT_EPILOGUE_RELU || of->epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
   struct Matrix bias = {of->bias, D->kind, 0, 0};
-  if (product.m * product.n * product.k > LARGEST || !is_known(D->kind)) return CUBLAS_STATUS_SUCCESS;
+  if (product.m * product.n * product.k * D->batch > LARGEST || !is_known(D->kind)) return CUBLAS_STATUS_SUCCESS;
+  if (D->batch > 1 && (wants_bias || wants_relu)) return CUBLAS_STATUS_NOT_SUPPORTED;
   for (int64_t j = 0; j < product.n && (wants_bias || wants_relu); j++)
     for (int64_t i = 0; i < product.m; i++) {
       float value = read_at(&product.c, i + j * D->stride);

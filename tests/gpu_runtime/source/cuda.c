@@ -371,7 +371,7 @@ CUresult cuPointerGetAttribute(void *value, CUpointer_attribute which, CUdevicep
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       *(unsigned *)value = host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
       break;
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)value = 0; break;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)value = current[depth] ? current[depth]->device : 0; break;
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
     case CU_POINTER_ATTRIBUTE_HOST_POINTER: *(CUdeviceptr *)value = pointer; break;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(int *)value = 0; break;
@@ -385,7 +385,7 @@ CUresult cuPointerGetAttribute(void *value, CUpointer_attribute which, CUdevicep
 static void keep_busy(CUstream handle, long long ns) {
   struct CUstream_st *stream = stream_of(handle);
   long long now = now_ns(), until = stream->busy_until;
-  stream->busy_until = (until > now ? until : now) + ns;
+  while (!atomic_compare_exchange_weak(&stream->busy_until, &until, (until > now ? until : now) + ns)) {}
 }
 CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority) {
   *stream = calloc(1, sizeof **stream);
@@ -647,6 +647,7 @@ CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgra
   return CUDA_SUCCESS;
 }
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
+  if (!captured) return CUDA_ERROR_INVALID_VALUE;
   captured->nodes++;
   *graph = captured;
   return CUDA_SUCCESS;

@@ -12,16 +12,19 @@ extern const int crossover_stand_in __attribute__((weak));
 
 static char plants_folder[4096];
 
+/* Before any thread asks. */
+__attribute__((constructor)) static void find_plants(void) {
+  Dl_info here;
+  if (!dladdr(&crossover_stand_in ? (void *)&crossover_stand_in : (void *)find_plants, &here)) return;
+  strncpy(plants_folder, here.dli_fname, sizeof plants_folder - 1);
+  char *slash = strrchr(plants_folder, '/');
+  if (slash) *slash = 0;
+}
+
 /* The value behind a name, or NULL. The file is read anew at each question, so that a test can plant
    something while a process runs; whoever asks often keeps the answer. */
 static const char *planted(const char *name, char *value, size_t size) {
-  Dl_info here;
   char path[4200], line[512];
-  if (!plants_folder[0] && dladdr(&crossover_stand_in ? (void *)&crossover_stand_in : (void *)planted, &here) && here.dli_fname) {
-    strncpy(plants_folder, here.dli_fname, sizeof plants_folder - 1);
-    char *slash = strrchr(plants_folder, '/');
-    if (slash) *slash = 0;
-  }
   snprintf(path, sizeof path, "%s/plants.conf", plants_folder);
   FILE *file = fopen(path, "r");
   if (!file) return NULL;

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from suite.model import Check, Param, Work
+from suite.worker.reference import demand_reference
 from suite.worker.scenario import Point, Prepared, Scenario, WrongResult
 from suite.worker.scenarios.asked.stages import (
     ARMS_OF,
@@ -105,6 +106,7 @@ def prepare(*, device: str, stage: str, batch: int, prefetch: str, on: str) -> P
         before = pin(loss, on)()
         if not after < before:
             raise WrongResult(f"training did not lower the loss: {before:.6g} before, {after:.6g}")
+        demand_reference(A, inputs, labels, steps=1, loss=before, tolerance=CHECK_TOLERANCE)
         return Check(
             what=f"{steps} steps an epoch; losses finite, lower than of the seeded weights (value)",
             value=before,

@@ -1,0 +1,110 @@
+"""Makes suite/worker/references.py: NumPy's loss of every training run that some cell's check makes.
+
+python -m tests.bench.references          writes the file; takes minutes for the widest networks
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from suite.content import SUITE
+from suite.model import Cell
+from suite.worker import scenarios
+from suite.worker.reference import name_training, train
+from suite.worker.scenarios import mlp, mlp_fallback, tfdata_triple
+from suite.worker.scenarios.asked import dataset, slices
+from suite.worker.scenarios.networks import CHECK_STEPS, NETWORKS, A, B, Network, examples, widen
+from suite.worker.scenarios.pipelines import Input, Pipeline
+
+FILE = SUITE / "worker" / "references.py"
+
+HEAD = '''"""NumPy's losses of the seeded training runs, by name.  Made by ``nox -s references``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+LOSSES: Mapping[str, float] = {
+'''
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One training run: the check's own arguments."""
+
+    network: Network
+    inputs: Any
+    labels: Any
+    steps: int
+
+    @property
+    def name(self) -> str:
+        return name_training(self.network, self.inputs, self.labels, self.steps)
+
+    @property
+    def loss(self) -> float:
+        return train(self.network, self.inputs, self.labels, self.steps)[-1]
+
+
+def find_run(cell: Cell) -> Run | None:
+    """The run that the cell's check makes; None: it trains nothing."""
+    case, params = f"{cell.scenario}.{cell.case}", cell.params
+    batch, steps = params.get("batch"), CHECK_STEPS
+    network: Network
+    if case == "mlp.train":
+        network = NETWORKS[str(params["net"])]
+        count = mlp.EXAMPLES.get((network.name, batch), network.examples)  # type: ignore[call-overload]
+        inputs, labels = examples(network, max(count, batch))  # type: ignore[type-var]
+    elif case == "mlp.width":
+        network, steps = widen(int(params["width"])), mlp.WIDE_STEPS
+        inputs, labels = examples(network, int(batch))  # type: ignore[arg-type]
+    elif case == "mlp.fallback":
+        network = A
+        inputs, labels = examples(A, int(batch))  # type: ignore[arg-type]
+        inputs = mlp_fallback.squash_by_numpy(inputs)
+    elif case == "asked.slices":
+        network, batch = B, slices.find(slices.STAGES, str(params["stage"])).batch
+        inputs, labels = examples(B, slices.EXAMPLES)
+    elif case == "asked.dataset":
+        network, batch = B, dataset.BATCH
+        inputs, labels = examples(B, B.examples)
+    elif case == "tfdata.to_device" or (case == "tfdata.triple" and params["part"] == "together"):
+        network = A
+        plain = Pipeline(batch=int(batch), prefetch="on")  # type: ignore[arg-type]
+        maker = tfdata_triple.PIPELINES.get(str(params.get("pipeline")), lambda _: plain)
+        source = Input.of(maker(int(batch)))  # type: ignore[arg-type]
+        inputs, labels = source.expected(int(batch)).astype(np.float32), source.labels  # type: ignore[arg-type]
+    elif case in {"mlp.loop", "asked.fit"}:
+        network, batch, steps = A, A.examples, 1
+        inputs, labels = examples(A, A.examples)
+    else:
+        return None
+    rows = slice(int(batch))  # type: ignore[arg-type]
+    return Run(network=network, inputs=inputs[rows], labels=labels[rows], steps=steps)
+
+
+def list_runs() -> Iterator[Run]:
+    """Every run once."""
+    seen: set[str] = set()
+    for cell in scenarios.cells():
+        run = find_run(cell)
+        if run is not None and run.name not in seen:
+            seen.add(run.name)
+            yield run
+
+
+def main() -> None:
+    lines = []
+    for run in list_runs():
+        lines.append(f'    "{run.name}": {run.loss!r},\n')
+        sys.stderr.write(lines[-1])
+    FILE.write_text(HEAD + "".join(sorted(lines)) + "}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

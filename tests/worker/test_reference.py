@@ -1,0 +1,90 @@
+"""NumPy's reference of the training runs: against finite differences, the committed losses, and the
+sample that a CPU measured.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from suite.worker import scenarios
+from suite.worker.reference import demand_reference, differentiate, name_training, train
+from suite.worker.references import LOSSES
+from suite.worker.scenario import WrongResult
+from suite.worker.scenarios.networks import A, B, Network, examples, weights
+from tests.bench.references import find_run, list_runs
+
+SAMPLES = Path(__file__).parents[2] / "results" / "samples"
+CELLS = {cell.id: cell for cell in scenarios.cells()}
+CHEAP = 10_000
+"""Runs of networks with at most so many weights a layer are computed again here."""
+
+
+@pytest.mark.parametrize("network", [A, B], ids=lambda network: network.name)
+def test_the_gradient_is_that_of_finite_differences(network: Network) -> None:
+    inputs, labels = examples(network, 7)
+    parameters = [array.astype(np.float64) for array in weights(network)]
+    _, gradients = differentiate(network, parameters, inputs.astype(np.float64), labels)
+    draw = np.random.default_rng(1)
+    for index, gradient in enumerate(gradients):
+        for _ in range(4):
+            at = tuple(draw.integers(0, size) for size in gradient.shape)
+
+            def move(by: float, index: int = index, at: Any = at) -> float:
+                moved = [one.copy() for one in parameters]
+                moved[index][at] += by
+                return differentiate(network, moved, inputs.astype(np.float64), labels)[0]
+
+            slope = (move(1e-6) - move(-1e-6)) / 2e-6
+            assert gradient[at] == pytest.approx(slope, rel=1e-4, abs=1e-8)
+
+
+def test_every_run_of_a_check_has_its_reference_and_no_other_is_there() -> None:
+    assert {run.name for run in list_runs()} == set(LOSSES)
+
+
+def test_the_committed_losses_are_numpys() -> None:
+    runs = [
+        run for run in list_runs() if max(array.size for array in weights(run.network)) <= CHEAP * 4
+    ]
+    small = [run for run in runs if len(run.inputs) <= 512]
+    assert len(small) >= 8
+    for run in small:
+        assert run.loss == pytest.approx(LOSSES[run.name], rel=1e-9)
+
+
+def test_the_sample_that_a_cpu_measured_agrees() -> None:
+    checked = 0
+    for path in SAMPLES.glob("*/cpu-01.json"):
+        for cell in json.loads(path.read_text())["cells"]:
+            run = find_run(CELLS[cell["id"]]) if cell["id"] in CELLS and cell["check"] else None
+            value = cell["check"]["value"] if run else None
+            if run and value is not None:
+                checked += 1
+                assert value == pytest.approx(LOSSES[run.name], rel=1e-4), cell["id"]
+    assert checked >= 20
+
+
+def test_a_loss_that_is_off_is_a_wrong_result() -> None:
+    inputs, labels = examples(A, A.examples)
+    first, steps = (inputs[:32], labels[:32]), 20
+    exact = LOSSES[name_training(A, *first, steps)]
+    for loss in (exact, exact * 1.0009, exact * 0.9991):
+        demand_reference(A, *first, steps=steps, loss=loss, tolerance=1e-3)
+    for loss in (exact * 1.01, exact * 0.99, 0.495):
+        with pytest.raises(WrongResult, match=r"where NumPy's reference is 0\.006305"):
+            demand_reference(A, *first, steps=steps, loss=loss, tolerance=1e-3)
+
+
+def test_a_run_on_other_data_has_no_reference() -> None:
+    inputs, labels = examples(A, 64)
+    demand_reference(A, inputs + 1, labels, steps=20, loss=9.9, tolerance=1e-3)
+
+
+def test_training_lowers_the_loss() -> None:
+    losses = train(B, *examples(B, 32), 20)
+    assert losses[-1] < losses[0]
