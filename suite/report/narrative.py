@@ -38,6 +38,10 @@ def name_machine(summary: Summary, show: Show) -> str:
     return "; ".join(parts)
 
 
+WRONG = "wrong result:"
+"""What the worker's reason begins with where a check refused a result."""
+
+
 def narrate(summary: Summary, show: Show) -> list[str]:
     """The verdict: who wins, from where on, by how much, how sure that is."""
     sentences = [
@@ -47,6 +51,25 @@ def narrate(summary: Summary, show: Show) -> list[str]:
     ]
     if summary.fault:
         sentences.insert(0, f"THE CAMPAIGN IS INVALID: {show(summary.fault[1])}.")
+    return [*tell_wrong(summary, show), *sentences]
+
+
+def tell_wrong(summary: Summary, show: Show) -> list[str]:
+    """Which arm computes wrongly, before a word of its speed: a cell's check knows what is right."""
+    sentences = []
+    for arm in summary.campaign.arms:
+        wrong = [
+            (one.cell.id, reason)
+            for one in summary.cells
+            if WRONG in (reason := one.arms[arm].reason or "")
+        ]
+        if wrong:
+            name, reason = wrong[0]
+            why = reason.partition(WRONG)[2].strip()
+            sentences.append(
+                f"{show(arm)} COMPUTES WRONGLY: {_count(len(wrong), 'cell')} without a number, the first "
+                f"{show(name)}: {show(why)}."
+            )
     return sentences
 
 

@@ -6,8 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from suite.model import Document
 from suite.report.compare import Ratio
 from suite.report.crossover import Crossover, find_sweeps, pick_main
+from suite.report.load import LoadedCampaign
+from suite.report.narrative import narrate
 from suite.report.opening import (
     count_verdicts,
     name_sweep,
@@ -18,8 +21,9 @@ from suite.report.opening import (
     word_crossover,
 )
 from suite.report.reach import find_reach, word_reach
-from suite.report.summary import Summary
+from suite.report.summary import Summary, summarise
 from suite.report.verdicts import Verdict, VerdictName
+from tests import synthetic
 from tests.report.test_pictures import change, make_summary, make_sweeps
 
 
@@ -36,6 +40,31 @@ def judged(*names: VerdictName) -> Summary:
         else:
             cells.append(replace(one, verdicts={"cuda": "no number"}, ratios={"cuda": "none"}))
     return replace(summary, cells=tuple(cells))
+
+
+def test_an_arm_that_computes_wrongly_is_the_first_thing_said() -> None:
+    campaign = synthetic.make_campaign(blocks=3)
+    documents = synthetic.make_documents(campaign, samples=2)
+    name = campaign.cells[0].id
+    why = "wrong result: the loss is 0.495 where NumPy's reference is 0.0063 (step 20)"
+    wrong = [
+        synthetic.lose_cell(one, name, "failed", why) if one.invocation.arm == "cuda" else one
+        for one in documents
+    ]
+
+    def tell(of: list[Document]) -> list[str]:
+        loaded = LoadedCampaign(folder="made-up", campaign=campaign, documents=of)
+        return narrate(summarise(loaded), str)
+
+    first = tell(wrong)[0]
+    assert first == (
+        f"cuda COMPUTES WRONGLY: 1 cell without a number, the first {name}: the loss is 0.495 where NumPy's "
+        "reference is 0.0063 (step 20)."
+    )
+    assert not any("WRONGLY" in sentence for sentence in tell(documents))
+    summary = summarise(LoadedCampaign(folder="made-up", campaign=campaign, documents=wrong))
+    assert summary.cells[0].arms["cpu"].estimate is not None
+    assert summary.cells[0].arms["cuda"].estimate is None
 
 
 def test_verdicts_are_counted_in_one_sentence() -> None:
