@@ -95,6 +95,15 @@ def gpu_runtime(session: nox.Session) -> None:
     forward(session, "-m", "pytest", "-m", "gpu_runtime", "tests/gpu_runtime")
 
 
+@nox.session(name="gpu-containers")
+def gpu_containers(session: nox.Session) -> None:
+    """Try the main job through containers, on an engine with a stand-in for NVIDIA's hook: some 15 min.
+
+    Needs root, an engine and a base image (BASE_IMAGE), and 30 GB of disk beside the CUDA wheels.
+    """
+    forward(session, "-m", "pytest", "-m", "gpu_containers", "tests/gpu_runtime")
+
+
 @nox.session(name="bench-method")
 def bench_method(session: nox.Session) -> None:
     """Print the method's rates and coverage, other tools' rules beside ours, for docs/method.md."""

@@ -20,7 +20,7 @@ from suite.content import suite_content
 from suite.host import ask
 from suite.model import SuiteIdentity
 
-ALLOWED = ("engine", "engines", "gpu_runtime", "processes")
+ALLOWED = ("engine", "engines", "gpu_containers", "gpu_runtime", "processes")
 
 # As `suite.report.plots` does it, for tests that load matplotlib first: nothing in anybody's home.
 os.environ.setdefault("MPLCONFIGDIR", str(Path(sys.prefix) / "var" / "matplotlib"))

@@ -36,7 +36,8 @@ TOOLS = ("gcc", "nm")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
-            item.add_marker("gpu_runtime")
+            through = "gpu_containers" if item.path.stem == "test_containers" else "gpu_runtime"
+            item.add_marker(through)
 
 
 def give_up(reason: str) -> NoReturn:
