@@ -15,7 +15,6 @@ from suite.host.doctor_machine import Examined, Patient
 from suite.host.doctor_passthrough import open_examined
 from suite.host.engine import Ending, GpuRequest, Job, Stock
 from suite.host.gpu_commands import EngineKind
-from suite.host.gpu_refusals import explain_refusal
 from suite.host.remedies import explain_worker
 from suite.host.volumes import choose_environment, compile_cache
 from suite.model import SIMULATED, Image
@@ -73,11 +72,9 @@ def _judge_start(place: str, records: dict[str, Any], ending: Ending, kind: Engi
     if "unfit" in records:
         return no(records["unfit"]["reason"], WAYS_OUT, stops=EngineError.exit_status)
     if "facts" not in records:
-        return no(
-            f"TensorFlow in {place} did not come up: {ending.phrase}",
-            explain_refusal(f"{ending.phrase}; {ending.diary[-300:]}").remedy,
-            stops=GpuError.exit_status,
-        )
+        late = f"TensorFlow in {place} did not come up: {ending.phrase}"
+        error = explain_worker(late, ending.diary, kind)
+        return no(late, error.remedy, stops=GpuError.exit_status)
     facts = records["facts"]["facts"]
     name, capability = facts.get("gpu.0.name"), facts.get("gpu.0.capability")
     return yes(

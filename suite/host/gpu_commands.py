@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from suite.errors import OTHER_BUILD
+
 EngineKind = Literal["docker", "rootless", "podman", "local"]
 """Docker as root, docker as a user, podman as either, or no container at all: each is set up in another
 place."""
@@ -61,6 +63,8 @@ _WORDS: Mapping[EngineKind, Mapping[str, str]] = {
         "`docker context ls`": "`podman system connection list`",
     },
     "local": {
+        OTHER_BUILD: "LOCAL_PYTHON=path of an interpreter whose TensorFlow was built for it",
+        ", as from a container after a reload of systemd": "",
         ": in a container, the GPU was not passed through": "",
         f"check the container toolkit: {TRY_TOOLKIT}": f"install the driver whole: {INSTALL_DRIVER}",
         f"in a container it comes with the toolkit's capability utility ({TRY_TOOLKIT}); without one "

@@ -1,4 +1,4 @@
-"""Makes suite/worker/references.py: NumPy's loss of every training run that some cell's check makes.
+"""Makes the references: NumPy's loss of every training run that some cell's check makes.
 
 python -m tests.bench.references          writes the file; takes minutes for the widest networks
 """
@@ -15,13 +15,13 @@ import numpy as np
 from suite.content import SUITE
 from suite.model import Cell
 from suite.worker import scenarios
-from suite.worker.reference import name_training, train
 from suite.worker.scenarios import mlp, mlp_fallback, tfdata_triple
 from suite.worker.scenarios.asked import dataset, slices
 from suite.worker.scenarios.networks import CHECK_STEPS, NETWORKS, A, B, Network, examples, widen
 from suite.worker.scenarios.pipelines import Input, Pipeline
+from suite.worker.scenarios.reference import name_training, train
 
-FILE = SUITE / "worker" / "references.py"
+FILE = SUITE / "worker" / "scenarios" / "references.py"
 
 HEAD = '''"""NumPy's losses of the seeded training runs, by name.  Made by ``nox -s references``."""
 

@@ -78,8 +78,9 @@ ELSEWHERE = {
     "newer than": "ptxas does not support target 'sm_120'",
     "wrong results": "CUDA_ERROR_UNSUPPORTED_PTX_VERSION: the provided PTX was compiled with an "
     "unsupported toolchain.",
-    "management (NVML)": "TensorFlow sees no GPU here: libnvidia-ml.so.1, which the driver brings, "
+    "(NVML) is not where": "TensorFlow sees no GPU here: libnvidia-ml.so.1, which the driver brings, "
     "can't be opened",
+    "(NVML) does not start": "TensorFlow sees no GPU here: NVML does not start (nvmlInit gives 18)",
     "was taken away": "Failed to initialize NVML: Unknown Error",
 }
 """What nvidia-smi and TensorFlow say."""

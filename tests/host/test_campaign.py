@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,12 @@ from suite.host.ask import Ask, draw_up, identify_suite, machine_label, resume_p
 from suite.host.campaign import MEMORY_SHARE, Conductor, Position
 from suite.host.engine import ARMS, GpuRequest, Job
 from suite.host.store import Store
-from suite.model import Campaign, Cell, SuiteIdentity, Work
+from suite.model import SIMULATED, Campaign, Cell, Scalar, SuiteIdentity, Work
 from suite.report.collate import collate
+from suite.report.contents import STAND_IN
 from suite.report.load import load_campaign
 from suite.report.precision import is_look
-from suite.worker import scenarios
+from suite.worker import invocation, scenarios
 from tests import synthetic
 from tests.fakes import (
     FACTS,
@@ -645,8 +647,20 @@ def test_an_invocation_is_run_again_at_most_twice(stage: Stage) -> None:
     assert sum("run again" in line for line in stage.ears.lines) == 2
 
 
-def compiling(start: int | None, end: int | None) -> Worker:
-    """A worker whose GPU's compile cache holds so many files before the start, and at the end."""
+OVER = {
+    "outcome": "skipped",
+    "reason": "would take 9 s here; the profile's budget for this cell is 5 s",
+}
+"""What the worker says of a cell that lost its budget, as to kernels that are compiled."""
+
+
+def compiling(
+    start: int | None, end: int | None, given_up: Mapping[str, Any] | None = OVER
+) -> Worker:
+    """A worker whose GPU's compile cache holds so many files before the start, and at the end.
+
+    ``given_up`` is what comes of one of its cells; None: it is measured as the others.
+    """
     facts = {**FACTS, **GPU_FACTS, "cuda.cache.at_start.files": start}
 
     class Compiling(Worker):
@@ -658,11 +672,17 @@ def compiling(start: int | None, end: int | None) -> Worker:
             *others, bye = super().words(job)
             return [*others, record("facts", facts=found, seconds=0.1), bye]
 
-    return Compiling(cells={cell.id: cell for cell in CELLS}, seconds=10.0)
+    return Compiling(
+        cells={cell.id: cell for cell in CELLS},
+        outcomes={"made.b": given_up} if given_up else {},
+        seconds=10.0,
+    )
 
 
-def test_a_gpu_that_compiled_much_is_calibrated_again_on_a_full_cache(stage: Stage) -> None:
-    cold, warm, twin = compiling(0, 700), compiling(700, 700), compiling(700, 700)
+def test_a_calibration_that_lost_a_cell_to_compiling_is_made_again_on_a_full_cache(
+    stage: Stage,
+) -> None:
+    cold, warm, twin = (compiling(0, 700), *(compiling(700, 700, None) for _ in range(2)))
     cold.sample_calls, warm.sample_calls = 6, 60
     engine = FakeEngine(cold, warm, otherwise=twin)
     arms = Arms(run=(ARMS["cuda"],), gpu={"cuda": REQUEST}, not_run={})
@@ -670,20 +690,23 @@ def test_a_gpu_that_compiled_much_is_calibrated_again_on_a_full_cache(stage: Sta
     assert stage.documents() == ["cuda-00-r1.json", "cuda-00.json", "cuda-01.json"]
     # One-shot cells have one call a sample.
     assert set(campaign.calls["cuda"].values()) == {1, 60}
+    # The cell that had been given up is measured after all.
+    assert campaign.excluded["cuda"] == {}
+    assert campaign.calls["cuda"]["made.b"] == 60
     assert any("is calibrated again" in line for line in stage.ears.lines)
 
 
 @pytest.mark.parametrize(
     ("start", "end", "again"),
     [
-        # What an H100 compiles, and what takes too little time to lose a cell's budget to.
-        (0, 24, False),
-        (0, plan.MANY_KERNELS - 1, False),
-        (0, plan.MANY_KERNELS, True),
+        # However few: what they took can be what the cell lacked.
+        (0, 24, True),
+        (0, 1, True),
+        (0, 0, False),
         # Other programs' kernels, or other cells', lay there already.
-        (500, 500 + plan.MANY_KERNELS, True),
+        (500, 700, True),
+        (700, 701, True),
         (700, 700, False),
-        (700, 724, False),
         # CUDA throws the oldest away where there is no more room.
         (700, 300, False),
         (None, 700, False),
@@ -691,7 +714,7 @@ def test_a_gpu_that_compiled_much_is_calibrated_again_on_a_full_cache(stage: Sta
         (None, None, False),
     ],
 )
-def test_a_calibration_that_compiled_little_or_nobody_knows_what_is_not_made_again(
+def test_a_calibration_that_compiled_nothing_or_nobody_knows_what_is_not_made_again(
     stage: Stage, start: int | None, end: int | None, *, again: bool
 ) -> None:
     arms = Arms(run=(ARMS["cuda"],), gpu={"cuda": REQUEST}, not_run={})
@@ -703,6 +726,33 @@ def test_a_calibration_that_compiled_little_or_nobody_knows_what_is_not_made_aga
         "cuda-01.json",
     ]
     assert any("is calibrated again" in line for line in stage.ears.lines) is again
+
+
+@pytest.mark.parametrize(
+    "given_up",
+    [
+        # Nothing was lost to it, however much it was.
+        None,
+        # What a full cache does not mend.
+        {"outcome": "skipped", "reason": "needs 80 GB of the GPU's memory"},
+        {"outcome": "skipped", "reason": None},
+        {"outcome": "failed", "reason": "the loss is over budget"},
+        {"outcome": "unsupported", "reason": "no budget for it"},
+    ],
+)
+def test_a_calibration_that_gave_up_nothing_for_its_budget_is_not_made_again(
+    stage: Stage, given_up: Mapping[str, Any] | None
+) -> None:
+    arms = Arms(run=(ARMS["cuda"],), gpu={"cuda": REQUEST}, not_run={})
+    engine = FakeEngine(compiling(0, 700, given_up), otherwise=compiling(700, 700, given_up))
+    stage.run(engine, stage.draw_up(arms), arms)
+    assert stage.documents() == ["cuda-00.json", "cuda-01.json"]
+    assert not any("is calibrated again" in line for line in stage.ears.lines)
+
+
+def test_what_the_worker_says_of_a_lost_budget_is_known_for_it() -> None:
+    """`OVER` is its text, and the plan looks for a word of it."""
+    assert OVER["reason"] == invocation._over(9.0, 5.0)
 
 
 def test_a_second_calibration_is_the_last_however_much_it_compiled(stage: Stage) -> None:
@@ -770,3 +820,56 @@ def test_a_repeat_that_was_not_had_is_had_when_the_campaign_goes_on(stage: Stage
     assert stage.documents() == ["cpu-00.json", "cpu-01.json", "cpu-02-r1.json", "cpu-02.json"]
     every = load_campaign(stage.folder).documents  # type: ignore[arg-type]
     assert again.prediction.actual_s == pytest.approx(sum(map(plan.container_seconds, every)))
+
+
+def standing_in(value: Scalar) -> Worker:
+    """A worker that says of its GPU's driver whether it is a stand-in."""
+    facts = {**FACTS, **GPU_FACTS, SIMULATED: value}
+
+    class StandingIn(Worker):
+        def greeting(self, *, gpu: bool = False) -> list[str]:
+            told = super().greeting(gpu=gpu)
+            return [*told[:-1], record("facts", facts=facts, seconds=0.1)] if gpu else told
+
+    return StandingIn(cells={cell.id: cell for cell in CELLS}, seconds=10.0)
+
+
+@pytest.mark.parametrize(
+    ("value", "simulated"),
+    [(True, True), (False, False), (None, False), (1, False), ("true", False)],
+)
+def test_a_stand_ins_document_makes_the_whole_campaign_simulated(
+    stage: Stage, value: Scalar, *, simulated: bool
+) -> None:
+    """Not the documents alone: who reads the plan and nothing else must not take it for a real one."""
+    engine = FakeEngine(otherwise=standing_in(value), gpu=REQUEST)
+    drawn = stage.draw_up(HERE)
+    assert not drawn.simulated
+    assert stage.run(engine, drawn, HERE).simulated is simulated
+    assert stage.folder is not None
+    written = json.loads((stage.folder / "campaign.json").read_text(encoding="utf-8"))
+    assert written["simulated"] is simulated
+    loaded = load_campaign(stage.folder)
+    assert loaded.campaign.simulated is simulated
+    # Nothing of the calibration is lost to it, and nothing else of the plan is changed.
+    assert loaded.campaign.calls == {
+        arm: {START.id: 1, **{f"made.{name}": 6 for name in "abcd"}} for arm in ("cpu", "cuda")
+    }
+    if simulated:
+        assert f"**SIMULATED.** {STAND_IN}" in collate(stage.folder).files["report.md"]
+
+
+def test_a_campaign_is_known_for_simulated_from_its_first_document_of_a_stand_in(
+    stage: Stage,
+) -> None:
+    """As where it was stopped right after: what comes last is not what says it."""
+    seen: list[bool] = []
+
+    def look(job: Job) -> Life:
+        assert stage.folder is not None
+        seen.append(load_campaign(stage.folder).campaign.simulated)
+        return standing_in(True)(job)
+
+    alone = Arms(run=(ARMS["cuda"],), gpu={"cuda": REQUEST}, not_run={})
+    stage.run(FakeEngine(otherwise=look), stage.draw_up(alone, blocks=2), alone)
+    assert seen == [False, True, True]

@@ -307,12 +307,11 @@ def test_the_callers_own_cache_is_left_alone_and_that_is_told(
     monkeypatch.setenv(CACHE_VARIABLE, str(theirs))
     monkeypatch.setenv("CUDA_CACHE_DISABLE", "1")
     assert engine.describe()[CACHE_VARIABLE] == "not the caller's"
-    python = tmp_path / "bin/python"
-    environment = engine._environment(job(cache(), None), python)
+    environment = engine._environment(job(cache(), None))
     assert environment[CACHE_VARIABLE] == str(tmp_path / cache().name)
     assert "CUDA_CACHE_DISABLE" not in environment
     alone = replace(job(cache()), volumes=())
-    assert CACHE_VARIABLE not in engine._environment(alone, python)
+    assert CACHE_VARIABLE not in engine._environment(alone)
 
 
 def test_the_worker_and_the_host_read_the_same_driver(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from suite.host.doctor_noise import look_at_clock
 from suite.host.doctor_page import draw_screen, write_lines
 from suite.host.engine import GpuRequest, GpuSupport
 from suite.host.volumes import compile_cache
-from suite.model import Image
+from suite.model import SIMULATED, Image
 from tests.fakes import Life, record
 from tests.host.machines import (
     CDI,
@@ -751,6 +751,58 @@ def test_an_interpreter_with_its_own_tensorflow_is_not_held_against_the_lock(
     assert found.status == 3
     assert marks(found)["capability"] == "?"
     assert "see images" in line(found, "capability").text
+
+
+ENDS = {
+    "refused for the driver": sees(
+        refused="TensorFlow sees no GPU here",
+        diary="failed call to cuInit: INTERNAL: CUDA error: UNKNOWN ERROR (303)\n",
+    ),
+    "refused for NVML": sees(
+        refused="TensorFlow sees no GPU here: libnvidia-ml.so.1, which the driver brings, can't be opened"
+    ),
+    "refused for a dead NVML": sees(
+        refused="TensorFlow sees no GPU here: NVML does not start (nvmlInit gives 18)"
+    ),
+    "refused for CUDA's libraries": sees(
+        refused="TensorFlow sees no GPU here: TensorFlow has not loaded libcudnn.so"
+    ),
+    "refused for what nobody knows": sees(refused="the moon is in the wrong house"),
+    "died of what is known": Life(
+        words=[], code=1, diary="failed call to cuInit: INTERNAL: CUDA error: UNKNOWN ERROR (303)\n"
+    ),
+    "died of what nobody knows": Life(words=[], code=139),
+}
+"""How the start-up of TensorFlow in LOCAL_PYTHON can end badly."""
+
+
+@pytest.mark.simulated
+@pytest.mark.parametrize("name", ENDS)
+def test_local_python_is_never_told_of_a_container(name: str, tmp_path: Path) -> None:
+    engine = FakeExamined(
+        gpu=GpuRequest(driver="none", devices=("0",)), isolation="none", view=ENDS[name]
+    )
+    engine.local_python = "CPython 3.12.3"
+    machine = make_machine(tmp_path, engine, files=GPU_FILES, programs=WELL)
+    found = diagnose(machine, engine="local")
+    assert found.status == 4
+    one = line(found, "tensorflow")
+    assert one.state == "no"
+    assert one.remedy
+    for words in ("container", "docker"):
+        assert words not in f"{one.text} {one.remedy}"
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [(True, ", a stand-in: no GPU is there"), (False, ""), (None, "")]
+)
+@pytest.mark.simulated
+def test_a_stand_in_is_told_for_one(tmp_path: Path, *, value: bool | None, said: str) -> None:
+    shown = {"gpu.0.name": "NVIDIA A10G", "gpu.0.capability": "8.6", SIMULATED: value}
+    engine = FakeExamined(gpu=HOOK, built=["cpu", "cuda"], view=sees(**shown))
+    machine = make_machine(tmp_path, engine, files=GPU_FILES, programs=WELL)
+    one = line(diagnose(machine), "tensorflow")
+    assert one.text.endswith(f"(compute capability 8.6) and computes on it{said}")
 
 
 def test_both_bases_are_looked_for_where_they_differ(tmp_path: Path) -> None:

@@ -55,6 +55,7 @@ MADE = {"sys/class/dmi/id/sys_vendor": "Made-Up Cloud"}
 DRIVER_FILE = "proc/driver/nvidia/version"
 LOADED = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Mon Jan 1 00:00:00 UTC 2026"
 SPEC = "containerEdits:\n  mounts:\n  - hostPath: /usr/lib/x86_64-linux-gnu/libcuda.so.{}\n"
+KIND = "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\n"
 NODES = (
     "devices:\n- name: '0'\n  containerEdits:\n    deviceNodes:\n    - path: /dev/nvidia0\n"
     "containerEdits:\n  deviceNodes:\n  - path: /dev/nvidiactl\n"
@@ -350,10 +351,58 @@ ROWS: Mapping[str, Row] = {
         marks={"toolkit": "x", "tensorflow": "x4"},
         says={
             "toolkit": "/etc/cdi/nvidia.yaml does not name /dev/nvidia-uvm, without which CUDA can't "
-            "start `sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`",
+            "start `sudo nvidia-modprobe -u -c=0` makes the device, then `sudo nvidia-ctk cdi generate "
+            "--output=/etc/cdi/nvidia.yaml`",
             "tensorflow": "a CDI specification must name /dev/nvidia-uvm",
         },
         status=4,
+    ),
+    "a hand-made CDI specification under another name, without the device for memory": cloth(
+        files={**GPU_FILES, DRIVER_FILE: LOADED, "etc/cdi/gpu.yaml": KIND + NODES},
+        view=NO_UVM,
+        marks={"toolkit": "x", "tensorflow": "x4"},
+        says={
+            "toolkit": "/etc/cdi/gpu.yaml does not name /dev/nvidia-uvm, without which CUDA can't start "
+            "`sudo nvidia-modprobe -u -c=0` makes the device, then `sudo nvidia-ctk cdi generate "
+            "--output=/etc/cdi/gpu.yaml`",
+        },
+        status=4,
+    ),
+    "a hand-made CDI specification in JSON, of another driver": cloth(
+        files={
+            **GPU_FILES,
+            DRIVER_FILE: LOADED,
+            "etc/cdi/gpu.json": '{"cdiVersion": "0.6.0", "kind": "nvidia.com/gpu", "containerEdits": '
+            '{"mounts": [{"hostPath": "/usr/lib/libcuda.so.550.54.15"}]}}',
+        },
+        built=(),
+        marks={"toolkit": "x", "tensorflow": "?", "base": "+"},
+        says={"toolkit": "/etc/cdi/gpu.json was written for driver 550.54.15"},
+    ),
+    "another vendor's CDI specification alone, and one of NVIDIA's that is cut off": cloth(
+        files={
+            **GPU_FILES,
+            DRIVER_FILE: LOADED,
+            # Of its kind it says nothing, and it is judged by its name.
+            "etc/cdi/nvidia.yaml": SPEC.format("550.54.15"),
+            "var/run/cdi/gpu.yaml": "kind: vendor.example/gpu\n" + NODES,
+            "var/run/cdi/gpu.json": "",
+        },
+        engine={"support": FOLDERS},
+        built=(),
+        marks={"toolkit": "x", "tensorflow": "?", "base": "+"},
+        says={"toolkit": "/etc/cdi/nvidia.yaml was written for driver 550.54.15"},
+    ),
+    "a stale backup of a CDI specification in the folder that counts first": cloth(
+        files={
+            **GPU_FILES,
+            DRIVER_FILE: LOADED,
+            "etc/cdi/nvidia.yaml": KIND + SPEC.format("570.86.15") + NODES + UVM,
+            "var/run/cdi/nvidia.yaml.bak": KIND + SPEC.format("550.54.15") + NODES,
+            "var/run/cdi/nvidia.yaml~": KIND + SPEC.format("550.54.15") + NODES,
+        },
+        engine={"support": FOLDERS},
+        says={"toolkit": "CDI is on, and there is a specification (/etc/cdi/nvidia.yaml)"},
     ),
     "a CDI specification without the device for memory that works all the same": cloth(
         files={
@@ -483,6 +532,24 @@ ROWS: Mapping[str, Row] = {
         says={"engine": "rootless", "toolkit": "no-cgroups", "passthrough": "no-cgroups"},
         status=4,
     ),
+    "a rootless engine with the hook as it comes, that works all the same": Row(
+        smi=HEALTHY_SMI,
+        facts={"rootless": True},
+        marks={"toolkit": "-"},
+        says={
+            "toolkit": "no right to run as it is set; but it works all the same (see passthrough)",
+            "passthrough": "a trivial container sees the GPU",
+        },
+    ),
+    "a rootless engine with the hook as it comes, and no image to try it": Row(
+        smi=HEALTHY_SMI,
+        facts={"rootless": True},
+        built=(),
+        engine={"probe_image": False},
+        marks={"toolkit": "x", "passthrough": "x4", "tensorflow": "?", "base": "+"},
+        says={"toolkit": "no-cgroups=true", "passthrough": "no-cgroups=true"},
+        status=4,
+    ),
     "a rootless engine with the hook set for it": Row(
         smi=HEALTHY_SMI,
         facts={"rootless": True},
@@ -495,6 +562,44 @@ ROWS: Mapping[str, Row] = {
         marks={"toolkit": "x", **DEAD},
         says={"passthrough": "podman 5.4", "toolkit": "nvidia-ctk cdi generate"},
         status=4,
+    ),
+    "Podman 5.4 without a CDI specification, and no image to try it": Row(
+        smi=HEALTHY_SMI,
+        facts={"product": "podman", "version": "5.4.2"},
+        built=(),
+        engine={"probe_image": False},
+        marks={"toolkit": "x", "passthrough": "x4", "tensorflow": "?", "base": "+"},
+        says={
+            "toolkit": "podman gives GPUs by CDI, and there is no specification here `sudo nvidia-ctk "
+            "cdi generate --output=/etc/cdi/nvidia.yaml`",
+            "passthrough": "nvidia-ctk cdi generate",
+        },
+        status=4,
+    ),
+    "Podman 5.4 with a backup of a CDI specification alone": Row(
+        smi=HEALTHY_SMI,
+        facts={"product": "podman", "version": "5.4.2"},
+        files={**GPU_FILES, "etc/cdi/nvidia.yaml.bak": KIND + NODES + UVM},
+        gpu=explain_refusal("unresolvable CDI devices nvidia.com/gpu=0", kind="podman"),
+        marks={"toolkit": "x", **DEAD},
+        says={"toolkit": "there is no specification here", "passthrough": "nvidia-ctk cdi"},
+        status=4,
+    ),
+    "Podman 5.4 without a CDI specification that is found, and a trial that works": Row(
+        smi=HEALTHY_SMI,
+        gpu=CDI,
+        facts={"product": "podman", "version": "5.4.2"},
+        marks={"toolkit": "-"},
+        says={"toolkit": "no specification here; but it works all the same (see passthrough)"},
+    ),
+    "Podman 5.4 with a CDI specification and no image to try it": Row(
+        smi=HEALTHY_SMI,
+        facts={"product": "podman", "version": "5.4.2"},
+        files={**GPU_FILES, "etc/cdi/gpu.yaml": KIND + NODES + UVM},
+        built=(),
+        engine={"probe_image": False},
+        marks={"passthrough": "?", "tensorflow": "?", "base": "+"},
+        says={"toolkit": "there is a specification (/etc/cdi/gpu.yaml)"},
     ),
     "Podman 5.4 with a CDI specification": Row(
         smi=HEALTHY_SMI,
@@ -605,6 +710,21 @@ ROWS: Mapping[str, Row] = {
         },
         marks={"updates": "x"},
         says={"updates": "right now: unattended-upgr"},
+    ),
+    "no engine, and a TensorFlow that finds no CUDA driver": Row(
+        smi=HEALTHY_SMI,
+        engine={"isolation": "none"},
+        gpu=GpuRequest(driver="none", devices=("0",)),
+        view=sees(
+            refused="TensorFlow sees no GPU here",
+            diary="failed call to cuInit: INTERNAL: CUDA error: UNKNOWN ERROR (303)\n",
+        ),
+        marks={"engine": "x", "toolkit": "-", "passthrough": "-", "base": "+", "tensorflow": "x4"},
+        says={
+            "tensorflow": "is not where TensorFlow runs (failed call to cuInit: INTERNAL: CUDA error: "
+            "UNKNOWN ERROR (303)) install the driver whole"
+        },
+        status=4,
     ),
     "no engine, and a GPU": Row(
         smi=HEALTHY_SMI,

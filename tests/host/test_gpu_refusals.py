@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from suite.host.gpu_commands import EngineKind, reword
+from suite.host.gpu_commands import INSTALL_DRIVER, TRY_TOOLKIT, EngineKind, reword
 from suite.host.gpu_refusals import (
     REFUSALS,
     GpuRefusal,
@@ -15,6 +15,7 @@ from suite.host.gpu_refusals import (
     wants_cdi,
     wants_hook,
 )
+from suite.host.remedies import explain_worker
 
 HOOK = (
     "failed to create task for container: OCI runtime create failed: runc create failed: error "
@@ -54,7 +55,11 @@ HOOK = (
         ),
         (
             "TensorFlow sees no GPU here: libnvidia-ml.so.1, which the driver brings, can't be opened",
-            "management (NVML)",
+            "(NVML) is not where TensorFlow runs",
+        ),
+        (
+            "TensorFlow sees no GPU here: NVML does not start (nvmlInit gives 18)",
+            "(NVML) does not start",
         ),
         ("LLVM ERROR: does not support target 'sm_120'", "newer than"),
     ],
@@ -139,22 +144,68 @@ def test_every_remedy_names_a_command_or_a_setting(row: GpuRefusal) -> None:
     assert re.compile(row.pattern)
 
 
-def test_only_what_a_container_alone_can_lack_is_laid_to_a_container() -> None:
-    """The local engine's worker prints the same texts, where there is none."""
-    for text in (
-        "failed call to cuInit: INTERNAL: CUDA error: UNKNOWN ERROR (303)",
-        "failed call to cuInit: INTERNAL: CUDA error: CUDA_ERROR_UNKNOWN: unknown error",
-        "TensorFlow sees no GPU here: libnvidia-ml.so.1, which the driver brings",
-        "TensorFlow has not loaded libcudnn.so",
-        "Cannot dlopen some GPU libraries",
-        "kernel version 550.90.7 does not match DSO version 550.54.15",
-        "computes on another GPU than the one named",
-        "Failed to initialize NVML: Unknown Error",
-    ):
-        row = find_refusal(text)
-        assert row is not None
-        for words in ("the container", "a container anew", "new container"):
-            assert words not in f"{row.cause}; {row.remedy}".replace("the container toolkit", "")
+FIRST_OF_TENSORFLOW = next(n for n, row in enumerate(REFUSALS) if "UNSUPPORTED_PTX" in row.pattern)
+"""Engines' and the hook's rows stand before it, and last of all."""
+
+ALSO_PRINTED = (
+    "Failed to initialize NVML: Driver/library version mismatch",
+    "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver",
+    "WSL environment detected but no adapters were found",
+    "CUDA_ERROR_SYSTEM_NOT_READY: system not yet initialized",
+)
+"""What the driver's own libraries say to a plain process, too, and rows of the engines' explain."""
+
+LOCAL_ROWS = [
+    *REFUSALS[FIRST_OF_TENSORFLOW:-1],
+    *(row for text in ALSO_PRINTED if (row := find_refusal(text))),
+]
+
+
+@pytest.mark.parametrize("row", LOCAL_ROWS, ids=lambda row: row.cause[:60])
+def test_without_a_container_nothing_speaks_of_one(row: GpuRefusal) -> None:
+    """The local engine's worker prints the same texts, where there is no container, and no docker."""
+    for text in (row.cause, row.remedy):
+        told = reword(text, "local")
+        for words in ("container", "docker", "podman"):
+            assert words not in told.lower()
+        # What is left still says something, and ends where a sentence may.
+        assert len(told) > 10
+        assert not re.search(r"[:;,(] *$|^[ :;,)]|\(\)|``|  |; *;", told)
+
+
+def test_the_rows_that_a_plain_process_can_meet_are_all_held_to_it() -> None:
+    assert len({row.pattern for row in LOCAL_ROWS}) == len(LOCAL_ROWS)
+    assert FIRST_OF_TENSORFLOW + len(LOCAL_ROWS) - len(ALSO_PRINTED) == len(REFUSALS) - 1
+
+
+def test_the_local_wording_keeps_what_mends_it() -> None:
+    no_driver = find_refusal("failed call to cuInit: INTERNAL: CUDA error: UNKNOWN ERROR (303)")
+    no_nvml = find_refusal("sees no GPU here: libnvidia-ml.so.1, which the driver brings")
+    assert no_driver
+    assert no_nvml
+    assert reword(no_driver.cause, "local") == (
+        "CUDA's driver library (libcuda.so.1) is not where TensorFlow runs"
+    )
+    assert reword(no_driver.remedy, "local") == f"install the driver whole: {INSTALL_DRIVER}"
+    assert reword(no_nvml.remedy, "local") == (
+        f"`nvidia-smi` must work where TensorFlow runs: install the driver whole: {INSTALL_DRIVER}"
+    )
+    # In a container both still lead to the toolkit.
+    for row in (no_driver, no_nvml):
+        assert TRY_TOOLKIT in reword(row.remedy, "docker")
+
+
+def test_a_worker_without_a_container_is_explained_without_one() -> None:
+    what = "the arm cuda can't be had: TensorFlow sees no GPU here"
+    diary = "failed call to cuInit: INTERNAL: CUDA error: UNKNOWN ERROR (303)\n"
+    local, docker = explain_worker(what, diary, "local"), explain_worker(what, diary)
+    assert "container" not in f"{local.what} {local.remedy}"
+    assert "docker" not in local.remedy
+    assert local.what.startswith(f"{what}: CUDA's driver library (libcuda.so.1) is not where")
+    # It is still quoted.
+    assert "UNKNOWN ERROR (303)" in local.what
+    assert "in a container, the GPU was not passed through" in docker.what
+    assert "docker run" in docker.remedy
 
 
 def test_what_wraps_stands_after_what_it_wraps() -> None:

@@ -27,6 +27,7 @@ from suite.model import (
     Excluded,
     Telemetry,
     Work,
+    count_compiled,
     facts_of,
 )
 from suite.report.load import load_campaign, load_document
@@ -895,11 +896,25 @@ def test_each_container_keeps_the_facts_in_which_it_differs(tmp_path: Path) -> N
     assert find_fault(document) == LOST
 
 
-@pytest.mark.parametrize(("end", "much"), [(900, True), (24, False), (None, False)])
+@pytest.mark.parametrize(
+    ("end", "given_up", "compiled"),
+    [
+        (900, True, True),
+        (1, True, True),
+        (0, True, False),
+        (None, True, False),
+        # Nothing was lost to it.
+        (900, False, False),
+    ],
+)
 def test_what_the_first_container_compiled_the_second_finds(
-    tmp_path: Path, end: int | None, *, much: bool
+    tmp_path: Path, end: int | None, *, given_up: bool, compiled: bool
 ) -> None:
     flow = Flow(tmp_path, arm="cuda", block=0)
+    if given_up:
+        # By the container that died, before it did.
+        reason = "would take 9 s here; the profile's budget for this cell is 5 s"
+        flow.worker.outcomes = {flow.order[0]: {"outcome": "skipped", "reason": reason}}
 
     def told(start: int | None, **more: int | None) -> str:
         facts = {**FACTS, **GPU_FACTS, "cuda.cache.at_start.files": start, **more}
@@ -918,4 +933,5 @@ def test_what_the_first_container_compiled_the_second_finds(
     document = flow.run(FakeEngine(dies, otherwise=goes_on))
     assert len(document.invocation.containers) == 2
     assert document.facts["cuda.cache.at_start.files"] == end
-    assert plan.has_compiled(document) is much
+    assert count_compiled(document) == end
+    assert plan.has_compiled(document) is compiled

@@ -88,6 +88,7 @@ TEXTS = [
         f"{REFUSED}: libnvidia-ml.so.1, which the driver brings, can't be opened",
         "management (NVML) is not where TensorFlow runs",
     ),
+    (f"{REFUSED}: NVML does not start (nvmlInit gives 18)", "(NVML) does not start"),
     (TOO_OLD_FOR_PTX, "wrong results"),
     ("the provided PTX was compiled with an unsupported toolchain", "wrong results"),
     (
@@ -173,6 +174,11 @@ def test_which_library_is_missing_is_told_by_who_looked_for_it() -> None:
     found = explain_worker(lacks_nvml, "nothing of interest\n")
     assert found.what.startswith(f"{lacks_nvml}: the driver's library for management (NVML)")
     assert "capability utility" in found.remedy
+    dead_nvml = f"{REFUSED}: NVML does not start (nvmlInit gives 18)"
+    found = explain_worker(dead_nvml, "nothing of interest\n")
+    assert found.what.startswith(f"{dead_nvml}: the driver's library for management (NVML)")
+    assert "another version than the loaded module" in found.what
+    assert "`sudo reboot`" in found.remedy
     lacks_both = (
         f"{REFUSED}: libcuda.so.1 and libnvidia-ml.so.1, which the driver brings, can't be opened"
     )

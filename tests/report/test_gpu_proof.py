@@ -362,13 +362,14 @@ def test_a_stand_in_is_said_in_the_title_and_over_every_table(tmp_path: Path) ->
     assert f"**SIMULATED.** {STAND_IN}" in lines
     assert MADE_UP not in text
     assert collated.terminal.startswith("Crossover — SIMULATED\n")
-    # Of a campaign that was made up as a whole, the other explanation is right.
-    for value in (True, None):
-        text = collate_with(tmp_path / f"made-up-{value}", value, simulated=True)[0].files[
+    # Of a campaign that was made up as a whole, the other explanation is right; but not where a
+    # stand-in's document is there, for which its plan says that it is simulated.
+    for value, right, wrong in ((True, STAND_IN, MADE_UP), (None, MADE_UP, STAND_IN)):
+        text = collate_with(tmp_path / f"marked-{value}", value, simulated=True)[0].files[
             "report.md"
         ]
-        assert f"**SIMULATED.** {MADE_UP}" in text
-        assert STAND_IN not in text
+        assert f"**SIMULATED.** {right}" in text
+        assert wrong not in text
 
 
 def test_the_exceptions_are_whole_cases_and_few() -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
 from suite.model import Cell, Document, Param, Scalar, Telemetry, Work
+from suite.report.bounds import IMPLAUSIBLE, find_impossible, find_places
 from suite.report.exchange import render_json
+from suite.report.figures import read_figures
 from suite.report.insight import find_insight
 from suite.report.load import LoadedCampaign
 from suite.report.summary import summarise
@@ -41,7 +44,7 @@ FENCE = make_price("fence", Work(amount=1.0, unit="call"))
 
 
 def watch(document: Document, generation: int, lanes: int) -> Document:
-    """The document with telemetry of a link that was idle, and slow, when it was looked at."""
+    """The document with telemetry of a link of which the driver tells so much."""
     telemetry = Telemetry(
         started=document.invocation.started,
         facts={"gpu.pcie_generation_most": generation, "gpu.pcie_width_most": lanes},
@@ -88,22 +91,46 @@ def find_errors(cell: Cell, seconds: float, **more: object) -> tuple[str, ...]:
 A10 = {"gpu_0.name": "NVIDIA A10"}
 BOUNDS = [
     pytest.param(make_copy(LARGE), LARGE / (16 * 7.563e9), {}, "PCIe 6.0", id="any link"),
-    pytest.param(
-        make_copy(LARGE), LARGE / (8 * 1.969e9), {"link": (4, 8)}, "PCIe 4.0 with 8", id="link"
+    # A virtual machine's driver can tell a slower link than there is: it says nothing.
+    *(
+        pytest.param(
+            make_copy(LARGE, direction),
+            LARGE / (16 * 7.563e9),
+            {"link": link},
+            "PCIe 6.0",
+            id=f"the driver tells PCIe {link[0]} with {link[1]}",
+        )
+        for link, direction in (
+            ((1, 1), "to-device"),
+            ((4, 8), "from-device"),
+            ((9, 16), "to-device"),
+        )
     ),
     pytest.param(
-        make_copy(LARGE, "from-device"),
-        LARGE / (16 * 0.985e9),
-        {"link": (3, 16)},
-        "15.8 GB/s",
-        id="link, back",
-    ),
-    pytest.param(make_copy(4), 4 / (16 * 3.938e9), {"link": (5, 16)}, "PCIe 5.0", id="small copy"),
-    pytest.param(
-        make_copy(LARGE), LARGE / (16 * 7.563e9), {"link": (9, 16)}, "PCIe 6.0", id="unknown PCIe"
+        make_copy(LARGE), LARGE / (16 * 7.563e9), {"cpu_architecture": "amd64"}, "PCIe", id="x86"
     ),
     pytest.param(
         make_copy(LARGE), LARGE / 900e9, {"cpu_architecture": "aarch64"}, "NVLink-C2C", id="no PCIe"
+    ),
+    pytest.param(
+        make_copy(LARGE),
+        LARGE / 900e9,
+        {"cpu_architecture": "aarch64", "link": (4, 16)},
+        "900 GB/s",
+        id="no PCIe, and the driver tells one",
+    ),
+    # However small, and over whichever link, it is a call.
+    *(
+        pytest.param(
+            make_copy(size, direction), 1e-6, more, "under 1.00 µs", id=f"{size} bytes {name}"
+        )
+        for size, direction, more, name in (
+            (0, "to-device", {}, "to"),
+            (4, "from-device", {}, "from"),
+            (4, "to-device", {"cpu_architecture": "aarch64"}, "without PCIe"),
+            # Under it by the call alone: its link takes 0.5 µs.
+            (2**16, "to-device", {}, "to"),
+        )
     ),
     pytest.param(
         make_copy(LARGE),
@@ -139,6 +166,9 @@ def test_no_price_is_lower_than_the_hardware_allows(
             pytest.param(one, {"arm": "cpu", "other": "cuda"}, id=f"{one.case} on the CPU")
             for one in (*CALLS, CHAIN)
         ),
+        # Nothing that is copied there reaches a GPU.
+        pytest.param(make_copy(4), {"arm": "cpu", "other": "cuda"}, id="a small copy on the CPU"),
+        pytest.param(make_copy(4), {"arm": "cuda-hidden"}, id="a small copy beside a hidden GPU"),
         pytest.param(FENCE, {}, id="fence"),
     ],
 )
@@ -167,5 +197,61 @@ def test_a_copy_that_did_not_copy_stands_at_the_top_and_in_the_doubts() -> None:
     doubt = rest.partition("## Is it to be trusted?")[2]
     assert "**More than the hardware can do.** overhead.copy" in doubt
     (error,) = json.loads(render_json(summary))["limits"]["errors"]
-    assert "moves 11.6 TB/s, but the link, as the driver tells it, moves at most 31.5 GB/s" in error
+    assert "moves 11.6 TB/s, but the fastest PCIe link moves at most 121 GB/s" in error
     assert "PCI-SIG" in error
+    assert "one direction of PCIe 6.0 with 16 lanes" in error
+
+
+GOOD, BAD = 1.0, LARGE / 11.6e12
+
+
+def spoil(loaded: LoadedCampaign, blocks: Mapping[int, float]) -> LoadedCampaign:
+    """With that many seconds of a call in these blocks of the arm with a GPU, and no more."""
+    documents = []
+    for one in loaded.documents:
+        seconds = blocks.get(one.invocation.block)
+        if seconds is not None and one.invocation.arm == "cuda":
+            cells = [replace(cell, samples_s=[seconds] * len(cell.samples_s)) for cell in one.cells]
+            one = replace(one, cells=cells)  # noqa: PLW2901
+        documents.append(one)
+    return replace(loaded, documents=documents)
+
+
+@pytest.mark.parametrize("bad", [1, 2, 3])
+def test_one_block_that_is_impossible_makes_the_whole_cell_so(bad: int) -> None:
+    """Whatever the estimate over the blocks comes to, which here is possible in every case."""
+    cell = make_copy(LARGE)
+    loaded = load(cell, GOOD)
+    fine = spoil(loaded, dict.fromkeys((1, 2, 3), GOOD))
+    assert not find_insight(summarise(fine)).limits.errors
+    summary = summarise(spoil(loaded, {bad: BAD}))
+    (found,) = summary.cells
+    value = found.arms["cuda"].estimate
+    assert value
+    places = find_places(summary.counted, read_figures())
+    assert find_impossible(cell, places["cuda"], value.value) is None
+    assert (found.arms["cuda"].fault or ("",))[0] == IMPLAUSIBLE
+    (error,) = find_insight(summary).limits.errors
+    assert "moves 11.6 TB/s" in error
+    # It wins nothing: no ratio, and no verdict.
+    assert isinstance(found.ratios["cuda"], str)
+    assert found.arms["cpu"].fault is None
+
+
+@pytest.mark.parametrize("cell", [make_copy(LARGE), CALLS[0], SUM], ids=lambda one: one.case)
+def test_in_an_invalid_campaign_what_is_impossible_is_still_told(cell: Cell) -> None:
+    """The hypervisor that took the CPU does not explain a number that is too good."""
+    loaded = load(cell, 1e-8, **A10)
+    robbed = Telemetry(
+        started=loaded.campaign.created, facts={"cpu.steal_share": 0.5}, at_s=[], series={}
+    )
+    loaded = replace(
+        loaded, documents=[replace(one, telemetry=robbed, absent={}) for one in loaded.documents]
+    )
+    summary = summarise(loaded)
+    assert "INVALID" in summary.banners
+    assert (summary.cells[0].arms["cuda"].fault or ("",))[0] == IMPLAUSIBLE
+    (error,) = find_insight(summary).limits.errors
+    assert error.startswith(f"{cell.id}: cuda: ")
+    # The arm whose number can be is invalid for the campaign's reason.
+    assert (summary.cells[0].arms["cpu"].fault or ("",))[0] != IMPLAUSIBLE

@@ -311,10 +311,13 @@ def test_numbers_that_are_not_cold_say_nothing_of_compiling(
             assert found.estimate == same.estimate
 
 
-GREW = "cuda: ptx-jit: cold figures of {} include compiling kernels: CUDA's compile cache gained {}"
+GREW = (
+    "cuda: ptx-jit: cold figures include compiling kernels: the files that CUDA's compile cache gained "
+    "are {}"
+)
 UNTOLD = (
-    "whether cold figures of {} include compiling kernels is unknown: no document says what CUDA's compile "
-    "cache gained"
+    "whether cold figures of {} include compiling kernels is unknown: what CUDA's compile cache held is "
+    "not told for the start and the end"
 )
 
 
@@ -325,12 +328,12 @@ UNTOLD = (
         ({0: (0, 24), 1: (24, 24), 2: (24, 24), 3: (24, 24), 4: (24, 24)}, []),
         (
             {0: (0, 0), 1: (0, 24), 2: (24, 24), 3: (24, 24), 4: (24, 24)},
-            [GREW.format("block 1", "24")],
+            [GREW.format("24 in block 1")],
         ),
         # What it held before says nothing: a cache that is full can lack what is wanted now.
         (
             {1: (400, 400), 2: (400, 401), 3: (401, 401), 4: (401, 407)},
-            [GREW.format("blocks 2, 4", "1, 6")],
+            [GREW.format("1 in block 2, 6 in block 4")],
         ),
         # One that starts empty and stays so was not needed.
         ({1: (0, 0), 2: (0, 0), 3: (0, 0), 4: (0, 0)}, []),
@@ -342,11 +345,11 @@ UNTOLD = (
         ),
         (
             {1: (0, 24), 2: (24, None), 3: (24, 24), 4: (24, 24)},
-            [f"{GREW.format('block 1', '24')}; {UNTOLD.format('block 2')}"],
+            [f"{GREW.format('24 in block 1')}; {UNTOLD.format('block 2')}"],
         ),
         # Documents of a suite that did not look.
         ({}, []),
-        ({4: (24, 25)}, [GREW.format("block 4", "1")]),
+        ({4: (24, 25)}, [GREW.format("1 in block 4")]),
     ],
 )
 def test_cold_figures_say_whether_the_driver_had_to_compile(
@@ -377,5 +380,31 @@ def test_a_cache_that_was_not_looked_at_in_the_end_is_unknown(
     ]
     start = find(summarise_these(campaign, lost), "cuda", "overhead.startup/stage=import")
     assert [note for note in start.notes if "cold" in note] == [
-        f"{GREW.format('block 1', '24')}; {UNTOLD.format('block 3')}"
+        f"{GREW.format('24 in block 1')}; {UNTOLD.format('block 3')}"
     ]
+
+
+def test_what_a_first_container_compiled_before_it_died_counts(
+    campaign: Campaign, documents: list[Document]
+) -> None:
+    """The document's own start is the last container's, which found all of it compiled."""
+    told = fill_cache(documents, {1: (24, 24), 2: (24, 24), 3: (24, 24), 4: (24, 24)})
+
+    def dies(document: Document, start: int | None) -> Document:
+        (kept,) = document.invocation.containers
+        dead = replace(kept, id="dead", facts={"cuda.cache.at_start.files": start})
+        both = replace(document.invocation, containers=[dead, kept])
+        return replace(document, invocation=both)
+
+    def cold(start: int | None) -> list[str]:
+        changed = [
+            dies(one, start) if (one.invocation.arm, one.invocation.block) == ("cuda", 2) else one
+            for one in told
+        ]
+        found = find(summarise_these(campaign, changed), "cuda", "overhead.startup/stage=import")
+        return [note for note in found.notes if "cold" in note]
+
+    assert cold(0) == [GREW.format("24 in block 2")]
+    assert cold(24) == []
+    # What the later one found, the first one can have made or not.
+    assert cold(None) == [f"cuda: {UNTOLD.format('block 2')}"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import os
 import shutil
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,17 +14,22 @@ from typing import Any
 import pytest
 
 from suite.worker import libraries
+from suite.worker.__main__ import _look_before
 from suite.worker.libraries import (
+    COMPILERS,
     CUSOLVER,
     DRIVER,
+    PTXAS,
     TOOLKIT,
     UNFOUND,
     explain_absence,
     find,
     is_loaded,
+    lead_with_compilers,
     mapped,
     open_unfound,
 )
+from suite.worker.startup import ArmName
 
 
 def test_the_linker_says_what_is_loaded() -> None:
@@ -60,6 +67,85 @@ def test_a_library_that_does_not_open_says_why_and_not_where(tmp_path: Path) -> 
     found = str(open_unfound([str(tmp_path)])[CUSOLVER])
     assert found.startswith("can't be opened: libcusolver.so.11")
     assert str(tmp_path) not in found
+
+
+def lay_compiler(folder: Path) -> Path:
+    """A folder with a program of the name that XLA looks for."""
+    folder.mkdir(parents=True)
+    program = folder / "ptxas"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    return folder
+
+
+def test_xla_finds_the_packages_own_ptxas_before_another_cudas(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Another CUDA's, on the caller's PATH, would be another compiler than the wheels were built for."""
+    given = f"{lay_compiler(tmp_path / 'usr/local/cuda/bin')}{os.pathsep}{os.environ['PATH']}"
+    monkeypatch.setenv("PATH", given)
+    site = tmp_path / "site-packages"
+    own = lay_compiler(site / COMPILERS)
+    found = lead_with_compilers([str(tmp_path / "elsewhere"), str(site)])
+    assert found == {PTXAS: "the packages' own"}
+    # The rest of it is left as it was.
+    assert os.environ["PATH"] == f"{own}{os.pathsep}{given}"
+    assert shutil.which("ptxas") == str(own / "ptxas")
+
+
+def test_the_packages_are_looked_for_where_python_looks(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", "/bin")
+    own = lay_compiler(tmp_path / COMPILERS)
+    lay_compiler(tmp_path / "later" / COMPILERS)
+    monkeypatch.setattr(sys, "path", ["/nowhere", str(tmp_path), str(tmp_path / "later")])
+    assert lead_with_compilers() == {PTXAS: "the packages' own"}
+    assert os.environ["PATH"] == f"{own}{os.pathsep}/bin"
+
+
+@pytest.mark.parametrize("laid", [None, "nvidia/cublas/bin/ptxas", f"{COMPILERS}/nvlink"])
+def test_without_a_ptxas_among_the_packages_path_stays(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, laid: str | None
+) -> None:
+    if laid:
+        (tmp_path / laid).parent.mkdir(parents=True)
+        (tmp_path / laid).write_text("")
+    # A folder of that name is no compiler.
+    (tmp_path / "other" / COMPILERS / "ptxas").mkdir(parents=True)
+    before = os.environ["PATH"]
+    monkeypatch.setenv("PATH", before)
+    assert lead_with_compilers([str(tmp_path), str(tmp_path / "other")]) == {
+        PTXAS: "the first on PATH"
+    }
+    assert os.environ["PATH"] == before
+
+
+def test_without_a_path_the_systems_own_follows(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    own = lay_compiler(tmp_path / COMPILERS)
+    # Set first, so that it is put back in the end whatever the function writes.
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("PATH")
+    lead_with_compilers([str(tmp_path)])
+    assert os.environ["PATH"] == f"{own}{os.pathsep}{os.defpath}"
+
+
+@pytest.mark.parametrize("arm", ["cuda", "cpu", "cuda-hidden"])
+def test_only_the_arm_with_a_gpu_is_told_of_compilers_and_before_it_starts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arm: ArmName
+) -> None:
+    own = lay_compiler(tmp_path / COMPILERS)
+    monkeypatch.setenv("PATH", "/bin")
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    found = _look_before(arm)
+    if arm == "cuda":
+        assert found[PTXAS] == "the packages' own"
+        assert os.environ["PATH"] == f"{own}{os.pathsep}/bin"
+    else:
+        assert found == {}
+        assert os.environ["PATH"] == "/bin"
 
 
 def open_all_but(

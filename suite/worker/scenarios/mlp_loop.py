@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from suite.model import Check, ProfileName, Work
-from suite.worker.reference import demand_reference
 from suite.worker.scenario import Point, Prepared, Scenario, WrongResult
 from suite.worker.scenarios.networks import (
     CHECK_TOLERANCE,
@@ -18,6 +17,7 @@ from suite.worker.scenarios.networks import (
     loss_of,
     weights,
 )
+from suite.worker.scenarios.reference import demand_reference
 
 BATCHES = (32, 512)
 STEPS_PER_EXECUTION = (1, 32)

@@ -276,7 +276,7 @@ class Trainer:
         Raises:
             WrongResult: the loss is not finite, does not fall, or is not NumPy's.
         """
-        from suite.worker.reference import demand_reference
+        from suite.worker.scenarios.reference import demand_reference
 
         self.reset()
         losses = [float(self.step(inputs, labels)) for _ in range(steps)]

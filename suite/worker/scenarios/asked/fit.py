@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from suite.model import Check, Param, Work
-from suite.worker.reference import demand_reference
 from suite.worker.scenario import Point, Prepared, Scenario, WrongResult
 from suite.worker.scenarios.asked.stages import (
     ARMS_OF,
@@ -30,6 +29,7 @@ from suite.worker.scenarios.networks import (
     loss_of,
     weights,
 )
+from suite.worker.scenarios.reference import demand_reference
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from suite.worker.references import LOSSES
 from suite.worker.scenario import WrongResult
 from suite.worker.scenarios.networks import Network, weights
+from suite.worker.scenarios.references import LOSSES
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7
 """Adam's constants as Keras has them."""
