@@ -118,7 +118,7 @@ def bench_cublas(session: nox.Session) -> None:
 
 @nox.session
 def references(session: nox.Session) -> None:
-    """Compute what the seeded training runs have to come to, by NumPy, for suite/worker/scenarios/references.py."""
+    """Compute by NumPy what the seeded training runs have to come to: the references of the checks."""
     forward(session, "-m", "tests.bench.references")
 
 

@@ -33,7 +33,7 @@ def write(folder: Path, stand_ins: Path) -> Path:
 
 def main(stand_ins: Path, state: dict[str, object]) -> int:
     """Lays the stand-ins into the container; or does what ``hook`` in the folder says: ``refuse TEXT``,
-    ``hang``, ``nothing``, ``no-libraries`` (devices alone)."""
+    ``hang``, ``nothing``, ``no-libraries`` (devices alone), ``no-uvm`` (without the device for memory)."""
     told, _, text = (
         (stand_ins / "hook").read_text(encoding="utf-8").strip().partition(" ")
         if (stand_ins / "hook").exists()
@@ -52,7 +52,11 @@ def main(stand_ins: Path, state: dict[str, object]) -> int:
     visible = choose(variables.get("NVIDIA_VISIBLE_DEVICES", "all"), stand_ins)
     if told != "no-libraries":
         lay_libraries(root, stand_ins, visible)
-    make_devices(str(state["pid"]), root, stand_ins, visible)
+    names = (stand_ins / "devices").read_text(encoding="utf-8").split()
+    shown = [name for name in names if not name[6:].isdigit() or int(name[6:]) in visible]
+    make_devices(
+        str(state["pid"]), root, [one for one in shown if told != "no-uvm" or "uvm" not in one]
+    )
     return 0
 
 
@@ -82,12 +86,9 @@ def lay_libraries(root: Path, stand_ins: Path, visible: list[int]) -> None:
                 (site / name).unlink()
 
 
-def make_devices(pid: str, root: Path, stand_ins: Path, visible: list[int]) -> None:
+def make_devices(pid: str, root: Path, names: list[str]) -> None:
     """The device nodes, in the container's own /dev."""
-    names = (stand_ins / "devices").read_text(encoding="utf-8").split()
     for name in names:
-        if name[6:].isdigit() and int(name[6:]) not in visible:
-            continue
         node = f"{root}/dev/{name}"
         subprocess.run(
             ["nsenter", "--mount", "--target", pid, "mknod", "-m", "666", node, *NULL], check=True

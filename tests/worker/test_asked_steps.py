@@ -18,7 +18,8 @@ from suite.model import Check
 from suite.worker.scenario import GraphProof, Prepared, TensorProof, WrongResult
 from suite.worker.scenarios.asked import clones, dataset, fit, products, slices
 from suite.worker.scenarios.asked.stages import pin
-from suite.worker.scenarios.networks import TRAINING_PROOF, B, weights
+from suite.worker.scenarios.networks import CHECK_TOLERANCE, TRAINING_PROOF, A, B, weights
+from suite.worker.scenarios.reference import demand_reference
 
 
 @dataclass
@@ -456,6 +457,24 @@ def test_the_epochs_before_the_one_that_is_timed_are_a_run_up(
     assert model.epochs == untimed + 1
     assert model.compiled["jit_compile"] is False
     assert prepared.check(last).value == 0.7
+
+
+def test_the_loss_of_the_seeded_weights_is_held_against_numpys(
+    model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before any step, on all examples: what this made-up model gives is not it."""
+    asked: list[dict[str, Any]] = []
+
+    def demand(network: Any, inputs: Any, labels: Any, **more: Any) -> None:
+        asked.append(more)
+        assert network is A
+        demand_reference(network, inputs, labels, **more)
+
+    monkeypatch.setattr(fit, "demand_reference", demand)
+    prepared = prepare_fit("steady")
+    with pytest.raises(WrongResult, match=r"loss is 0\.7 where NumPy's reference is 0\.727073"):
+        prepared.check(prepared.step())
+    assert asked == [{"steps": 1, "loss": 0.7, "tolerance": CHECK_TOLERANCE}]
 
 
 @pytest.mark.parametrize(("on", "scope"), [("arm", None), ("cpu", "/CPU:0")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +11,17 @@ import pytest
 
 from suite.worker.scenario import TensorProof, WrongResult
 from suite.worker.scenarios import mlp, mlp_build, mlp_fallback, mlp_infer, mlp_loop, networks
-from suite.worker.scenarios.networks import DEEP, A, B, Trainer, count_flop, widen
+from suite.worker.scenarios.networks import (
+    CHECK_STEPS,
+    DEEP,
+    A,
+    B,
+    Trainer,
+    count_flop,
+    examples,
+    widen,
+)
+from suite.worker.scenarios.reference import train
 
 
 def test_a_widened_network_is_a_with_other_hidden_layers() -> None:
@@ -137,3 +148,54 @@ def test_a_step_without_a_graph_is_proven_by_what_it_makes(
 
 def test_an_eager_step_is_never_traced() -> None:
     assert trainer("eager").traces() == 0
+
+
+REFERENCE = train(A, *(one[:32] for one in examples(A, A.examples)), CHECK_STEPS)
+"""NumPy's losses of the check of ``mlp.train`` on batches of 32."""
+
+
+def training(losses: Sequence[float]) -> Trainer:
+    """A trainer whose steps give these losses, from the seeded weights."""
+    bare = trainer("graph")
+    bare.network, bare.optimizer = A, SimpleNamespace(variables=[])
+    given: list[Any] = []
+    bare.model = SimpleNamespace(set_weights=given.append)
+    left = iter(losses)
+
+    def step(inputs: Any, labels: Any) -> float:
+        assert len(given) == 1
+        return next(left)
+
+    bare.step = step
+    return bare
+
+
+@pytest.mark.parametrize("off", [0.0, 0.0009, -0.0009])
+def test_a_check_holds_the_last_loss_against_numpys(off: float) -> None:
+    first = [one[:32] for one in examples(A, A.examples)]
+    last = REFERENCE[-1] * (1 + off)
+    assert training([*REFERENCE[:-1], last]).check(*first).value == last
+
+
+@pytest.mark.parametrize("off", [0.01, -0.01])
+def test_a_loss_that_falls_and_is_not_numpys_is_a_wrong_result(off: float) -> None:
+    """Both arms can compute the same wrong thing, and then agree."""
+    first = [one[:32] for one in examples(A, A.examples)]
+    wrong = [*REFERENCE[:-1], REFERENCE[-1] * (1 + off)]
+    with pytest.raises(WrongResult, match=r"NumPy's reference is 0\.0063"):
+        training(wrong).check(*first)
+    # A looser tolerance, as of a lower precision, is the reference's as well.
+    training(wrong).check(*first, tolerance=0.02)
+
+
+def test_what_is_done_to_the_inputs_before_the_first_layer_is_in_the_reference() -> None:
+    inputs, labels = (one[:512] for one in examples(A, 512))
+    rows = mlp_fallback.squash_by_numpy(inputs)
+    exact = train(A, rows, labels, CHECK_STEPS)
+    training(exact).check(inputs, labels, rows=rows)
+    # Of the inputs as they come it is another run, with another loss.
+    with pytest.raises(WrongResult, match="NumPy's reference"):
+        training(exact).check(inputs, labels)
+    plain = train(A, inputs, labels, CHECK_STEPS)
+    with pytest.raises(WrongResult, match="NumPy's reference"):
+        training(plain).check(inputs, labels, rows=rows)
