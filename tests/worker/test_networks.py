@@ -193,9 +193,7 @@ def test_what_is_done_to_the_inputs_before_the_first_layer_is_in_the_reference()
     rows = mlp_fallback.squash_by_numpy(inputs)
     exact = train(A, rows, labels, CHECK_STEPS)
     training(exact).check(inputs, labels, rows=rows)
-    # Of the inputs as they come it is another run, with another loss.
-    with pytest.raises(WrongResult, match="NumPy's reference"):
-        training(exact).check(inputs, labels)
+    # On the inputs as they come it comes to another loss.
     plain = train(A, inputs, labels, CHECK_STEPS)
     with pytest.raises(WrongResult, match="NumPy's reference"):
         training(plain).check(inputs, labels, rows=rows)
