@@ -36,7 +36,7 @@ TOOLS = ("gcc", "nm")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
-            through = "gpu_containers" if item.path.stem == "test_containers" else "gpu_runtime"
+            through = "gpu_containers" if item.path.stem == "test_gpu_containers" else "gpu_runtime"
             item.add_marker(through)
 
 
