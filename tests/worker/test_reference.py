@@ -82,7 +82,14 @@ def test_a_loss_that_is_off_is_a_wrong_result() -> None:
 
 def test_a_run_on_other_data_has_no_reference() -> None:
     inputs, labels = examples(A, 64)
-    demand_reference(A, inputs + 1, labels, steps=20, loss=9.9, tolerance=1e-3)
+    demand_reference(A, inputs * 2, labels, steps=20, loss=9.9, tolerance=1e-3)
+
+
+def test_no_name_hangs_on_the_last_bits_of_an_input() -> None:
+    for run in list_runs():
+        spread = float(np.std(np.asarray(run.inputs, np.float64)))
+        # Far from where the second digit turns.
+        assert abs(spread * 100 - np.floor(spread * 100) - 0.5) > 1e-3, run.name
 
 
 def test_training_lowers_the_loss() -> None:

@@ -20,7 +20,7 @@ BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7
 
 
 def name_training(network: Network, inputs: Any, labels: Any, steps: int) -> str:
-    """The name of a training run among the references: of the network and of the very data.
+    """The name of a training run among the references: of the network and of its data.
 
     Args:
         network: whose seeded weights it begins with.
@@ -30,9 +30,10 @@ def name_training(network: Network, inputs: Any, labels: Any, steps: int) -> str
     """
     told = repr((network.inputs, network.layers, network.classes, network.learning_rate, steps))
     digest = hashlib.sha256(told.encode())
-    # In float32 to a few digits: maps in different libraries round their last bits differently.
-    digest.update(np.round(np.asarray(inputs, np.float64), 3).astype(np.float32).tobytes())
+    # The labels tell the examples.  Of the inputs only how far they spread, which tells what was done to
+    # them: maps in different libraries round their last bits differently.
     digest.update(np.asarray(labels, np.int64).tobytes())
+    digest.update(f"{np.std(np.asarray(inputs, np.float64)):.2f}".encode())
     return f"{network.name}/{len(inputs)}/{steps}/{digest.hexdigest()[:12]}"
 
 
