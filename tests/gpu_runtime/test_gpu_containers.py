@@ -124,7 +124,7 @@ def fresh(rented: Rented) -> Iterator[Rented]:
 def quick(rented: Rented) -> Path:
     """The folder of a quick campaign of all three arms, one block."""
     done, folder = rented.bench(
-        rented.machine.folder / "quick",
+        rented.machine.folder.parent / "quick",
         *("--profile", "quick", "--arms", "cpu cuda cuda-hidden", "--blocks", "1"),
     )
     assert done.returncode == 0, done.stderr[-3000:]
