@@ -68,6 +68,16 @@ def test_an_old_driver_is_found_out_by_a_sum(machine: GpuMachine) -> None:
     assert machine.work(*DESCRIBE, without="sum").status == 0
 
 
+def test_an_old_driver_that_refuses_the_launch_as_well_has_the_same_remedy(
+    machine: GpuMachine,
+) -> None:
+    machine.plant(refuse_ptx=2, driver=12020)
+    heard = machine.work(*DESCRIBE)
+    assert heard.status == EXIT_REFUSED
+    assert "the GPU fails in the start-up sequence" in heard.refused
+    assert "555 or later" in explain_worker(heard.refused, heard.diary).remedy
+
+
 def test_a_gpu_that_multiplies_wrongly_is_refused(machine: GpuMachine) -> None:
     machine.plant(wrong_by=1.01)
     assert "wrong result for a small product" in machine.work(*DESCRIBE).refused

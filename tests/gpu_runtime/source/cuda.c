@@ -4,7 +4,8 @@
 
    plants.conf beside it: devices, capability, name, memory_gib, driver (12050 is CUDA 12.5), busy_us (a
    kernel's time on paper), lose_at (launches until the device is lost), lose_file (a path: lost while
-   it is there), refuse_ptx 1 (an old driver), init (an error code of cuInit), hold 1 (another process
+   it is there), refuse_ptx (an old driver: 1, what did
+   not load does nothing; 2, it can't be launched), init (an error code of cuInit), hold 1 (another process
    has the device), full 1 (no memory to be had), hang 1 (cuInit never returns), log (a file for the
    names of what is loaded and launched). */
 #include "plants.h"
@@ -547,7 +548,7 @@ CUresult cuModuleUnload(CUmodule module) { free(module); return CUDA_SUCCESS; }
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) { *mode = CU_MODULE_LAZY_LOADING; return CUDA_SUCCESS; }
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
   *function = NULL;
-  if (!module) return CUDA_ERROR_INVALID_HANDLE; /* of code that did not load */
+  if (!module && set.refuse_ptx != 1) return CUDA_ERROR_INVALID_HANDLE; /* of code that did not load */
   *function = calloc(1, sizeof **function);
   snprintf((*function)->name, sizeof (*function)->name, "%s", name);
   (*function)->module = module;
@@ -681,7 +682,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned 
                         unsigned bz, unsigned shared, CUstream stream, void **arguments, void **extra) {
   if (!function) return CUDA_ERROR_INVALID_HANDLE;
   CUresult status = crossover_launch(function->name, stream);
-  if (status == CUDA_SUCCESS && arguments && !strcmp(function->name, "AddV2_GPU_DT_FLOAT_DT_FLOAT_kernel"))
+  if (status == CUDA_SUCCESS && function->module && arguments && !strcmp(function->name, "AddV2_GPU_DT_FLOAT_DT_FLOAT_kernel"))
     add(arguments);
   return status;
 }
