@@ -241,4 +241,5 @@ def test_a_gpu_lost_between_two_cells_costs_no_other_arm(fresh: Rented, tmp_path
     assert {cell["outcome"] for cell in load(folder, "cpu-01.json")["cells"]} == {"measured"}
     for cell in load(folder, "cuda-01.json")["cells"]:
         assert cell["outcome"] == "failed"
-        assert "the GPU is lost: /GPU:0 refuses a small product" in cell["reason"]
+        # The worker's own word, or TensorFlow's own end: it aborts where a lost GPU fails a check of its.
+        assert "the GPU is lost" in cell["reason"] or "SIGABRT" in cell["reason"]
