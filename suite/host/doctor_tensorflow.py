@@ -14,7 +14,7 @@ from suite.host.doctor_finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor_machine import Examined, Patient
 from suite.host.doctor_passthrough import open_examined
 from suite.host.engine import Ending, GpuRequest, Job, Stock
-from suite.host.gpu_commands import EngineKind
+from suite.host.gpu_commands import EngineKind, kind_of
 from suite.host.remedies import explain_worker
 from suite.host.volumes import choose_environment, compile_cache
 from suite.model import SIMULATED, Image
@@ -54,7 +54,7 @@ def check_tensorflow(patient: Patient) -> Finding:
             "longer",
             "ask again",
         ) from error
-    return _judge_start(place, records, ending, "local" if engine.isolation == "none" else "docker")
+    return _judge_start(place, records, ending, kind_of(engine.isolation))
 
 
 def _name_place(engine: Examined, stock: Stock) -> str:

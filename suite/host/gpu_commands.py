@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from suite.errors import OTHER_BUILD
+from suite.model import Isolation
 
 EngineKind = Literal["docker", "rootless", "podman", "local"]
 """Docker as root, docker as a user, podman as either, or no container at all: each is set up in another
@@ -72,6 +73,11 @@ _WORDS: Mapping[EngineKind, Mapping[str, str]] = {
     },
 }
 """What stands in place of what, the longest first."""
+
+
+def kind_of(isolation: Isolation) -> EngineKind:
+    """Whose words a remedy has to be in, by what an engine runs the worker in."""
+    return "local" if isolation == "none" else "docker"
 
 
 def reword(text: str, kind: EngineKind) -> str:

@@ -18,7 +18,7 @@ from suite import wire
 from suite.errors import EngineError
 from suite.host import plan
 from suite.host.engine import LABEL, Arm, Ending, Engine, GpuRequest, Job, Running
-from suite.host.gpu_commands import EngineKind
+from suite.host.gpu_commands import kind_of
 from suite.host.outcomes import demand_sense, judge_start, make_pending
 from suite.host.remedies import explain_failure, explain_worker
 from suite.host.telemetry import Observation, Observe
@@ -189,7 +189,7 @@ class Recorder:
             raise explain_worker(
                 f"no container of the arm {self.turn.arm.name} lived to begin a cell: {phrase}",
                 "\n".join(diary for _, diary in self.diaries),
-                self._kind,
+                kind_of(self.engine.isolation),
             )
         for cell in self.remaining:
             self._fail(cell, f"no container lived long enough to begin it: {phrase}")
@@ -246,7 +246,7 @@ class Recorder:
             ending = running.close()
             self._bury(ending, ending.phrase)
             what = f"the arm {turn.arm.name} can't be had: {error}"
-            raise explain_worker(what, ending.diary, self._kind) from error
+            raise explain_worker(what, ending.diary, kind_of(self.engine.isolation)) from error
         except BaseException:
             try:
                 running.stop()
@@ -370,11 +370,6 @@ class Recorder:
         talk.in_flight = None
         talk.deadline = time.monotonic() + plan.CELL_DEADLINE_FLOOR_S
         self._keep("running")
-
-    @property
-    def _kind(self) -> EngineKind:
-        """Whose words a remedy has to be in."""
-        return "local" if self.engine.isolation == "none" else "docker"
 
     def _measure_start(self, start_s: float) -> None:
         """The cells that only the host can see: how long the container took to start."""

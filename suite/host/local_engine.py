@@ -210,8 +210,7 @@ class LocalEngine:
             )
         pinned = ["taskset", "-c", ",".join(map(str, job.cpus))] if job.cpus else []
         return LocalRun(
-            [*pinned, str(python), "-m", "suite.worker", *job.arguments],
-            self._environment(job),
+            [*pinned, str(python), "-m", "suite.worker", *job.arguments], self._environment(job)
         )
 
     def _environment(self, job: Job) -> dict[str, str]:

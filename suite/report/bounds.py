@@ -188,11 +188,8 @@ def _bound_rate(rate: float, what: str, source: str) -> Bound:
 
 
 def _bound_call(place: Place) -> Bound | None:
-    what, why = (
-        "a call that launches a kernel",
-        "an empty kernel takes over 4 µs, superbench-results",
-    )
-    return _bound_launch(place, CALL, what, why)
+    what = "a call that launches a kernel"
+    return _bound_launch(place, CALL, what, "an empty kernel takes over 4 µs, superbench-results")
 
 
 def _bound_operation(place: Place) -> Bound | None:

@@ -155,7 +155,6 @@ def _find_products(catalogue: Catalogue, arm: str, place: Place, figures: Figure
     found = []
     for precision, cells in by_precision.items():
         best = max(cells, key=lambda one: catalogue.rate(one, arm) or 0.0)
-        peaks = figures.select(place.part, "product", "peak", precision)
         published = figures.select(place.part, "product", "measured", precision)
         compared = (_compare(catalogue, arm, cells, best, figure) for figure in published)
         found.append(
@@ -168,7 +167,7 @@ def _find_products(catalogue: Catalogue, arm: str, place: Place, figures: Figure
                 cell=best.cell.id,
                 rate=_find_rate(catalogue.per_work(best, arm)),
                 unit="FLOP",
-                peak=peaks[0] if peaks else None,
+                peak=place.products.get(precision),
                 comparisons=tuple(one for one in compared if one),
             )
         )
