@@ -69,7 +69,7 @@ def find_insight(summary: Summary) -> Insight:
         steps=tuple(decompose_steps(catalogue)),
         triples=tuple(find_triples(catalogue)),
         repayments=tuple(find_repayments(catalogue)),
-        limits=find_limits(catalogue, summary.counted, read_figures()),
+        limits=find_limits(catalogue, summary.places, read_figures()),
         price=price,
         costs=tuple(find_costs(catalogue, price)) if price else (),
     )

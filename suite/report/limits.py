@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from suite.model import Document
-from suite.report.bounds import IMPLAUSIBLE, Place, find_places
+from suite.report.bounds import IMPLAUSIBLE, Place
 from suite.report.catalogue import (
     Catalogue,
     Values,
@@ -121,17 +120,14 @@ class Limits:
     unknown: tuple[str, ...]
 
 
-def find_limits(
-    catalogue: Catalogue, documents: Mapping[str, Mapping[int, Document]], figures: Figures
-) -> Limits:
+def find_limits(catalogue: Catalogue, places: Mapping[str, Place], figures: Figures) -> Limits:
     """The limits of every arm.
 
     Args:
         catalogue: the analysed cells.
-        documents: those that count, by arm and block.
+        places: by arm what its numbers were made on.
         figures: what was published.
     """
-    places = find_places(documents, figures)
     limits: list[Limit] = []
     for arm in catalogue.arms:
         limits += _find_products(catalogue, arm, places[arm], figures)

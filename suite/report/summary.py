@@ -95,11 +95,12 @@ class Summary:
 
     ``counted`` are the documents of its blocks by arm and block, the last repeat of each; of these,
     ``asides`` lists those that do not count after all, among everything set aside.  ``fault`` is
-    why the whole campaign is INVALID.
+    why the whole campaign is INVALID.  ``places`` is what each arm's numbers were made on.
     """
 
     loaded: LoadedCampaign
     counted: Mapping[str, Mapping[int, Document]]
+    places: Mapping[str, Place]
     cells: tuple[CellSummary, ...]
     asides: tuple[Aside, ...]
     fault: Fault | None
@@ -186,6 +187,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
     return Summary(
         loaded=loaded,
         counted=counted,
+        places=places,
         cells=tuple(
             replace(one, verdicts=conclusions.verdicts.get(one.cell.id, {})) for one in cells
         ),
