@@ -1,0 +1,117 @@
+"""The judge of doctor and bench can fail: each way to disagree is shown to it once."""
+
+from __future__ import annotations
+
+import json
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+
+from tests.agreement import Outcome, compare, find_disagreements
+
+REMEDY = "start it, and ask again"
+REFUSED = f"a line before\ncrossover: no engine is here\n  what to do: {REMEDY}\n"
+
+
+def line(state: str = "yes", stops: int = 0, **more: Any) -> dict[str, Any]:
+    remedy = REMEDY if state == "no" else ""
+    return {"id": "engine", "state": state, "text": "so it is", "remedy": remedy, **more} | {
+        "stops": stops
+    }
+
+
+def diagnosis(*lines: dict[str, Any], status: int | None = None) -> dict[str, Any]:
+    lines = lines or (line(),)
+    stops = next((one["stops"] for one in lines if one["stops"]), 0)
+    return {"status": stops if status is None else status, "checks": list(lines)}
+
+
+WELL = diagnosis()
+ILL = diagnosis(line(), line("no", 3))
+
+
+@pytest.mark.parametrize(
+    ("told", "status", "said", "unseen"),
+    [
+        (WELL, 0, "measured", ""),
+        (diagnosis(line("no")), 0, "", ""),
+        (ILL, 3, REFUSED, ""),
+        (ILL, 3, REFUSED.replace("and ask", "\nand  ask"), ""),
+        (WELL, 1, "", "a cell fails in its middle"),
+    ],
+)
+def test_what_agrees_passes(told: dict[str, Any], status: int, said: str, unseen: str) -> None:
+    assert find_disagreements(told, Outcome(status=status, said=said), unseen=unseen) == []
+
+
+@pytest.mark.parametrize(
+    ("told", "status", "said", "unseen", "named"),
+    [
+        (WELL, 3, REFUSED, "", "says 0, and bench ends with 3"),
+        (WELL, 1, "", "", "says 0, and bench ends with 1"),
+        (WELL, 0, "", "a cell fails", "says 0, and bench ends with 0, not 1"),
+        (WELL, 3, "", "a cell fails", "says 0, and bench ends with 3, not 1"),
+        (ILL, 0, "", "", "says 3, and bench ends with 0"),
+        (ILL, 4, REFUSED, "", "says 3, and bench ends with 4"),
+        (ILL, 3, REFUSED, "a cell fails", "of what none could see"),
+        (ILL, 3, "crossover: no\n", "", "without a remedy"),
+        (ILL, 3, REFUSED.replace("start", "stop"), "", "is none of the doctor's"),
+        (
+            diagnosis(line("no", 3, remedy="another"), line("no", remedy=REMEDY)),
+            3,
+            REFUSED,
+            "",
+            "is none of the doctor's ['another']",
+        ),
+        (
+            WELL,
+            0,
+            "Traceback (most recent call last)\nKeyError: 1",
+            "",
+            "bench broke down: KeyError",
+        ),
+        (diagnosis(line("no", 3), status=4), 4, REFUSED, "", "its checks stop with 3"),
+        (diagnosis(line("no", remedy="")), 0, "", "", "no without a remedy"),
+        (diagnosis(line("unknown", 3)), 3, REFUSED, "", "is 'unknown'"),
+        (
+            diagnosis(line("unknown", text="this check itself failed: x")),
+            0,
+            "",
+            "",
+            "check engine broke down",
+        ),
+    ],
+)
+def test_what_disagrees_is_named(
+    told: dict[str, Any], status: int, said: str, unseen: str, named: str
+) -> None:
+    found = find_disagreements(told, Outcome(status=status, said=said), unseen=unseen)
+    assert any(named in one for one in found), found
+
+
+def ended(status: int, out: str = "", err: str = "") -> CompletedProcess[str]:
+    return CompletedProcess([], status, out, err)
+
+
+def test_two_commands_are_held_together() -> None:
+    assert compare(ended(3, json.dumps(ILL)), ended(3, err=REFUSED)) == []
+    assert compare(ended(0, json.dumps(WELL)), ended(0)) == []
+    (said,) = compare(ended(0, json.dumps(ILL)), ended(3, err=REFUSED))
+    assert said == "the doctor prints 3 and ends with 0"
+
+
+def test_a_doctor_who_refuses_the_words_is_held_to_its_own() -> None:
+    assert compare(ended(2, err=REFUSED), ended(2, err=REFUSED)) == []
+    assert compare(ended(2, err=REFUSED), ended(3, err=REFUSED))
+    assert compare(ended(2, err=REFUSED), ended(2, err=REFUSED.replace("start", "stop")))
+    assert compare(ended(0), ended(0)) == ["the doctor ends with 0 and prints no JSON"]
+    broken = ended(1, err="Traceback (most recent call last)\nKeyError: 1")
+    assert compare(broken, ended(1)) == ["the doctor broke down: KeyError: 1"]
+
+
+def test_a_gpus_uuid_is_the_same_in_the_doctors_short_form() -> None:
+    uuid = "GPU-11111111-2222-3333-4444-555555555555"
+    told = diagnosis(line("no", 4, remedy="name GPU-11111111…"))
+    said = f"crossover: no\n  what to do: name {uuid}\n"
+    assert find_disagreements(told, Outcome(status=4, said=said)) == []
