@@ -15,6 +15,13 @@ OTHER_BUILD = (
 )
 """What to do about a GPU that the locked TensorFlow has no code for."""
 
+MORE_DISK = (
+    "free some (`docker system df` shows what holds it), or move the images: `data-root` in the "
+    "engine's daemon.json, and with containerd's image store (`docker info` says "
+    "io.containerd.snapshotter) `root` in /etc/containerd/config.toml; both images together need 20 GB"
+)
+"""What to do about an engine's disk that is too full for the images."""
+
 DELEGATE = (
     '[Service] Delegate="cpu cpuset io memory pids" in '
     "/etc/systemd/system/user@.service.d/delegate.conf, `sudo systemctl daemon-reload` and log in "

@@ -13,10 +13,10 @@ from typing import IO, Any
 
 from docker.api.client import APIClient
 
-from suite.errors import EngineError
+from suite.errors import MORE_DISK, EngineError
 from suite.host.custom_image import explain_unfit, refuse_custom, word_line
 from suite.host.docker_endpoint import Endpoint
-from suite.host.docker_errors import MORE_DISK, Refused, engine_error, engine_errors, sdk_calls
+from suite.host.docker_errors import Refused, engine_error, engine_errors, sdk_calls
 from suite.host.engine import LABEL, Progress
 from suite.host.images import (
     STAND_IN,

@@ -31,7 +31,7 @@ from suite.host.docker_build import (
     refuse_laid,
 )
 from suite.host.docker_endpoint import Endpoint, find_endpoint, knock
-from suite.host.docker_errors import Refused, engine_errors
+from suite.host.docker_errors import Refused, engine_error, engine_errors
 from suite.host.docker_gpu import GpuSearch
 from suite.host.docker_run import DockerRun, start_run
 from suite.host.docker_volumes import discard_volume
@@ -111,6 +111,8 @@ class DockerEngine:
         with engine_errors("asking what it is", endpoint):
             self._info: Mapping[str, Any] = self._api.info()
             self._version: Mapping[str, Any] = self._api.version()
+        if not isinstance(self._info, dict) or not isinstance(self._version, dict):
+            raise engine_error("asking what it is", "what answers there is no engine", endpoint)
         self._owner = own_token()
         self._memlock: str = "not asked for"
 
@@ -210,6 +212,10 @@ class DockerEngine:
         laid = self._cuda_image is not None and reference.startswith(self._cuda_image)
         refuse = refuse_laid if laid else refuse_base
         return docker_stock.reach_base(self._api, self._endpoint, reference, refuse)
+
+    def look_at_leftovers(self) -> None:
+        """See ``doctor_machine.Examined``."""
+        docker_leftovers.look(self._api, self._endpoint)
 
     def has_probe_image(self) -> bool:
         """See ``doctor_machine.Examined``."""

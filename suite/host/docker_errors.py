@@ -17,16 +17,8 @@ from docker.errors import APIError, DockerException
 # paramiko carries no types of its own; the SDK's door to it is untyped anyway.
 from docker.transport.sshconn import paramiko
 
-from suite.errors import EngineError
+from suite.errors import MORE_DISK, EngineError
 from suite.host.docker_endpoint import Endpoint
-
-DISK_NEEDED = "both images together need 20 GB"
-
-MORE_DISK = (
-    "free some (`docker system df` shows what holds it), or move the images: `data-root` in the "
-    "engine's daemon.json, and with containerd's image store (`docker info` says "
-    "io.containerd.snapshotter) `root` in /etc/containerd/config.toml; " + DISK_NEEDED
-)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -75,6 +75,16 @@ def sweep(
     return count + _sweep_lasting(api, endpoint, kernel_driver)
 
 
+def look(api: APIClient, endpoint: Endpoint) -> None:
+    """Lists what `sweep` would look at, and changes nothing.
+
+    Raises:
+        EngineError: the engine does not answer, or refuses this user the list.
+    """
+    _containers(api, endpoint)
+    _volumes(api, endpoint, "volume")
+
+
 def is_outlived(
     labels: Mapping[str, str],
     *,

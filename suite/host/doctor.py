@@ -44,8 +44,8 @@ Check = Callable[[Patient], Finding]
 
 CHECKS: Mapping[str, Check] = {
     "python": check_python,
-    "engine": check_engine,
     "rights": check_rights,
+    "engine": check_engine,
     "architecture": check_architecture,
     "driver": check_driver,
     "toolkit": check_toolkit,

@@ -6,7 +6,7 @@ import platform
 import re
 from pathlib import Path
 
-from suite.errors import CrossoverError, UsageError
+from suite.errors import MORE_DISK, CrossoverError
 from suite.host.doctor_finding import Finding, Unknown, no, not_applicable, unknown, yes
 from suite.host.doctor_machine import Examined, Patient
 from suite.host.engine import Stock
@@ -59,22 +59,23 @@ def check_engine(patient: Patient) -> Finding:
 
 
 def check_rights(patient: Patient) -> Finding:
-    """Whether this user may talk to the engine and write results."""
+    """Whether this user may write results and talk to the engine, in the order of bench's own looks."""
+    try:
+        patient.machine.try_results(patient.question.results)
+    except CrossoverError as error:
+        return no(error.what, error.remedy, stops=error.exit_status)
     try:
         engine = patient.engine()
     except CrossoverError as error:
         if re.search("permission denied", error.what, re.IGNORECASE):
             return no("this user may not talk to the engine", error.remedy, stops=error.exit_status)
         raise Unknown("there is no engine that could be asked") from error
-    results = patient.question.results
-    if not patient.machine.may_write(results):
-        return no(
-            f"this user may not write {results}",
-            "name another folder with RESULTS=, or change who owns it",
-            stops=UsageError.exit_status,
-        )
     if engine.name == "local":
         return yes("this user may write the results")
+    try:
+        engine.look_at_leftovers()
+    except CrossoverError as error:
+        return no(error.what, error.remedy, stops=error.exit_status)
     return yes("this user may talk to the engine and write the results")
 
 
@@ -158,7 +159,9 @@ def check_disk(patient: Patient) -> Finding:
         return no(
             f"{has}; building {' and '.join(s.name for s in stocks if s.room_bytes)} takes "
             f"{room / _GB:.0f} GB",
-            "free some (`docker system df` shows what holds it), or move the engine's data root",
+            MORE_DISK
+            if engine.name != "local"
+            else "free some, or LOCAL_PYTHON=path of an interpreter that already has TensorFlow",
             stops=3 if engine.name != "local" else 0,
             free_bytes=free,
             needed_bytes=room,

@@ -18,8 +18,9 @@ from typing import Any, Protocol
 from suite.errors import CrossoverError, GpuError, NoGpuError
 from suite.host.doctor_finding import Unknown
 from suite.host.engine import ARMS, Engine, GpuRequest, GpuSupport, Stock
-from suite.host.gpu import machine_gpus, pci_gpus
+from suite.host.gpu import machine_gpus, no_gpu, pci_gpus
 from suite.host.local_machine import cpus_allowed
+from suite.host.store import try_results
 from suite.model import Cell
 
 ENGINE_S = 8.0
@@ -56,6 +57,13 @@ class Examined(Engine, Protocol):
 
         Raises:
             EngineError: the registry refuses, or is out of reach.
+        """
+
+    def look_at_leftovers(self) -> None:
+        """Looks at what a killed campaign may have left, as bench does before anything else.
+
+        Raises:
+            EngineError: it does not answer, or this user may not see that.
         """
 
     def has_probe_image(self) -> bool:
@@ -100,12 +108,6 @@ def free_bytes(path: Path) -> int | None:
         return None
 
 
-def may_write(path: Path) -> bool:
-    """Whether this user may make files in a folder, or the folder itself where it is missing."""
-    there = next((folder for folder in (path, *path.parents) if folder.exists()), path)
-    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Machine:
     """This machine, as far as the doctor looks at it.  Every look is harmless.
@@ -118,7 +120,7 @@ class Machine:
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     run: Callable[[Sequence[str], float], Ran | None] = run_command
     free_bytes: Callable[[Path], int | None] = free_bytes
-    may_write: Callable[[Path], bool] = may_write
+    try_results: Callable[[Path], None] = try_results
     cpus: Callable[[], tuple[int, ...]] = cpus_allowed
     clock_ns: Callable[[], int] = time.perf_counter_ns
 
@@ -232,7 +234,7 @@ class Patient:
     def _find_gpu(self) -> GpuRequest:
         engine = self.engine()
         if engine.is_here and not self.shows_gpu():
-            raise NoGpuError("this machine shows no NVIDIA GPU")
+            raise no_gpu(self.machine.root)
         if not engine.has_probe_image():
             raise Unknown(
                 "no image is here to try it with, and none is fetched for that", "`make images`"

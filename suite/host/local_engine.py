@@ -176,6 +176,9 @@ class LocalEngine:
         """See ``doctor_machine.Examined``: its base is the interpreter, which is here."""
         return True
 
+    def look_at_leftovers(self) -> None:
+        """See ``doctor_machine.Examined``: they are folders of this user's."""
+
     def has_probe_image(self) -> bool:
         """See ``doctor_machine.Examined``: nothing is needed to look."""
         return True

@@ -7,6 +7,7 @@ gets into a document or a log.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import tempfile
@@ -14,7 +15,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from suite import wire
 from suite.errors import BusyError, CrossoverError, UsageError
@@ -130,6 +131,34 @@ class Store:
         write_atomically(self.folder / name, wire.hide_uuids(wire.dump_document(value)))
 
 
+_LOCK = ".lock"
+
+_TRIAL_BYTES = 1_000_000
+"""What is written on trial: the least that a campaign leaves."""
+
+
+def try_results(results: Path) -> None:
+    """Tries whether a campaign could write there and would be the only one; leaves nothing behind.
+
+    Raises:
+        BusyError: another campaign is running there.
+        UsageError: the folder can't be written, or the disk is full.
+    """
+    try:
+        there = next(folder for folder in (results, *results.parents) if folder.exists())
+        # Where the kernel can do it, the file never gets a name.
+        with tempfile.TemporaryFile(dir=there) as trial:
+            trial.write(bytes(_TRIAL_BYTES))
+    except OSError as error:
+        raise _refuse_results(results, error) from error
+    try:
+        # Opened, and not for writing: who only asks makes no lock.
+        with (results / _LOCK).open(encoding="utf-8") as lock:
+            _take_lock(results, lock, fcntl.LOCK_SH)
+    except OSError:
+        return  # no campaign has run there
+
+
 @contextlib.contextmanager
 def only_campaign(results: Path) -> Iterator[None]:
     """Holds the lock of a results folder: two campaigns at once would measure each other.
@@ -138,21 +167,34 @@ def only_campaign(results: Path) -> Iterator[None]:
 
     Raises:
         BusyError: another campaign holds it.
-        UsageError: the folder can't be written.
+        UsageError: the folder can't be written, or the disk is full.
     """
+    try_results(results)
     try:
         results.mkdir(parents=True, exist_ok=True)
-        lock = (results / ".lock").open("a", encoding="utf-8")
+        lock = (results / _LOCK).open("a", encoding="utf-8")
     except OSError as error:
-        raise UsageError(
-            f"can't write {results}: {error.strerror}", "name another folder with RESULTS="
-        ) from error
+        raise _refuse_results(results, error) from error
     with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise BusyError(
-                f"another campaign is running in {results}",
-                "wait for it to end, or stop it; two at once would measure each other",
-            ) from error
+        _take_lock(results, lock, fcntl.LOCK_EX)
         yield
+
+
+def _take_lock(results: Path, lock: IO[str], kind: int) -> None:
+    try:
+        fcntl.flock(lock, kind | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise BusyError(
+            f"another campaign is running in {results}",
+            "wait for it to end, or stop it; two at once would measure each other",
+        ) from error
+
+
+def _refuse_results(results: Path, error: OSError) -> UsageError:
+    full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+    return UsageError(
+        f"can't write {results}: {error.strerror}",
+        "make room there, or name another folder with RESULTS="
+        if full
+        else "name another folder with RESULTS=, or change who owns it",
+    )

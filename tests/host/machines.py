@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from suite.errors import EngineError, GpuError, NoGpuError
+from suite.errors import EngineError, GpuError, NoGpuError, UsageError
 from suite.host.doctor import Diagnosis, Line, examine
 from suite.host.doctor_machine import Examined, Machine, Question, Ran
 from suite.host.engine import Card, GpuRequest, GpuSupport, Stock
@@ -159,6 +159,9 @@ class FakeExamined(FakeEngine):
             raise self._registry
         return self._registry
 
+    def look_at_leftovers(self) -> None:
+        pass
+
     def has_probe_image(self) -> bool:
         return self._probe_image
 
@@ -218,13 +221,17 @@ def make_machine(
             raise answer
         return answer() if callable(answer) else answer
 
+    def try_results(_folder: Path) -> None:
+        if not writable:
+            raise UsageError("can't write results", "name another folder")
+
     return Machine(
         open_engine=open_engine,
         root=root,
         environment={},
         run=run,
         free_bytes=lambda _path: free,
-        may_write=lambda _path: writable,
+        try_results=try_results,
         cpus=lambda: (0, 1),
         clock_ns=clock or Clock(),
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
@@ -23,6 +25,7 @@ from suite.host.store import (
     campaign_name,
     document_name,
     only_campaign,
+    try_results,
     write_atomically,
 )
 from suite.report import load
@@ -207,6 +210,34 @@ def test_one_campaign_at_a_time_in_a_folder(tmp_path: Path) -> None:
             pass
     with only_campaign(tmp_path / "results"):
         pass
+
+
+def test_who_only_asks_leaves_nothing_and_is_told_the_same(tmp_path: Path) -> None:
+    try_results(tmp_path / "not" / "yet")
+    assert list(tmp_path.iterdir()) == []
+    with only_campaign(tmp_path / "results"):
+        with pytest.raises(BusyError):
+            try_results(tmp_path / "results")
+        assert [path.name for path in (tmp_path / "results").iterdir()] == [".lock"]
+    try_results(tmp_path / "results")
+    with pytest.raises(UsageError, match="can't write"):
+        try_results(tmp_path / "results" / ".lock")
+
+
+@pytest.mark.parametrize(
+    ("number", "remedy"), [(errno.ENOSPC, "make room"), (errno.EIO, "name an")]
+)
+def test_a_full_disk_is_told_before_a_campaign_begins(
+    number: int, remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(**_: object) -> None:
+        raise OSError(number, "it is not to be")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", fail)
+    for asked in (lambda: try_results(tmp_path), lambda: only_campaign(tmp_path).__enter__()):
+        with pytest.raises(UsageError) as caught:
+            asked()
+        assert caught.value.remedy.startswith(remedy)
 
 
 def test_the_lock_is_let_go_when_a_campaign_fails(tmp_path: Path) -> None:
