@@ -21,10 +21,11 @@ from suite.cli.conduct import ROOT, conclude, conclude_survey, shown
 from suite.cli.engines import check_custom, engine_to_examine, name_engine, open_engine
 from suite.cli.generated import generated
 from suite.cli.options import EXITS, PROFILE_NAMES, campaign_options, engine_options
-from suite.cli.settings import single_gpu
+from suite.cli.settings import read_arms, single_gpu
 from suite.cli.terminal import Terminal
 from suite.errors import CrossoverError, EngineError, UsageError
 from suite.host import stand_in
+from suite.host.arms import AUTO
 from suite.host.docker_engine import DockerEngine, docker_endpoint
 from suite.host.doctor import examine
 from suite.host.doctor_machine import Machine, Question
@@ -175,9 +176,7 @@ def doctor(arms: str, gpu: str, results: Path | None, *, as_json: bool, **given:
 
     The exit status is 0 where bench would run, else the one that it would end with.
     """
-    names = tuple(arms.replace(",", " ").split())
-    if names != ("auto",) and (not names or not set(names) <= set(ARMS)):
-        raise UsageError(f"ARMS={arms!r}: auto, or some of {', '.join(ARMS)}", "leave it out")
+    names = read_arms(arms or AUTO)
     check_custom(given, names)
     if given["engine"] != "auto":
         name_engine(given)

@@ -12,6 +12,7 @@ from typing import Any, cast
 from suite import wire
 from suite.errors import UsageError
 from suite.host import plan
+from suite.host.arms import AUTO, check_arms
 from suite.host.ask import Ask
 from suite.host.gpu_choice import NOTATION
 from suite.host.telemetry import Mode
@@ -114,6 +115,17 @@ def word_command(command: str, given: dict[str, Any]) -> str:
     return " ".join(words)
 
 
+def read_arms(text: str) -> tuple[str, ...]:
+    """The arms that a text names.
+
+    Raises:
+        UsageError: one is unknown or named twice, or none is named.
+    """
+    names = tuple(text.replace(",", " ").split())
+    check_arms(names)
+    return names
+
+
 def read_ask(given: dict[str, Any], *, again: bool) -> Ask:
     """What is asked of a new campaign.
 
@@ -123,7 +135,7 @@ def read_ask(given: dict[str, Any], *, again: bool) -> Ask:
     gpu: str = given["gpu"] or "0"
     return Ask(
         profile=cast(ProfileName, given["profile"] or "standard"),
-        arms=tuple((given["arms"] or ("cpu" if again else "auto")).replace(",", " ").split()),
+        arms=read_arms(given["arms"] or ("cpu" if again else AUTO)),
         only=tuple((given["only"] or "").split()),
         blocks=given["blocks"],
         gpu=gpu if gpu == ALL_GPUS else single_gpu(gpu),

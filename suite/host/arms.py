@@ -21,6 +21,20 @@ class Arms:
     not_run: Mapping[str, str]
 
 
+def check_arms(wanted: Sequence[str]) -> None:
+    """Whether these names make sense together; no machine is looked at.
+
+    Raises:
+        UsageError: an arm is unknown or named twice, or none is named.
+    """
+    unknown = [name for name in wanted if name not in ARMS]
+    if tuple(wanted) != (AUTO,) and (unknown or len(set(wanted)) != len(wanted) or not wanted):
+        raise UsageError(
+            f"ARMS={' '.join(wanted)!r}: each of {', '.join(ARMS)} at most once, or {AUTO}",
+            'such as ARMS="cpu cuda"',
+        )
+
+
 def resolve_arms(engine: Engine, wanted: Sequence[str], gpu: str) -> Arms:
     """Which arms can run here, before any image is built.
 
@@ -35,12 +49,7 @@ def resolve_arms(engine: Engine, wanted: Sequence[str], gpu: str) -> Arms:
         except NoGpuError as error:
             return Arms(run=(ARMS["cpu"],), gpu={"cpu": None}, not_run={"cuda": error.what})
         return Arms(run=(ARMS["cpu"], ARMS["cuda"]), gpu={"cpu": None, "cuda": request}, not_run={})
-    unknown = [name for name in wanted if name not in ARMS]
-    if unknown or len(set(wanted)) != len(wanted) or not wanted:
-        raise UsageError(
-            f"ARMS={' '.join(wanted)!r}: each of {', '.join(ARMS)} at most once, or {AUTO}",
-            'such as ARMS="cpu cuda"',
-        )
+    check_arms(wanted)
     arms = tuple(ARMS[name] for name in wanted)
     requests = {arm.name: engine.find_gpu(gpu) if arm.gpu else None for arm in arms}
     return Arms(run=arms, gpu=requests, not_run={})
