@@ -53,6 +53,13 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 def _endpoint(url: str, source: str) -> Endpoint:
     scheme = url.partition("://")[0] if "://" in url else "tcp"
+    try:
+        _ = urlsplit(url if "://" in url else f"tcp://{url}").port
+    except ValueError as error:
+        raise EngineError(
+            f"{url} ({source}) is no engine's address: {error}",
+            "such as unix:///var/run/docker.sock or tcp://host:2376; unset it for the local engine",
+        ) from error
     kind = {"http": "tcp", "https": "tcp", "http+unix": "unix"}.get(scheme, scheme)
     return Endpoint(kind=kind, url=url, source=source)
 
@@ -67,7 +74,8 @@ def find_endpoint(
     docker's configuration, else the default socket.
 
     Raises:
-        EngineError: the context is unknown, has no address, or docker's configuration is broken.
+        EngineError: the context is unknown, has no address or one that is none, or docker's
+            configuration is broken.
     """
     if host := environment.get("DOCKER_HOST"):
         return _endpoint(host, "DOCKER_HOST")
