@@ -22,6 +22,12 @@ WAYS_OUT = (
     "out for the locked TensorFlow"
 )
 
+OTHER_TENSORFLOW = (
+    f"name one with what is missing, such as CUDA_IMAGE={VENDOR_IMAGE} or another LOCAL_PYTHON; or leave "
+    "both out for the locked TensorFlow"
+)
+"""What to do about a TensorFlow of somebody else's that the worker can't work with."""
+
 _NO_PYTHON = re.compile(r"python3: (command )?(not found|permission denied)", re.IGNORECASE)
 _NO_SHELL = re.compile(r"/bin/sh\W*: (stat|no such file)")
 

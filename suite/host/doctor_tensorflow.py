@@ -1,19 +1,22 @@
-"""The doctor's check of what TensorFlow makes of the GPU where the arm would run: started for real."""
+"""The doctor's check of the TensorFlow that would run: started for real where an arm has a GPU, and where
+it is none of ours.
+"""
 
 from __future__ import annotations
 
 import time
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from suite import wire
 from suite.errors import CrossoverError, EngineError, GpuError
-from suite.host.custom_image import WAYS_OUT
+from suite.host.custom_image import OTHER_TENSORFLOW
 from suite.host.doctor_cards import NO_GPU, NOT_ASKED, check_idle_gpu
 from suite.host.doctor_finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor_machine import Examined, Patient
 from suite.host.doctor_passthrough import open_examined
-from suite.host.engine import Ending, GpuRequest, Job, Stock
+from suite.host.engine import ARMS, Ending, GpuRequest, Job, Stock
 from suite.host.gpu_commands import EngineKind, kind_of
 from suite.host.remedies import explain_worker
 from suite.host.volumes import choose_environment, compile_cache
@@ -26,10 +29,8 @@ _CLOSING_S = 3.0
 def check_tensorflow(patient: Patient) -> Finding:
     """What the arm's TensorFlow sees; only where its image or environment is here already."""
     engine = open_examined(patient)
-    if not patient.wants_gpu():
-        return not_applicable(NOT_ASKED)
     if "cuda" not in patient.arms():
-        return not_applicable(NO_GPU)
+        return _check_given(patient, engine)
     try:
         stock = engine.take_stock("cuda")
     except CrossoverError as error:
@@ -42,19 +43,33 @@ def check_tensorflow(patient: Patient) -> Finding:
     except GpuError as error:
         raise Unknown("TensorFlow can't be shown a GPU (see passthrough)") from error
     _look_before(patient)
-    limit = min(_VIEW_S, patient.left_s - _CLOSING_S)
-    if limit < 1.0:
-        raise Unknown("there is no time left to start TensorFlow", "ask again")
-    job = _describe_job(stock, stock.image, engine.cpus(), request)
-    try:
-        records, ending = _hear(patient, job, limit)
-    except TimeoutError as error:
-        raise Unknown(
-            f"TensorFlow did not come up within {limit:.0f} s: what is read for the first time takes "
-            "longer",
-            "ask again",
-        ) from error
+    job = _describe_job("cuda", stock, stock.image, engine.cpus(), request)
+    records, ending = _start(patient, job)
     return _judge_start(place, records, ending, kind_of(engine.isolation))
+
+
+def _check_given(patient: Patient, engine: Examined) -> Finding:
+    """Whether the TensorFlow of LOCAL_PYTHON carries the worker without a GPU; ours does, and an image's
+    was looked at when the suite was laid on it."""
+    ours = not_applicable(NO_GPU if patient.wants_gpu() else NOT_ASKED)
+    try:
+        arm = patient.arms()[0]
+        stock = engine.take_stock(ARMS[arm].image)
+    except CrossoverError:
+        return ours  # `check_images` says what is wrong
+    if stock.from_lock or stock.image is None or engine.isolation == "container":
+        return ours
+    records, ending = _start(patient, _describe_job(arm, stock, stock.image, engine.cpus(), None))
+    if "unfit" in records:
+        return no(records["unfit"]["reason"], OTHER_TENSORFLOW, stops=EngineError.exit_status)
+    if "facts" not in records:
+        return no(
+            f"TensorFlow in LOCAL_PYTHON did not come up: {ending.phrase}",
+            OTHER_TENSORFLOW,
+            stops=CrossoverError.exit_status,
+        )
+    version = records["facts"]["facts"].get("tensorflow.version")
+    return yes(f"TensorFlow {version} in LOCAL_PYTHON starts on the CPU", tensorflow=version)
 
 
 def _name_place(engine: Examined, stock: Stock) -> str:
@@ -70,7 +85,7 @@ def _judge_start(place: str, records: dict[str, Any], ending: Ending, kind: Engi
         error = explain_worker(records["refused"]["reason"], ending.diary, kind)
         return no(error.what, error.remedy, stops=GpuError.exit_status)
     if "unfit" in records:
-        return no(records["unfit"]["reason"], WAYS_OUT, stops=EngineError.exit_status)
+        return no(records["unfit"]["reason"], OTHER_TENSORFLOW, stops=EngineError.exit_status)
     if "facts" not in records:
         late = f"TensorFlow in {place} did not come up: {ending.phrase}"
         error = explain_worker(late, ending.diary, kind)
@@ -94,23 +109,39 @@ def _look_before(patient: Patient) -> None:
         check_idle_gpu(patient)
 
 
-def _describe_job(stock: Stock, image: str, cpus: tuple[int, ...], request: GpuRequest) -> Job:
-    """TensorFlow's start-up sequence, as a campaign's cuda arm has it.
+def _describe_job(
+    arm: str, stock: Stock, image: str, cpus: tuple[int, ...], request: GpuRequest | None
+) -> Job:
+    """TensorFlow's start-up sequence, as a campaign's arm has it.
 
     With the compile cache where a campaign has made one; it is not made here.
     """
     base, lock = stock.recorded
     recorded = Image(id=image, content=None, base=base, digests=[], lock=lock, origin="here")
-    cache = compile_cache(recorded, request)
-    there = cache.name in stock.caches
-    return Job(
-        image=recorded,
-        arguments=("describe", "--arm", "cuda"),
-        cpus=cpus,
-        gpu=request,
-        environment=choose_environment(request) if there else {},
-        volumes=(cache,) if there else (),
-    )
+    plain = Job(image=recorded, arguments=("describe", "--arm", arm), cpus=cpus, gpu=request)
+    cache = None if request is None else compile_cache(recorded, request)
+    if cache is None or cache.name not in stock.caches:
+        return plain
+    return replace(plain, environment=choose_environment(request), volumes=(cache,))
+
+
+def _start(patient: Patient, job: Job) -> tuple[dict[str, Any], Ending]:
+    """As `_hear`, in the time that is left.
+
+    Raises:
+        Unknown: that is not enough.
+    """
+    limit = min(_VIEW_S, patient.left_s - _CLOSING_S)
+    if limit < 1.0:
+        raise Unknown("there is no time left to start TensorFlow", "ask again")
+    try:
+        return _hear(patient, job, limit)
+    except TimeoutError as error:
+        raise Unknown(
+            f"TensorFlow did not come up within {limit:.0f} s: what is read for the first time takes "
+            "longer",
+            "ask again",
+        ) from error
 
 
 def _hear(patient: Patient, job: Job, limit_s: float) -> tuple[dict[str, Any], Ending]:

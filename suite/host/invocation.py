@@ -17,6 +17,7 @@ import msgspec
 from suite import wire
 from suite.errors import EngineError
 from suite.host import plan
+from suite.host.custom_image import OTHER_TENSORFLOW
 from suite.host.engine import LABEL, Arm, Ending, Engine, GpuRequest, Job, Running
 from suite.host.gpu_commands import kind_of
 from suite.host.outcomes import demand_sense, judge_start, make_pending
@@ -301,8 +302,7 @@ class Recorder:
             case "unfit":
                 raise EngineError(
                     f"the arm {self.turn.arm.name} can't be run: {record['reason']}",
-                    "leave CUDA_IMAGE or LOCAL_PYTHON out for the locked TensorFlow, or name one "
-                    "with what is missing",
+                    OTHER_TENSORFLOW,
                 )
             case "cell_started":
                 self._begin(talk, record["id"])

@@ -1,0 +1,43 @@
+"""The doctor on a TensorFlow of somebody else's, where no arm has a GPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fakes import Life, record
+from tests.host.machines import FakeExamined, diagnose, line, make_machine, sees
+
+UNFIT = Life(words=[record("unfit", reason="its TensorFlow lacks tf.thing")], code=3)
+
+
+@pytest.mark.parametrize(
+    ("view", "arms", "status", "said"),
+    [
+        (sees(), ("auto",), 0, "TensorFlow 2.21.0 in LOCAL_PYTHON starts on the CPU"),
+        (sees(), ("cuda-hidden",), 0, "TensorFlow 2.21.0 in LOCAL_PYTHON starts on the CPU"),
+        (UNFIT, ("auto",), 3, "its TensorFlow lacks tf.thing"),
+        (UNFIT, ("cpu",), 3, "its TensorFlow lacks tf.thing"),
+        (Life(words=[], code=139), ("cpu",), 1, "did not come up"),
+    ],
+)
+def test_it_is_started_as_the_first_arm_would_start_it(
+    view: Life, arms: tuple[str, ...], status: int, said: str, tmp_path: Path
+) -> None:
+    engine = FakeExamined(isolation="none", view=view)
+    engine.local_python = "CPython 3.12.3"
+    found = diagnose(make_machine(tmp_path, engine), engine="local", arms=arms)
+    assert found.status == status
+    assert said in line(found, "tensorflow").text
+    (job,) = engine.jobs
+    assert job.arguments == ("describe", "--arm", "cpu" if "cuda" not in arms[0] else arms[0])
+    assert job.gpu is None
+
+
+@pytest.mark.parametrize("isolation", ["none", "container"])
+def test_ours_is_not_started_without_a_gpu(isolation: str, tmp_path: Path) -> None:
+    engine = FakeExamined(isolation=isolation, built=["cpu"], view=UNFIT)  # type: ignore[arg-type]
+    found = diagnose(make_machine(tmp_path, engine), engine="local")
+    assert line(found, "tensorflow").state == "not-applicable"
+    assert engine.jobs == []
