@@ -154,27 +154,26 @@ def check_driver(patient: Patient) -> Finding:
     if patient.is_elsewhere():
         return _look_elsewhere(patient)
     wants = "cuda" in patient.question.arms
-    if not patient.shows_gpu():
+    if not patient.shows_gpu() and not wants:
         return no(
             f"no NVIDIA GPU here (looked at {LOOKED_AT}): `make bench` measures the CPU alone",
             "run it where there is one, for the other half of the answer",
-            stops=GpuError.exit_status if wants else 0,
         )
     stops = GpuError.exit_status if wants or patient.question.arms == ("auto",) else 0
-    if not machine_gpus(patient.machine.root):
-        error = no_gpu(patient.machine.root)
-        return no(error.what, error.remedy, stops=stops)
     try:
+        if not machine_gpus(patient.machine.root):
+            raise no_gpu(patient.machine.root)
         rows = read_rows(patient)
         row, choice = pick_row(patient, rows)
     except GpuError as error:
-        return no(error.what, error.remedy, stops=stops)
+        return no(error.what, error.remedy, stops=stops, unless="tensorflow")
     branch = read_branch(row)
     if branch is not None and branch < OLDEST_DRIVER:
         return no(
             f"driver {row.driver} is older than CUDA 12 needs",
             f"a newer driver: {OLDEST_DRIVER} or later",
             stops=stops,
+            unless="tensorflow",
             driver=row.driver,
         )
     part = f", of it {choice.slice.name}" if choice.slice else ""

@@ -160,7 +160,7 @@ def _word_refusal(patient: Patient, error: GpuError) -> Finding:
     if isinstance(error, NoGpuError):
         if patient.question.arms == ("auto",):
             return not_applicable(NO_GPU)
-        return no(error.what, "run where there is one, or ARMS=cpu", stops=error.exit_status)
+        return no(error.what, error.remedy, stops=error.exit_status)
     if isinstance(error.__cause__, TimeoutError):
         raise Unknown(error.what, "ask again; a busy machine takes longer") from error
     return no(error.what, error.remedy, stops=error.exit_status)
