@@ -17,6 +17,10 @@ REMEDY = "  what to do: "
 """What stands before a remedy on standard error."""
 
 
+CELLS_FAILED = 1
+"""The exit status of a campaign that ran, and some cell of it failed."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
     """How a command ended: its exit status, and what it said on standard error."""
@@ -49,7 +53,7 @@ def find_disagreements(
     if bench.broke:
         found.append(f"bench broke down: {_last_line(bench.said)}")
     if status == 0:
-        wanted = 1 if unseen else 0
+        wanted = CELLS_FAILED if unseen else 0
         if bench.status != wanted:
             why = f" ({unseen})" if unseen else ""
             found.append(
@@ -60,6 +64,8 @@ def find_disagreements(
         found.append(f"the doctor says {status} of what none could see: {unseen}")
     if bench.status != status:
         found.append(f"the doctor says {status}, and bench ends with {bench.status}")
+    elif status == CELLS_FAILED:
+        return found  # it ran, and its report says why
     elif not bench.remedy:
         found.append("bench refuses without a remedy")
     else:

@@ -39,6 +39,7 @@ ILL = diagnosis(line(), line("no", 3))
         (ILL, 3, REFUSED, ""),
         (ILL, 3, REFUSED.replace("and ask", "\nand  ask"), ""),
         (WELL, 1, "", "a cell fails in its middle"),
+        (diagnosis(line("no", 1)), 1, "", ""),
     ],
 )
 def test_what_agrees_passes(told: dict[str, Any], status: int, said: str, unseen: str) -> None:

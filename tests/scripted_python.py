@@ -1,0 +1,54 @@
+"""Stands in for an interpreter that LOCAL_PYTHON names: says that it has TensorFlow, and its worker goes by a
+script.
+
+    python scripted_python.py HOW COMMAND…
+
+HOW is ``well``, or what becomes of every cell (``failed``), or why the worker can't work (``unfit``).
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+
+UNFIT = "its TensorFlow is older than 2.16"
+
+
+def write(path: Path, how: str = "well") -> Path:
+    """The interpreter at that path."""
+    path.write_text(
+        "#!/bin/sh\n"
+        'case "$2" in\n'
+        "  *python_implementation*) echo CPython 3.12.1 ;;\n"
+        "  *find_spec*) exit 0 ;;\n"
+        f'  *) shift 2; PYTHONPATH={ROOT} exec {sys.executable} {__file__} {how} "$@" ;;\n'
+        "esac\n"
+    )
+    path.chmod(0o755)
+    return path
+
+
+def work(how: str, words: list[str]) -> int:
+    """Says what the worker would say; its exit status."""
+    from tests.fakes import Worker, record
+
+    if how == "unfit":
+        sys.stdout.write(f"{record('unfit', reason=UNFIT)}\n")
+        return 3
+    worker = Worker()
+    if how == "failed":
+        failure = {"outcome": "failed", "reason": "it was planted"}
+        worker.outcomes = dict.fromkeys(worker.cells, failure)
+    job: Any = SimpleNamespace(arguments=tuple(words))
+    measures = words[0] == "measure"
+    lines = worker.words(job) if measures else [*worker.greeting(), record("bye")]
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(work(sys.argv[1], sys.argv[2:]))
