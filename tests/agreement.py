@@ -36,8 +36,9 @@ class Outcome:
 
     @property
     def broke(self) -> bool:
-        """Whether the command itself broke down."""
-        return "Traceback (most recent call last)" in self.said
+        """Whether the command itself broke down; one that refuses may quote what another said."""
+        refuses = any(line.startswith("crossover: ") for line in self.said.splitlines())
+        return "Traceback (most recent call last)" in self.said and not refuses
 
 
 def find_disagreements(

@@ -39,6 +39,7 @@ ILL = diagnosis(line(), line("no", 3))
         (ILL, 3, REFUSED, ""),
         (ILL, 3, REFUSED.replace("and ask", "\nand  ask"), ""),
         (WELL, 1, "", "a cell fails in its middle"),
+        (ILL, 3, f"pip: Traceback (most recent call last)\n{REFUSED}", ""),
         (diagnosis(line("no", 1)), 1, "", ""),
     ],
 )

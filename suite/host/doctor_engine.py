@@ -109,8 +109,7 @@ def check_base(patient: Patient) -> Finding:
     engine = _engine(patient)
     stocks = _take_stocks(engine, patient)
     if engine.name == "local":
-        does = "makes" if stocks[0].from_lock else "(LOCAL_PYTHON) stands in for"
-        return yes(f"{stocks[0].base} {does} the environments", base=stocks[0].base)
+        return _look_at_interpreter(engine, stocks)
     # Both images have one base, unless CUDA_IMAGE names another for the GPU's.
     missing = {stock.base: stock for stock in stocks if stock.image is None}
     if not missing:
@@ -120,6 +119,22 @@ def check_base(patient: Patient) -> Finding:
     if worst.state != "yes":
         return worst
     return yes("; ".join(one.text for one in found), base=", ".join(missing))
+
+
+def _look_at_interpreter(engine: Examined, stocks: list[Stock]) -> Finding:
+    """What makes the environments, and whether it could where one is missing."""
+    base = stocks[0].base
+    if not stocks[0].from_lock:
+        return yes(f"{base} (LOCAL_PYTHON) stands in for the environments", base=base)
+    if all(stock.image is not None for stock in stocks):
+        return yes(f"{base} makes the environments", base=base)
+    try:
+        reached = engine.reach_base(base)
+    except CrossoverError as error:
+        return no(error.what, error.remedy, stops=error.exit_status)
+    if reached is None:
+        return unknown(f"{base} makes the environments; its pip can't ask the package index")
+    return yes(f"{base} makes the environments; the package index answers", base=base)
 
 
 def _look_for_base(engine: Examined, stock: Stock) -> Finding:

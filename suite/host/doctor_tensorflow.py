@@ -18,6 +18,7 @@ from suite.host.doctor_machine import Examined, Patient
 from suite.host.doctor_passthrough import open_examined
 from suite.host.engine import ARMS, Ending, GpuRequest, Job, Stock
 from suite.host.gpu_commands import EngineKind, kind_of
+from suite.host.gpu_refusals import find_refusal
 from suite.host.remedies import explain_worker
 from suite.host.volumes import choose_environment, compile_cache
 from suite.model import SIMULATED, Image
@@ -126,31 +127,30 @@ def _describe_job(
 
 
 def _start(patient: Patient, job: Job) -> tuple[dict[str, Any], Ending]:
-    """As `_hear`, in the time that is left.
+    """As `_hear`, in the time that is left; one that was stopped has told its trouble in its diary.
 
     Raises:
-        Unknown: that is not enough.
+        Unknown: that is not enough, and no trouble is known.
     """
     limit = min(_VIEW_S, patient.left_s - _CLOSING_S)
     if limit < 1.0:
         raise Unknown("there is no time left to start TensorFlow", "ask again")
-    try:
-        return _hear(patient, job, limit)
-    except TimeoutError as error:
-        raise Unknown(
-            f"TensorFlow did not come up within {limit:.0f} s: what is read for the first time takes "
-            "longer",
-            "ask again",
-        ) from error
+    records, ending, stopped = _hear(patient, job, limit)
+    if not stopped:
+        return records, ending
+    # TensorFlow waits 10 s for memory that another process has.
+    if job.gpu is not None and "facts" not in records and find_refusal(ending.diary) is not None:
+        return records, replace(ending, phrase=f"not within {limit:.0f} s")
+    raise Unknown(
+        f"TensorFlow did not come up within {limit:.0f} s: what is read for the first time takes longer",
+        "ask again",
+    )
 
 
-def _hear(patient: Patient, job: Job, limit_s: float) -> tuple[dict[str, Any], Ending]:
-    """The records of a worker by name, and how it ended.
-
-    Raises:
-        TimeoutError: it has not ended within the limit, and was stopped.
-    """
+def _hear(patient: Patient, job: Job, limit_s: float) -> tuple[dict[str, Any], Ending, bool]:
+    """The records of a worker by name, how it ended, and whether it had to be stopped at the limit."""
     records: dict[str, Any] = {}
+    stopped = False
     run = patient.engine().start(job)
     deadline = time.monotonic() + limit_s
     try:
@@ -160,7 +160,9 @@ def _hear(patient: Patient, job: Job, limit_s: float) -> tuple[dict[str, Any], E
             except ValueError:
                 continue
             records[record["record"]] = record
+    except TimeoutError:
+        stopped = True
     finally:
         run.stop()
         ending = run.close()
-    return records, ending
+    return records, ending, stopped

@@ -25,6 +25,7 @@ from suite.host.local_environment import (
     is_whole,
     make_environment,
     place_environment,
+    try_to_make,
 )
 from suite.host.local_machine import cpus_allowed, memory_total
 from suite.host.local_run import LocalRun, sweep_folders
@@ -173,8 +174,10 @@ class LocalEngine:
         )
 
     def reach_base(self, reference: str) -> bool | None:  # noqa: ARG002  as the others
-        """See ``doctor_machine.Examined``: its base is the interpreter, which is here."""
-        return True
+        """See ``doctor_machine.Examined``: its base is the interpreter, which is here, and its registry
+        the package index."""
+        found = find_interpreter(os.environ.get("PATH", os.defpath))
+        return try_to_make(find_spec("cpu", read_specs()).lock, found)
 
     def look_at_leftovers(self) -> None:
         """See ``doctor_machine.Examined``: they are folders of this user's."""

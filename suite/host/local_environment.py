@@ -31,11 +31,12 @@ WAYS_OUT = (
 )
 
 _STAMP = "complete"
-_ASK = (
+_TITLE = (
     "import platform, sys; "
     "print(platform.python_implementation(), '.'.join(map(str, sys.version_info[:3])))"
 )
 _ASK_S = 60.0
+_INDEX_S = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +52,7 @@ def look_at(path: Path) -> Interpreter | None:
     """The interpreter at that path; None where nothing there runs as one."""
     try:
         said = subprocess.run(
-            [path, "-c", _ASK], capture_output=True, text=True, timeout=_ASK_S, check=True
+            [path, "-c", _TITLE], capture_output=True, text=True, timeout=_ASK_S, check=True
         ).stdout.split()
         version = tuple(int(number) for number in said[1].split("."))
     except (OSError, subprocess.SubprocessError, ValueError, IndexError):
@@ -135,6 +136,50 @@ def place_environment(
 def is_whole(folder: Path) -> bool:
     """Whether an environment was made to its end: a stamp, written last, tells."""
     return (folder / _STAMP).exists()
+
+
+def try_to_make(lock: Path, interpreter: Interpreter) -> bool | None:
+    """Whether an environment of that lock could be made, tried without making or fetching anything;
+    None: this interpreter's pip can't ask.
+
+    Raises:
+        EngineError: the interpreter has no venv, or the package index does not answer.
+    """
+    parts = _ask([interpreter.path, "-c", "import ensurepip, venv"])
+    if parts.returncode:
+        raise EngineError(
+            f"{interpreter.title} can't make environments: {_last_line(parts.stderr)}", WAYS_OUT
+        )
+    package = lock.read_text(encoding="utf-8").partition("==")[0].rpartition("\n")[2].strip()
+    pip: list[str | Path] = [interpreter.path, "-m", "pip", "--disable-pip-version-check"]
+    asked = _ask([*pip, "--retries=0", "--timeout=5", "index", "versions", package])
+    if asked.returncode and (
+        "No module named" in asked.stderr or "unknown command" in asked.stderr
+    ):
+        return None
+    if asked.returncode:
+        raise EngineError(
+            f"the package index does not answer for {package}: {_last_line(asked.stderr)}", WAYS_OUT
+        )
+    return True
+
+
+def _ask(command: list[str | Path]) -> subprocess.CompletedProcess[str]:
+    """What a short command of an interpreter's says.
+
+    Raises:
+        EngineError: it does not end.
+    """
+    try:
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=_INDEX_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EngineError(f"no answer from the package index: {error}", WAYS_OUT) from error
+
+
+def _last_line(text: str) -> str:
+    return (text.strip().splitlines() or ["it gives no reason"])[-1]
 
 
 def make_environment(

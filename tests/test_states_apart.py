@@ -1,0 +1,102 @@
+"""Planted states for which the commands need a checkout, or a view of the machine, of their own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from suite.content import SUITE
+from suite.errors import EngineError, UsageError
+from suite.host.docker_endpoint import DEFAULT_SOCKET
+from suite.host.gpu import machine_gpus, pci_gpus
+from tests import scripted_python
+from tests.agreement import compare
+
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.skipif(bool(machine_gpus() or pci_gpus()), reason="this machine has a GPU"),
+]
+
+NO_INDEX = {"PIP_INDEX_URL": "http://127.0.0.1:1/simple", "PIP_RETRIES": "0"}
+OWN_VIEW = ["unshare", "--mount", "--propagation", "private"]
+OWN_VIEW += [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A checkout in which nothing has been made yet."""
+    folder = tmp_path / "checkout"
+    for name in ("suite", "docker"):
+        source = SUITE.parent / name
+        shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def mount(kind: str, place: Path) -> list[str]:
+    """The beginning of a command that sees a disk of its own there."""
+    words = [*OWN_VIEW, "sh", "-c", f'mount -t tmpfs {kind} "$0" && exec "$@"', str(place)]
+    tried = subprocess.run([*words, "true"], capture_output=True, text=True, check=False)
+    if tried.returncode:
+        pytest.skip(f"no mount namespace is to be had here: {tried.stderr.strip()}")
+    return words
+
+
+def hold_together(
+    status: int,
+    root: Path,
+    results: Path,
+    *words: str,
+    before: list[str] | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> str:
+    """Both commands, one after the other; what bench said."""
+    own = {"PATH": os.environ["PATH"], "HOME": str(root), "PIP_CONFIG_FILE": os.devnull}
+    ended = [
+        subprocess.run(
+            [*(before or []), sys.executable, "-m", "suite", *command, "--results", str(results)],
+            cwd=root,
+            env={**own, **(variables or {})},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for command in (("doctor", "--json", *words), ("bench", "--profile", "smoke", *words))
+    ]
+    assert (compare(*ended), ended[1].returncode) == ([], status), ended[1].stderr
+    return ended[1].stderr
+
+
+def test_no_engine_anywhere_and_nothing_to_install_from(checkout: Path) -> None:
+    folder = Path(os.path.realpath(DEFAULT_SOCKET.parent))
+    before = mount("none", folder) if DEFAULT_SOCKET.exists() else []
+    said = hold_together(
+        EngineError.exit_status, checkout, checkout / "results", before=before, variables=NO_INDEX
+    )
+    assert "NOT CONTAINERIZED: no docker engine is here" in said
+
+
+def test_a_python_that_has_no_venv(checkout: Path, tmp_path: Path) -> None:
+    planted = tmp_path / "planted"
+    planted.mkdir()
+    (planted / "venv.py").write_text("raise ModuleNotFoundError('venv is not installed')\n")
+    path = f"{checkout}{os.pathsep}{planted}"
+    hold_together(
+        *(EngineError.exit_status, checkout, checkout / "results", "--engine", "local"),
+        variables={"PYTHONPATH": path},
+    )
+
+
+def test_results_on_a_full_disk(tmp_path: Path) -> None:
+    python = scripted_python.write(tmp_path / "python")
+    (tmp_path / "full").mkdir()
+    said = hold_together(
+        *(UsageError.exit_status, SUITE.parent, tmp_path / "full", "--local-python", str(python)),
+        before=mount("-o size=64k none", tmp_path / "full"),
+    )
+    assert "No space left on device" in said
