@@ -16,6 +16,7 @@ from docker.errors import APIError, DockerException
 
 # paramiko carries no types of its own; the SDK's door to it is untyped anyway.
 from docker.transport.sshconn import paramiko
+from requests.exceptions import ReadTimeout
 
 from suite.errors import MORE_DISK, EngineError
 from suite.host.docker_endpoint import Endpoint
@@ -153,12 +154,20 @@ class Refused(Exception):
         return self.status == 404
 
 
+class Silence(EngineError):
+    """The engine took a request and did not answer it in time.
+
+    Stays within the docker_*.py files as such; whoever catches it knows what hangs there.
+    """
+
+
 @contextmanager
 def sdk_calls(doing: str, endpoint: Endpoint) -> Iterator[None]:
     """Around calls of the SDK: answers of "no" become `Refused`, silence an `EngineError`.
 
     Raises:
         Refused: the engine said no.
+        Silence: it is there, and has not answered in time.
         EngineError: it does not answer (any more).
     """
     try:
@@ -172,7 +181,13 @@ def sdk_calls(doing: str, endpoint: Endpoint) -> Iterator[None]:
         paramiko.SSHException,
         OSError,
     ) as error:
-        raise engine_error(doing, say(error), endpoint, answered=False) from error
+        told = engine_error(doing, say(error), endpoint, answered=False)
+        raise (Silence(told.what, told.remedy) if is_silence(error) else told) from error
+
+
+def is_silence(error: BaseException) -> bool:
+    """Whether a call of the SDK was given up because its answer took too long."""
+    return isinstance(error, ReadTimeout)
 
 
 @contextmanager

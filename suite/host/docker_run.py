@@ -16,7 +16,7 @@ from docker.api.client import APIClient
 
 from suite.errors import EngineError
 from suite.host.docker_endpoint import Endpoint
-from suite.host.docker_errors import Refused, engine_error, engine_errors, sdk_calls
+from suite.host.docker_errors import Refused, Silence, engine_error, engine_errors, sdk_calls
 from suite.host.docker_volumes import make_volumes, mount_volumes, name_volumes
 from suite.host.ending import DIARY_BYTES, phrase_ending
 from suite.host.engine import LABEL, Ending, GpuRequest, Job
@@ -37,6 +37,8 @@ _GRACE_S = 10.0
 """From the end of the worker's output to the end of its process: releasing a GPU takes seconds."""
 _UNREAD_GRACE_S = 2.0
 _KILLED_S = 60.0
+_HUNG_S = 5.0
+"""For the removal of a container whose start hangs: the engine can't until that ends."""
 
 
 def job_labels(job: Job, owner: str) -> dict[str, str]:
@@ -131,13 +133,20 @@ def start_run(
             stream = api.logs(created["Id"], stdout=True, stderr=False, stream=True, follow=True)
     except BaseException as error:
         # By name: a container can exist although its creation raised.
-        discard_container(api, endpoint, name)
+        hung = isinstance(error, Silence)
+        discard_container(api, endpoint, name, patience_s=_HUNG_S if hung else None)
         if isinstance(error, Refused):
             raise _refusal(error, job, endpoint, kind, memlock=memlock) from error
+        if isinstance(error, Silence) and job.gpu is not None:
+            raise explain_refusal(error.what, _where(endpoint), kind) from error
         raise
     return DockerRun(
         api, endpoint, created["Id"], stream, started=started, memory_bytes=job.memory_bytes
     )
+
+
+def _where(endpoint: Endpoint) -> str:
+    return f"{endpoint.url} ({endpoint.source})"
 
 
 def _refusal(
@@ -151,17 +160,24 @@ def _refusal(
     if job.gpu is not None:
         if memlock and ("rlimit" in refused.text or "ulimit" in refused.text):
             return refused
-        return explain_refusal(refused.text, f"{endpoint.url} ({endpoint.source})", kind)
+        return explain_refusal(refused.text, _where(endpoint), kind)
     return engine_error("starting a container", refused.text, endpoint)
 
 
-def discard_container(api: APIClient, endpoint: Endpoint, container: str) -> None:
-    """Removes a container and its anonymous volumes where the engine still answers."""
+def discard_container(
+    api: APIClient, endpoint: Endpoint, container: str, patience_s: float | None = None
+) -> None:
+    """Removes a container and its anonymous volumes where the engine still answers, in the time that it
+    always has or in ``patience_s``."""
+    usual = api.timeout
+    api.timeout = patience_s or usual
     try:
         with sdk_calls("removing a container", endpoint):
             api.remove_container(container, v=True, force=True)
     except (Refused, EngineError):
         return  # it never existed, is being removed already, or nobody is there to ask
+    finally:
+        api.timeout = usual
 
 
 class DockerRun:

@@ -259,6 +259,12 @@ REFUSALS: tuple[GpuRefusal, ...] = (
         remedy="begin anew: `make bench RESUME=results/X` goes on; CDI prevents it",
     ),
     GpuRefusal(
+        pattern=r"starting a container failed: .*timed out",
+        cause="NVIDIA's hook, or the driver behind it, hangs",
+        remedy="`nvidia-smi` on the engine's machine must answer within seconds; where it hangs too, "
+        "`sudo reboot`; else `sudo nvidia-container-cli -k -d /dev/tty info` says where the hook hangs",
+    ),
+    GpuRefusal(
         pattern=r"nvidia-container-cli(\.real)?: |Auto-detected mode as 'legacy'",
         cause="NVIDIA's hook failed",
         remedy="`sudo nvidia-container-cli -k -d /dev/tty info` on the engine's machine says more",

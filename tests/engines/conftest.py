@@ -33,6 +33,11 @@ from tests.engines.nested import (
     start_rootless,
 )
 
+# The GPU that the stand-ins make, for the engine which passes it through.
+from tests.gpu_runtime.conftest import environment, site, stand_ins
+
+__all__ = ["environment", "site", "stand_ins"]
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 

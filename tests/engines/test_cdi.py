@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from suite.content import SUITE
 from suite.errors import GpuError
 from suite.host.docker_engine import DockerEngine
 from suite.host.engine import GpuRequest
 from tests.engines.nested import CUDA_FREE_BYTES, Bench, Machine, Nested
+from tests.gpu_runtime.cdi import specify
+from tests.gpu_runtime.machine import GpuMachine
 
 Reach = Callable[[str], DockerEngine]
 
@@ -99,3 +105,50 @@ def test_a_device_without_a_gpu_behind_it_gives_no_number(
     cells = [cell for document in documents for cell in document["cells"]]
     assert [cell for cell in cells if cell["outcome"] == "measured"] == []
     assert [cell for cell in cells if cell.get("samples_s")] == []
+
+
+def test_the_whole_main_job_with_a_gpu_that_comes_by_cdi(
+    docker26: Nested, machine: Machine, stand_ins: Path, site: Path, tmp_path: Path
+) -> None:
+    """The stand-ins' GPU through the engine's own CDI: from the doctor to the report."""
+    root = machine.engine.data_root
+    assert root is not None
+    free = shutil.disk_usage(root).free
+    if free < CUDA_FREE_BYTES:
+        pytest.skip(
+            f"{free / 1e9:.0f} GB free, and two CUDA images want {CUDA_FREE_BYTES / 1e9:.0f}"
+        )
+    # Where the engine sees it under the same path.
+    folder = docker26.root / "stand-ins"
+    shutil.copytree(stand_ins, folder, ignore=shutil.ignore_patterns("cache", "results"))
+    docker26.specify(specify(folder, wheels=True))
+    docker26.hook.refuse("the hook was asked, although the engine has CDI")
+    for name in ("cpu", "cuda"):
+        machine.carry(name, docker26.url)
+    rented = GpuMachine(folder=folder, site=site, python=Path(sys.executable))
+    variables = {
+        **os.environ,
+        "PYTHONPATH": str(SUITE.parent),
+        "DOCKER_HOST": docker26.url,
+        "BASE_IMAGE": machine.base,
+    }
+
+    def suite(*words: str) -> subprocess.CompletedProcess[str]:
+        return rented.run([sys.executable, "-m", "suite", *words], variables, wheels=False)
+
+    told = suite("doctor", "--json")
+    assert told.returncode == 0, told.stdout
+    (passed,) = [one for one in json.loads(told.stdout)["checks"] if one["id"] == "passthrough"]
+    assert (passed["state"], passed["facts"]["way"]) == ("yes", "cdi")
+    only = "overhead.eager_op matmul.square/n=10/* mlp.train/net=A/batch=32/*"
+    done = suite(
+        *("bench", "--results", str(tmp_path), "--profile", "smoke", "--blocks", "1"),
+        *("--arms", "cpu cuda", "--only", only),
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    (path,) = tmp_path.glob("*/cuda-01.json")
+    document = json.loads(path.read_text())
+    assert {cell["outcome"] for cell in document["cells"]} == {"measured"}
+    assert document["facts"]["tensorflow.devices"] == "CPU:0, GPU:0"
+    assert document["facts"]["gpu.simulated"] is True
+    assert "SIMULATED" in (path.parent / "report.md").read_text().splitlines()[0]

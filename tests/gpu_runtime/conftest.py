@@ -9,14 +9,17 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from docker.client import from_env
 
 from suite.content import SUITE
 from suite.errors import EngineError
-from suite.host.images import find_spec, read_specs
+from suite.host.docker_engine import DockerEngine
+from suite.host.images import STAND_IN, find_spec, read_specs
 from suite.host.local_engine import HOME
 from suite.host.local_environment import (
     find_interpreter,
@@ -24,11 +27,17 @@ from suite.host.local_environment import (
     make_environment,
     place_environment,
 )
+from tests.daemons import Daemon, carry_image, why_not
+from tests.gpu_runtime import hook
 from tests.gpu_runtime.machine import GpuMachine
+from tests.gpu_runtime.rented import Rented
 
 HERE = Path(__file__).resolve().parent
 ROOM_BYTES = 12e9
 """The CUDA environment takes 7 GB, and the wheels beside it while it is made."""
+
+CONTAINERS_BYTES = 30e9
+"""Both images in the machine's engine, and once more in the tests' own, beside what carries them."""
 
 TOOLS = ("gcc", "nm")
 
@@ -36,8 +45,8 @@ TOOLS = ("gcc", "nm")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
-            through = "gpu_containers" if item.path.stem == "test_gpu_containers" else "gpu_runtime"
-            item.add_marker(through)
+            through = item.path.stem.startswith("test_gpu_containers")
+            item.add_marker("gpu_containers" if through else "gpu_runtime")
 
 
 def give_up(reason: str) -> NoReturn:
@@ -106,3 +115,58 @@ def machine(stand_ins: Path, site: Path, environment: Path, tmp_path: Path) -> G
 def healthy(stand_ins: Path, site: Path, environment: Path) -> GpuMachine:
     """A machine with one GPU, in which nobody plants anything."""
     return GpuMachine(folder=stand_ins, site=site, python=environment / "bin" / "python")
+
+
+@pytest.fixture(scope="session")
+def rented(stand_ins: Path, site: Path, environment: Path) -> Iterator[Rented]:
+    """Both images, built by the machine's engine and carried into one with the hook."""
+    reason = why_not()
+    if reason:
+        give_up(f"no engine of the test's own: {reason}")
+    base = os.environ.get("BASE_IMAGE") or STAND_IN
+    try:
+        engine = DockerEngine(base_image=base)
+    except EngineError as error:
+        give_up(f"no engine builds the images: {error.what}")
+    if not engine.find_base(base):
+        give_up(f"no base image {base} is here: `make base`")
+    free = shutil.disk_usage(engine.data_root or "/").free
+    if free < CONTAINERS_BYTES:
+        give_up(
+            f"two engines' images take {CONTAINERS_BYTES / 1e9:.0f} GB, {free / 1e9:.1f} GB are free"
+        )
+    images = {name: engine.provide(name, lambda _line: None) for name in ("cpu", "cuda")}
+    engine.close()
+    folder = stand_ins.parent / "rented"
+    shutil.copytree(stand_ins, folder, ignore=shutil.ignore_patterns("cache", "results"))
+    machine = GpuMachine(folder=folder, site=site, python=environment / "bin" / "python")
+    daemon = Daemon()
+    hook.write(daemon.hook.folder, folder)
+    client = from_env(timeout=900)
+    try:
+        daemon.start()
+        tags = {name: str(client.images.get(one.id).tags[0]) for name, one in images.items()}
+        for name in (base, *tags.values()):
+            carry_image(client.api, name, daemon.url)
+        yield Rented(machine=machine, daemon=daemon, base=base, images=tags)
+    finally:
+        client.close()
+        daemon.remove()
+
+
+@pytest.fixture
+def fresh(rented: Rented) -> Iterator[Rented]:
+    """The rented machine, on which something may be planted that is gone afterwards."""
+    plants = rented.machine.folder / "driver" / "plants.conf"
+    before = plants.read_text()
+    yield rented
+    plants.write_text(before)
+    rented.say()
+
+
+@pytest.fixture
+def two_gpus(rented: Rented) -> Iterator[Rented]:
+    """The rented machine with a second GPU."""
+    rented.install(2)
+    yield rented
+    rented.install(1)

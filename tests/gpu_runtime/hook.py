@@ -34,16 +34,13 @@ def write(folder: Path, stand_ins: Path) -> Path:
 def main(stand_ins: Path, state: dict[str, object]) -> int:
     """Lays the stand-ins into the container; or does what ``hook`` in the folder says: ``refuse TEXT``,
     ``hang``, ``nothing``, ``no-libraries`` (devices alone), ``no-uvm`` (without the device for memory)."""
-    told, _, text = (
-        (stand_ins / "hook").read_text(encoding="utf-8").strip().partition(" ")
-        if (stand_ins / "hook").exists()
-        else ("", "", "")
-    )
+    told, text = read_orders(stand_ins)
     if told == "refuse":
         sys.stderr.write(text + "\n")
         return 1
     while told == "hang":
         time.sleep(1)
+        told, _ = read_orders(stand_ins)
     if told == "nothing":
         return 0
     config = json.loads(Path(str(state["bundle"]), "config.json").read_text(encoding="utf-8"))
@@ -58,6 +55,14 @@ def main(stand_ins: Path, state: dict[str, object]) -> int:
         str(state["pid"]), root, [one for one in shown if told != "no-uvm" or "uvm" not in one]
     )
     return 0
+
+
+def read_orders(stand_ins: Path) -> tuple[str, str]:
+    """What it is told to do instead, and with which text."""
+    path = stand_ins / "hook"
+    text = path.read_text(encoding="utf-8").strip() if path.exists() else ""
+    told, _, rest = text.partition(" ")
+    return told, rest
 
 
 def choose(asked: str, stand_ins: Path) -> list[int]:

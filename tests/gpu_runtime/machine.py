@@ -68,11 +68,19 @@ class GpuMachine:
         wheels: bool = True,
     ) -> subprocess.CompletedProcess[str]:
         """A command on it; without ``wheels`` it sees the driver alone, as a host of containers does."""
-        over = self.site if wheels else "-"
-        words = [sys.executable, HERE / "enter.py", self.folder, over, *command]
         return subprocess.run(
-            words, capture_output=True, text=True, check=False, env=variables, cwd=self.folder
+            self.words(command, wheels=wheels),
+            capture_output=True,
+            text=True,
+            check=False,
+            env=variables,
+            cwd=self.folder,
         )
+
+    def words(self, command: Sequence[str | Path], *, wheels: bool = True) -> list[str | Path]:
+        """A command line that runs a command on it."""
+        over = self.site if wheels else "-"
+        return [sys.executable, HERE / "enter.py", self.folder, over, *command]
 
     def hear(self, *words: str | Path, without: str = "", planted: str = "", **more: str) -> Heard:
         """The records of a program in the environment of the CUDA wheels."""

@@ -4,147 +4,59 @@ for NVIDIA's hook on its PATH that lays the stand-ins' GPU into every container 
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import sys
+import statistics
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from docker.api.client import APIClient
-from docker.client import from_env
 
-from suite.content import SUITE
-from suite.errors import EngineError
-from suite.host.docker_engine import DockerEngine
-from suite.host.images import STAND_IN
-from tests.daemons import Daemon, carry_image, why_not
-from tests.gpu_runtime import hook
-from tests.gpu_runtime.build import build
-from tests.gpu_runtime.conftest import give_up
-from tests.gpu_runtime.machine import GpuMachine
+from tests.gpu_runtime.rented import (
+    EAGER,
+    ONE_CELL,
+    Rented,
+    find_folder,
+    load,
+    wait_until,
+    watch_containers,
+)
 
-ROOM_BYTES = 30e9
-"""Both images in the machine's engine, and once more in the tests' own, beside what carries them."""
-
-EAGER = "overhead.eager_op"
 PRODUCT = "matmul.square/n=10/*"
 
 
-@dataclass
-class Rented:
-    """A machine with an engine and a GPU, as one rents it."""
-
-    machine: GpuMachine
-    daemon: Daemon
-    base: str
-
-    @property
-    def client(self) -> APIClient:
-        return APIClient(base_url=self.daemon.url, version="1.41")
-
-    def say(self, what: str = "") -> None:
-        """What the hook does instead of its work."""
-        path = self.machine.folder / "hook"
-        path.unlink(missing_ok=True)
-        if what:
-            path.write_text(what)
-
-    def suite(self, *words: str) -> Any:
-        """`python -m suite …` on that machine."""
-        variables = {
-            **os.environ,
-            "PYTHONPATH": str(SUITE.parent),
-            "DOCKER_HOST": self.daemon.url,
-        }
-        command = [sys.executable, "-m", "suite", *words]
-        return self.machine.run(command, variables, wheels=False)
-
-    def bench(self, results: Path, *words: str) -> tuple[Any, Path]:
-        """A campaign: how it ended, and its folder."""
-        done = self.suite(*("bench", "--results", str(results), "--base-image", self.base, *words))
-        folders = [path for path in results.iterdir() if path.is_dir()] if results.exists() else []
-        return done, folders[-1] if folders else results
-
-
 @pytest.fixture(scope="module")
-def rented(stand_ins: Path, site: Path, environment: Path) -> Iterator[Rented]:
-    """Both images, built by the machine's engine and carried into one with the hook."""
-    reason = why_not()
-    if reason:
-        give_up(f"no engine of the test's own: {reason}")
-    base = os.environ.get("BASE_IMAGE") or STAND_IN
-    try:
-        engine = DockerEngine(base_image=base)
-    except EngineError as error:
-        give_up(f"no engine builds the images: {error.what}")
-    if not engine.find_base(base):
-        give_up(f"no base image {base} is here: `make base`")
-    free = shutil.disk_usage(engine.data_root or "/").free
-    if free < ROOM_BYTES:
-        give_up(f"two engines' images take {ROOM_BYTES / 1e9:.0f} GB, {free / 1e9:.1f} GB are free")
-    images = {name: engine.provide(name, lambda _line: None) for name in ("cpu", "cuda")}
-    engine.close()
-    folder = stand_ins.parent / "rented"
-    shutil.copytree(stand_ins, folder, ignore=shutil.ignore_patterns("cache", "results"))
-    machine = GpuMachine(folder=folder, site=site, python=environment / "bin" / "python")
-    daemon = Daemon()
-    hook.write(daemon.hook.folder, folder)
-    client = from_env(timeout=900)
-    try:
-        daemon.start()
-        names = [base, *(tag_of(client, image.id) for image in images.values())]
-        for name in names:
-            carry_image(client.api, name, daemon.url)
-        yield Rented(machine=machine, daemon=daemon, base=base)
-    finally:
-        client.close()
-        daemon.remove()
-
-
-def tag_of(client: Any, image: str) -> str:
-    """A name of an image, which travels with it."""
-    return str(client.images.get(image).tags[0])
-
-
-@pytest.fixture
-def fresh(rented: Rented) -> Iterator[Rented]:
-    """The machine, on which something may be planted that is gone afterwards."""
-    plants = rented.machine.folder / "driver" / "plants.conf"
-    before = plants.read_text()
-    yield rented
-    plants.write_text(before)
-    rented.say()
-
-
-@pytest.fixture(scope="module")
-def quick(rented: Rented) -> Path:
-    """The folder of a quick campaign of all three arms, one block."""
-    done, folder = rented.bench(
-        rented.machine.folder.parent / "quick",
-        *("--profile", "quick", "--arms", "cpu cuda cuda-hidden", "--blocks", "1"),
-    )
+def watched(rented: Rented) -> Iterator[tuple[Path, list[dict[str, Any]]]]:
+    """The folder of a quick campaign of all three arms, one block; and every container of it."""
+    with watch_containers(rented) as containers:
+        done, folder = rented.bench(
+            rented.machine.folder.parent / "quick",
+            *("--profile", "quick", "--arms", "cpu cuda cuda-hidden", "--blocks", "1"),
+        )
     assert done.returncode == 0, done.stderr[-3000:]
-    return folder
+    return folder, containers
 
 
-def load(folder: Path, name: str) -> Any:
-    return json.loads((folder / name).read_text())
+@pytest.fixture(scope="module")
+def quick(watched: tuple[Path, list[dict[str, Any]]]) -> Path:
+    return watched[0]
 
 
 def test_the_doctor_finds_nothing_that_stops_the_bench(rented: Rented) -> None:
-    done = rented.suite("doctor", "--base-image", rented.base)
-    assert done.returncode == 0, done.stdout
-    lines = [line.split() for line in done.stdout.splitlines() if line.strip()]
-    marks = {words[1]: words[0] for words in lines if words[0] in "✓✗–?"}
+    found = rented.doctor()
+    states = {line["id"]: line["state"] for line in found["checks"]}
+    assert found["status"] == 0, found
     for name in ("driver", "passthrough", "capability", "images", "tensorflow"):
-        assert marks[name] == "✓", done.stdout
+        assert states[name] == "yes", found
     # What works is not a fault: the hook is on the engine's PATH, and not on this shell's.
-    assert marks["toolkit"] == "–", done.stdout
-    assert {name for name, mark in marks.items() if mark == "✗"} <= {"load", "clock", "updates"}
+    assert states["toolkit"] == "not-applicable", found
+    wrong = {name for name, state in states.items() if state == "no"}
+    assert wrong <= {"load", "clock", "updates"}
+
+
+def test_the_images_are_there_and_are_not_built_again(rented: Rented) -> None:
+    done = rented.suite("images", "--base-image", rented.base, "--arms", "cpu cuda")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("reused") == 2
 
 
 def test_every_cell_of_all_three_arms_is_measured_and_proven(quick: Path) -> None:
@@ -164,11 +76,42 @@ def test_every_cell_of_all_three_arms_is_measured_and_proven(quick: Path) -> Non
     assert "gpu.0.name" not in hidden
 
 
+def test_the_hidden_arm_is_as_fast_as_the_cpu_image(quick: Path) -> None:
+    cells = {
+        arm: {
+            cell["id"]: statistics.median(cell["samples_s"]) / cell["calls_per_sample"]
+            for cell in load(quick, f"{arm}-01.json")["cells"]
+        }
+        for arm in ("cpu", "cuda-hidden")
+    }
+    both = set(cells["cpu"]) & set(cells["cuda-hidden"])
+    ratios = [cells["cuda-hidden"][one] / cells["cpu"][one] for one in both]
+    assert len(ratios) >= 20
+    assert 0.67 < statistics.median(ratios) < 1.5
+
+
+def test_every_container_is_confined(watched: tuple[Path, list[dict[str, Any]]]) -> None:
+    quick, containers = watched
+    ours = [
+        one["id"]
+        for path in quick.glob("c*-0*.json")
+        for one in load(quick, path.name)["invocation"]["containers"]
+    ]
+    assert len(ours) >= 6
+    assert set(ours) <= {one["Id"] for one in containers}
+    for one in containers:
+        limits = one["HostConfig"]
+        assert limits["ReadonlyRootfs"] is True
+        assert limits["CapDrop"] == ["ALL"]
+        assert limits["NetworkMode"] == "none"
+        assert not limits["Privileged"]
+        assert one["Config"]["User"] == "10001:10001"
+
+
 def test_the_report_is_simulated_and_has_no_number_of_the_gpu(quick: Path) -> None:
     report = (quick / "report.md").read_text()
     assert "SIMULATED" in report.splitlines()[0]
-    summary = load(quick, "summary.json")
-    for cell in summary["cells"]:
+    for cell in load(quick, "summary.json")["cells"]:
         for arm, one in cell["arms"].items():
             meant = not (arm != "cuda" and "on=cpu" in cell["id"])
             assert (one.get("value") is None) == (arm == "cuda" or not meant), (arm, cell["id"])
@@ -182,64 +125,90 @@ def test_nothing_of_the_campaign_is_left_in_the_engine(quick: Path, rented: Rent
     client.close()
 
 
-def test_a_gpu_is_given_by_its_uuid(fresh: Rented, tmp_path: Path) -> None:
-    build(fresh.machine.site, fresh.machine.folder, devices=2)
-    done, folder = fresh.bench(
-        tmp_path / "uuid",
-        *("--profile", "smoke", "--blocks", "1", "--arms", "cpu cuda", "--only", EAGER),
-        *("--gpu", "GPU-22222222"),
+def test_a_campaign_whose_container_died_with_it_goes_on(
+    quick: Path, rented: Rented, tmp_path: Path
+) -> None:
+    results = tmp_path / "resumed"
+    only = ("--only", f"{EAGER} {PRODUCT}")
+    running = rented.begin(results, *ONE_CELL[:-2], *only)
+    client = rented.client
+    try:
+        # In the middle: its document is there, and its container runs.
+        wait_until(
+            lambda: (find_folder(results) / "cuda-01.json").exists() and client.containers() != [],
+            "the GPU's container of block 1",
+        )
+    finally:
+        running.kill()
+        running.wait()
+    for one in client.containers():
+        client.kill(one["Id"])
+    folder = find_folder(results)
+    assert load(folder, "cuda-01.json")["invocation"]["status"] != "complete"
+    before = (folder / "cpu-00.json").read_bytes()
+
+    done = rented.suite("bench", "--resume", str(folder), "--base-image", rented.base)
+    assert done.returncode == 0, done.stderr[-2000:]
+    document = load(folder, "cuda-01.json")
+    assert document["invocation"]["status"] == "complete"
+    assert {cell["outcome"] for cell in document["cells"]} == {"measured"}
+    assert (folder / "cpu-00.json").read_bytes() == before
+    assert client.containers(all=True) == []
+    client.close()
+
+    # Two campaigns of this machine side by side; no number of what is no GPU.
+    out = tmp_path / "compared"
+    done = rented.suite("compare", str(quick), str(folder), "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert "SIMULATED" in (out / "compare.md").read_text()
+    told = load(out, "compare.json")
+    of_gpu = [one for one in told["pairs"] if "cuda " in f"{one['other']} {one['base']} "]
+    for one in of_gpu:
+        for identity, cell in one["cells"].items():
+            assert cell["value"] is None, identity
+
+
+def test_an_image_that_brings_its_own_tensorflow_gets_the_gpu(
+    rented: Rented, tmp_path: Path
+) -> None:
+    rented.build_image(
+        "vendor/tensorflow:1",
+        f"FROM {rented.images['cuda']}",
+        "USER 0:0",
+        "WORKDIR /opt/vendor",
+        'ENTRYPOINT ["/bin/sh", "-c", "echo a banner; exec sh", "--"]',
     )
-    build(fresh.machine.site, fresh.machine.folder)
+    done, folder = rented.bench(tmp_path / "laid", *ONE_CELL, "--cuda-image", "vendor/tensorflow:1")
+    assert done.returncode == 0, done.stderr[-2000:]
+    document = load(folder, "cuda-01.json")
+    assert {cell["outcome"] for cell in document["cells"]} == {"measured"}
+    assert document["facts"]["gpu.simulated"] is True
+    assert "not from the lock" in (folder / "report.md").read_text()
+
+
+def test_a_gpu_is_given_by_its_uuid(two_gpus: Rented, tmp_path: Path) -> None:
+    done, folder = two_gpus.bench(tmp_path / "uuid", *ONE_CELL, "--gpu", "GPU-22222222")
     assert done.returncode == 0, done.stderr[-2000:]
     assert load(folder, "cuda-01.json")["facts"]["gpu.0.pci"] == "0000:c1:00.0"
     assert "22222222-2222" not in "".join(path.read_text() for path in folder.glob("*.json"))
 
 
-FAILURES: dict[str, tuple[dict[str, object], str, str]] = {
-    "an old driver that refuses PTX": ({"refuse_ptx": 1, "driver": 12020}, "", "555 or later"),
-    "a product that is wrong by 1 %": ({"wrong_by": 1.01}, "", "wrong result for a small product"),
-    "another process has the GPU": ({"hold": 1}, "", "another process has the GPU"),
-    "no memory at the first allocation": ({"full": 1}, "", "who else uses that memory"),
-    "MIG on, and no instance": ({"mig": 1}, "", "MIG"),
-    "the driver is newer than its module": (
-        {},
-        "refuse nvidia-container-cli: initialization error: nvml error: driver/library version mismatch",
-        "sudo reboot",
-    ),
-    "no device for memory": ({}, "no-uvm", "modprobe nvidia_uvm"),
-    "devices, and no library": ({}, "no-libraries", "the GPU was not passed through"),
-    "a hook that does nothing": ({}, "nothing", "sees no"),
-}
-
-
-@pytest.mark.parametrize("name", FAILURES)
-def test_a_failure_of_such_a_machine_ends_with_its_remedy(
-    name: str, fresh: Rented, tmp_path: Path
-) -> None:
-    planted, told, remedy = FAILURES[name]
-    fresh.machine.plant(**planted)
-    fresh.say(told)
-    done, folder = fresh.bench(
-        tmp_path / "failure",
-        *("--profile", "smoke", "--blocks", "1", "--arms", "cpu cuda", "--only", EAGER),
+def test_all_gpus_are_surveyed_alone_and_at_once(two_gpus: Rented, tmp_path: Path) -> None:
+    done = two_gpus.suite(
+        *("bench", "--results", str(tmp_path), "--base-image", two_gpus.base),
+        *ONE_CELL[:4],
+        *("--arms", "cuda", "--only", EAGER, "--gpu", "all"),
     )
-    assert done.returncode == 4, done.stderr[-2000:]
-    assert remedy in done.stderr
-    assert "Traceback" not in done.stderr
-    for path in folder.glob("cuda-*.json"):
-        assert all(cell["outcome"] != "measured" for cell in load(folder, path.name)["cells"])
-
-
-def test_a_gpu_lost_between_two_cells_costs_no_other_arm(fresh: Rented, tmp_path: Path) -> None:
-    fresh.machine.plant(lose_at=600)
-    done, folder = fresh.bench(
-        tmp_path / "lost",
-        *("--profile", "smoke", "--blocks", "1", "--arms", "cpu cuda"),
-        *("--only", "mlp.train/* overhead.eager_op"),
-    )
-    assert done.returncode in {1, 4}, done.stderr[-2000:]
-    assert {cell["outcome"] for cell in load(folder, "cpu-01.json")["cells"]} == {"measured"}
-    for cell in load(folder, "cuda-01.json")["cells"]:
-        assert cell["outcome"] == "failed"
-        # The worker's own word, or TensorFlow's own end: it aborts where a lost GPU fails a check of its.
-        assert "the GPU is lost" in cell["reason"] or "SIGABRT" in cell["reason"]
+    assert done.returncode == 0, done.stderr[-2000:]
+    (survey,) = tmp_path.glob("*/survey.json")
+    plan = load(survey.parent, "survey.json")
+    assert plan["gpus"] == ["0", "1"]
+    seen = {}
+    for member in plan["members"]:
+        document = load(tmp_path / member["campaign"], "cuda-01.json")
+        assert {cell["outcome"] for cell in document["cells"]} == {"measured"}
+        seen[member["gpu"], member["at_once"]] = document["facts"]["gpu.0.pci"]
+    one, other = "0000:81:00.0", "0000:c1:00.0"
+    expected = {("0", False): one, ("0", True): one, ("1", False): other, ("1", True): other}
+    assert seen == expected
+    assert "SIMULATED" in (survey.parent / "survey.md").read_text()

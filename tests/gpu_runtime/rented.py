@@ -1,0 +1,147 @@
+"""A machine as one rents it: a GPU that is none, and an engine of the tests' own that passes it through."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from docker.api.client import APIClient
+from docker.errors import NotFound
+
+from suite.content import SUITE
+from suite.host.engine import LABEL
+from tests.daemons import Daemon
+from tests.gpu_runtime.build import build
+from tests.gpu_runtime.machine import GpuMachine
+
+EAGER = "overhead.eager_op"
+ONE_CELL = ("--profile", "smoke", "--blocks", "1", "--arms", "cpu cuda", "--only", EAGER)
+"""A campaign that shows whether the GPU is to be had, in the least time."""
+
+PATIENCE_S = 300.0
+
+
+@dataclass
+class Rented:
+    """A machine with an engine and a GPU."""
+
+    machine: GpuMachine
+    daemon: Daemon
+    base: str
+    images: Mapping[str, str]
+    """The tag of each image by its name."""
+
+    @property
+    def client(self) -> APIClient:
+        return APIClient(base_url=self.daemon.url, version="1.41")
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment of a command there."""
+        return {**os.environ, "PYTHONPATH": str(SUITE.parent), "DOCKER_HOST": self.daemon.url}
+
+    def say(self, what: str = "") -> None:
+        """What the hook does instead of its work."""
+        path = self.machine.folder / "hook"
+        path.unlink(missing_ok=True)
+        if what:
+            path.write_text(what)
+
+    def install(self, devices: int) -> None:
+        """Another number of GPUs."""
+        build(self.machine.site, self.machine.folder, devices=devices)
+
+    def suite(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """`python -m suite …` on that machine."""
+        command = [sys.executable, "-m", "suite", *words]
+        return self.machine.run(command, self.variables, wheels=False)
+
+    def doctor(self, *words: str) -> dict[str, Any]:
+        """What the doctor finds."""
+        done = self.suite("doctor", "--json", "--base-image", self.base, *words)
+        found: dict[str, Any] = json.loads(done.stdout)
+        assert found["status"] == done.returncode
+        return found
+
+    def bench(self, results: Path, *words: str) -> tuple[subprocess.CompletedProcess[str], Path]:
+        """A campaign: how it ended, and its folder."""
+        done = self.suite("bench", "--results", str(results), "--base-image", self.base, *words)
+        return done, find_folder(results)
+
+    def begin(self, results: Path, *words: str) -> subprocess.Popen[bytes]:
+        """A campaign that goes on beside us; nobody reads what it says."""
+        given = ["bench", "--results", str(results), "--base-image", self.base, *words]
+        command = [sys.executable, "-m", "suite", *given]
+        return subprocess.Popen(
+            self.machine.words(command, wheels=False),
+            env=self.variables,
+            cwd=self.machine.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def build_image(self, tag: str, *lines: str) -> None:
+        """An image in the machine's engine."""
+        client = self.client
+        text = "\n".join(lines).encode()
+        # What stands on an image of ours is not ours.
+        events = client.build(
+            fileobj=io.BytesIO(text), tag=tag, labels={LABEL: ""}, rm=True, decode=True
+        )
+        said = "".join(str(one.get("stream") or one.get("error", "")) for one in events)
+        client.close()
+        assert "Successfully built" in said, said
+
+
+def find_folder(results: Path) -> Path:
+    """The folder of the only campaign there; that of all, where there is none."""
+    folders = [path for path in results.iterdir() if path.is_dir()] if results.exists() else []
+    return folders[-1] if folders else results
+
+
+def load(folder: Path, name: str) -> Any:
+    """A document, or the summary."""
+    return json.loads((folder / name).read_text())
+
+
+def wait_until(holds: Callable[[], bool], what: str) -> None:
+    """Waits, for long enough on any machine."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline, f"not seen: {what}"
+        time.sleep(0.05)
+
+
+@contextmanager
+def watch_containers(rented: Rented) -> Iterator[list[dict[str, Any]]]:
+    """What the engine says of every container that starts meanwhile."""
+    seen: list[dict[str, Any]] = []
+    client = rented.client
+    events = client.events(decode=True, filters={"event": "start", "type": "container"})
+
+    def look() -> None:
+        asking = rented.client
+        for event in events:
+            # A trivial one may be gone already.
+            with suppress(NotFound):
+                seen.append(asking.inspect_container(event["id"]))
+        asking.close()
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        events.close()
+        thread.join(30)
+        client.close()

@@ -1,0 +1,90 @@
+"""What goes wrong on rented GPU machines, one by one, through the engine: who is named, and what helps."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.gpu_runtime.rented import EAGER, ONE_CELL, Rented, find_folder, load, wait_until
+
+TRAIN = "mlp.train/net=A/batch=32/data=device/precision=fp32/execution=graph"
+
+FAILURES: dict[str, tuple[dict[str, object], str, str]] = {
+    "an old driver that refuses PTX": ({"refuse_ptx": 1, "driver": 12020}, "", "555 or later"),
+    "a product that is wrong by 1 %": ({"wrong_by": 1.01}, "", "wrong result for a small product"),
+    "another process has the GPU": ({"hold": 1}, "", "another process has the GPU"),
+    "no memory at the first allocation": ({"full": 1}, "", "who else uses that memory"),
+    "MIG on, and no instance": ({"mig": 1}, "", "MIG"),
+    "a GPU that the wheel has no code for": ({"capability": "12.0"}, "", "12.0"),
+    "the module is not loaded": ({"init": 999}, "", "modprobe nvidia_uvm"),
+    "the driver is newer than its module": (
+        {},
+        "refuse nvidia-container-cli: initialization error: nvml error: driver/library version mismatch",
+        "sudo reboot",
+    ),
+    "no device for memory": ({}, "no-uvm", "modprobe nvidia_uvm"),
+    "devices, and no library": ({}, "no-libraries", "the GPU was not passed through"),
+    "a hook that does nothing": ({}, "nothing", "sees no"),
+    "a hook that hangs": ({}, "hang", "nvidia-smi"),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_failure_of_such_a_machine_ends_with_its_remedy(
+    name: str, fresh: Rented, tmp_path: Path
+) -> None:
+    planted, told, remedy = FAILURES[name]
+    fresh.machine.plant(**planted)
+    fresh.say(told)
+    done, folder = fresh.bench(tmp_path / "failure", *ONE_CELL)
+    fresh.say()
+    assert done.returncode == 4, done.stderr[-2000:]
+    assert remedy in done.stderr
+    assert "Traceback" not in done.stderr
+    for path in folder.glob("cuda-*.json"):
+        assert all(cell["outcome"] != "measured" for cell in load(folder, path.name)["cells"])
+    client = fresh.client
+    assert client.containers(all=True) == []
+    client.close()
+
+
+def test_a_gpu_lost_between_two_cells_costs_no_other_arm(fresh: Rented, tmp_path: Path) -> None:
+    fresh.machine.plant(lose_at=600)
+    done, folder = fresh.bench(tmp_path / "lost", *ONE_CELL[:-1], f"{TRAIN} {EAGER}")
+    assert done.returncode in {1, 4}, done.stderr[-2000:]
+    assert {cell["outcome"] for cell in load(folder, "cpu-01.json")["cells"]} == {"measured"}
+    for cell in load(folder, "cuda-01.json")["cells"]:
+        assert cell["outcome"] == "failed"
+        # The worker's own word, or TensorFlow's own end: it aborts where a lost GPU fails a check of its.
+        assert "the GPU is lost" in cell["reason"] or "SIGABRT" in cell["reason"]
+
+
+def test_a_gpu_lost_between_two_blocks_costs_no_other_arm(fresh: Rented, tmp_path: Path) -> None:
+    results = tmp_path / "blocks"
+
+    def lose() -> None:
+        def is_over() -> bool:
+            path = find_folder(results) / "cuda-01.json"
+            return (
+                path.exists() and load(path.parent, path.name)["invocation"]["status"] == "complete"
+            )
+
+        wait_until(is_over, "the GPU's first block")
+        fresh.say("refuse nvidia-container-cli: device error: unknown device id: 0")
+
+    losing = threading.Thread(target=lose)
+    losing.start()
+    done, folder = fresh.bench(results, *ONE_CELL[:2], "--blocks", "2", *ONE_CELL[4:])
+    losing.join()
+    assert done.returncode == 4, done.stderr[-2000:]
+    assert "nvidia-smi" in done.stderr
+    for name in ("cpu-00", "cpu-01", "cuda-00", "cuda-01"):
+        document = load(folder, f"{name}.json")
+        assert {cell["outcome"] for cell in document["cells"]} == {"measured"}
+    assert (folder / "report.md").exists()
+    fresh.say()
+    mended = fresh.suite("bench", "--resume", str(folder), "--base-image", fresh.base)
+    assert mended.returncode == 0, mended.stderr[-2000:]
+    assert load(folder, "cuda-02.json")["invocation"]["status"] == "complete"
