@@ -152,3 +152,41 @@ def test_the_readmes_diagnosis_is_what_the_doctor_prints() -> None:
     rest = [line.strip() for line in lines if line and line not in marked]
     assert all(line.startswith("what to do: ") for line in rest[:-1])
     assert rest[-1].startswith("`make bench` would run")
+
+
+DECISIONS = ROOT / "docs" / "decisions"
+PAGES = sorted(path for path in DECISIONS.glob("*.md") if path.name != "README.md")
+
+
+def test_a_decisions_number_stands_once() -> None:
+    numbers = [path.name.partition("-")[0] for path in PAGES]
+    assert numbers == [f"{number:04d}" for number in range(1, len(PAGES) + 1)]
+
+
+def test_the_index_of_the_decisions_has_a_line_each() -> None:
+    titles = [path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ") for path in PAGES]
+    index = (DECISIONS / "README.md").read_text(encoding="utf-8").splitlines()
+    assert [line for line in index if line.startswith("- ")] == [
+        f"- [{path.name[:4]}]({path.name}) {title}"
+        for path, title in zip(PAGES, titles, strict=True)
+    ]
+
+
+def test_every_decision_that_is_cited_is_there() -> None:
+    numbers = {path.name[:4] for path in PAGES}
+    code = [path for folder in ("suite", "tests") for path in (ROOT / folder).rglob("*.py")]
+    cited = {
+        number
+        for path in code
+        for number in re.findall(r"docs/decisions/(\d{4})", path.read_text(encoding="utf-8"))
+    }
+    pages = [*PAGES, ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    links = {
+        (path.name, link)
+        for path in pages
+        for link in re.findall(r"\]\(([^)#:]*\d{4}-[^)#:]+\.md)", path.read_text(encoding="utf-8"))
+        if not (path.parent / link).is_file()
+    }
+    assert cited
+    assert cited <= numbers
+    assert links == set()

@@ -102,7 +102,7 @@ class Pipeline:
 
         By default it makes sequential maps parallel, fuses a map with the batching behind it into
         one that works ahead, and puts a prefetch behind a pipeline that has none (tried with 2.21; see
-        docs/decisions).
+        docs/decisions/0024).
         """
         off: dict[str, bool] = {}
         if self.map is not None and self.map.calls == "sequential":
