@@ -190,7 +190,7 @@ def _write_energy(page: Page, summary: Summary, arm: str) -> None:
         if power is None or result.estimate is None or result.fault:
             continue
         energy = power * result.estimate.value
-        rate = show_rate(result.work.amount, result.work.unit, energy)
+        rate = show_rate(result.work.amount, escape(result.work.unit), energy)
         rows.append(
             [
                 names[one.cell.id],

@@ -311,6 +311,18 @@ def test_the_report_tells_clocks_power_heat_and_energy(
     assert "Table: energy on cpu" not in text
 
 
+def test_a_unit_of_work_is_text_in_the_table_of_energy() -> None:
+    cells = [replace(one, work=replace(one.work, unit="<b>x")) for one in synthetic.make_cells()]
+    campaign = synthetic.make_campaign(blocks=3, cells=cells)
+    documents = [
+        watch(one) if one.invocation.arm == "cuda" else one
+        for one in synthetic.make_documents(campaign, samples=60, calibration=False)
+    ]
+    text = render_markdown(summarise_these(campaign, documents))
+    assert r"\<b\>xs/J" in text
+    assert "<b>" not in text
+
+
 def test_the_report_says_what_is_unknown_and_why(
     campaign: Campaign, documents: list[Document]
 ) -> None:
