@@ -20,7 +20,9 @@ DIGITS = 3
 MOST_DIGITS = 6
 """Significant digits that no interval, however narrow, goes beyond."""
 
-_SCALES = {name: size for steps in (_BINARY, _PREFIXES, _TIME) for size, name in steps if name}
+_SCALES = {
+    name: size for steps in (_BINARY, _PREFIXES, _ENERGY, _TIME) for size, name in steps if name
+}
 
 _MEASURE = re.compile(
     r"(?P<number>\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)"

@@ -20,7 +20,7 @@ from tinyhtml5.parser import HTMLParser
 from suite.report.gallery import NOT_INSTALLED, depict
 from suite.report.load import load_campaign
 from suite.report.summary import Summary, summarise
-from suite.report.units import measure_text, show_rate, show_ratio, show_seconds
+from suite.report.units import measure_text, show_energy, show_rate, show_ratio, show_seconds
 from tests.rendering import render_html, render_markdown
 from tests.report.test_report import HOSTILE, make_hostile, make_summary
 
@@ -205,6 +205,7 @@ def test_texts_sort_as_their_numbers_do(values: list[float], width: float) -> No
         texts = [
             (show_seconds(value), value),
             (show_seconds(value, value / width, value * width), value),
+            (show_energy(value), value),
             (show_rate(1.0, "FLOP", value) or "", 1 / value),
             (show_rate(1.0, "example", value) or "", 1 / value),
             (show_rate(1.0, "byte", value) or "", 1 / value),
