@@ -22,6 +22,9 @@ _PRIVATE = re.compile(
 _SHOWN_VALUES = 3
 """A fact that varies within an arm is shown with so many of its values."""
 
+SOMEWHERE = "path/to"
+"""Stands for where a folder lies: the report does not say, so that it is the same everywhere."""
+
 _IMAGE: Mapping[str, Callable[[Image], Scalar]] = {
     "content": lambda image: image.content,
     "built on": lambda image: image.base,
@@ -93,8 +96,10 @@ def write_repeating(page: Page, summary: Summary) -> None:
             + f", with the images of the table above; the seed is {campaign.seed}:"
         )
         page.code(campaign.command)
-    page.paragraph("This report is made anew from the documents alone, byte for byte, by:")
-    page.code(f"make report RUN=results/{summary.loaded.folder}")
+    page.paragraph(
+        "This report is made anew from the documents alone, byte for byte, wherever they lie, by:"
+    )
+    page.code(f"make report RUN={SOMEWHERE}/{summary.loaded.folder}")
 
 
 def _write_images(page: Page, documents: Mapping[str, Sequence[Document]]) -> None:

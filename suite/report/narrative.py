@@ -87,9 +87,9 @@ def account(summary: Summary, show: Show) -> list[str]:
             f"{count_outcomes(summary.cells, arm)}."
         )
     for arm, reason in campaign.not_run.items():
-        sentences.append(f"{show(arm)} was not run: {show(reason)}.".replace("..", "."))
+        sentences.append(_end(f"{show(arm)} was not run: {show(reason)}"))
     if campaign.stopped:
-        sentences.append(f"The campaign ended early: {show(campaign.stopped)}.".replace("..", "."))
+        sentences.append(_end(f"The campaign ended early: {show(campaign.stopped)}"))
     deaths = len(find_deaths([*summary.loaded.documents, *summary.loaded.controls]))
     if deaths:
         sentences.append(f"{_count(deaths, 'container')} died on the way (below).")
@@ -153,6 +153,11 @@ def _show_ends(
         words = show_ratio(ratio.value, ratio.low, ratio.high, other=shown, base=base)
         ends.append(f"{words}: {names[name]}" if name in names else words)
     return ends[0], ends[1]
+
+
+def _end(sentence: str) -> str:
+    """The sentence with its full stop; a reason from outside can have brought one."""
+    return sentence if sentence.endswith(".") else f"{sentence}."
 
 
 def _count(number: int, noun: str) -> str:

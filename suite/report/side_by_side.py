@@ -11,7 +11,7 @@ from typing import Any
 
 from suite.model import Cell
 from suite.report.compare import NOT_INTERLEAVED
-from suite.report.environment import gather_facts
+from suite.report.environment import SOMEWHERE, gather_facts
 from suite.report.family_tables import Columns, write_family_tables, write_marks
 from suite.report.findings import describe_comparison
 from suite.report.markup import escape
@@ -52,7 +52,7 @@ def compose_versus(versus: Versus) -> Page:
     )
     page.heading("How to repeat it")
     page.paragraph("From the campaigns' documents alone, byte for byte, by:")
-    folders = " ".join(f"results/{one.loaded.folder}" for one in versus.summaries)
+    folders = " ".join(f"{SOMEWHERE}/{one.loaded.folder}" for one in versus.summaries)
     pairs = " ".join(f"{one.other.name}/{one.base.name}" for one in versus.pairs)
     page.code(f'make compare RUNS="{folders}" PAIRS="{pairs}"')
     write_marks(page)

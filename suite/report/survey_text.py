@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from suite.model import Cell
+from suite.report.environment import SOMEWHERE
 from suite.report.family_tables import Columns, write_family_tables, write_marks
 from suite.report.findings import describe_comparison
 from suite.report.markup import escape
@@ -64,7 +65,7 @@ def compose_survey(found: Surveyed) -> Page:
     page.paragraph("The survey, on a machine like this one:")
     page.code(survey.command)
     page.paragraph("This report, from the documents alone and byte for byte:")
-    page.code(f"make report RUN=results/{survey.id}")
+    page.code(f"make report RUN={SOMEWHERE}/{survey.id}")
     write_marks(page)
     return page
 

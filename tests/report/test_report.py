@@ -20,6 +20,7 @@ from suite.report.cells import name_cells, sort_cells
 from suite.report.collate import Collated, collate
 from suite.report.exchange import render_csv, render_json
 from suite.report.load import LoadedCampaign
+from suite.report.narrative import account
 from suite.report.pictures import POSSIBLE_FILES
 from suite.report.summary import Summary, summarise
 from tests import synthetic
@@ -317,6 +318,21 @@ def test_collating_writes_nothing_and_repeats_itself(tmp_path: Path) -> None:
     assert collate(tmp_path / "a") == first
     assert not first.troubled
     assert all(text.endswith("\n") for text in first.files.values())
+
+
+def test_a_reason_keeps_its_dots_and_its_sentence_has_one_stop() -> None:
+    summary = make_summary(blocks=1)
+    for reason in ("see ../logs", "see ../logs."):
+        campaign = replace(summary.campaign, stopped=reason, not_run={"cuda": reason})
+        told = account(replace(summary, loaded=replace(summary.loaded, campaign=campaign)), str)
+        assert "The campaign ended early: see ../logs." in told
+        assert "cuda was not run: see ../logs." in told
+
+
+def test_the_report_does_not_claim_to_lie_in_results() -> None:
+    text = collate(GOLDEN / "one-arm", pictures=False).files["report.md"]
+    assert "make report RUN=path/to/one-arm" in text
+    assert "results/" not in text
 
 
 def test_the_terminal_gets_the_summary_and_no_controls(tmp_path: Path) -> None:

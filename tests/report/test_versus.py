@@ -295,4 +295,4 @@ def test_the_files_come_from_the_documents_alone(tmp_path: Path) -> None:
     text = files["compare.md"]
     assert "**SIMULATED** · Table" in text
     assert text.startswith("# Crossover: 2 campaigns side by side — SIMULATED")
-    assert 'make compare RUNS="results/one results/two" PAIRS="2:cpu/1:cpu ' in text
+    assert 'make compare RUNS="path/to/one path/to/two" PAIRS="2:cpu/1:cpu ' in text
