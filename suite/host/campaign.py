@@ -204,7 +204,7 @@ class Conductor:
             return
         precise, cells, enough = self.look()
         seen = Look(block=block, precise=precise, cells=cells, enough=enough)
-        blocks = campaign.blocks if enough else min(most, block + plan.LOOK_EVERY)
+        blocks = campaign.blocks if enough else plan.add_blocks(block, most)
         self.campaign = replace(campaign, blocks=blocks, looks=[*campaign.looks, seen])
         self._write_plan()
         more = f"; {blocks - block} more blocks" if blocks > block else ""

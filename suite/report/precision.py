@@ -20,9 +20,6 @@ CLEAR = 1.5
 SHARE = 0.95
 """So many of the cells have to be known well enough."""
 
-EVERY = 5
-"""Blocks between looks, after the first one at the fewest blocks."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Precision:
@@ -35,11 +32,6 @@ class Precision:
     def enough(self) -> bool:
         """Whether 95 % of the cells are known well enough; never where there is no cell."""
         return self.cells > 0 and self.precise >= SHARE * self.cells
-
-
-def is_look(block: int, fewest: int) -> bool:
-    """Whether to look after this block, counted from 1: the fewest, then every fifth."""
-    return block == fewest or (block > fewest and block % EVERY == 0)
 
 
 def is_precise(estimates: Sequence[Estimate], ratios: Iterable[Ratio]) -> bool:

@@ -24,7 +24,6 @@ from suite.model import SIMULATED, Campaign, Cell, Scalar, SuiteIdentity, Work
 from suite.report.collate import collate
 from suite.report.contents import STAND_IN
 from suite.report.load import load_campaign
-from suite.report.precision import is_look
 from suite.worker import invocation, scenarios
 from tests import synthetic
 from tests.fakes import (
@@ -802,12 +801,22 @@ def test_a_resumed_campaign_keeps_its_repeats(stage: Stage) -> None:
     assert again.prediction.actual_s == pytest.approx(begun.prediction.actual_s)
 
 
-@pytest.mark.parametrize("profile", plan.PROFILES)
-def test_the_campaign_looks_where_the_method_was_tried(profile: Any) -> None:
-    of = plan.PROFILES[profile]
-    blocks = range(of.blocks, of.most_blocks, plan.LOOK_EVERY)
-    tried = [b for b in range(1, of.most_blocks) if is_look(b, of.blocks)]
-    assert list(blocks) == tried
+@pytest.mark.parametrize(
+    ("blocks", "most", "after"),
+    [(5, 10, [5]), (10, 20, [10, 15]), (5, 20, [5, 10, 15]), (7, 20, [7, 12, 17])],
+)
+def test_the_campaign_looks_where_the_method_was_tried(
+    blocks: int, most: int, after: list[int], stage: Stage
+) -> None:
+    campaign = replace(control_campaign(stage), blocks=blocks, most_blocks=most)
+    stage.looks = [(0, 1, False)] * len(after)
+    ended = stage.run(FakeEngine(otherwise=stage.worker), campaign)
+    assert (ended.blocks, [look.block for look in ended.looks]) == (most, after)
+
+
+def test_the_method_was_tried_with_the_blocks_of_every_profile_that_looks() -> None:
+    looking = {(one.blocks, one.most_blocks) for one in plan.PROFILES.values()}
+    assert {pair for pair in looking if pair[0] < pair[1]} == {(5, 10), (10, 20)}
 
 
 def test_a_repeat_that_was_not_had_is_had_when_the_campaign_goes_on(stage: Stage) -> None:

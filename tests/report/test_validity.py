@@ -11,7 +11,7 @@ from suite.model import Campaign, Document, Scalar, Telemetry
 from suite.report.collate import collate
 from suite.report.controls import find_floor, find_honest, is_input_only
 from suite.report.load import LoadedCampaign
-from suite.report.precision import Precision, assess, is_look, is_precise
+from suite.report.precision import Precision, assess, is_precise
 from suite.report.shape import Outliers, classify_outliers, is_bimodal
 from suite.report.statistics import Estimate
 from suite.report.summary import Summary, summarise
@@ -254,11 +254,6 @@ def test_precision_is_about_widths() -> None:
     assert assess([([narrow], [])] * 19 + [([wide], [])]).enough
     assert not assess([([narrow], [])] * 18 + [([wide], [])] * 2).enough
     assert assess([([narrow], []), ([], [])]).cells == 1
-
-
-def test_looks_are_few() -> None:
-    assert [block for block in range(1, 21) if is_look(block, 5)] == [5, 10, 15, 20]
-    assert [block for block in range(1, 21) if is_look(block, 7)] == [7, 10, 15, 20]
 
 
 def test_tukeys_fences() -> None:
