@@ -175,10 +175,11 @@ class Runner:
                 calls, timing, witnessed = self._time(request, prepared, account)
             account.add("warmup", timing.warmup_wall_s)
             account.add("measure", timing.measure_wall_s)
+            # Here, because the check of a training step trains another model.
+            memory = self._peak_memory() if prepared.on == "arm" else None
             traced, untraced = self._trace(request, prepared, timing, account)
             with account.of("check"):
                 check = prepared.check(timing.last)
-            memory = self._peak_memory() if prepared.on == "arm" else None
         finally:
             prepared.close()
         if calibrating:

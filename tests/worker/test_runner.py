@@ -405,6 +405,17 @@ def test_a_gpu_that_waits_for_its_cpu_is_labelled(
     assert tensorflow.statistics_reset == 1
 
 
+def test_the_peak_of_memory_is_the_cells_and_not_its_checks(tensorflow: FakeTensorFlow) -> None:
+    tensorflow.nodes = [("MatMul", "/device:GPU:0", "product")]
+    before = tensorflow.peak_bytes
+
+    def check(_: Any) -> Check:
+        tensorflow.peak_bytes = 9 * before
+        return Check(what="trained another model")
+
+    assert Bench(check=check).run(device="/GPU:0").peak_memory_bytes == before
+
+
 def test_a_cells_memory_on_the_cpu_is_absent_for_a_reason() -> None:
     result = Bench().run()
     assert result.peak_memory_bytes is None
