@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from suite.report.catalogue import Catalogue, Values, divide, mean, name_case
@@ -89,7 +90,7 @@ def find_pipeline(catalogue: Catalogue, one: CellSummary, arm: str) -> Pipeline 
         compute=_per_step(catalogue, compute, arm),
         trivial=_per_step(catalogue, trivial, arm),
         compute_cell=compute,
-        others=tuple(other for other in others if other and catalogue.values(other, arm)),
+        others=tuple(other for other in others if other and _per_step(catalogue, other, arm)),
     )
 
 
@@ -165,7 +166,9 @@ def _find_training(catalogue: Catalogue, one: CellSummary) -> CellSummary | None
 
 def _find_fastest(catalogue: Catalogue, found: Pipeline, arm: str) -> CellSummary | None:
     return min(
-        found.others, key=lambda other: mean(catalogue.per_work(other, arm)) or 0.0, default=None
+        found.others,
+        key=lambda other: mean(_per_step(catalogue, other, arm)) or math.inf,
+        default=None,
     )
 
 

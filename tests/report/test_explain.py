@@ -14,6 +14,7 @@ from suite.report.causes import RULES, RuleName, Suspicion
 from suite.report.explain import CPU_IS_RIGHT, Case, explain, find_causes
 from suite.report.load import LoadedCampaign
 from suite.report.summary import summarise
+from suite.report.waiting import find_input_limit
 from tests import machines, synthetic
 from tests.hosts import QUIET, Host
 from tests.machines import CPU, GPU, MILD, ROUGH, Device
@@ -223,6 +224,22 @@ def test_the_cells_of_quick_are_enough_and_its_causes_provisional(rule: RuleName
     causes = find(catalogue_of(*made), name).causes
     assert causes[0].rule == rule
     assert all(cause.provisional for cause in causes)
+
+
+def test_a_pipeline_whose_work_is_no_number_is_not_the_fastest() -> None:
+    cells = machines.choose(ALL, "tfdata.triple")
+    odd = [
+        replace(one, work=replace(one.work, amount=0.0))
+        if one.params == {**one.params, "pipeline": "native", "part": "together"}
+        else one
+        for one in cells
+    ]
+    hungry = replace(GPU, native=2e-3, python=4e-3)
+    for made in (cells, odd):
+        catalogue = measure(hungry, cells=made)
+        found = find_input_limit(catalogue, catalogue.cells[NUMPY], "cuda")
+        assert found is not None
+        assert found.words == "with pipeline=parallel"
 
 
 def test_a_leap_over_several_changes_is_start_up_in_a_cold_script() -> None:
