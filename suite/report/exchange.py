@@ -9,10 +9,14 @@ import csv
 import io
 import json
 from collections import Counter
+from dataclasses import asdict
 from typing import Any
 
+from suite import __version__
+from suite.model import SuiteIdentity
 from suite.report.compare import Ratio
 from suite.report.conclude import ONE_ARM
+from suite.report.explain import Case
 from suite.report.findings import describe_estimate, describe_findings, describe_verdict
 from suite.report.insight import Insight, find_insight
 from suite.report.markup import guard_formula
@@ -36,6 +40,7 @@ def render_json(summary: Summary, insight: Insight | None = None) -> str:
     findings, reasons = describe_findings(summary), describe_insight(insight)
     content = {
         "schema": SCHEMA,
+        **describe_suites(campaign.suite),
         "campaign": {
             "id": campaign.id,
             "profile": campaign.profile,
@@ -48,15 +53,21 @@ def render_json(summary: Summary, insight: Insight | None = None) -> str:
         "arms": campaign.arms,
         "not_run": campaign.not_run,
         "ratio_is": "time of the arm over time of the first arm; under 1 the arm is faster",
-        "cells": [
-            {**_describe_cell(summary, one), "causes": describe_causes(cases.get(one.cell.id))}
-            for one in summary.cells
-        ],
+        "cells": [_describe_cell(summary, one, cases.get(one.cell.id)) for one in summary.cells],
         **findings,
         **reasons,
         "absent": {**findings["absent"], **reasons["absent"]},
     }
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def describe_suites(measured_by: SuiteIdentity) -> dict[str, Any]:
+    """Which suite measured, as the documents have it, and which one analysed.
+
+    The latter by its version alone: with a commit or a hash of the code every rebuild from another
+    checkout would give other bytes, though the analysis had not changed.
+    """
+    return {"suite": asdict(measured_by), "analysed_by": {"version": __version__}}
 
 
 def render_csv(summary: Summary) -> str:
@@ -87,7 +98,7 @@ _COLUMNS = (
 )
 
 
-def _describe_cell(summary: Summary, one: CellSummary) -> dict[str, Any]:
+def _describe_cell(summary: Summary, one: CellSummary, case: Case | None) -> dict[str, Any]:
     main = summary.others[0] if summary.others else None
     first = one.ratios[main] if main else ONE_ARM
     verdict = describe_verdict(one.verdicts[main] if main else ONE_ARM)
@@ -112,7 +123,7 @@ def _describe_cell(summary: Summary, one: CellSummary) -> dict[str, Any]:
         "verdict": verdict["verdict"],
         "reason": verdict["reason"],
         "verdicts": {arm: describe_verdict(found) for arm, found in one.verdicts.items()},
-        "causes": [],
+        "causes": describe_causes(case),
         "absent": absent,
     }
 

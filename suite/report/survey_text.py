@@ -11,6 +11,7 @@ from typing import Any
 
 from suite.model import Cell
 from suite.report.environment import SOMEWHERE
+from suite.report.exchange import describe_suites
 from suite.report.family_tables import Columns, write_family_tables, write_marks
 from suite.report.findings import describe_comparison
 from suite.report.markup import escape
@@ -75,6 +76,7 @@ def render_survey_json(found: Surveyed) -> str:
     survey = found.survey
     content = {
         "schema": SCHEMA,
+        **describe_suites(survey.suite),
         "id": survey.id,
         "banners": list(found.banners),
         "gpus": survey.gpus,

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from suite import __version__, wire
 from suite.model import Campaign, Document, Work
 from suite.report.cells import name_cells, sort_cells
 from suite.report.collate import Collated, collate
@@ -267,6 +268,15 @@ def test_cells_stand_as_a_reader_sorts_them() -> None:
     assert names["overhead.fence"] == "overhead.fence"
     assert next(iter(shared.values())) == "matmul.square: operands=device, xla=off"
     assert len(set(names.values())) == len(cells)
+
+
+def test_the_json_says_who_measured_and_who_analysed() -> None:
+    summary = make_summary(blocks=1)
+    campaign = replace(summary.campaign, suite=replace(synthetic.SUITE, version="0.0.9"))
+    summary = replace(summary, loaded=replace(summary.loaded, campaign=campaign))
+    content = json.loads(render_json(summary))
+    assert content["suite"] == wire.plain(campaign.suite)
+    assert content["analysed_by"] == {"version": __version__}
 
 
 def test_the_json_says_why_a_null_is_null() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from suite import __version__, wire
 from suite.errors import DocumentError
 from suite.model import Cell, Survey, SurveyMember
 from suite.report.collate import collate_survey
@@ -153,6 +154,8 @@ def test_programs_get_the_same_unscaled(folder: Path) -> None:
     assert cell["verdict"] == "SLOWER"
     assert set(found["apart"]) == {"1", "2"}
     assert set(found["at_once"]) == set(GPUS)
+    assert found["suite"] == wire.plain(load_survey(folder).suite)
+    assert found["analysed_by"] == {"version": __version__}
 
 
 def test_the_campaign_of_one_at_once_says_that_it_was_not_alone(folder: Path) -> None:
