@@ -14,10 +14,10 @@ from suite.report.insight import Insight, find_insight
 from suite.report.limits_text import tell_limits, write_costs, write_limit_doubts, write_limits
 from suite.report.markup import escape
 from suite.report.narrative import account, list_by_family, name_machine, narrate
-from suite.report.page import NO_NUMBER, Page
+from suite.report.page import Page
 from suite.report.steps_text import write_steps
 from suite.report.summary import Summary
-from suite.report.tables import gives_verdicts, write_tables
+from suite.report.tables import gives_verdicts, write_marks, write_tables
 from suite.report.trust import write_trust
 from suite.report.verdicts import LEVEL, Verdict
 from suite.report.waterfalls_text import write_waterfalls
@@ -68,13 +68,7 @@ def compose(summary: Summary, undrawn: str | None = None, insight: Insight | Non
     write_environment(page, summary)
     page.heading("How to repeat it")
     write_repeating(page, summary)
-    page.heading("Footnotes")
-    page.paragraph(
-        f"`{NO_NUMBER}` no number; the mark beside it says why. `~` equivalent: the 90 % interval "
-        "of the ratio lies within ±5 %. `?` inconclusive: neither a difference nor equivalence is "
-        "shown. `✗` invalid: something other than the arms differed; the number is struck through."
-    )
-    page.footnotes()
+    write_marks(page)
     return page
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from suite.model import Cell
 from suite.report.cells import list_families, name_cells, sort_cells
 from suite.report.markup import escape
-from suite.report.page import NO_NUMBER, Page
+from suite.report.page import Page
 from suite.report.tables import TITLES, Entry
 from suite.report.units import align
 
@@ -50,17 +50,6 @@ def write_family_tables(
             [list(row) for row in rows],
             right=range(1, len(made) + 1),
         )
-
-
-def write_marks(page: Page) -> None:
-    """The last section: what the marks mean, and every footnote."""
-    page.heading("Footnotes")
-    page.paragraph(
-        f"`{NO_NUMBER}` no number; the mark beside it says why. `~` equivalent: the 90 % interval "
-        "of the ratio lies within ±5 %. `?` inconclusive: neither a difference nor equivalence is "
-        "shown. `✗` invalid; the number is struck through."
-    )
-    page.footnotes()
 
 
 def _mark(page: Page, text: str, notes: Sequence[str]) -> str:

@@ -12,12 +12,12 @@ from typing import Any
 from suite.model import Cell
 from suite.report.compare import NOT_INTERLEAVED
 from suite.report.environment import SOMEWHERE, gather_facts
-from suite.report.family_tables import Columns, write_family_tables, write_marks
+from suite.report.family_tables import Columns, write_family_tables
 from suite.report.findings import describe_comparison
 from suite.report.markup import escape
 from suite.report.narrative import name_machine
 from suite.report.page import NO_NUMBER, Page
-from suite.report.tables import Entry, show_comparison, show_time, show_verdict
+from suite.report.tables import Entry, show_comparison, show_time, show_verdict, write_marks
 from suite.report.verdicts import LEVEL, NO_VERDICTS, Verdict, count_verdicts
 from suite.report.versus import Column, Pair, Versus, find_fault
 from suite.wire import SCHEMA

@@ -158,6 +158,17 @@ def show_comparison(ratio: Ratio | str, *, other: str, base: str, faults: Sequen
     return _strike(words, struck=bool(faults)), (*ratio.notes, *faults)
 
 
+def write_marks(page: Page) -> None:
+    """The last section of every report: what the marks mean, and every footnote."""
+    page.heading("Footnotes")
+    page.paragraph(
+        f"`{NO_NUMBER}` no number; the mark beside it says why. `~` equivalent: the 90 % interval "
+        "of the ratio lies within ±5 %. `?` inconclusive: neither a difference nor equivalence is "
+        "shown. `✗` invalid: the mark beside it says why; the number is struck through."
+    )
+    page.footnotes()
+
+
 def show_verdict(verdict: Verdict | str) -> Entry:
     """A verdict in a word or its mark, or the reason why there is none."""
     if isinstance(verdict, str):

@@ -15,7 +15,7 @@ from scipy import stats
 
 from suite.errors import UsageError
 from suite.model import Campaign, Cell, Check, Document
-from suite.report.collate import collate_side_by_side
+from suite.report.collate import collate, collate_side_by_side
 from suite.report.compare import NOT_INTERLEAVED, Ratio
 from suite.report.load import LoadedCampaign
 from suite.report.markdown import render_page
@@ -296,3 +296,11 @@ def test_the_files_come_from_the_documents_alone(tmp_path: Path) -> None:
     assert "**SIMULATED** · Table" in text
     assert text.startswith("# Crossover: 2 campaigns side by side — SIMULATED")
     assert 'make compare RUNS="path/to/one path/to/two" PAIRS="2:cpu/1:cpu ' in text
+
+
+def test_the_marks_mean_the_same_in_every_report(tmp_path: Path) -> None:
+    folders = [write(tmp_path, "one", 1), write(tmp_path, "two", 2)]
+    texts = collate_side_by_side(folders)["compare.md"], collate(folders[0]).files["report.md"]
+    meanings = [text.split("## Footnotes\n\n")[1].splitlines()[0] for text in texts]
+    assert meanings[0].startswith("`—` no number")
+    assert meanings[0] == meanings[1]
