@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, get_args
 
 Param = str | int | float
 """The value of one axis of a cell; numbers stay numbers."""
@@ -32,6 +32,10 @@ against itself."""
 
 HIDDEN = "cuda-hidden"
 """The CUDA image with the GPU hidden; as a control it is no arm of the plan."""
+
+ArmName = Literal["cpu", "cuda", "cuda-hidden"]
+ARM_NAMES: tuple[ArmName, ...] = get_args(ArmName)
+"""The arms that there are; in a campaign of one image against itself each can stand there again."""
 
 
 NOT_FROM_LOCK = "not from the lock"

@@ -27,7 +27,7 @@ from suite.host.campaign import Position
 from suite.host.doctor import CHECKS
 from suite.host.engine import ARMS, GpuRequest, Job
 from suite.host.store import only_campaign
-from suite.model import SuiteIdentity
+from suite.model import HIDDEN, SuiteIdentity
 from suite.report import collate as collating
 from suite.report.load import load_campaign
 from suite.worker import scenarios
@@ -831,6 +831,8 @@ def test_elsewhere_plain_lines_come_now_and_then(
 def test_all_arms_have_a_name_of_their_own() -> None:
     assert {name: arm.name for name, arm in ARMS.items()} == {name: name for name in ARMS}
     assert {arm.image for arm in ARMS.values()} == {"cpu", "cuda"}
+    assert [name for name, arm in ARMS.items() if arm.gpu] == ["cuda"]
+    assert HIDDEN in ARMS
 
 
 def suite(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:

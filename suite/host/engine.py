@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from suite.model import AGAIN, HIDDEN, TWIN, Image, Isolation, Scalar
+from suite.model import AGAIN, ARM_NAMES, TWIN, Image, Isolation, Scalar
 
 LABEL = "io.github.crossover-bench"
 """The label on every container, image and volume that this project makes; nothing else is touched."""
@@ -31,9 +31,8 @@ class Arm:
 
 
 ARMS: Mapping[str, Arm] = {
-    "cpu": Arm(name="cpu", kind="cpu", image="cpu", gpu=False),
-    "cuda": Arm(name="cuda", kind="cuda", image="cuda", gpu=True),
-    HIDDEN: Arm(name=HIDDEN, kind=HIDDEN, image="cuda", gpu=False),
+    name: Arm(name=name, kind=name, image="cpu" if name == "cpu" else "cuda", gpu=name == "cuda")
+    for name in ARM_NAMES
 }
 """Every arm that can be asked for, by name."""
 

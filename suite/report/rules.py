@@ -12,7 +12,7 @@ from datetime import datetime
 
 from suite.model import (
     AGAIN,
-    HIDDEN,
+    ARM_NAMES,
     Campaign,
     Cell,
     CellResult,
@@ -31,9 +31,6 @@ Complaint = tuple[str, str]
 
 LONGEST_S = 1e9
 """No duration here is longer than 31 years; a larger number is a unit gone wrong."""
-
-ARMS = ("cpu", "cuda", HIDDEN)
-"""The arms that there are; in a campaign of one image against itself each can stand there again."""
 
 SHORTEST_S = 1e-12
 """No call takes under a picosecond, which is less than a thousandth of a processor's cycle."""
@@ -74,9 +71,12 @@ def judge_plan(plan: Campaign) -> Iterator[Complaint]:
     for index, arm in enumerate(plan.arms):
         if not arm or arm in plan.arms[:index]:
             yield f"$.arms[{index}]", f"{arm!r} is empty or stands there twice"
-        elif arm.removesuffix(AGAIN) not in ARMS:
+        elif arm.removesuffix(AGAIN) not in ARM_NAMES:
             # What the report asks of an arm, such as to prove its GPU, goes by the arm's name.
-            yield f"$.arms[{index}]", f"{arm!r} is none of {', '.join(ARMS)}, nor one with {AGAIN}"
+            yield (
+                f"$.arms[{index}]",
+                f"{arm!r} is none of {', '.join(ARM_NAMES)}, nor one with {AGAIN}",
+            )
     if plan.blocks < 1:
         yield "$.blocks", f"{plan.blocks} is less than 1"
     if plan.at_once < 1:

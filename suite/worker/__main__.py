@@ -12,12 +12,12 @@ import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from suite import __version__, wire
-from suite.model import AT_END, FINE, Scalar
+from suite.model import ARM_NAMES, AT_END, FINE, ArmName, Scalar
 from suite.worker.channel import Channel
-from suite.worker.startup import ArmName, Refused
+from suite.worker.startup import Refused
 
 if TYPE_CHECKING:
     from suite.worker.invocation import Request, Runner
@@ -44,7 +44,7 @@ def arguments() -> argparse.ArgumentParser:
     describe = commands.add_parser("describe", help="start TensorFlow and say what is here")
     measure = commands.add_parser("measure", help="measure cells, in the order given")
     for command in (describe, measure):
-        command.add_argument("--arm", choices=get_args(ArmName), default="cpu")
+        command.add_argument("--arm", choices=ARM_NAMES, default="cpu")
     measure.add_argument("--warmup", type=float, default=0.3, metavar="SECONDS")
     measure.add_argument("--measure", type=float, default=0.7, metavar="SECONDS")
     measure.add_argument("--budget", type=float, default=60.0, metavar="SECONDS", help="a cell")

@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
+from suite.model import ArmName
 from suite.worker.libraries import DRIVER, explain_absence, is_loaded
 from suite.worker.proof import judge_capability
-
-ArmName = Literal["cpu", "cuda", "cuda-hidden"]
 
 STAGES = ("import", "devices", "kernel", "build", "clone", "deep", "step")
 """The stages in their fixed order; each but ``clone``, which is a cell of the family asked, is one of

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from suite.model import ArmName
 from suite.worker import libraries
 from suite.worker.__main__ import _look_before
 from suite.worker.libraries import (
@@ -29,7 +30,6 @@ from suite.worker.libraries import (
     mapped,
     open_unfound,
 )
-from suite.worker.startup import ArmName
 
 
 def test_the_linker_says_what_is_loaded() -> None:
