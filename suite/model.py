@@ -52,6 +52,18 @@ CACHE = "cuda.cache"
 ``files`` and ``bytes``."""
 
 
+PLAN = "campaign.json"
+"""The file in a campaign's folder that holds its plan."""
+
+SURVEY = "survey.json"
+"""The file that holds a survey's plan, in a folder of its own."""
+
+
+def document_name(arm: str, block: int, repeat: int = 0) -> str:
+    """The file of an invocation: ``cpu-01.json``; ``cpu-03-r1.json`` for its first repeat."""
+    return f"{arm}-{block:02d}" + (f"-r{repeat}" if repeat else "") + ".json"
+
+
 def is_control(arm: str, arms: Sequence[str]) -> bool:
     """Whether documents of this arm are controls of a campaign whose plan has these arms."""
     twin = arm.endswith(TWIN) and arm.removesuffix(TWIN) in arms

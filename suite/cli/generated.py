@@ -10,6 +10,7 @@ from tabulate import tabulate
 
 from suite.content import SUITE
 from suite.host.doctor import diagnosis_schema
+from suite.model import PLAN
 from suite.report.collate import collate
 from suite.report.gallery import depict
 from suite.report.load import schema
@@ -58,7 +59,7 @@ def _with_sample(readme: str, samples: Path) -> str:
     before, rest = readme.split(begin, 1)
     mark, rest = rest.split("\n", 1)
     after = rest.split(end, 1)[1]
-    folders = sorted(path.parent for path in samples.glob("*/campaign.json"))
+    folders = sorted(path.parent for path in samples.glob(f"*/{PLAN}"))
     excerpt = ""
     if folders:
         newest = folders[-1]

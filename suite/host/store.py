@@ -19,19 +19,10 @@ from typing import IO, Any
 
 from suite import wire
 from suite.errors import BusyError, CrossoverError, UsageError
-from suite.model import Campaign, Document, Survey
-
-PLAN = "campaign.json"
-SURVEY = "survey.json"
-
+from suite.model import PLAN, SURVEY, Campaign, Document, Survey, document_name
 
 _UMASK = threading.Lock()
 """The process's umask can only be read by setting it, and campaigns that run at once write at once."""
-
-
-def document_name(arm: str, block: int, repeat: int = 0) -> str:
-    """The file name of an invocation: ``cpu-01.json``; ``cpu-03-r1.json`` for its first repeat."""
-    return f"{arm}-{block:02d}" + (f"-r{repeat}" if repeat else "") + ".json"
 
 
 def campaign_name(created: datetime, label: str, profile: str) -> str:

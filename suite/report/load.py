@@ -16,7 +16,7 @@ from typing import Any, NoReturn, TypeVar
 import msgspec
 
 from suite.errors import DocumentError
-from suite.model import Campaign, Document, Survey
+from suite.model import PLAN, SURVEY, Campaign, Document, Survey, document_name
 from suite.report.markup import show_plainly
 from suite.report.rules import (
     Complaint,
@@ -26,12 +26,6 @@ from suite.report.rules import (
     judge_survey,
 )
 from suite.wire import SCHEMA
-
-PLAN = "campaign.json"
-"""The file that holds the plan."""
-
-SURVEY = "survey.json"
-"""The file that holds a survey's plan, in a folder of its own."""
 
 DERIVED = frozenset({PLAN, "summary.json"})
 """The JSON files of a campaign folder that are no documents."""
@@ -144,11 +138,6 @@ def load_document(path: Path) -> Document:
     document = _convert(path, _read(path), Document)
     _refuse_first(path, judge_document(document))
     return document
-
-
-def document_name(arm: str, block: int, repeat: int = 0) -> str:
-    """The file name of an invocation: ``cpu-01.json``; ``cpu-03-r1.json`` for a repeat."""
-    return f"{arm}-{block:02d}" + (f"-r{repeat}" if repeat else "") + ".json"
 
 
 def schema() -> dict[str, Any]:

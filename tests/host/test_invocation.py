@@ -16,7 +16,7 @@ from suite.host import plan
 from suite.host.engine import ARMS, LABEL, GpuRequest, Job
 from suite.host.invocation import Recorder, Turn
 from suite.host.outcomes import is_complete
-from suite.host.store import Store, document_name
+from suite.host.store import Store
 from suite.host.telemetry import Observe
 from suite.model import (
     AT_END,
@@ -28,6 +28,7 @@ from suite.model import (
     Telemetry,
     Work,
     count_compiled,
+    document_name,
     facts_of,
 )
 from suite.report.load import load_campaign, load_document

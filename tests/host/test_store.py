@@ -19,15 +19,14 @@ import pytest
 from suite import wire
 from suite.content import SUITE
 from suite.errors import BusyError, CrossoverError, UsageError
-from suite.host import store as stores
 from suite.host.store import (
     Store,
     campaign_name,
-    document_name,
     only_campaign,
     try_results,
     write_atomically,
 )
+from suite.model import PLAN, document_name
 from suite.report import load
 from suite.report.load import load_campaign
 from tests import synthetic
@@ -68,7 +67,6 @@ def test_documents_and_plan_are_loaded_again(store: Store) -> None:
 )
 def test_documents_are_named_by_arm_block_and_repeat(named: tuple, name: str) -> None:  # type: ignore[type-arg]
     assert document_name(*named) == name
-    assert load.document_name(*named) == name, "the report looks for what the host writes"
 
 
 def test_campaigns_are_named_by_instant_label_and_profile() -> None:
@@ -277,7 +275,7 @@ def test_instants_keep_their_offset(store: Store) -> None:
     campaign = synthetic.make_campaign(blocks=1, arms=("cpu",))
     campaign = synthetic.replace(campaign, created=campaign.created.astimezone(zone))
     store.write_plan(campaign)
-    assert '"created": "2026-11-21T15:00:00+05:30"' in (store.folder / stores.PLAN).read_text()
+    assert '"created": "2026-11-21T15:00:00+05:30"' in (store.folder / PLAN).read_text()
     assert load.load_plan(store.folder).created == campaign.created
 
 
