@@ -288,6 +288,26 @@ def facts_of(document: Document, container: str | None) -> dict[str, Scalar]:
     return {**document.facts, **own}
 
 
+def container_seconds(document: Document) -> float:
+    """The container time of an invocation, in seconds, from ask to end.
+
+    A container without an end (still running, or its end was never seen) counts until the last
+    instant that its cells report.
+    """
+    return sum(lived_seconds(document, one) for one in document.invocation.containers)
+
+
+def lived_seconds(document: Document, container: Container) -> float:
+    """The same of one of its containers."""
+    ends = [
+        cell.ended
+        for cell in document.cells
+        if cell.container == container.id and cell.ended is not None
+    ]
+    end = container.ended or max(ends, default=container.started)
+    return max(0.0, (end - container.started).total_seconds())
+
+
 def count_compiled(document: Document) -> int | None:
     """How many files CUDA's compile cache gained while the invocation ran, one a compiled module; None:
     unknown."""

@@ -18,7 +18,7 @@ from suite.host.outcomes import is_complete
 from suite.host.store import Store
 from suite.host.telemetry import Observe
 from suite.host.volumes import campaign_volumes
-from suite.model import SIMULATED, TWIN, Campaign, Document, Image, Look
+from suite.model import SIMULATED, TWIN, Campaign, Document, Image, Look, container_seconds
 
 MEMORY_SHARE = 0.9
 """A container may use this share of the engine's memory: what it takes beyond must kill it, and not
@@ -230,7 +230,7 @@ class Conductor:
             if reason is None or repeat == REPEATS:
                 break
             # What it took is not among the documents yet.
-            took_s = plan.container_seconds(document)
+            took_s = container_seconds(document)
             if self._crosses_budget(took_s + self.expected_s.get(arm, took_s)):
                 self.listener.say(
                     f"{arm} block {block} is set aside, and the budget leaves no time to run it "
@@ -277,7 +277,7 @@ class Conductor:
             done = sum(cell.outcome != "pending" for cell in document.cells)
             left = self._left_s()
             if left is not None:
-                left = max(0.0, left - plan.container_seconds(document))
+                left = max(0.0, left - container_seconds(document))
             self.listener.show(
                 Position(
                     arm=arm,
@@ -294,7 +294,7 @@ class Conductor:
 
     def _actual_s(self) -> float:
         every = [*self.documents.values(), *self.given_way]
-        return sum(plan.container_seconds(document) for document in every)
+        return sum(container_seconds(document) for document in every)
 
     def _left_s(self) -> float | None:
         """What the invocations that have not been had should take; None before the calibration."""
@@ -318,7 +318,7 @@ class Conductor:
     def _correct(self, block: int) -> None:
         """After a block: what its invocations really took stands for those to come."""
         for arm in self.arms:
-            self.expected_s[arm] = plan.container_seconds(self.documents[arm, block])
+            self.expected_s[arm] = container_seconds(self.documents[arm, block])
         left = self._left_s() or 0.0
         total = self._actual_s() + left
         self._set_prediction(corrected_s=[*self.campaign.prediction.corrected_s, total])

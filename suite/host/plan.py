@@ -24,6 +24,7 @@ from suite.model import (
     Document,
     Excluded,
     ProfileName,
+    container_seconds,
     count_compiled,
 )
 
@@ -242,15 +243,6 @@ def _enough_calls(result: CellResult, floor_s: float) -> int:
         return found
     needed = math.ceil(CALLS_MARGIN * floor_s / min(result.samples_s))
     return max(found, min(needed, CALLS_CAP))
-
-
-def container_seconds(document: Document) -> float:
-    """The time that an invocation's containers existed, in seconds, from ask to end."""
-    return sum(
-        (container.ended - container.started).total_seconds()
-        for container in document.invocation.containers
-        if container.ended is not None
-    )
 
 
 def guess_invocation_s(campaign: Campaign, arm: str) -> float:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 
-from suite.model import Container, Document
+from suite.model import Document, lived_seconds
 
 KINDS = {
     "container_start": "starting containers",
@@ -53,15 +52,6 @@ class Death:
     lost: tuple[str, ...]
     replaced: bool
     restart_s: float | None
-
-
-def container_seconds(document: Document) -> float:
-    """The container time of an invocation, in seconds.
-
-    A container without an end (still running, or its end was never seen) counts until the last
-    instant that its cells report.
-    """
-    return sum(_container_seconds(document, one) for one in document.invocation.containers)
 
 
 def itemise(document: Document) -> dict[str, float]:
@@ -111,20 +101,10 @@ def find_deaths(documents: Iterable[Document]) -> list[Death]:
                     arm=invocation.arm,
                     block=invocation.block,
                     status=status or "ended in an unknown way",
-                    lived_s=_container_seconds(document, container),
+                    lived_s=lived_seconds(document, container),
                     lost=tuple(lost),
                     replaced=bool(later),
                     restart_s=later[0].start_s if later else None,
                 )
             )
     return deaths
-
-
-def _container_seconds(document: Document, container: Container) -> float:
-    ends: list[datetime] = [
-        cell.ended
-        for cell in document.cells
-        if cell.container == container.id and cell.ended is not None
-    ]
-    end = container.ended or max(ends, default=container.started)
-    return max(0.0, (end - container.started).total_seconds())

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from suite.model import Document
-from suite.report.accounting import KINDS, container_seconds, find_deaths, spent_seconds
+from suite.model import Document, container_seconds
+from suite.report.accounting import KINDS, find_deaths, spent_seconds
 from suite.report.assurance import write_controls, write_steadiness, write_timing_costs
 from suite.report.builds import word_trust
 from suite.report.markup import escape

@@ -20,7 +20,7 @@ from suite.host.ask import Ask, draw_up, identify_suite, machine_label, resume_p
 from suite.host.campaign import MEMORY_SHARE, Conductor, Position
 from suite.host.engine import ARMS, GpuRequest, Job
 from suite.host.store import Store
-from suite.model import SIMULATED, Campaign, Cell, Scalar, SuiteIdentity, Work
+from suite.model import SIMULATED, Campaign, Cell, Scalar, SuiteIdentity, Work, container_seconds
 from suite.report.collate import collate
 from suite.report.contents import STAND_IN
 from suite.report.load import load_campaign
@@ -632,7 +632,7 @@ def test_a_disturbed_invocation_is_set_aside_and_run_again(stage: Stage) -> None
     assert any("set aside and run again: the hypervisor" in line for line in stage.ears.lines)
     documents = load_campaign(stage.folder).documents  # type: ignore[arg-type]
     assert campaign.prediction.actual_s == pytest.approx(
-        sum(plan.container_seconds(one) for one in documents)
+        sum(container_seconds(one) for one in documents)
     )
     first, second = (plan.order_cells(campaign, "cpu", 2, repeat) for repeat in (0, 1))
     assert [cell.id for cell in first] != [cell.id for cell in second]
@@ -828,7 +828,7 @@ def test_a_repeat_that_was_not_had_is_had_when_the_campaign_goes_on(stage: Stage
     again = stage.run(engine, resume_plan(begun, blocks=None), kept=kept)
     assert stage.documents() == ["cpu-00.json", "cpu-01.json", "cpu-02-r1.json", "cpu-02.json"]
     every = load_campaign(stage.folder).documents  # type: ignore[arg-type]
-    assert again.prediction.actual_s == pytest.approx(sum(map(plan.container_seconds, every)))
+    assert again.prediction.actual_s == pytest.approx(sum(map(container_seconds, every)))
 
 
 def standing_in(value: Scalar) -> Worker:

@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 
 from suite.errors import UsageError
 from suite.host import plan
-from suite.model import Campaign, Cell, CellResult, Container, Document, Excluded, Work
+from suite.model import (
+    Campaign,
+    Cell,
+    CellResult,
+    Container,
+    Document,
+    Excluded,
+    Work,
+    container_seconds,
+)
 from suite.worker import measure, scenarios
 from suite.worker.invocation import ASKED_ABOUT_BUDGETS
 from tests import synthetic
@@ -226,8 +235,11 @@ def test_freezing_takes_k_of_what_was_measured_and_reasons_of_what_was_not() -> 
     }
 
 
-def test_container_time_counts_those_that_have_ended() -> None:
-    assert plan.container_seconds(calibration(campaign(), [], seconds=20.0)) == 20.0
+def test_a_container_without_an_end_counts_until_its_last_cell() -> None:
+    (a,) = cells("a")
+    assert container_seconds(calibration(campaign(), [], seconds=20.0)) == 20.0
+    last = result(a, container="c", ended=NOW + timedelta(seconds=5))
+    assert container_seconds(calibration(campaign(), [last], seconds=20.0)) == 25.0
 
 
 def test_the_guess_knows_what_is_not_timed_and_not_in_the_container() -> None:

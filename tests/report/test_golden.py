@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.model import Campaign, Document, Excluded
-from suite.report.accounting import container_seconds
+from suite.model import Campaign, Document, Excluded, container_seconds
 from suite.report.collate import collate
 from tests import synthetic
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from suite.model import Campaign, Check, Container, Document, Excluded
-from suite.report.accounting import container_seconds, find_deaths, itemise
+from suite.model import Campaign, Check, Container, Document, Excluded, container_seconds
+from suite.report.accounting import find_deaths, itemise
 from suite.report.compare import Ratio
 from suite.report.load import LoadedCampaign
 from suite.report.statistics import FEW
