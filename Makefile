@@ -57,9 +57,15 @@ lint: $(VENV)/dev.stamp ## check the style, the types and the rooms
 generate: $(VENV)/dev.stamp ## write docs/cells.md and docs/schema.json anew
 	@$(call nox,generate)
 
+# The plan names the commit, so tracked files stay as they are until the new sample is there.
 sample: $(VENV)/dev.stamp ## measure the committed sample campaign anew (when the schema has changed)
+	@test -z "$$(git status --porcelain --untracked-files=no)" || { echo "files differ from the commit, which the sample names: commit or stash them first" >&2; exit 1; }
+	@rm -rf results/new-sample
+	@$(call nox,bench) --results results/new-sample --label sample --blocks 5 $(call given,BASE_IMAGE SEED)
+	@test -f results/new-sample/*-sample-standard/summary.json
 	@rm -rf results/samples/*-sample-standard
-	@$(call nox,bench) --results results/samples --label sample --blocks 5 $(call given,BASE_IMAGE SEED)
+	@mv results/new-sample/*-sample-standard results/samples/
+	@rm -rf results/new-sample
 	@$(call nox,generate)
 
 lock: $(VENV)/dev.stamp ## resolve the hash locks anew

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -21,11 +22,11 @@ pytestmark = [
 ]
 
 
-def make(*words: str) -> subprocess.CompletedProcess[str]:
+def make(*words: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
     # A make around the tests must not hand its own variables down.
     ours = {k: v for k, v in os.environ.items() if k not in {"MAKEFLAGS", "MFLAGS", "MAKELEVEL"}}
     return subprocess.run(
-        ["make", *words], cwd=ROOT, env=ours, capture_output=True, text=True, check=False
+        ["make", *words], cwd=folder, env=ours, capture_output=True, text=True, check=False
     )
 
 
@@ -117,3 +118,67 @@ def test_the_other_targets_forward_too() -> None:
     assert "nox -s doctor -- --engine 'local' " in line
     assert line.endswith(" --json")
     assert "--json" not in forwarded("doctor")
+
+
+NOX = """#!/bin/sh
+# nox -s bench -- --results FOLDER …
+[ "$2" = bench ] || exit 0
+git status --porcelain --untracked-files=no > ../seen
+mkdir -p "$5/2-sample-standard" && echo new > "$5/2-sample-standard/summary.json"
+exit $(cat ../status)
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A clean checkout with an old sample, whose nox measures nothing."""
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    folder = tmp_path / "checkout"
+    old = folder / "results" / "samples" / "1-sample-standard"
+    for path in (old, folder / ".venv" / "bin", folder / "requirements"):
+        path.mkdir(parents=True)
+    (old / "summary.json").write_text("old")
+    (tmp_path / "status").write_text("0")
+    shutil.copy(ROOT / "Makefile", folder)
+    shutil.copy(ROOT / ".gitignore", folder)
+    for name in ("requirements/host.txt", "requirements/dev.txt"):
+        (folder / name).touch()
+    for name in ("venv.stamp", "host.stamp", "dev.stamp"):
+        (folder / ".venv" / name).touch()
+    nox = folder / ".venv" / "bin" / "nox"
+    nox.write_text(NOX)
+    nox.chmod(0o755)
+    git = ("git", "-c", "user.name=Nobody", "-c", "user.email=nobody@example.org")
+    for words in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", "all")):
+        subprocess.run([*git, *words], cwd=folder, check=True)
+    return folder
+
+
+def samples(checkout: Path) -> list[str]:
+    return sorted(path.name for path in (checkout / "results" / "samples").iterdir())
+
+
+def test_the_sample_is_measured_in_a_clean_checkout_and_then_takes_the_old_ones_place(
+    checkout: Path,
+) -> None:
+    done = make("sample", folder=checkout)
+    assert done.returncode == 0, done.stderr
+    assert (checkout.parent / "seen").read_text() == "", "the sample's commit would be …+"
+    assert samples(checkout) == ["2-sample-standard"]
+    assert not (checkout / "results" / "new-sample").exists()
+
+
+def test_a_sample_that_failed_leaves_the_old_one(checkout: Path) -> None:
+    (checkout.parent / "status").write_text("1")
+    assert make("sample", folder=checkout).returncode == 2
+    assert samples(checkout) == ["1-sample-standard"]
+
+
+def test_no_sample_is_measured_where_files_differ_from_the_commit(checkout: Path) -> None:
+    with (checkout / "Makefile").open("a") as file:
+        file.write("# another word\n")
+    done = make("sample", folder=checkout)
+    assert done.returncode == 2
+    assert "commit or stash them first" in done.stderr
+    assert not (checkout.parent / "seen").exists()
