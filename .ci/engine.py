@@ -10,9 +10,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from docker.client import from_env
 
 from suite.errors import EngineError
-from suite.host.docker_engine import DockerEngine
+from suite.host.docker.engine import DockerEngine
 from suite.host.engine import LABEL
-from suite.host.local_machine import is_alive
+from suite.host.machine.machine import is_alive
 
 
 def answers() -> int:

@@ -34,7 +34,7 @@ WORKDIR /tmp
 # what Keras writes into its home goes.
 USER 10001:10001
 RUN mkdir /tmp/fitness; status=0; \
-    HOME=/tmp/fitness python3 -m suite.worker.fitness 2>/tmp/fitness/said || status=$?; \
+    HOME=/tmp/fitness python3 -m suite.worker.session.preflight 2>/tmp/fitness/said || status=$?; \
     if [ $status -ne 0 ]; then tail -n 3 /tmp/fitness/said >&2; fi; \
     rm -r /tmp/fitness; \
     exit $status

@@ -1,6 +1,6 @@
 """`python -m suite`: the commands."""
 
-from suite.cli import main
+from suite.cli.entry import main
 
 if __name__ == "__main__":
     raise SystemExit(main())

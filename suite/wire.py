@@ -1,7 +1,7 @@
 """Words to JSON and back to plain values; the schema number and its history.
 
 Standard library only: the worker writes records with it inside the container.
-Turning plain values into words again, validated, is ``suite.report.load``'s task.
+Turning plain values into words again, validated, is ``suite.analysis.documents.read``'s task.
 """
 
 from __future__ import annotations

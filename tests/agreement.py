@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from suite.host.doctor_finding import shorten_uuids
+from suite.host.doctor.finding import shorten_uuids
 
 REMEDY = "  what to do: "
 """What stands before a remedy on standard error."""

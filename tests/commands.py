@@ -25,7 +25,7 @@ class Command:
         self._words = list(words)
         self._folder = folder
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["suite.cli"])
+        context.set_forkserver_preload(["suite.cli.entry"])
         self._process = context.Process(target=_run, args=(self._words, dict(variables), folder))
         self._process.start()
 
@@ -49,6 +49,6 @@ def _run(words: list[str], variables: dict[str, str], folder: Path) -> None:
     for stream, name in ((sys.stdout, "out"), (sys.stderr, "err")):
         with (folder / name).open("w") as file:
             os.dup2(file.fileno(), stream.fileno())
-    from suite import cli
+    from suite.cli.entry import main
 
-    sys.exit(cli.main(words))
+    sys.exit(main(words))

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from suite.content import suite_content
-from suite.host import ask
+from suite.host.campaign import request as ask
 from suite.model import SuiteIdentity
 
 ALLOWED = ("engine", "engines", "gpu_containers", "gpu_runtime", "processes")

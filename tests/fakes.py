@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from suite import wire
+from suite.analysis.campaign.proof import is_elsewhere
 from suite.errors import EngineError, GpuError, NoGpuError
-from suite.host.ending import phrase_ending
 from suite.host.engine import Card, Ending, GpuRequest, Job, Progress, Volume
+from suite.host.machine.ending import phrase_ending
 from suite.model import Cell, CellResult, Check, Image, Isolation, Scalar
-from suite.report.proof import is_elsewhere
 from suite.worker import scenarios
 
 SECOND = 1_000_000_000

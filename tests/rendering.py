@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from suite.report.contents import compose
-from suite.report.html import render_html_page
-from suite.report.markdown import render_page
-from suite.report.summary import Summary
+from suite.analysis.campaign.summarise import Summary
+from suite.report.pages.campaign import compose
+from suite.report.render.html import render_html_page
+from suite.report.render.markdown import render_page
 
 
 def render_markdown(summary: Summary, undrawn: str | None = None) -> str:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from suite import cli
-from suite.cli import bench, conduct, entry, surveys
-from suite.host.telemetry import Observe
+from suite.cli import conduct, entry
+from suite.cli.commands import bench, surveys
+from suite.cli.entry import main
+from suite.host.watch.observe import Observe
 from tests.fakes import FakeEngine
 
 
@@ -52,7 +53,7 @@ class Shell:
     def run(self, *words: str) -> Heard:
         """Whatever the command says, no traceback is for people."""
         self._capsys.readouterr()
-        status = cli.main(words)
+        status = main(words)
         heard = self._capsys.readouterr()
         assert "Traceback" not in heard.out + heard.err
         return Heard(status, heard.out, heard.err)

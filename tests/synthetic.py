@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from suite.analysis.campaign.proof import is_elsewhere
 from suite.model import (
     TWIN,
     Campaign,
@@ -35,7 +36,6 @@ from suite.model import (
     cell_id,
     is_control,
 )
-from suite.report.proof import is_elsewhere
 from suite.wire import SCHEMA, dump_document
 from tests.hosts import QUIET, SILENT, TYPICAL, Host, draw_shape
 

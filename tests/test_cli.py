@@ -18,18 +18,19 @@ from typing import Any
 
 import pytest
 
-from suite import cli
-from suite.cli import conduct, engines, entry, generated
+from suite.analysis.documents.read import load_campaign
+from suite.cli import conduct, engines, entry
 from suite.cli import terminal as terminals
+from suite.cli.commands import generate
+from suite.cli.entry import commands, main
 from suite.content import SUITE
 from suite.errors import EngineError, GpuError, NoGpuError, UsageError
-from suite.host.campaign import Position
-from suite.host.doctor import CHECKS
+from suite.host.campaign.conductor import Position
+from suite.host.campaign.store import only_campaign
+from suite.host.doctor.examine import CHECKS
 from suite.host.engine import ARMS, GpuRequest, Job
-from suite.host.store import only_campaign
 from suite.model import HIDDEN, SuiteIdentity
-from suite.report import collate as collating
-from suite.report.load import load_campaign
+from suite.report import produce as collating
 from suite.worker import scenarios
 from tests import synthetic
 from tests.fakes import FakeEngine, Life, Worker, asked_cells, asked_option
@@ -595,7 +596,7 @@ def test_a_hostile_document_is_status_5_with_file_and_field(
 
 
 def shell_run_quietly(shell: Shell, campaign: Path) -> Heard:
-    status = cli.main(["report", str(campaign)])
+    status = main(["report", str(campaign)])
     heard = shell._capsys.readouterr()
     assert 'File "' not in heard.err
     assert "\x1b" not in heard.err
@@ -747,8 +748,8 @@ def test_generated_files_are_checked_without_being_written(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "docs").mkdir()
-    for name in (found := generated.generated()):
-        shutil.copyfile(generated.ROOT / name, tmp_path / name)
+    for name in (found := generate.generated()):
+        shutil.copyfile(generate.ROOT / name, tmp_path / name)
     monkeypatch.setattr(entry, "generated", lambda: found)
     monkeypatch.setattr(entry, "ROOT", tmp_path)
     (tmp_path / "docs" / "cells.md").write_text("old")
@@ -782,7 +783,7 @@ def test_help_names_every_command_and_exit_status(shell: Shell) -> None:
 
 def test_every_option_of_bench_is_explained(shell: Shell) -> None:
     heard = shell.run("bench", "--help")
-    for option in cli.commands.commands["bench"].params:
+    for option in commands.commands["bench"].params:
         assert option.opts[0] in heard.out
         assert option.help, option.name
 

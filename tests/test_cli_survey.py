@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from suite.analysis.documents.read import load_campaign, load_survey
 from suite.host.engine import Card, GpuRequest, Job
-from suite.report import collate as collating
-from suite.report.load import load_campaign, load_survey
+from suite.report import produce as collating
 from tests.fakes import FakeEngine, Life, Worker, record
 from tests.shell import Shell, complaint
 

@@ -30,10 +30,12 @@ def test_the_container_gets_the_words_and_its_own_room_alone() -> None:
     names = [path.relative_to(SUITE).as_posix() for path in worker_files()]
     shared = {"__init__.py", "content.py", "errors.py", "model.py", "wire.py"}
     assert {name for name in names if not name.startswith("worker/")} == shared
-    assert "worker/scenarios/matmul.py" in names
+    assert "worker/scenarios/matmul/square.py" in names
 
 
-@pytest.mark.parametrize("name", ["model.py", "worker/measure.py", "worker/scenarios/mlp.py"])
+@pytest.mark.parametrize(
+    "name", ["model.py", "worker/loop/measure.py", "worker/scenarios/mlp/train.py"]
+)
 def test_one_changed_character_is_another_content(name: str, copy: Path) -> None:
     with (copy / name).open("a") as file:
         file.write("#")
@@ -46,13 +48,15 @@ def test_a_new_file_in_the_workers_room_is_another_content(copy: Path) -> None:
 
 
 def test_a_renamed_file_is_another_content(copy: Path) -> None:
-    (copy / "worker" / "measure.py").rename(copy / "worker" / "measured.py")
+    (copy / "worker" / "loop" / "measure.py").rename(copy / "worker" / "loop" / "measured.py")
     assert suite_content(copy) != suite_content()
 
 
-@pytest.mark.parametrize("name", ["cli.py", "host/plan.py", "worker/measure.pyc", "worker/a.txt"])
+@pytest.mark.parametrize(
+    "name", ["cli/entry.py", "host/campaign/plan.py", "worker/loop/measure.pyc", "worker/a.txt"]
+)
 def test_what_the_container_does_not_run_is_no_content(name: str, copy: Path) -> None:
-    (copy / name).parent.mkdir(exist_ok=True)
+    (copy / name).parent.mkdir(parents=True, exist_ok=True)
     (copy / name).write_text("anything")
     assert suite_content(copy) == suite_content()
 

@@ -10,15 +10,15 @@ import jsonschema
 import pytest
 
 from suite import wire
-from suite.cli.generated import generated
+from suite.cli.commands.generate import generated
 from suite.content import SUITE
-from suite.host import plan
-from suite.host.arms import resolve_arms
-from suite.host.ask import Ask, draw_up
-from suite.host.campaign import Conductor
-from suite.host.doctor import CHECKS
-from suite.host.doctor_page import MARKS
-from suite.host.store import Store
+from suite.host.campaign import plan
+from suite.host.campaign.arms import resolve_arms
+from suite.host.campaign.conductor import Conductor
+from suite.host.campaign.request import Ask, draw_up
+from suite.host.campaign.store import Store
+from suite.host.doctor.examine import CHECKS
+from suite.host.doctor.page import MARKS
 from suite.model import SuiteIdentity
 from suite.worker import scenarios
 from tests import synthetic

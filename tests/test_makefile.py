@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from suite import cli
+from suite.cli.entry import commands
 from suite.content import SUITE
 
 ROOT = SUITE.parent
@@ -77,9 +77,7 @@ def test_an_unknown_variable_is_status_2_and_named(word: str) -> None:
 
 def test_variables_of_bench_are_its_options() -> None:
     (names,) = re.findall(r"^BENCH := (.*)$", MAKEFILE, re.MULTILINE)
-    options = {
-        option.name.upper() for option in cli.commands.commands["bench"].params if option.name
-    }
+    options = {option.name.upper() for option in commands.commands["bench"].params if option.name}
     assert set(names.split()) == options
     assert names in make("help").stdout
 

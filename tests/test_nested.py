@@ -11,7 +11,7 @@ import pytest
 from docker.errors import APIError
 
 from suite.host.engine import LABEL
-from suite.host.local_machine import own_token
+from suite.host.machine.machine import own_token
 from tests.engines import conftest, nested
 from tests.engines.nested import Nested
 

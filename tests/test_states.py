@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from suite.errors import EngineError, GpuError, UsageError
-from suite.host.gpu import machine_gpus, pci_gpus
-from suite.host.store import only_campaign
+from suite.host.campaign.store import only_campaign
+from suite.host.gpu.request import machine_gpus, pci_gpus
 from tests import scripted_python
 from tests.agreement import compare
 from tests.commands import Command

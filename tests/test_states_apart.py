@@ -13,8 +13,8 @@ import pytest
 
 from suite.content import SUITE
 from suite.errors import EngineError, UsageError
-from suite.host.docker_endpoint import DEFAULT_SOCKET
-from suite.host.gpu import machine_gpus, pci_gpus
+from suite.host.docker.endpoint import DEFAULT_SOCKET
+from suite.host.gpu.request import machine_gpus, pci_gpus
 from tests import scripted_python
 from tests.agreement import compare
 

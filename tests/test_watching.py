@@ -12,11 +12,8 @@ from pathlib import Path
 import pytest
 
 from suite import wire
-from suite.model import Campaign, Document, Scalar
-from suite.report.gauges import join_document
-from suite.report.load import LoadedCampaign
-from suite.report.summary import Summary, summarise
-from suite.report.validity import (
+from suite.analysis.campaign.summarise import Summary, summarise
+from suite.analysis.campaign.validity import (
     OTHER_GPU,
     SHARED,
     SLOWDOWN,
@@ -25,6 +22,9 @@ from suite.report.validity import (
     find_cell_fault,
     find_labels,
 )
+from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.documents.telemetry import join_document
+from suite.model import Campaign, Document, Scalar
 from tests import synthetic
 from tests.host.fake_nvml import (
     BRAKED,

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suite import wire
+from suite.analysis.documents.read import _convert, load_document
 from suite.model import (
     Campaign,
     CampaignIdentity,
@@ -33,7 +34,6 @@ from suite.model import (
     Work,
     cell_id,
 )
-from suite.report.load import _convert, load_document
 from tests import synthetic
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

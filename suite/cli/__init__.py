@@ -2,7 +2,3 @@
 
 Results go to standard output, progress and errors to standard error.
 """
-
-from suite.cli.entry import commands, main
-
-__all__ = ["commands", "main"]

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import click
 
+from suite.analysis.campaign.validity import asks_for_repeat
+from suite.analysis.documents.telemetry import join_document
 from suite.cli.settings import Bounds
 from suite.content import SUITE
 from suite.errors import CrossoverError
-from suite.host.arms import Arms, against_itself, resolve_arms
-from suite.host.campaign import Conductor, Listener
+from suite.host.campaign.arms import Arms, against_itself, resolve_arms
+from suite.host.campaign.conductor import Conductor, Listener
+from suite.host.campaign.store import Store
 from suite.host.engine import Engine, Progress
-from suite.host.store import Store
-from suite.host.telemetry import make_observer
+from suite.host.watch.observe import make_observer
 from suite.model import AGAIN, Campaign, Image
-from suite.report.collate import Collated, CollatedSurvey, collate, collate_survey, draw, look
-from suite.report.gauges import join_document
-from suite.report.pictures import POSSIBLE_FILES
-from suite.report.validity import asks_for_repeat
+from suite.report.pictures.picture import POSSIBLE_FILES
+from suite.report.produce import Collated, CollatedSurvey, collate, collate_survey, draw, look
 
 ROOT = SUITE.parent
 

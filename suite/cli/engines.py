@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from suite.errors import UsageError
-from suite.host.custom_image import CUSTOM
-from suite.host.docker_engine import DockerEngine, docker_endpoint
-from suite.host.doctor_machine import ENGINE_S, Examined
+from suite.host.docker.engine import DockerEngine, docker_endpoint
+from suite.host.doctor.machine import ENGINE_S, Examined
 from suite.host.engine import ARMS, Engine, Progress
-from suite.host.local_engine import LocalEngine
+from suite.host.local.engine import LocalEngine
+from suite.host.provision.overlay import CUSTOM
 
 
 def open_engine(given: dict[str, Any], say: Progress) -> Engine:

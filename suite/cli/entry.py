@@ -16,26 +16,26 @@ from rich.console import Console
 from tabulate import tabulate
 
 from suite import __version__, wire
-from suite.cli.bench import run_bench
+from suite.analysis.documents.read import is_survey
+from suite.cli.commands.bench import run_bench
+from suite.cli.commands.generate import generated
 from suite.cli.conduct import ROOT, conclude, conclude_survey, shown
 from suite.cli.engines import check_custom, engine_to_examine, name_engine, open_engine
-from suite.cli.generated import generated
 from suite.cli.options import EXITS, PROFILE_NAMES, campaign_options, engine_options
 from suite.cli.settings import read_arms, single_gpu
 from suite.cli.terminal import Terminal
 from suite.errors import CrossoverError, EngineError, UsageError
-from suite.host import stand_in
-from suite.host.arms import AUTO
-from suite.host.docker_engine import DockerEngine, docker_endpoint
-from suite.host.doctor import examine
-from suite.host.doctor_machine import Machine, Question
-from suite.host.doctor_page import draw_screen, write_lines
+from suite.host.campaign.arms import AUTO
+from suite.host.campaign.store import Store, write_atomically
+from suite.host.docker.engine import DockerEngine, docker_endpoint
+from suite.host.doctor.examine import examine
+from suite.host.doctor.machine import Machine, Question
+from suite.host.doctor.page import draw_screen, write_lines
 from suite.host.engine import ARMS
-from suite.host.images import STAND_IN
-from suite.host.store import Store, write_atomically
+from suite.host.provision import debian_base
+from suite.host.provision.images import STAND_IN
 from suite.model import Cell, ProfileName
-from suite.report.collate import collate_side_by_side
-from suite.report.load import is_survey
+from suite.report.produce import collate_side_by_side
 from suite.worker import scenarios
 
 INTERRUPTED = 130
@@ -207,7 +207,7 @@ def doctor(arms: str, gpu: str, results: Path | None, *, as_json: bool, **given:
 def base(name: str) -> int:
     """Make a stand-in base image from Debian packages, where no image registry can be reached."""
     with Terminal() as terminal:
-        click.echo(stand_in.make_base(DockerEngine(), terminal.say, name))
+        click.echo(debian_base.make_base(DockerEngine(), terminal.say, name))
     return 0
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from suite.host import plan
-from suite.host.telemetry import MODES
+from suite.host.campaign import plan
+from suite.host.watch.observe import MODES
 
 PROFILE_NAMES = tuple(plan.PROFILES)
 

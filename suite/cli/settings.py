@@ -11,11 +11,11 @@ from typing import Any, cast
 
 from suite import wire
 from suite.errors import UsageError
-from suite.host import plan
-from suite.host.arms import AUTO, check_arms
-from suite.host.ask import Ask
-from suite.host.gpu_choice import NOTATION
-from suite.host.telemetry import Mode
+from suite.host.campaign import plan
+from suite.host.campaign.arms import AUTO, check_arms
+from suite.host.campaign.request import Ask
+from suite.host.gpu.choice import NOTATION
+from suite.host.watch.observe import Mode
 from suite.model import ProfileName
 
 ALL_GPUS = "all"

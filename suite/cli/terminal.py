@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-from suite.host import campaign as campaigns
+from suite.host.campaign import conductor as campaigns
 
 
 class _QuietConsole(Console):

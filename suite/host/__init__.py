@@ -1,1 +1,1 @@
-"""ON THE MACHINE: builds images, runs containers, keeps documents.  Knows no TensorFlow."""
+"""The host, on the machine: runs containers and keeps documents.  Knows no TensorFlow."""

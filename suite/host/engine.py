@@ -1,6 +1,6 @@
 """What the suite asks of whatever runs its worker: the one narrow door to docker and processes.
 
-Two implementations: ``docker_engine`` (containers) and ``local_engine`` (processes, no isolation);
+Two implementations: ``docker.engine`` (containers) and ``local.engine`` (processes, no isolation);
 one fake in the tests.  This file knows neither.
 """
 
@@ -52,7 +52,7 @@ class GpuRequest:
     """How the engine is asked for a GPU: ``driver`` ("cdi", "nvidia" or "none" for the local
     engine) and the engine's own names of the devices (index or UUID).
 
-    ``kernel_driver`` is the version of NVIDIA's driver on the engine's machine (None: unknown).
+    ``machine.driver`` is the version of NVIDIA's driver on the engine's machine (None: unknown).
     ``visible`` is which GPU CUDA is to be told, where a container gets them all (None: it gets the
     one).  ``uuid`` is the whole UUID of what was asked for by one; it never enters a document.
     """

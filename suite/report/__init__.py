@@ -1,1 +1,1 @@
-"""ANYWHERE: reads documents and says what they mean.  Knows neither docker nor TensorFlow."""
+"""The report, anywhere: findings to pages, pictures and files."""

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 from suite import __version__, wire
 from suite.model import ARM_NAMES, AT_END, FINE, ArmName, Scalar
-from suite.worker.channel import Channel
-from suite.worker.startup import Refused
+from suite.worker.session.channel import Channel
+from suite.worker.session.startup import Refused
 
 if TYPE_CHECKING:
-    from suite.worker.invocation import Request, Runner
+    from suite.worker.session.session import Request, Runner
 
 CPU = "/CPU:0"
 
@@ -75,8 +75,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     requests = _requests(parser, getattr(options, "cells", []))
     channel = Channel()
     channel.send("hello", schema=wire.SCHEMA, version=__version__, pid=os.getpid())
-    from suite.worker import compile_cache, facts, fitness, invocation, proof, startup
-    from suite.worker.measure import Loop
+    from suite.worker.loop.measure import Loop
+    from suite.worker.proof import compile_cache, facts, gpu
+    from suite.worker.session import preflight, session, startup
 
     began = time.perf_counter_ns()
     looked = _look_before(options.arm)
@@ -87,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         channel.send("refused", reason=str(reason))
         return EXIT_REFUSED
     except (AttributeError, ImportError, TypeError) as error:
-        lack = fitness.explain(error)
+        lack = preflight.explain(error)
         if lack is None:
             raise
         channel.send("unfit", reason=lack)
@@ -95,7 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     channel.send("startup", stages=stages, device=device)
     began = time.perf_counter_ns()
     # After the start-up sequence, whose first kernel has to be the first.
-    trouble = proof.find_trouble(device) if device != CPU else None
+    trouble = gpu.find_trouble(device) if device != CPU else None
     if trouble is not None:
         channel.send("refused", reason=trouble)
         return EXIT_REFUSED
@@ -112,24 +113,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     spent_s = looked_s + (time.perf_counter_ns() - began) / 1e9
     channel.send("facts", facts=found, seconds=spent_s)
 
+    lost = None
     if options.command == "measure":
-        times = invocation.Times(
+        times = session.Times(
             warmup_s=options.warmup, measure_s=options.measure, budget_s=options.budget
         )
-        runner = invocation.Runner(loop, device, times, stages)
-        lost = _measure(channel, runner, requests)
-        if lost is not None:
-            sys.stderr.write(f"the GPU is lost: {lost}\n")
-            began = time.perf_counter_ns()
-            found |= {**facts.switches(), **compile_cache.facts("end"), AT_END: lost}
-            channel.send("facts", facts=found, seconds=(time.perf_counter_ns() - began) / 1e9)
-            return EXIT_LOST
+        lost = _measure(channel, session.Runner(loop, device, times, stages), requests)
     if device != CPU:
-        # cuDNN and NCCL are loaded at their first use, so what is loaded is asked again.
         began = time.perf_counter_ns()
-        found |= {**proof.loaded_versions(), **facts.switches(), **compile_cache.facts("end")}
-        found[AT_END] = proof.find_trouble(device) or FINE
+        # cuDNN and NCCL are loaded at their first use, so what is loaded is asked again.
+        found |= {} if lost else gpu.loaded_versions()
+        found |= {**facts.switches(), **compile_cache.facts("end")}
+        found[AT_END] = lost or gpu.find_trouble(device) or FINE
         channel.send("facts", facts=found, seconds=(time.perf_counter_ns() - began) / 1e9)
+    if lost:
+        sys.stderr.write(f"the GPU is lost: {lost}\n")
+        return EXIT_LOST
     channel.send("bye")
     return 0
 
@@ -137,7 +136,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _look_before(arm: ArmName) -> dict[str, Scalar]:
     """What has to be done before the start-up sequence, which fills the compile cache and wants the
     library and the compilers, and outside of its stages."""
-    from suite.worker import compile_cache, libraries
+    from suite.worker.proof import compile_cache, libraries
 
     if arm != "cuda":
         return {}
@@ -151,7 +150,7 @@ def _look_before(arm: ArmName) -> dict[str, Scalar]:
 def _requests(parser: argparse.ArgumentParser, words: Sequence[str]) -> list[Request]:
     """The cells that were asked for; ends the process where a word is none."""
     from suite.worker import scenarios
-    from suite.worker.invocation import Request
+    from suite.worker.session.session import Request
 
     requests = []
     for word in words:
@@ -173,22 +172,22 @@ def _measure(channel: Channel, runner: Runner, requests: Sequence[Request]) -> s
 
     What is left then is for a fresh container, which begins by proving its GPU.
     """
-    from suite.worker import facts, proof
-    from suite.worker.invocation import fail
+    from suite.worker.proof import facts, gpu
+    from suite.worker.session.session import fail
 
     def describe(switches: Mapping[str, Scalar]) -> str:
         return ", ".join(f"{name} {value}" for name, value in switches.items())
 
-    gpu = runner.device != CPU
-    usual = facts.switches() if gpu else {}
+    watched = runner.device != CPU
+    usual = facts.switches() if watched else {}
     for request in requests:
         channel.send("cell_started", id=request.cell.id)
         result = runner.run(request)
-        left = facts.switches() if gpu else {}
+        left = facts.switches() if watched else {}
         if left != usual:
             result = fail(result, f"it left {describe(left)} behind, where {describe(usual)} was")
-        if result.outcome == "failed" and gpu:
-            lost = proof.find_trouble(runner.device)
+        if result.outcome == "failed" and watched:
+            lost = gpu.find_trouble(runner.device)
             if lost is not None:
                 # Not the cell's own failure: it stays in flight, as where the process dies.
                 return lost

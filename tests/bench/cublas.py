@@ -88,8 +88,8 @@ def share(folder: Path, other: dict[str, Any], arm: str) -> str:
     """A table: the campaign's rate as a share of the other framework's, by precision and size."""
     from tabulate import tabulate
 
-    from suite.report.load import load_campaign
-    from suite.report.summary import summarise
+    from suite.analysis.campaign.summarise import summarise
+    from suite.analysis.documents.read import load_campaign
 
     rows = []
     for one in summarise(load_campaign(folder)).cells:

@@ -12,8 +12,8 @@ import zlib
 import numpy as np
 from tabulate import tabulate
 
-from suite.report.compare import compare
-from suite.report.statistics import estimate
+from suite.analysis.numbers.estimate import estimate
+from suite.analysis.numbers.ratio import compare
 from tests.bench.rates import contains, count, judge_tables
 from tests.bench.rivals import RULES, decide_by_runs, read_values
 from tests.hosts import HOSTS, SAMPLES, WARMUP, Array, Host, draw_levels, draw_series

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suite.report.compare import Ratio, compare
-from suite.report.statistics import Estimate, estimate
-from suite.report.verdicts import MARGIN, judge
+from suite.analysis.numbers.estimate import Estimate, estimate
+from suite.analysis.numbers.ratio import Ratio, compare
+from suite.analysis.numbers.verdict import MARGIN, judge
 from tests.hosts import SAMPLES, Array, Host, draw_levels, draw_series
 
 SURE = 3.0

@@ -15,11 +15,21 @@ import numpy as np
 from suite.content import SUITE
 from suite.model import Cell
 from suite.worker import scenarios
-from suite.worker.scenarios import mlp, mlp_fallback, tfdata_triple
 from suite.worker.scenarios.asked import dataset, slices
-from suite.worker.scenarios.networks import CHECK_STEPS, NETWORKS, A, B, Network, examples, widen
-from suite.worker.scenarios.pipelines import Input, Pipeline
-from suite.worker.scenarios.reference import name_training, train
+from suite.worker.scenarios.mlp import fallback
+from suite.worker.scenarios.mlp import train as mlp
+from suite.worker.scenarios.mlp.networks import (
+    CHECK_STEPS,
+    NETWORKS,
+    A,
+    B,
+    Network,
+    examples,
+    widen,
+)
+from suite.worker.scenarios.mlp.reference import name_training, train
+from suite.worker.scenarios.tfdata import triple
+from suite.worker.scenarios.tfdata.pipelines import Input, Pipeline
 
 FILE = SUITE / "worker" / "scenarios" / "references.py"
 
@@ -66,7 +76,7 @@ def find_run(cell: Cell) -> Run | None:
     elif case == "mlp.fallback":
         network = A
         inputs, labels = examples(A, int(batch))  # type: ignore[arg-type]
-        inputs = mlp_fallback.squash_by_numpy(inputs)
+        inputs = fallback.squash_by_numpy(inputs)
     elif case == "asked.slices":
         network, batch = B, slices.find(slices.STAGES, str(params["stage"])).batch
         inputs, labels = examples(B, slices.EXAMPLES)
@@ -76,7 +86,7 @@ def find_run(cell: Cell) -> Run | None:
     elif case == "tfdata.to_device" or (case == "tfdata.triple" and params["part"] == "together"):
         network = A
         plain = Pipeline(batch=int(batch), prefetch="on")  # type: ignore[arg-type]
-        maker = tfdata_triple.PIPELINES.get(str(params.get("pipeline")), lambda _: plain)
+        maker = triple.PIPELINES.get(str(params.get("pipeline")), lambda _: plain)
         source = Input.of(maker(int(batch)))  # type: ignore[arg-type]
         inputs, labels = source.expected(int(batch)).astype(np.float32), source.labels  # type: ignore[arg-type]
     elif case in {"mlp.loop", "asked.fit"}:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from scipy import stats
 
-from suite.report.compare import compare
-from suite.report.statistics import reduce_invocation
-from suite.report.steady import find_steady
-from suite.report.verdicts import MARGIN, judge
+from suite.analysis.numbers.estimate import reduce_invocation
+from suite.analysis.numbers.ratio import compare
+from suite.analysis.numbers.steady import find_steady
+from suite.analysis.numbers.verdict import MARGIN, judge
 from tests.hosts import WARMUP, Array
 
 LEVEL = 0.05

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from suite.model import Work
-from suite.report.collate import collate
+from suite.report.produce import collate
 from suite.wire import dump_document
 from tests import synthetic
 from tests.hosts import SAMPLES, WARMUP

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from suite.model import HIDDEN, Campaign, Cell, Document, Work
-from suite.report.collate import collate, look
+from suite.report.produce import collate, look
 from tests import synthetic
 from tests.hosts import HOSTS, TYPICAL, Host
 

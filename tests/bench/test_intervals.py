@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from suite.host import plan
-from suite.report.precision import assess
+from suite.analysis.numbers.stopping import assess
+from suite.host.campaign import plan
 from tests.bench.rates import Rate, contains, count, draw_values, estimates, ratios
 from tests.hosts import HOSTS
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from suite.report.compare import compare_campaigns
+from suite.analysis.numbers.ratio import compare_campaigns
 from tests.bench.rates import contains, count, draw_values, judge_tables, ratios
 from tests.hosts import HOSTS
 

@@ -12,10 +12,10 @@ import pytest
 from docker.client import from_env
 
 from suite.errors import EngineError
-from suite.host.docker_engine import DockerEngine
-from suite.host.docker_run import DockerRun
+from suite.host.docker.engine import DockerEngine
+from suite.host.docker.run import DockerRun
 from suite.host.engine import LABEL, Ending, Job
-from suite.host.images import STAND_IN, read_specs
+from suite.host.provision.images import STAND_IN, read_specs
 from suite.model import Image
 
 HERE = Path(__file__).parent

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from suite.errors import EngineError, GpuError
-from suite.host.docker_engine import DockerEngine
-from suite.host.docker_run import USER
+from suite.host.docker.engine import DockerEngine
+from suite.host.docker.run import USER
 from suite.host.engine import LABEL, GpuRequest, Job
 from suite.model import Image
 

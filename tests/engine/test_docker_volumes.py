@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from suite.host.docker_engine import DockerEngine
-from suite.host.docker_leftovers import sweep
-from suite.host.docker_run import USER, DockerRun
-from suite.host.docker_volumes import LASTING
+from suite.host.docker.engine import DockerEngine
+from suite.host.docker.leftovers import sweep
+from suite.host.docker.run import USER, DockerRun
+from suite.host.docker.volumes import LASTING
 from suite.host.engine import LABEL, GpuRequest, Job, Volume
-from suite.host.volumes import (
+from suite.host.provision.volumes import (
     CACHE_SETTINGS,
     CACHE_TARGET,
     SCRATCH_TARGET,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from suite.errors import EngineError
-from suite.host.docker_engine import DockerEngine, docker_endpoint
+from suite.host.docker.engine import DockerEngine, docker_endpoint
 from suite.host.engine import Job
 
 if TYPE_CHECKING:

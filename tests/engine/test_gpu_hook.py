@@ -14,10 +14,10 @@ import pytest
 from docker.api.client import APIClient
 
 from suite.errors import GpuError
-from suite.host import docker_gpu
-from suite.host.docker_engine import DockerEngine
+from suite.host.docker import gpu as docker_gpu
+from suite.host.docker.engine import DockerEngine
 from suite.host.engine import GpuRequest, Job
-from suite.host.gpu_refusals import REFUSALS, find_refusal
+from suite.host.gpu.refusals import REFUSALS, find_refusal
 from suite.model import Image
 from tests.daemons import DRIVER, HOOK, Daemon, carry_image, on_gpu_machine, why_not
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from suite.host.docker_engine import DockerEngine
+from suite.host.docker.engine import DockerEngine
 from suite.host.engine import Job
-from suite.host.halting import Halted, HaltingEngine
+from suite.host.survey.halting import Halted, HaltingEngine
 
 if TYPE_CHECKING:
     from tests.engine.conftest import Jobs

@@ -19,12 +19,12 @@ from typing import Any
 import pytest
 from docker.errors import APIError
 
+from suite.analysis.documents.read import load_campaign
 from suite.content import suite_content
 from suite.errors import EngineError
-from suite.host.docker_engine import DockerEngine
+from suite.host.docker.engine import DockerEngine
 from suite.host.engine import LABEL, Job
 from suite.model import NOT_FROM_LOCK, Image
-from suite.report.load import load_campaign
 
 Make = Callable[..., str]
 

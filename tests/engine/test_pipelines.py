@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from suite.host.docker_engine import DockerEngine
+from suite.host.docker.engine import DockerEngine
 from suite.host.engine import Job
 from suite.model import Image
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from suite.host.docker_engine import DockerEngine
+from suite.analysis.campaign.proof import find_operations, is_elsewhere
+from suite.host.docker.engine import DockerEngine
 from suite.host.engine import Job
 from suite.model import Cell, Image
-from suite.report.proof import find_operations, is_elsewhere
 from suite.worker import scenarios
 
 PREPARE = """

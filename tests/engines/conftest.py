@@ -18,8 +18,8 @@ import pytest
 from docker.client import from_env
 
 from suite.errors import EngineError
-from suite.host.docker_engine import DockerEngine
-from suite.host.images import STAND_IN, read_specs
+from suite.host.docker.engine import DockerEngine
+from suite.host.provision.images import STAND_IN, read_specs
 from tests.daemons import carry_image, on_gpu_machine
 from tests.engines.nested import (
     DEBIAN_FREE_BYTES,

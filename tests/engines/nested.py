@@ -14,9 +14,9 @@ import docker.types
 from docker.api.client import APIClient
 from docker.errors import APIError, BuildError
 
-from suite.host.docker_engine import DockerEngine
+from suite.host.docker.engine import DockerEngine
 from suite.host.engine import LABEL
-from suite.host.local_machine import own_token
+from suite.host.machine.machine import own_token
 from tests.daemons import Hook, carry_image, wait_for
 
 PACKAGES = (

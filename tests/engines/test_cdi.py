@@ -14,7 +14,7 @@ import pytest
 
 from suite.content import SUITE
 from suite.errors import GpuError
-from suite.host.docker_engine import DockerEngine
+from suite.host.docker.engine import DockerEngine
 from suite.host.engine import GpuRequest
 from tests.engines.nested import CUDA_FREE_BYTES, Bench, Machine, Nested
 from tests.gpu_runtime.cdi import specify

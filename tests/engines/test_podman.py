@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from suite.errors import GpuError
-from suite.host import docker_gpu
-from suite.host.docker_engine import DockerEngine
-from suite.host.docker_run import start_run
+from suite.host.docker import gpu as docker_gpu
+from suite.host.docker.engine import DockerEngine
+from suite.host.docker.run import start_run
 from suite.host.engine import GpuRequest, Job
-from suite.host.gpu import GPU_PROBE
+from suite.host.gpu.request import GPU_PROBE
 from suite.model import Image
 from tests.engines.nested import Bench, Machine, Nested, PodmanHere
 from tests.engines.test_cdi import SPEC

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from suite.errors import EngineError, GpuError
-from suite.host.docker_engine import DockerEngine
+from suite.host.docker.engine import DockerEngine
 from suite.host.engine import Job
 from suite.model import Image
 from tests.engines.nested import Bench, Machine, Nested

@@ -18,15 +18,15 @@ from docker.client import from_env
 
 from suite.content import SUITE
 from suite.errors import EngineError
-from suite.host.docker_engine import DockerEngine
-from suite.host.images import STAND_IN, find_spec, read_specs
-from suite.host.local_engine import HOME
-from suite.host.local_environment import (
+from suite.host.docker.engine import DockerEngine
+from suite.host.local.engine import HOME
+from suite.host.local.environment import (
     find_interpreter,
     is_whole,
     make_environment,
     place_environment,
 )
+from suite.host.provision.images import STAND_IN, find_spec, read_specs
 from tests.daemons import Daemon, carry_image, why_not
 from tests.gpu_runtime import hook
 from tests.gpu_runtime.machine import GpuMachine

@@ -18,12 +18,14 @@ from typing import Any
 
 from suite import wire
 from suite.model import CellResult, Check
-from suite.worker import facts, invocation, libraries, placement, scenarios, startup
-from suite.worker.measure import Loop, Timing
-from suite.worker.scenario import Prepared
+from suite.worker import scenarios
+from suite.worker.loop.measure import Loop, Timing
+from suite.worker.proof import facts, libraries, placement
+from suite.worker.scenario.scenario import Prepared
+from suite.worker.session import session, startup
 
 
-class OneCall(invocation.Runner):
+class OneCall(session.Runner):
     """A runner that takes the first call for the cell's samples, and looks at no result."""
 
     def _time(self, request: Any, prepared: Prepared, account: Any) -> Any:
@@ -51,7 +53,7 @@ def main(names: list[str]) -> None:
     import tensorflow as tf
 
     loop = Loop(clock=time.perf_counter_ns, fence=tf.test.experimental.sync_devices)
-    times = invocation.Times(warmup_s=0.0, measure_s=0.0, budget_s=1e9)
+    times = session.Times(warmup_s=0.0, measure_s=0.0, budget_s=1e9)
     runner = OneCall(loop, device, times, stages)
     said = {**facts.tensorflow_facts(), **facts.switches()}
     print(wire.dump_record({"record": "facts", "facts": said}), flush=True)  # noqa: T201
@@ -61,7 +63,7 @@ def main(names: list[str]) -> None:
         for cell in scenario.cells():
             asked = cell.id in names if names else not cell.arms or "cuda" in cell.arms
             if asked and not cell.by_host:
-                run = invocation.Request(scenario=scenario, cell=cell, calls=1)
+                run = session.Request(scenario=scenario, cell=cell, calls=1)
                 result: CellResult = replace(runner.run(run), spent_s={})
                 print(wire.dump_record({"record": "cell", "cell": result}), flush=True)  # noqa: T201
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from suite.content import SUITE
-from suite.host.local_engine import HOME
+from suite.host.local.engine import HOME
 from tests.gpu_runtime.build import VERSION
 from tests.gpu_runtime.machine import GpuMachine
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from suite.analysis.campaign.proof import find_misplaced, find_unproven
 from suite.model import CellResult
-from suite.report.proof import find_misplaced, find_unproven
 from suite.worker import scenarios
 from tests.gpu_runtime.machine import GpuMachine, Heard
 

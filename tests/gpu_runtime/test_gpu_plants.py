@@ -8,9 +8,9 @@ import signal
 
 import pytest
 
-from suite.host.remedies import explain_worker
+from suite.host.gpu.remedies import explain_worker
 from suite.model import AT_END, FINE
-from suite.worker.libraries import CUSOLVER
+from suite.worker.proof.libraries import CUSOLVER
 from tests.gpu_runtime.build import build
 from tests.gpu_runtime.machine import GpuMachine
 

@@ -8,7 +8,7 @@ from typing import Any
 import requests
 from docker.errors import APIError, ImageNotFound
 
-from suite.host.docker_endpoint import Endpoint
+from suite.host.docker.endpoint import Endpoint
 from suite.host.engine import LABEL
 from suite.model import Image
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from suite.errors import EngineError, GpuError, NoGpuError, UsageError
-from suite.host.doctor import Diagnosis, Line, examine
-from suite.host.doctor_machine import Examined, Machine, Question, Ran
+from suite.host.doctor.examine import Diagnosis, Line, examine
+from suite.host.doctor.machine import Examined, Machine, Question, Ran
 from suite.host.engine import Card, GpuRequest, GpuSupport, Stock
 from suite.model import Isolation, Scalar
 from suite.worker import scenarios

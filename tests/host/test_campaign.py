@@ -12,19 +12,20 @@ from typing import Any
 import pytest
 
 from suite import wire
+from suite.analysis.documents.read import load_campaign
 from suite.content import suite_content
 from suite.errors import EngineError, GpuError, NoGpuError, UsageError
-from suite.host import plan
-from suite.host.arms import Arms, against_itself, resolve_arms
-from suite.host.ask import Ask, draw_up, identify_suite, machine_label, resume_plan
-from suite.host.campaign import MEMORY_SHARE, Conductor, Position
+from suite.host.campaign import plan
+from suite.host.campaign.arms import Arms, against_itself, resolve_arms
+from suite.host.campaign.conductor import MEMORY_SHARE, Conductor, Position
+from suite.host.campaign.request import Ask, draw_up, identify_suite, machine_label, resume_plan
+from suite.host.campaign.store import Store
 from suite.host.engine import ARMS, GpuRequest, Job
-from suite.host.store import Store
 from suite.model import SIMULATED, Campaign, Cell, Scalar, SuiteIdentity, Work, container_seconds
-from suite.report.collate import collate
-from suite.report.contents import STAND_IN
-from suite.report.load import load_campaign
-from suite.worker import invocation, scenarios
+from suite.report.pages.campaign import STAND_IN
+from suite.report.produce import collate
+from suite.worker import scenarios
+from suite.worker.session import session
 from tests import synthetic
 from tests.fakes import (
     FACTS,
@@ -751,7 +752,7 @@ def test_a_calibration_that_gave_up_nothing_for_its_budget_is_not_made_again(
 
 def test_what_the_worker_says_of_a_lost_budget_is_known_for_it() -> None:
     """`OVER` is its text, and the plan looks for a word of it."""
-    assert OVER["reason"] == invocation._over(9.0, 5.0)
+    assert OVER["reason"] == session._over(9.0, 5.0)
 
 
 def test_a_second_calibration_is_the_last_however_much_it_compiled(stage: Stage) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.host import cards, nvml
 from suite.host.engine import Card, Slice
+from suite.host.gpu import cards, nvml
 from tests.host.fake_nvml import HEALTHY, SLICE_UUIDS, UUIDS, FakeNvml
 
 pytestmark = pytest.mark.simulated
@@ -133,7 +133,7 @@ def test_addresses_are_written_as_the_kernel_does(given: str, normal: str | None
 @pytest.mark.processes
 def test_the_listing_process_answers_or_says_why_not() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "suite.host.cards"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "suite.host.gpu.cards"], capture_output=True, text=True, check=False
     )
     if done.returncode:
         assert "NVIDIA's library" in done.stderr or "nvidia-ml-py" in done.stderr

@@ -10,21 +10,24 @@ from typing import Any
 
 import pytest
 
+from suite.analysis.documents.read import load_campaign
 from suite.errors import EngineError
-from suite.host import docker_gpu, docker_leftovers, kernel_driver, local_engine
-from suite.host.arms import Arms, against_itself
-from suite.host.custom_image import lay_on
-from suite.host.docker_leftovers import is_outlived
-from suite.host.docker_run import start_run
-from suite.host.docker_volumes import LASTING, volume_labels
+from suite.host.campaign.arms import Arms, against_itself
+from suite.host.docker import gpu as docker_gpu
+from suite.host.docker import leftovers
+from suite.host.docker.leftovers import is_outlived
+from suite.host.docker.run import start_run
+from suite.host.docker.volumes import LASTING, volume_labels
 from suite.host.engine import ARMS, LABEL, GpuRequest, Job, Volume
-from suite.host.images import follow, identify_packages, name_base, plan_build, read_specs
-from suite.host.kernel_driver import VERSION_PROBE, find_version, read_version
-from suite.host.local_engine import LocalEngine
-from suite.host.local_volumes import LocalVolumes, sweep_lasting
-from suite.host.volumes import CACHE_TARGET, CACHE_VARIABLE, choose_volumes, compile_cache
+from suite.host.local import engine as local_engine
+from suite.host.local.engine import LocalEngine
+from suite.host.local.volumes import LocalVolumes, sweep_lasting
+from suite.host.machine import driver as kernel_driver
+from suite.host.machine.driver import VERSION_PROBE, find_version, read_version
+from suite.host.provision.images import follow, identify_packages, name_base, plan_build, read_specs
+from suite.host.provision.overlay import lay_on
+from suite.host.provision.volumes import CACHE_TARGET, CACHE_VARIABLE, choose_volumes, compile_cache
 from suite.model import Image
-from suite.report.load import load_campaign
 from tests import synthetic
 from tests.fakes import FakeEngine, Life, asked_option, fake_image
 from tests.host.docker_fakes import HERE, IMAGE, FakeApi, api_error
@@ -164,7 +167,7 @@ def test_the_sweep_leaves_it_while_somebody_can_ask_for_it_again(
     labels: Mapping[str, str], image: str | None, driver: str | None, swept: bool
 ) -> None:
     api = engine_with(labels, image, cache())
-    count = docker_leftovers.sweep(api, HERE, 1.8e9, lambda _: None, driver)
+    count = leftovers.sweep(api, HERE, 1.8e9, lambda _: None, driver)
     assert count == int(swept)
     assert set(api.kept) == {"not-ours"} | (set() if swept else {cache().name})
 
@@ -179,13 +182,13 @@ def test_a_cache_of_an_unknown_driver_stays_with_its_image() -> None:
 def test_a_cache_that_a_container_holds_is_left_alone() -> None:
     api = engine_with({}, None, cache())
     api.failures[f"remove volume {cache().name}"] = api_error(409, "volume is in use")
-    assert docker_leftovers.sweep(api, HERE, 1.8e9, lambda _: None) == 0
+    assert leftovers.sweep(api, HERE, 1.8e9, lambda _: None) == 0
     assert cache().name in api.kept
 
 
 def test_cleaning_removes_it_and_nothing_of_others() -> None:
     api = engine_with({}, IMAGE.id, cache())
-    assert docker_leftovers.remove_everything(api, HERE)["volumes"] == 1
+    assert leftovers.remove_everything(api, HERE)["volumes"] == 1
     assert set(api.kept) == {"not-ours"}
 
 
@@ -315,7 +318,7 @@ def test_the_callers_own_cache_is_left_alone_and_that_is_told(
 
 
 def test_the_worker_and_the_host_read_the_same_driver(tmp_path: Path) -> None:
-    from suite.worker import proof
+    from suite.worker.proof import gpu as proof
 
     own = tmp_path / "proc/driver/nvidia/version"
     own.parent.mkdir(parents=True)

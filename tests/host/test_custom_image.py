@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from suite.errors import VENDOR_IMAGE, EngineError
-from suite.host import custom_image, docker_build, images
-from suite.host.custom_image import CUSTOM, add_digest, lay_on
-from suite.host.docker_stock import reach_base, take_stock
+from suite.host.docker import build
+from suite.host.docker.stock import reach_base, take_stock
 from suite.host.engine import ARMS, LABEL
-from suite.host.images import DOCKER, Recipe
-from suite.host.volumes import CACHE_TARGET, SCRATCH_TARGET
+from suite.host.provision import images, overlay
+from suite.host.provision.images import DOCKER, Recipe
+from suite.host.provision.overlay import CUSTOM, add_digest, lay_on
+from suite.host.provision.volumes import CACHE_TARGET, SCRATCH_TARGET
 from suite.model import NOT_FROM_LOCK, Image
 from tests.host.docker_fakes import HERE, FakeApi, api_error
 
@@ -35,7 +36,7 @@ def recipe(reference: str = "vendor/tf:1") -> Recipe:
 
 def provide(api: FakeApi, said: list[str], made: Recipe | None = None, **changes: Any) -> Image:
     given: dict[str, Any] = {"data_root": None, **changes}
-    return docker_build.provide_image(api, HERE, made or recipe(), said.append, **given)
+    return build.provide_image(api, HERE, made or recipe(), said.append, **given)
 
 
 def test_it_takes_the_place_of_the_image_of_both_gpu_arms() -> None:
@@ -135,20 +136,20 @@ def test_an_image_that_is_unfit_is_refused_with_what_was_found() -> None:
     ],
 )
 def test_an_image_without_a_python_of_its_own_is_told_so(text: str) -> None:
-    error = custom_image.explain_unfit("a:1", f"{text}\nreturned a non-zero code: 127")
+    error = overlay.explain_unfit("a:1", f"{text}\nreturned a non-zero code: 127")
     assert error is not None
     assert "no python3 on its PATH that any user may run" in error.what
 
 
 def test_an_image_without_a_shell_is_told_so() -> None:
     text = 'OCI runtime create failed: exec: "/bin/sh": stat /bin/sh: no such file or directory'
-    error = custom_image.explain_unfit("a:1", text)
+    error = overlay.explain_unfit("a:1", text)
     assert error is not None
     assert "/bin/sh" in error.what
 
 
 def test_other_failures_of_a_build_are_shown_whole() -> None:
-    assert custom_image.explain_unfit("a:1", "no space left on device") is None
+    assert overlay.explain_unfit("a:1", "no space left on device") is None
     api = FakeApi(present={"vendor/tf:1": {"Id": "sha256:vendor"}})
     api.events = [{"error": "no space left on device"}]
     with pytest.raises(EngineError, match="the engine's disk is full"):
@@ -180,7 +181,7 @@ def test_one_that_is_not_here_is_pulled_and_else_names_the_ways_out() -> None:
 def test_room_is_asked_for_only_where_it_has_to_be_pulled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(docker_build.shutil, "disk_usage", lambda _: SimpleNamespace(free=1))
+    monkeypatch.setattr(build.shutil, "disk_usage", lambda _: SimpleNamespace(free=1))
     api = FakeApi()
     with pytest.raises(EngineError, match="20 GB of free disk"):
         provide(api, [], data_root=str(tmp_path))
@@ -201,14 +202,14 @@ def test_the_doctor_is_told_what_there_is_of_it() -> None:
     assert take_stock(api, HERE, recipe()).image == "sha256:built"
     api.failures["registry"] = api_error(401, "unauthorized")
     with pytest.raises(EngineError, match="CUDA_IMAGE"):
-        reach_base(api, HERE, "vendor/tf:1", docker_build.refuse_laid)
+        reach_base(api, HERE, "vendor/tf:1", build.refuse_laid)
 
 
 def test_digests_are_those_of_an_image_that_is_here() -> None:
     seen = {"Id": "sha256:vendor", "RepoDigests": [f"vendor/tf@{DIGEST}"]}
     api = FakeApi(present={"vendor/tf:1": seen})
-    assert docker_build.find_digests(api, HERE, "vendor/tf:1") == [f"vendor/tf@{DIGEST}"]
-    assert docker_build.find_digests(api, HERE, "vendor/tf:2") == []
+    assert build.find_digests(api, HERE, "vendor/tf:1") == [f"vendor/tf@{DIGEST}"]
+    assert build.find_digests(api, HERE, "vendor/tf:2") == []
 
 
 def _commands(name: str) -> str:

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from suite.errors import EngineError
-from suite.host import docker_build, images
+from suite.host.docker import build
 from suite.host.engine import LABEL
+from suite.host.provision import images
 from suite.model import Image
 from tests.host.docker_fakes import HERE, FakeApi, api_error
 
@@ -20,7 +21,7 @@ def provide(api: FakeApi, said: list[str], **changes: Any) -> Image:
     given: dict[str, Any] = {"data_root": None, **changes}
     base = given.pop("base_override", "mine:1")
     recipe = given.pop("recipe", None) or images.follow(images.read_specs()["cpu"], base)
-    return docker_build.provide_image(api, HERE, recipe, said.append, **given)
+    return build.provide_image(api, HERE, recipe, said.append, **given)
 
 
 def test_an_image_is_built_once_and_then_reused_and_says_why() -> None:
@@ -72,7 +73,7 @@ def test_a_full_disk_is_found_before_the_build(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     api = FakeApi(present={"mine:1": {"Id": "sha256:base"}})
-    monkeypatch.setattr(docker_build.shutil, "disk_usage", lambda _: SimpleNamespace(free=1))
+    monkeypatch.setattr(build.shutil, "disk_usage", lambda _: SimpleNamespace(free=1))
     with pytest.raises(EngineError, match="5 GB of free disk") as caught:
         provide(api, [], data_root=str(tmp_path))
     assert "20 GB" in caught.value.remedy
@@ -87,7 +88,7 @@ def test_the_disk_is_not_asked_for_when_only_the_suite_changed(
     for seen in api.present.values():
         if "Labels" in seen:
             seen["Labels"] |= {f"{LABEL}.inputs": "old", f"{LABEL}.suite": "old"}
-    monkeypatch.setattr(docker_build.shutil, "disk_usage", lambda _: SimpleNamespace(free=1))
+    monkeypatch.setattr(build.shutil, "disk_usage", lambda _: SimpleNamespace(free=1))
     said: list[str] = []
     provide(api, said, data_root=str(tmp_path))
     assert "changed since the last one: suite" in said[0]
@@ -100,7 +101,7 @@ def test_progress_is_lines_without_bars_and_chatter() -> None:
         {"status": "Pull complete", "id": "abc"},
         {"stream": " ---> Running in 1\nCollecting  x\n"},
     ]
-    lines = list(docker_build._stream_lines(iter(events)))
+    lines = list(build._stream_lines(iter(events)))
     assert lines == ["abc: Downloading", "abc: Pull complete", "Collecting x"]
 
 
@@ -111,7 +112,7 @@ def test_a_stand_in_is_imported_with_its_labels() -> None:
             self.present["x/y:z"] = {"Id": "sha256:new"}
 
     api = Importer()
-    made = docker_build.import_image(api, HERE, io.BytesIO(), "x/y:z", {LABEL: "base"})
+    made = build.import_image(api, HERE, io.BytesIO(), "x/y:z", {LABEL: "base"})
     assert made == "sha256:new"
     assert api.given["repository"] == "x/y"
     assert api.given["tag"] == "z"

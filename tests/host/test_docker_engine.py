@@ -12,13 +12,13 @@ import requests
 from docker.errors import DockerException
 
 from suite.errors import EngineError, GpuError
-from suite.host import docker_engine
-from suite.host.docker_endpoint import Endpoint, find_endpoint
-from suite.host.docker_engine import DockerEngine
-from suite.host.docker_errors import Refused, engine_errors, explain, sdk_calls
-from suite.host.docker_run import container_limits, job_labels, start_run
-from suite.host.ending import phrase_ending
+from suite.host.docker import engine as docker_engine
+from suite.host.docker.endpoint import Endpoint, find_endpoint
+from suite.host.docker.engine import DockerEngine
+from suite.host.docker.errors import Refused, engine_errors, explain, sdk_calls
+from suite.host.docker.run import container_limits, job_labels, start_run
 from suite.host.engine import LABEL, GpuRequest, Job
+from suite.host.machine.ending import phrase_ending
 from tests.host.docker_fakes import HERE, IMAGE, FakeApi, api_error
 
 

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from suite.errors import GpuError, NoGpuError
-from suite.host import docker_gpu, gpu
-from suite.host.docker_gpu import GpuSearch
+from suite.host.docker import gpu as docker_gpu
+from suite.host.docker.gpu import GpuSearch
 from suite.host.engine import Card, GpuRequest
-from suite.host.gpu_commands import EngineKind
-from suite.host.gpu_refusals import explain_refusal
+from suite.host.gpu import request as gpu
+from suite.host.gpu.commands import EngineKind
+from suite.host.gpu.refusals import explain_refusal
 
 FIRST = "11111111-aaaa-4bbb-8ccc-000000000001"
 SECOND = "22222222-aaaa-4bbb-8ccc-000000000002"

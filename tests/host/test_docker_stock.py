@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from suite.errors import EngineError
-from suite.host.docker_build import provide_image
-from suite.host.docker_errors import explain
-from suite.host.docker_stock import find_store, gpu_support, reach_base, take_stock
-from suite.host.docker_volumes import LASTING
+from suite.host.docker.build import provide_image
+from suite.host.docker.errors import explain
+from suite.host.docker.stock import find_store, gpu_support, reach_base, take_stock
+from suite.host.docker.volumes import LASTING
 from suite.host.engine import LABEL, GpuSupport
-from suite.host.images import ImageSpec, follow, plan_build, read_specs
-from suite.host.local_engine import LocalEngine
+from suite.host.local.engine import LocalEngine
+from suite.host.provision.images import ImageSpec, follow, plan_build, read_specs
 from tests.host.docker_fakes import HERE, FakeApi, api_error
 
 SPEC = read_specs()["cpu"]

@@ -15,22 +15,15 @@ import pytest
 from suite import wire
 from suite.content import SUITE
 from suite.errors import EngineError, GpuError
-from suite.host import doctor
-from suite.host.doctor import CHECKS, Diagnosis, examine
-from suite.host.doctor_cards import FIELDS
-from suite.host.doctor_finding import Finding, Unknown, no, not_applicable, unknown, yes
-from suite.host.doctor_machine import (
-    Machine,
-    Patient,
-    Question,
-    Ran,
-    free_bytes,
-    run_command,
-)
-from suite.host.doctor_noise import look_at_clock
-from suite.host.doctor_page import draw_screen, write_lines
+from suite.host.doctor import examine as doctor
+from suite.host.doctor.cards import FIELDS
+from suite.host.doctor.examine import CHECKS, Diagnosis, examine
+from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, unknown, yes
+from suite.host.doctor.machine import Machine, Patient, Question, Ran, free_bytes, run_command
+from suite.host.doctor.noise import look_at_clock
+from suite.host.doctor.page import draw_screen, write_lines
 from suite.host.engine import GpuRequest, GpuSupport
-from suite.host.volumes import compile_cache
+from suite.host.provision.volumes import compile_cache
 from suite.model import SIMULATED, Image
 from tests.fakes import Life, record
 from tests.host.machines import (

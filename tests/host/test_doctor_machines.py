@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from suite.errors import GpuError, NoGpuError
-from suite.host.doctor import CHECKS
-from suite.host.doctor_cards import WSL_SMI
-from suite.host.doctor_machine import Ran
+from suite.host.doctor.cards import WSL_SMI
+from suite.host.doctor.examine import CHECKS
+from suite.host.doctor.machine import Ran
 from suite.host.engine import Card, GpuRequest, GpuSupport, Slice
-from suite.host.gpu import choose_request
-from suite.host.gpu_refusals import explain_refusal
-from suite.host.volumes import compile_cache
+from suite.host.gpu.refusals import explain_refusal
+from suite.host.gpu.request import choose_request
+from suite.host.provision.volumes import compile_cache
 from suite.model import Image, Scalar
 from tests.fakes import Life
 from tests.host.machines import (

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from suite.errors import GpuError, NoGpuError
-from suite.host import gpu
 from suite.host.engine import Card, GpuRequest, Slice
+from suite.host.gpu import request as gpu
 
 
 def make(root: Path, *files: str) -> Path:

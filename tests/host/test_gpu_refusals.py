@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from suite.host.gpu_commands import INSTALL_DRIVER, TRY_TOOLKIT, EngineKind, reword
-from suite.host.gpu_refusals import (
+from suite.host.gpu.commands import INSTALL_DRIVER, TRY_TOOLKIT, EngineKind, reword
+from suite.host.gpu.refusals import (
     REFUSALS,
     GpuRefusal,
     explain_refusal,
@@ -15,7 +15,7 @@ from suite.host.gpu_refusals import (
     wants_cdi,
     wants_hook,
 )
-from suite.host.remedies import explain_worker
+from suite.host.gpu.remedies import explain_worker
 
 HOOK = (
     "failed to create task for container: OCI runtime create failed: runc create failed: error "

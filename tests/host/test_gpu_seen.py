@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.host.gpu_seen import describe_machine, tool_version
-from suite.host.kernel_driver import read_version
+from suite.host.gpu.seen import describe_machine, tool_version
+from suite.host.machine.driver import read_version
 
 OPEN = (
     "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.133.20  Release Build\n"

@@ -13,9 +13,9 @@ import pytest
 
 from suite.content import SUITE, worker_files
 from suite.errors import EngineError, UsageError
-from suite.host import images
 from suite.host.engine import ARMS, LABEL
-from suite.host.images import BuildPlan, ImageSpec
+from suite.host.provision import images
+from suite.host.provision.images import BuildPlan, ImageSpec
 
 BASE = "python:3@sha256:" + "0" * 64
 

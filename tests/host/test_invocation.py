@@ -11,13 +11,15 @@ from typing import Any
 import pytest
 
 from suite import wire
+from suite.analysis.campaign.validity import LOST, find_fault
+from suite.analysis.documents.read import load_campaign, load_document
 from suite.errors import EngineError, GpuError
-from suite.host import plan
+from suite.host.campaign import plan
+from suite.host.campaign.outcomes import is_complete
+from suite.host.campaign.recorder import Recorder, Turn
+from suite.host.campaign.store import Store
 from suite.host.engine import ARMS, LABEL, GpuRequest, Job
-from suite.host.invocation import Recorder, Turn
-from suite.host.outcomes import is_complete
-from suite.host.store import Store
-from suite.host.telemetry import Observe
+from suite.host.watch.observe import Observe
 from suite.model import (
     AT_END,
     Campaign,
@@ -31,9 +33,7 @@ from suite.model import (
     document_name,
     facts_of,
 )
-from suite.report.load import load_campaign, load_document
-from suite.report.validity import LOST, find_fault
-from suite.worker.startup import STAGES
+from suite.worker.session.startup import STAGES
 from tests import synthetic
 from tests.fakes import (
     FACTS,

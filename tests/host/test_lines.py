@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suite.host.lines import LineQueue, split_lines
+from suite.host.machine.lines import LineQueue, split_lines
 
 
 def test_lines_come_whole_from_pieces_of_any_size() -> None:

@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 
 from suite.errors import EngineError, GpuError, NoGpuError
-from suite.host import gpu, local_environment, local_run
 from suite.host.engine import GpuRequest, Job
-from suite.host.local_engine import LocalEngine
-from suite.host.local_environment import find_interpreter, given_interpreter, make_environment
-from suite.host.local_run import LocalRun, sweep_folders
+from suite.host.gpu import request as gpu
+from suite.host.local import environment as local_environment
+from suite.host.local import run as local_run
+from suite.host.local.engine import LocalEngine
+from suite.host.local.environment import find_interpreter, given_interpreter, make_environment
+from suite.host.local.run import LocalRun, sweep_folders
 from tests.fakes import fake_image
 
 # The guard against subprocesses in unit tests does not hold here: they are the subject.

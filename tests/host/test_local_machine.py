@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from suite.host import docker_leftovers
-from suite.host.local_machine import is_alive, is_this_machine, memory_total, own_token
+from suite.host.docker import leftovers
+from suite.host.machine.machine import is_alive, is_this_machine, memory_total, own_token
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from suite.host.local_machine import is_alive, is_this_machine, memory_total, ow
 def test_only_what_is_nobodys_is_swept(
     state: str, age_s: float, alive: bool | None, gone: bool
 ) -> None:
-    assert docker_leftovers.is_leftover(state=state, age_s=age_s, alive=alive) is gone
+    assert leftovers.is_leftover(state=state, age_s=age_s, alive=alive) is gone
 
 
 def test_a_process_is_known_by_its_token() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suite.errors import UsageError
-from suite.host import plan
+from suite.host.campaign import plan
 from suite.model import (
     Campaign,
     Cell,
@@ -23,8 +23,9 @@ from suite.model import (
     Work,
     container_seconds,
 )
-from suite.worker import measure, scenarios
-from suite.worker.invocation import ASKED_ABOUT_BUDGETS
+from suite.worker import scenarios
+from suite.worker.loop import measure
+from suite.worker.session.session import ASKED_ABOUT_BUDGETS
 from tests import synthetic
 
 CELLS = scenarios.cells()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from suite.host.gpu_refusals import REFUSALS, find_refusal
-from suite.host.remedies import UNKNOWN, explain_failure, explain_worker
+from suite.host.gpu.refusals import REFUSALS, find_refusal
+from suite.host.gpu.remedies import UNKNOWN, explain_failure, explain_worker
 
 REFUSED = "the arm cuda can't be had: TensorFlow sees no GPU here"
 

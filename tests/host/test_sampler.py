@@ -15,11 +15,12 @@ import pytest
 
 from suite import wire
 from suite.content import SUITE
-from suite.host import cards, nvml, telemetry
 from suite.host.engine import GpuRequest
-from suite.host.host_sensors import HostSensors
-from suite.host.sampler import Owners
-from suite.host.telemetry import Sampled, make_observer, read_lines
+from suite.host.gpu import cards, nvml
+from suite.host.watch import observe
+from suite.host.watch.observe import Sampled, make_observer, read_lines
+from suite.host.watch.sampler import Owners
+from suite.host.watch.sensors import HostSensors
 from suite.model import Telemetry
 from tests.fakes import FakeEngine
 from tests.host.fake_nvml import (
@@ -248,7 +249,7 @@ def test_a_sampler_that_can_not_be_started_is_a_reason(monkeypatch: pytest.Monke
     def refuse(*_: Any, **__: Any) -> None:
         raise PermissionError("not today")
 
-    monkeypatch.setattr(telemetry.subprocess, "Popen", refuse)
+    monkeypatch.setattr(observe.subprocess, "Popen", refuse)
     assert "could not be started: not today" in str(Sampled.begin(None, (0,)))
 
 
@@ -268,7 +269,7 @@ def test_the_gpu_that_cuda_may_see_is_watched(
         asked.append(words)
         raise PermissionError("not today")
 
-    monkeypatch.setattr(telemetry.subprocess, "Popen", refuse)
+    monkeypatch.setattr(observe.subprocess, "Popen", refuse)
     Sampled.begin(request_, (0,))
     assert asked[0][-2:] == ["--gpu", watched]
 
@@ -289,7 +290,7 @@ def test_a_real_sampler_watches_this_machine() -> None:
     found = begun.end()
     assert isinstance(found, Telemetry), found
     assert len(found.at_s) >= 2
-    assert found.facts["sampler.every_s"] == telemetry.HOST_EVERY_S
+    assert found.facts["sampler.every_s"] == observe.HOST_EVERY_S
     assert isinstance(found.facts["sampler.cpu_s"], float)
     assert not any(name.startswith("gpu.") for name in (*found.series, *found.facts))
 

@@ -17,9 +17,11 @@ from pathlib import Path
 import pytest
 
 from suite import wire
+from suite.analysis.documents import read
+from suite.analysis.documents.read import load_campaign
 from suite.content import SUITE
 from suite.errors import BusyError, CrossoverError, UsageError
-from suite.host.store import (
+from suite.host.campaign.store import (
     Store,
     campaign_name,
     only_campaign,
@@ -27,8 +29,6 @@ from suite.host.store import (
     write_atomically,
 )
 from suite.model import PLAN, document_name
-from suite.report import load
-from suite.report.load import load_campaign
 from tests import synthetic
 
 
@@ -88,7 +88,7 @@ def test_a_rewritten_document_replaces_the_old_one_alone(store: Store) -> None:
     store.write_document(synthetic.make_document(campaign, "cpu", 1, samples=3))
     store.write_document(synthetic.make_document(campaign, "cpu", 1, samples=4))
     assert sorted(path.name for path in store.folder.iterdir()) == ["cpu-01.json", "logs"]
-    document = load.load_document(store.folder / "cpu-01.json")
+    document = read.load_document(store.folder / "cpu-01.json")
     assert {len(cell.samples_s) for cell in document.cells} == {1, 4}
 
 
@@ -249,7 +249,7 @@ def test_the_lock_is_let_go_when_a_campaign_fails(tmp_path: Path) -> None:
 def test_a_killed_campaign_does_not_keep_the_lock(tmp_path: Path) -> None:
     code = (
         "import sys, pathlib\n"
-        "from suite.host.store import only_campaign\n"
+        "from suite.host.campaign.store import only_campaign\n"
         "with only_campaign(pathlib.Path(sys.argv[1])):\n"
         "    print('held', flush=True)\n"
         "    sys.stdin.read()\n"
@@ -276,7 +276,7 @@ def test_instants_keep_their_offset(store: Store) -> None:
     campaign = synthetic.replace(campaign, created=campaign.created.astimezone(zone))
     store.write_plan(campaign)
     assert '"created": "2026-11-21T15:00:00+05:30"' in (store.folder / PLAN).read_text()
-    assert load.load_plan(store.folder).created == campaign.created
+    assert read.load_plan(store.folder).created == campaign.created
 
 
 def test_no_file_names_a_gpu(store: Store) -> None:
@@ -288,5 +288,5 @@ def test_no_file_names_a_gpu(store: Store) -> None:
     store.write_document(replace(document, facts=named))
     for path in store.folder.rglob("*"):
         assert not path.is_file() or uuid[4:] not in path.read_text(encoding="utf-8")
-    loaded = load.load_document(store.folder / "cuda-01.json")
+    loaded = read.load_document(store.folder / "cuda-01.json")
     assert loaded.facts["environment.NVIDIA_VISIBLE_DEVICES"] == f"GPU-{wire.hash_uuid(uuid)}"

@@ -11,15 +11,16 @@ from typing import Any
 
 import pytest
 
+from suite.analysis.documents.read import load_campaign
 from suite.errors import GpuError, UsageError
-from suite.host.arms import Arms
-from suite.host.ask import Ask
-from suite.host.campaign import Conductor, Listener, Position
+from suite.host.campaign.arms import Arms
+from suite.host.campaign.conductor import Conductor, Listener, Position
+from suite.host.campaign.request import Ask
+from suite.host.campaign.store import Store
 from suite.host.engine import ARMS, Card, GpuRequest, Job, Slice
-from suite.host.halting import Halted, HaltingEngine
-from suite.host.local_machine import find_cores
-from suite.host.store import Store
-from suite.host.survey import (
+from suite.host.machine.machine import find_cores
+from suite.host.survey.halting import Halted, HaltingEngine
+from suite.host.survey.rounds import (
     AT_ONCE,
     Part,
     Surveyor,
@@ -31,7 +32,6 @@ from suite.host.survey import (
     step_at_once,
 )
 from suite.model import Cell, Document, SuiteIdentity, Survey
-from suite.report.load import load_campaign
 from suite.worker import scenarios
 from tests.fakes import FakeEngine, Life, Script, Worker, fake_image, record
 
@@ -329,7 +329,7 @@ def test_an_interrupt_stops_all(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("suite.host.survey.wait", interrupt)
+    monkeypatch.setattr("suite.host.survey.rounds.wait", interrupt)
 
     def steps() -> Any:
         yield 1
@@ -368,7 +368,7 @@ def test_a_budget_stops_before_the_round_that_would_cross_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     instants = iter([0.0, 10.0, 10.0, 70.0, 70.0, 70.0, 130.0, 130.0])
-    monkeypatch.setattr("suite.host.survey.monotonic", lambda: next(instants))
+    monkeypatch.setattr("suite.host.survey.rounds.monotonic", lambda: next(instants))
     house = House(tmp_path)
     survey, ears = run(house, *draw("0", "1", blocks=5), budget_s=150.0)
     assert house.reports == 2

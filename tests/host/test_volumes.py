@@ -13,13 +13,14 @@ import pytest
 
 from suite.content import SUITE
 from suite.errors import EngineError
-from suite.host import docker_leftovers, local_volumes
-from suite.host.docker_run import container_limits, start_run
-from suite.host.docker_volumes import discard_volume, volume_labels
+from suite.host.docker import leftovers
+from suite.host.docker.run import container_limits, start_run
+from suite.host.docker.volumes import discard_volume, volume_labels
 from suite.host.engine import LABEL, Job, Volume
-from suite.host.local_machine import own_token
-from suite.host.local_volumes import LocalVolumes, sweep_volumes
-from suite.host.volumes import (
+from suite.host.local import volumes as local_volumes
+from suite.host.local.volumes import LocalVolumes, sweep_volumes
+from suite.host.machine.machine import own_token
+from suite.host.provision.volumes import (
     CACHE_TARGET,
     CACHE_VARIABLE,
     SCRATCH_TARGET,
@@ -28,7 +29,8 @@ from suite.host.volumes import (
     scratch_volume,
 )
 from suite.model import Cell, Work
-from suite.worker import compile_cache, scratch
+from suite.worker.proof import compile_cache
+from suite.worker.scenario import scratch
 from tests import synthetic
 from tests.host.docker_fakes import HERE, IMAGE, FakeApi, api_error
 
@@ -145,7 +147,7 @@ def test_volumes_of_the_dead_and_old_ones_of_strangers_are_swept(
     api.create_volume(VOLUME.name, labels=volume_labels(VOLUME, "someone"))
     api.create_volume("not-ours", labels={"some": "label"})
     api.kept[VOLUME.name]["CreatedAt"] = made
-    assert docker_leftovers.sweep(api, HERE, NOW_S, lambda _: alive) == int(swept)
+    assert leftovers.sweep(api, HERE, NOW_S, lambda _: alive) == int(swept)
     assert set(api.kept) == {"not-ours"} | (set() if swept else {VOLUME.name})
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-from suite.host import nvml
-from suite.host.host_sensors import HostSensors
-from suite.host.sampler import Owners, sample_until_told
-from suite.host.telemetry import read_lines
+from suite.host.gpu import nvml
+from suite.host.watch.observe import read_lines
+from suite.host.watch.sampler import Owners, sample_until_told
+from suite.host.watch.sensors import HostSensors
 from suite.model import Telemetry
 from tests.host.fake_nvml import FakeNvml, Profile
 

@@ -13,9 +13,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from suite.report.gallery import depict
-from suite.report.load import load_campaign
-from suite.report.summary import summarise
+from suite.analysis.campaign.summarise import summarise
+from suite.analysis.documents.read import load_campaign
+from suite.report.pages.gallery import depict
 
 EXIT_NO_GPU = 4
 EXIT_TROUBLED = 1

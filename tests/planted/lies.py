@@ -104,7 +104,7 @@ _SENT: list[str] = []
 
 def _listen() -> None:
     """Remembers what the worker has sent, so that something can happen behind a record."""
-    from suite.worker.channel import Channel
+    from suite.worker.session.channel import Channel
 
     real = Channel.send
 
@@ -146,11 +146,11 @@ def _graphs() -> None:
 
 def _driver() -> None:
     """CUDA's driver library tells its version, as the one that is not there can't."""
-    from suite.worker import proof
+    from suite.worker.proof import gpu
 
-    real = proof._ask
+    real = gpu._ask
     if is_told("driver_api"):
-        proof._ask = lambda library, paths, name, function: (
+        gpu._ask = lambda library, paths, name, function: (
             12050 if function == "cuDriverGetVersion" else real(library, paths, name, function)
         )
 

@@ -17,16 +17,19 @@ from typing import Any
 
 import pytest
 
-from suite import cli, wire
-from suite.cli import bench
+from suite import wire
+from suite.analysis.documents.read import load_document
+from suite.cli.commands import bench
+from suite.cli.entry import main
 from suite.content import SUITE
 from suite.errors import EngineError, NoGpuError
-from suite.host import campaign, gpu, gpu_refusals, plan
-from suite.host.docker_engine import DockerEngine
+from suite.host.campaign import conductor, plan
+from suite.host.docker.engine import DockerEngine
 from suite.host.engine import LABEL, Card, GpuRequest, Job, Running
+from suite.host.gpu import refusals
+from suite.host.gpu import request as gpu
 from suite.model import AGAIN, AT_END, Document, Image, SuiteIdentity
-from suite.report import collate as collating
-from suite.report.load import load_document
+from suite.report import produce as collating
 from suite.wire import dump_document
 from tests import synthetic
 from tests.engine.conftest import api, base, cpu_image, engine
@@ -62,7 +65,7 @@ class Ground:
     def run(self, *words: str) -> None:
         capsys: pytest.CaptureFixture[str] = self.request.getfixturevalue("capsys")
         capsys.readouterr()
-        self.status = cli.main(words)
+        self.status = main(words)
         heard = capsys.readouterr()
         self.said = heard.err + heard.out
         assert "Traceback" not in self.said
@@ -450,9 +453,7 @@ SCRIPTED = (
     Plant(
         name="an engine that refuses the request",
         act=refuse_request(
-            gpu_refusals.explain_refusal(
-                'could not select device driver "" with capabilities: [[gpu]]'
-            )
+            refusals.explain_refusal('could not select device driver "" with capabilities: [[gpu]]')
         ),
         seen="nvidia-ctk runtime configure",
     ),
@@ -877,7 +878,7 @@ def ground(
     # Drawing takes seconds; the judge reads the pictures as values.
     monkeypatch.setattr(collating, "can_draw", lambda: False)
     # A disturbed invocation is not run again: what disturbs these is there for ever.
-    monkeypatch.setattr(campaign, "REPEATS", 0)
+    monkeypatch.setattr(conductor, "REPEATS", 0)
     return Ground(tmp_path / "results", request, monkeypatch)
 
 

@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
-from suite.report.collate import collate, draw
+from suite.report.produce import collate, draw
 from tests.report.test_html import GOLDEN, parse
 
 BROWSERS = ("chromium", "chromium-headless-shell", "google-chrome")

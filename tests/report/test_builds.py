@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from suite.analysis.campaign.software import find_builds, find_differing, tell_builds, word_trust
+from suite.analysis.campaign.summarise import Summary, summarise
+from suite.analysis.documents.read import LoadedCampaign
 from suite.model import NOT_FROM_LOCK, Document
-from suite.report.builds import find_builds, find_differing, tell_builds, word_trust
-from suite.report.collate import collate
-from suite.report.load import LoadedCampaign
-from suite.report.summary import Summary, summarise
+from suite.report.produce import collate
 from tests import synthetic
 
 VENDOR = {

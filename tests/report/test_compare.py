@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from suite.report.compare import Ratio, compare, compare_campaigns
-from suite.report.statistics import FEW, RESOLUTION
-from suite.report.verdicts import Verdict, adjust, is_beyond, judge
+from suite.analysis.numbers.estimate import FEW, RESOLUTION
+from suite.analysis.numbers.ratio import Ratio, compare, compare_campaigns
+from suite.analysis.numbers.verdict import Verdict, adjust, is_beyond, judge
 
 times = st.floats(min_value=1e-9, max_value=1e3)
 ps = st.lists(st.floats(min_value=0, max_value=1), min_size=1, max_size=30)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from suite.analysis.numbers.crossover import Point, find_crossover, find_sweeps, place_points
+from suite.analysis.numbers.ratio import Ratio, compare
 from suite.model import Work
-from suite.report.compare import Ratio, compare
-from suite.report.crossover import Point, find_crossover, find_sweeps, place_points
 from tests import synthetic
 from tests.hosts import TYPICAL, draw_levels
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import pytest
 
+from suite.analysis.ablation.catalogue import Catalogue, open_catalogue
+from suite.analysis.ablation.pipeline import find_input_limit
+from suite.analysis.campaign.summarise import summarise
+from suite.analysis.causes.explain import CPU_IS_RIGHT, Case, explain, find_causes
+from suite.analysis.causes.rules import RULES, RuleName, Suspicion
+from suite.analysis.documents.read import LoadedCampaign
 from suite.model import Campaign, Cell, Document
-from suite.report.catalogue import Catalogue, open_catalogue
-from suite.report.causes import RULES, RuleName, Suspicion
-from suite.report.explain import CPU_IS_RIGHT, Case, explain, find_causes
-from suite.report.load import LoadedCampaign
-from suite.report.summary import summarise
-from suite.report.waiting import find_input_limit
 from tests import machines, synthetic
 from tests.hosts import QUIET, Host
 from tests.machines import CPU, GPU, MILD, ROUGH, Device

@@ -9,12 +9,25 @@ from datetime import timedelta
 
 import pytest
 
+from suite.analysis.campaign.summarise import Summary, summarise
+from suite.analysis.campaign.validity import (
+    OTHER_GPU,
+    SHARED,
+    SLOWDOWN,
+    find_cell_fault,
+    find_labels,
+)
+from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.documents.rules import judge_document
+from suite.analysis.documents.telemetry import (
+    IS_NAMED,
+    find_window,
+    gauge,
+    is_named,
+    join_document,
+    pick,
+)
 from suite.model import Campaign, Document, Scalar, Telemetry
-from suite.report.gauges import IS_NAMED, find_window, gauge, is_named, join_document, pick
-from suite.report.load import LoadedCampaign
-from suite.report.rules import judge_document
-from suite.report.summary import Summary, summarise
-from suite.report.validity import OTHER_GPU, SHARED, SLOWDOWN, find_cell_fault, find_labels
 from tests import synthetic
 from tests.rendering import render_markdown
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from suite.model import Campaign, Document, Excluded, container_seconds
-from suite.report.collate import collate
+from suite.report.produce import collate
 from tests import synthetic
 
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -10,11 +10,7 @@ from typing import Any
 
 import pytest
 
-from suite.model import SIMULATED, CellResult, Document, Scalar
-from suite.report.collate import Collated, collate
-from suite.report.contents import MADE_UP, STAND_IN
-from suite.report.html import render_html_page
-from suite.report.proof import (
+from suite.analysis.campaign.proof import (
     DEMANDS,
     disown_document,
     find_misplaced,
@@ -22,6 +18,10 @@ from suite.report.proof import (
     is_elsewhere,
     is_simulated,
 )
+from suite.model import SIMULATED, CellResult, Document, Scalar
+from suite.report.pages.campaign import MADE_UP, STAND_IN
+from suite.report.produce import Collated, collate
+from suite.report.render.html import render_html_page
 from suite.worker import scenarios
 from tests import synthetic
 from tests.planted.judge import EXIT_TROUBLED, find_numbers

@@ -17,10 +17,10 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from tinyhtml5.parser import HTMLParser
 
-from suite.report.gallery import NOT_INSTALLED, depict
-from suite.report.load import load_campaign
-from suite.report.summary import Summary, summarise
-from suite.report.units import measure_text, show_energy, show_rate, show_ratio, show_seconds
+from suite.analysis.campaign.summarise import Summary, summarise
+from suite.analysis.documents.read import load_campaign
+from suite.report.pages.gallery import NOT_INSTALLED, depict
+from suite.report.text.units import measure_text, show_energy, show_rate, show_ratio, show_seconds
 from tests.rendering import render_html, render_markdown
 from tests.report.test_report import HOSTILE, make_hostile, make_summary
 

@@ -8,16 +8,16 @@ from dataclasses import replace
 
 import pytest
 
+from suite.analysis.ablation.step import Decomposition, Triple
+from suite.analysis.ablation.waterfall import Waterfall
+from suite.analysis.campaign.summarise import IMPOSSIBLE, Summary, summarise
+from suite.analysis.causes.advice import KINDS
+from suite.analysis.causes.insight import Insight, find_insight
+from suite.analysis.documents.published import read_figures
+from suite.analysis.documents.read import LoadedCampaign
 from suite.model import Campaign, Cell, Document, Work
-from suite.report.advice import KINDS
-from suite.report.contents import MADE_UP, STAND_IN
-from suite.report.decompose import Decomposition, Triple
-from suite.report.exchange import render_json
-from suite.report.figures import read_figures
-from suite.report.insight import Insight, find_insight
-from suite.report.load import LoadedCampaign
-from suite.report.summary import IMPOSSIBLE, Summary, summarise
-from suite.report.waterfalls import Waterfall
+from suite.report.exports.exchange import render_json
+from suite.report.pages.campaign import MADE_UP, STAND_IN
 from tests import machines, synthetic
 from tests.hosts import QUIET, Host
 from tests.machines import CPU, GPU, MILD, Device

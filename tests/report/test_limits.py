@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import pytest
 
+from suite.analysis.campaign.bounds import IMPLAUSIBLE, find_impossible, find_places
+from suite.analysis.campaign.summarise import summarise
+from suite.analysis.causes.insight import find_insight
+from suite.analysis.documents.published import read_figures
+from suite.analysis.documents.read import LoadedCampaign
 from suite.model import Cell, Document, Param, Scalar, Telemetry, Work
-from suite.report.bounds import IMPLAUSIBLE, find_impossible, find_places
-from suite.report.exchange import render_json
-from suite.report.figures import read_figures
-from suite.report.insight import find_insight
-from suite.report.load import LoadedCampaign
-from suite.report.summary import summarise
+from suite.report.exports.exchange import render_json
 from tests import synthetic
 from tests.rendering import render_markdown
 

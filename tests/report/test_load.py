@@ -13,9 +13,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from suite.analysis.documents.read import load_campaign, load_document, load_plan, schema
 from suite.errors import DocumentError
-from suite.report.collate import collate
-from suite.report.load import load_campaign, load_document, load_plan, schema
+from suite.report.produce import collate
 from suite.wire import dump_document
 from tests import synthetic
 

@@ -6,12 +6,15 @@ from dataclasses import replace
 
 import pytest
 
+from suite.analysis.ablation.reach import find_reach, word_reach
+from suite.analysis.campaign.summarise import Summary, summarise
+from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.numbers.crossover import Crossover, find_sweeps, pick_main
+from suite.analysis.numbers.ratio import Ratio
+from suite.analysis.numbers.verdict import Verdict, VerdictName
 from suite.model import Document
-from suite.report.compare import Ratio
-from suite.report.crossover import Crossover, find_sweeps, pick_main
-from suite.report.load import LoadedCampaign
-from suite.report.narrative import narrate
-from suite.report.opening import (
+from suite.report.sections.machine import narrate
+from suite.report.sections.verdict import (
     count_verdicts,
     name_sweep,
     tell_crossovers,
@@ -20,9 +23,6 @@ from suite.report.opening import (
     tell_sureness,
     word_crossover,
 )
-from suite.report.reach import find_reach, word_reach
-from suite.report.summary import Summary, summarise
-from suite.report.verdicts import Verdict, VerdictName
 from tests import synthetic
 from tests.report.test_pictures import change, make_summary, make_sweeps
 

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from suite.analysis.campaign.summarise import Summary, summarise
+from suite.analysis.campaign.validity import Fault
+from suite.analysis.documents.read import LoadedCampaign
 from suite.model import Campaign, Cell, Document, Param, Work
-from suite.report.breakdowns import depict_decomposition, depict_waterfalls
-from suite.report.gallery import depict
-from suite.report.load import LoadedCampaign
-from suite.report.pictures import (
+from suite.report.pages.gallery import depict
+from suite.report.pictures.breakdowns import depict_decomposition, depict_waterfalls
+from suite.report.pictures.picture import (
     POSSIBLE_FILES,
     Bar,
     Dots,
@@ -22,8 +24,6 @@ from suite.report.pictures import (
     Sweeps,
     Waterfall,
 )
-from suite.report.summary import Summary, summarise
-from suite.report.validity import Fault
 from tests import synthetic
 
 PIPELINES = ("parallel", "native", "numpy_function")

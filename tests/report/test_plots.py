@@ -20,9 +20,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from suite.content import SUITE
-from suite.report.breakdowns import depict_decomposition, depict_waterfalls
-from suite.report.gallery import depict
-from suite.report.pictures import Line, Mark, Panel, Picture, Span, Sweeps
+from suite.report.pages.gallery import depict
+from suite.report.pictures.breakdowns import depict_decomposition, depict_waterfalls
+from suite.report.pictures.picture import Line, Mark, Panel, Picture, Span, Sweeps
 from suite.report.plots.files import draw, render_png, render_svg
 from suite.report.plots.sheet import own_style, pick_ticks
 from tests.report.test_pictures import (
@@ -114,7 +114,7 @@ def test_another_process_gives_the_same_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.processes
 def test_nothing_but_drawing_loads_the_library() -> None:
-    program = "import suite.cli, sys; sys.exit('matplotlib' in sys.modules)"
+    program = "import suite.cli.entry, sys; sys.exit('matplotlib' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], cwd=SUITE.parent, check=True)
 
 

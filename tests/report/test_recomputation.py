@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from suite.report.collate import collate
+from suite.report.produce import collate
 from tests import synthetic
 from tests.bench.test_campaigns import make
 from tests.hosts import HOSTS

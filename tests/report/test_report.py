@@ -16,14 +16,14 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from suite import __version__, wire
+from suite.analysis.campaign.summarise import Summary, summarise
+from suite.analysis.documents.read import LoadedCampaign
 from suite.model import Campaign, Document, Work
-from suite.report.cells import name_cells, sort_cells
-from suite.report.collate import Collated, collate
-from suite.report.exchange import render_csv, render_json
-from suite.report.load import LoadedCampaign
-from suite.report.narrative import account
-from suite.report.pictures import POSSIBLE_FILES
-from suite.report.summary import Summary, summarise
+from suite.report.exports.exchange import render_csv, render_json
+from suite.report.pictures.picture import POSSIBLE_FILES
+from suite.report.produce import Collated, collate
+from suite.report.sections.machine import account
+from suite.report.text.names import name_cells, sort_cells
 from tests import synthetic
 from tests.rendering import render_markdown
 

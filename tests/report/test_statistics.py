@@ -11,14 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from suite.report.compare import compare
-from suite.report.statistics import (
-    FEW,
-    RESOLUTION,
-    TOO_WIDE,
-    estimate,
-    reduce_invocation,
-)
+from suite.analysis.numbers.estimate import FEW, RESOLUTION, TOO_WIDE, estimate, reduce_invocation
+from suite.analysis.numbers.ratio import compare
 
 times = st.floats(min_value=1e-12, max_value=1e9)
 

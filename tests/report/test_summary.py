@@ -7,12 +7,18 @@ from dataclasses import replace
 
 import pytest
 
+from suite.analysis.campaign.accounting import find_deaths, itemise
+from suite.analysis.campaign.summarise import (
+    NO_COMMON_BLOCK,
+    NO_PAIR,
+    ArmResult,
+    Summary,
+    summarise,
+)
+from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.numbers.estimate import FEW
+from suite.analysis.numbers.ratio import Ratio
 from suite.model import Campaign, Check, Container, Document, Excluded, container_seconds
-from suite.report.accounting import find_deaths, itemise
-from suite.report.compare import Ratio
-from suite.report.load import LoadedCampaign
-from suite.report.statistics import FEW
-from suite.report.summary import NO_COMMON_BLOCK, NO_PAIR, ArmResult, Summary, summarise
 from tests import synthetic
 
 FENCE = "overhead.fence"

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from suite import __version__, wire
+from suite.analysis.campaign.summarise import Summary, summarise
+from suite.analysis.documents.read import load_campaign, load_document, load_survey
+from suite.analysis.several.places import Surveyed, analyse, drop_lonely, find_overlap, middle, pool
 from suite.errors import DocumentError
 from suite.model import Cell, Survey, SurveyMember
-from suite.report.collate import collate_survey
-from suite.report.load import load_campaign, load_document, load_survey
-from suite.report.summary import Summary, summarise
-from suite.report.survey import Surveyed, analyse, drop_lonely, find_overlap, middle, pool
+from suite.report.produce import collate_survey
 from suite.wire import SCHEMA, dump_document
 from tests import synthetic
 from tests.hosts import QUIET

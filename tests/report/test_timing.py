@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from suite.analysis.campaign.summarise import Summary, summarise
+from suite.analysis.campaign.timing import find_timing_costs
+from suite.analysis.documents.read import LoadedCampaign
 from suite.model import Document
-from suite.report.load import LoadedCampaign
-from suite.report.summary import Summary, summarise
-from suite.report.timing import find_timing_costs
 from tests import synthetic
 from tests.rendering import render_markdown
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.report.units import (
+from suite.report.text.units import (
     align,
     derive_rate,
     name_rate,

@@ -7,15 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from suite.model import Campaign, Document, Scalar, Telemetry
-from suite.report.collate import collate
-from suite.report.controls import find_floor, find_honest, is_input_only
-from suite.report.load import LoadedCampaign
-from suite.report.precision import Precision, assess, is_precise
-from suite.report.shape import Outliers, classify_outliers, is_bimodal
-from suite.report.statistics import Estimate
-from suite.report.summary import Summary, summarise
-from suite.report.validity import (
+from suite.analysis.campaign.controls import find_floor, find_honest, is_input_only
+from suite.analysis.campaign.summarise import Summary, summarise
+from suite.analysis.campaign.validity import (
     COUNTERS,
     FAULTS,
     OTHER_GPU,
@@ -26,7 +20,13 @@ from suite.report.validity import (
     find_disturbance,
     find_labels,
 )
-from suite.report.verdicts import Verdict
+from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.numbers.estimate import Estimate
+from suite.analysis.numbers.shape import Outliers, classify_outliers, is_bimodal
+from suite.analysis.numbers.stopping import Precision, assess, is_precise
+from suite.analysis.numbers.verdict import Verdict
+from suite.model import Campaign, Document, Scalar, Telemetry
+from suite.report.produce import collate
 from tests import synthetic
 from tests.rendering import render_markdown
 

@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from suite.analysis.campaign.summarise import NO_PAIR, Summary, summarise
+from suite.analysis.campaign.validity import STEAL
+from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.numbers.ratio import NOT_INTERLEAVED, Ratio
+from suite.analysis.numbers.verdict import MARGIN, Verdict
+from suite.analysis.several.comparison import NOT_THERE, Pair, Versus, set_side_by_side
 from suite.errors import UsageError
 from suite.model import Campaign, Cell, Check, Document
-from suite.report.collate import collate, collate_side_by_side
-from suite.report.compare import NOT_INTERLEAVED, Ratio
-from suite.report.load import LoadedCampaign
-from suite.report.markdown import render_page
-from suite.report.side_by_side import compose_versus
-from suite.report.summary import NO_PAIR, Summary, summarise
-from suite.report.validity import STEAL
-from suite.report.verdicts import MARGIN, Verdict
-from suite.report.versus import NOT_THERE, Pair, Versus, set_side_by_side
+from suite.report.pages.comparison import compose_versus
+from suite.report.produce import collate, collate_side_by_side
+from suite.report.render.markdown import render_page
 from tests import synthetic
 
 FENCE = "overhead.fence"

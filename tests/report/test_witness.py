@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from suite.analysis.ablation.trace import attest, find_traces, word_trace
+from suite.analysis.campaign.summarise import Summary, summarise
+from suite.analysis.causes.insight import find_insight
+from suite.analysis.causes.rules import RuleName, Suspicion
+from suite.analysis.documents.read import LoadedCampaign
 from suite.model import Document
-from suite.report.causes import RuleName, Suspicion
-from suite.report.insight import find_insight
-from suite.report.load import LoadedCampaign
-from suite.report.summary import Summary, summarise
-from suite.report.witness import attest, find_traces, word_trace
 from tests import machines, synthetic
 
 STEP = "mlp.train/net=A/batch=32/data=device/precision=fp32/execution=graph"

@@ -11,9 +11,9 @@ import pytest
 
 from suite.model import Cell
 from suite.worker import scenarios
-from suite.worker.scenarios import matmul
 from suite.worker.scenarios.asked import clones, dataset, fit, products, slices
 from suite.worker.scenarios.asked.stages import Stage, find
+from suite.worker.scenarios.matmul import square
 
 CASES: dict[str, tuple[Stage[Any], ...]] = {
     "matmul": products.STAGES,
@@ -31,7 +31,7 @@ STEPS = [
 ASKED = [cell for cell in scenarios.cells() if cell.scenario == "asked"]
 SQUARES = {
     cell.params["n"]: cell
-    for cell in matmul.SQUARE.cells()
+    for cell in square.SQUARE.cells()
     if cell.id.endswith("/precision=fp32/operands=device/xla=off")
 }
 

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 from suite.model import Check
-from suite.worker.scenario import GraphProof, Prepared, TensorProof, WrongResult
+from suite.worker.scenario.scenario import GraphProof, Prepared, TensorProof, WrongResult
 from suite.worker.scenarios.asked import clones, dataset, fit, products, slices
 from suite.worker.scenarios.asked.stages import pin
-from suite.worker.scenarios.networks import CHECK_TOLERANCE, TRAINING_PROOF, A, B, weights
-from suite.worker.scenarios.reference import demand_reference
+from suite.worker.scenarios.mlp.networks import CHECK_TOLERANCE, TRAINING_PROOF, A, B, weights
+from suite.worker.scenarios.mlp.reference import demand_reference
 
 
 @dataclass

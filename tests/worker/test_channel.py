@@ -22,7 +22,7 @@ NOISY = """
     import os, subprocess, sys
     print("python, before")
     sys.stdout.flush()
-    from suite.worker.channel import Channel
+    from suite.worker.session.channel import Channel
     channel = Channel()
     channel.send("hello", text="ä\\n\\u2028")
     print("python, after")
@@ -37,7 +37,9 @@ WORKER = """
     from types import SimpleNamespace
     from tests.fakes import FakeTensorFlow
     sys.modules.update(FakeTensorFlow().modules())
-    from suite.worker import __main__, facts, startup
+    from suite.worker import __main__
+    from suite.worker.proof import facts
+    from suite.worker.session import startup
 
     def start(arm, imported_s):
         print("noise from the start")
@@ -115,7 +117,9 @@ GPU_WORKER = """
     from pathlib import Path
     from tests.fakes import FakeTensorFlow
     sys.modules.update(FakeTensorFlow().modules())
-    from suite.worker import __main__, facts, invocation, proof, startup
+    from suite.worker import __main__
+    from suite.worker.proof import facts, gpu
+    from suite.worker.session import session, startup
 
     troubles, outcomes = ([None if w == "-" else w for w in words.split(",")] for words in sys.argv[1:3])
     def start(arm, imported_s):
@@ -127,16 +131,16 @@ GPU_WORKER = """
     startup.start = start
     facts.tensorflow_facts = lambda: {"tensorflow.version": "0"}
     facts.switches = lambda: {"tensorflow.soft_placement": False, "tensorflow.tf32": False}
-    proof.find_trouble = lambda device: troubles.pop(0)
-    proof.loaded_versions = lambda: {"gpu.driver": "550"}
-    run = invocation.Runner.run
+    gpu.find_trouble = lambda device: troubles.pop(0)
+    gpu.loaded_versions = lambda: {"gpu.driver": "550"}
+    run = session.Runner.run
 
     def fail(runner, request):
         failed = outcomes.pop(0) == "failed"
         fields = {"outcome": "failed", "reason": "lost", "samples_s": []} if failed else {}
         return replace(run(runner, request), **fields)
 
-    invocation.Runner.run = fail
+    session.Runner.run = fail
     sys.exit(__main__.main(sys.argv[3:]))
 """
 ASKED = ("measure", "--arm", "cuda", "overhead.startup/stage=import", "overhead.startup/stage=step")
@@ -174,7 +178,7 @@ def test_the_compile_cache_is_looked_at_before_the_start_and_at_the_end(
 
 SLOW_COUNT = """
     import sys, time
-    from suite.worker import compile_cache
+    from suite.worker.proof import compile_cache
     found = compile_cache.facts
 
     def slowly(when):
@@ -200,8 +204,8 @@ def test_a_cell_that_leaves_a_switch_changed_has_no_number() -> None:
     changes = """
     told = [False, True, False, False]
     facts.switches = lambda: {"tensorflow.soft_placement": False, "tensorflow.tf32": told.pop(0)}
-    proof.find_trouble"""
-    code = GPU_WORKER.replace("\n    proof.find_trouble", changes, 1)
+    gpu.find_trouble"""
+    code = GPU_WORKER.replace("\n    gpu.find_trouble", changes, 1)
     heard = records(run(code, "-,-,-", "measured,measured", *ASKED))
     first, second = (one["cell"] for one in heard if one["record"] == "cell")
     assert (first["outcome"], first["samples_s"]) == ("failed", [])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.worker import compile_cache, facts
+from suite.worker.proof import compile_cache, facts
 
 
 @pytest.fixture

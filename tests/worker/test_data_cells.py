@@ -10,17 +10,10 @@ import pytest
 
 from suite.model import Cell, ProfileName
 from suite.worker import scenarios
-from suite.worker.scenario import Inapplicable, WrongResult
-from suite.worker.scenarios import (
-    files,
-    overhead,
-    overhead_moves,
-    pipelines,
-    tfdata,
-    tfdata_read,
-    tfdata_triple,
-)
-from suite.worker.scenarios.networks import A, examples
+from suite.worker.scenario.scenario import Inapplicable, WrongResult
+from suite.worker.scenarios.mlp.networks import A, examples
+from suite.worker.scenarios.overhead import calls, moves
+from suite.worker.scenarios.tfdata import files, memory, pipelines, read, triple
 
 CELLS = {cell.id: cell for cell in scenarios.cells() if cell.scenario in {"tfdata", "overhead"}}
 INPUT = "tfdata.triple/pipeline={}/part=input/batch=512"
@@ -113,27 +106,24 @@ def test_the_bytes_are_those_that_come_out() -> None:
 
 def test_the_chain_declares_its_operations() -> None:
     work = CELLS["overhead.graph_op"].work
-    assert (work.amount, work.unit) == (overhead.CHAIN, "operation")
-    assert overhead.LINKS.least == overhead.CHAIN
+    assert (work.amount, work.unit) == (calls.CHAIN, "operation")
+    assert calls.LINKS.least == calls.CHAIN
 
 
 def test_the_chains_product_is_rounded_link_by_link() -> None:
-    found = overhead.product()
-    assert found == pytest.approx(overhead.FACTOR**overhead.CHAIN, rel=1e-4)
-    assert found != np.float32(overhead.FACTOR**overhead.CHAIN)
+    found = calls.product()
+    assert found == pytest.approx(calls.FACTOR**calls.CHAIN, rel=1e-4)
+    assert found != np.float32(calls.FACTOR**calls.CHAIN)
     # One link more or less is far outside of what the check allows.
-    assert abs(1 - overhead.FACTOR) > 50 * overhead.CHAIN_TOLERANCE
+    assert abs(1 - calls.FACTOR) > 50 * calls.CHAIN_TOLERANCE
 
 
 def test_the_seeded_signs_are_ones_that_differ() -> None:
-    found = overhead_moves.signs(200_000)
+    found = moves.signs(200_000)
     assert found.dtype == np.float32
     assert set(found.tolist()) == {-1.0, 1.0}
-    assert (
-        found[: overhead_moves.PATTERN].tolist()
-        == found[overhead_moves.PATTERN :][: overhead_moves.PATTERN].tolist()
-    )
-    assert overhead_moves.signs(1).shape == (1,)
+    assert found[: moves.PATTERN].tolist() == found[moves.PATTERN :][: moves.PATTERN].tolist()
+    assert moves.signs(1).shape == (1,)
 
 
 @dataclass(frozen=True)
@@ -211,8 +201,8 @@ def test_the_map_is_the_same_of_one_element_and_of_a_batch() -> None:
 
 
 def test_every_declared_map_is_one_change_from_another() -> None:
-    maps = set(tfdata.MAPS)
-    assert len(maps) == len(tfdata.MAPS)
+    maps = set(memory.MAPS)
+    assert len(maps) == len(memory.MAPS)
     for one in maps:
         near = [
             other for other in maps if sum(a != b for a, b in zip(one, other, strict=True)) == 1
@@ -221,7 +211,7 @@ def test_every_declared_map_is_one_change_from_another() -> None:
 
 
 def test_the_triples_pipelines_say_what_differs() -> None:
-    made = {name: make(512) for name, make in tfdata_triple.PIPELINES.items()}
+    made = {name: make(512) for name, make in triple.PIPELINES.items()}
     assert [one.prefetch for one in made.values()] == ["on", "off", "on"]
     assert [(one.map.function, one.map.calls) for one in made.values() if one.map] == [
         ("native", "autotune"),
@@ -233,9 +223,9 @@ def test_the_triples_pipelines_say_what_differs() -> None:
 
 def test_a_product_that_is_off_is_told() -> None:
     exact = np.arange(1.0, 5.0)
-    assert tfdata_triple.relative_error(exact, exact) == 0.0
-    assert tfdata_triple.relative_error(exact * 1.001, exact) == pytest.approx(1e-3)
-    assert tfdata_triple.relative_error(exact + np.nan, exact) != 0.0
+    assert triple.relative_error(exact, exact) == 0.0
+    assert triple.relative_error(exact * 1.001, exact) == pytest.approx(1e-3)
+    assert triple.relative_error(exact + np.nan, exact) != 0.0
 
 
 def test_pictures_are_seeded_and_smooth() -> None:
@@ -250,14 +240,14 @@ def test_pictures_are_seeded_and_smooth() -> None:
 
 def test_every_source_has_its_batch() -> None:
     sources = {cell.params["source"] for cell in of_case("tfdata.read")}
-    assert sources == {*tfdata_read.READINGS, "tfrecord-disk"} == set(tfdata_read.BATCHES)
+    assert sources == {*read.READINGS, "tfrecord-disk"} == set(read.BATCHES)
 
 
 @pytest.mark.parametrize(("came", "enough"), [(0, False), (4 * 900, False), (5 * 900, True)])
 def test_passes_that_did_not_come_from_the_disk_are_no_reading_from_it(
     came: int, enough: bool
 ) -> None:
-    passes = tfdata_read.Passes(size=1000, before=10)
+    passes = read.Passes(size=1000, before=10)
     for _ in range(6):
         passes.drops.append(1)
     if enough:
@@ -268,5 +258,5 @@ def test_passes_that_did_not_come_from_the_disk_are_no_reading_from_it(
 
 
 def test_a_kernel_that_does_not_count_is_no_witness() -> None:
-    assert "nobody counts" in tfdata_read.Passes(size=1000, before=None).witness(10)
-    assert "nobody counts" in tfdata_read.Passes(size=1000, before=10).witness(None)
+    assert "nobody counts" in read.Passes(size=1000, before=None).witness(10)
+    assert "nobody counts" in read.Passes(size=1000, before=10).witness(None)

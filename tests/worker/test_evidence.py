@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.worker import evidence
+from suite.worker.loop import evidence
 
 TICK = os.sysconf("SC_CLK_TCK")
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from suite.worker import fitness
-from suite.worker.fitness import Unfit, check_tensorflow, find_lacking, names_used
+from suite.worker.session import preflight
+from suite.worker.session.preflight import Unfit, check_tensorflow, find_lacking, names_used
 
 
 class Everything(SimpleNamespace):
@@ -116,7 +116,7 @@ def test_the_record_is_the_last_line_and_so_is_the_status(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     install(monkeypatch, cuda=False)
-    assert fitness.main() == 1
+    assert preflight.main() == 1
     record = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert record["record"] == "unfit"
     assert "CPU only" in record["reason"]
@@ -125,14 +125,14 @@ def test_the_record_is_the_last_line_and_so_is_the_status(
 def test_first_steps_that_fail_make_it_unfit(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from suite.worker import startup
+    from suite.worker.session import startup
 
     def fails(_arm: str) -> None:
         raise ValueError("no such kernel")
 
     install(monkeypatch)
     monkeypatch.setattr(startup, "start", fails)
-    assert fitness.main() == 1
+    assert preflight.main() == 1
     record = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert record["reason"] == "the worker's first steps fail: ValueError: no such kernel"
 
@@ -140,9 +140,9 @@ def test_first_steps_that_fail_make_it_unfit(
 def test_a_failure_is_explained_only_by_what_is_lacking(monkeypatch: pytest.MonkeyPatch) -> None:
     error = AttributeError("module 'tensorflow.test' has no attribute 'sync_devices'")
     install(monkeypatch)
-    assert fitness.explain(error) is None
+    assert preflight.explain(error) is None
     install(monkeypatch, lacking=("sync_devices",))
-    said = fitness.explain(error) or ""
+    said = preflight.explain(error) or ""
     assert "lacks tf.test.experimental.sync_devices" in said
     assert "AttributeError: module" in said
 
@@ -151,7 +151,7 @@ def test_the_worker_says_that_it_is_unfit_and_not_how_it_died(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     from suite.worker import __main__ as worker
-    from suite.worker import startup
+    from suite.worker.session import startup
 
     def fails(_arm: str, _imported_s: float) -> None:
         raise AttributeError("module 'tensorflow.test' has no attribute 'sync_devices'")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from suite.model import Cell, Work
-from suite.worker.forecast import TRUSTED_S, Forecast
+from suite.worker.session.forecast import TRUSTED_S, Forecast
 
 
 def cell(n: int, *, sweep: str | None = "n", one_shot: bool = False, **params: Any) -> Cell:

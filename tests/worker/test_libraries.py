@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from suite.model import ArmName
-from suite.worker import libraries
 from suite.worker.__main__ import _look_before
-from suite.worker.libraries import (
+from suite.worker.proof import libraries
+from suite.worker.proof.libraries import (
     COMPILERS,
     CUSOLVER,
     DRIVER,

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suite.worker import measure
-from suite.worker.measure import CALLS_CAP, LEAST_SAMPLES, SAMPLE_FLOOR_S, WARMUP_CAP, Loop
+from suite.worker.loop import measure
+from suite.worker.loop.measure import CALLS_CAP, LEAST_SAMPLES, SAMPLE_FLOOR_S, WARMUP_CAP, Loop
 from tests.fakes import SECOND, FakeDevice
 
 

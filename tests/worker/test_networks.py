@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suite.worker.scenario import TensorProof, WrongResult
-from suite.worker.scenarios import mlp, mlp_build, mlp_fallback, mlp_infer, mlp_loop, networks
-from suite.worker.scenarios.networks import (
+from suite.worker.scenario.scenario import TensorProof, WrongResult
+from suite.worker.scenarios.mlp import build, fallback, infer, loop, networks
+from suite.worker.scenarios.mlp import train as mlp
+from suite.worker.scenarios.mlp.networks import (
     CHECK_STEPS,
     DEEP,
     A,
@@ -21,7 +22,7 @@ from suite.worker.scenarios.networks import (
     examples,
     widen,
 )
-from suite.worker.scenarios.reference import train
+from suite.worker.scenarios.mlp.reference import train
 
 
 def test_a_widened_network_is_a_with_other_hidden_layers() -> None:
@@ -54,13 +55,13 @@ def test_every_precision_that_is_trained_in_has_a_tolerance() -> None:
 
 
 def test_an_epoch_of_fit_counts_whole_batches_only() -> None:
-    assert [mlp_loop.count_steps(batch) for batch in (32, 512)] == [312, 19]
-    assert mlp_loop.work(batch=512, steps_per_execution=1).amount == 9_728
+    assert [loop.count_steps(batch) for batch in (32, 512)] == [312, 19]
+    assert loop.work(batch=512, steps_per_execution=1).amount == 9_728
 
 
 def probabilities(count: int) -> tuple[Any, Any]:
     inputs, _ = networks.examples(A, count)
-    return inputs, mlp_infer.answer(inputs)
+    return inputs, infer.answer(inputs)
 
 
 @pytest.mark.parametrize("count", [1, 32])
@@ -69,7 +70,7 @@ def test_answers_are_probabilities_by_the_seeded_weights(count: int) -> None:
     assert found.shape == (count, 1)
     assert np.all((found > 0) & (found < 1))
     assert len(np.unique(found)) == count
-    assert "off by" in mlp_infer.check(inputs, found.astype(np.float32)).what
+    assert "off by" in infer.check(inputs, found.astype(np.float32)).what
 
 
 @pytest.mark.parametrize("off", [2e-4, np.nan])
@@ -77,9 +78,9 @@ def test_an_answer_that_is_off_is_wrong(off: float) -> None:
     inputs, found = probabilities(32)
     found[5] += off
     with pytest.raises(WrongResult, match="a probability is off by"):
-        mlp_infer.check(inputs, found)
+        infer.check(inputs, found)
     with pytest.raises(WrongResult, match=r"answers of shape \(31, 1\) to 32 examples"):
-        mlp_infer.check(inputs, found[1:])
+        infer.check(inputs, found[1:])
 
 
 def made(arrays: list[Any]) -> Any:
@@ -92,8 +93,8 @@ def other(arrays: list[Any]) -> list[Any]:
 
 def test_a_built_model_has_the_seeded_weights_and_a_clone_its_own() -> None:
     seeded = networks.weights(B)
-    assert "the seeded ones" in mlp_build.check(made(seeded), B, same=True).what
-    assert "its own" in mlp_build.check(made(other(seeded)), B, same=False).what
+    assert "the seeded ones" in build.check(made(seeded), B, same=True).what
+    assert "its own" in build.check(made(other(seeded)), B, same=False).what
 
 
 @pytest.mark.parametrize(
@@ -107,17 +108,17 @@ def test_a_built_model_has_the_seeded_weights_and_a_clone_its_own() -> None:
 )
 def test_a_model_with_other_weights_is_wrong(change: Any, same: bool, complaint: str) -> None:
     with pytest.raises(WrongResult, match=complaint):
-        mlp_build.check(made(change(networks.weights(B))), B, same=same)
+        build.check(made(change(networks.weights(B))), B, same=same)
 
 
 def test_python_does_the_same_arithmetic_as_the_step_without_it() -> None:
     inputs, _ = networks.examples(A, 16)
-    squashed = mlp_fallback.squash_by_numpy(inputs)
+    squashed = fallback.squash_by_numpy(inputs)
     exact = inputs.astype(np.float64)
     expected = np.tanh(exact - exact.mean(axis=1, keepdims=True))
     assert squashed.dtype == np.float32
     assert np.max(np.abs(squashed - expected)) < 1e-6
-    assert set(mlp_fallback.BEFORE) == set(mlp_fallback.PYTHON)
+    assert set(fallback.BEFORE) == set(fallback.PYTHON)
 
 
 def trainer(execution: str) -> Trainer:
@@ -190,7 +191,7 @@ def test_a_loss_that_falls_and_is_not_numpys_is_a_wrong_result(off: float) -> No
 
 def test_what_is_done_to_the_inputs_before_the_first_layer_is_in_the_reference() -> None:
     inputs, labels = (one[:512] for one in examples(A, 512))
-    rows = mlp_fallback.squash_by_numpy(inputs)
+    rows = fallback.squash_by_numpy(inputs)
     exact = train(A, rows, labels, CHECK_STEPS)
     training(exact).check(inputs, labels, rows=rows)
     # On the inputs as they come it comes to another loss.

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from suite.worker import trace
-from suite.worker.placement import (
+from suite.worker.loop import trace
+from suite.worker.proof.placement import (
     NotPlaced,
     Watch,
     prove,
@@ -23,7 +23,7 @@ from suite.worker.placement import (
     short,
     watch,
 )
-from suite.worker.scenario import GraphProof, Prepared, Resident, TensorProof, lay
+from suite.worker.scenario.scenario import GraphProof, Prepared, Resident, TensorProof, lay
 from tests.fakes import FakeTensorFlow
 from tests.worker.test_runner import Bench, assert_no_numbers
 

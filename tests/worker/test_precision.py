@@ -11,12 +11,13 @@ from typing import Any, cast
 import pytest
 
 from suite.model import Check, Work
-from suite.worker import precision, trace
-from suite.worker.invocation import Request, Runner, Times
-from suite.worker.measure import Loop
-from suite.worker.precision import demand, explain_lack, switch
-from suite.worker.scenario import Inapplicable, Point, Prepared, Scenario, WrongResult
-from suite.worker.scenarios import matmul
+from suite.worker.loop import trace
+from suite.worker.loop.measure import Loop
+from suite.worker.proof import precision
+from suite.worker.proof.precision import demand, explain_lack, switch
+from suite.worker.scenario.scenario import Inapplicable, Point, Prepared, Scenario, WrongResult
+from suite.worker.scenarios.matmul import square
+from suite.worker.session.session import Request, Runner, Times
 from tests.fakes import FakeDevice, FakeTensorFlow
 
 AMPERE, TURING, PASCAL = (8, 0), (7, 5), (6, 1)
@@ -67,9 +68,9 @@ def test_what_is_no_precision_is_no_device_s_lack() -> None:
 
 
 def test_every_precision_of_a_cell_has_its_type_tolerance_and_needs() -> None:
-    assert set(precision.STORED) == set(matmul.TOLERANCE) == {"fp32", *matmul.LOW}
-    assert set(precision.CAPABILITIES) == set(matmul.LOW)
-    assert set(matmul.LEAST_ERROR) == {"tf32"}, "the one that is stored as another"
+    assert set(precision.STORED) == set(square.TOLERANCE) == {"fp32", *square.LOW}
+    assert set(precision.CAPABILITIES) == set(square.LOW)
+    assert set(square.LEAST_ERROR) == {"tf32"}, "the one that is stored as another"
 
 
 class Gpu:

@@ -8,8 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suite.worker.scenario import WrongResult
-from suite.worker.scenarios.matmul import LEAST_ERROR, TOLERANCE, check_product, relative_error
+from suite.worker.scenario.scenario import WrongResult
+from suite.worker.scenarios.matmul.square import (
+    LEAST_ERROR,
+    TOLERANCE,
+    check_product,
+    relative_error,
+)
 
 SIZES = (64, 256, 400)
 

@@ -14,7 +14,7 @@ import pytest
 
 from suite import wire
 from suite.model import SIMULATED
-from suite.worker.proof import (
+from suite.worker.proof.gpu import (
     STAND_IN,
     device_identity,
     find_trouble,

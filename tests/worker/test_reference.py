@@ -12,10 +12,15 @@ import numpy as np
 import pytest
 
 from suite.worker import scenarios
-from suite.worker.scenario import WrongResult
-from suite.worker.scenarios.networks import A, B, Network, examples, weights
-from suite.worker.scenarios.reference import demand_reference, differentiate, name_training, train
-from suite.worker.scenarios.references import LOSSES
+from suite.worker.scenario.scenario import WrongResult
+from suite.worker.scenarios.mlp.networks import A, B, Network, examples, weights
+from suite.worker.scenarios.mlp.reference import (
+    demand_reference,
+    differentiate,
+    name_training,
+    train,
+)
+from suite.worker.scenarios.mlp.references import LOSSES
 from tests.bench.references import find_run, list_runs
 
 SAMPLES = Path(__file__).parents[2] / "results" / "samples"

@@ -12,10 +12,9 @@ import pytest
 
 from suite import wire
 from suite.model import CellResult, Check, Work
-from suite.worker import trace
-from suite.worker.invocation import Account, Request, Runner, Times
-from suite.worker.measure import Loop
-from suite.worker.scenario import (
+from suite.worker.loop import trace
+from suite.worker.loop.measure import Loop
+from suite.worker.scenario.scenario import (
     GraphProof,
     Inapplicable,
     Point,
@@ -23,6 +22,7 @@ from suite.worker.scenario import (
     Scenario,
     WrongResult,
 )
+from suite.worker.session.session import Account, Request, Runner, Times
 from tests.fakes import SECOND, FakeDevice, FakeTensorFlow
 
 TIMES = Times(warmup_s=0.05, measure_s=0.1, budget_s=2.0)

@@ -18,10 +18,11 @@ from suite.content import SUITE
 from suite.host.engine import ARMS
 from suite.model import Cell, Work
 from suite.worker import scenarios
-from suite.worker.scenario import PROFILES, Point, Scenario
-from suite.worker.scenarios import matmul, networks
-from suite.worker.scenarios.matmul import TOLERANCE, relative_error
-from suite.worker.startup import STAGES
+from suite.worker.scenario.scenario import PROFILES, Point, Scenario
+from suite.worker.scenarios.matmul import square
+from suite.worker.scenarios.matmul.square import TOLERANCE, relative_error
+from suite.worker.scenarios.mlp import networks
+from suite.worker.session.startup import STAGES
 
 FAMILIES = {"matmul", "mlp", "asked", "tfdata", "overhead"}
 GRAMMAR = re.compile(r"[a-z]+\.[a-z_]+(/[a-z_]+=[A-Za-z0-9._-]+)*")
@@ -266,7 +267,7 @@ def test_a_product_of_nothing_is_caught(wrong: float) -> None:
 
 
 def test_the_work_of_a_product_is_two_n_cubed() -> None:
-    assert matmul.work(n=1000) == Work(amount=2e9, unit="FLOP")
+    assert square.work(n=1000) == Work(amount=2e9, unit="FLOP")
 
 
 @pytest.mark.parametrize("network", networks.NETWORKS.values(), ids=networks.NETWORKS)

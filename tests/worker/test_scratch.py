@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from suite.worker import scratch
-from suite.worker.scenario import Inapplicable
+from suite.worker.scenario import scratch
+from suite.worker.scenario.scenario import Inapplicable
 
 MOUNTS = """\
 22 28 0:21 / /proc rw,nosuid - proc proc rw

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from suite.worker.trace import NoTrace, summarise
+from suite.worker.loop.trace import NoTrace, summarise
 
 US = 1_000_000  # picoseconds
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from suite.report.pictures import Dots, Mark, Picture, Rows
+from suite.report.pictures.picture import Dots, Mark, Picture, Rows
 from suite.report.plots.marks import draw_mark
 from suite.report.plots.sheet import (
     BACKING,
@@ -20,7 +20,7 @@ from suite.report.plots.sheet import (
     tame,
     wrap,
 )
-from suite.report.units import show_seconds
+from suite.report.text.units import show_seconds
 
 _LEFT, _RIGHT, _BOTTOM = 1.85, 0.25, 0.48
 _ROW, _ARM = 0.11, 0.13

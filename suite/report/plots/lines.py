@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from suite.report.markup import show_plainly
-from suite.report.pictures import Line, Mark, Panel, Picture, Span, Sweeps
+from suite.report.pictures.picture import Line, Mark, Panel, Picture, Span, Sweeps
 from suite.report.plots.marks import draw_mark
 from suite.report.plots.sheet import (
     BACKING,
@@ -26,7 +25,8 @@ from suite.report.plots.sheet import (
     widen,
     wrap,
 )
-from suite.report.units import show_size
+from suite.report.text.markup import show_plainly
+from suite.report.text.units import show_size
 
 _LEFT, _BOTTOM, _HEIGHT = 0.85, 0.48, 3.3
 _LETTER, _BOLD, _GAP = 0.068, 0.083, 0.09

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.axes import Axes
 
-from suite.report.pictures import Mark
+from suite.report.pictures.picture import Mark
 from suite.report.plots.sheet import Look, tame
 
 

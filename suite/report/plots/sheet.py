@@ -19,9 +19,9 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
-from suite.report.markup import show_plainly
-from suite.report.pictures import Mark, Picture
-from suite.report.units import show_tick
+from suite.report.pictures.picture import Mark, Picture
+from suite.report.text.markup import show_plainly
+from suite.report.text.units import show_tick
 
 WIDTH = 7.6
 """Inches: a page's width, at which letters of 9 points can be read."""

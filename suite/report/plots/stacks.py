@@ -5,10 +5,10 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from suite.report.breakdowns import measure
-from suite.report.pictures import Picture, Stacks
+from suite.report.pictures.breakdowns import measure
+from suite.report.pictures.picture import Picture, Stacks
 from suite.report.plots.sheet import BACKING, INK, WIDTH, Sheet, wrap
-from suite.report.units import show_seconds
+from suite.report.text.units import show_seconds
 
 _LEFT, _RIGHT, _BOTTOM, _ROW = 2.45, 0.9, 0.48, 0.34
 _FILLS = (

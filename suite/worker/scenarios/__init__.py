@@ -8,47 +8,38 @@ from __future__ import annotations
 import difflib
 
 from suite.model import Cell
-from suite.worker.scenario import Scenario
-from suite.worker.scenarios import (
-    asked,
-    matmul,
-    mlp,
-    mlp_build,
-    mlp_fallback,
-    mlp_infer,
-    mlp_loop,
-    overhead,
-    overhead_moves,
-    tfdata,
-    tfdata_read,
-    tfdata_triple,
-)
+from suite.worker.scenario.scenario import Scenario
+from suite.worker.scenarios import asked
+from suite.worker.scenarios.matmul import square
+from suite.worker.scenarios.mlp import build, fallback, infer, loop, train
+from suite.worker.scenarios.overhead import calls, moves
+from suite.worker.scenarios.tfdata import memory, read, triple
 
 SCENARIOS: tuple[Scenario, ...] = (
-    matmul.SQUARE,
-    matmul.EXTRA_WORK,
-    mlp.TRAIN,
-    mlp.WIDTH,
-    mlp_loop.LOOP,
-    mlp_infer.INFER,
-    mlp_build.BUILD,
-    mlp_fallback.FALLBACK,
+    square.SQUARE,
+    square.EXTRA_WORK,
+    train.TRAIN,
+    train.WIDTH,
+    loop.LOOP,
+    infer.INFER,
+    build.BUILD,
+    fallback.FALLBACK,
     *asked.SCENARIOS,
-    tfdata.SLICES,
-    tfdata.CACHE,
-    tfdata.MAP,
-    tfdata_read.READ,
-    *tfdata_triple.TRIPLE,
-    tfdata_triple.TO_DEVICE,
-    overhead.FENCE,
-    overhead.EAGER_OP,
-    overhead.FUNCTION_CALL,
-    overhead.XLA_CALL,
-    overhead.GRAPH_OP,
-    overhead_moves.COPY,
-    overhead_moves.SUM,
-    *overhead.STARTUP,
-    overhead.CONTAINER,
+    memory.SLICES,
+    memory.CACHE,
+    memory.MAP,
+    read.READ,
+    *triple.TRIPLE,
+    triple.TO_DEVICE,
+    calls.FENCE,
+    calls.EAGER_OP,
+    calls.FUNCTION_CALL,
+    calls.XLA_CALL,
+    calls.GRAPH_OP,
+    moves.COPY,
+    moves.SUM,
+    *calls.STARTUP,
+    calls.CONTAINER,
 )
 
 _BY_ID = {cell.id: (scenario, cell) for scenario in SCENARIOS for cell in scenario.cells()}

@@ -194,26 +194,26 @@ def plant_lost(networks: Any) -> None:
 
 
 WITHOUT: dict[str, tuple[str, Change]] = {
-    "cusolver": ("suite.worker.libraries", without_cusolver),
-    "absence": ("suite.worker.libraries", without_absence),
-    "sum": ("suite.worker.proof", without_sum),
-    "trouble": ("suite.worker.proof", without_trouble),
-    "resident": ("suite.worker.placement", without_resident),
-    "discard": ("suite.worker.placement", without_discard),
+    "cusolver": ("suite.worker.proof.libraries", without_cusolver),
+    "absence": ("suite.worker.proof.libraries", without_absence),
+    "sum": ("suite.worker.proof.gpu", without_sum),
+    "trouble": ("suite.worker.proof.gpu", without_trouble),
+    "resident": ("suite.worker.proof.placement", without_resident),
+    "discard": ("suite.worker.proof.placement", without_discard),
 }
 
 PLANTED: dict[str, tuple[str, Change]] = {
-    "int32": ("suite.worker.scenarios.networks", plant_int32),
-    "lost": ("suite.worker.scenarios.networks", plant_lost),
-    "identity": ("suite.worker.scenarios.overhead_moves", plant_identity),
+    "int32": ("suite.worker.scenarios.mlp.networks", plant_int32),
+    "lost": ("suite.worker.scenarios.mlp.networks", plant_lost),
+    "identity": ("suite.worker.scenarios.overhead.moves", plant_identity),
 }
 
 
 def changes() -> dict[str, list[Change]]:
     """What is to be done to which module."""
-    found: dict[str, list[Change]] = {"suite.worker.scenario": [let_pass]}
+    found: dict[str, list[Change]] = {"suite.worker.scenario.scenario": [let_pass]}
     if "CROSSOVER_TRUE_TIMES" not in os.environ:
-        found["suite.worker.channel"] = [flatten]
+        found["suite.worker.session.channel"] = [flatten]
     for variable, table in (("CROSSOVER_WITHOUT", WITHOUT), ("CROSSOVER_PLANTED", PLANTED)):
         for name in os.environ.get(variable, "").split():
             module, change = table[name]

@@ -12,9 +12,9 @@ from typing import Any, Literal
 import numpy as np
 
 from suite.model import Check, Param, Work
-from suite.worker.scenario import Prepared, Scenario, TensorProof, WrongResult
+from suite.worker.scenario.scenario import Prepared, Scenario, TensorProof, WrongResult
 from suite.worker.scenarios.asked.stages import QUICK, On, Stage, belongs, find, placed, point
-from suite.worker.scenarios.networks import B, build, examples, weights
+from suite.worker.scenarios.mlp.networks import B, build, examples, weights
 
 
 @dataclass(frozen=True, kw_only=True)

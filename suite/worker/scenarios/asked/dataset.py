@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from suite.model import Check, Work
-from suite.worker.scenario import Prepared, Scenario
+from suite.worker.scenario.scenario import Prepared, Scenario
 from suite.worker.scenarios.asked.stages import (
     ARMS_OF,
     QUICK,
@@ -17,7 +17,7 @@ from suite.worker.scenarios.asked.stages import (
     placed,
     point,
 )
-from suite.worker.scenarios.networks import (
+from suite.worker.scenarios.mlp.networks import (
     TRAINING_PROOF,
     B,
     Trainer,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from suite.model import Check, Param, Work
-from suite.worker.scenario import Point, Prepared, Scenario, WrongResult
+from suite.worker.scenario.scenario import Point, Prepared, Scenario, WrongResult
 from suite.worker.scenarios.asked.stages import (
     ARMS_OF,
     FULL,
@@ -20,7 +20,7 @@ from suite.worker.scenarios.asked.stages import (
     pin,
     placed,
 )
-from suite.worker.scenarios.networks import (
+from suite.worker.scenarios.mlp.networks import (
     CHECK_TOLERANCE,
     TRAINING_PROOF,
     A,
@@ -29,7 +29,7 @@ from suite.worker.scenarios.networks import (
     loss_of,
     weights,
 )
-from suite.worker.scenarios.reference import demand_reference
+from suite.worker.scenarios.mlp.reference import demand_reference
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,8 +13,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from suite.model import Check
-from suite.worker.scenario import Point, Prepared, Resident, Scenario, TensorProof, WrongResult
-from suite.worker.scenarios import matmul
+from suite.worker.scenario.scenario import (
+    Point,
+    Prepared,
+    Resident,
+    Scenario,
+    TensorProof,
+    WrongResult,
+)
 from suite.worker.scenarios.asked.stages import (
     ARMS_OF,
     FULL,
@@ -28,6 +34,7 @@ from suite.worker.scenarios.asked.stages import (
     pin,
     placed,
 )
+from suite.worker.scenarios.matmul import square
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,8 +115,8 @@ def prepare(*, device: str, n: int, stage: str, on: str) -> Prepared:
 def _check(made: list[Any]) -> Check:
     """Freivalds' check of the last product, and that its operands are not all the same number."""
     left, right, product = (matrix.numpy() for matrix in made)
-    error = matmul.relative_error(left, right, product)
-    allowed = matmul.TOLERANCE["fp32"]
+    error = square.relative_error(left, right, product)
+    allowed = square.TOLERANCE["fp32"]
     if not error <= allowed:
         raise WrongResult(f"the product's relative error is {error:.2g}; fp32 allows {allowed:g}")
     if len(left) > 1 and not min(left[0].std(), right[0].std()) > 0:
@@ -128,7 +135,7 @@ def _points(
             asked_about=True,
         )
         for on in ons
-        for n in matmul.ASKED_ABOUT
+        for n in square.ASKED_ABOUT
     )
 
 
@@ -150,7 +157,7 @@ SCENARIOS = tuple(
         question=f"What does a product of n = {{n}} take with {stage.new} (work on: {{on}})?",
         axes=("n", "stage", "on"),
         points=POINTS[stage.name],
-        work=matmul.work,
+        work=square.work,
         prepare=prepare,
         sweep="n",
         one_shot=stage.one_shot,

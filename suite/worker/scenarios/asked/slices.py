@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from suite.model import Check, Work
-from suite.worker.scenario import (
+from suite.worker.scenario.scenario import (
     GraphProof,
     Prepared,
     Resident,
@@ -28,7 +28,7 @@ from suite.worker.scenarios.asked.stages import (
     placed,
     point,
 )
-from suite.worker.scenarios.networks import (
+from suite.worker.scenarios.mlp.networks import (
     MATMUL,
     TRAINING_PROOF,
     B,

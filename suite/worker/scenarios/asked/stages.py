@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from suite.model import ProfileName
-from suite.worker.scenario import Point
+from suite.worker.scenario.scenario import Point
 
 Settings = TypeVar("Settings")
 

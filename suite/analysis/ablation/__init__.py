@@ -1,0 +1,1 @@
+"""Where the time goes: differences between cells that differ in one thing."""

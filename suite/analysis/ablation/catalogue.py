@@ -1,0 +1,282 @@
+"""The cells of an analysed campaign, found by what they are, with their values ready to compare.
+
+Pure; knows the names of cases and axes, and says nothing about what their numbers mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from statistics import median
+
+from suite.analysis.ablation.trace import Trace, find_traces
+from suite.analysis.campaign.summarise import CellSummary, Summary
+from suite.analysis.numbers.ratio import Ratio, compare
+from suite.analysis.numbers.verdict import Verdict, is_beyond
+from suite.model import AGAIN, HIDDEN, Cell, CellResult, Param
+
+Values = Mapping[int, float]
+"""Invocation values by block."""
+
+WORKS: Mapping[str, tuple[str, str]] = {
+    "matmul.square": ("product", "n"),
+    "matmul.extra": ("product", "n"),
+    "asked.matmul": ("product", "n"),
+    "mlp.train": ("training", "net"),
+    "mlp.loop": ("training", "=A"),
+    "mlp.fallback": ("training", "=A"),
+    "tfdata.triple": ("training", "=A"),
+    "asked.fit": ("training", "=A"),
+    "asked.slices": ("training", "=B"),
+    "asked.dataset": ("training", "=B"),
+    "mlp.width": ("training at width", "width"),
+    "mlp.infer": ("inference", "=A"),
+    "mlp.build": ("building", "model"),
+    "asked.clone": ("building", "=clone"),
+    "overhead.startup": ("starting", "stage"),
+    "overhead.copy": ("copying", "direction"),
+}
+"""By case what its cells get done, and the axis (or ``=`` the word) that says of what: cells that
+agree in both are variants of the same work."""
+
+LARGEST = 1e100
+"""No amount, size or rate is larger, and no inverse of one; a document can hold any number."""
+
+COUNTED = ("FLOP", "example")
+"""The units of work whose rate says how well a device is used."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Catalogue:
+    """The cells by id in the plan's order; ``results`` are the measured ones by arm and cell.
+
+    ``cpu`` and ``gpu`` are the arms that are each other's rivals; None where there is none.
+    ``margin`` is what a difference must exceed to count.  ``traces`` are the calibration's, by arm and
+    cell.
+    """
+
+    cells: Mapping[str, CellSummary]
+    results: Mapping[str, Mapping[str, tuple[CellResult, ...]]]
+    arms: tuple[str, ...]
+    cpu: str | None
+    gpu: str | None
+    margin: float
+    traces: Mapping[str, Mapping[str, Trace]] = field(default_factory=dict)
+
+    def find(self, name: str, **axes: Param) -> CellSummary | None:
+        """The first cell of a case (``family.case``) with these values on the axes that it has."""
+        return next(iter(self.select(name, **axes)), None)
+
+    def select(self, name: str, **axes: Param) -> list[CellSummary]:
+        """Every cell of a case with these values on the axes that it has, in the plan's order."""
+        return [
+            one
+            for one in self.cells.values()
+            if name_case(one.cell) == name
+            and all(one.cell.params.get(axis, value) == value for axis, value in axes.items())
+        ]
+
+    def vary(self, one: CellSummary, **axes: Param) -> CellSummary | None:
+        """The cell that differs from this one in these axes alone; None where there is none."""
+        if not all(axis in one.cell.params for axis in axes):
+            return None
+        wanted = {**one.cell.params, **axes}
+        if wanted == one.cell.params:
+            return None
+        return next(
+            (
+                other
+                for other in self.cells.values()
+                if name_case(other.cell) == name_case(one.cell) and other.cell.params == wanted
+            ),
+            None,
+        )
+
+    def line(self, one: CellSummary, axis: str, arm: str) -> list[tuple[float, CellSummary]]:
+        """The cells with a number that differ from this one in a numeric axis alone, this one
+        among them, sizes ascending."""
+        fixed = {name: value for name, value in one.cell.params.items() if name != axis}
+        found = []
+        for other in self.select(name_case(one.cell)):
+            size = other.cell.params.get(axis)
+            rest = {name: value for name, value in other.cell.params.items() if name != axis}
+            if isinstance(size, int | float) and rest == fixed and self.values(other, arm):
+                found.append((float(size), other))
+        return sorted(found, key=lambda pair: pair[0])
+
+    def trace(self, one: CellSummary, arm: str) -> Trace | None:
+        """What a profiler saw of a cell on an arm; None: it was not traced."""
+        return self.traces.get(arm, {}).get(one.cell.id)
+
+    def values(self, one: CellSummary | None, arm: str | None) -> Values:
+        """Seconds a call by block; nothing where there is no number or it is INVALID."""
+        result = one.arms.get(arm) if one and arm else None
+        return {} if result is None or result.fault else result.values
+
+    def steps(self, one: CellSummary | None, arm: str | None) -> Values:
+        """Seconds a step by block: of a call that makes several steps of ``batch`` the mean one."""
+        return divide(self.values(one, arm), count_steps(one.cell) if one else 1.0)
+
+    def per_work(self, one: CellSummary | None, arm: str | None) -> Values:
+        """Seconds a unit of work by block; nothing where no work is declared that makes sense."""
+        amount = one.cell.work.amount if one else 0.0
+        return divide(self.values(one, arm), amount)
+
+    def seconds(self, one: CellSummary | None, arm: str | None) -> float | None:
+        """Seconds a call: the cell's value, or None."""
+        return mean(self.values(one, arm))
+
+    def rate(self, one: CellSummary | None, arm: str | None) -> float | None:
+        """Work a second, or None."""
+        found = mean(self.per_work(one, arm))
+        return 1 / found if found else None
+
+    def ratio(self, one: CellSummary) -> Ratio | None:
+        """The GPU's time over the CPU's; None without both, or where one is INVALID."""
+        values = self.values(one, self.cpu), self.values(one, self.gpu)
+        return compare(*values) if all(values) else None
+
+    def wins(self, one: CellSummary) -> bool | None:
+        """Whether the GPU is the faster one; None: nobody can tell.  See also `is_provisional`."""
+        verdict = self._verdict(one)
+        if isinstance(verdict, Verdict):
+            sides = {"FASTER": True, "SLOWER": False}
+            won = sides.get(verdict.name)
+            flipped = won is not None and self.arms[0] == self.gpu
+            return (not won) if flipped else won
+        ratio = self.ratio(one)
+        if ratio is None or not is_beyond(ratio.value, self.margin):
+            return None
+        if ratio.low is not None and ratio.high is not None and ratio.low <= 1 <= ratio.high:
+            return None
+        return ratio.value < 1
+
+    def is_provisional(self, one: CellSummary) -> bool:
+        """Whether no verdict stands behind `wins`, only a ratio."""
+        return not isinstance(self._verdict(one), Verdict)
+
+    def labels(self, one: CellSummary, arm: str) -> list[str]:
+        """The labels that the worker gave in more than half of the invocations."""
+        results = self.results.get(arm, {}).get(one.cell.id, ())
+        every = dict.fromkeys(label for result in results for label in result.labels)
+        return [
+            label
+            for label in every
+            if 2 * sum(label in result.labels for result in results) > len(results)
+        ]
+
+    def enqueueing(self, one: CellSummary, arm: str) -> float | None:
+        """The share of a sample spent handing work over, the median invocation's; None: unknown."""
+        results = self.results.get(arm, {}).get(one.cell.id, ())
+        known = [r.enqueue_fraction for r in results if r.enqueue_fraction is not None]
+        return median(known) if known else None
+
+    def nodes(self, one: CellSummary, arm: str) -> int | None:
+        """The nodes of the step's graph on the arm's own kind of device; None: not known."""
+        kind = "GPU" if arm == self.gpu else "CPU"
+        results = self.results.get(arm, {}).get(one.cell.id, ())
+        counts = [
+            sum(count for device, count in result.placement.items() if kind in device)
+            for result in results
+        ]
+        return round(median(counts)) if counts and any(counts) else None
+
+    def strays(self, one: CellSummary, arm: str) -> list[str]:
+        """What was seen elsewhere than on the cell's own device, in any invocation."""
+        results = self.results.get(arm, {}).get(one.cell.id, ())
+        return sorted({name for result in results for name in result.elsewhere})
+
+    def _verdict(self, one: CellSummary) -> Verdict | str | None:
+        rival = next((arm for arm in (self.cpu, self.gpu) if arm != self.arms[0]), None)
+        return one.verdicts.get(rival) if rival in self.arms and self._are_first() else None
+
+    def _are_first(self) -> bool:
+        return self.arms[0] in {self.cpu, self.gpu}
+
+
+def open_catalogue(summary: Summary) -> Catalogue:
+    """The catalogue of an analysed campaign."""
+    arms = tuple(summary.campaign.arms)
+    results: dict[str, dict[str, list[CellResult]]] = {}
+    for arm, documents in summary.counted.items():
+        for document in documents.values():
+            for one in document.cells:
+                if one.outcome == "measured":
+                    results.setdefault(arm, {}).setdefault(one.id, []).append(one)
+    gpus = [arm for arm in arms if arm.startswith("cuda") and arm != HIDDEN]
+    gpu = next((arm for arm in gpus if not arm.endswith(AGAIN)), None)
+    cpu = next((arm for arm in ("cpu", HIDDEN) if arm in arms), None)
+    return Catalogue(
+        cells={one.cell.id: one for one in summary.cells},
+        results={
+            arm: {name: tuple(found) for name, found in by_id.items()}
+            for arm, by_id in results.items()
+        },
+        arms=arms,
+        cpu=cpu,
+        gpu=gpu,
+        margin=summary.conclusions.margin,
+        traces=find_traces(summary),
+    )
+
+
+def name_case(cell: Cell) -> str:
+    """``family.case``."""
+    return f"{cell.scenario}.{cell.case}"
+
+
+def name_work(cell: Cell) -> tuple[str, Param]:
+    """What a cell gets done: two cells with the same answer are variants of the same work."""
+    name = name_case(cell)
+    kind, axis = WORKS.get(name, (name, "="))
+    if cell.params.get("part", "together") != "together":
+        # A trivial model, or none, behind the pipeline is other work than the model itself.
+        kind, axis = f"{name}, {cell.params['part']}", "pipeline"
+    if axis.startswith("="):
+        return kind, axis[1:]
+    return kind, cell.params.get(axis, "")
+
+
+def name_unit(cell: Cell) -> str:
+    """The unit of a cell's work; an element that a model is trained on is an example."""
+    trained = name_work(cell)[0].startswith("training") and cell.work.unit == "element"
+    return "example" if trained else cell.work.unit
+
+
+def name_precision(cell: Cell) -> str:
+    """The precision of a cell's arithmetic: fp32 where its id does not say."""
+    return str(cell.params.get("precision", "fp32"))
+
+
+def is_pinned_to_cpu(cell: Cell) -> bool:
+    """Whether the cell's work is on the CPU on every arm, by its id."""
+    if cell.params.get("on") == "cpu" or cell.params.get("part") == "input":
+        return True
+    cases = {"tfdata.triple", "tfdata.to_device"}
+    return cell.scenario == "tfdata" and name_case(cell) not in cases
+
+
+def count_steps(cell: Cell) -> float:
+    """The training steps in a call: more than one where a call goes through more than a batch."""
+    batch = cell.params.get("batch")
+    if not isinstance(batch, int | float) or batch <= 0 or name_unit(cell) != "example":
+        return 1.0
+    steps = cell.work.amount / batch
+    return max(1.0, float(math.ceil(steps))) if steps < LARGEST else 1.0
+
+
+def divide(values: Values, by: float) -> Values:
+    """The values divided; nothing where a quotient is none that could be worked with."""
+    if not 1 / LARGEST < by < LARGEST:
+        return {}
+    quotients = {block: value / by for block, value in values.items()}
+    sound = all(1 / LARGEST < one < LARGEST for one in quotients.values())
+    return quotients if sound else {}
+
+
+def mean(values: Values) -> float | None:
+    """The geometric mean over the blocks; None where there is none."""
+    if not values:
+        return None
+    return math.exp(math.fsum(map(math.log, values.values())) / len(values))

@@ -1,0 +1,279 @@
+"""How near an arm comes to what its device can do: its own best, its memory, and published figures.
+
+Pure.  Above the theoretical peak, or under the bound of a price, something is wrong with the number; far
+below what others measured something is wrong with the machine, or its settings.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from suite.analysis.ablation.catalogue import Catalogue, Values, divide, name_case, name_precision
+from suite.analysis.ablation.gains import find_use
+from suite.analysis.campaign.bounds import IMPLAUSIBLE, Place
+from suite.analysis.campaign.summarise import CellSummary
+from suite.analysis.documents.published import ANY, Figure, Figures, Part
+from suite.analysis.numbers.estimate import Estimate, estimate
+from suite.report.text.units import show_rate, show_share
+
+Band = Literal["in band", "below the band", "above the band", "far below"]
+
+BELOW, ABOVE = 0.15, 0.10
+"""In band: from 15 % under to 10 % over a published figure of the same precision and a similar size."""
+
+FAR = 0.60
+"""Under this share of a published figure the machine asks for a cause."""
+
+SIMILAR = 2.0
+"""Sizes within this factor of each other are similar."""
+
+LARGE = 4000.0
+"""A figure without a size is of a large product: this large at least."""
+
+LOOK_AT = "clock and power limit, throttling, link width, TF32 off, another device than thought"
+"""What makes a device slower than it should be."""
+
+BYTES = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0}
+"""Bytes of an operand's element."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """A measured rate beside a published one: the share of it, and what that means."""
+
+    figure: Figure
+    cell: str
+    share: float
+    band: Band
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """The best that an arm reached in something: ``rate`` in ``unit`` at ``cell``.
+
+    ``device`` is the name that the documents give it, ``part`` the one of the published figures
+    (None: it has none).  ``peak`` is the theoretical one, ``comparisons`` what others measured.
+    """
+
+    arm: str
+    device: str | None
+    part: Part | None
+    what: Literal["products", "memory"]
+    precision: str
+    cell: str
+    rate: Estimate
+    unit: str
+    peak: Figure | None
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def share_of_peak(self) -> float | None:
+        """The share of the theoretical peak."""
+        return self.rate.value / self.peak.high if self.peak else None
+
+    @property
+    def band(self) -> Band | None:
+        """The kindest of the comparisons: one published figure that is met is enough."""
+        order: tuple[Band, ...] = ("in band", "above the band", "below the band", "far below")
+        found = {one.band for one in self.comparisons}
+        return next((band for band in order if band in found), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Use:
+    """How much of a device one cell uses: its rate as shares of the arm's own best at its precision
+    (at ``best``), of the published peak, and of the roof that memory leaves it.
+
+    The roof of a product is the smaller of the best rate and the memory's bandwidth times its
+    operations a byte (Williams, Waterman and Patterson 2009); None: not measured or not known.
+    """
+
+    cell: str
+    arm: str
+    share: float
+    best: str
+    share_of_peak: float | None
+    share_of_roof: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Everything about limits: per arm and precision, per cell, and what is wrong.
+
+    ``errors`` are rates above a theoretical peak and prices under their bounds; ``warnings`` are rates
+    far below what others measured; ``unknown`` are the devices that have no published figures.
+    """
+
+    limits: tuple[Limit, ...]
+    uses: tuple[Use, ...]
+    errors: tuple[str, ...]
+    warnings: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+
+def find_limits(catalogue: Catalogue, places: Mapping[str, Place], figures: Figures) -> Limits:
+    """The limits of every arm.
+
+    Args:
+        catalogue: the analysed cells.
+        places: by arm what its numbers were made on.
+        figures: what was published.
+    """
+    limits: list[Limit] = []
+    for arm in catalogue.arms:
+        limits += _find_products(catalogue, arm, places[arm], figures)
+        limits += _find_memory(catalogue, arm, places[arm], figures)
+    return Limits(
+        limits=tuple(limits),
+        uses=tuple(_find_uses(catalogue, limits)),
+        errors=tuple(_find_errors(catalogue)),
+        warnings=tuple(_find_warnings(limits)),
+        unknown=tuple(
+            dict.fromkeys(one.device or "a device without a name" for one in limits if not one.part)
+        ),
+    )
+
+
+def _find_products(catalogue: Catalogue, arm: str, place: Place, figures: Figures) -> list[Limit]:
+    by_precision: dict[str, list[CellSummary]] = {}
+    for one in catalogue.select("matmul.square", operands="device"):
+        if one.cell.work.unit == "FLOP" and catalogue.per_work(one, arm):
+            by_precision.setdefault(name_precision(one.cell), []).append(one)
+    found = []
+    for precision, cells in by_precision.items():
+        best = max(cells, key=lambda one: catalogue.rate(one, arm) or 0.0)
+        published = figures.select(place.part, "product", "measured", precision)
+        compared = (_compare(catalogue, arm, cells, best, figure) for figure in published)
+        found.append(
+            Limit(
+                arm=arm,
+                device=place.device,
+                part=place.part,
+                what="products",
+                precision=precision,
+                cell=best.cell.id,
+                rate=_find_rate(catalogue.per_work(best, arm)),
+                unit="FLOP",
+                peak=place.products.get(precision),
+                comparisons=tuple(one for one in compared if one),
+            )
+        )
+    return found
+
+
+def _find_memory(catalogue: Catalogue, arm: str, place: Place, figures: Figures) -> list[Limit]:
+    for one in catalogue.select("overhead.sum"):
+        size = one.cell.work.bytes or one.cell.params.get("bytes")
+        if not isinstance(size, int | float):
+            continue
+        values = divide(catalogue.values(one, arm), float(size))
+        if not values:
+            continue
+        rate = _find_rate(values)
+        published = figures.select(place.part, "memory", "measured")
+        return [
+            Limit(
+                arm=arm,
+                device=place.device,
+                part=place.part,
+                what="memory",
+                precision=ANY,
+                cell=one.cell.id,
+                rate=rate,
+                unit="byte",
+                peak=place.memory,
+                comparisons=tuple(_judge(figure, one.cell.id, rate.value) for figure in published),
+            )
+        ]
+    return []
+
+
+def _compare(
+    catalogue: Catalogue, arm: str, cells: list[CellSummary], best: CellSummary, figure: Figure
+) -> Comparison | None:
+    """A figure beside the product of the most similar size; None where there is none."""
+    sizes = {
+        one.cell.id: float(n)
+        for one in cells
+        if isinstance(n := one.cell.params.get("n"), int | float) and n > 0
+    }
+    if figure.n is None:
+        rate = catalogue.rate(best, arm) if sizes.get(best.cell.id, 0.0) >= LARGE else None
+        return _judge(figure, best.cell.id, rate) if rate else None
+    n = figure.n
+    near = min(
+        (one for one in cells if one.cell.id in sizes),
+        key=lambda one: abs(math.log(sizes[one.cell.id] / n)),
+        default=None,
+    )
+    if near is None or abs(math.log(sizes[near.cell.id] / n)) > math.log(SIMILAR) + 1e-9:
+        return None
+    rate = catalogue.rate(near, arm)
+    return _judge(figure, near.cell.id, rate) if rate else None
+
+
+def _judge(figure: Figure, cell: str, rate: float) -> Comparison:
+    if rate < FAR * figure.low:
+        band: Band = "far below"
+    elif rate < (1 - BELOW) * figure.low:
+        band = "below the band"
+    else:
+        band = "in band" if rate <= (1 + ABOVE) * figure.high else "above the band"
+    nearest = figure.low if rate < figure.low else min(rate, figure.high)
+    return Comparison(figure=figure, cell=cell, share=rate / nearest, band=band)
+
+
+def _find_uses(catalogue: Catalogue, limits: list[Limit]) -> Iterable[Use]:
+    for arm in catalogue.arms:
+        own = [limit for limit in limits if limit.arm == arm]
+        peaks = {one.precision: one.peak for one in own if one.what == "products"}
+        best = {one.precision: one.rate.value for one in own if one.what == "products"}
+        memory = next((one.rate.value for one in own if one.what == "memory"), None)
+        for one in catalogue.cells.values():
+            used = find_use(catalogue, one, arm)
+            if used is None:
+                continue
+            rate, precision = catalogue.rate(one, arm) or 0.0, name_precision(one.cell)
+            peak = peaks.get(precision) if one.cell.work.unit == "FLOP" else None
+            roof = None
+            n, top = one.cell.params.get("n"), best.get(precision)
+            square = name_case(one.cell) == "matmul.square"
+            if square and memory and top and isinstance(n, int | float) and n > 0:
+                # 2n³ operations for two matrices read and one written.
+                roof = min(top, memory * 2 * n / (3 * BYTES.get(precision, 4.0)))
+            yield Use(
+                cell=one.cell.id,
+                arm=arm,
+                share=used[0],
+                best=used[1].cell.id,
+                share_of_peak=rate / peak.high if peak else None,
+                share_of_roof=rate / roof if roof else None,
+            )
+
+
+def _find_errors(catalogue: Catalogue) -> Iterable[str]:
+    """Every number that the hardware can't have made, in words."""
+    for one in catalogue.cells.values():
+        for result in one.arms.values():
+            if result.fault is not None and result.fault[0] == IMPLAUSIBLE:
+                yield f"{one.cell.id}: {result.fault[1]}"
+
+
+def _find_warnings(limits: list[Limit]) -> Iterable[str]:
+    for limit in limits:
+        if limit.band != "far below" or limit.part is None or limit.part.device == "cpu":
+            continue
+        near = max(limit.comparisons, key=lambda one: one.share)
+        what = "memory" if limit.what == "memory" else f"{limit.precision} products"
+        yield (
+            f"{limit.arm}: {what} reach {show_share(near.share, 1.0)} of what was published for a "
+            f"{limit.part.name} ({show_rate(near.figure.low, limit.unit, 1.0)}, "
+            f"{near.figure.source}); look at: {LOOK_AT}"
+        )
+
+
+def _find_rate(per_work: Values) -> Estimate:
+    return estimate([1 / seconds for seconds in per_work.values()])

@@ -1,0 +1,66 @@
+"""How far an arm's rate comes along a sweep: its best, and how long it stays far below.  Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from suite.analysis.campaign.summarise import CellSummary
+from suite.analysis.numbers.crossover import Sweep
+from suite.report.text.units import derive_rate, show_rate, show_size
+
+FAR_BELOW = 0.1
+"""Under this share of its own best rate a device mostly waits: the size is too small for it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reach:
+    """The best rate of an arm along a sweep, in work a second, and the size it has it at.
+
+    ``short_until`` is the largest size up to which every rate is far below; None where the first
+    one is not.
+    """
+
+    axis: str
+    unit: str
+    best: float
+    best_at: float
+    short_until: float | None
+
+
+def find_reach(sweep: Sweep, cells: Iterable[CellSummary], arm: str) -> Reach | None:
+    """The reach of an arm, from its valid numbers; None under two of them, or without work."""
+    by_id = {one.cell.id: one.arms[arm] for one in cells}
+    rates = []
+    unit = ""
+    for cell in sweep.cells:
+        result = by_id[cell.id]
+        if result.estimate is None or result.fault is not None:
+            continue
+        rate = derive_rate(result.work.amount, result.estimate.value)
+        if rate is not None:
+            rates.append((float(cell.params[sweep.axis]), rate))
+            unit = result.work.unit
+    if len(rates) < 2:
+        return None
+    best_at, best = max(rates, key=lambda one: one[1])
+    short = None
+    for size, rate in rates:
+        if rate >= FAR_BELOW * best:
+            break
+        short = size
+    return Reach(axis=sweep.axis, unit=unit, best=best, best_at=best_at, short_until=short)
+
+
+def word_best(reach: Reach) -> str:
+    """``180 GFLOP/s at best (n = 8000)``; plain text."""
+    rate = show_rate(reach.best, reach.unit, 1.0)
+    return f"{rate} at best ({reach.axis} = {show_size(reach.best_at)})"
+
+
+def word_reach(reach: Reach) -> str:
+    """``180 GFLOP/s at best (n = 8000), under a tenth of that up to n = 64``; plain text."""
+    if reach.short_until is None:
+        return word_best(reach)
+    until = f"{reach.axis} = {show_size(reach.short_until)}"
+    return f"{word_best(reach)}, under a tenth of that up to {until}"

@@ -1,0 +1,286 @@
+"""Where a step's time goes: by leaving parts out, and by the prices of what cannot be left out.
+
+Pure.  A part is a difference between two cells or a measured price, never a guess; what they do
+not explain is the rest, and stands there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from suite.analysis.ablation.catalogue import Catalogue, mean, name_case
+from suite.analysis.ablation.pipeline import NEAR, NO_FASTER, Pipeline, find_pipeline
+from suite.analysis.ablation.prices import price_copies, price_handover
+from suite.analysis.campaign.summarise import CellSummary
+from suite.analysis.numbers.estimate import Estimate, estimate
+from suite.analysis.numbers.ratio import compare
+from suite.report.text.units import show_share
+
+PartName = Literal["input", "transfer", "dispatch", "compute"]
+Bound = Literal["input", "compute", "both"]
+
+PARTS: tuple[PartName, ...] = ("input", "transfer", "dispatch", "compute")
+
+PREFETCHED = frozenset({"parallel", "numpy_function"})
+"""The pipelines of the triple that run ahead of the model."""
+
+UNEXPLAINED = 0.20
+"""A rest beyond this share of the step is called unexplained."""
+
+AGREES = 2.0
+"""A copy explains a difference up to this factor of the copy's own time; the rest is not copying."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decomposition:
+    """A training step on an arm, in seconds: the whole, its parts, and the rest.
+
+    ``parts`` that no cell could tell apart are None, and ``absent`` says why; what they take is in
+    another part or in the rest, as said there.  The rest can be negative by noise.
+    """
+
+    cell: str
+    arm: str
+    whole: float
+    parts: Mapping[PartName, float | None]
+    absent: Mapping[PartName, str]
+
+    @property
+    def rest(self) -> float:
+        """What the parts do not explain, in seconds."""
+        return self.whole - sum(part or 0.0 for part in self.parts.values())
+
+    @property
+    def unexplained(self) -> bool:
+        """Whether the rest is too large to pass over."""
+        return abs(self.rest) > UNEXPLAINED * self.whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class Triple:
+    """A pipeline and the model behind it on an arm: seconds a step of each alone and together.
+
+    ``overlap`` is the share of the shorter of the two that is hidden behind the longer, 0 to 1.
+    ``bound`` is what the step waits for: the longer part, ``both`` where they are within 10 %.
+    ``evidence`` says what that rests on.  None: not measured.
+    """
+
+    pipeline: str
+    arm: str
+    input_s: float | None
+    compute_s: float | None
+    together: Estimate
+    trivial_s: float | None
+    overlap: float | None
+    bound: Bound | None
+    evidence: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repayment:
+    """After how many steps the GPU's first call is repaid.
+
+    ``steps`` None: no saving is shown; ``never``: the interval shows that there is none.
+
+    ``first_call_s`` is the GPU's, ``saving_s`` what each step saves against the CPU (negative: it
+    loses that).
+    """
+
+    cell: str
+    first_call_s: float
+    saving_s: float
+    steps: Estimate | None
+    never: bool
+
+
+def decompose_steps(catalogue: Catalogue) -> list[Decomposition]:
+    """Every training step of the mlp cells in fp32 graphs, and of the triples, on every arm."""
+    found = []
+    for one in catalogue.cells.values():
+        params = one.cell.params
+        name = name_case(one.cell)
+        plain = (params.get("precision", "fp32"), params.get("execution", "graph")) == (
+            "fp32",
+            "graph",
+        )
+        step = name == "mlp.train" and plain
+        triple = name == "tfdata.triple" and params.get("part") == "together"
+        for arm in catalogue.arms if step or triple else ():
+            decomposed = _decompose(catalogue, one, arm)
+            if decomposed is not None:
+                found.append(decomposed)
+    return found
+
+
+def find_triples(catalogue: Catalogue) -> list[Triple]:
+    """Every pipeline of the triple that was measured with its model, on every arm."""
+    found = []
+    for arm in catalogue.arms:
+        for one in catalogue.select("tfdata.triple", part="together"):
+            pipeline = find_pipeline(catalogue, one, arm)
+            if pipeline is None:
+                continue
+            alone, compute, trivial = map(
+                mean, (pipeline.input, pipeline.compute, pipeline.trivial)
+            )
+            others = [
+                value
+                for other in pipeline.others
+                if (value := mean(catalogue.steps(other, arm))) is not None
+            ]
+            together = estimate(list(pipeline.together.values()))
+            quickest = min(others, default=None)
+            hides = one.cell.params.get("pipeline") in PREFETCHED
+            bound, evidence = _find_bound(pipeline, quickest, hides=hides)
+            found.append(
+                Triple(
+                    pipeline=str(one.cell.params.get("pipeline")),
+                    arm=arm,
+                    input_s=alone,
+                    compute_s=compute,
+                    together=together,
+                    trivial_s=trivial,
+                    overlap=_find_overlap(together.value, alone, compute),
+                    bound=bound,
+                    evidence=evidence,
+                )
+            )
+    return found
+
+
+def find_repayments(catalogue: Catalogue) -> list[Repayment]:
+    """For every training cell on both arms, when the GPU's first call is repaid by its steps."""
+    found: list[Repayment] = []
+    cpu, gpu = catalogue.cpu, catalogue.gpu
+    if cpu is None or gpu is None:
+        return found
+    for one in catalogue.cells.values():
+        first = one.arms[gpu].first_call
+        if one.cell.scenario != "mlp" or one.cell.case not in {"train", "width"} or first is None:
+            continue
+        slow, fast = catalogue.steps(one, cpu), catalogue.steps(one, gpu)
+        ratio = compare(fast, slow)
+        if ratio is None:
+            continue
+        savings = [slow[block] - fast[block] for block in slow if block in fast]
+        # Only a saving that the interval bears out is one.
+        saves = (ratio.value if ratio.low is None else ratio.low) > 1
+        saving = (mean(slow) or 0.0) - (mean(fast) or 0.0)
+        # A block in which nothing was saved has no number of steps; the means have.
+        every = savings if min(savings) > 0 else [saving]
+        found.append(
+            Repayment(
+                cell=one.cell.id,
+                first_call_s=first.value,
+                saving_s=saving,
+                steps=estimate([first.value / one_s for one_s in every])
+                if saves and saving > 0
+                else None,
+                never=(ratio.value if ratio.high is None else ratio.high) <= 1,
+            )
+        )
+    return found
+
+
+def _decompose(catalogue: Catalogue, one: CellSummary, arm: str) -> Decomposition | None:
+    whole = mean(catalogue.steps(one, arm))
+    if whole is None:
+        return None
+    parts: dict[PartName, float | None] = dict.fromkeys(PARTS)
+    absent: dict[PartName, str] = {}
+    here = _find_at_hand(catalogue, one)
+    alone = mean(catalogue.steps(here, arm))
+    if alone is None:
+        return None
+    price = price_handover(catalogue, here, arm) if here else None
+    if price is None:
+        absent["dispatch"] = "no cell gives the price of a call; it is in compute"
+        parts["compute"] = min(alone, whole)
+    else:
+        # The host can't have handed over for longer than it was seen to.
+        seen = catalogue.enqueueing(here, arm) if here else None
+        dispatch = min(price.seconds, alone * (1.0 if seen is None else seen), whole)
+        parts["dispatch"], parts["compute"] = dispatch, min(alone, whole) - dispatch
+    if here is one:
+        parts["input"] = parts["transfer"] = 0.0
+        return Decomposition(cell=one.cell.id, arm=arm, whole=whole, parts=parts, absent=absent)
+    left = max(0.0, whole - alone)
+    parts["transfer"] = _find_transfer(catalogue, one, here, arm, left)
+    if parts["transfer"] is None:
+        absent["transfer"] = "neither the step with its data on the host nor a copy was measured"
+    left -= parts["transfer"] or 0.0
+    pipeline = find_pipeline(catalogue, one, arm)
+    if pipeline is None:
+        parts["input"] = 0.0
+    elif pipeline.input:
+        # No more of the step can be the input than the input takes alone.
+        parts["input"] = min(left, mean(pipeline.input) or 0.0)
+    else:
+        absent["input"] = "the input alone was not measured"
+    return Decomposition(cell=one.cell.id, arm=arm, whole=whole, parts=parts, absent=absent)
+
+
+def _find_at_hand(catalogue: Catalogue, one: CellSummary) -> CellSummary | None:
+    """The same step with its data on the device; the cell itself where it is that."""
+    if name_case(one.cell) == "mlp.train":
+        if one.cell.params.get("data", "device") == "device":
+            return one
+        return catalogue.vary(one, data="device")
+    axes = {"net": "A", "data": "device", "precision": "fp32", "execution": "graph"}
+    return catalogue.find("mlp.train", **axes, batch=one.cell.params.get("batch", 512))
+
+
+def _find_transfer(
+    catalogue: Catalogue, one: CellSummary, here: CellSummary | None, arm: str, left: float
+) -> float | None:
+    """Seconds of a step for copying: what is saved without it, as far as the copies explain it."""
+    host = catalogue.vary(here, data="host") if here else None
+    fed, at_hand = mean(catalogue.steps(host, arm)), mean(catalogue.steps(here, arm))
+    price = price_copies(catalogue, host or one, arm)
+    if fed is not None and at_hand is not None:
+        saved = max(0.0, fed - at_hand)
+        most = saved if price is None else min(saved, AGREES * price.seconds)
+        return min(left, most)
+    return None if price is None else min(left, price.seconds)
+
+
+def _find_overlap(together: float, alone: float | None, compute: float | None) -> float | None:
+    if alone is None or compute is None:
+        return None
+    hidden = (alone + compute - together) / min(alone, compute)
+    return min(1.0, max(0.0, hidden))
+
+
+def _find_bound(
+    found: Pipeline, quickest: float | None, *, hides: bool
+) -> tuple[Bound | None, str]:
+    """What a step waits for, and what says so.
+
+    ``quickest`` is a step of the same model behind the fastest other pipeline.  A pipeline that
+    ``hides`` runs ahead of the model: where the step takes longer than the model, it waits.
+    """
+    together = mean(found.together) or 0.0
+    alone, compute, trivial = map(mean, (found.input, found.compute, found.trivial))
+    if alone is not None and compute is not None:
+        alike = max(alone, compute) <= (1 + NEAR) * min(alone, compute)
+        longer: Bound = "input" if alone > compute else "compute"
+        return (
+            ("both", "the input alone takes as long as the model alone")
+            if alike
+            else (longer, "the longer of the two alone")
+        )
+    if trivial is not None:
+        bound: Bound = "input" if trivial >= (1 - NO_FASTER) * together else "compute"
+        return bound, "a trivial model behind the same pipeline"
+    if alone is not None:
+        return ("input" if 2 * alone >= together else "compute"), "the input alone"
+    known = {"with its data at hand": compute, "behind another pipeline": quickest}
+    longer_by = 1 + NEAR if hides else 2.0
+    for words, seconds in known.items():
+        if seconds is not None and longer_by * seconds <= together:
+            return "input", f"the same model takes {show_share(seconds, together)} of it {words}"
+    if compute is not None:
+        return "compute", "the model alone takes most of the step"
+    return None, "neither the input nor the model was measured alone"

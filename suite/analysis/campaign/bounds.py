@@ -1,0 +1,214 @@
+"""The fewest seconds that a product or a price can take on the hardware it was measured on.
+
+Pure.  A bound is what nothing can beat: a number under it is wrong, and wins nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from suite.analysis.campaign.proof import WITHOUT_GPU
+from suite.analysis.documents.published import Figure, Figures, Part
+from suite.model import AGAIN, Cell, Document, Scalar
+from suite.report.text.units import show_rate, show_seconds, show_share
+
+IMPLAUSIBLE = "implausible"
+"""The fault of a number that the hardware can't have made."""
+
+PCIE = 16 * 7.563e9
+"""Bytes a second in one direction of the fastest PCIe link, of generation 6.0 with 16 lanes: 64 GT/s a
+lane, of which 242 of the 256 bytes of a flit are data (the PCI-SIG's base specification).  No copy
+reaches it, since packets have headers."""
+
+MOST_COUNTED = 1e6
+"""No count of CPUs, lanes or generations is larger; a document can hold any number."""
+
+C2C = 900e9
+"""Bytes a second in one direction to a GPU beside a processor that is not x86, which need not be joined
+by PCIe: half of the 1.8 TB/s of NVIDIA's second NVLink-C2C.  The first one (GH200) has half of that, and
+POWER9's NVLink less."""
+
+CORE = 400e9
+"""Bytes a second that a core writes at most: 64 bytes a cycle at 6.2 GHz.  No bandwidth of memory bounds
+a copy, since some processors' caches hold 1 GiB."""
+
+CALL = 1e-6
+"""Seconds of a call from Python that launches a kernel; a bound of ours.  An empty kernel alone, without
+Python and TensorFlow, takes over 4 µs (superbench-results, ``figures.toml``)."""
+
+OPERATION = 0.2e-6
+"""Seconds of an operation that waits for the one before; a bound of ours.  It reads what that one wrote
+through the GPU's L2 cache, which takes 0.1 µs (222 to 339 cycles on an L40, arXiv 2606.22588), and has to
+be launched besides: kernels that wait for each other usually take 1 to 2 µs, even in a CUDA graph."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """What an arm's numbers were made on, as its documents tell it; None: none of them does.
+
+    ``device`` is the name of what does the arithmetic (the GPU as TensorFlow names it, else the
+    processor), ``part`` its place among the published figures, ``products`` the theoretical peaks there
+    by precision and ``memory`` the theoretical bandwidth.  ``cpus`` counts those that the arm may use.
+    """
+
+    is_gpu: bool
+    device: str | None
+    part: Part | None
+    products: Mapping[str, Figure]
+    memory: Figure | None
+    architecture: str | None
+    cpus: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """The fewest ``seconds`` that a unit of work (``per_byte``: a byte) takes, and what says so."""
+
+    seconds: float
+    words: str
+    per_byte: bool = False
+
+
+def find_places(
+    documents: Mapping[str, Mapping[int, Document]], figures: Figures
+) -> dict[str, Place]:
+    """By arm what it ran on, from its documents by block."""
+    return {
+        arm: _find_place(arm, list(by_block.values()), figures)
+        for arm, by_block in documents.items()
+    }
+
+
+def find_impossible(cell: Cell, place: Place, seconds: float) -> str | None:
+    """Why no call of the cell can take so few seconds there, or None.
+
+    Work that the cell pins to the CPU beside a GPU is not held against the GPU.
+    """
+    if cell.params.get("on") == "cpu":
+        return None
+    if cell.work.unit == "FLOP":
+        return _find_impossible_product(cell, place, seconds)
+    find_bound = BOUNDS.get(f"{cell.scenario}.{cell.case}")
+    bound = find_bound(place) if find_bound else None
+    amount = cell.work.bytes if bound and bound.per_byte else cell.work.amount
+    if bound is None or not amount or seconds / amount >= bound.seconds:
+        return _find_impossible_call(cell, place, seconds)
+    found = f"takes {show_seconds(seconds / amount)} for each {cell.work.unit}"
+    if bound.per_byte:
+        found = f"moves {show_rate(amount, 'byte', seconds)}"
+    return f"{found}, but {bound.words}: {DOUBTS}"
+
+
+def _find_impossible_call(cell: Cell, place: Place, seconds: float) -> str | None:
+    """A copy to a GPU or from it is a call as well, however small."""
+    if not place.is_gpu or cell.case != "copy" or seconds >= CALL:
+        return None
+    least = show_seconds(CALL)
+    return f"takes {show_seconds(seconds)}, but no call that reaches a GPU takes under {least}: {DOUBTS}"
+
+
+def _find_impossible_product(cell: Cell, place: Place, seconds: float) -> str | None:
+    precision = str(cell.params.get("precision", "fp32"))
+    peak, rate = place.products.get(precision), cell.work.amount / seconds
+    if peak is None or place.part is None or rate <= peak.high:
+        return None
+    return (
+        f"reaches {show_rate(rate, 'FLOP', 1.0)}, {show_share(rate, peak.high)} of the theoretical "
+        f"peak of a {place.part.name} at {precision} ({show_rate(peak.high, 'FLOP', 1.0)}): {DOUBTS}, "
+        "or not at this precision"
+    )
+
+
+DOUBTS = "the work was not all done, not waited for, or not on this device"
+
+
+def _find_place(arm: str, documents: Sequence[Document], figures: Figures) -> Place:
+    known: dict[str, Scalar] = {}
+    for one in documents:
+        for name, value in one.facts.items():
+            if value is not None:
+                known.setdefault(name, value)
+    is_gpu = arm.removesuffix(AGAIN) not in WITHOUT_GPU
+    gpus = sorted(name for name in known if name.startswith("gpu.") and name.endswith(".name"))
+    device = _text((known[gpus[0]] if gpus else None) if is_gpu else known.get("cpu.model"))
+    part = figures.find_part(device)
+    return Place(
+        is_gpu=is_gpu,
+        device=device,
+        part=part,
+        products={
+            one.precision: one
+            for one in figures.figures
+            if part and part.name in one.parts and (one.quantity, one.kind) == ("product", "peak")
+        },
+        memory=next(iter(figures.select(part, "memory", "peak")), None),
+        architecture=_text(known.get("cpu.architecture")),
+        cpus=_most(one.facts.get("cpu.usable") for one in documents),
+    )
+
+
+def _text(value: Scalar) -> str | None:
+    return None if value is None else str(value)
+
+
+def _most(values: Iterable[Scalar]) -> float | None:
+    """The largest of the counts among them."""
+    counts = [one for one in values if isinstance(one, int | float) and 1 <= one < MOST_COUNTED]
+    return max(counts, default=None)
+
+
+def _bound_copy(place: Place) -> Bound | None:
+    """On a GPU by one direction of the fastest link that there is; on the CPU by what the cores write.
+
+    Not by the link that the driver tells: in a virtual machine it can tell a slower one than there is.
+    """
+    if not place.is_gpu:
+        source = "64 bytes a cycle at 6.2 GHz each, which no core exceeds"
+        cpus = place.cpus
+        return _bound_rate(CORE * cpus, f"{cpus:.0f} CPUs write", source) if cpus else None
+    if place.architecture not in {None, "x86_64", "amd64"}:
+        source = "one direction of the second NVLink-C2C: NVIDIA gives 1.8 TB/s for both"
+        return _bound_rate(C2C, "the fastest link to any GPU moves", source)
+    source = "one direction of PCIe 6.0 with 16 lanes, by the PCI-SIG's base specification"
+    return _bound_rate(PCIE, "the fastest PCIe link moves", source)
+
+
+def _bound_sum(place: Place) -> Bound | None:
+    """By the memory of a known part; what a GPU's caches hold is a small share of the arrays."""
+    if place.part is None or place.memory is None:
+        return None
+    what = f"the memory of the {place.part.name} moves"
+    return _bound_rate(place.memory.high, what, place.memory.source)
+
+
+def _bound_rate(rate: float, what: str, source: str) -> Bound:
+    words = f"{what} at most {show_rate(rate, 'byte', 1.0)} ({source})"
+    return Bound(seconds=1 / rate, words=words, per_byte=True)
+
+
+def _bound_call(place: Place) -> Bound | None:
+    what = "a call that launches a kernel"
+    return _bound_launch(place, CALL, what, "an empty kernel takes over 4 µs, superbench-results")
+
+
+def _bound_operation(place: Place) -> Bound | None:
+    what = "an operation that waits for the one before"
+    return _bound_launch(place, OPERATION, what, "it is launched, and reads through the L2 cache")
+
+
+def _bound_launch(place: Place, seconds: float, what: str, why: str) -> Bound | None:
+    """On a GPU alone: nothing that is published bounds a CPU's calls from below."""
+    words = f"on a GPU {what} takes at least {show_seconds(seconds)} (a bound of ours: {why})"
+    return Bound(seconds=seconds, words=words) if place.is_gpu else None
+
+
+BOUNDS: Mapping[str, Callable[[Place], Bound | None]] = {
+    "overhead.copy": _bound_copy,
+    "overhead.sum": _bound_sum,
+    "overhead.eager_op": _bound_call,
+    "overhead.function_call": _bound_call,
+    "overhead.xla_call": _bound_call,
+    "overhead.graph_op": _bound_operation,
+}
+"""By case what bounds it.  A fence and a start can take any time above zero, which `rules` asks of all."""

@@ -1,0 +1,254 @@
+"""From ratios to conclusions: noise floor, controls, verdicts and crossovers of one campaign.  Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from suite.analysis.campaign.controls import (
+    AGAIN,
+    ExtraWork,
+    Family,
+    compare_family,
+    find_excess,
+    find_floor,
+    find_honest,
+    is_input_only,
+)
+from suite.analysis.campaign.validity import Fault
+from suite.analysis.numbers.crossover import (
+    Crossover,
+    Sweep,
+    find_crossover,
+    find_sweeps,
+    place_points,
+)
+from suite.analysis.numbers.estimate import FEWEST
+from suite.analysis.numbers.ratio import Ratio, compare
+from suite.analysis.numbers.verdict import MARGIN, Verdict, judge
+from suite.model import HIDDEN, TWIN, Campaign, Cell, ProfileName
+
+JUDGED = ("standard", "full")
+"""The profiles whose campaigns give verdicts."""
+
+PROVISIONAL = "no verdict: the intervals of the profile {} are provisional"
+TOO_FEW = f"no verdict: fewer than {FEWEST} blocks have a number on both arms"
+ONE_ARM = "there is one arm only"
+NO_TWINS = "unknown, because no twin invocations are among the documents"
+NO_INTERVAL = "no twin cell has an interval"
+NO_HIDDEN = "no invocations of the CUDA image without its GPU beside a cpu arm"
+NO_EXTRA = "no cell that does known extra work was measured beside its honest twin"
+NO_INPUT = "no input-only cell has a verdict"
+NO_SWEEP = "no sweep with two sizes"
+UNKNOWN_FLOOR = (
+    f"verdicts take {100 * MARGIN:.0f} % as the margin, because the noise floor of this campaign "
+    "is unknown"
+)
+
+Values = Mapping[str, Mapping[str, Mapping[int, float]]]
+"""Invocation values in seconds per call, by two names and block."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What conclusions are drawn from.
+
+    ``ratios``, ``values`` (in seconds per call, by block) and ``faults`` are by cell and arm of the
+    plan, every pair there; ``placements`` are the nodes by device of every measured invocation by
+    cell; ``controls`` are the values of the control arms, by arm and cell.
+    """
+
+    ratios: Mapping[str, Mapping[str, Ratio | str]]
+    values: Values
+    faults: Mapping[str, Mapping[str, Fault | None]]
+    placements: Mapping[str, Sequence[Mapping[str, int]]]
+    controls: Values
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conclusions:
+    """What a campaign says.
+
+    ``margin`` is what a difference must exceed to count.  ``floor`` is the noise floor, None where no
+    twin ran; ``excess`` is what of it the twins' own intervals do not explain.  ``twins`` compare each
+    arm with its twin, ``hidden`` the CUDA image without GPU with the CPU's, ``again`` the arms of an
+    A/A campaign.  ``input_only`` holds, by cell and other arm, the verdicts of cells that must be
+    neither FASTER nor SLOWER.  ``verdicts`` are by cell and other arm; ``crossovers`` by other arm.
+    """
+
+    margin: float
+    floor: float | None
+    excess: float | None
+    twins: tuple[Family, ...]
+    hidden: Family | None
+    again: tuple[Family, ...]
+    extra: tuple[ExtraWork, ...]
+    input_only: Mapping[str, Mapping[str, Verdict]]
+    verdicts: Mapping[str, Mapping[str, Verdict | str]]
+    crossovers: Mapping[str, tuple[tuple[Sweep, Crossover], ...]]
+
+
+def conclude(campaign: Campaign, evidence: Evidence) -> Conclusions:
+    """The conclusions of a campaign; deterministic."""
+    twins = tuple(
+        _compare_control(arm, arm + TWIN, evidence, evidence.controls[arm + TWIN])
+        for arm in campaign.arms
+        if arm + TWIN in evidence.controls
+    )
+    floor = find_floor(twins)
+    excess = find_excess(twins)
+    margin = max(MARGIN, excess or 0.0)
+    base, *others = campaign.arms
+    verdicts: dict[str, dict[str, Verdict | str]] = {name: {} for name in evidence.ratios}
+    for other in others:
+        for name, found in _judge_arm(campaign, other, evidence, margin).items():
+            verdicts[name][other] = found
+    return Conclusions(
+        margin=margin,
+        floor=floor,
+        excess=excess,
+        twins=twins,
+        hidden=_find_hidden(campaign, evidence),
+        again=tuple(
+            _collect(base, other, evidence, verdicts) for other in others if other == base + AGAIN
+        ),
+        extra=tuple(_compare_extra(campaign, evidence)),
+        input_only=_find_input_only(campaign.cells, evidence, verdicts),
+        verdicts=verdicts,
+        crossovers={other: _find_crossovers(campaign, other, evidence) for other in others},
+    )
+
+
+def _judge_arm(
+    campaign: Campaign, other: str, evidence: Evidence, margin: float
+) -> dict[str, Verdict | str]:
+    """The verdicts of an arm against the first."""
+    base = campaign.arms[0]
+    invalid = {
+        name: fault
+        for name, arms in evidence.faults.items()
+        if (fault := arms[base] or arms[other])
+    }
+    ratios = {name: arms[other] for name, arms in evidence.ratios.items()}
+    return judge_all(ratios, campaign.profile, margin=margin, invalid=invalid)
+
+
+def judge_all(
+    ratios: Mapping[str, Ratio | str],
+    *profiles: ProfileName,
+    margin: float,
+    invalid: Mapping[str, Fault],
+) -> dict[str, Verdict | str]:
+    """The verdict of every cell of one comparison, or the reason why there is none.
+
+    ``profiles`` are those of the campaigns that the ratios come from: one that gives no verdicts
+    forbids them.
+    """
+    found = {name: one for name, one in ratios.items() if isinstance(one, Ratio)}
+    hasty = next((profile for profile in profiles if profile not in JUDGED), None)
+    judged = {} if hasty else judge(found, margin=margin, invalid=invalid)
+    missing = PROVISIONAL.format(hasty) if hasty else TOO_FEW
+    return {
+        name: judged.get(name, ratio if isinstance(ratio, str) else missing)
+        for name, ratio in ratios.items()
+    }
+
+
+def _pick(evidence: Evidence, other: str) -> dict[str, Ratio]:
+    """The ratios of one comparison that are there."""
+    return {
+        name: one for name, arms in evidence.ratios.items() if isinstance(one := arms[other], Ratio)
+    }
+
+
+def _collect(
+    base: str,
+    other: str,
+    evidence: Evidence,
+    verdicts: Mapping[str, Mapping[str, Verdict | str]],
+) -> Family:
+    """A comparison of the plan's arms as a family of which the truth is known."""
+    return Family(
+        base=base,
+        other=other,
+        ratios=_pick(evidence, other),
+        verdicts={
+            n: one for n, arms in verdicts.items() if isinstance(one := arms[other], Verdict)
+        },
+    )
+
+
+def _compare_control(
+    arm: str, control: str, evidence: Evidence, values: Mapping[str, Mapping[int, float]]
+) -> Family:
+    """A control's values by cell against an arm of the plan, over the cells that are not INVALID."""
+    pairs = {
+        name: (evidence.values[name][arm], found)
+        for name, found in values.items()
+        if name in evidence.values
+        and evidence.faults[name][arm] is None
+        and evidence.values[name][arm]
+    }
+    return compare_family(arm, control, pairs)
+
+
+def _find_hidden(campaign: Campaign, evidence: Evidence) -> Family | None:
+    if "cpu" not in campaign.arms:
+        return None
+    if HIDDEN in evidence.controls:
+        return _compare_control("cpu", HIDDEN, evidence, evidence.controls[HIDDEN])
+    if HIDDEN not in campaign.arms:
+        return None
+    values = {
+        name: arms[HIDDEN]
+        for name, arms in evidence.values.items()
+        if arms[HIDDEN] and evidence.faults[name][HIDDEN] is None
+    }
+    return _compare_control("cpu", HIDDEN, evidence, values)
+
+
+def _compare_extra(campaign: Campaign, evidence: Evidence) -> Iterable[ExtraWork]:
+    values, faults = evidence.values, evidence.faults
+    for cell in campaign.cells:
+        honest = find_honest(cell, campaign.cells)
+        if honest is None:
+            continue
+        twin, truth = honest
+        for arm in campaign.arms:
+            if faults[cell.id][arm] or faults[twin.id][arm]:
+                continue
+            ratio = compare(values[twin.id][arm], values[cell.id][arm])
+            if ratio is not None:
+                yield ExtraWork(arm=arm, cell=cell.id, honest=twin.id, ratio=ratio, truth=truth)
+
+
+def _find_input_only(
+    cells: Iterable[Cell],
+    evidence: Evidence,
+    verdicts: Mapping[str, Mapping[str, Verdict | str]],
+) -> dict[str, dict[str, Verdict]]:
+    found = {}
+    for cell in cells:
+        if is_input_only(cell.scenario, evidence.placements.get(cell.id, ())):
+            judged = {
+                arm: one
+                for arm, one in verdicts[cell.id].items()
+                if isinstance(one, Verdict) and one.name != "INVALID"
+            }
+            if judged:
+                found[cell.id] = judged
+    return found
+
+
+def _find_crossovers(
+    campaign: Campaign, other: str, evidence: Evidence
+) -> tuple[tuple[Sweep, Crossover], ...]:
+    base, faults = campaign.arms[0], evidence.faults
+    sound = {
+        name: one
+        for name, one in _pick(evidence, other).items()
+        if not (faults[name][base] or faults[name][other])
+    }
+    return tuple(
+        (sweep, find_crossover(place_points(sweep, sound))) for sweep in find_sweeps(campaign.cells)
+    )

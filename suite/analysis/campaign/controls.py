@@ -1,0 +1,140 @@
+"""What the campaign says about itself: twins, the image's own effect, known extra work, input only.
+
+Decides what the controls found; what a table then says of other cells is not for here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from suite.analysis.numbers.ratio import Ratio, compare
+from suite.analysis.numbers.verdict import MARGIN, Verdict, judge
+from suite.model import Cell
+
+FLOOR_SHARE = 95.0
+"""The noise floor is this percentile of the twins' |ratio - 1|."""
+
+EXTRA = 5.0
+"""Per cent of work that a known-extra-work cell does beyond what it declares, unless it says."""
+
+AGAIN = "-again"
+"""An arm with this behind another's name is that arm once more: a campaign A/A."""
+
+Values = Mapping[int, float]
+"""An arm's invocation values of one cell by block, in seconds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """One comparison of which the truth is known: ``other`` against ``base`` over some cells."""
+
+    base: str
+    other: str
+    ratios: Mapping[str, Ratio]
+    verdicts: Mapping[str, Verdict]
+
+    @property
+    def flagged(self) -> list[str]:
+        """The cells with a verdict FASTER or SLOWER."""
+        return [name for name, one in self.verdicts.items() if one.name in {"FASTER", "SLOWER"}]
+
+    @property
+    def signs(self) -> tuple[int, int]:
+        """In how many cells the other was faster and slower, whatever the verdict."""
+        values = [one.value for one in self.ratios.values()]
+        return sum(one < 1 for one in values), sum(one > 1 for one in values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtraWork:
+    """A cell that does known extra work, against its honest twin on one arm.
+
+    ``truth`` is the ratio of their work.  ``holds``: the interval contains it; None where there is
+    no interval.
+    """
+
+    arm: str
+    cell: str
+    honest: str
+    ratio: Ratio
+    truth: float
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the ratio's interval contains the truth."""
+        if self.ratio.low is None or self.ratio.high is None:
+            return None
+        return self.ratio.low <= self.truth <= self.ratio.high
+
+
+def compare_family(
+    base: str, other: str, values: Mapping[str, tuple[Values, Values]], margin: float = MARGIN
+) -> Family:
+    """Ratios and verdicts of one comparison, from both arms' values by cell; no cell is INVALID."""
+    found = {name: compare(first, second) for name, (first, second) in values.items()}
+    ratios = {name: one for name, one in found.items() if one is not None}
+    verdicts = judge(ratios, margin=margin, invalid={})
+    return Family(base=base, other=other, ratios=ratios, verdicts=verdicts)
+
+
+def find_floor(families: Iterable[Family]) -> float | None:
+    """The noise floor: the 95th percentile of |ratio - 1| over all twin cells of all arms.
+
+    Linear between order statistics (numpy's default).  None: there is no twin cell.
+    """
+    off = [abs(one.value - 1) for family in families for one in family.ratios.values()]
+    return float(np.percentile(off, FLOOR_SHARE)) if off else None
+
+
+def find_excess(families: Iterable[Family]) -> float | None:
+    """What twins show beyond what their own intervals know of: the 95th percentile, over all twin
+    cells of all arms that have an interval, of how far it misses a ratio of 1; 0 where it contains 1.
+
+    A noisy cell differs from its twin by as much as its interval says, and its verdict takes that
+    into account; only what the intervals miss has to be added for every cell.  By construction one
+    in twenty misses by accident, which the percentile leaves out.  None: no twin has an interval.
+    """
+    misses = [
+        max(0.0, one.low - 1, 1 / one.high - 1)
+        for family in families
+        for one in family.ratios.values()
+        if one.low is not None and one.high is not None
+    ]
+    return float(np.percentile(misses, FLOOR_SHARE)) if misses else None
+
+
+def find_honest(cell: Cell, cells: Iterable[Cell]) -> tuple[Cell, float] | None:
+    """The honest twin of a known-extra-work cell (case ``extra``) and the true ratio of their work.
+
+    The twin has the family, the case that the axis ``of`` names (``square`` where it names none)
+    and all other axes; the axis ``extra`` is the extra work in per cent.  None: no such cell.
+    """
+    if cell.case != "extra":
+        return None
+    case = cell.params.get("of", "square")
+    extra = cell.params.get("extra", EXTRA)
+    if isinstance(extra, str):
+        return None
+    params = {name: value for name, value in cell.params.items() if name not in {"of", "extra"}}
+    for one in cells:
+        if (one.scenario, one.case, one.params) == (cell.scenario, case, params):
+            return one, 1 + extra / 100
+    return None
+
+
+def is_input_only(scenario: str, placements: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a cell's work was seen on CPUs alone, on whichever arm: a pipeline without a model.
+
+    ``placements`` are the nodes by device of every measured invocation on every arm; a cell whose
+    placement nobody saw is none.
+    """
+    seen = list(placements)
+    return (
+        scenario == "tfdata"
+        and bool(seen)
+        and all(one and all("GPU" not in device for device in one) for one in seen)
+    )

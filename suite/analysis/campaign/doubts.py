@@ -1,0 +1,217 @@
+"""What makes a number doubtful or impossible although samples exist; pure.
+
+Finds reasons and words them; it drops nothing itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+
+from suite.analysis.campaign.accounting import ended_well
+from suite.analysis.campaign.labels import MOST, Label, share
+from suite.analysis.campaign.validity import CHANGED, Fault, find_labels
+from suite.analysis.documents.read import LoadedCampaign
+from suite.model import CellResult, Check, Document, Scalar
+
+_IDENTITY = re.compile(r"(^|[._])(driver|version|model|name)([._]|$)")
+"""Facts whose change during a campaign means that something else was measured."""
+
+_GPU = re.compile(r"^gpu(\.\d+)?\.uuid$")
+"""Facts that say which GPU it was.  A driver may not tell, so that not known is no change."""
+
+
+def counted_documents(loaded: LoadedCampaign) -> dict[str, dict[int, Document]]:
+    """By arm and block the documents that count: block 1 on, the last repeat of each.
+
+    Every arm of the plan is there, also one without documents.
+    """
+    counted: dict[str, dict[int, Document]] = {arm: {} for arm in loaded.campaign.arms}
+    for document in loaded.documents:
+        if document.invocation.block >= 1:
+            counted[document.invocation.arm][document.invocation.block] = document
+    return counted
+
+
+def doubt_arms(loaded: LoadedCampaign) -> dict[str, tuple[str, ...]]:
+    """By arm what makes every number on it doubtful: its invocations were not all alike."""
+    by_arm = counted_documents(loaded)
+    changes = _find_changes(loaded)
+    return {
+        arm: (
+            *changes.get(arm, ()),
+            *_doubt_documents(arm, list(documents.values())),
+        )
+        for arm, documents in by_arm.items()
+    }
+
+
+def judge_arms(loaded: LoadedCampaign) -> dict[str, Fault]:
+    """By arm why none of its numbers may be judged: something else was measured half-way."""
+    return {arm: (CHANGED, "; ".join(found)) for arm, found in _find_changes(loaded).items()}
+
+
+def doubt_cell(arm: str, results: dict[int, CellResult], planned_calls: int | None) -> list[str]:
+    """The doubts about one cell on one arm, from what each block has of it."""
+    doubts = []
+    measured = {block: one for block, one in results.items() if one.outcome == "measured"}
+    if len(measured) < len(results):
+        missing = [
+            _word_missing(one, [block]) for block, one in results.items() if not one.samples_s
+        ]
+        doubts.append(
+            f"{arm}: measured in {len(measured)} of {len(results)} blocks; " + "; ".join(missing)
+        )
+    calls = {one.calls_per_sample for one in measured.values()}
+    calls |= {planned_calls} if planned_calls is not None else set()
+    if len(calls) > 1:
+        doubts.append(f"{arm}: the calls in a sample were not the same in every block")
+    if len({(one.work.amount, one.work.unit) for one in measured.values() if one.work}) > 1:
+        doubts.append(f"{arm}: the work of a call was not the same in every block")
+    return doubts
+
+
+def label_cell(results: dict[int, CellResult]) -> list[Label]:
+    """What the documents say beside one cell's numbers on one arm."""
+    measured = [one for one in results.values() if one.outcome == "measured"]
+    counts = Counter(label for one in measured for label in find_labels(one))
+    return [
+        Label(
+            text=f"{label} (in {share(count, len(measured))})",
+            brief=f"{label} (in {MOST})",
+            blocks=count,
+            of=len(measured),
+        )
+        for label, count in counts.items()
+    ]
+
+
+def find_disagreement(results: dict[str, dict[int, CellResult]]) -> str | None:
+    """Why a cell's results can't be the same work on every arm and in every block, or None.
+
+    Compares the check's number of every measured invocation, relative to the largest of them,
+    with the widest tolerance that a check declares.
+    """
+    checks: dict[str, list[Check]] = {
+        arm: [one.check for one in blocks.values() if one.check and one.outcome == "measured"]
+        for arm, blocks in results.items()
+    }
+    values = {
+        arm: [one.value for one in found if one.value is not None] for arm, found in checks.items()
+    }
+    every = [value for found in values.values() for value in found]
+    if not every:
+        return None
+    tolerance = max((one.tolerance or 0.0 for found in checks.values() for one in found), default=0)
+    # Half of each, so that the largest floats do not overflow.
+    spread = max(every) / 2 - min(every) / 2
+    if spread <= tolerance * max(abs(value) for value in every) / 2:
+        return None
+    seen = ", ".join(f"{arm} {_show_range(found)}" for arm, found in values.items() if found)
+    return (
+        f"the results differ by more than the tolerance of {tolerance:g}, so this was not the same "
+        f"work: {seen}"
+    )
+
+
+def explain_missing(results: dict[int, CellResult], documents: dict[int, Document]) -> str:
+    """Why no block has a number for a cell, from what each block has of it: outcome, reason, blocks.
+
+    Adds how the container ended where the reason does not say it.
+    """
+    groups: dict[str, list[int]] = {}
+    for block, one in results.items():
+        text = one.outcome + (f": {one.reason}" if one.reason else "")
+        ending = _find_ending(one, documents[block])
+        if one.outcome == "failed" and ending and not ended_well(ending) and ending not in text:
+            text += f" (its container: {ending})"
+        groups.setdefault(text, []).append(block)
+    if len(groups) == 1:
+        return next(iter(groups))
+    return "; ".join(f"{_word_blocks(blocks)}: {text}" for text, blocks in groups.items())
+
+
+def varying(documents: Iterable[Document]) -> list[str]:
+    """The names of the facts that are not the same in all of these documents, sorted."""
+    seen: dict[str, set[tuple[str, Hashable]]] = {}
+    every = list(documents)
+    names = sorted({name for one in every for name in one.facts})
+    for document in every:
+        for name in names:
+            seen.setdefault(name, set()).add(_key(document.facts.get(name)))
+    return [name for name in names if len(seen[name]) > 1]
+
+
+def _find_changes(loaded: LoadedCampaign) -> dict[str, list[str]]:
+    """By arm what else was measured half-way: another suite, image, driver or machine."""
+    by_arm = counted_documents(loaded)
+    planned = loaded.campaign.suite.content
+    contents = {one.suite.content for docs in by_arm.values() for one in docs.values()} | {planned}
+    changes: dict[str, list[str]] = {}
+    for arm, by_block in by_arm.items():
+        documents = list(by_block.values())
+        found = []
+        if documents and len(contents) > 1:
+            found.append("the suite's measured part changed during the campaign")
+        if len({one.invocation.image.content or one.invocation.image.id for one in documents}) > 1:
+            found.append(f"{arm}: the image changed during the campaign")
+        changed = [name for name in varying(documents) if _IDENTITY.search(name)]
+        changed += _vary_where_known([one.facts for one in documents], _GPU)
+        watched = [one.telemetry.facts for one in documents if one.telemetry]
+        changed += _vary_where_known(watched, _GPU, _IDENTITY)
+        if changed:
+            found.append(f"{arm}: changed during the campaign: {', '.join(changed)}")
+        if found:
+            changes[arm] = found
+    return changes
+
+
+def _vary_where_known(
+    told: Iterable[Mapping[str, Scalar]], *patterns: re.Pattern[str]
+) -> list[str]:
+    """The facts of such names that were not the same wherever they were known, sorted."""
+    seen: dict[str, set[Scalar]] = {}
+    for facts in told:
+        for name, value in facts.items():
+            if value is not None and any(one.search(name) for one in patterns):
+                seen.setdefault(name, set()).add(value)
+    return sorted(name for name, values in seen.items() if len(values) > 1)
+
+
+def _doubt_documents(arm: str, documents: Sequence[Document]) -> list[str]:
+    doubts = []
+    if len({one.invocation.isolation for one in documents}) > 1:
+        doubts.append(f"{arm}: some invocations ran in a container and some did not")
+    if len({tuple(sorted(_keys(one.invocation.limits))) for one in documents}) > 1:
+        doubts.append(f"{arm}: the limits were not the same in every invocation")
+    return doubts
+
+
+def _word_missing(result: CellResult, blocks: Sequence[int]) -> str:
+    return f"{result.outcome} in {_word_blocks(blocks)}" + (
+        f": {result.reason}" if result.reason else ""
+    )
+
+
+def _word_blocks(blocks: Sequence[int]) -> str:
+    return f"block{'s' if len(blocks) > 1 else ''} {', '.join(map(str, blocks))}"
+
+
+def _find_ending(result: CellResult, document: Document) -> str | None:
+    endings = {one.id: one.status for one in document.invocation.containers}
+    return endings.get(result.container or "")
+
+
+def _show_range(values: Sequence[float]) -> str:
+    low, high = f"{min(values):.9g}", f"{max(values):.9g}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _keys(values: dict[str, Scalar]) -> list[tuple[str, tuple[str, Hashable]]]:
+    return [(name, _key(value)) for name, value in values.items()]
+
+
+def _key(value: Scalar) -> tuple[str, Hashable]:
+    # True == 1 == 1.0 in Python; in a document they are different answers.
+    return (type(value).__name__, value)

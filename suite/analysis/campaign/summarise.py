@@ -1,0 +1,353 @@
+"""The analysis of one campaign: per cell and arm a number or the reason why there is none.
+
+Brings the evidence together; `conclude` draws the verdicts from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from suite.analysis.campaign.bounds import IMPLAUSIBLE, Place, find_impossible, find_places
+from suite.analysis.campaign.compiling import doubt_cold
+from suite.analysis.campaign.conclude import Conclusions, Evidence, conclude
+from suite.analysis.campaign.doubts import (
+    counted_documents,
+    doubt_arms,
+    doubt_cell,
+    explain_missing,
+    find_disagreement,
+    judge_arms,
+    label_cell,
+)
+from suite.analysis.campaign.labels import MOST, Label
+from suite.analysis.campaign.proof import disown, is_simulated
+from suite.analysis.campaign.reading import Reading, label, read
+from suite.analysis.campaign.validity import (
+    MOST_SET_ASIDE,
+    Aside,
+    Fault,
+    find_cell_fault,
+    find_fault,
+    is_contended,
+    judge_campaign,
+    set_aside,
+)
+from suite.analysis.documents.published import read_figures
+from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.documents.telemetry import join
+from suite.analysis.numbers.estimate import Estimate, estimate
+from suite.analysis.numbers.ratio import Ratio, compare
+from suite.analysis.numbers.verdict import Verdict
+from suite.model import Campaign, Cell, CellResult, Document, OutcomeName, Work
+
+NOT_LOOKED_FOR = "this version of the suite does not look for it"
+NO_PAIR = "no ratio: one of the two arms has no number"
+IMPOSSIBLE = "no ratio: one of the two numbers is more than the hardware can do"
+NO_COMMON_BLOCK = "no ratio: no block has a number on both arms"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmResult:
+    """What a campaign knows of one cell on one arm.
+
+    ``estimate`` is in seconds per call; where it is None, ``reason`` says why.  ``first_call`` is
+    the cell's cold first call in seconds, never pooled with the samples.  ``notes`` are the doubts
+    about the number; ``marks`` are those that stand beside it in a table, in few and equal words.
+    ``readings`` are the invocations that count, by block; ``fault`` is why the number is INVALID,
+    to be shown struck through and never judged.
+    """
+
+    arm: str
+    outcome: OutcomeName
+    reason: str | None
+    estimate: Estimate | None
+    first_call: Estimate | None
+    work: Work
+    notes: tuple[str, ...]
+    marks: tuple[str, ...]
+    readings: Mapping[int, Reading]
+    fault: Fault | None = None
+
+    @property
+    def values(self) -> dict[int, float]:
+        """The invocations' values by block, in seconds per call."""
+        return {block: one.value for block, one in self.readings.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellSummary:
+    """One cell of the plan on every arm, in the plan's order.
+
+    ``ratios`` holds by arm, the first one excepted, its time over the first arm's, or the reason
+    why there is no ratio; ``verdicts`` the same of verdicts.
+    """
+
+    cell: Cell
+    arms: Mapping[str, ArmResult]
+    ratios: Mapping[str, Ratio | str]
+    verdicts: Mapping[str, Verdict | str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """The analysis of a campaign.
+
+    ``counted`` are the documents of its blocks by arm and block, the last repeat of each; of these,
+    ``asides`` lists those that do not count after all, among everything set aside.  ``fault`` is
+    why the whole campaign is INVALID.  ``places`` is what each arm's numbers were made on.
+    """
+
+    loaded: LoadedCampaign
+    counted: Mapping[str, Mapping[int, Document]]
+    places: Mapping[str, Place]
+    cells: tuple[CellSummary, ...]
+    asides: tuple[Aside, ...]
+    fault: Fault | None
+    conclusions: Conclusions
+
+    @property
+    def campaign(self) -> Campaign:
+        """The plan that was carried out."""
+        return self.loaded.campaign
+
+    @property
+    def base(self) -> str:
+        """The arm that the others are compared with: the plan's first."""
+        return self.campaign.arms[0]
+
+    @property
+    def others(self) -> list[str]:
+        """The arms that are compared with the first."""
+        return self.campaign.arms[1:]
+
+    @property
+    def stand_in(self) -> bool:
+        """Whether a stand-in without a GPU was some arm's driver."""
+        return any(map(is_simulated, (*self.loaded.documents, *self.loaded.controls)))
+
+    @property
+    def simulated(self) -> bool:
+        """Whether its documents are made up, or those of a stand-in."""
+        return self.campaign.simulated or self.stand_in
+
+    @property
+    def banners(self) -> tuple[str, ...]:
+        """What has to stand in the title and over every table, in capitals."""
+        isolations = {document.invocation.isolation for document in self.loaded.documents}
+        found = ["SIMULATED"] if self.simulated else []
+        found += ["NOT CONTAINERIZED"] if "none" in isolations else []
+        found += ["WITH OTHER GPUS AT WORK"] if self.campaign.at_once > 1 else []
+        return (*found, *(["INVALID"] if self.fault else []))
+
+
+def summarise(loaded: LoadedCampaign) -> Summary:
+    """The analysis of a loaded campaign; deterministic."""
+    loaded = disown(join(loaded))
+    campaign = loaded.campaign
+    counted = counted_documents(loaded)
+    doubts = doubt_arms(loaded)
+    asides = set_aside(loaded)
+    fault = judge_campaign(loaded, asides)
+    faults = {arm: fault for arm in campaign.arms if fault} or judge_arms(loaded)
+    results = {arm: _index(documents) for arm, documents in counted.items()}
+    places = find_places(counted, read_figures())
+    cells = []
+    for cell in campaign.cells:
+        found = {
+            arm: {block: by_id[cell.id] for block, by_id in blocks.items() if cell.id in by_id}
+            for arm, blocks in results.items()
+        }
+        disagreement = find_disagreement(found)
+        arms = {
+            arm: _summarise_arm(
+                campaign,
+                cell,
+                arm,
+                results=found[arm],
+                documents=counted[arm],
+                doubts=doubts[arm],
+                disagreement=disagreement,
+                fault=faults.get(arm),
+                place=places[arm],
+            )
+            for arm in campaign.arms
+        }
+        base, *others = campaign.arms
+        ratios = {other: _compare(arms[base], arms[other]) for other in others}
+        cells.append(CellSummary(cell=cell, arms=arms, ratios=ratios, verdicts={}))
+    evidence = Evidence(
+        ratios={one.cell.id: one.ratios for one in cells},
+        values={one.cell.id: {arm: r.values for arm, r in one.arms.items()} for one in cells},
+        faults={one.cell.id: {arm: r.fault for arm, r in one.arms.items()} for one in cells},
+        placements=_gather_placements(results),
+        controls=_read_controls(loaded.controls),
+    )
+    conclusions = conclude(campaign, evidence)
+    return Summary(
+        loaded=loaded,
+        counted=counted,
+        places=places,
+        cells=tuple(
+            replace(one, verdicts=conclusions.verdicts.get(one.cell.id, {})) for one in cells
+        ),
+        asides=tuple(asides),
+        fault=fault,
+        conclusions=conclusions,
+    )
+
+
+def _summarise_arm(
+    campaign: Campaign,
+    cell: Cell,
+    arm: str,
+    *,
+    results: dict[int, CellResult],
+    documents: dict[int, Document],
+    doubts: tuple[str, ...],
+    disagreement: str | None,
+    fault: Fault | None,
+    place: Place,
+) -> ArmResult:
+    measured = {block: one for block, one in results.items() if one.outcome == "measured"}
+    if not measured:
+        outcome, reason = _find_reason(campaign, cell, arm, results, documents)
+        return ArmResult(
+            arm=arm,
+            outcome=outcome,
+            reason=f"{arm}: {reason}",
+            estimate=None,
+            first_call=None,
+            work=cell.work,
+            notes=(),
+            marks=(),
+            readings={},
+        )
+    planned = campaign.calls.get(arm, {}).get(cell.id)
+    notes = [*doubts, *doubt_cell(arm, results, planned)]
+    cold = list(filter(None, [doubt_cold(arm, documents)]))
+    notes += cold if cell.one_shot and not cell.by_host else []
+    labels = label_cell(results)
+    faults = {
+        block: found
+        for block, one in measured.items()
+        if (found := find_fault(documents[block]) or find_cell_fault(one))
+    }
+    kept = measured
+    if faults and not fault:
+        words = _word_faults(arm, faults)
+        if len(faults) > MOST_SET_ASIDE * len(measured):
+            fault = next(iter(faults.values()))[0], words
+        else:
+            kept = {block: one for block, one in measured.items() if block not in faults}
+            notes.append(f"{words}; set aside")
+    # Numbers of different work are no numbers, so nobody reads them.
+    readings = {} if disagreement else {block: read(one) for block, one in kept.items()}
+    labels += label(readings, one_shot=cell.one_shot) if readings else []
+    contended = [block for block in readings if is_contended(documents[block])]
+    if contended:
+        text = f"{arm}: contended in {_word_blocks(contended)}"
+        brief = f"{arm}: contended in {MOST}"
+        labels.append(Label(text=text, brief=brief, blocks=len(contended), of=len(readings)))
+    value = estimate([one.value for one in readings.values()]) if readings else None
+    # One block that can't be is enough: nobody knows what the others are of.
+    beyond = (find_impossible(cell, place, one.value) for one in readings.values())
+    impossible = next((why for why in beyond if why), None)
+    if impossible:
+        fault = IMPLAUSIBLE, f"{arm}: {impossible}"
+    firsts = [one.first_call_s for one in kept.values() if one.first_call_s is not None]
+    first = estimate(firsts) if firsts and not disagreement else None
+    return ArmResult(
+        arm=arm,
+        outcome="measured",
+        reason=disagreement,
+        estimate=value,
+        first_call=first and replace(first, notes=(*first.notes, *cold)),
+        work=next(one.work for one in measured.values() if one.work),
+        notes=(*notes, *(one.text for one in labels)),
+        marks=(*notes, *(one.brief for one in labels if one.is_common)),
+        readings=readings,
+        fault=fault,
+    )
+
+
+def _find_reason(
+    campaign: Campaign,
+    cell: Cell,
+    arm: str,
+    results: dict[int, CellResult],
+    documents: dict[int, Document],
+) -> tuple[OutcomeName, str]:
+    """Why an arm has no number for a cell: the outcome that says most, and all reasons."""
+    if results:
+        outcomes = [one.outcome for one in results.values()]
+        worst = next(name for name in ("failed", "skipped", "pending") if name in outcomes)
+        reason = explain_missing(results, documents)
+        return worst, "pending: not reached yet" if reason == "pending" else reason
+    if cell.arms and arm not in cell.arms:
+        return "skipped", f"skipped: means something on {', '.join(cell.arms)} only"
+    excluded = campaign.excluded.get(arm, {}).get(cell.id)
+    if excluded is not None:
+        return excluded.outcome, f"{excluded.outcome} in the calibration: {excluded.reason}"
+    if documents:
+        return "pending", "pending: no block has tried it"
+    return "pending", "pending: no block has run on this arm"
+
+
+def refuse_ratio(*results: ArmResult) -> str | None:
+    """Why there is no ratio between these, whatever their values; None: nothing speaks against one."""
+    if any(one.fault and one.fault[0] == IMPLAUSIBLE for one in results):
+        return IMPOSSIBLE
+    return NO_PAIR if any(one.estimate is None for one in results) else None
+
+
+def _compare(base: ArmResult, other: ArmResult) -> Ratio | str:
+    refused = refuse_ratio(base, other)
+    if refused is not None:
+        return refused
+    return compare(base.values, other.values) or NO_COMMON_BLOCK
+
+
+def _index(documents: Mapping[int, Document]) -> dict[int, dict[str, CellResult]]:
+    return {block: {one.id: one for one in found.cells} for block, found in documents.items()}
+
+
+def _gather_placements(
+    results: Mapping[str, Mapping[int, Mapping[str, CellResult]]],
+) -> dict[str, list[Mapping[str, int]]]:
+    """Every measured invocation's nodes by device, by cell."""
+    placements: dict[str, list[Mapping[str, int]]] = {}
+    for blocks in results.values():
+        for by_id in blocks.values():
+            for one in by_id.values():
+                if one.outcome == "measured":
+                    placements.setdefault(one.id, []).append(one.placement)
+    return placements
+
+
+def _read_controls(documents: Sequence[Document]) -> dict[str, dict[str, dict[int, float]]]:
+    """The values of the control arms, by arm, cell and block; disturbed ones left out."""
+    last: dict[tuple[str, int], Document] = {}
+    for document in documents:
+        if document.invocation.block >= 1:
+            last[document.invocation.arm, document.invocation.block] = document
+    values: dict[str, dict[str, dict[int, float]]] = {}
+    for (arm, block), document in last.items():
+        by_cell = values.setdefault(arm, {})
+        for one in document.cells if find_fault(document) is None else ():
+            if one.outcome == "measured" and find_cell_fault(one) is None:
+                by_cell.setdefault(one.id, {})[block] = read(one).value
+    return values
+
+
+def _word_faults(arm: str, faults: Mapping[int, Fault]) -> str:
+    """``cpu: block 3: steal; block 4: …``."""
+    groups: dict[str, list[int]] = {}
+    for block, (_, reason) in faults.items():
+        groups.setdefault(reason, []).append(block)
+    words = [f"{_word_blocks(blocks)}: {reason}" for reason, blocks in groups.items()]
+    return f"{arm}: {'; '.join(words)}"
+
+
+def _word_blocks(blocks: Sequence[int]) -> str:
+    return f"block{'s' if len(blocks) > 1 else ''} {', '.join(map(str, blocks))}"

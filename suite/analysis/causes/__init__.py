@@ -1,0 +1,1 @@
+"""Why an arm loses, and what would help."""

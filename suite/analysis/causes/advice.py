@@ -1,0 +1,160 @@
+"""What would help on this machine: every pair of cells that shows it, in a fixed order.  Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from suite.analysis.ablation.catalogue import Catalogue
+from suite.analysis.ablation.gains import find_gain
+from suite.analysis.ablation.waterfall import Waterfall, build_waterfalls
+from suite.analysis.campaign.summarise import CellSummary
+from suite.analysis.causes.rules import Gain
+
+Kind = Literal[
+    "a larger batch",
+    "prefetch",
+    "less Python in the pipeline",
+    "no fallback",
+    "timing after warm-up",
+]
+
+USUAL_BATCH = 32
+"""Keras's own default: a larger batch is larger than this, where it was measured."""
+
+MODELS = ("mlp.train", "mlp.width", "mlp.loop", "mlp.infer")
+"""Cases with a sweep or a pair of batches."""
+
+PREFETCHED = ("asked.fit", "tfdata.slices", "tfdata.map")
+"""Cases with and without prefetch, otherwise the same."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Help:
+    """One thing that could help, from a cell to another on an arm; under 1 the gain is a loss."""
+
+    kind: Kind
+    arm: str
+    cell: str
+    gain: Gain
+
+    @property
+    def helps(self) -> bool:
+        """Whether the interval says so; without one, the number alone."""
+        ratio = self.gain.ratio
+        return (ratio.value if ratio.low is None else ratio.low) > 1
+
+
+def advise(catalogue: Catalogue) -> list[Help]:
+    """What was measured of each kind, in the order of the kinds; on the GPU's arm where there is
+    one, else on the CPU's."""
+    arm = catalogue.gpu or catalogue.cpu
+    if arm is None:
+        return []
+    return [found for kind in KINDS for found in KINDS[kind](catalogue, arm)]
+
+
+def _enlarge(catalogue: Catalogue, arm: str) -> Iterator[Help]:
+    """From the usual batch (the smallest, where that was not measured) to the best larger one."""
+    seen = set()
+    for name in MODELS:
+        for one in catalogue.select(name):
+            if one.cell.params.get("data", "device") != "device":
+                continue
+            line = catalogue.line(one, "batch", arm)
+            key = tuple(other.cell.id for _, other in line)
+            if len(line) < 2 or key in seen:
+                continue
+            seen.add(key)
+            begin = next((pair for pair in line if pair[0] == USUAL_BATCH), line[0])
+            gains = [
+                find_gain(catalogue, begin[1], other, arm, f"batch {size:g}")
+                for size, other in line
+                if size > begin[0]
+            ]
+            best = max((g for g in gains if g), key=lambda g: g.ratio.value, default=None)
+            if best is not None:
+                yield Help(kind="a larger batch", arm=arm, cell=begin[1].cell.id, gain=best)
+
+
+def _prefetch(catalogue: Catalogue, arm: str) -> Iterator[Help]:
+    for name in PREFETCHED:
+        for one in catalogue.select(name, prefetch="off"):
+            pinned = one.cell.params.get("on") == "cpu"
+            if one.cell.params.get("prefetch") == "off" and not (pinned or one.cell.one_shot):
+                other = catalogue.vary(one, prefetch="on")
+                yield from _help(catalogue, "prefetch", arm, (one, other), "prefetched")
+    yield from _feed(catalogue, "prefetch", arm, "native", "prefetched, map in parallel")
+
+
+def _unpython(catalogue: Catalogue, arm: str) -> Iterator[Help]:
+    kind: Kind = "less Python in the pipeline"
+    yield from _feed(catalogue, kind, arm, "numpy_function", "native map in parallel")
+    for one in catalogue.select("tfdata.map", function="numpy_function"):
+        if one.cell.params.get("function") == "numpy_function":
+            other = catalogue.vary(one, function="native")
+            yield from _help(catalogue, kind, arm, (one, other), "native map")
+
+
+def _feed(catalogue: Catalogue, kind: Kind, arm: str, pipeline: str, words: str) -> Iterator[Help]:
+    """The triple's model behind a pipeline, against the parallel one."""
+    for one in catalogue.select("tfdata.triple", pipeline=pipeline, part="together"):
+        other = catalogue.vary(one, pipeline="parallel")
+        yield from _help(catalogue, kind, arm, (one, other), words)
+
+
+def _stay(catalogue: Catalogue, arm: str) -> Iterator[Help]:
+    for one in catalogue.select("mlp.fallback"):
+        if one.cell.params.get("python") != "none":
+            other = catalogue.vary(one, python="none")
+            yield from _help(
+                catalogue, "no fallback", arm, (one, other), "the same step without it"
+            )
+
+
+def _warm_up(catalogue: Catalogue, arm: str) -> Iterator[Help]:
+    """From the script's number to the last stage that only start-up separates from it."""
+    for waterfall in build_waterfalls(catalogue):
+        if waterfall.arm != arm or waterfall.pinned:
+            continue
+        steps = _take_start(waterfall)
+        if len(steps) < 2:
+            continue
+        first, last = (catalogue.cells[name] for name in (steps[0], steps[-1]))
+        gain = find_gain(catalogue, first, last, arm, "once warm")
+        if gain is not None:
+            yield Help(kind="timing after warm-up", arm=arm, cell=first.cell.id, gain=gain)
+
+
+def _take_start(waterfall: Waterfall) -> list[str]:
+    """The cells of a waterfall's first steps, as long as start-up is all that changes."""
+    found = [waterfall.steps[0].cell]
+    for step in waterfall.steps[1:]:
+        if step.rules != ("start-up",):
+            break
+        found.append(step.cell)
+    return found
+
+
+def _help(
+    catalogue: Catalogue,
+    kind: Kind,
+    arm: str,
+    pair: tuple[CellSummary, CellSummary | None],
+    words: str,
+) -> Iterator[Help]:
+    one, other = pair
+    gain = find_gain(catalogue, one, other, arm, words)
+    if gain is not None:
+        yield Help(kind=kind, arm=arm, cell=one.cell.id, gain=gain)
+
+
+KINDS: dict[Kind, Callable[[Catalogue, str], Iterator[Help]]] = {
+    "a larger batch": _enlarge,
+    "prefetch": _prefetch,
+    "less Python in the pipeline": _unpython,
+    "no fallback": _stay,
+    "timing after warm-up": _warm_up,
+}
+"""What can help, in the order in which it is told; each finds its pairs of cells."""

@@ -1,0 +1,248 @@
+"""The suspects for a slow GPU: for each a test of a cell against its witnesses.
+
+Pure; a test gives what speaks for its cause in numbers, or None.  The thresholds are in `causes`;
+`explain` decides which cells are tried and who is named first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from suite.analysis.ablation.catalogue import Catalogue, is_pinned_to_cpu, mean, name_case
+from suite.analysis.ablation.gains import best_gain, find_gain, find_larger, find_use
+from suite.analysis.ablation.pipeline import find_input_limit
+from suite.analysis.ablation.prices import (
+    ROUNDING,
+    find_flat,
+    price_copies,
+    price_copy,
+    price_handover,
+)
+from suite.analysis.campaign.summarise import CellSummary
+from suite.analysis.causes.rules import RULES, Gain, Suspicion
+from suite.report.text.units import show_seconds, show_share
+
+Test = Callable[[Catalogue, CellSummary, str], Suspicion | None]
+"""Tries one cell on the GPU's arm."""
+
+BUSY = 0.9
+"""With a larger share of a sample spent on handing over, the device waits for the host."""
+
+AGREES = 2.0
+"""A difference agrees with a price that is within this factor of it."""
+
+TWICE = 2.0
+"""A rate that grows by this factor along the sizes shows that the size is what it lacks."""
+
+PRICES = frozenset(
+    f"overhead.{case}" for case in ("fence", "eager_op", "function_call", "xla_call", "graph_op")
+)
+"""Cases that have nothing to compute: their time is a price."""
+
+FALLEN = ("PyFunc", "NumpyFunction", "MatMul", "Conv", "BiasAdd", "Relu", "Tanh", "ResourceApply")
+"""Parts of the names of operations that are a step's work: seen on the CPU they have fallen there.
+Constants, arguments and what carries values across belong there."""
+
+FEWER_HANDOVERS: tuple[tuple[str, str | int, str | int], ...] = (
+    ("execution", "eager", "graph"),
+    ("execution", "graph", "xla"),
+    ("steps_per_execution", 1, 32),
+    ("call", "predict", "direct"),
+    ("xla", "off", "on"),
+)
+"""Axis, value and the value that hands over less often: the same work otherwise."""
+
+DATA_NEARER = (
+    ("data", "host", "device", "with the data on the device"),
+    ("operands", "host", "device", "with the operands on the device"),
+    ("ahead", "off", "on", "when copied ahead"),
+)
+"""Axis, value, the value with the data nearer to the device, and that in words."""
+
+
+def suspect_fallback(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspicion | None:
+    """Work that is pinned to the CPU inside the step, or fell there."""
+    if one.cell.scenario not in {"mlp", "matmul"}:
+        return None
+    strays = [name for name in catalogue.strays(one, arm) if any(op in name for op in FALLEN)]
+    without = catalogue.vary(one, python="none")
+    gain = find_gain(catalogue, one, without, arm, "without it")
+    if without is None or gain is None:
+        if not strays:
+            return None
+        evidence = f"{', '.join(strays)}, inside the step; no cell says what it takes without"
+        return Suspicion(rule="fallback", share=None, confirmed=False, evidence=evidence)
+    share = _find_saving(gain)
+    if share < RULES["fallback"].threshold - ROUNDING:
+        return None
+    named = ", ".join(strays) or f"a {one.cell.params['python']} on the CPU"
+    own, less = (mean(catalogue.steps(cell, arm)) or 0.0 for cell in (one, without))
+    evidence = (
+        f"{named}, inside the step: {show_seconds(own)} with it, {show_seconds(less)} without, "
+        f"{_share(share)} of the step"
+    )
+    ways = [price_copy(catalogue, 4, arm, way) for way in ("from-device", "to-device")]
+    least = sum(price.seconds for price in ways if price)
+    if all(ways):
+        evidence += f"; the way to the CPU and back takes at least {show_seconds(least)}"
+    return Suspicion(
+        rule="fallback", share=share, confirmed=is_sure(gain), evidence=evidence, gain=gain
+    )
+
+
+def suspect_input(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspicion | None:
+    """A pipeline that is slower than the model behind it."""
+    limit = find_input_limit(catalogue, one, arm)
+    if limit is None or not limit.limits:
+        return None
+    return Suspicion(
+        rule="input",
+        share=limit.share,
+        confirmed=limit.confirmed,
+        evidence=limit.evidence,
+        gain=best_gain(find_gain(catalogue, one, limit.better, arm, limit.words)),
+    )
+
+
+def suspect_transfer(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspicion | None:
+    """Data that is copied to the device at every step."""
+    if name_case(one.cell) == "overhead.copy":
+        evidence = "the cell is nothing but a copy"
+        return Suspicion(rule="transfer", share=1.0, confirmed=True, evidence=evidence)
+    for axis, value, nearer, words in DATA_NEARER:
+        if one.cell.params.get(axis) != value:
+            continue
+        other = catalogue.vary(one, **{axis: nearer})
+        gain = find_gain(catalogue, one, other, arm, words)
+        if gain is None:
+            continue
+        share = _find_saving(gain)
+        if share < RULES["transfer"].threshold - ROUNDING:
+            return None
+        own, less = (catalogue.seconds(cell, arm) or 0.0 for cell in (one, other))
+        evidence = (
+            f"{show_seconds(own)}, and {show_seconds(less)} {words}: {_share(share)} of the step"
+        )
+        agrees, more = _compare_copies(catalogue, one, arm, own - less)
+        return Suspicion(
+            rule="transfer",
+            share=share,
+            confirmed=agrees and is_sure(gain),
+            evidence=f"{evidence}; {more}",
+            gain=gain,
+        )
+    return None
+
+
+def suspect_overhead(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspicion | None:
+    """A price a call that does not depend on how much work the call has."""
+    if name_case(one.cell) in PRICES:
+        words = "the cell computes nothing: its time is the price itself"
+        return Suspicion(rule="overhead", share=1.0, confirmed=True, evidence=words)
+    own = catalogue.seconds(one, arm)
+    if own is None or one.cell.one_shot or is_pinned_to_cpu(one.cell):
+        return None
+    least = RULES["overhead"].threshold - ROUNDING
+    evidence: list[str] = []
+    share, rest = 0.0, None
+    flat = find_flat(catalogue, one, arm)
+    if flat is not None:
+        rest = flat.share
+        evidence.append(
+            f"{show_seconds(flat.low)} to {show_seconds(flat.high)} a step from {flat.axis} "
+            f"{flat.first:g} to {flat.last:g}: {flat.last / flat.first:,.0f} times the size in "
+            f"{flat.high / flat.low:.2f} times the time"
+        )
+    enqueueing = catalogue.enqueueing(one, arm)
+    if "dispatch-bound" in catalogue.labels(one, arm) or (enqueueing or 0.0) > BUSY:
+        rest = max(rest or 0.0, enqueueing or BUSY)
+        evidence.append("dispatch-bound: handing over takes longer than the device does")
+    price = price_handover(catalogue, one, arm)
+    if price is not None and price.seconds >= least * own:
+        share = min(1.0, price.seconds / own)
+        part = f"up to {show_seconds(price.seconds)} of {show_seconds(own)}"
+        evidence.append(f"handing over {price.words} takes {part}")
+    fewer = find_fewer(catalogue, one, arm)
+    if fewer is not None and _find_saving(fewer) >= least:
+        share = max(share, _find_saving(fewer))
+        evidence.append(f"{_share(_find_saving(fewer))} of it go away {fewer.words}")
+    if not evidence:
+        return None
+    return Suspicion(
+        rule="overhead",
+        share=share,
+        rest=rest,
+        confirmed=len(evidence) > 1,
+        evidence="; ".join(evidence),
+        gain=best_gain(fewer, find_larger(catalogue, one, arm)),
+    )
+
+
+def suspect_smallness(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspicion | None:
+    """So little work that most of the device is idle."""
+    if one.cell.scenario not in {"matmul", "mlp"} or one.cell.one_shot:
+        return None
+    used = find_use(catalogue, one, arm)
+    if used is None or used[0] >= RULES["too small"].threshold + ROUNDING:
+        return None
+    share, best = used
+    larger = find_larger(catalogue, one, arm)
+    return Suspicion(
+        rule="too small",
+        share=1 - share,
+        confirmed=larger is not None and larger.ratio.value >= TWICE,
+        evidence=f"{_share(share)} of the rate that this device reaches at {best.cell.id}",
+        gain=larger,
+    )
+
+
+def find_fewer(catalogue: Catalogue, one: CellSummary, arm: str) -> Gain | None:
+    """The variant of a cell with fewer handovers that helps most; None: none was measured to help."""
+    return best_gain(
+        *(
+            find_gain(
+                catalogue, one, catalogue.vary(one, **{axis: fewer}), arm, f"with {axis}={fewer}"
+            )
+            for axis, value, fewer in FEWER_HANDOVERS
+            if one.cell.params.get(axis) == value
+        )
+    )
+
+
+def _compare_copies(
+    catalogue: Catalogue, one: CellSummary, arm: str, saved: float
+) -> tuple[bool, str]:
+    """Whether what is saved without copying agrees with what the copies take, and that in words."""
+    price = price_copies(catalogue, one, arm)
+    if price is None:
+        return False, "no cell says what such a copy takes"
+    words = f"copying {price.words} takes {show_seconds(price.seconds)}"
+    if saved > price.seconds * AGREES:
+        return False, f"{words}, so that more than the copy is in the difference"
+    if saved < price.seconds / AGREES:
+        return False, f"{words}, which is more than the difference"
+    return True, words
+
+
+def is_sure(gain: Gain | None) -> bool:
+    """Whether the interval of what was measured to help excludes that it does not."""
+    return gain is not None and gain.ratio.low is not None and gain.ratio.low > 1
+
+
+def _find_saving(gain: Gain) -> float:
+    """The share of the time that goes away."""
+    return 1 - 1 / gain.ratio.value
+
+
+def _share(share: float) -> str:
+    return show_share(share, 1.0)
+
+
+TESTS: tuple[Test, ...] = (
+    suspect_fallback,
+    suspect_input,
+    suspect_transfer,
+    suspect_overhead,
+    suspect_smallness,
+)
+"""Every test of a single cause; the way of an asked-about cell speaks for several (`naive`)."""

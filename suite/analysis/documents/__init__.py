@@ -1,0 +1,1 @@
+"""Reading what a campaign left, and refusing what breaks the rules."""

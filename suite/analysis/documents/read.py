@@ -1,0 +1,313 @@
+"""JSON to words, validated: the only file of this room that reads what a campaign left behind.
+
+Whatever is wrong with a file ends in a `DocumentError` that names the file and the field.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import msgspec
+
+from suite.analysis.documents.rules import (
+    Complaint,
+    judge_document,
+    judge_membership,
+    judge_plan,
+    judge_survey,
+)
+from suite.errors import DocumentError
+from suite.model import PLAN, SURVEY, Campaign, Document, Survey, document_name
+from suite.report.text.markup import show_plainly
+from suite.wire import SCHEMA
+
+DERIVED = frozenset({PLAN, "summary.json"})
+"""The JSON files of a campaign folder that are no documents."""
+
+_NAME = re.compile(r"(?P<arm>.+?)-(?P<block>\d+)(?:-r(?P<repeat>\d+))?\.json", re.ASCII)
+_LARGEST = 2**63
+"""Integers from here on are no count, size or seed; every JSON reader agrees below it."""
+
+_MEND = "Put the original file back, or remove it and measure again what it held (RESUME=…)."
+
+Word = TypeVar("Word", Document, Campaign, Survey)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedCampaign:
+    """A campaign folder as words: its name, its plan, and its documents.
+
+    The documents are in the order of the plan's arms, then block, then repeat.  ``controls`` are
+    those of arms that the plan does not list: twins, and the CUDA image without its GPU; by arm.
+    """
+
+    folder: str
+    campaign: Campaign
+    documents: list[Document]
+    controls: list[Document] = field(default_factory=list)
+
+
+class _Twice:
+    """Stands in the place of a value whose key stood twice in one object."""
+
+
+def load_campaign(folder: Path) -> LoadedCampaign:
+    """Every document of a campaign folder, each checked on its own and against the plan.
+
+    Raises:
+        DocumentError: the folder, its plan or one of its documents can't be read or is refused.
+    """
+    plan = load_plan(folder)
+    found: dict[tuple[str, int, int], str] = {}
+    documents: list[Document] = []
+    for path in _document_files(folder):
+        document = load_document(path)
+        invocation = document.invocation
+        key = (invocation.arm, invocation.block, invocation.repeat)
+        if key in found:
+            _refuse(
+                path,
+                "$.invocation",
+                f"arm {key[0]!r}, block {key[1]}, repeat {key[2]} is also what {found[key]} holds",
+            )
+        found[key] = path.name
+        _refuse_first(path, judge_membership(document, plan))
+        expected = document_name(*key)
+        if path.name != expected:
+            _refuse(path, "$.invocation", f"its arm, block and repeat belong into {expected}")
+        documents.append(document)
+    controls = [one for one in documents if one.invocation.arm not in plan.arms]
+    others = sorted({one.invocation.arm for one in controls})
+    controls.sort(key=lambda one: _place(one, others))
+    documents = [one for one in documents if one.invocation.arm in plan.arms]
+    documents.sort(key=lambda one: _place(one, plan.arms))
+    return LoadedCampaign(
+        folder=folder.resolve().name, campaign=plan, documents=documents, controls=controls
+    )
+
+
+def load_plan(folder: Path) -> Campaign:
+    """The plan of a campaign folder.
+
+    Raises:
+        DocumentError: there is no such folder, no plan in it, or the plan is refused.
+    """
+    try:
+        there = folder.is_dir()
+    except OSError as error:
+        raise DocumentError(f"{folder}: {error.strerror}", "Make the folder readable.") from error
+    if not there:
+        raise DocumentError(
+            f"{folder}: no such folder", "Name a campaign's folder, such as results/<campaign>."
+        )
+    path = folder / PLAN
+    plan = _convert(path, _read(path), Campaign)
+    _refuse_first(path, judge_plan(plan))
+    return plan
+
+
+def is_survey(folder: Path) -> bool:
+    """Whether a folder is a survey's, and not a campaign's."""
+    return (folder / SURVEY).is_file()
+
+
+def load_survey(folder: Path) -> Survey:
+    """The plan of a survey's folder.
+
+    Raises:
+        DocumentError: it can't be read or is refused.
+    """
+    path = folder / SURVEY
+    survey = _convert(path, _read(path), Survey)
+    _refuse_first(path, judge_survey(survey))
+    return survey
+
+
+def load_document(path: Path) -> Document:
+    """One invocation's document, checked on its own.
+
+    Raises:
+        DocumentError: the file can't be read or is refused.
+    """
+    document = _convert(path, _read(path), Document)
+    _refuse_first(path, judge_document(document))
+    return document
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of everything that is read here: a document, a plan, or a survey's plan."""
+    references, definitions = msgspec.json.schema_components(
+        [Document, Campaign, Survey], ref_template="#/$defs/{name}"
+    )
+    for definition in definitions.values():
+        # Fields that this version does not know are refused, so the schema says so, too.
+        definition["additionalProperties"] = False
+        definition["description"] = " ".join(definition.get("description", "").split())
+    for name in ("Document", "Campaign", "Survey"):
+        definitions[name]["properties"]["schema"] = {"const": SCHEMA}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A document of one invocation, or the plan of a campaign or of a survey",
+        "anyOf": list(references),
+        "$defs": definitions,
+    }
+
+
+def _place(document: Document, arms: list[str]) -> tuple[int, int, int]:
+    invocation = document.invocation
+    return arms.index(invocation.arm), invocation.block, invocation.repeat
+
+
+def _document_files(folder: Path) -> list[Path]:
+    try:
+        paths = sorted(path for path in folder.iterdir() if path.suffix == ".json")
+    except OSError as error:
+        raise DocumentError(f"{folder}: {error.strerror}", "Make the folder readable.") from error
+    # Hidden files are a writer's unfinished business.
+    paths = [path for path in paths if path.name not in DERIVED and not path.name.startswith(".")]
+    for path in paths:
+        if not _NAME.fullmatch(path.name):
+            raise DocumentError(
+                f"{path.name}: no name of a document, such as cpu-01.json",
+                "Move what is not part of the campaign out of its folder.",
+            )
+    return paths
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        if path.exists() and not path.is_file():
+            _refuse(path, "", "is not a regular file")
+        text = path.read_bytes().decode()
+    except OSError as error:
+        raise DocumentError(f"{path.name}: {error.strerror} ({path})", _MEND) from error
+    except UnicodeDecodeError as error:
+        raise DocumentError(f"{path.name}: byte {error.start} is not UTF-8", _MEND) from error
+    try:
+        value = json.loads(
+            text,
+            parse_int=_parse_integer,
+            parse_constant=float,
+            object_pairs_hook=_gather,
+        )
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise DocumentError(
+            f"{path.name}: not JSON, or cut short: {error.msg} at {where}", _MEND
+        ) from error
+    except RecursionError as error:
+        raise DocumentError(f"{path.name}: nested too deeply", _MEND) from error
+    if not isinstance(value, dict):
+        _refuse(path, "$", f"is {_describe(value)}, not an object")
+    number = value.get("schema")
+    if number is None:
+        _refuse(path, "$.schema", f"is missing; this version reads schema {SCHEMA}")
+    if not isinstance(number, int) or isinstance(number, bool):
+        _refuse(path, "$.schema", f"is {_describe(number)}, not a whole number")
+    if number != SCHEMA:
+        raise DocumentError(
+            f"{path.name}: $.schema: the file has schema {number}, this version reads {SCHEMA}",
+            "Read it with the version of the suite that wrote it, or a newer one.",
+        )
+    _refuse_first(path, _judge_values(value))
+    return value
+
+
+def _parse_integer(text: str) -> int | float:
+    # Python refuses to convert thousands of digits; such a number is refused with its path later.
+    return int(text) if len(text) <= 20 else math.inf
+
+
+def _gather(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    gathered: dict[str, Any] = {}
+    for key, value in pairs:
+        gathered[key] = _Twice() if key in gathered else value
+    return gathered
+
+
+def _judge_values(value: dict[str, Any]) -> Iterable[Complaint]:
+    """What no value of any field may be; walks without recursion, in the order of the file."""
+    waiting: list[tuple[str, Any]] = [("$", value)]
+    while waiting:
+        path, item = waiting.pop()
+        if isinstance(item, _Twice):
+            yield path, "stands twice in the same object"
+        elif isinstance(item, float) and not math.isfinite(item):
+            yield path, "is not a finite number"
+        elif isinstance(item, int) and abs(item) >= _LARGEST:
+            yield path, f"{item} is larger than any number here can be"
+        elif isinstance(item, str) and not _is_text(item):
+            yield path, "holds half a character (a lone surrogate)"
+        elif isinstance(item, dict):
+            for key in item:
+                if not _is_text(key):
+                    yield path, "has a key that holds half a character (a lone surrogate)"
+            waiting.extend((f"{path}.{key}", item[key]) for key in reversed(item))
+        elif isinstance(item, list) and not _are_finite(item):
+            waiting.extend((f"{path}[{i}]", item[i]) for i in range(len(item) - 1, -1, -1))
+
+
+def _are_finite(items: list[Any]) -> bool:
+    """Whether these are finite floats and nothing else, at the speed of the C that sums them.
+
+    Most of a document is samples, and a campaign can have a thousand documents.  A sum that
+    overflows only costs the time of a look at each.
+    """
+    return set(map(type, items)) == {float} and math.isfinite(sum(items))
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _convert(path: Path, value: dict[str, Any], word: type[Word]) -> Word:
+    try:
+        converted = msgspec.convert(value, word, strict=True)
+    except msgspec.ValidationError as error:
+        complaint, _, where = str(error).partition(" - at `")
+        _refuse(path, where.rstrip("`") or "$", complaint)
+    _refuse_first(path, _judge_unknown(value, msgspec.to_builtins(converted)))
+    return converted
+
+
+def _judge_unknown(value: dict[str, Any], known: Any) -> Iterable[Complaint]:
+    """The fields that this version does not know: what did not survive the way into words."""
+    waiting: list[tuple[str, Any, Any]] = [("$", value, known)]
+    while waiting:
+        path, item, shape = waiting.pop()
+        if isinstance(item, dict) and isinstance(shape, dict):
+            for key, inner in item.items():
+                if key not in shape:
+                    yield f"{path}.{key}", "is no field that this version knows"
+                else:
+                    waiting.append((f"{path}.{key}", inner, shape[key]))
+        elif isinstance(item, list) and isinstance(shape, list):
+            if not {dict, list} & set(map(type, item)):
+                continue
+            for index, (inner, inner_shape) in enumerate(zip(item, shape, strict=True)):
+                waiting.append((f"{path}[{index}]", inner, inner_shape))
+
+
+def _describe(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false"}
+    return "null" if value is None else names.get(type(value), "a number")
+
+
+def _refuse_first(path: Path, complaints: Iterable[Complaint]) -> None:
+    for where, complaint in complaints:
+        _refuse(path, where, complaint)
+
+
+def _refuse(path: Path, where: str, complaint: str) -> NoReturn:
+    where, complaint = show_plainly(where, limit=200), show_plainly(complaint, limit=600)
+    raise DocumentError(": ".join(filter(None, [path.name, where, complaint])), _MEND)

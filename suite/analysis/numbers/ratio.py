@@ -1,0 +1,100 @@
+"""Two arms, or two campaigns, set side by side: ratios of times with intervals and p-values.
+
+Pure functions of numbers.  What a ratio means is decided in `verdicts`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from scipy import special
+
+from suite.analysis.numbers.estimate import FEWEST, Moments, bring_back, find_moments, take_log
+
+INNER = 0.90
+"""Confidence of the inner interval: two one-sided tests at 5 % are one 90 % interval."""
+
+NOT_INTERLEAVED = "not interleaved: drift between the runs is not in the interval"
+"""What must stand beside every ratio of `compare_campaigns`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ratio:
+    """The ratio of two arms' times, other over base: under 1 the other arm is faster.
+
+    ``n`` is the number of blocks in which both have a value (across campaigns: of invocations of
+    the arm that has fewer); ``low`` and ``high`` bound the 95 % interval, ``inner_low`` and
+    ``inner_high`` the 90 % one; ``p`` is the two-sided p-value of "no difference".  All are None
+    where there is none, and ``notes`` say why.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    notes: tuple[str, ...] = ()
+    inner_low: float | None = None
+    inner_high: float | None = None
+    p: float | None = None
+
+
+def compare(base: Mapping[int, float], other: Mapping[int, float]) -> Ratio | None:
+    """The ratio other over base of two arms' invocation values by block, paired by block.
+
+    Geometric mean of the blocks' ratios with a t interval on their logarithms: a paired t test
+    (Student 1908; Abedi and Brecht 2017 on why both arms run in every block).  None: no block has
+    both.
+
+    Raises:
+        ValueError: a value is not positive.
+    """
+    logs = [
+        take_log(other[block]) - take_log(base[block]) for block in sorted(base) if block in other
+    ]
+    return _word(find_moments(logs), len(logs)) if logs else None
+
+
+def compare_campaigns(base: Iterable[float], other: Iterable[float]) -> Ratio | None:
+    """The ratio other over base of invocation values that were not measured in the same blocks.
+
+    Welch 1947 on the logarithms: unequal variances, the degrees of freedom by Satterthwaite 1946.
+    Drift between the two campaigns is not in the interval.  None: one side has no value.
+
+    Raises:
+        ValueError: a value is not positive.
+    """
+    sides = [[take_log(one) for one in values] for values in (base, other)]
+    fewest = min(map(len, sides))
+    if not fewest:
+        return None
+    first, second = map(find_moments, sides)
+    error = math.hypot(first.error, second.error)
+    freedom = float(fewest - 1)
+    if error > 0:
+        shares = [(one.error / error) ** 4 / one.freedom for one in (first, second) if one.error]
+        freedom = 1 / math.fsum(shares)
+    return _word(Moments(mean=second.mean - first.mean, error=error, freedom=freedom), fewest)
+
+
+def _word(moments: Moments, n: int) -> Ratio:
+    value, low, high, notes = bring_back(moments, n)
+    _, inner_low, inner_high, _ = bring_back(moments, n, INNER)
+    return Ratio(
+        value=value,
+        low=low,
+        high=high,
+        n=n,
+        notes=notes,
+        inner_low=inner_low,
+        inner_high=inner_high,
+        p=_test(moments) if n >= FEWEST else None,
+    )
+
+
+def _test(moments: Moments) -> float | None:
+    """The two-sided p-value of a mean of 0; None where there is no spread to judge it by."""
+    if moments.error == 0:
+        return None
+    return 2 * float(special.stdtr(moments.freedom, -abs(moments.mean) / moments.error))

@@ -1,0 +1,131 @@
+"""What a family of ratios means: FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE or INVALID, and why.
+
+Pure.  Sees ratios and reasons, never a sample.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from suite.analysis.numbers.ratio import Ratio
+
+LEVEL = 0.05
+"""The chance of any false FASTER or SLOWER in a whole comparison."""
+
+MARGIN = 0.02
+"""A difference of less is none, however significant: code alignment alone makes as much (Mytkowicz
+et al. 2009)."""
+
+EQUIVALENCE = 0.05
+"""Two times within this are equivalent.  Fixed, because noise must not widen it."""
+
+VerdictName = Literal["FASTER", "SLOWER", "EQUIVALENT", "INCONCLUSIVE", "INVALID"]
+
+MARKS: Mapping[VerdictName, str] = {
+    "EQUIVALENT": "~",
+    "INCONCLUSIVE": "?",
+    "INVALID": "✗",
+}
+"""What stands beside a ratio in a table; FASTER and SLOWER are said in words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What one comparison of one cell means; ``name`` is about the other arm, against the base.
+
+    ``code`` is a word for programs, ``reason`` a phrase for people, ``p`` the Holm-adjusted
+    p-value where there is one.
+    """
+
+    name: VerdictName
+    code: str
+    reason: str
+    p: float | None = None
+
+
+def adjust(ps: Sequence[float]) -> list[float]:
+    """Holm's step-down adjusted p-values, in the order given (Holm 1979)."""
+    adjusted = [1.0] * len(ps)
+    worst = 0.0
+    for rank, index in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
+        worst = max(worst, min(1.0, (len(ps) - rank) * ps[index]))
+        adjusted[index] = worst
+    return adjusted
+
+
+def judge(
+    ratios: Mapping[str, Ratio], *, margin: float, invalid: Mapping[str, tuple[str, str]]
+) -> dict[str, Verdict]:
+    """The verdicts of all cells of one comparison, by cell; Holm's family is all that have a p-value.
+
+    ``margin`` is what a difference must exceed, the larger of 2 % and what the campaign's twins show
+    beyond their own intervals; ``invalid`` gives code and reason of cells whose numbers must not be
+    judged.  Cells with fewer than three pairs have no verdict and are left out.
+    """
+    tested = {
+        name: ratio.p
+        for name, ratio in ratios.items()
+        if ratio.p is not None and name not in invalid
+    }
+    adjusted = dict(zip(tested, adjust(list(tested.values())), strict=True))
+    verdicts = {}
+    for name, ratio in ratios.items():
+        if name in invalid:
+            code, reason = invalid[name]
+            verdicts[name] = Verdict(name="INVALID", code=code, reason=reason)
+        elif ratio.low is not None:
+            verdicts[name] = _judge_one(ratio, adjusted.get(name), margin)
+    return verdicts
+
+
+def is_beyond(ratio: float, margin: float) -> bool:
+    """Whether a ratio differs from 1 by more than the margin, whichever way round it is turned."""
+    return min(abs(ratio - 1), abs(1 / ratio - 1)) > margin
+
+
+def _judge_one(ratio: Ratio, p: float | None, margin: float) -> Verdict:
+    if p is None:
+        reason = "resolution: every block gave the same ratio, so the timer is too coarse to judge"
+        return Verdict(name="INCONCLUSIVE", code="resolution", reason=reason)
+    if p < LEVEL and is_beyond(ratio.value, margin):
+        return Verdict(
+            name="SLOWER" if ratio.value > 1 else "FASTER",
+            code="significant",
+            reason=f"Holm-adjusted p {_show_p(p)}, and beyond {100 * margin:.1f} %",
+            p=p,
+        )
+    # Schuirmann 1987: both one-sided tests at 5 % reject exactly where the 90 % interval is inside.
+    # Inside whichever way round the ratio is turned, which is 1/1.05 to 1.05.
+    if _is_inside(ratio):
+        reason = f"the 90 % interval lies within ±{100 * EQUIVALENCE:.0f} %"
+        return Verdict(name="EQUIVALENT", code="within-margin", reason=reason, p=p)
+    if p < LEVEL:
+        reason = f"significant, but within {100 * margin:.1f} %, where noise alone can be"
+        return Verdict(name="INCONCLUSIVE", code="within-noise", reason=reason, p=p)
+    reason = f"the interval is too wide to tell (Holm-adjusted p {_show_p(p)})"
+    return Verdict(name="INCONCLUSIVE", code="not-significant", reason=reason, p=p)
+
+
+def _is_inside(ratio: Ratio) -> bool:
+    if ratio.inner_low is None or ratio.inner_high is None:
+        return False
+    return ratio.inner_low > 1 / (1 + EQUIVALENCE) and ratio.inner_high < 1 + EQUIVALENCE
+
+
+def _show_p(p: float) -> str:
+    return f"{p:.2g}" if p >= 1e-4 else "under 0.0001"
+
+
+def count_verdicts(verdicts: Iterable[Verdict | str]) -> tuple[str, int]:
+    """How many verdicts of each kind there are, such as ``slower in 3, equivalent in 2``, and how many
+    in all; reasons for missing ones do not count."""
+    counts = Counter(one.name for one in verdicts if isinstance(one, Verdict))
+    parts = [f"{name.lower()} in {counts[name]}" for name in get_args(VerdictName) if counts[name]]
+    return ", ".join(parts), counts.total()
+
+
+NO_VERDICTS = "no verdicts; a ratio whose interval excludes 1 is a hint, not a finding"
+"""What stands in the place of a count where there is none to count."""

@@ -1,0 +1,1 @@
+"""Several campaigns beside each other."""

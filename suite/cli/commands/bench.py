@@ -1,0 +1,141 @@
+"""The commands bench and aa: a campaign, or a survey of several GPUs, anew or gone on with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from suite.analysis.documents.read import is_survey, load_campaign
+from suite.cli.commands.surveys import find_gpus, survey_anew, survey_resumed
+from suite.cli.conduct import (
+    ROOT,
+    conclude,
+    make_conductor,
+    provide,
+    reporting,
+    resolve_again,
+    write_reports,
+)
+from suite.cli.engines import check_custom, open_engine, settle_custom
+from suite.cli.settings import ALL_GPUS, Bounds, read_ask, read_bounds, settle, single_gpu
+from suite.cli.terminal import Terminal
+from suite.errors import UsageError
+from suite.host.campaign.arms import against_itself, resolve_arms
+from suite.host.campaign.conductor import Conductor
+from suite.host.campaign.request import Ask, draw_up, resume_plan
+from suite.host.campaign.store import Store, only_campaign
+from suite.host.engine import Engine
+from suite.host.provision.overlay import CUSTOM
+from suite.model import Document
+from suite.worker import scenarios
+
+
+def run_bench(given: dict[str, Any], *, again: bool) -> int:
+    """Runs a campaign anew or goes on with one; ``again``: one arm against itself.
+
+    Returns:
+        the exit status.
+    """
+    bounds = read_bounds(given)
+    resume: Path | None = given["resume"]
+    if resume is None:
+        return _bench_anew(given, bounds, again=again)
+    planned = ("profile", "arms", "only", "seed", "label", "results", "price", "price_currency")
+    clash = [name.upper() for name in planned if given[name] is not None]
+    if clash:
+        raise UsageError(
+            f"RESUME goes on with the plan of {resume}; {', '.join(clash)} would change it",
+            "leave out what the plan already says; BLOCKS and BUDGET may be given",
+        )
+    return _bench_resumed(resume, given)
+
+
+def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
+    results: Path = given["results"] or ROOT / "results"
+    ask = read_ask(given, again=again)
+    check_custom(given, ask.arms)
+    if again and ask.gpu == ALL_GPUS:
+        raise UsageError(
+            "GPU=all runs a campaign on every GPU, and aa compares one arm with itself",
+            "leave GPU=all out",
+        )
+    with only_campaign(results), Terminal() as terminal:
+        engine = open_engine(given, terminal.say)
+        if ask.gpu == ALL_GPUS:
+            gpus = find_gpus(engine, ask.arms)
+            if len(gpus) > 1:
+                given, ask = _pin(given, ask, engine, [CUSTOM], terminal, again=again)
+                return survey_anew(
+                    given,
+                    ask,
+                    gpus,
+                    bounds=bounds,
+                    results=results,
+                    engine=engine,
+                    terminal=terminal,
+                )
+            terminal.say("this machine shows one GPU, so that GPU=all is an ordinary campaign")
+            # So that it goes on, and is repeated, as the campaign of that GPU.
+            given = {**given, "gpu": next(iter(gpus))}
+            ask = read_ask(given, again=again)
+        arms = resolve_arms(engine, ask.arms, ask.gpu)
+        arms = against_itself(arms) if again else arms
+        run_in = [arm.image for arm in arms.run]
+        given, ask = _pin(given, ask, engine, run_in, terminal, again=again)
+        drawn = draw_up(ask, arms, scenarios.cells())
+        for arm, why in drawn.not_run.items():
+            terminal.say(f"the arm {arm} is left out: {why}")
+        images = provide(engine, arms, terminal.say)
+        store = Store.create(results, drawn.id)
+        conductor = make_conductor(
+            engine, store, drawn, arms, images, bounds=bounds, listener=terminal
+        )
+        _conduct(conductor, terminal)
+    return conclude(store)
+
+
+def _pin(
+    given: dict[str, Any],
+    ask: Ask,
+    engine: Engine,
+    images: Sequence[str],
+    terminal: Terminal,
+    *,
+    again: bool,
+) -> tuple[dict[str, Any], Ask]:
+    """The options and the ask with the digest of CUDA_IMAGE."""
+    given = {**given, "cuda_image": settle_custom(given, engine, images, terminal.say)}
+    pinned = read_ask(given, again=again)
+    return given, replace(ask, command=pinned.command, settings=pinned.settings)
+
+
+def _bench_resumed(folder: Path, given: dict[str, Any]) -> int:
+    if is_survey(folder):
+        return survey_resumed(folder, given)
+    loaded = load_campaign(folder)
+    if loaded.campaign.survey is not None:
+        raise UsageError(
+            f"{folder} is a part of a survey of several GPUs, whose rounds go on together",
+            f"RESUME={folder.parent / loaded.campaign.survey}",
+        )
+    given = settle(given, loaded.campaign.settings)
+    drawn = resume_plan(loaded.campaign, blocks=given["blocks"])
+    store = Store(folder)
+    with only_campaign(folder.resolve().parent), Terminal() as terminal:
+        engine = open_engine(given, terminal.say)
+        arms = resolve_again(engine, drawn, single_gpu(given["gpu"] or "0"))
+        images = provide(engine, arms, terminal.say)
+        conductor = make_conductor(
+            engine, store, drawn, arms, images, bounds=read_bounds(given), listener=terminal
+        )
+        _conduct(conductor, terminal, [*loaded.documents, *loaded.controls])
+    return conclude(store)
+
+
+def _conduct(conductor: Conductor, terminal: Terminal, kept: Sequence[Document] = ()) -> None:
+    """Runs the campaign; however it ends, what was measured by then gets its report."""
+    store = conductor.store
+    with reporting(store.folder, lambda: write_reports(store), terminal.say):
+        conductor.run(kept)

@@ -1,0 +1,85 @@
+"""The files that are made from the code and from the committed sample."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from tabulate import tabulate
+
+from suite.analysis.documents.read import schema
+from suite.content import SUITE
+from suite.host.doctor.examine import diagnosis_schema
+from suite.model import PLAN
+from suite.report.pages.gallery import depict
+from suite.report.pictures.picture import FOLDER
+from suite.report.produce import collate
+from suite.report.text.markup import escape
+from suite.worker import scenarios
+
+ROOT = SUITE.parent
+
+
+SAMPLE_MARKS = ("<!-- sample:begin", "<!-- sample:end -->")
+
+
+SAMPLE_SECTIONS = ("matmul:", "asked:")
+"""The tables of the sample that the README shows."""
+
+
+SAMPLE_PICTURE = "matmul"
+"""And its picture."""
+
+
+def generated() -> dict[str, str]:
+    """The files that are made from the code and from the committed sample, by their path."""
+    rows = [
+        (f"`{c.id}`", ", ".join(c.profiles), f"{c.work.amount:g} {c.work.unit}", c.question)
+        for c in scenarios.cells()
+    ]
+    headers = ("cell", "profiles", "work of a call", "question")
+    head = (
+        "# The cells\n\nMade by `make generate` from the scenarios; a test holds it to them.\n"
+        "Cells with `on=cpu` have a meaning, and run, only beside a visible GPU.\n\n"
+    )
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    return {
+        "docs/cells.md": head + tabulate(rows, headers=headers, tablefmt="github") + "\n",
+        "docs/schema.json": json.dumps(schema(), indent=1, ensure_ascii=False) + "\n",
+        "docs/doctor-schema.json": json.dumps(diagnosis_schema(), indent=1, ensure_ascii=False)
+        + "\n",
+        "README.md": _with_sample(readme, ROOT / "results" / "samples"),
+    }
+
+
+def _with_sample(readme: str, samples: Path) -> str:
+    """The README with a picture and tables of the newest sample campaign between its marks."""
+    begin, end = SAMPLE_MARKS
+    before, rest = readme.split(begin, 1)
+    mark, rest = rest.split("\n", 1)
+    after = rest.split(end, 1)[1]
+    folders = sorted(path.parent for path in samples.glob(f"*/{PLAN}"))
+    excerpt = ""
+    if folders:
+        newest = folders[-1]
+        collated = collate(newest)
+        text = collated.files["report.md"]
+        sections = [part for part in text.split("\n### ") if part.startswith(SAMPLE_SECTIONS)]
+        excerpt = "".join(
+            f"#### {section.split(chr(10) + '## ')[0].strip()}\n\n" for section in sections
+        )
+        marks = tuple(f"- {mark} " for mark in set(re.findall(r"\[\d+\]", excerpt)))
+        notes = [line for line in text.splitlines() if line.startswith(marks)] if marks else []
+        excerpt += "\n".join(notes) + "\n\n" if notes else ""
+        folder = newest.relative_to(ROOT)
+        shown = "".join(
+            f"![{escape(one.alt, limit=2000)}]({folder}/{FOLDER}/{one.name}.svg)\n\n"
+            for one in depict(collated.summary, collated.insight)
+            if one.name == SAMPLE_PICTURE
+        )
+        head = (
+            f"[The whole report]({folder}/report.md). One of its pictures, and two of its tables:"
+        )
+        excerpt = f"{head}\n\n{shown}{excerpt}"
+    return f"{before}{begin}{mark}\n{excerpt}{end}{after}"

@@ -1,0 +1,211 @@
+"""A survey of a machine's GPUs (GPU=all): from the options to its campaigns and its report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from suite.analysis.documents.read import load_campaign, load_survey
+from suite.cli.conduct import (
+    conclude_survey,
+    make_conductor,
+    provide,
+    reporting,
+    resolve_again,
+    write_reports,
+    write_survey_report,
+)
+from suite.cli.engines import connect, open_engine
+from suite.cli.settings import ALL_GPUS, Bounds, read_bounds, settle
+from suite.cli.terminal import Terminal
+from suite.errors import DELEGATE, EngineError, GpuError, UsageError
+from suite.host.campaign.arms import AUTO, resolve_arms
+from suite.host.campaign.conductor import Conductor, Listener
+from suite.host.campaign.plan import parse_cpus
+from suite.host.campaign.request import Ask, resume_plan
+from suite.host.campaign.store import Store, only_campaign
+from suite.host.engine import ARMS, Card, Engine
+from suite.host.machine.machine import find_cores
+from suite.host.survey.halting import HaltingEngine
+from suite.host.survey.rounds import (
+    Part,
+    Surveyor,
+    draw_up_survey,
+    keep_whole_rounds,
+    name_gpus,
+    share_cpus,
+)
+from suite.model import Document, Survey
+from suite.worker import scenarios
+
+
+def find_gpus(engine: Engine, arms: Sequence[str]) -> dict[str, Card]:
+    """The GPUs of the engine's machine by the names that requests take, at least one.
+
+    Raises:
+        UsageError: none of the arms that are asked for has a GPU.
+        GpuError: there is none, or nothing lists them.
+    """
+    if AUTO not in arms and not any(ARMS[name].gpu for name in arms if name in ARMS):
+        raise UsageError("GPU=all, and no arm that was asked for has a GPU", "leave GPU out")
+    gpus = name_gpus(engine.list_gpus())
+    if not gpus:
+        engine.find_gpu("0")
+        raise GpuError(
+            "GPU=all: the engine gives a GPU, and nothing here lists which there are",
+            "`nvidia-smi -L` must work on the engine's machine; or name one GPU",
+        )
+    return gpus
+
+
+def survey_anew(
+    given: dict[str, Any],
+    ask: Ask,
+    gpus: Mapping[str, Card],
+    *,
+    bounds: Bounds,
+    results: Path,
+    engine: Engine,
+    terminal: Terminal,
+) -> int:
+    """Runs a survey of these GPUs and tells of it.
+
+    Returns:
+        the exit status.
+
+    Raises:
+        CrossoverError: it can't be had, or broke off; what was measured by then has its report.
+    """
+    if not engine.binds_cpus:
+        raise EngineError(
+            "GPU=all gives each GPU CPUs of its own while all are at work, and this engine can't bind "
+            "a container to CPUs (no cpuset control group, as in rootless mode)",
+            f"name one GPU; or {DELEGATE}",
+        )
+    allowed = bounds.cpus or engine.cpus()
+    near = {
+        name: tuple(cpu for cpu in card.cpus if cpu in allowed) if card.cpus else None
+        for name, card in gpus.items()
+    }
+    # Elsewhere nothing tells which CPUs are threads of one core.
+    here = engine.is_here is True
+    cores = find_cores(allowed) if here else [(cpu,) for cpu in allowed]
+    shares = share_cpus(cores, near)
+    arms = {name: resolve_arms(engine, ask.arms, name) for name in gpus}
+    survey, parts = draw_up_survey(
+        ask, arms, shares, scenarios.cells(), whole_cores=True if here else None
+    )
+    provide(engine, arms[next(iter(gpus))], terminal.say)
+    store = Store.create(results, survey.id)
+    for part in parts:
+        Store.create(results, part.campaign.id)
+    _conduct(given, store, survey, parts, bounds=bounds, terminal=terminal, kept={})
+    return conclude_survey(store)
+
+
+def survey_resumed(folder: Path, given: dict[str, Any]) -> int:
+    """Goes on with the survey in a folder.
+
+    Returns:
+        the exit status.
+
+    Raises:
+        UsageError: it was begun by another suite, or with other options.
+        CrossoverError: as `survey_anew`.
+    """
+    survey = load_survey(folder)
+    given = settle(given, survey.settings)
+    results = folder.resolve().parent
+    with only_campaign(results), Terminal() as terminal:
+        engine = open_engine({**given, "gpu": ALL_GPUS}, terminal.say)
+        parts: list[Part] = []
+        documents: dict[str, list[Document]] = {}
+        for member in survey.members:
+            loaded = load_campaign(results / member.campaign)
+            # Every campaign has the survey's rounds, also where a command that was to add some was cut off.
+            drawn = resume_plan(loaded.campaign, blocks=given["blocks"] or survey.rounds)
+            arms = resolve_again(engine, drawn, member.gpu)
+            cpus = parse_cpus(survey.cpus[member.gpu]) if member.at_once else None
+            parts.append(
+                Part(gpu=member.gpu, at_once=member.at_once, campaign=drawn, arms=arms, cpus=cpus)
+            )
+            documents[drawn.id] = [*loaded.documents, *loaded.controls]
+        rounds = parts[0].campaign.blocks
+        provide(engine, parts[0].arms, terminal.say)
+        _conduct(
+            given,
+            Store(folder),
+            replace(survey, rounds=rounds, stopped=None),
+            parts,
+            bounds=read_bounds(given),
+            terminal=terminal,
+            kept=keep_whole_rounds(parts, documents),
+        )
+    return conclude_survey(Store(folder))
+
+
+class _Household:
+    """See ``survey.Household``: folders beside the survey's, and an engine for each campaign."""
+
+    def __init__(self, given: dict[str, Any], store: Store, bounds: Bounds) -> None:
+        self._given = given
+        self._store = store
+        self._bounds = bounds
+
+    def make(self, part: Part, listener: Listener) -> tuple[Conductor, HaltingEngine]:
+        """See ``survey.Household``.
+
+        Each has connections of its own; what there is to say and to sweep, the survey has.
+        """
+        engine = HaltingEngine(connect(self._given))
+        images = provide(engine, part.arms, _say_nothing)
+        store = Store(self._store.folder.parent / part.campaign.id)
+        bounds = replace(self._bounds, cpus=part.cpus or self._bounds.cpus, budget_s=None)
+        conductor = make_conductor(
+            engine, store, part.campaign, part.arms, images, bounds=bounds, listener=listener
+        )
+        return conductor, engine
+
+    def keep(self, survey: Survey) -> None:
+        """See ``survey.Household``."""
+        self._store.write_survey(survey)
+
+    def keep_part(self, part: Part) -> None:
+        """See ``survey.Household``."""
+        Store(self._store.folder.parent / part.campaign.id).write_plan(part.campaign)
+
+    def report(self) -> None:
+        """See ``survey.Household``."""
+        write_survey_report(self._store)
+
+
+def _say_nothing(line: str) -> None:
+    """Takes a line and drops it."""
+
+
+def _conduct(
+    given: dict[str, Any],
+    store: Store,
+    survey: Survey,
+    parts: Sequence[Part],
+    *,
+    bounds: Bounds,
+    terminal: Terminal,
+    kept: Mapping[str, Sequence[Document]],
+) -> None:
+    """Runs the survey; however it ends, every campaign of it gets its report."""
+    household = _Household(given, store, bounds)
+    surveyor = Surveyor(survey, parts, household, budget_s=bounds.budget_s, listener=terminal)
+    stores = [Store(store.folder.parent / part.campaign.id) for part in parts]
+
+    def write() -> None:
+        for one in stores:
+            write_reports(one, pictures=False)
+        write_survey_report(store)
+
+    with reporting(store.folder, write, terminal.say):
+        surveyor.run(kept)
+    for one in stores:
+        write_reports(one)

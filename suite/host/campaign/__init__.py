@@ -1,0 +1,1 @@
+"""A campaign: its plan, its order, its documents."""

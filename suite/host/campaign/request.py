@@ -1,0 +1,177 @@
+"""What a person asks of a campaign, and the plan that comes of it."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import secrets
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+from suite import __version__, wire
+from suite.content import SUITE, suite_content
+from suite.errors import UsageError
+from suite.host.campaign import plan
+from suite.host.campaign.arms import AUTO, Arms
+from suite.host.campaign.store import campaign_name
+from suite.model import Campaign, Cell, Prediction, ProfileName, SuiteIdentity
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """What a person asks of a campaign; None: the profile's or the machine's own choice."""
+
+    profile: ProfileName = "standard"
+    arms: tuple[str, ...] = (AUTO,)
+    only: tuple[str, ...] = ()
+    blocks: int | None = None
+    gpu: str = "0"
+    seed: int | None = None
+    label: str | None = None
+    price: float | None = None
+    price_currency: str | None = None
+    command: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+def draw_up(ask: Ask, arms: Arms, cells: Sequence[Cell]) -> Campaign:
+    """The plan of a new campaign.
+
+    Raises:
+        UsageError: the ask does not fit together.
+    """
+    profile = plan.PROFILES[ask.profile]
+    names = [arm.name for arm in arms.run]
+    chosen = plan.choose_cells(cells, ask.profile, names, ask.only)
+    for name in names:
+        if not any(not cell.by_host and (not cell.arms or name in cell.arms) for cell in chosen):
+            raise UsageError(
+                f"no cell that was asked for can be measured on the arm {name}",
+                "`make list` shows which cells there are",
+            )
+    created = datetime.now(timezone.utc).replace(microsecond=0)
+    seed = draw_seed(ask.seed)
+    label = check_label(ask.label) if ask.label is not None else None
+    currency = check_price(ask.price, ask.price_currency)
+    campaign = Campaign(
+        schema=wire.SCHEMA,
+        id=campaign_name(created, label or machine_label(), ask.profile),
+        created=created,
+        profile=ask.profile,
+        seed=seed,
+        label=label,
+        arms=names,
+        blocks=ask.blocks if ask.blocks is not None else profile.blocks,
+        most_blocks=ask.blocks if ask.blocks is not None else profile.most_blocks,
+        cells=chosen,
+        controls=plan.choose_controls(chosen, ask.profile),
+        suite=identify_suite(),
+        prediction=Prediction(before_s=0.0),
+        warmup_s=profile.warmup_s,
+        measure_s=profile.measure_s,
+        budget_s=profile.budget_s,
+        not_run=dict(arms.not_run),
+        command=f"{ask.command} SEED={seed}",
+        settings=dict(ask.settings),
+        price=ask.price,
+        price_currency=currency,
+    )
+    guess = plan.guess_campaign_s(campaign)
+    return replace(campaign, prediction=Prediction(before_s=guess))
+
+
+def draw_seed(wanted: int | None) -> int:
+    """The seed that was asked for, or a random one."""
+    return wanted if wanted is not None else secrets.randbelow(2**31)
+
+
+def resume_plan(campaign: Campaign, *, blocks: int | None) -> Campaign:
+    """The plan of a campaign that goes on, with more blocks if asked.
+
+    Raises:
+        UsageError: this suite is not the one that began it, or it would have fewer blocks.
+    """
+    content = suite_content()
+    if campaign.suite.content != content:
+        raise UsageError(
+            f"{campaign.id} was begun by another suite (content {campaign.suite.content[:12]}, "
+            f"this is {content[:12]}); its numbers would not be comparable",
+            "check out the commit that campaign.json names, or begin a new campaign",
+        )
+    if blocks is not None and blocks < campaign.blocks:
+        raise UsageError(
+            f"{campaign.id} has {campaign.blocks} blocks planned; BLOCKS={blocks} is fewer",
+            "leave BLOCKS out, or name more",
+        )
+    if blocks is None:
+        return replace(campaign, stopped=None)
+    return replace(campaign, blocks=blocks, most_blocks=blocks, stopped=None)
+
+
+def identify_suite() -> SuiteIdentity:
+    """This suite: version, commit of the checkout (``+`` where files differ from it), content."""
+    root = SUITE.parent
+
+    def git(*words: str) -> str | None:
+        try:
+            done = subprocess.run(
+                ["git", "-C", str(root), *words], capture_output=True, text=True, check=False
+            )
+        except OSError:
+            return None
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    commit = git("rev-parse", "HEAD") if (root / ".git").exists() else None
+    if commit and git("status", "--porcelain", "--untracked-files=no"):
+        commit += "+"
+    return SuiteIdentity(version=__version__, commit=commit, content=suite_content())
+
+
+def machine_label() -> str:
+    """Eight characters that stay the same on a machine and tell nothing about it."""
+    for path in (Path("/etc/machine-id"), Path("/etc/hostname")):
+        try:
+            identity = path.read_text(encoding="utf-8").strip()
+        except OSError:
+            continue
+        if identity:
+            return hashlib.sha256(f"crossover/{identity}".encode()).hexdigest()[:8]
+    return "machine"
+
+
+def check_label(label: str) -> str:
+    """The label, if it can be part of a folder's name.
+
+    Raises:
+        UsageError: it can't.
+    """
+    if not label or len(label) > 60 or not all(c.isalnum() or c in "._-" for c in label):
+        raise UsageError(
+            f"LABEL={label!r} can't be part of a folder's name",
+            "use up to 60 letters, digits, dots, dashes and underscores",
+        )
+    return label
+
+
+def check_price(price: float | None, currency: str | None) -> str:
+    """The currency of a price, if both make sense.
+
+    Raises:
+        UsageError: the price is none, or the currency is no code or stands alone.
+    """
+    if price is not None and not (math.isfinite(price) and price > 0):
+        raise UsageError(f"PRICE={price:g} is no price an hour", "such as PRICE=0.53")
+    if currency is None:
+        return "USD"
+    if price is None:
+        raise UsageError(
+            f"PRICE_CURRENCY={currency!r} is of no price", "give PRICE, the price an hour, as well"
+        )
+    if len(currency) != 3 or not (currency.isascii() and currency.isalpha() and currency.isupper()):
+        raise UsageError(
+            f"PRICE_CURRENCY={currency!r} is no currency code", "three capital letters, such as EUR"
+        )
+    return currency

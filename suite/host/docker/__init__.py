@@ -1,0 +1,1 @@
+"""The docker engine; the only folder that imports docker."""

@@ -1,0 +1,295 @@
+"""From a build plan to an image in the engine: reused by its label, or built with live progress.
+
+Like this whole folder, and nothing else, it imports docker.  It also fetches the base image.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from docker.api.client import APIClient
+
+from suite.errors import MORE_DISK, EngineError
+from suite.host.docker.endpoint import Endpoint
+from suite.host.docker.errors import Refused, engine_error, engine_errors, sdk_calls
+from suite.host.engine import LABEL, Progress
+from suite.host.provision.images import (
+    STAND_IN,
+    BuildPlan,
+    Recipe,
+    build_context,
+    explain_build,
+    identify_base,
+    name_base,
+    plan_build,
+)
+from suite.host.provision.overlay import explain_unfit, refuse_custom, word_line
+from suite.model import Image
+
+_CHATTER = ("--->", "Removing intermediate container", "Step ")
+"""What the classic builder says about its own steps; the commands' output is what tells."""
+
+
+def provide_image(
+    api: APIClient,
+    endpoint: Endpoint,
+    recipe: Recipe,
+    progress: Progress,
+    *,
+    data_root: str | None,
+    fresh: bool = False,
+) -> Image:
+    """The image of that recipe, reused where its inputs are unchanged, else built.
+
+    ``data_root`` is the engine's folder where it is on this machine: its disk is looked at before
+    a large build.  ``fresh`` builds from nothing, past every cache.
+
+    Raises:
+        EngineError: the base can't be had, the disk is too full, or the build failed.
+    """
+    known_identity = identify_base(recipe)
+    identity = known_identity or ensure_base(api, endpoint, recipe, progress, data_root)
+    with engine_errors("asking for its architecture", endpoint):
+        architecture = str(api.version().get("Arch", ""))
+    plan = plan_build(recipe, base_identity=identity, architecture=architecture)
+    known = list_images(api, endpoint)
+    found = None if fresh else find_built(plan, known)
+    what = "lock, base and suite" if recipe.lock else "image beneath and suite"
+    if found:
+        progress(
+            f"image {recipe.name}: reused {plan.tag} "
+            f"(Dockerfile, {what} are those it was built from)"
+        )
+        return describe_image(api, endpoint, found, plan, identity=identity, origin=recipe.origin)
+    labels = [image["Labels"] for image in known]
+    progress(f"image {recipe.name}: building {plan.tag} ({explain_build(plan, labels)})")
+    if recipe.lock is not None and not has_layers(plan, labels):
+        _ensure_room(recipe, data_root)
+    if known_identity:
+        ensure_base(api, endpoint, recipe, progress, data_root)
+    image = _build(api, endpoint, recipe, plan, progress, fresh=fresh)
+    return describe_image(api, endpoint, image, plan, identity=identity, origin=recipe.origin)
+
+
+def find_built(plan: BuildPlan, known: Iterable[Mapping[str, Any]]) -> str | None:
+    """The id of the image that this plan has made already, among the ``known`` ones.
+
+    By its name, too: an image that somebody builds on ours has all of our labels.
+    """
+    for image in known:
+        named = any(
+            tag == plan.tag or tag.endswith(f"/{plan.tag}") for tag in image.get("RepoTags") or []
+        )
+        if named and image["Labels"].get(f"{LABEL}.inputs") == plan.hash:
+            return str(image["Id"])
+    return None
+
+
+def ensure_base(
+    api: APIClient, endpoint: Endpoint, recipe: Recipe, progress: Progress, data_root: str | None
+) -> str:
+    """The engine's id of what an image is built on, which is pulled where it is missing.
+
+    Raises:
+        EngineError: it is not there and can't be pulled, or there is no room for it.
+    """
+    # A base of ours is small; one that brings its TensorFlow is nearly all of the image.
+    if recipe.lock is None and find_image(api, endpoint, recipe.base) is None:
+        _ensure_room(recipe, data_root)
+    refuse = refuse_base if recipe.lock else refuse_laid
+    return ensure_image(api, endpoint, recipe.base, progress, refuse)
+
+
+def list_images(api: APIClient, endpoint: Endpoint) -> list[dict[str, Any]]:
+    """The engine's images that this project built, with their labels."""
+    with engine_errors("listing images", endpoint):
+        return [
+            {**image, "Labels": image.get("Labels") or {}}
+            for image in api.images(filters={"label": f"{LABEL}=image"})
+        ]
+
+
+def describe_image(
+    api: APIClient, endpoint: Endpoint, image: str, plan: BuildPlan, *, identity: str, origin: str
+) -> Image:
+    """What the engine says about an image, for the record."""
+    with engine_errors("asking after an image", endpoint):
+        seen = api.inspect_image(image)
+    return Image(
+        id=str(seen["Id"]),
+        content=None,
+        base=name_base(plan.base, identity),
+        digests=[*(seen.get("RepoDigests") or []), *(seen.get("RootFS", {}).get("Layers") or [])],
+        lock=plan.lock,
+        origin=origin,
+        size_bytes=int(seen["Size"]) if seen.get("Size") else None,
+    )
+
+
+Refusal = Callable[[APIClient, Endpoint, str, str], EngineError]
+"""What is told of an image that can't be pulled, from its reference and the engine's words."""
+
+
+def ensure_image(
+    api: APIClient,
+    endpoint: Endpoint,
+    reference: str,
+    progress: Progress,
+    refuse: Refusal | None = None,
+) -> str:
+    """The engine's id of a base image, which is pulled where it is missing.
+
+    Raises:
+        EngineError: it is not there and can't be pulled; names the ways out.
+    """
+    if found := find_image(api, endpoint, reference):
+        return found
+    progress(f"base {reference}: pulling")
+    try:
+        with sdk_calls("pulling the base image", endpoint):
+            for line in _stream_lines(api.pull(reference, stream=True, decode=True)):
+                progress(f"base: {line}")
+            return str(api.inspect_image(reference)["Id"])
+    except Refused as refused:
+        raise (refuse or refuse_base)(api, endpoint, reference, refused.text) from refused
+
+
+def find_image(api: APIClient, endpoint: Endpoint, reference: str) -> str | None:
+    """The engine's id of an image; None where it is not there."""
+    try:
+        with sdk_calls("looking for an image", endpoint):
+            return str(api.inspect_image(reference)["Id"])
+    except Refused as refused:
+        if refused.missing:
+            return None
+        raise engine_error("looking for an image", refused.text, endpoint) from refused
+
+
+def find_digests(api: APIClient, endpoint: Endpoint, reference: str) -> list[str]:
+    """What registries call an image that is here; nothing where it is not, or came from none."""
+    if find_image(api, endpoint, reference) is None:
+        return []
+    with engine_errors("asking after an image", endpoint):
+        return list(api.inspect_image(reference).get("RepoDigests") or [])
+
+
+def import_image(
+    api: APIClient,
+    endpoint: Endpoint,
+    archive: IO[bytes],
+    name: str,
+    labels: Mapping[str, str],
+) -> str:
+    """Makes an image of a file system that comes as a tar stream; its id.
+
+    Raises:
+        EngineError: the engine refused it.
+    """
+    repository, _, tag = name.rpartition(":") if ":" in name else (name, "", "latest")
+    changes = [*(f"LABEL {key}={value}" for key, value in labels.items()), 'CMD ["python3"]']
+    with engine_errors("importing the stand-in base", endpoint):
+        api.import_image_from_stream(archive, repository=repository, tag=tag, changes=changes)
+        return str(api.inspect_image(name)["Id"])
+
+
+def refuse_base(api: APIClient, endpoint: Endpoint, reference: str, text: str) -> EngineError:
+    """The error for a base image that is not here and not to be had; names the ways out."""
+    if find_image(api, endpoint, STAND_IN):
+        stand_in = f"a stand-in from `make base` is here: BASE_IMAGE={STAND_IN} takes it"
+    else:
+        stand_in = f"`make base` and then BASE_IMAGE={STAND_IN}, where no registry can be reached"
+    return EngineError(
+        f"the base image {reference} is not in the engine ({endpoint.source}) and can't be "
+        f"pulled: {text}",
+        f"`docker login` if the registry limits or wants it; BASE_IMAGE=… for a mirror's copy or "
+        f"any image with Python 3.13, venv and pip; {stand_in}",
+    )
+
+
+def refuse_laid(_api: APIClient, endpoint: Endpoint, reference: str, text: str) -> EngineError:
+    """As `refuse_base`, for an image that the suite is to be laid on."""
+    return refuse_custom(reference, endpoint.source, text)
+
+
+def has_layers(plan: BuildPlan, known: Iterable[Mapping[str, str]]) -> bool:
+    """Whether one of the ``known`` images (their labels) has the layer of packages: the large one."""
+    packages = [f"{LABEL}.{name}" for name in ("dockerfile", "lock", "base")]
+    return any(all(labels.get(p) == plan.labels[p] for p in packages) for labels in known)
+
+
+def _ensure_room(recipe: Recipe, data_root: str | None) -> None:
+    """Raises EngineError where the disk can't hold the layers that have to come anew."""
+    if data_root is None or not Path(data_root).is_dir():
+        return
+    free = shutil.disk_usage(data_root).free
+    if free < recipe.free_bytes:
+        raise EngineError(
+            f"the {recipe.name} image needs {recipe.free_bytes / 1e9:.0f} GB of free disk while it "
+            f"is built, and the engine's folder {data_root} has {free / 1e9:.1f} GB",
+            MORE_DISK,
+        )
+
+
+def _build(
+    api: APIClient,
+    endpoint: Endpoint,
+    recipe: Recipe,
+    plan: BuildPlan,
+    progress: Progress,
+    *,
+    fresh: bool,
+) -> str:
+    try:
+        with sdk_calls(f"building the {recipe.name} image", endpoint):
+            for line in _stream_lines(
+                api.build(
+                    fileobj=io.BytesIO(build_context(recipe)),
+                    custom_context=True,
+                    tag=plan.tag,
+                    labels=dict(plan.labels),
+                    buildargs=dict(plan.arguments),
+                    use_config_proxy=True,
+                    nocache=fresh,
+                    rm=True,
+                    forcerm=True,
+                    decode=True,
+                )
+            ):
+                progress(f"image {recipe.name}: {line if recipe.lock else word_line(line)}")
+            return str(api.inspect_image(plan.tag)["Id"])
+    except Refused as refused:
+        unfit = None if recipe.lock else explain_unfit(recipe.base, refused.text)
+        error = unfit or engine_error(f"building the {recipe.name} image", refused.text, endpoint)
+        raise error from refused
+
+
+def _stream_lines(events: Iterator[Mapping[str, Any]]) -> Iterator[str]:
+    """The engine's progress as lines, without the bars.
+
+    Raises:
+        Refused: one of the events is an error; its text begins with the last lines before it,
+            which hold the reason where a command failed.
+    """
+    last: list[str] = []
+    statuses: dict[str, str] = {}
+    for event in events:
+        if "error" in event:
+            # Nothing comes after it; only a stream that was read to its end frees its connection.
+            for _ in events:
+                continue
+            raise Refused(None, "\n".join([*last[-5:], str(event["error"])]))
+        lines = str(event.get("stream", "")).splitlines()
+        if status := event.get("status"):
+            layer = str(event.get("id", ""))
+            if statuses.get(layer) != status:
+                statuses[layer] = str(status)
+                lines.append(f"{layer}: {status}" if layer else str(status))
+        for line in lines:
+            text = " ".join(line.split())
+            if text and not text.startswith(_CHATTER):
+                last = [*last[-5:], text]
+                yield text

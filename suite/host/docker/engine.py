@@ -1,0 +1,391 @@
+"""Runs the worker in containers of a docker engine, here or elsewhere.
+
+This folder is the only one that imports docker; this file is its door: nothing else
+imports the others, and no exception of the SDK comes out of it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import weakref
+from collections.abc import Mapping
+from typing import IO, Any
+
+from docker.api.client import APIClient
+from docker.context.api import ContextAPI
+from docker.utils.utils import kwargs_from_env
+
+from suite.errors import DELEGATE, EngineError, GpuError
+from suite.host.docker import leftovers, stock
+from suite.host.docker.build import (
+    ensure_base,
+    ensure_image,
+    find_digests,
+    find_image,
+    import_image,
+    list_images,
+    provide_image,
+    refuse_base,
+    refuse_laid,
+)
+from suite.host.docker.endpoint import Endpoint, find_endpoint, knock
+from suite.host.docker.errors import Refused, engine_error, engine_errors
+from suite.host.docker.gpu import GpuSearch
+from suite.host.docker.run import DockerRun, start_run
+from suite.host.docker.volumes import discard_volume
+from suite.host.engine import Card, GpuRequest, GpuSupport, Job, Progress, Stock, Volume
+from suite.host.gpu.commands import EngineKind
+from suite.host.machine.driver import read_version
+from suite.host.machine.machine import cpus_allowed, is_this_machine, own_token
+from suite.host.provision.images import Recipe, find_spec, follow, is_pinned, read_specs
+from suite.host.provision.overlay import CUSTOM, add_digest, lay_on
+from suite.model import Image, Isolation, Scalar
+
+_TIMEOUT_S = 60.0
+"""A single answer of the engine; removing a container with much data in it can take a while."""
+
+_SSH_POOLS = 4
+
+_PROBE_S = 120.0
+
+
+def docker_endpoint() -> Endpoint | None:
+    """The engine that docker's settings name; None: nothing names one and none is here.
+
+    Raises:
+        EngineError: docker's settings name an unknown context, or can't be read.
+    """
+    return find_endpoint(os.environ)
+
+
+def _connect(endpoint: Endpoint, timeout_s: float) -> APIClient:
+    """As the SDK's ``from_env``, with fewer pools over ssh.
+
+    It keeps a connection for each of the last 9 addresses that it asked, and each is a session;
+    sshd allows 10 (MaxSessions), so that one followed log more and a call fail (tried).
+    """
+    settings: dict[str, Any] = dict(kwargs_from_env())
+    if "base_url" not in settings:
+        settings = {**ContextAPI.kwargs_from_context(), **settings}
+    if endpoint.kind == "ssh":
+        settings["num_pools"] = _SSH_POOLS
+    return APIClient(timeout=timeout_s, **settings)
+
+
+class DockerEngine:
+    """A docker engine (see ``engine.Engine``).
+
+    ``base_image`` replaces the pinned base; None: BASE_IMAGE, where it is set.  ``cuda_image`` is
+    CUDA_IMAGE: what the suite is laid on in place of the CUDA image from the lock.  ``patience_s``:
+    how long each of its answers is waited for; None: as long as a campaign should.
+    """
+
+    def __init__(
+        self,
+        base_image: str | None = None,
+        *,
+        cuda_image: str | None = None,
+        patience_s: float | None = None,
+    ) -> None:
+        """Connects.
+
+        Raises:
+            EngineError: there is none, it does not answer, or this user may not talk to it.
+        """
+        endpoint = docker_endpoint()
+        if endpoint is None:
+            raise EngineError(
+                "no docker engine: there is no /var/run/docker.sock, DOCKER_HOST is not set and "
+                "no docker context is chosen",
+                "install one (`sudo apt-get install docker.io`) and start it, or ENGINE=local",
+            )
+        self._endpoint = endpoint
+        self._base_image = base_image or os.environ.get("BASE_IMAGE") or None
+        self._cuda_image = cuda_image
+        self._probe_s = patience_s or _PROBE_S
+        with engine_errors("connecting", endpoint):
+            knock(endpoint)
+            self._api = _connect(endpoint, patience_s or _TIMEOUT_S)
+        weakref.finalize(self, self._api.close)
+        with engine_errors("asking what it is", endpoint):
+            self._info: Mapping[str, Any] = self._api.info()
+            self._version: Mapping[str, Any] = self._api.version()
+        if not isinstance(self._info, dict) or not isinstance(self._version, dict):
+            raise engine_error("asking what it is", "what answers there is no engine", endpoint)
+        self._owner = own_token()
+        self._memlock: str = "not asked for"
+
+    def close(self) -> None:
+        """Lets go of the connections; otherwise that happens with the engine's last reference."""
+        self._api.close()
+
+    @property
+    def name(self) -> str:
+        """``docker``, also where podman answers in its place."""
+        return "docker"
+
+    @property
+    def isolation(self) -> Isolation:
+        """``container``."""
+        return "container"
+
+    @property
+    def is_here(self) -> bool | None:
+        """See ``engine.Engine``; for how it is proven see ``machine.machine.is_this_machine``."""
+        if self._endpoint.kind != "unix":
+            return False
+        return is_this_machine(self._info)
+
+    @property
+    def _podman(self) -> tuple[int, ...] | None:
+        for part in self._version.get("Components") or []:
+            if "podman" in str(part.get("Name", "")).lower():
+                numbers = str(part.get("Version", "")).split("-")[0].split(".")
+                return tuple(int(n) for n in numbers if n.isdigit())
+        return None
+
+    @property
+    def _rootless(self) -> bool:
+        return any("rootless" in str(option) for option in self._info.get("SecurityOptions") or [])
+
+    @property
+    def _kind(self) -> EngineKind:
+        if self._podman is not None:
+            return "podman"
+        return "rootless" if self._rootless else "docker"
+
+    def describe(self) -> dict[str, Scalar]:
+        """See ``engine.Engine``."""
+        info = self._info
+        security = [str(option) for option in info.get("SecurityOptions") or []]
+        store = dict(entry for entry in info.get("DriverStatus") or [] if len(entry) == 2)
+        return {
+            "product": "docker" if self._podman is None else "podman",
+            "version": str(info.get("ServerVersion") or "") or None,
+            "api": str(self._version.get("ApiVersion") or "") or None,
+            "endpoint.kind": self._endpoint.kind,
+            "endpoint.here": self.is_here,
+            "storage.driver": info.get("Driver"),
+            "storage.type": store.get("driver-type"),
+            "cgroup.version": info.get("CgroupVersion"),
+            "cgroup.driver": info.get("CgroupDriver"),
+            "os": info.get("OperatingSystem"),
+            "kernel": info.get("KernelVersion"),
+            "architecture": info.get("Architecture"),
+            "cpus": info.get("NCPU"),
+            "memory_bytes": info.get("MemTotal"),
+            "runtime": info.get("DefaultRuntime"),
+            "rootless": self._rootless,
+            "binds.cpus": info.get("CPUSet"),
+            "binds.memory": info.get("MemoryLimit"),
+            "security": " ".join(sorted(security)) or None,
+            "memlock": self._memlock,
+        }
+
+    def cpus(self) -> tuple[int, ...]:
+        """See ``engine.Engine``; an engine elsewhere says only how many it has."""
+        if self.is_here:
+            return cpus_allowed()
+        return tuple(range(int(self._info.get("NCPU") or 1)))
+
+    @property
+    def binds_cpus(self) -> bool:
+        """See ``engine.Engine``; not without a cpuset control group, as in rootless mode."""
+        return self._info.get("CPUSet") is not False
+
+    def memory_bytes(self) -> int | None:
+        """See ``engine.Engine``."""
+        return int(self._info.get("MemTotal") or 0) or None
+
+    @property
+    def data_root(self) -> str | None:
+        """See ``doctor.machine.Examined``."""
+        return stock.find_store(self._info) if self.is_here else None
+
+    def take_stock(self, name: str) -> Stock:
+        """See ``doctor.machine.Examined``."""
+        return stock.take_stock(self._api, self._endpoint, self._recipe(name))
+
+    def reach_base(self, reference: str) -> bool | None:
+        """See ``doctor.machine.Examined``."""
+        laid = self._cuda_image is not None and reference.startswith(self._cuda_image)
+        refuse = refuse_laid if laid else refuse_base
+        return stock.reach_base(self._api, self._endpoint, reference, refuse)
+
+    def look_at_leftovers(self) -> None:
+        """See ``doctor.machine.Examined``."""
+        leftovers.look(self._api, self._endpoint)
+
+    def has_probe_image(self) -> bool:
+        """See ``doctor.machine.Examined``."""
+        base = self._base_image or read_specs()["cpu"].base
+        return bool(list_images(self._api, self._endpoint)) or self.find_base(base) is not None
+
+    def gpu_support(self) -> GpuSupport:
+        """See ``doctor.machine.Examined``."""
+        return stock.gpu_support(self._info)
+
+    def provide(self, name: str, progress: Progress, *, fresh: bool = False) -> Image:
+        """See ``engine.Engine``; ``fresh`` builds past every cache.
+
+        Raises:
+            UsageError: there is no image of that name.
+        """
+        recipe = self._recipe(name)
+        if recipe.lock is None:
+            self.settle_custom(progress)
+            recipe = self._recipe(name)
+        return provide_image(
+            self._api,
+            self._endpoint,
+            recipe,
+            progress,
+            data_root=self.data_root,
+            fresh=fresh,
+        )
+
+    def settle_custom(self, progress: Progress) -> str | None:
+        """See ``engine.Engine``."""
+        if self._cuda_image is None:
+            return None
+        recipe = self._recipe(CUSTOM)
+        if not is_pinned(recipe.base):
+            ensure_base(self._api, self._endpoint, recipe, progress, self.data_root)
+        return self._recipe(CUSTOM).base
+
+    def _recipe(self, name: str) -> Recipe:
+        """What an image is to be made from, as it was asked for and by what is known here now."""
+        spec = find_spec(name, read_specs())
+        if self._cuda_image is None or name != CUSTOM:
+            return follow(spec, self._base_image)
+        digests = find_digests(self._api, self._endpoint, self._cuda_image)
+        return lay_on(spec, add_digest(self._cuda_image, digests))
+
+    def find_gpu(self, wanted: str) -> GpuRequest:
+        """See ``engine.Engine``.
+
+        Asks with a trivial container of an image that is here already (else of the base, which is
+        pulled), since the engine refuses only at start; then looks for the device inside, since
+        some accept the request and do nothing.
+        """
+        return self._gpu_search.find(wanted)
+
+    def list_gpus(self) -> tuple[Card, ...]:
+        """See ``engine.Engine``."""
+        return self._gpu_search.list_cards()
+
+    @property
+    def _gpu_search(self) -> GpuSearch:
+        return GpuSearch(
+            where=f"{self._endpoint.url} ({self._endpoint.source})",
+            info=self._info,
+            kind=self._kind,
+            podman=self._podman,
+            is_here=self.is_here,
+            ask=lambda code, gpu: self._ask(self._probe_image(), code, gpu),
+        )
+
+    def _probe_image(self) -> str:
+        known = list_images(self._api, self._endpoint)
+        if known:
+            return str(known[0]["Id"])
+        base = self._base_image or read_specs()["cpu"].base
+        return ensure_image(self._api, self._endpoint, base, lambda _line: None)
+
+    def _refuse_unbound(self, job: Job) -> None:
+        """Raises EngineError where the engine would take a set of CPUs and drop it in silence."""
+        every = set(range(int(self._info.get("NCPU") or 1)))
+        if not self.binds_cpus and not every <= set(job.cpus or every):
+            raise EngineError(
+                f"docker at {self._endpoint.url} ({self._endpoint.source}) can't bind a container to "
+                f"CPUs (no cpuset control group, as in rootless mode), so that CPUS= would not hold",
+                f"let `CPUS=` out; or {DELEGATE}",
+            )
+
+    def _ask(self, image: str, code: str, gpu: GpuRequest | None) -> tuple[list[str], str]:
+        """What a trivial container that runs this Python prints, by lines, and how it ended."""
+        job = Job(
+            image=Image(id=image, content=None, base="", digests=[], lock="", origin="probe"),
+            arguments=("-c", code),
+            cpus=(),
+            gpu=gpu,
+        )
+        run = self.start(job, entrypoint=("python3",))
+        seen: list[str] = []
+        deadline = time.monotonic() + self._probe_s
+        try:
+            while (line := run.next_line(deadline - time.monotonic())) is not None:
+                seen.append(line)
+        except TimeoutError as error:
+            raise GpuError(
+                f"a trivial container did not answer within {self._probe_s:.0f} s",
+                "`nvidia-smi` must work on the engine's machine, outside any container",
+            ) from error
+        finally:
+            ending = run.close()
+        return seen, ending.phrase
+
+    def start(self, job: Job, *, entrypoint: tuple[str, ...] = ()) -> DockerRun:
+        """See ``engine.Engine``; ``entrypoint`` replaces the image's own.
+
+        Raises:
+            GpuError: the engine refused the GPU.
+        """
+        if job.gpu is None:
+            return self._start(job, entrypoint, memlock=False)
+        self._gpu_search.refuse_deaf()
+        try:
+            run = self._start(job, entrypoint, memlock=self._memlock != "refused")
+        except Refused:
+            # An engine that itself has no right to lift the limit can't give it away.
+            self._memlock = "refused"
+            return self._start(job, entrypoint, memlock=False)
+        if self._memlock != "refused":
+            self._memlock = "unlimited"
+        return run
+
+    def _start(self, job: Job, entrypoint: tuple[str, ...], *, memlock: bool) -> DockerRun:
+        self._refuse_unbound(job)
+        return start_run(
+            self._api,
+            self._endpoint,
+            job,
+            owner=self._owner,
+            kind=self._kind,
+            memlock=memlock,
+            entrypoint=entrypoint,
+        )
+
+    def remove_volume(self, volume: Volume) -> None:
+        """See ``engine.Engine``."""
+        discard_volume(self._api, self._endpoint, volume.name)
+
+    def sweep_leftovers(self) -> int:
+        """See ``engine.Engine``; also running ones, where their owner is proven to be dead.
+
+        Raises:
+            EngineError: the engine does not answer.
+        """
+        return leftovers.sweep(
+            self._api,
+            self._endpoint,
+            time.time(),
+            kernel_driver=read_version() if self.is_here else None,
+        )
+
+    def remove_everything(self) -> dict[str, int]:
+        """Removes every container, image and volume with this project's label; how many of each.
+
+        Raises:
+            EngineError: the engine does not answer, or refuses.
+        """
+        return leftovers.remove_everything(self._api, self._endpoint)
+
+    def find_base(self, name: str) -> str | None:
+        """See ``provision.debian_base.BaseKeeper``."""
+        return find_image(self._api, self._endpoint, name)
+
+    def import_base(self, archive: IO[bytes], name: str, labels: Mapping[str, str]) -> str:
+        """See ``provision.debian_base.BaseKeeper``."""
+        return import_image(self._api, self._endpoint, archive, name, labels)

@@ -1,0 +1,204 @@
+"""What docker's refusals mean: every exception of the SDK becomes an `EngineError` with a remedy.
+
+Only this folder imports docker, and no file of it lets an exception of the SDK, of its
+HTTP library or of its ssh library out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import urllib3.exceptions
+from docker.errors import APIError, DockerException
+
+# paramiko carries no types of its own; the SDK's door to it is untyped anyway.
+from docker.transport.sshconn import paramiko
+from requests.exceptions import ReadTimeout
+
+from suite.errors import MORE_DISK, EngineError
+from suite.host.docker.endpoint import Endpoint
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refusal:
+    """A text of the engine, what causes it, and what to do next.
+
+    ``unreached``: it means that only where no engine answered; one that answers says the same words
+    of its own troubles (`No such file or directory`).
+    """
+
+    pattern: str
+    cause: str
+    remedy: str
+    unreached: bool = False
+
+
+REFUSALS: tuple[Refusal, ...] = (
+    Refusal(
+        pattern=r"permission denied",
+        cause="this user may not talk to the engine",
+        remedy="`sudo usermod -aG docker $USER` and log in again, or ENGINE=local",
+        unreached=True,
+    ),
+    Refusal(
+        pattern=r"no space left on device",
+        cause="the engine's disk is full",
+        remedy=MORE_DISK,
+    ),
+    Refusal(
+        pattern=r"toomanyrequests|429 Too Many Requests",
+        cause="the registry limits how often it is asked",
+        remedy="`docker login`, wait, name a mirror with BASE_IMAGE=…, "
+        "or `make base` and BASE_IMAGE=crossover/base:stand-in",
+    ),
+    Refusal(
+        pattern=r"init binary",
+        cause="this engine has no program for a container's first process",
+        remedy="`sudo apt-get install catatonit` (podman) or tini (docker)",
+    ),
+    Refusal(
+        pattern=r"setrlimit",
+        cause="the engine gives its containers higher limits than it may",
+        remedy="lower ones for podman in /etc/containers/containers.conf, such as [containers] "
+        'default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]',
+    ),
+    Refusal(
+        pattern=r"cgroups in hybrid mode not supported",
+        cause="crun can't work with this machine's two kinds of control groups",
+        remedy='[engine] runtime = "runc" in /etc/containers/containers.conf '
+        "(`sudo apt-get install runc`), or a kernel started with systemd.unified_cgroup_hierarchy=1",
+    ),
+    Refusal(
+        pattern=r"Requested CPUs are not available",
+        cause="the engine may not use these CPUs",
+        remedy="name others with CPUS=…",
+    ),
+    Refusal(
+        pattern=r"No such file or directory|Connection refused|FileNotFoundError",
+        cause="no engine is running there",
+        remedy="start it (`sudo systemctl start docker`); where DOCKER_HOST or a context names "
+        "another than you meant, unset it; or ENGINE=local",
+        unreached=True,
+    ),
+    Refusal(
+        pattern=r"Authentication failed|No authentication methods|not found in known_hosts"
+        r"|Host key|banner",
+        cause="ssh could not log in there",
+        remedy="`ssh HOST docker version` must work without a question",
+        unreached=True,
+    ),
+    Refusal(
+        pattern=r"Name or service not known|Temporary failure in name resolution"
+        r"|No route to host|timed out|NewConnectionError",
+        cause="the engine's machine does not answer",
+        remedy="check DOCKER_HOST or the docker context, and the network between",
+        unreached=True,
+    ),
+)
+"""The refusals that are known, the most telling first; a text without a row is shown whole."""
+
+
+def explain(text: str, *, answered: bool = True) -> Refusal | None:
+    """The row that fits a text, if there is one; ``answered``: it is an engine's own."""
+    return next(
+        (
+            r
+            for r in REFUSALS
+            if not (answered and r.unreached) and re.search(r.pattern, text, re.IGNORECASE)
+        ),
+        None,
+    )
+
+
+def say(error: BaseException) -> str:
+    """What the engine itself said, without the SDK's wrapping."""
+    if isinstance(error, APIError) and error.explanation:
+        return str(error.explanation).strip()
+    return f"{error}".strip() or type(error).__name__
+
+
+def engine_error(
+    doing: str, text: str, endpoint: Endpoint, *, answered: bool = True
+) -> EngineError:
+    """The error for people: what was tried, where, what the engine said, and what to do next.
+
+    ``answered``: the text is the engine's own, and not that of a connection that failed.
+    """
+    where = f"{endpoint.url} ({endpoint.source})"
+    row = explain(text, answered=answered)
+    if row is None:
+        return EngineError(
+            f"docker at {where}: {doing} failed: {text}",
+            "`docker version` and the engine's own log say more",
+        )
+    return EngineError(f"docker at {where}: {doing} failed: {row.cause}: {text}", row.remedy)
+
+
+class Refused(Exception):
+    """The engine answered, and the answer was no: ``status`` of HTTP and its own ``text``.
+
+    Stays within this folder; whoever catches it knows what the refusal means there.
+    """
+
+    def __init__(self, status: int | None, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+
+    @property
+    def missing(self) -> bool:
+        """Whether the thing asked for is not there."""
+        return self.status == 404
+
+
+class Silence(EngineError):
+    """The engine took a request and did not answer it in time.
+
+    Stays within this folder as such; whoever catches it knows what hangs there.
+    """
+
+
+@contextmanager
+def sdk_calls(doing: str, endpoint: Endpoint) -> Iterator[None]:
+    """Around calls of the SDK: answers of "no" become `Refused`, silence an `EngineError`.
+
+    Raises:
+        Refused: the engine said no.
+        Silence: it is there, and has not answered in time.
+        EngineError: it does not answer (any more).
+    """
+    try:
+        yield
+    except APIError as error:
+        raise Refused(error.status_code, say(error)) from error
+    # The exceptions of requests are OSErrors.
+    except (
+        DockerException,
+        urllib3.exceptions.HTTPError,
+        paramiko.SSHException,
+        OSError,
+    ) as error:
+        told = engine_error(doing, say(error), endpoint, answered=False)
+        raise (Silence(told.what, told.remedy) if is_silence(error) else told) from error
+
+
+def is_silence(error: BaseException) -> bool:
+    """Whether a call of the SDK was given up because its answer took too long."""
+    return isinstance(error, ReadTimeout)
+
+
+@contextmanager
+def engine_errors(doing: str, endpoint: Endpoint) -> Iterator[None]:
+    """As `sdk_calls`, for where a "no" has no meaning of its own: that becomes an error too.
+
+    Raises:
+        EngineError: the engine refused or does not answer.
+    """
+    try:
+        with sdk_calls(doing, endpoint):
+            yield
+    except Refused as refused:
+        raise engine_error(doing, refused.text, endpoint) from refused

@@ -1,0 +1,174 @@
+"""What a killed campaign leaves in the engine, found by label alone, and removed.
+
+Like this whole folder, and nothing else, it imports docker.  Containers, images and volumes
+without this project's label are never touched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Mapping
+from datetime import datetime
+from typing import Any
+
+from docker.api.client import APIClient
+
+from suite.host.docker.build import find_image, list_images
+from suite.host.docker.endpoint import Endpoint
+from suite.host.docker.errors import Refused, engine_error, engine_errors, sdk_calls
+from suite.host.docker.run import discard_container
+from suite.host.docker.volumes import LASTING, discard_volume
+from suite.host.engine import LABEL
+from suite.host.machine.machine import is_alive
+from suite.host.provision.volumes import UNKNOWN_DRIVER
+
+_FOREIGN_AGE_S = 3600.0
+"""After this long, a stopped container whose owner can't be looked up is nobody's any more."""
+
+_FOREIGN_VOLUME_AGE_S = 48 * 3600.0
+"""The same for a volume, which between two containers of a campaign looks like nobody's: no campaign
+takes that long."""
+
+
+def is_leftover(*, state: str, age_s: float, alive: bool | None) -> bool:
+    """Whether a container of ours is nobody's any more.
+
+    A living owner's never; a dead owner's always, running or not; one whose owner can't be seen
+    (another machine on the same engine) when it has stopped and is over an hour old.
+    """
+    if alive is not None:
+        return not alive
+    return state in ("exited", "dead", "created") and age_s > _FOREIGN_AGE_S
+
+
+def sweep(
+    api: APIClient,
+    endpoint: Endpoint,
+    now_s: float,
+    is_owner_alive: Callable[[str], bool | None] = is_alive,
+    kernel_driver: str | None = None,
+) -> int:
+    """Removes the leftovers among the containers and volumes of this project; how many there were.
+
+    ``machine.driver`` is the version of the GPU's driver on the engine's machine; None: unknown.
+
+    Raises:
+        EngineError: the engine does not answer.
+    """
+    count = 0
+    for container in _containers(api, endpoint):
+        owner = (container.get("Labels") or {}).get(f"{LABEL}.owner", "")
+        if is_leftover(
+            state=str(container.get("State", "")),
+            age_s=now_s - float(container.get("Created", now_s)),
+            alive=is_owner_alive(owner),
+        ):
+            discard_container(api, endpoint, str(container["Id"]))
+            count += 1
+    # After the containers that may hold them.
+    for volume in _volumes(api, endpoint, "volume"):
+        alive = is_owner_alive((volume.get("Labels") or {}).get(f"{LABEL}.owner", ""))
+        old = now_s - _made_s(volume, now_s) > _FOREIGN_VOLUME_AGE_S
+        nobodys = old if alive is None else not alive
+        if nobodys and discard_volume(api, endpoint, str(volume["Name"])):
+            count += 1
+    return count + _sweep_lasting(api, endpoint, kernel_driver)
+
+
+def look(api: APIClient, endpoint: Endpoint) -> None:
+    """Lists what `sweep` would look at, and changes nothing.
+
+    Raises:
+        EngineError: the engine does not answer, or refuses this user the list.
+    """
+    _containers(api, endpoint)
+    _volumes(api, endpoint, "volume")
+
+
+def is_outlived(
+    labels: Mapping[str, str],
+    *,
+    images: Container[str],
+    packages: Container[str],
+    driver: str | None,
+) -> bool:
+    """Whether nobody will ask for a lasting volume again, by its labels.
+
+    The driver on the machine (None: unknown) is another than it is for; or it is for the packages of
+    an image, and neither that image nor another one of the same packages is in the engine.
+    """
+    its = labels.get(f"{LABEL}.driver", UNKNOWN_DRIVER)
+    if driver is not None and its not in (driver, UNKNOWN_DRIVER):
+        return True
+    return (
+        labels.get(f"{LABEL}.for") not in images and labels.get(f"{LABEL}.packages") not in packages
+    )
+
+
+def _sweep_lasting(api: APIClient, endpoint: Endpoint, kernel_driver: str | None) -> int:
+    """Removes the lasting volumes that have outlived their use; the engine refuses where a container
+    holds one."""
+    lasting = _volumes(api, endpoint, LASTING)
+    if not lasting:
+        return 0
+    labelled = [volume.get("Labels") or {} for volume in lasting]
+    known = list_images(api, endpoint)
+    # Asked for by name as well: the image can be one that this project did not build.
+    asked = {one for labels in labelled if (one := labels.get(f"{LABEL}.for"))}
+    images = {one for one in asked if find_image(api, endpoint, one)}
+    packages = {one for image in known if (one := image["Labels"].get(f"{LABEL}.packages"))}
+    return sum(
+        is_outlived(labels, images=images, packages=packages, driver=kernel_driver)
+        and discard_volume(api, endpoint, str(volume["Name"]))
+        for volume, labels in zip(lasting, labelled, strict=True)
+    )
+
+
+def _containers(api: APIClient, endpoint: Endpoint) -> list[Mapping[str, Any]]:
+    with engine_errors("listing containers", endpoint):
+        found: list[Mapping[str, Any]] = api.containers(all=True, filters={"label": f"{LABEL}=run"})
+        return found
+
+
+def _volumes(api: APIClient, endpoint: Endpoint, kind: str) -> list[Mapping[str, Any]]:
+    with engine_errors("listing volumes", endpoint):
+        found = api.volumes(filters={"label": f"{LABEL}={kind}"})["Volumes"]
+        return list(found or [])
+
+
+def _made_s(volume: Mapping[str, Any], now_s: float) -> float:
+    """When a volume was made, in seconds of the clock of the day; now where it can't be told."""
+    # Engines write Z or an offset, and some of them nanoseconds.
+    text = str(volume.get("CreatedAt", "")).replace("Z", "+00:00")
+    try:
+        return datetime.fromisoformat(re.sub(r"\.\d+", "", text)).timestamp()
+    except ValueError:
+        return now_s
+
+
+def remove_everything(api: APIClient, endpoint: Endpoint) -> dict[str, int]:
+    """Removes every container, volume and image with this project's label, running or not; how
+    many of each.
+
+    Raises:
+        EngineError: the engine does not answer, or something of ours is held by something else.
+    """
+    labelled = {"label": LABEL}
+    counts = {"containers": 0, "volumes": 0, "images": 0}
+    with engine_errors("removing what this project made", endpoint):
+        for container in api.containers(all=True, filters=labelled):
+            api.remove_container(container["Id"], v=True, force=True)
+            counts["containers"] += 1
+        for volume in api.volumes(filters=labelled)["Volumes"] or []:
+            api.remove_volume(volume["Name"])
+            counts["volumes"] += 1
+        images = [str(image["Id"]) for image in api.images(filters=labelled)]
+    for image in images:
+        try:
+            with sdk_calls("removing an image", endpoint):
+                api.remove_image(image, force=True)
+        except Refused as refused:
+            if not refused.missing:
+                raise engine_error("removing an image", refused.text, endpoint) from refused
+        counts["images"] += 1
+    return counts

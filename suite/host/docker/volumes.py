@@ -1,0 +1,74 @@
+"""The volumes of a run: made with this project's label, mounted, and removed by name.
+
+Like this whole folder, and nothing else, it imports docker.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import docker.types
+from docker.api.client import APIClient
+
+from suite.errors import EngineError
+from suite.host.docker.endpoint import Endpoint
+from suite.host.docker.errors import Refused, engine_errors, sdk_calls
+from suite.host.engine import LABEL, Job, Volume
+
+LASTING = "lasting-volume"
+"""The label's value on volumes that are nobody's in particular, and are kept from run to run."""
+
+
+def volume_labels(volume: Volume, owner: str) -> dict[str, str]:
+    """The labels of a volume; ``owner`` is the token of the process that first needed it.
+
+    A lasting one has no owner, with whom it would go, but what says how long it is of use.
+    """
+    purpose = {f"{LABEL}.purpose": volume.purpose}
+    if volume.lasting:
+        own = {f"{LABEL}.{name}": value for name, value in volume.labels.items()}
+        return {LABEL: LASTING, **purpose, **own}
+    return {LABEL: "volume", f"{LABEL}.owner": owner, **purpose}
+
+
+def make_volumes(api: APIClient, job: Job, owner: str) -> None:
+    """Makes the job's volumes; those that are there already stay as they are.
+
+    Not left to the mount, which would make them without our label.  Raises what the SDK raises.
+    """
+    for volume in job.volumes:
+        api.create_volume(volume.name, labels=volume_labels(volume, owner))
+
+
+def mount_volumes(job: Job) -> list[Any]:
+    """The job's volumes in the SDK's words; a fresh one takes its owner from the image's folder."""
+    return [
+        docker.types.Mount(target=volume.target, source=volume.name, type="volume")
+        for volume in job.volumes
+    ]
+
+
+def name_volumes(job: Job) -> dict[str, str]:
+    """The environment variables by which the worker finds its volumes."""
+    return {volume.variable: volume.target for volume in job.volumes}
+
+
+def list_caches(api: APIClient, endpoint: Endpoint) -> tuple[str, ...]:
+    """The names of the lasting volumes that are there.
+
+    Raises:
+        EngineError: the engine does not answer.
+    """
+    with engine_errors("listing volumes", endpoint):
+        found = api.volumes(filters={"label": f"{LABEL}={LASTING}"}).get("Volumes") or []
+    return tuple(sorted(str(one["Name"]) for one in found))
+
+
+def discard_volume(api: APIClient, endpoint: Endpoint, name: str) -> bool:
+    """Removes a volume where the engine still answers and no container holds it; whether it did."""
+    try:
+        with sdk_calls("removing a volume", endpoint):
+            api.remove_volume(name)
+    except (Refused, EngineError):
+        return False
+    return True

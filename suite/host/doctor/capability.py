@@ -1,0 +1,73 @@
+"""The doctor's check of whether the TensorFlow that would run has code for the GPU."""
+
+from __future__ import annotations
+
+from suite.errors import OTHER_BUILD, CrossoverError, GpuError
+from suite.host.doctor.cards import ELSEWHERE, NO_GPU, NOT_ASKED, Row, pick_known, read_branch
+from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
+from suite.host.doctor.machine import Patient
+
+OLDEST_CAPABILITY, PTX_CAPABILITY, TOO_NEW_CAPABILITY = 6.0, 9.0, 10.0
+"""TensorFlow 2.21 holds machine code for compute capability 6.0, 7.0, 8.0, 8.9 and, in what nvcc built,
+9.0; its 1,149 one-kernel modules (the operations by elements) are PTX for 9.0, of which a campaign needs
+some 24.  CUDA 12.5, which it was built with, can't compile for 10.0 and later."""
+
+PTX_DRIVER = 555
+"""The wheel's PTX is of version 8.5 (read out of its library), which is CUDA 12.5's.  A driver compiles
+no newer PTX than that of its own CUDA; TensorFlow then warns, and goes on with wrong results."""
+
+
+def check_capability(patient: Patient) -> Finding:
+    """Whether the TensorFlow that would run has code for this GPU."""
+    if not patient.wants_gpu():
+        return not_applicable(NOT_ASKED)
+    if patient.is_elsewhere():
+        raise Unknown(f"{ELSEWHERE}: TensorFlow itself tells (see tensorflow)")
+    if not patient.shows_gpu():
+        return not_applicable(NO_GPU)
+    row, _ = pick_known(patient)
+    if row.capability is None:
+        raise Unknown("nvidia-smi does not say the compute capability")
+    try:
+        custom = patient.other_tensorflow()
+    except CrossoverError as error:
+        raise Unknown("which TensorFlow would run can't be told (see images)") from error
+    if custom is not None:
+        return yes(
+            f"compute capability {row.capability}; whether {custom} has code for it, its own "
+            "TensorFlow says when it starts",
+            capability=row.capability,
+        )
+    return _hold_against_lock(row.capability, row)
+
+
+def _hold_against_lock(number: float, row: Row) -> Finding:
+    """What the locked TensorFlow does on a GPU of this compute capability."""
+    branch, stops = read_branch(row), GpuError.exit_status
+    if number >= TOO_NEW_CAPABILITY:
+        return no(
+            f"compute capability {number} (Blackwell or later): the locked TensorFlow can't run "
+            "on it",
+            OTHER_BUILD,
+            stops=stops,
+            capability=number,
+        )
+    if number < OLDEST_CAPABILITY:
+        return no(
+            f"compute capability {number} is older than the locked TensorFlow has code for "
+            f"({OLDEST_CAPABILITY})",
+            OTHER_BUILD,
+            stops=stops,
+            capability=number,
+        )
+    if number >= PTX_CAPABILITY and branch is not None and branch < PTX_DRIVER:
+        return no(
+            f"compute capability {number}: the locked TensorFlow brings some of its kernels for it as "
+            f"CUDA 12.5's PTX, which driver {row.driver} is too old to compile: their results are "
+            "wrong, with a warning alone",
+            f"a newer driver: {PTX_DRIVER} or later",
+            stops=stops,
+            unless="tensorflow",
+            capability=number,
+        )
+    return yes(f"compute capability {number}: TensorFlow holds code for it", capability=number)

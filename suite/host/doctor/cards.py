@@ -1,0 +1,253 @@
+"""The doctor's checks of the GPU itself: its driver, and who else is on it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from suite.errors import GpuError
+from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
+from suite.host.doctor.machine import COMMAND_S, Patient, Ran
+from suite.host.engine import Card, Slice
+from suite.host.gpu.choice import Choice, find_choice
+from suite.host.gpu.nvml import normalise_pci
+from suite.host.gpu.refusals import find_refusal
+from suite.host.gpu.request import LOOKED_AT, machine_gpus, no_gpu
+
+OLDEST_DRIVER = 525
+"""The first driver branch that runs CUDA 12."""
+
+FIELDS = (
+    *("index", "name", "driver_version", "memory.total", "uuid", "pci.bus_id"),
+    *("mig.mode.current", "persistence_mode", "compute_cap"),
+)
+OLD_FIELDS = FIELDS[:-1]
+"""What nvidia-smi is asked; an old one does not know the last."""
+
+WSL_SMI = "/usr/lib/wsl/lib/nvidia-smi"
+
+NO_GPU = "there is no GPU"
+NOT_ASKED = "no arm that was asked for takes the GPU"
+ELSEWHERE = "the engine is not proven to be on this machine"
+
+_LISTED = 3
+_SLICE = re.compile(r"^\s+(MIG \S+)\s+Device\s+(\d+):\s+\(UUID: (\S+?)\)", re.MULTILINE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """What nvidia-smi says of a GPU; ``capability`` such as 8.9, None where this one can't say."""
+
+    card: Card
+    driver: str
+    memory: str
+    persistence: str
+    capability: float | None
+
+
+def read_rows(patient: Patient) -> list[Row]:
+    """As `_read_rows`, asked once: a driver that is not kept loaded takes seconds each time."""
+    rows: list[Row] = patient.recall("nvidia-smi", lambda: _read_rows(patient))
+    return rows
+
+
+def _read_rows(patient: Patient) -> list[Row]:
+    """The GPUs that nvidia-smi lists, with their MIG instances.
+
+    Raises:
+        Unknown: there is no nvidia-smi, or no answer.
+        GpuError: it fails; with the cause and the remedy where the text is known.
+    """
+    done = _smi(patient, f"--query-gpu={','.join(FIELDS)}")
+    if "not a valid field" in done:
+        done = _smi(patient, f"--query-gpu={','.join(OLD_FIELDS)}")
+    rows = []
+    for line in done.splitlines():
+        parts = [part.strip() for part in line.split(",")]
+        if len(parts) >= len(OLD_FIELDS) and parts[0].isdigit():
+            number = parts[8] if len(parts) > 8 else ""
+            card = Card(
+                index=int(parts[0]),
+                name=parts[1],
+                uuid=parts[4] if parts[4].startswith("GPU-") else None,
+                pci=normalise_pci(parts[5]),
+                mig=parts[6] == "Enabled",
+                slices=_read_slices(patient, parts[0]) if parts[6] == "Enabled" else (),
+            )
+            rows.append(
+                Row(
+                    card=card,
+                    driver=parts[2],
+                    memory=parts[3],
+                    persistence=parts[7],
+                    capability=float(number) if re.fullmatch(r"\d+\.\d+", number) else None,
+                )
+            )
+    if not rows:
+        raise Unknown(f"nvidia-smi lists no GPU: {done[:200]!r}")
+    return rows
+
+
+def _read_slices(patient: Patient, index: str) -> tuple[Slice, ...]:
+    listed = _run(patient, "-L", "-i", index).text
+    return tuple(
+        Slice(index=int(number), uuid=uuid, name=name)
+        for name, number, uuid in _SLICE.findall(listed)
+    )
+
+
+def _run(patient: Patient, *words: str) -> Ran:
+    done = patient.machine.run(["nvidia-smi", *words], COMMAND_S)
+    if done is None:
+        # On WSL it lies beside the driver's libraries, which is not on everybody's PATH.
+        done = patient.machine.run([WSL_SMI, *words], COMMAND_S)
+    if done is None:
+        raise Unknown(
+            "nvidia-smi is not on PATH",
+            "install the driver's tools (nvidia-utils); the driver itself may be well",
+        )
+    return done
+
+
+def _smi(patient: Patient, *words: str) -> str:
+    done = _run(patient, *words, "--format=csv,noheader")
+    if done.code and "not a valid field" not in done.text:
+        row = find_refusal(done.text)
+        said = " ".join(done.text.split())[:300]
+        if row is None:
+            raise GpuError(
+                f"nvidia-smi fails with exit code {done.code}: {said}",
+                "install the driver again, or reboot; `nvidia-smi` must work",
+            )
+        raise GpuError(f"{row.cause}: {said}", row.remedy)
+    return done.text
+
+
+def pick_row(patient: Patient, rows: Sequence[Row]) -> tuple[Row, Choice]:
+    """The GPU that was asked for, and which part of it.
+
+    Raises:
+        GpuError: there is no such one, or it is cut into MIG instances and none was named.
+    """
+    choice = find_choice([row.card for row in rows], patient.question.gpu)
+    if choice.card is None:
+        raise Unknown(f"nvidia-smi does not say which GPU {patient.question.gpu} is")
+    return next(row for row in rows if row.card == choice.card), choice
+
+
+def pick_known(patient: Patient) -> tuple[Row, Choice]:
+    """As `pick_row`, for the lines after the driver's, which has said already what is wrong.
+
+    Raises:
+        Unknown: which GPU it would be is not known.
+    """
+    try:
+        return pick_row(patient, read_rows(patient))
+    except GpuError as error:
+        raise Unknown("which GPU it would be is not known (see driver)") from error
+
+
+def check_driver(patient: Patient) -> Finding:
+    """Whether there is a GPU, and a driver that answers for it."""
+    if patient.is_elsewhere():
+        return _look_elsewhere(patient)
+    wants = "cuda" in patient.question.arms
+    if not patient.shows_gpu() and not wants:
+        return no(
+            f"no NVIDIA GPU here (looked at {LOOKED_AT}): `make bench` measures the CPU alone",
+            "run it where there is one, for the other half of the answer",
+        )
+    stops = GpuError.exit_status if wants or patient.question.arms == ("auto",) else 0
+    try:
+        if not machine_gpus(patient.machine.root):
+            raise no_gpu(patient.machine.root)
+        rows = read_rows(patient)
+        row, choice = pick_row(patient, rows)
+    except GpuError as error:
+        return no(error.what, error.remedy, stops=stops, unless="tensorflow")
+    branch = read_branch(row)
+    if branch is not None and branch < OLDEST_DRIVER:
+        return no(
+            f"driver {row.driver} is older than CUDA 12 needs",
+            f"a newer driver: {OLDEST_DRIVER} or later",
+            stops=stops,
+            unless="tensorflow",
+            driver=row.driver,
+        )
+    part = f", of it {choice.slice.name}" if choice.slice else ""
+    lazy = "; not kept loaded (`sudo nvidia-smi -pm 1`), so that its first use takes seconds"
+    return yes(
+        f"driver {row.driver}: {row.card.name}, {row.memory}{part}{_word_others(rows, row)}"
+        + (lazy if row.persistence == "Disabled" else ""),
+        driver=row.driver,
+        name=row.card.name,
+        gpus=len(rows),
+        persistence=row.persistence == "Enabled",
+        slice=choice.slice.name if choice.slice else None,
+    )
+
+
+def read_branch(row: Row) -> int | None:
+    """The branch of a GPU's driver, such as 570; None: it is not told."""
+    found = re.match(r"\d+", row.driver)
+    return int(found[0]) if found else None
+
+
+def _word_others(rows: Sequence[Row], row: Row) -> str:
+    if len(rows) == 1:
+        return ""
+    names = {one.card.name or "" for one in rows if one is not row}
+    other = f", the other{'s' if len(rows) > 2 else ''} {', '.join(sorted(names))}"
+    return f"; {len(rows)} GPUs in all" + (other if names != {row.card.name} else "")
+
+
+def _look_elsewhere(patient: Patient) -> Finding:
+    """What a container on the engine's machine sees of its GPUs: this machine's are others."""
+    engine = patient.engine()
+    if not engine.has_probe_image():
+        raise Unknown(f"{ELSEWHERE}, and no image is there to look with", "`make images`")
+    cards = engine.list_gpus()
+    if not cards:
+        raise Unknown(f"{ELSEWHERE}, and a container there sees no NVIDIA GPU")
+    named = ", ".join(f"{card.index}: {card.name or 'name unknown'}" for card in cards)
+    return yes(f"the engine's machine has {named}; its driver: see tensorflow", gpus=len(cards))
+
+
+def check_idle_gpu(patient: Patient) -> Finding:
+    """Whether another process computes on the GPU; looked once, before TensorFlow is started there."""
+    finding: Finding = patient.recall("idle-gpu", lambda: _look_who_computes(patient))
+    return finding
+
+
+def _look_who_computes(patient: Patient) -> Finding:
+    if patient.is_elsewhere():
+        raise Unknown(f"{ELSEWHERE}, so who else computes there can't be seen")
+    if not patient.shows_gpu():
+        return not_applicable(NO_GPU)
+    row, choice = pick_known(patient)
+    asked = ("--query-compute-apps=pid,process_name,used_memory", "-i", str(row.card.index))
+    try:
+        text = _smi(patient, *asked)
+    except GpuError as error:
+        raise Unknown(f"who computes on it can't be seen here: {error.what}") from error
+    rows = [line.split(",") for line in text.splitlines() if line[:1].isdigit()]
+    if not rows:
+        return yes("no other process computes on it", processes=0)
+    # A path can name a person; the program's own name does not.
+    named = ", ".join(
+        f"{row[0].strip()} {PurePosixPath(row[1].strip()).name} ({row[-1].strip()})"
+        for row in rows[:_LISTED]
+    )
+    count = f"{len(rows)} other process{'es' if len(rows) > 1 else ''}"
+    if choice.slice is not None:
+        raise Unknown(
+            f"{count} computing on the GPU's MIG instances: {named}; on which, is not said",
+            "stop them where they are on this one (`nvidia-smi` shows it)",
+        )
+    return no(
+        f"{count} computing on it: {named}",
+        "stop them: whatever is measured beside them is INVALID",
+        processes=len(rows),
+    )

@@ -1,0 +1,206 @@
+"""The doctor's checks of Python, the engine, its images and its disk.  Knows no docker."""
+
+from __future__ import annotations
+
+import platform
+import re
+from pathlib import Path
+
+from suite.errors import MORE_DISK, CrossoverError
+from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, unknown, yes
+from suite.host.doctor.machine import Examined, Patient
+from suite.host.engine import Stock
+
+_WHERE = {
+    True: "on this machine",
+    False: "on another machine, whose noise can't be seen from here",
+    None: "not proven to be on this machine, so its noise can't be seen from here",
+}
+
+_GB = 1e9
+
+
+def check_python(_: Patient) -> Finding:
+    """The Python of the host side; the images bring their own."""
+    version = platform.python_version()
+    return yes(
+        f"{platform.python_implementation()} {version} runs the host side (3.10 or newer)",
+        version=version,
+    )
+
+
+def check_engine(patient: Patient) -> Finding:
+    """Which engine would be taken, and whether it answers."""
+    try:
+        engine = patient.engine()
+    except CrossoverError as error:
+        return no(error.what, error.remedy, stops=error.exit_status)
+    if engine.name == "local":
+        if patient.question.engine == "local":
+            return yes("local, as asked: NOT CONTAINERIZED", name="local")
+        return no(
+            "no docker engine is here: `make bench` would run NOT CONTAINERIZED (ENGINE=local)",
+            "install one (`sudo apt-get install docker.io`) and start it, or name one with "
+            "DOCKER_HOST",
+            name="local",
+        )
+    facts = engine.describe()
+    parts = [f"{facts.get('product')} {facts.get('version')}, {_WHERE[engine.is_here]}"]
+    parts += [f"storage {facts['storage.driver']}"] if facts.get("storage.driver") else []
+    parts += [f"cgroup {facts['cgroup.version']}"] if facts.get("cgroup.version") else []
+    parts += ["rootless"] if facts.get("rootless") else []
+    return yes(
+        "; ".join(parts),
+        name=engine.name,
+        product=facts.get("product"),
+        version=facts.get("version"),
+        here=engine.is_here,
+    )
+
+
+def check_rights(patient: Patient) -> Finding:
+    """Whether this user may write results and talk to the engine, in the order of bench's own looks."""
+    try:
+        patient.machine.try_results(patient.question.results)
+    except CrossoverError as error:
+        return no(error.what, error.remedy, stops=error.exit_status)
+    try:
+        engine = patient.engine()
+    except CrossoverError as error:
+        if re.search("permission denied", error.what, re.IGNORECASE):
+            return no("this user may not talk to the engine", error.remedy, stops=error.exit_status)
+        raise Unknown("there is no engine that could be asked") from error
+    if engine.name == "local":
+        return yes("this user may write the results")
+    try:
+        engine.look_at_leftovers()
+    except CrossoverError as error:
+        return no(error.what, error.remedy, stops=error.exit_status)
+    return yes("this user may talk to the engine and write the results")
+
+
+def check_images(patient: Patient) -> Finding:
+    """Which images are built from what the checkout holds now."""
+    engine = _engine(patient)
+    try:
+        stocks = [engine.take_stock(name) for name in patient.images()]
+    except CrossoverError as error:
+        return no(error.what, error.remedy, stops=error.exit_status)
+    noun = "environment" if engine.name == "local" else "image"
+    words = [_word_stock(stock, noun) for stock in stocks]
+    built = {f"{stock.name}": stock.image is not None for stock in stocks}
+    return Finding(state="yes", text="; ".join(words), facts={**built})
+
+
+def _word_stock(stock: Stock, noun: str) -> str:
+    name = stock.name
+    if not stock.from_lock:
+        laid = f"the suite laid on {stock.base}"
+        own = laid if noun == "image" else f"{stock.base} as LOCAL_PYTHON names it"
+        name += f" ({own}, not from the lock)"
+    if stock.image is not None:
+        return f"the {noun} {name} is built"
+    how = "in minutes" if stock.room_bytes else "in seconds, on layers that are here"
+    return f"`make bench` builds the {noun} {name} {how}"
+
+
+def check_base(patient: Patient) -> Finding:
+    """Whether the base of an image that has to be built is here, or can be fetched."""
+    engine = _engine(patient)
+    stocks = _take_stocks(engine, patient)
+    if engine.name == "local":
+        return _look_at_interpreter(engine, stocks)
+    # Both images have one base, unless CUDA_IMAGE names another for the GPU's.
+    missing = {stock.base: stock for stock in stocks if stock.image is None}
+    if not missing:
+        return not_applicable("every image is built already")
+    found = [_look_for_base(engine, stock) for stock in missing.values()]
+    worst = min(found, key=lambda one: ("no", "unknown", "yes").index(one.state))
+    if worst.state != "yes":
+        return worst
+    return yes("; ".join(one.text for one in found), base=", ".join(missing))
+
+
+def _look_at_interpreter(engine: Examined, stocks: list[Stock]) -> Finding:
+    """What makes the environments, and whether it could where one is missing."""
+    base = stocks[0].base
+    if not stocks[0].from_lock:
+        return yes(f"{base} (LOCAL_PYTHON) stands in for the environments", base=base)
+    if all(stock.image is not None for stock in stocks):
+        return yes(f"{base} makes the environments", base=base)
+    try:
+        reached = engine.reach_base(base)
+    except CrossoverError as error:
+        return no(error.what, error.remedy, stops=error.exit_status)
+    if reached is None:
+        return unknown(f"{base} makes the environments; its pip can't ask the package index")
+    return yes(f"{base} makes the environments; the package index answers", base=base)
+
+
+def _look_for_base(engine: Examined, stock: Stock) -> Finding:
+    base = stock.base.partition("@")[0]
+    if stock.base_here:
+        return yes(f"{base} is in the engine")
+    try:
+        reached = engine.reach_base(stock.base)
+    except CrossoverError as error:
+        if re.search(r"timed out", error.what, re.IGNORECASE):
+            raise Unknown(
+                f"{base} is not here, and whether its registry can be reached did not come out "
+                "in time",
+                error.remedy,
+            ) from error
+        return no(error.what, error.remedy, stops=error.exit_status)
+    if reached is None:
+        return unknown(f"{base} is not here; this engine can't ask its registry without fetching")
+    return yes(f"{base} is not here; its registry answers")
+
+
+def check_disk(patient: Patient) -> Finding:
+    """Whether the engine's disk has the room that building the images takes."""
+    try:
+        engine = patient.engine()
+    except CrossoverError as error:
+        raise Unknown(f"no engine to ask where its disk is; {_word_root(patient)}") from error
+    if engine.data_root is None:
+        raise Unknown("the engine's disk can't be seen from here")
+    free = patient.machine.free_bytes(Path(engine.data_root))
+    if free is None:
+        raise Unknown(f"the engine's folder {engine.data_root} can't be looked at")
+    stocks = _take_stocks(engine, patient)
+    room = max(stock.room_bytes for stock in stocks)
+    has = f"{free / _GB:.0f} GB free in {engine.data_root}"
+    if free < room:
+        return no(
+            f"{has}; building {' and '.join(s.name for s in stocks if s.room_bytes)} takes "
+            f"{room / _GB:.0f} GB",
+            MORE_DISK
+            if engine.name != "local"
+            else "free some, or LOCAL_PYTHON=path of an interpreter that already has TensorFlow",
+            stops=3 if engine.name != "local" else 0,
+            free_bytes=free,
+            needed_bytes=room,
+        )
+    needs = f"building takes {room / _GB:.0f} GB" if room else "nothing large is to be built"
+    return yes(f"{has}; {needs}", free_bytes=free, needed_bytes=room)
+
+
+def _word_root(patient: Patient) -> str:
+    free = patient.machine.free_bytes(Path("/"))
+    return "both images take 20 GB" + ("" if free is None else f", / has {free / _GB:.0f} GB free")
+
+
+def _engine(patient: Patient) -> Examined:
+    """The engine, where the check is about what it has."""
+    try:
+        return patient.engine()
+    except CrossoverError as error:
+        raise Unknown("there is no engine that could be asked") from error
+
+
+def _take_stocks(engine: Examined, patient: Patient) -> list[Stock]:
+    try:
+        return [engine.take_stock(name) for name in patient.images()]
+    except CrossoverError as error:
+        # `check_images` says it, and what to do.
+        raise Unknown("what the engine has can't be told (see images)") from error

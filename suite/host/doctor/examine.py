@@ -1,0 +1,203 @@
+"""`make doctor`: what this machine can run and why not, with the remedy for each "no".
+
+Changes nothing, builds nothing, fetches nothing.  A check that breaks, or does not answer, is a line
+that says so; it never takes the others with it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+
+from suite import __version__
+from suite.errors import CrossoverError
+from suite.host.doctor.capability import check_capability
+from suite.host.doctor.cards import check_driver, check_idle_gpu
+from suite.host.doctor.engine import (
+    check_base,
+    check_disk,
+    check_engine,
+    check_images,
+    check_python,
+    check_rights,
+)
+from suite.host.doctor.finding import Finding, State, Unknown, shorten_uuids, unknown
+from suite.host.doctor.host import check_architecture, check_cloud, check_cpu, check_duration
+from suite.host.doctor.machine import Machine, Patient, Question
+from suite.host.doctor.noise import check_clock, check_load, check_updates
+from suite.host.doctor.passthrough import check_passthrough, check_toolkit
+from suite.host.doctor.tensorflow import check_tensorflow
+from suite.model import Scalar
+
+SCHEMA = 1
+"""The number of the JSON that `--json` prints.  History: 1, November 2026, the first."""
+
+LIMIT_S = 18.0
+"""After so long the answers that are still missing are given up: people wait for this."""
+
+Check = Callable[[Patient], Finding]
+
+CHECKS: Mapping[str, Check] = {
+    "python": check_python,
+    "rights": check_rights,
+    "engine": check_engine,
+    "architecture": check_architecture,
+    "driver": check_driver,
+    "toolkit": check_toolkit,
+    "passthrough": check_passthrough,
+    "capability": check_capability,
+    "images": check_images,
+    "base": check_base,
+    "disk": check_disk,
+    "tensorflow": check_tensorflow,
+    "idle-gpu": check_idle_gpu,
+    "updates": check_updates,
+    "load": check_load,
+    "clock": check_clock,
+    "cpu": check_cpu,
+    "cloud": check_cloud,
+    "duration": check_duration,
+}
+"""Every check by its id, in the order in which `make bench` would come across them; the last ones
+only say what to expect."""
+
+ALONE = "clock"
+"""The check that runs before all others, since they would be the noise that it measures."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One check's answer: its ``id``, and the fields of `finding.Finding`."""
+
+    id: str
+    state: State
+    text: str
+    remedy: str = ""
+    stops: int = 0
+    facts: dict[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagnosis:
+    """What ``--json`` prints.
+
+    ``status`` is the exit status: 0 where ``make bench`` would run, else the one that it would end
+    with.  ``verdict`` says so in words; ``took_s`` is how long the looking took, in seconds.
+    """
+
+    schema: int
+    suite: str
+    status: int
+    verdict: str
+    took_s: float
+    checks: list[Line]
+
+
+def examine(
+    machine: Machine,
+    question: Question,
+    *,
+    limit_s: float = LIMIT_S,
+    checks: Mapping[str, Check] = CHECKS,
+) -> Diagnosis:
+    """Makes every check, all at once but for the one that has to be alone."""
+    began = time.monotonic()
+    patient = Patient(machine, question, began + limit_s)
+    found: dict[str, Finding] = {}
+    if ALONE in checks:
+        found[ALONE] = make_check(checks[ALONE], patient)
+
+    def look(name: str, check: Check) -> None:
+        found[name] = make_check(check, patient)
+
+    # Daemons: a driver that hangs must not keep the answers of the others from being told.
+    threads = [
+        threading.Thread(target=look, args=(name, check), daemon=True)
+        for name, check in checks.items()
+        if name != ALONE
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, began + limit_s - time.monotonic()))
+    late = unknown(f"no answer within {limit_s:.0f} s", "ask again; what hangs may be in `dmesg`")
+    given = dict(found)
+    lines = [_write_line(name, _try(given.get(name, late), given)) for name in checks]
+    status = next((line.stops for line in lines if line.stops), 0)
+    return Diagnosis(
+        schema=SCHEMA,
+        suite=__version__,
+        status=status,
+        verdict=_judge(lines, status),
+        took_s=round(time.monotonic() - began, 3),
+        checks=lines,
+    )
+
+
+def diagnosis_schema() -> dict[str, Any]:
+    """The JSON Schema of what ``--json`` prints."""
+    (reference,), definitions = msgspec.json.schema_components(
+        [Diagnosis], ref_template="#/$defs/{name}"
+    )
+    for definition in definitions.values():
+        definition["description"] = " ".join(definition.get("description", "").split())
+    definitions["Diagnosis"]["properties"]["schema"] = {"const": SCHEMA}
+    definitions["Line"]["properties"]["id"] = {"enum": list(CHECKS)}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "What `make doctor` finds, as JSON",
+        **reference,
+        "$defs": definitions,
+    }
+
+
+def make_check(check: Check, patient: Patient) -> Finding:
+    """One check's finding; whatever goes wrong in it is a finding, too."""
+    try:
+        return check(patient)
+    except Unknown as reason:
+        return unknown(reason.why, reason.remedy)
+    except CrossoverError as error:
+        return unknown(error.what, error.remedy)
+    except Exception as error:  # noqa: BLE001  the others' answers are worth more than this one's
+        said = " ".join(str(error).split())[:200]
+        return unknown(f"this check itself failed: {type(error).__name__}: {said}")
+
+
+def _try(finding: Finding, found: Mapping[str, Finding]) -> Finding:
+    """The finding; where it was only reasoned and a trial went well, that it is none: what works is no
+    fault."""
+    tried = found.get(finding.unless)
+    if tried is None or tried.state != "yes":
+        return finding
+    text = f"{finding.text}; but it works all the same (see {finding.unless})"
+    return replace(finding, state="not-applicable", text=text, remedy="", stops=0)
+
+
+def _write_line(name: str, finding: Finding) -> Line:
+    """A finding as it is told: wherever a check has it from, a GPU's whole UUID is for nobody."""
+    return Line(
+        id=name,
+        state=finding.state,
+        text=shorten_uuids(finding.text),
+        remedy=shorten_uuids(finding.remedy),
+        stops=finding.stops,
+        facts={
+            key: shorten_uuids(value) if isinstance(value, str) else value
+            for key, value in finding.facts.items()
+        },
+    )
+
+
+def _judge(lines: list[Line], status: int) -> str:
+    stopping = [line.id for line in lines if line.stops]
+    wrong = [line.id for line in lines if line.state == "no" and not line.stops]
+    mind = f"; to mind: {', '.join(wrong)}" if wrong else ""
+    if status:
+        return f"`make bench` would end with exit status {status}: {', '.join(stopping)}{mind}"
+    return f"`make bench` would run{mind}"

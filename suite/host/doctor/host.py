@@ -1,0 +1,234 @@
+"""The doctor's checks of the machine itself: what it is, what it has, how long a campaign takes."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from suite import __version__, wire
+from suite.errors import CrossoverError, EngineError
+from suite.host.campaign import plan
+from suite.host.doctor.finding import Finding, Unknown, no, unknown, yes
+from suite.host.doctor.machine import Patient
+from suite.host.engine import ARMS
+from suite.model import Campaign, Cell, Prediction, ProfileName, SuiteIdentity
+
+TYPE_NAMES = ("instance-type", "instance_type", "instanceType", "vmSize", "machine-type", "flavor")
+"""What clouds call the type of a machine in what they tell cloud-init."""
+
+
+def check_cpu(patient: Patient) -> Finding:
+    """What the CPU arm gets: cores, threads, sockets, memory nodes; or a quota in its way."""
+    machine = patient.machine
+    cpus, local = _usable(patient)
+    if cpus is None:
+        raise Unknown("there is no engine that could be asked, and this process sees no CPU")
+    if not local:
+        return yes(f"the engine has {len(cpus)} CPUs; how they lie can't be seen from here")
+    cores = _count(patient, cpus, "core_id")
+    sockets = _count(patient, cpus, "physical_package_id")
+    total = len(machine.find("/sys/devices/system/cpu/cpu[0-9]*")) or None
+    smt = {"1": "on", "0": "off"}.get(machine.read("/sys/devices/system/cpu/smt/active") or "")
+    nodes = len(machine.find("/sys/devices/system/node/node[0-9]*")) or None
+    of = f" of {total}" if total and total != len(cpus) else ""
+    text = (
+        f"{len(cpus)}{of} logical CPUs; cores {cores or 'unknown'}, sockets {sockets or 'unknown'}, "
+        f"SMT {smt or 'unknown'}, NUMA nodes {nodes or 'unknown'}"
+    )
+    facts = {
+        "usable": len(cpus),
+        "count": total,
+        "cores": cores,
+        "sockets": sockets,
+        "smt": smt,
+        "numa": nodes,
+    }
+    quota = _read_quota(patient)
+    if quota is not None and _is_local(patient):
+        return no(
+            f"{text}; a quota of {quota:g} CPUs holds every process here back",
+            "lift the quota, or give CPUs as a set: TensorFlow starts a thread for each that it sees",
+            quota=quota,
+        ).beside(facts)
+    return yes(text).beside(facts)
+
+
+def _usable(patient: Patient) -> tuple[tuple[int, ...] | None, bool]:
+    """The CPUs that a run may use, and whether they are this machine's."""
+    try:
+        engine = patient.engine()
+    except CrossoverError:
+        return patient.machine.cpus() or None, True
+    return engine.cpus(), engine.is_here is True
+
+
+def _is_local(patient: Patient) -> bool:
+    try:
+        return patient.engine().isolation == "none"
+    except CrossoverError:
+        return False
+
+
+def _count(patient: Patient, cpus: tuple[int, ...], name: str) -> int | None:
+    """How many different sockets, or cores of them, these CPUs lie on."""
+    found = set()
+    for cpu in cpus:
+        folder = f"/sys/devices/system/cpu/cpu{cpu}/topology"
+        socket = patient.machine.read(f"{folder}/physical_package_id")
+        own = patient.machine.read(f"{folder}/{name}")
+        if socket is None or own is None:
+            return None
+        found.add((socket, own))
+    return len(found)
+
+
+def _read_quota(patient: Patient) -> float | None:
+    """The CPU quota of this process's control group, in CPUs; None: none is seen."""
+    quota, _, period = (patient.machine.read("/sys/fs/cgroup/cpu.max") or "").partition(" ")
+    if quota.isdigit() and period.isdigit() and int(period):
+        return int(quota) / int(period)
+    return None
+
+
+def check_duration(patient: Patient) -> Finding:
+    """How long a campaign of each profile should take, before anything has run."""
+    wanted = tuple(name for name in patient.question.arms if name in ARMS)
+    try:
+        arms, once = patient.arms(), ""
+    except CrossoverError:
+        arms = wanted or (("cpu", "cuda") if patient.shows_gpu() else ("cpu",))
+        once = "; once an engine answers"
+    guesses = {name: _guess_s(name, arms, patient.question.cells) for name in plan.PROFILES}
+    words = ", ".join(f"{name} {_word_duration(guess)}" for name, guess in guesses.items())
+    return yes(
+        f"{words} ({' and '.join(arms)}; a guess until a calibration has run, images not counted"
+        f"{once})",
+        **{f"{name}_s": round(guess, 1) for name, guess in guesses.items()},
+    )
+
+
+def _guess_s(name: ProfileName, arms: Sequence[str], cells: Sequence[Cell]) -> float:
+    """The guess that a campaign of this profile would begin with, in seconds."""
+    profile = plan.PROFILES[name]
+    chosen = plan.choose_cells(cells, name, arms, ())
+    sketch = Campaign(
+        schema=wire.SCHEMA,
+        id="sketch",
+        created=datetime.now(timezone.utc),
+        profile=name,
+        seed=0,
+        label=None,
+        arms=list(arms),
+        blocks=profile.blocks,
+        cells=chosen,
+        controls=plan.choose_controls(chosen, name),
+        suite=SuiteIdentity(version=__version__, commit=None, content=""),
+        prediction=Prediction(before_s=0.0),
+        warmup_s=profile.warmup_s,
+        measure_s=profile.measure_s,
+        budget_s=profile.budget_s,
+    )
+    return plan.guess_campaign_s(sketch)
+
+
+def _word_duration(seconds: float) -> str:
+    minutes = max(1, round(seconds / 60))
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def check_cloud(patient: Patient) -> Finding:
+    """What kind of machine this is, as far as it knows itself without any network."""
+    machine = patient.machine
+    told = _parse(machine.read("/run/cloud-init/instance-data.json"))
+    v1 = told.get("v1") if isinstance(told.get("v1"), dict) else {}
+    cloud = _text(v1.get("cloud_name")) if v1 else None
+    region = _text(v1.get("region")) if v1 else None
+    kind = next((value for value in _find_types(told.get("ds"))), None)
+    vendor = machine.read("/sys/class/dmi/id/sys_vendor")
+    product = machine.read("/sys/class/dmi/id/product_name")
+    if cloud or kind:
+        where = f" in {region}" if region else ""
+        return yes(
+            f"{cloud or 'cloud'}: {kind or product or 'type not told'}{where}",
+            cloud=cloud,
+            type=kind or product,
+            region=region,
+            vendor=vendor,
+            product=product,
+        )
+    if vendor or product:
+        return yes(
+            f"{vendor or 'unknown vendor'}: {product or 'unknown product'} (DMI; no cloud-init)",
+            vendor=vendor,
+            product=product,
+        )
+    return unknown("neither cloud-init nor DMI says what machine this is")
+
+
+def _parse(text: str | None) -> dict[str, Any]:
+    try:
+        value = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _find_types(value: Any, depth: int = 8) -> Iterator[str]:
+    """The values of every name that means the machine's type, in the order of the file."""
+    if not isinstance(value, dict) or depth == 0:
+        return
+    for name, inner in value.items():
+        if name in TYPE_NAMES and (text := _text(inner)):
+            yield text.rpartition("/")[2]
+        else:
+            yield from _find_types(inner, depth - 1)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value and len(value) < 100 else None
+
+
+def check_architecture(patient: Patient) -> Finding:
+    """Whether the locks hold wheels for this processor."""
+    try:
+        name = str(patient.engine().describe().get("architecture") or platform.machine())
+        here = patient.engine().is_here is True
+    except CrossoverError:
+        name, here = platform.machine(), True
+    if name in {"aarch64", "arm64"}:
+        asked = patient.question.arms
+        shown = patient.shows_gpu() and not patient.is_elsewhere()
+        needs = any(one in ARMS and ARMS[one].image == "cuda" for one in asked)
+        if (shown and asked == ("auto",)) or needs:
+            other = patient.other_tensorflow()
+            if other is not None:
+                return yes(f"{name}: {other} brings the cuda arm's TensorFlow", architecture=name)
+            return no(
+                f"{name}: TensorFlow's wheels have no CUDA for it, so there is no cuda arm",
+                "ARMS=cpu",
+                stops=EngineError.exit_status,
+                architecture=name,
+            )
+        return yes(
+            f"{name}: the CPU arm alone, as TensorFlow has no CUDA for it", architecture=name
+        )
+    if name not in {"x86_64", "amd64"}:
+        return no(
+            f"{name}: the locked TensorFlow has no wheel for it",
+            "an x86-64 or aarch64 machine",
+            stops=EngineError.exit_status,
+            architecture=name,
+        )
+    flags = re.search(r"^flags\s*:(.*)$", patient.machine.read("/proc/cpuinfo") or "", re.MULTILINE)
+    if here and flags and "avx" not in flags[1].split():
+        return no(
+            f"{name} without AVX: TensorFlow's wheels end with an illegal instruction",
+            "a processor of 2013 or later; a virtual machine may hide AVX (choose the CPU type host)",
+            stops=1,
+            architecture=name,
+        )
+    return yes(f"{name}: the locks hold wheels for it", architecture=name)

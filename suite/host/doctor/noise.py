@@ -1,0 +1,195 @@
+"""The doctor's checks of what would disturb a campaign: updates, load, and a clock that is not alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from suite.host.doctor.finding import Finding, Unknown, no, yes
+from suite.host.doctor.machine import COMMAND_S, Patient
+
+INSTALLERS = (
+    *("apt", "apt-get", "aptitude", "dpkg", "unattended-upgr"),
+    *("dnf", "yum", "rpm", "zypper", "pacman"),
+)
+"""Programs that change a machine's packages, as the kernel names them (15 letters)."""
+
+TIMERS = ("apt-daily.timer", "apt-daily-upgrade.timer", "dnf-automatic.timer")
+
+LOOK_NS = 30_000_000
+GAP_NS = 20_000
+"""Two readings of the clock that are further apart than this had something else between them: a
+reading takes some 50 ns, an interrupt a few µs."""
+
+NOISY_SHARE = 0.02
+"""A program that does nothing but read the clock and loses more than this is not alone."""
+
+LOAD_SHARE = 0.25
+LOAD_FLOOR = 0.5
+"""A load of over a quarter of the CPUs, and over this, is more than a machine's own services."""
+
+SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "refined-jiffies")
+"""Clock sources that cost a microsecond a reading, or tick too coarsely."""
+
+
+def check_updates(patient: Patient) -> Finding:
+    """Whether packages are being changed, or soon will be."""
+    machine = patient.machine
+    comms = machine.find("/proc/[0-9]*/comm")
+    if not comms:
+        raise Unknown("the list of processes can't be read")
+    running = sorted(
+        {
+            name
+            for path in comms
+            if (name := machine.read(path)) in INSTALLERS
+            and not _waits_for_shutdown(patient, path)
+            and not _is_contained(patient, path)
+        }
+    )
+    if running:
+        return no(
+            f"packages are being changed right now: {', '.join(map(str, running))}",
+            "wait until it is done; a driver that is swapped in mid-run ends the campaign",
+            running=", ".join(map(str, running)),
+        )
+    if machine.read("/proc/1/comm") != "systemd":
+        return yes("nothing changes packages now, and no timer of systemd's is here")
+    done = machine.run(["systemctl", "is-active", *TIMERS], COMMAND_S)
+    states = done.text.split() if done else []
+    if len(states) != len(TIMERS):
+        raise Unknown("nothing changes packages now; systemctl does not say what is planned")
+    active = [name for name, state in zip(TIMERS, states, strict=True) if state == "active"]
+    if active:
+        installs = _installs_itself(patient)
+        what = {
+            True: "updates are installed by themselves, and a driver with them",
+            False: "package lists are read anew by themselves (unattended-upgrades is off)",
+            None: "updates start by themselves",
+        }[installs]
+        return no(
+            f"{what}: {', '.join(active)}",
+            f"for the campaign's time: `sudo systemctl stop {' '.join(active)}`",
+            timers=", ".join(active),
+            installs=installs,
+        )
+    return yes("nothing changes packages, now or by a timer")
+
+
+def _waits_for_shutdown(patient: Patient, comm: str) -> bool:
+    """Whether it is the part of unattended-upgrades that Ubuntu starts with the machine, and that
+    only waits for its end; the kernel cuts both names to the same one."""
+    words = (patient.machine.read(comm.replace("/comm", "/cmdline")) or "").split("\0")
+    return any(PurePosixPath(word).name == _WAITING for word in words)
+
+
+_WAITING = "unattended-upgrade-shutdown"
+
+
+def _is_contained(patient: Patient, comm: str) -> bool:
+    """Whether a process is in a container that we are not in: it changes no package of this machine's.
+
+    That it takes the CPU's time, the load says.
+    """
+    groups = patient.machine.read(comm.replace("/comm", "/cgroup")) or ""
+    own = patient.machine.read("/proc/self/cgroup") or ""
+    return _CONTAINERS.search(groups) is not None and _CONTAINERS.search(own) is None
+
+
+_CONTAINERS = re.compile(r"[/:-](?:(?:docker|libpod|containerd|lxc)[-/]|kubepods)")
+"""What container engines call their control groups."""
+
+
+def _installs_itself(patient: Patient) -> bool | None:
+    """Whether apt is set to install updates unasked; None: it does not say.  Later files win."""
+    found = None
+    for path in patient.machine.find("/etc/apt/apt.conf.d/*"):
+        text = patient.machine.read(path) or ""
+        for value in re.findall(
+            r'^\s*APT::Periodic::Unattended-Upgrade\s+"([^"]*)"', text, re.MULTILINE
+        ):
+            found = value not in {"", "0"}
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClockLook:
+    """What came of reading the clock for a while, in nanoseconds: the usual step, the time that
+    went to something else, and the longest such gap."""
+
+    step_ns: float
+    lost_ns: int
+    longest_ns: int
+    span_ns: int
+
+
+def look_at_clock(clock_ns: Callable[[], int], span_ns: int = LOOK_NS) -> ClockLook:
+    """Reads the clock again and again, and nothing else; every gap was somebody else's."""
+    count = lost = longest = 0
+    began = last = clock_ns()
+    while last - began < span_ns:
+        now = clock_ns()
+        step = now - last
+        last = now
+        if step > GAP_NS:
+            lost += step
+            longest = max(longest, step)
+        else:
+            count += 1
+    span = last - began
+    return ClockLook(
+        step_ns=(span - lost) / max(1, count), lost_ns=lost, longest_ns=longest, span_ns=span
+    )
+
+
+def check_clock(patient: Patient) -> Finding:
+    """How fine the clock is, and what others take of a moment on this machine."""
+    source = patient.machine.read(
+        "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+    )
+    look = look_at_clock(patient.machine.clock_ns)
+    share = look.lost_ns / look.span_ns
+    text = (
+        f"a reading takes {look.step_ns:.0f} ns ({source or 'source unknown'}); others took "
+        f"{100 * share:.1f} % of {look.span_ns / 1e6:.0f} ms, at most {look.longest_ns / 1e3:.0f} µs "
+        "at once"
+    )
+    facts = {
+        "source": source,
+        "step_s": look.step_ns / 1e9,
+        "lost_share": share,
+        "longest_gap_s": look.longest_ns / 1e9,
+    }
+    if source in SLOW_CLOCKS:
+        return no(
+            text,
+            "another clock source (tsc, kvm-clock), if the machine has one: short cells get coarse",
+        ).beside(facts)
+    if share > NOISY_SHARE:
+        return no(
+            text,
+            "stop what else runs here; a machine shared with others stays noisy, and the report's "
+            "noise floor will say so",
+        ).beside(facts)
+    return yes(text).beside(facts)
+
+
+def check_load(patient: Patient) -> Finding:
+    """Whether the machine is busy already."""
+    machine = patient.machine
+    try:
+        load = float((machine.read("/proc/loadavg") or "").split()[0])
+    except (ValueError, IndexError) as error:
+        raise Unknown("/proc/loadavg does not say") from error
+    cpus = len(machine.cpus())
+    pressure = re.search(r"some avg10=([\d.]+)", machine.read("/proc/pressure/cpu") or "")
+    waited = f"; in the last 10 s a task waited {pressure[1]} % of the time" if pressure else ""
+    text = f"load {load:g} on {cpus} CPUs in the last minute{waited}"
+    facts = {"load": load, "pressure": float(pressure[1]) if pressure else None}
+    if load > max(LOAD_FLOOR, LOAD_SHARE * cpus):
+        return no(
+            text, "wait, or stop what runs (`top` shows it): it would be measured, too"
+        ).beside(facts)
+    return yes(text).beside(facts)

@@ -1,0 +1,178 @@
+"""The doctor's checks of how a container gets the GPU: the toolkit, and a trial."""
+
+from __future__ import annotations
+
+import re
+
+from suite.errors import CrossoverError, GpuError, NoGpuError
+from suite.host.doctor.cards import NO_GPU, NOT_ASKED
+from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
+from suite.host.doctor.machine import COMMAND_S, Examined, Patient
+from suite.host.gpu.commands import CDI_FOLDERS, INSTALL_TOOLKIT, WRITE_SPEC
+from suite.host.gpu.refusals import find_refusal
+from suite.host.machine.driver import read_version
+
+_LISTED = 3
+
+_KIND = re.compile(r"""(?:^|[{,\s])"?kind"?\s*:\s*"?([\w./-]+)""")
+"""What a specification says that it is about, in YAML and in JSON."""
+
+_UVM = "/dev/nvidia-uvm"
+"""The device by which CUDA manages memory: without it `cuInit` fails, whatever else is there."""
+
+_HOOK_SETTINGS = "/etc/nvidia-container-runtime/config.toml"
+
+
+def check_toolkit(patient: Patient) -> Finding:
+    """Whether the engine has a way to give a GPU to a container."""
+    engine = open_examined(patient)
+    if engine.isolation == "none":
+        return not_applicable("there is no container to give a GPU to")
+    if engine.is_here and not patient.shows_gpu():
+        return not_applicable(NO_GPU)
+    found = _find_way(patient, engine)
+    if found is not None:
+        return found
+    if not engine.is_here:
+        raise Unknown("the engine does not say; passthrough tells")
+    if _is_podman(engine):
+        return no(
+            "podman gives GPUs by CDI, and there is no specification here",
+            WRITE_SPEC,
+            unless="passthrough",
+        )
+    row = find_refusal('could not select device driver "" with capabilities')
+    return no(
+        "neither the NVIDIA container toolkit nor a CDI specification is here",
+        row.remedy if row else INSTALL_TOOLKIT,
+        unless="passthrough",
+    )
+
+
+def _find_way(patient: Patient, engine: Examined) -> Finding | None:
+    support, machine = engine.gpu_support(), patient.machine
+    specs: list[str] = []
+    if engine.is_here:
+        # The engine's own folders where it names them: of these the last counts first.
+        folders = support.cdi_folders[::-1] or CDI_FOLDERS
+        specs = next((paths for one in folders if (paths := _find_specs(patient, one))), [])
+        fault = next((one for path in specs if (one := _find_fault(patient, path))), None)
+        if fault and (support.devices or support.cdi_folders or _is_podman(engine)):
+            return fault
+    if support.devices:
+        more = len(support.devices) - _LISTED
+        listed = ", ".join(support.devices[:_LISTED]) + (f" and {more} more" if more > 0 else "")
+        return yes(f"CDI: the engine lists {listed}", way="cdi")
+    if specs and (support.cdi_folders or _is_podman(engine)):
+        return yes(f"CDI is on, and there is a specification ({specs[0]})", way="cdi")
+    if engine.is_here and not _is_podman(engine):
+        done = machine.run(["nvidia-ctk", "--version"], COMMAND_S)
+        version = re.search(r"version (\S+)", done.text) if done and done.code == 0 else None
+        if version or machine.find("/usr/bin/nvidia-container-runtime-hook"):
+            return _judge_hook(patient, engine, f" {version[1]}" if version else "")
+    if "nvidia" in support.runtimes:
+        return yes("the engine has the runtime nvidia", way="runtime")
+    return None
+
+
+def _is_podman(engine: Examined) -> bool:
+    return engine.describe().get("product") == "podman"
+
+
+def _find_specs(patient: Patient, folder: str) -> list[str]:
+    """A folder's specifications of NVIDIA's GPUs: one of another kind, as of a cluster's plugin, is none."""
+    machine = patient.machine
+    paths = [path for end in ("yaml", "json") for path in machine.find(f"{folder}/*.{end}")]
+    kinds = {path: _KIND.search(machine.read(path) or "") for path in paths}
+    return [
+        path
+        for path, kind in kinds.items()
+        # One that can't be read, or is broken, is judged by its name.
+        if (kind[1] == "nvidia.com/gpu" if kind else "nvidia" in path)
+    ]
+
+
+def _find_fault(patient: Patient, path: str) -> Finding | None:
+    """The finding for a specification that names libraries of another driver than the loaded one, or
+    lacks a device that CUDA needs."""
+    text = patient.machine.read(path) or ""
+    # Where it lies: one in the folder that counts first would hide what is written to the other.
+    remedy = WRITE_SPEC.replace("/etc/cdi/nvidia.yaml", path)
+    loaded = read_version(patient.machine.root)
+    written = re.findall(r"libcuda\.so\.(\d+\.\d+(?:\.\d+)?)", text)
+    if loaded is not None and written and loaded not in written:
+        return no(
+            f"the CDI specification {path} was written for driver {written[0]}, and {loaded} is loaded",
+            remedy,
+            unless="tensorflow",
+            way="cdi",
+        )
+    if re.search(r"/dev/nvidia\d", text) and not re.search(rf"{_UVM}(?![-\w])", text):
+        return no(
+            f"the CDI specification {path} does not name {_UVM}, without which CUDA can't start",
+            f"`sudo nvidia-modprobe -u -c=0` makes the device, then {remedy}",
+            unless="tensorflow",
+            way="cdi",
+        )
+    return None
+
+
+def _judge_hook(patient: Patient, engine: Examined, number: str) -> Finding:
+    settings = patient.machine.read(_HOOK_SETTINGS) or ""
+    lifted = re.search(r"^\s*no-cgroups\s*=\s*true", settings, re.MULTILINE)
+    if engine.describe().get("rootless") and not lifted:
+        row = find_refusal("bpf_prog_query(BPF_CGROUP_DEVICE) failed")
+        return no(
+            f"NVIDIA container toolkit{number}, whose hook a rootless engine has no right to run as "
+            "it is set",
+            row.remedy if row else f"set no-cgroups=true in {_HOOK_SETTINGS}",
+            unless="passthrough",
+            way="hook",
+        )
+    return yes(f"NVIDIA container toolkit{number}", way="hook")
+
+
+def check_passthrough(patient: Patient) -> Finding:
+    """Whether a container really gets the GPU: tried with a trivial one."""
+    if not patient.wants_gpu():
+        return not_applicable(NOT_ASKED)
+    open_examined(patient)
+    try:
+        request = patient.gpu()
+    except GpuError as error:
+        return _word_refusal(patient, error)
+    except Unknown as reason:
+        toolkit = check_toolkit(patient)
+        if toolkit.unless != "passthrough":
+            raise
+        return no(
+            f"not tried ({reason.why}), and without a toolkit it would be refused",
+            toolkit.remedy,
+            stops=GpuError.exit_status,
+        )
+    if request.driver == "none":
+        return not_applicable("there is no container to give it to")
+    through = "CDI" if request.driver == "cdi" else "NVIDIA's hook"
+    return yes(f"a trivial container sees the GPU, asked for through {through}", way=request.driver)
+
+
+def _word_refusal(patient: Patient, error: GpuError) -> Finding:
+    if isinstance(error, NoGpuError):
+        if patient.question.arms == ("auto",):
+            return not_applicable(NO_GPU)
+        return no(error.what, error.remedy, stops=error.exit_status)
+    if isinstance(error.__cause__, TimeoutError):
+        raise Unknown(error.what, "ask again; a busy machine takes longer") from error
+    return no(error.what, error.remedy, stops=error.exit_status)
+
+
+def open_examined(patient: Patient) -> Examined:
+    """The engine, where the check is about how it gives a GPU.
+
+    Raises:
+        Unknown: there is none.
+    """
+    try:
+        return patient.engine()
+    except CrossoverError as error:
+        raise Unknown("there is no engine that could be asked") from error

@@ -1,0 +1,168 @@
+"""The doctor's check of the TensorFlow that would run: started for real where an arm has a GPU, and where
+it is none of ours.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from suite import wire
+from suite.errors import CrossoverError, EngineError, GpuError
+from suite.host.doctor.cards import NO_GPU, NOT_ASKED, check_idle_gpu
+from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
+from suite.host.doctor.machine import Examined, Patient
+from suite.host.doctor.passthrough import open_examined
+from suite.host.engine import ARMS, Ending, GpuRequest, Job, Stock
+from suite.host.gpu.commands import EngineKind, kind_of
+from suite.host.gpu.refusals import find_refusal
+from suite.host.gpu.remedies import explain_worker
+from suite.host.provision.overlay import OTHER_TENSORFLOW
+from suite.host.provision.volumes import choose_environment, compile_cache
+from suite.model import SIMULATED, Image
+
+_VIEW_S = 12.0
+_CLOSING_S = 3.0
+
+
+def check_tensorflow(patient: Patient) -> Finding:
+    """What the arm's TensorFlow sees; only where its image or environment is here already."""
+    engine = open_examined(patient)
+    if "cuda" not in patient.arms():
+        return _check_given(patient, engine)
+    try:
+        stock = engine.take_stock("cuda")
+    except CrossoverError as error:
+        raise Unknown("what the engine has can't be told (see images)") from error
+    place = _name_place(engine, stock)
+    if stock.image is None:
+        raise Unknown(f"{place} is not built yet", "`make images`, and ask again")
+    try:
+        request = patient.gpu()
+    except GpuError as error:
+        raise Unknown("TensorFlow can't be shown a GPU (see passthrough)") from error
+    _look_before(patient)
+    job = _describe_job("cuda", stock, stock.image, engine.cpus(), request)
+    records, ending = _start(patient, job)
+    return _judge_start(place, records, ending, kind_of(engine.isolation))
+
+
+def _check_given(patient: Patient, engine: Examined) -> Finding:
+    """Whether the TensorFlow of LOCAL_PYTHON carries the worker without a GPU; ours does, and an image's
+    was looked at when the suite was laid on it."""
+    ours = not_applicable(NO_GPU if patient.wants_gpu() else NOT_ASKED)
+    try:
+        arm = patient.arms()[0]
+        stock = engine.take_stock(ARMS[arm].image)
+    except CrossoverError:
+        return ours  # `check_images` says what is wrong
+    if stock.from_lock or stock.image is None or engine.isolation == "container":
+        return ours
+    records, ending = _start(patient, _describe_job(arm, stock, stock.image, engine.cpus(), None))
+    if "unfit" in records:
+        return no(records["unfit"]["reason"], OTHER_TENSORFLOW, stops=EngineError.exit_status)
+    if "facts" not in records:
+        return no(
+            f"TensorFlow in LOCAL_PYTHON did not come up: {ending.phrase}",
+            OTHER_TENSORFLOW,
+            stops=CrossoverError.exit_status,
+        )
+    version = records["facts"]["facts"].get("tensorflow.version")
+    return yes(f"TensorFlow {version} in LOCAL_PYTHON starts on the CPU", tensorflow=version)
+
+
+def _name_place(engine: Examined, stock: Stock) -> str:
+    """Where that TensorFlow is."""
+    if engine.isolation == "container":
+        return "the CUDA image"
+    return "the CUDA environment" if stock.from_lock else "LOCAL_PYTHON"
+
+
+def _judge_start(place: str, records: dict[str, Any], ending: Ending, kind: EngineKind) -> Finding:
+    """What a start-up that has ended comes to."""
+    if "refused" in records:
+        error = explain_worker(records["refused"]["reason"], ending.diary, kind)
+        return no(error.what, error.remedy, stops=GpuError.exit_status)
+    if "unfit" in records:
+        return no(records["unfit"]["reason"], OTHER_TENSORFLOW, stops=EngineError.exit_status)
+    if "facts" not in records:
+        late = f"TensorFlow in {place} did not come up: {ending.phrase}"
+        error = explain_worker(late, ending.diary, kind)
+        return no(late, error.remedy, stops=GpuError.exit_status)
+    facts = records["facts"]["facts"]
+    name, capability = facts.get("gpu.0.name"), facts.get("gpu.0.capability")
+    return yes(
+        f"TensorFlow {facts.get('tensorflow.version')} in {place} sees {name} "
+        f"(compute capability {capability}) and computes on it"
+        + (", a stand-in: no GPU is there" if facts.get(SIMULATED) is True else ""),
+        tensorflow=facts.get("tensorflow.version"),
+        name=name,
+        capability=capability,
+    )
+
+
+def _look_before(patient: Patient) -> None:
+    """Has it looked who computes on the GPU, before we are one of them."""
+    # What comes of it, or does not, is the line idle-gpu's.
+    with suppress(CrossoverError, Unknown):
+        check_idle_gpu(patient)
+
+
+def _describe_job(
+    arm: str, stock: Stock, image: str, cpus: tuple[int, ...], request: GpuRequest | None
+) -> Job:
+    """TensorFlow's start-up sequence, as a campaign's arm has it.
+
+    With the compile cache where a campaign has made one; it is not made here.
+    """
+    base, lock = stock.recorded
+    recorded = Image(id=image, content=None, base=base, digests=[], lock=lock, origin="here")
+    plain = Job(image=recorded, arguments=("describe", "--arm", arm), cpus=cpus, gpu=request)
+    cache = None if request is None else compile_cache(recorded, request)
+    if cache is None or cache.name not in stock.caches:
+        return plain
+    return replace(plain, environment=choose_environment(request), volumes=(cache,))
+
+
+def _start(patient: Patient, job: Job) -> tuple[dict[str, Any], Ending]:
+    """As `_hear`, in the time that is left; one that was stopped has told its trouble in its diary.
+
+    Raises:
+        Unknown: that is not enough, and no trouble is known.
+    """
+    limit = min(_VIEW_S, patient.left_s - _CLOSING_S)
+    if limit < 1.0:
+        raise Unknown("there is no time left to start TensorFlow", "ask again")
+    records, ending, stopped = _hear(patient, job, limit)
+    if not stopped:
+        return records, ending
+    # TensorFlow waits 10 s for memory that another process has.
+    if job.gpu is not None and "facts" not in records and find_refusal(ending.diary) is not None:
+        return records, replace(ending, phrase=f"not within {limit:.0f} s")
+    raise Unknown(
+        f"TensorFlow did not come up within {limit:.0f} s: what is read for the first time takes longer",
+        "ask again",
+    )
+
+
+def _hear(patient: Patient, job: Job, limit_s: float) -> tuple[dict[str, Any], Ending, bool]:
+    """The records of a worker by name, how it ended, and whether it had to be stopped at the limit."""
+    records: dict[str, Any] = {}
+    stopped = False
+    run = patient.engine().start(job)
+    deadline = time.monotonic() + limit_s
+    try:
+        while (line := run.next_line(max(0.0, deadline - time.monotonic()))) is not None:
+            try:
+                record = wire.parse_record(line)
+            except ValueError:
+                continue
+            records[record["record"]] = record
+    except TimeoutError:
+        stopped = True
+    finally:
+        run.stop()
+        ending = run.close()
+    return records, ending, stopped

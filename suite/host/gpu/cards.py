@@ -1,0 +1,179 @@
+"""The GPUs of a machine: `python -m suite.host.gpu.cards` lists them as JSON.
+
+NVIDIA's library is asked in a process of its own, which ends with its answer: a driver that hangs
+holds up nobody, and nothing of it stays loaded beside what is measured.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from suite.content import SUITE
+from suite.errors import UsageError
+from suite.host.campaign.plan import parse_cpus
+from suite.host.engine import Card, Slice
+from suite.host.gpu.nvml import NoLibrary, list_gpus, load_library, normalise_pci
+from suite.host.gpu.request import machine_gpus
+
+LIBRARY_S = 10.0
+"""A driver that is not kept loaded takes seconds to answer the first time."""
+
+DRIVER_PROBE = (
+    "import glob, json\n"
+    "def read(path):\n"
+    "    try:\n"
+    "        with open(path) as file:\n"
+    "            return file.read()\n"
+    "    except OSError:\n"
+    "        return ''\n"
+    "for folder in sorted(glob.glob('/proc/driver/nvidia/gpus/*')):\n"
+    "    pci = folder.rpartition('/')[2]\n"
+    "    near = read('/sys/bus/pci/devices/' + pci + '/local_cpulist')\n"
+    "    print(json.dumps([pci, read(folder + '/information'), near]))\n"
+)
+"""Python that prints the driver's list: by GPU one line of JSON with its PCI address, what the driver
+says of it, and the CPUs near it.  A container sees it without having been given a GPU."""
+
+Ask = Callable[[], "tuple[Card, ...] | None"]
+"""Asks NVIDIA's library; None: it does not answer."""
+
+
+def read_probe(lines: Iterable[str]) -> tuple[Card, ...]:
+    """The GPUs by what `DRIVER_PROBE` printed; nvidia-smi counts them by their PCI addresses, too."""
+    rows = []
+    for line in lines:
+        try:
+            pci, information, near = json.loads(line)
+        except ValueError:
+            continue  # what else a container's Python may have to say
+        rows.append((normalise_pci(pci), str(information), str(near)))
+    rows.sort(key=lambda row: row[0] or "")
+    return tuple(
+        Card(
+            index=index,
+            name=_find(r"^Model:\s*(\S.*?)\s*$", information),
+            # Unread, it is written as question marks.
+            uuid=_find(r"^GPU UUID:\s*(GPU-[0-9a-f-]{36})\s*$", information),
+            pci=pci,
+            cpus=_cpus(near),
+        )
+        for index, (pci, information, near) in enumerate(rows)
+    )
+
+
+def _find(pattern: str, text: str) -> str | None:
+    found = re.search(pattern, text, re.MULTILINE)
+    return found[1] if found else None
+
+
+def _cpus(text: str) -> tuple[int, ...] | None:
+    try:
+        return parse_cpus(text.strip())
+    except UsageError:
+        return None  # empty, or not there
+
+
+def read_driver(root: Path = Path("/")) -> tuple[Card, ...]:
+    """The GPUs of this machine by the driver's list; nothing where it keeps none (as on WSL)."""
+
+    def read(path: Path) -> str:
+        try:
+            return path.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+
+    return read_probe(
+        json.dumps([folder.name, read(folder / "information"), _near(folder.name, root)])
+        for folder in (root / "proc/driver/nvidia/gpus").glob("*")
+    )
+
+
+def _near(pci: str, root: Path) -> str:
+    path = root / "sys/bus/pci/devices" / pci / "local_cpulist"
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def machine_cards(root: Path = Path("/"), ask: Ask | None = None) -> tuple[Card, ...]:
+    """The GPUs of this machine: by NVIDIA's library, else by the driver's list, else by nodes.
+
+    WSL's single node says nothing of how many there are, so that only the library can tell.
+    """
+    nodes = machine_gpus(root)
+    if not nodes:
+        return ()
+    cards = (ask or ask_library)() or read_driver(root)
+    if not cards and nodes != ("dxg",):
+        return tuple(Card(index=index) for index in range(len(nodes)))
+    return cards
+
+
+def ask_library() -> tuple[Card, ...] | None:
+    """The GPUs by NVIDIA's library, asked in a process of its own."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "suite.host.gpu.cards"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=LIBRARY_S,
+            check=False,
+            cwd=SUITE.parent,
+        )
+        return read_list(json.loads(done.stdout)) if done.returncode == 0 else None
+    except (OSError, subprocess.TimeoutExpired, ValueError):
+        return None
+
+
+def read_list(rows: Sequence[dict[str, Any]]) -> tuple[Card, ...]:
+    """The GPUs as that process printed them."""
+    return tuple(
+        Card(
+            **{
+                **row,
+                "cpus": None if row["cpus"] is None else tuple(row["cpus"]),
+                "slices": tuple(Slice(**one) for one in row["slices"]),
+            }
+        )
+        for row in rows
+    )
+
+
+def library_cards(library: Any, root: Path = Path("/")) -> tuple[Card, ...]:
+    """The GPUs that NVIDIA's library lists, and the CPUs near each."""
+    cards = []
+    for index, row in enumerate(list_gpus(library)):
+        pci = normalise_pci(row["pci"] or "")
+        cards.append(
+            Card(
+                index=index,
+                name=row["name"],
+                uuid=row["uuid"],
+                pci=pci,
+                cpus=_cpus(_near(pci, root)) if pci else None,
+                mig=row["mig"],
+                slices=tuple(Slice(**one) for one in row["slices"]),
+            )
+        )
+    return tuple(cards)
+
+
+def main() -> int:
+    """Lists them; 1 where NVIDIA's library does not answer."""
+    try:
+        cards = library_cards(load_library())
+    except NoLibrary as reason:
+        sys.stderr.write(f"{reason}\n")
+        return 1
+    sys.stdout.write(json.dumps([asdict(card) for card in cards]) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

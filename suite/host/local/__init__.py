@@ -1,0 +1,1 @@
+"""The local engine: the same worker without a container."""

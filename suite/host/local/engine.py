@@ -1,0 +1,275 @@
+"""Runs the worker as plain processes of this machine: no container, and said so.
+
+The same locks in a private environment, or an interpreter that LOCAL_PYTHON names; the same
+worker, the same records.  Knows no docker.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from pathlib import Path
+
+from suite.content import SUITE
+from suite.errors import EngineError, GpuError
+from suite.host.engine import Card, GpuRequest, GpuSupport, Job, Progress, Stock, Volume
+from suite.host.gpu.cards import machine_cards
+from suite.host.gpu.request import find_local_gpu
+from suite.host.local.environment import (
+    Interpreter,
+    find_interpreter,
+    given_interpreter,
+    is_whole,
+    make_environment,
+    place_environment,
+    try_to_make,
+)
+from suite.host.local.run import LocalRun, sweep_folders
+from suite.host.local.volumes import LocalVolumes, list_caches, sweep_lasting, sweep_volumes
+from suite.host.machine.driver import read_version
+from suite.host.machine.machine import cpus_allowed, memory_total
+from suite.host.provision.images import find_spec, lock_identity, read_specs
+from suite.host.provision.volumes import CACHE_VARIABLE
+from suite.model import NOT_FROM_LOCK, Image, Isolation, Scalar
+
+HOME = SUITE.parent / ".venv" / "arms"
+"""Where the environments lie: inside the checkout, and gone with ``make clean``."""
+
+
+class LocalEngine:
+    """This machine itself (see ``engine.Engine``).
+
+    ``python`` is LOCAL_PYTHON: an interpreter that already has TensorFlow, for all arms; None:
+    the environment's LOCAL_PYTHON where it is set, else environments of our own under ``home``.
+    """
+
+    def __init__(self, python: str | None = None, home: Path = HOME) -> None:
+        python = python or os.environ.get("LOCAL_PYTHON") or None
+        # Not resolved: the python of an environment is a link, and says by its place which.
+        self._given = Path(python).absolute() if python else None
+        self._home = home
+        self._found: Interpreter | None = None
+        self._pythons: dict[str, Path] = {}
+        self._volumes = LocalVolumes(home)
+
+    @property
+    def name(self) -> str:
+        """``local``."""
+        return "local"
+
+    @property
+    def isolation(self) -> Isolation:
+        """``none``."""
+        return "none"
+
+    @property
+    def is_here(self) -> bool | None:
+        """True."""
+        return True
+
+    def describe(self) -> dict[str, Scalar]:
+        """See ``engine.Engine``."""
+        theirs = {CACHE_VARIABLE: "not the caller's"} if CACHE_VARIABLE in os.environ else {}
+        return {
+            "product": "none",
+            "version": None,
+            "endpoint.kind": "process",
+            "endpoint.here": True,
+            "kernel": platform.release(),
+            "architecture": platform.machine(),
+            "cpus": os.cpu_count(),
+            "memory_bytes": memory_total(),
+            # A limit on address space would stop TensorFlow, which maps far more than it uses.
+            "memory_limit": "not enforced",
+            "python": "LOCAL_PYTHON" if self._given else "from the lock",
+            **({} if self._given is None else _describe_paths()),
+            **theirs,
+        }
+
+    def cpus(self) -> tuple[int, ...]:
+        """See ``engine.Engine``."""
+        return cpus_allowed()
+
+    @property
+    def binds_cpus(self) -> bool:
+        """True: by affinity."""
+        return True
+
+    def memory_bytes(self) -> int | None:
+        """See ``engine.Engine``."""
+        return memory_total()
+
+    def provide(self, name: str, progress: Progress) -> Image:
+        """See ``engine.Engine``.
+
+        Raises:
+            UsageError: there is no image of that name.
+        """
+        spec = find_spec(name, read_specs())
+        if self._given is not None:
+            given = self._found or given_interpreter(self._given)
+            self._found = given
+            progress(f"environment {name}: {given.title} as given by LOCAL_PYTHON")
+            identity = f"{name}-local-python"
+            self._pythons[identity] = given.path
+            return Image(
+                id=identity,
+                content=None,
+                base=_name_base(given),
+                digests=[],
+                lock=NOT_FROM_LOCK,
+                origin="LOCAL_PYTHON, not from the lock",
+            )
+        found = self._found or find_interpreter(os.environ.get("PATH", os.defpath))
+        self._found = found
+        folder = make_environment(name, spec.lock, found, self._home, progress)
+        self._pythons[folder.name] = folder / "bin" / "python"
+        return Image(
+            id=folder.name,
+            content=None,
+            base=_name_base(found),
+            digests=[],
+            lock=lock_identity(spec.lock),
+            origin=f"private environment made from docker/{spec.lock.name}, no container",
+        )
+
+    def settle_custom(self, progress: Progress) -> str | None:  # noqa: ARG002  as the others
+        """See ``engine.Engine``: there is no image here; LOCAL_PYTHON is its like."""
+        return None
+
+    @property
+    def data_root(self) -> str | None:
+        """See ``doctor.machine.Examined``."""
+        return str(self._home)
+
+    def take_stock(self, name: str) -> Stock:
+        """See ``doctor.machine.Examined``; the environment stands in for the image."""
+        spec = find_spec(name, read_specs())
+        if self._given is not None:
+            given = given_interpreter(self._given)
+            self._pythons[f"{name}-local-python"] = given.path
+            return Stock(
+                name=name,
+                image=f"{name}-local-python",
+                base=given.title,
+                base_here=True,
+                room_bytes=0,
+                from_lock=False,
+                recorded=(_name_base(given), NOT_FROM_LOCK),
+                caches=list_caches(self._home),
+            )
+        found = find_interpreter(os.environ.get("PATH", os.defpath))
+        folder, _ = place_environment(name, spec.lock, found, self._home)
+        self._pythons[folder.name] = folder / "bin" / "python"
+        made = is_whole(folder)
+        return Stock(
+            name=name,
+            image=folder.name if made else None,
+            base=found.title,
+            base_here=True,
+            room_bytes=0 if made else spec.free_bytes,
+            recorded=(_name_base(found), lock_identity(spec.lock)),
+            caches=list_caches(self._home),
+        )
+
+    def reach_base(self, reference: str) -> bool | None:  # noqa: ARG002  as the others
+        """See ``doctor.machine.Examined``: its base is the interpreter, which is here, and its registry
+        the package index."""
+        found = find_interpreter(os.environ.get("PATH", os.defpath))
+        return try_to_make(find_spec("cpu", read_specs()).lock, found)
+
+    def look_at_leftovers(self) -> None:
+        """See ``doctor.machine.Examined``: they are folders of this user's."""
+
+    def has_probe_image(self) -> bool:
+        """See ``doctor.machine.Examined``: nothing is needed to look."""
+        return True
+
+    def gpu_support(self) -> GpuSupport:
+        """See ``doctor.machine.Examined``: there are no containers to give a GPU to."""
+        return GpuSupport(devices=(), cdi_folders=(), runtimes=())
+
+    def find_gpu(self, wanted: str) -> GpuRequest:
+        """See ``engine.Engine``; the worker itself proves whether TensorFlow can use it.
+
+        Raises:
+            GpuError: this machine shows no such GPU.
+        """
+        return find_local_gpu(wanted, machine_cards())
+
+    def list_gpus(self) -> tuple[Card, ...]:
+        """See ``engine.Engine``."""
+        return machine_cards()
+
+    def start(self, job: Job) -> LocalRun:
+        """See ``engine.Engine``; memory limits are not enforced."""
+        python = self._pythons.get(job.image.id)
+        if python is None:
+            raise EngineError(
+                f"there is no environment {job.image.id} here", "`make images` makes it"
+            )
+        if job.gpu is not None and job.gpu.driver != "none":
+            raise GpuError(
+                f"a plain process can't be given a GPU by {job.gpu.driver!r}",
+                "ask this engine for it (find_gpu)",
+            )
+        pinned = ["taskset", "-c", ",".join(map(str, job.cpus))] if job.cpus else []
+        return LocalRun(
+            [*pinned, str(python), "-m", "suite.worker", *job.arguments], self._environment(job)
+        )
+
+    def _environment(self, job: Job) -> dict[str, str]:
+        """Nothing of the caller's but what is named here, so that two shells measure the same.
+
+        Not its CUDA_CACHE_PATH either: what other programs fill and clear would make each block's
+        cold figures another thing.
+        """
+        environment = {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "LANG": "C.UTF-8",
+            "PYTHONPATH": str(SUITE.parent),
+        }
+        if self._given is not None:
+            # Its packages can lie anywhere, also under the home folder.
+            for name in ("HOME", "LD_LIBRARY_PATH"):
+                if value := os.environ.get(name):
+                    environment[name] = value
+            if value := os.environ.get("PYTHONPATH"):
+                environment["PYTHONPATH"] += os.pathsep + value
+        if job.gpu is not None:
+            environment["CUDA_VISIBLE_DEVICES"] = ",".join(job.gpu.devices)
+            # As nvidia-smi counts them; CUDA's own order puts the fastest first.
+            environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
+        return environment | dict(job.environment) | self._volumes.variables(job)
+
+    def remove_volume(self, volume: Volume) -> None:
+        """See ``engine.Engine``."""
+        self._volumes.remove(volume)
+
+    def sweep_leftovers(self) -> int:
+        """See ``engine.Engine``: folders of workers and of their volumes, here."""
+        return sweep_folders() + sweep_volumes() + sweep_lasting(self._home, read_version())
+
+
+def _name_base(interpreter: Interpreter) -> str:
+    """An interpreter for the record."""
+    return f"{interpreter.title} on {platform.machine()}"
+
+
+def _describe_paths() -> dict[str, Scalar]:
+    """The search paths that pass through to LOCAL_PYTHON: how many folders, and a hash of their names,
+    which are a person's own; None: not set."""
+
+    def describe(name: str) -> str | None:
+        value = os.environ.get(name)
+        if not value:
+            return None
+        folders = value.split(os.pathsep)
+        digest = hashlib.sha256(value.encode()).hexdigest()[:16]
+        return f"{len(folders)} folder{'s' if len(folders) > 1 else ''}, sha256:{digest}"
+
+    return {
+        "python_path": describe("PYTHONPATH"),
+        "library_path": describe("LD_LIBRARY_PATH"),
+    }

@@ -1,0 +1,209 @@
+"""The environment that stands in for an image where there is no container: an interpreter that the
+locks have wheels for, and a private environment made from the same hash lock.
+
+Starts interpreters and pip; installs nothing outside the folder that it is given.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.content import hash_lines
+from suite.errors import EngineError
+from suite.host.engine import Progress
+from suite.host.provision.steps import run_step
+
+VERSIONS = ((3, 13), (3, 12), (3, 11))
+"""The Python versions that the locks hold wheels for, the image's own first."""
+
+WAYS_OUT = (
+    "a docker engine (ENGINE=docker), one of Python 3.11 to 3.13 on PATH with its venv module, "
+    "or LOCAL_PYTHON=path of an interpreter that already has TensorFlow"
+)
+
+_STAMP = "complete"
+_TITLE = (
+    "import platform, sys; "
+    "print(platform.python_implementation(), '.'.join(map(str, sys.version_info[:3])))"
+)
+_ASK_S = 60.0
+_INDEX_S = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interpreter:
+    """A Python on this machine; ``title`` such as ``CPython 3.13.5``."""
+
+    path: Path
+    title: str
+    version: tuple[int, ...]
+
+
+def look_at(path: Path) -> Interpreter | None:
+    """The interpreter at that path; None where nothing there runs as one."""
+    try:
+        said = subprocess.run(
+            [path, "-c", _TITLE], capture_output=True, text=True, timeout=_ASK_S, check=True
+        ).stdout.split()
+        version = tuple(int(number) for number in said[1].split("."))
+    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
+        return None
+    return Interpreter(path=path, title=" ".join(said), version=version)
+
+
+def find_interpreter(path: str) -> Interpreter:
+    """The interpreter to make environments with: the running one where it fits, else the first of
+    python3.13, 3.12, 3.11 on ``path`` (a PATH).
+
+    Raises:
+        EngineError: there is none; names the ways out.
+    """
+    candidates = [Path(getattr(sys, "_base_executable", None) or sys.executable)]
+    for major, minor in VERSIONS:
+        if found := shutil.which(f"python{major}.{minor}", path=path):
+            candidates.append(Path(found))
+    for candidate in candidates:
+        interpreter = look_at(candidate)
+        if interpreter is not None and interpreter.version[:2] in VERSIONS:
+            return interpreter
+    raise EngineError(
+        f"no Python that the locked TensorFlow has wheels for: the running one is "
+        f"{sys.version_info.major}.{sys.version_info.minor}, and neither python3.13, python3.12 "
+        "nor python3.11 on PATH works",
+        WAYS_OUT,
+    )
+
+
+def given_interpreter(path: Path) -> Interpreter:
+    """The interpreter that LOCAL_PYTHON names.
+
+    Raises:
+        EngineError: it does not run, is older than the worker needs, or has no TensorFlow.
+    """
+    interpreter = look_at(path)
+    if interpreter is None:
+        raise EngineError(
+            f"LOCAL_PYTHON={path} does not run as a Python interpreter",
+            "name one that has TensorFlow, such as /opt/tf/bin/python",
+        )
+    if interpreter.version < (3, 11):
+        raise EngineError(
+            f"LOCAL_PYTHON={path} is {interpreter.title}; the worker needs 3.11 or newer",
+            "name a newer one",
+        )
+    has = "import importlib.util, sys; sys.exit(not importlib.util.find_spec('tensorflow'))"
+    if subprocess.run([path, "-c", has], capture_output=True, check=False).returncode:
+        raise EngineError(
+            f"LOCAL_PYTHON={path} ({interpreter.title}) has no TensorFlow",
+            f"`{path} -m pip install tensorflow`, or name another one",
+        )
+    return interpreter
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keeps a second campaign from making the same environment at the same time."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def place_environment(
+    name: str, lock: Path, interpreter: Interpreter, home: Path
+) -> tuple[Path, str]:
+    """The folder ``home/<name>-<hash>`` of an environment, and the identity that the hash is of: the
+    lock, the interpreter's version and its real path."""
+    identity = hash_lines(
+        [
+            hashlib.sha256(lock.read_bytes()).hexdigest(),
+            interpreter.title,
+            os.path.realpath(interpreter.path),
+        ]
+    )
+    return home / f"{name}-{identity[:12]}", identity
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether an environment was made to its end: a stamp, written last, tells."""
+    return (folder / _STAMP).exists()
+
+
+def try_to_make(lock: Path, interpreter: Interpreter) -> bool | None:
+    """Whether an environment of that lock could be made, tried without making or fetching anything;
+    None: this interpreter's pip can't ask.
+
+    Raises:
+        EngineError: the interpreter has no venv, or the package index does not answer.
+    """
+    parts = _ask([interpreter.path, "-c", "import ensurepip, venv"])
+    if parts.returncode:
+        raise EngineError(
+            f"{interpreter.title} can't make environments: {_last_line(parts.stderr)}", WAYS_OUT
+        )
+    package = lock.read_text(encoding="utf-8").partition("==")[0].rpartition("\n")[2].strip()
+    pip: list[str | Path] = [interpreter.path, "-m", "pip", "--disable-pip-version-check"]
+    asked = _ask([*pip, "--retries=0", "--timeout=5", "index", "versions", package])
+    if asked.returncode and (
+        "No module named" in asked.stderr or "unknown command" in asked.stderr
+    ):
+        return None
+    if asked.returncode:
+        raise EngineError(
+            f"the package index does not answer for {package}: {_last_line(asked.stderr)}", WAYS_OUT
+        )
+    return True
+
+
+def _ask(command: list[str | Path]) -> subprocess.CompletedProcess[str]:
+    """What a short command of an interpreter's says.
+
+    Raises:
+        EngineError: it does not end.
+    """
+    try:
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=_INDEX_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EngineError(f"no answer from the package index: {error}", WAYS_OUT) from error
+
+
+def _last_line(text: str) -> str:
+    return (text.strip().splitlines() or ["it gives no reason"])[-1]
+
+
+def make_environment(
+    name: str, lock: Path, interpreter: Interpreter, home: Path, progress: Progress
+) -> Path:
+    """The folder of an environment of that lock, made now or reused.
+
+    Raises:
+        EngineError: it can't be made, as where no wheel fits this machine.
+    """
+    folder, identity = place_environment(name, lock, interpreter, home)
+    with _alone(folder):
+        if is_whole(folder):
+            progress(f"environment {name}: reused {folder.name} (same lock and interpreter)")
+            return folder
+        progress(f"environment {name}: making {folder.name} with {interpreter.title}")
+        shutil.rmtree(folder, ignore_errors=True)
+        what = f"environment {name}"
+        run_step([interpreter.path, "-m", "venv", folder], what, progress, WAYS_OUT)
+        pip: list[str | Path] = [folder / "bin" / "python", "-m", "pip", "install"]
+        flags = (
+            *("--require-hashes", "--no-deps", "--only-binary=:all:"),
+            *("--disable-pip-version-check", "--progress-bar=off"),
+        )
+        run_step([*pip, *flags, "-r", lock], what, progress, WAYS_OUT)
+        (folder / _STAMP).write_text(identity + "\n", encoding="utf-8")
+    return folder

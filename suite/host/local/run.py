@@ -1,0 +1,170 @@
+"""One worker as a plain process of this machine, with a folder of its own that goes with it.
+
+Starts processes; knows no docker.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+
+from suite.errors import EngineError
+from suite.host.engine import Ending
+from suite.host.machine.ending import DIARY_BYTES, phrase_ending
+from suite.host.machine.lines import LineQueue
+from suite.host.machine.machine import is_alive, own_token
+
+_FOLDERS = "crossover-run-"
+_OWNER = "owner"
+
+_GRACE_S = 10.0
+_UNREAD_GRACE_S = 2.0
+_KILLED_S = 60.0
+
+
+class LocalRun:
+    """A worker under way (see ``engine.Running``)."""
+
+    def __init__(self, command: list[str], environment: Mapping[str, str]) -> None:
+        """Starts it in a session of its own, so that whatever it starts can be killed with it.
+
+        Raises:
+            EngineError: it can't be started.
+        """
+        self._id = f"process-{uuid.uuid4().hex[:16]}"
+        self._ending: Ending | None = None
+        self._folder = Path(tempfile.mkdtemp(prefix=_FOLDERS))
+        (self._folder / _OWNER).write_text(own_token(), encoding="utf-8")
+        work = self._folder / "tmp"
+        work.mkdir()
+        environment = {"HOME": str(work), **environment}
+        environment |= {"TMPDIR": str(work), "KERAS_HOME": str(work)}
+        self._started = datetime.now(timezone.utc)
+        try:
+            with (self._folder / "stderr").open("wb") as diary:
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=diary,
+                    cwd=work,
+                    env=environment,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise EngineError(
+                f"the worker could not be started: {error}",
+                "`taskset` (package util-linux) and the interpreter must be there",
+            ) from error
+        self._lines = LineQueue(self._chunks(), self._close_output)
+
+    def _chunks(self) -> Iterator[bytes]:
+        assert self._process.stdout is not None  # noqa: S101 - asked for in __init__
+        descriptor = self._process.stdout.fileno()
+        while chunk := os.read(descriptor, 65536):
+            yield chunk
+
+    def _close_output(self) -> None:
+        assert self._process.stdout is not None  # noqa: S101 - asked for in __init__
+        self._process.stdout.close()
+
+    @property
+    def id(self) -> str:
+        """A name made up for it: process ids come again."""
+        return self._id
+
+    @property
+    def process_id(self) -> int | None:
+        """See ``engine.Running``."""
+        return self._process.pid
+
+    @property
+    def started(self) -> datetime:
+        """When it was started (UTC)."""
+        return self._started
+
+    def next_line(self, timeout_s: float) -> str | None:
+        """See ``engine.Running``."""
+        return self._lines.next_line(timeout_s)
+
+    def stop(self) -> None:
+        """See ``engine.Running``; kills all that it started, too."""
+        if self._process.returncode is None:
+            try:
+                os.killpg(self._process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                return  # all have ended
+
+    def close(self) -> Ending:
+        """See ``engine.Running``."""
+        if self._ending is None:
+            if not self._wait(_GRACE_S if self._lines.ended else _UNREAD_GRACE_S):
+                self.stop()
+                self._wait(_KILLED_S)
+            ended = datetime.now(timezone.utc)
+            # Before the process is reaped, so that its number can't yet be another's.
+            self.stop()
+            try:
+                status: int | None = self._process.wait(timeout=_KILLED_S)
+            except subprocess.TimeoutExpired:
+                status = None
+            self._lines.join(5.0)
+            # As shells and engines count: 128 and the signal's number.
+            code = 128 - status if status is not None and status < 0 else status
+            phrase = phrase_ending(code, out_of_memory=False, memory_bytes=None)
+            self._ending = Ending(
+                code=code,
+                # The kernel tells a plain process's parent of a SIGKILL, not of its reason.
+                out_of_memory=False,
+                diary=self._diary(),
+                phrase=phrase if code is not None else "could not be killed",
+                ended=ended,
+            )
+            shutil.rmtree(self._folder, ignore_errors=True)
+        return self._ending
+
+    def _wait(self, seconds: float) -> bool:
+        """Whether it has ended, after at most that long; leaves it to be reaped."""
+        if self._process.returncode is not None:
+            return True
+        try:
+            descriptor = os.pidfd_open(self._process.pid)
+        except OSError:  # a kernel before 5.3, or a sandbox without it
+            try:
+                self._process.wait(timeout=seconds)
+            except subprocess.TimeoutExpired:
+                return False
+            return True
+        try:
+            return bool(select.select([descriptor], [], [], seconds)[0])
+        finally:
+            os.close(descriptor)
+
+    def _diary(self) -> str:
+        with (self._folder / "stderr").open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - DIARY_BYTES))
+            return file.read().decode(errors="replace")
+
+
+def sweep_folders() -> int:
+    """Removes the folders of workers whose campaign was killed; how many there were."""
+    count = 0
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDERS}*"):
+        try:
+            token = (folder / _OWNER).read_text(encoding="utf-8")
+        except OSError:
+            continue  # another user's, or just being made
+        if is_alive(token) is False:
+            shutil.rmtree(folder, ignore_errors=True)
+            count += 1
+    return count

@@ -1,0 +1,116 @@
+"""The volumes of plain processes: folders on this machine's disk that a campaign removes again, and
+those that last, which lie with the environments.
+
+Knows no docker.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from suite.errors import EngineError
+from suite.host.engine import Job, Volume
+from suite.host.machine.machine import is_alive, own_token
+from suite.host.provision.volumes import UNKNOWN_DRIVER
+
+PLACE = Path("/var/tmp")  # noqa: S108  a folder of our own is made in it, with mkdtemp
+"""Where files that are too large for memory belong (hier(7)); /tmp often is memory."""
+
+_FOLDERS = "crossover-volume-"
+_OWNER = "owner"
+_DATA = "data"
+_CACHES = "crossover-*-compile-cache-*"
+
+
+class LocalVolumes:
+    """The folders of one process, by the name of the volume that each stands in for.
+
+    Lasting ones are made in ``home``, by their own name, so that the next process finds them.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._folders: dict[str, Path] = {}
+
+    def variables(self, job: Job) -> dict[str, str]:
+        """The environment variables by which the worker finds the job's volumes, which are made where
+        they are not there yet.
+
+        Raises:
+            EngineError: a folder can't be made.
+        """
+        return {
+            volume.variable: str(
+                self._lasting(volume) if volume.lasting else self._folder(volume) / _DATA
+            )
+            for volume in job.volumes
+        }
+
+    def _lasting(self, volume: Volume) -> Path:
+        folder = self._home / volume.name
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _refuse(volume, error, self._home) from error
+        return folder.absolute()
+
+    def _folder(self, volume: Volume) -> Path:
+        if volume.name not in self._folders:
+            place = PLACE if os.access(PLACE, os.W_OK | os.X_OK) else None
+            try:
+                folder = Path(tempfile.mkdtemp(prefix=_FOLDERS, dir=place))
+                (folder / _OWNER).write_text(own_token(), encoding="utf-8")
+                (folder / _DATA).mkdir()
+            except OSError as error:
+                raise _refuse(volume, error, PLACE) from error
+            self._folders[volume.name] = folder
+        return self._folders[volume.name]
+
+    def remove(self, volume: Volume) -> None:
+        """Removes a volume that goes with its campaign, and all that is in it; harmless where there is
+        none."""
+        folder = self._folders.pop(volume.name, None)
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _refuse(volume: Volume, error: OSError, place: Path) -> EngineError:
+    return EngineError(
+        f"no folder for the volume {volume.purpose} could be made: {error.strerror}",
+        f"there must be room in {place}, and a right to write there: `df -h {place}`",
+    )
+
+
+def list_caches(home: Path) -> tuple[str, ...]:
+    """The names of the compile caches in ``home``."""
+    return tuple(sorted(folder.name for folder in home.glob(_CACHES)))
+
+
+def sweep_lasting(home: Path, kernel_driver: str | None) -> int:
+    """Removes the compile caches in ``home`` that are of another driver than this machine's (None:
+    unknown, and all stay); how many there were.  The others go with the environments."""
+    if kernel_driver is None:
+        return 0
+    kept = {kernel_driver, UNKNOWN_DRIVER}
+    stale = [f for f in home.glob(_CACHES) if f.name.rpartition("-")[2] not in kept]
+    for folder in stale:
+        shutil.rmtree(folder, ignore_errors=True)
+    return len(stale)
+
+
+def sweep_volumes() -> int:
+    """Removes the folders whose campaign was killed; how many there were."""
+    count = 0
+    for place in (PLACE, Path(tempfile.gettempdir())):
+        for folder in place.glob(f"{_FOLDERS}*"):
+            try:
+                token = (folder / _OWNER).read_text(encoding="utf-8")
+            except OSError:
+                continue  # another user's, or just being made
+            if is_alive(token) is False:
+                shutil.rmtree(folder, ignore_errors=True)
+                count += 1
+    return count

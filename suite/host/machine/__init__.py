@@ -1,0 +1,1 @@
+"""This machine: its CPUs, its driver, its processes' lines and ends."""

@@ -1,0 +1,1 @@
+"""What an image or an environment is made from, as values."""

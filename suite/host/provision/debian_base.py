@@ -1,0 +1,139 @@
+"""A stand-in for the base image, from Debian packages alone, where no image registry is reachable.
+
+Needs root and debootstrap, and works outside the engine; only the finished file system goes in.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Protocol
+
+from suite.errors import EngineError
+from suite.host.engine import LABEL, Progress
+from suite.host.provision.images import STAND_IN
+from suite.host.provision.steps import run_step
+
+RELEASE = "trixie"
+"""The Debian release of the pinned base, too: Python 3.13."""
+
+_PACKAGES = "python3,python3-venv,python3-pip,ca-certificates"
+_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+_BUNDLE = Path("etc/ssl/certs/ca-certificates.crt")
+_LEFT_OUT = ("./var/cache/apt/*", "./var/lib/apt/lists/*", "./var/log/*", "./usr/share/doc/*")
+
+
+class BaseKeeper(Protocol):
+    """The part of an engine that keeps base images."""
+
+    def find_base(self, name: str) -> str | None:
+        """The id of the image of that name; None where there is none."""
+
+    def import_base(self, archive: IO[bytes], name: str, labels: Mapping[str, str]) -> str:
+        """Makes an image of a file system as a tar stream; its id."""
+
+
+def find_mirror(root: Path = Path("/")) -> str | None:
+    """The Debian mirror that this machine's own apt uses; None: debootstrap's own choice."""
+    apt = root / "etc/apt"
+    files = [apt / "sources.list", *sorted((apt / "sources.list.d").glob("*"))]
+    for file in files:
+        if not file.is_file() or file.suffix not in (".list", ".sources"):
+            continue
+        for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+            if re.match(r"\s*(deb\s|URIs:)", line):
+                for word in line.split():
+                    if re.fullmatch(r"https?://\S+/debian/?", word):
+                        return word
+    return None
+
+
+def make_base(keeper: BaseKeeper, progress: Progress, name: str = STAND_IN) -> str:
+    """The stand-in of that name, made now or reused; its id in the engine.
+
+    Raises:
+        EngineError: it can't be made here (no root, no debootstrap, no mirror), or the engine
+            refused it.
+    """
+    if known := keeper.find_base(name):
+        progress(f"base {name}: reused (`docker rmi {name}` and again makes it anew)")
+        return known
+    _check_tools()
+    with _folder() as root:
+        mirror = find_mirror()
+        progress(f"base {name}: Debian {RELEASE} from apt's own mirror")
+        run_step(
+            [
+                *("debootstrap", "--variant=minbase", f"--include={_PACKAGES}"),
+                *(f"--keyring={_KEYRING}", RELEASE, str(root), *([mirror] if mirror else [])),
+            ],
+            f"base {name}",
+            progress,
+            "check that apt's mirror answers (`apt-get update`)",
+        )
+        # Where packages come through a certificate authority of the house, only its own bundle
+        # knows it; pip inside would find "no matching distribution".
+        bundle = Path("/") / _BUNDLE
+        if bundle.exists():
+            shutil.copyfile(bundle, root / _BUNDLE)
+        labels = {LABEL: "base", f"{LABEL}.release": RELEASE}
+        with _archive(root) as archive:
+            image = keeper.import_base(archive, name, labels)
+    progress(f"base {name}: ready; BASE_IMAGE={name} takes it")
+    return image
+
+
+def _check_tools() -> None:
+    if not shutil.which("debootstrap"):
+        raise EngineError(
+            "debootstrap is not installed, and a stand-in base is made with it",
+            "`sudo apt-get install debootstrap debian-archive-keyring`",
+        )
+    if not _KEYRING.exists():
+        raise EngineError(
+            f"Debian's signatures can't be checked: {_KEYRING} is missing",
+            "`sudo apt-get install debian-archive-keyring`",
+        )
+    if os.geteuid() != 0:
+        raise EngineError(
+            "debootstrap needs root to make a file system",
+            "`sudo .venv/bin/python -m suite base`",
+        )
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="crossover-base-", dir="/var/tmp"))
+    root = folder / "root"
+    try:
+        yield root
+    finally:
+        # An interrupted debootstrap can leave the machine's /proc mounted in there.
+        mounts = Path("/proc/self/mounts").read_text(encoding="utf-8")
+        if str(folder) not in mounts:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _archive(root: Path) -> Iterator[IO[bytes]]:
+    command = ["tar", "-C", str(root), "--sort=name", "--numeric-owner"]
+    with subprocess.Popen(
+        [*command, *(f"--exclude={pattern}" for pattern in _LEFT_OUT), "-c", "."],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+    ) as process:
+        if process.stdout is None:  # pragma: no cover - asked for just above
+            raise EngineError("tar gave no output")
+        yield process.stdout
+        process.stdout.close()
+        if process.wait():
+            raise EngineError(
+                f"packing the stand-in failed (tar's exit code {process.returncode})",
+                "look at the disk under /var/tmp",
+            )

@@ -1,0 +1,231 @@
+"""What an image is made from, as values: locks, Dockerfile and suite to a build plan, by content.
+
+Pure apart from reading those files; knows no engine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import sys
+import tarfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite import __version__
+from suite.content import SUITE, hash_lines, suite_content, worker_files
+from suite.errors import EngineError, UsageError
+from suite.host.engine import LABEL
+from suite.model import NOT_FROM_LOCK
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+DOCKER = SUITE.parent / "docker"
+
+STAND_IN = "crossover/base:stand-in"
+"""The tag that ``make base`` gives its stand-in; never used without being asked for."""
+
+_INGREDIENTS = ("dockerfile", "lock", "base", "suite")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageSpec:
+    """One row of images.toml; ``free_bytes`` is the disk that a build needs at its peak."""
+
+    name: str
+    base: str
+    lock: Path
+    gpu: bool
+    free_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """What an image is to be made from, and why: ``origin`` is for the record.
+
+    ``lock`` is None where the packages are those that the base brings (see ``overlay``); the
+    disk that it needs is then what the base takes.
+    """
+
+    name: str
+    base: str
+    lock: Path | None
+    dockerfile: Path
+    free_bytes: int
+    origin: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildPlan:
+    """Everything that decides a build, and nothing that doesn't.
+
+    ``ingredients`` are the hashes that ``hash`` is made of, by name; ``labels`` carry them on the
+    image, so that a later run can say what has changed.
+    """
+
+    name: str
+    tag: str
+    hash: str
+    base: str
+    lock: str
+    ingredients: Mapping[str, str]
+    labels: Mapping[str, str]
+    arguments: Mapping[str, str]
+    free_bytes: int
+
+
+def read_specs(path: Path = DOCKER / "images.toml") -> dict[str, ImageSpec]:
+    """The images that there are, by name.
+
+    Raises:
+        EngineError: the table is not there or has a row that can't be understood.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        return {
+            name: ImageSpec(
+                name=name,
+                base=str(row["base"]),
+                lock=path.parent / str(row["lock"]),
+                gpu=bool(row["gpu"]),
+                free_bytes=int(row["free_gb"]) * 10**9,
+            )
+            for name, row in table.items()
+        }
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise EngineError(
+            f"{path} does not say which images there are: {error!r}",
+            "a clean checkout has it (`git status` shows what differs)",
+        ) from error
+
+
+def find_spec(name: str, specs: Mapping[str, ImageSpec]) -> ImageSpec:
+    """The row of that name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if name not in specs:
+        raise UsageError(f"no image is called {name!r}", f"known are: {', '.join(specs)}")
+    return specs[name]
+
+
+def follow(spec: ImageSpec, base: str | None = None) -> Recipe:
+    """The recipe of a row of the table; ``base`` (BASE_IMAGE) takes the place of the pinned one."""
+    return Recipe(
+        name=spec.name,
+        base=base or spec.base,
+        lock=spec.lock,
+        dockerfile=DOCKER / "Dockerfile",
+        free_bytes=spec.free_bytes,
+        origin=f"built from docker/{spec.lock.name}"
+        + (" on a base that was asked for (BASE_IMAGE)" if base else ""),
+    )
+
+
+def is_pinned(reference: str) -> bool:
+    """Whether a reference names content, so that nobody need look it up to know what it is."""
+    return "@sha256:" in reference
+
+
+def identify_base(recipe: Recipe) -> str | None:
+    """What the base is, where its reference says it; None: only an engine that has it knows."""
+    if not is_pinned(recipe.base):
+        return None
+    # Under whichever name an image of somebody else's is fetched, its digest says what it is.
+    return recipe.base if recipe.lock else recipe.base.rpartition("@")[2]
+
+
+def lock_identity(lock: Path | None) -> str:
+    """``cpu.txt@sha256:…``: a lock's name and content, for the record."""
+    if lock is None:
+        return NOT_FROM_LOCK
+    return f"{lock.name}@sha256:{hashlib.sha256(lock.read_bytes()).hexdigest()}"
+
+
+def name_base(base: str, identity: str) -> str:
+    """A base for the record: what it was asked for as, and what that was where the name is no identity."""
+    return base if base.endswith(identity) else f"{base} ({identity})"
+
+
+def identify_packages(base: str, lock: str) -> str:
+    """The hash of all that an image holds beside the suite; both as the record has them."""
+    return hash_lines([base, lock])
+
+
+def plan_build(
+    recipe: Recipe, *, base_identity: str, architecture: str, suite: Path = SUITE
+) -> BuildPlan:
+    """How to build an image, and the hash that it is cached by.
+
+    ``base_identity`` is what the base is, as opposed to what it is called: its digest, or the
+    engine's id of it.  ``architecture`` is the engine's, since a digest can stand for several.
+    """
+    ingredients = {
+        "dockerfile": hashlib.sha256(recipe.dockerfile.read_bytes()).hexdigest(),
+        "lock": hashlib.sha256(recipe.lock.read_bytes() if recipe.lock else b"").hexdigest(),
+        "base": hash_lines([base_identity, architecture]),
+        "suite": suite_content(suite),
+    }
+    whole = hash_lines(f"{name} {ingredients[name]}" for name in _INGREDIENTS)
+    return BuildPlan(
+        name=recipe.name,
+        tag=f"crossover/{recipe.name}:{whole[:12]}",
+        hash=whole,
+        base=recipe.base,
+        lock=lock_identity(recipe.lock),
+        ingredients=ingredients,
+        labels={
+            LABEL: "image",
+            f"{LABEL}.image": recipe.name,
+            f"{LABEL}.inputs": whole,
+            f"{LABEL}.packages": identify_packages(
+                name_base(recipe.base, base_identity), lock_identity(recipe.lock)
+            ),
+            **{f"{LABEL}.{name}": ingredients[name] for name in _INGREDIENTS},
+            "org.opencontainers.image.version": __version__,
+            "org.opencontainers.image.base.name": recipe.base,
+        },
+        arguments={"BASE": recipe.base, **({"LOCK": recipe.lock.name} if recipe.lock else {})},
+        free_bytes=recipe.free_bytes,
+    )
+
+
+def explain_build(plan: BuildPlan, known: Iterable[Mapping[str, str]]) -> str:
+    """Why nothing can be reused: which ingredients differ from the closest of the ``known`` images
+    (the labels of those that this project built before)."""
+    nearest: list[str] | None = None
+    for labels in known:
+        if labels.get(f"{LABEL}.image") != plan.name:
+            continue
+        changed = [
+            name for name in _INGREDIENTS if labels.get(f"{LABEL}.{name}") != plan.ingredients[name]
+        ]
+        if nearest is None or len(changed) < len(nearest):
+            nearest = changed
+    if nearest is None:
+        return "none was built yet"
+    return f"changed since the last one: {', '.join(nearest)}" if nearest else "asked to"
+
+
+def build_context(recipe: Recipe, *, suite: Path = SUITE) -> bytes:
+    """The build context as an uncompressed tar: sorted, with fixed times, owners and modes, so
+    that the same files give the same bytes and the engine's cache holds."""
+    files = {"Dockerfile": recipe.dockerfile}
+    if recipe.lock is not None:
+        files[f"docker/{recipe.lock.name}"] = recipe.lock
+    for path in worker_files(suite):
+        files[f"suite/{path.relative_to(suite).as_posix()}"] = path
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for name in sorted(files):
+            content = files[name].read_bytes()
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            entry.mode = 0o644
+            tar.addfile(entry, io.BytesIO(content))
+    return buffer.getvalue()

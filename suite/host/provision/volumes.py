@@ -1,0 +1,85 @@
+"""Which volumes an invocation is given, decided as values: scratch space for cells that read files,
+and CUDA's compile cache for arms that are given a GPU."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+
+from suite.host.engine import GpuRequest, Volume
+from suite.host.provision.images import identify_packages
+from suite.model import Campaign, Cell, Image
+
+SCRATCH_TARGET = "/scratch"
+"""The image makes this folder for the worker's user."""
+
+SCRATCH_VARIABLE = "CROSSOVER_SCRATCH"
+"""As the worker's."""
+
+CACHE_TARGET = "/cuda-cache"
+"""The image makes this folder for the worker's user."""
+
+CACHE_VARIABLE = "CUDA_CACHE_PATH"
+"""As CUDA's, and the worker's."""
+
+CACHE_SETTINGS: Mapping[str, str] = {
+    # CUDA's most.  TensorFlow's kernels are too many for its usual 1 GiB to be trusted with them.
+    "CUDA_CACHE_MAXSIZE": str(4 * 2**30),
+    # 0 is "not disabled"; said, because vendors' images disable it.
+    "CUDA_CACHE_DISABLE": "0",
+}
+"""CUDA's settings that make a compile cache last from one process to the next."""
+
+UNKNOWN_DRIVER = "unknown"
+
+
+def scratch_volume(campaign: Campaign) -> Volume:
+    """The campaign's scratch space: all its invocations read the same files.
+
+    Named after a hash: a campaign's own name may hold letters that no engine takes.
+    """
+    identity = hashlib.sha256(campaign.id.encode()).hexdigest()[:16]
+    return Volume(
+        name=f"crossover-{identity}-scratch",
+        target=SCRATCH_TARGET,
+        variable=SCRATCH_VARIABLE,
+        purpose="scratch",
+    )
+
+
+def compile_cache(image: Image, gpu: GpuRequest) -> Volume:
+    """The compile cache of an image under a driver, the same for every campaign.
+
+    By what the image holds beside the suite, which compiles nothing of its own: a suite of another
+    day finds the cache filled.  CUDA looks a kernel up by its code and by the driver, so that a cache
+    in the wrong place would cost time, and never a wrong kernel.
+    """
+    packages = identify_packages(image.base, image.lock)
+    driver = gpu.kernel_driver or UNKNOWN_DRIVER
+    return Volume(
+        name=f"crossover-{packages[:16]}-compile-cache-{driver}",
+        target=CACHE_TARGET,
+        variable=CACHE_VARIABLE,
+        purpose="compile-cache",
+        lasting=True,
+        labels={"for": image.id, "packages": packages, "driver": driver},
+    )
+
+
+def campaign_volumes(campaign: Campaign, cells: Iterable[Cell]) -> tuple[Volume, ...]:
+    """The volumes that runs of these cells need and that go with the campaign."""
+    return (scratch_volume(campaign),) if any(cell.reads_files for cell in cells) else ()
+
+
+def choose_volumes(
+    campaign: Campaign, cells: Iterable[Cell], *, image: Image, gpu: GpuRequest | None
+) -> tuple[Volume, ...]:
+    """The volumes that a run of these cells of the campaign in that image is given; ``gpu`` is how it
+    is given its GPU (None: it has none, and compiles nothing for one)."""
+    lasting = (compile_cache(image, gpu),) if gpu is not None else ()
+    return (*campaign_volumes(campaign, cells), *lasting)
+
+
+def choose_environment(gpu: GpuRequest | None) -> dict[str, str]:
+    """The environment variables that a run is given beside those that name its volumes."""
+    return dict(CACHE_SETTINGS) if gpu is not None else {"CUDA_VISIBLE_DEVICES": "-1"}

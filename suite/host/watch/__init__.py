@@ -1,0 +1,1 @@
+"""Watching an invocation from outside: GPU and machine sensors."""

@@ -1,0 +1,113 @@
+"""What the report says: the sections in the order in which a reader needs them, in no format yet.
+
+No clock, no network, no facts of this machine: the same analysis gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from suite.analysis.campaign.conclude import UNKNOWN_FLOOR
+from suite.analysis.campaign.summarise import Summary
+from suite.analysis.causes.insight import Insight, find_insight
+from suite.analysis.numbers.verdict import LEVEL, Verdict
+from suite.report.pages.gallery import write_pictures
+from suite.report.sections.causes import tell_causes, write_advice, write_causes
+from suite.report.sections.crossovers import write_crossovers
+from suite.report.sections.environment import write_environment, write_repeating
+from suite.report.sections.limits import tell_limits, write_costs, write_limit_doubts, write_limits
+from suite.report.sections.machine import account, list_by_family, name_machine, narrate
+from suite.report.sections.steps import write_steps
+from suite.report.sections.tables import gives_verdicts, write_marks, write_tables
+from suite.report.sections.trust import write_trust
+from suite.report.sections.waterfalls import write_waterfalls
+from suite.report.text.markup import escape
+from suite.report.text.page import Page
+
+
+def compose(summary: Summary, undrawn: str | None = None, insight: Insight | None = None) -> Page:
+    """The whole report; ``undrawn`` is why its pictures are not there, None where they are.
+
+    ``insight`` is what was found in the campaign already; None: it is found here.
+    """
+    page = Page(summary.banners)
+    insight = insight or find_insight(summary)
+    others = ", ".join(map(escape, summary.others))
+    base = escape(summary.base)
+    page.title(f"Crossover: {others} against {base}" if others else f"Crossover: {base} alone")
+    page.paragraph(f"Machine: {name_machine(summary, escape)}.")
+    page.paragraph(" ".join(narrate(summary, escape)))
+    why = [*tell_causes(insight, escape), *tell_limits(insight, escape)]
+    if why:
+        page.paragraph(" ".join(why))
+    _explain_banners(page, summary)
+    headers, rows = list_by_family(summary, escape)
+    page.table("Table: what was measured, by family.", headers, rows)
+    page.paragraph(" ".join(account(summary, escape)))
+    write_causes(page, summary, insight)
+    write_advice(page, summary, insight)
+    write_waterfalls(page, insight)
+    write_steps(page, summary, insight)
+    write_pictures(page, summary, insight, undrawn)
+    page.heading("Tables")
+    page.paragraph(
+        "A time is the geometric mean over invocations of the median seconds a call, ± half of its "
+        "95 % interval (Student's t on logarithms); a very wide interval is given by its ends, and "
+        "those of a ratio always are. A rate is the declared work divided by that time, and as "
+        "uncertain. Ratios are paired by block. What was seen in most blocks of a cell has a "
+        "footnote; what fewer blocks had stands in cells.csv."
+    )
+    for other in summary.others:
+        page.paragraph(_explain_verdicts(summary, other))
+    write_crossovers(page, summary)
+    write_tables(page, summary)
+    write_limits(page, summary, insight)
+    write_costs(page, summary, insight)
+    page.heading("Is it to be trusted?")
+    write_limit_doubts(page, insight)
+    write_trust(page, summary)
+    page.heading("Environment")
+    write_environment(page, summary)
+    page.heading("How to repeat it")
+    write_repeating(page, summary)
+    write_marks(page)
+    return page
+
+
+def _explain_verdicts(summary: Summary, other: str) -> str:
+    """What the verdicts of one comparison rest on, or why there are none."""
+    name = f"{escape(other)} against {escape(summary.base)}"
+    if not gives_verdicts(summary, other):
+        reasons = [found for one in summary.cells if isinstance(found := one.verdicts[other], str)]
+        every = dict.fromkeys(reasons)
+        return f"No verdicts of {name}: {'; '.join(map(escape, every)) or 'there is no cell'}."
+    family = [one.verdicts[other] for one in summary.cells]
+    tested = sum(isinstance(one, Verdict) and one.p is not None for one in family)
+    conclusions = summary.conclusions
+    if not tested:
+        return f"Verdicts of {name}: every comparison is invalid, or has no spread to judge it by."
+    floor = f" {UNKNOWN_FLOOR[0].upper()}{UNKNOWN_FLOOR[1:]}." if conclusions.floor is None else ""
+    return (
+        f"Verdicts of {name}: faster or slower where the paired t test, adjusted by Holm for all "
+        f"{tested} cells of this comparison, gives p under {LEVEL} and the estimate lies beyond "
+        f"{100 * conclusions.margin:.1f} %.{floor}"
+    )
+
+
+MADE_UP = "The numbers were made up to test or to show the report. No machine was measured."
+STAND_IN = (
+    "The GPU's driver was a stand-in that the project's tests bring, and no GPU stands behind it: arms with "
+    "a GPU have no numbers here, and what is said of that GPU is made up. The CPU's arms were measured."
+)
+
+
+def _explain_banners(page: Page, summary: Summary) -> None:
+    explanations = {
+        "NOT CONTAINERIZED": "The worker ran as a plain process of this machine, not in a "
+        "container: its libraries and limits are not those of an image.",
+        "WITH OTHER GPUS AT WORK": f"{summary.campaign.at_once} GPUs of this machine ran this campaign "
+        "at the same time, each with its share of the CPUs and the memory: the survey that it is a "
+        "part of sets it beside the same GPU alone.",
+        "INVALID": "Too many of its invocations were disturbed (below): nothing here is a finding.",
+        "SIMULATED": STAND_IN if summary.stand_in else MADE_UP,
+    }
+    for banner in summary.banners:
+        page.paragraph(f"**{banner}.** {explanations[banner]}")

@@ -1,0 +1,68 @@
+"""Which pictures a campaign has, and the section of the report that shows them.
+
+Draws nothing: `plots` does, where its library is installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from suite.analysis.campaign.summarise import Summary
+from suite.analysis.causes.insight import Insight, find_insight
+from suite.report.pictures.breakdowns import (
+    depict_decomposition,
+    depict_waterfalls,
+    list_bars,
+    list_waterfalls,
+)
+from suite.report.pictures.picture import Picture
+from suite.report.pictures.pipelines import depict_pipelines
+from suite.report.pictures.sweeps import depict_products, depict_training
+from suite.report.text.markup import escape
+from suite.report.text.page import Page
+
+NOT_INSTALLED = (
+    "No pictures: matplotlib is not installed here. `make report` draws them where it is; every "
+    "number stands in the tables."
+)
+LATER = "The pictures are drawn when the campaign ends."
+
+
+def depict(summary: Summary, insight: Insight | None = None) -> tuple[Picture, ...]:
+    """The pictures in the report's order; a family without numbers has none.
+
+    ``insight`` is what was found in the campaign already; None: it is found here.
+    """
+    insight = insight or find_insight(summary)
+    found = [
+        depict_products(summary),
+        depict_training(summary),
+        depict_decomposition(summary, list_bars(insight)),
+        depict_pipelines(summary),
+        depict_waterfalls(summary, list_waterfalls(insight)),
+    ]
+    return tuple(picture for picture in found if picture is not None)
+
+
+def write_pictures(page: Page, summary: Summary, insight: Insight, undrawn: str | None) -> None:
+    """The section "Pictures", or why there are none now; nothing where there is none to show."""
+    pictures = depict(summary, insight)
+    if not pictures:
+        return
+    page.heading("Pictures")
+    if undrawn is not None:
+        page.paragraph(undrawn)
+        return
+    for picture in pictures:
+        banner = f"{picture.banner}. " if picture.banner else ""
+        page.figure(
+            picture.name,
+            alt=banner + picture.alt,
+            caption=f"{escape(picture.caption, limit=2000)} {_point(picture.tables)}",
+        )
+
+
+def _point(tables: Sequence[str]) -> str:
+    """Where the numbers of a picture stand."""
+    word = "tables" if len(tables) > 1 else "table"
+    return f"The numbers stand in the {word} of {escape(' and '.join(tables))}."

@@ -1,0 +1,279 @@
+"""The pictures of what was worked out elsewhere: a step in its parts, and the asked waterfalls."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from suite.analysis.ablation.step import PARTS
+from suite.analysis.ablation.waterfall import Waterfall as Way
+from suite.analysis.campaign.summarise import Summary
+from suite.analysis.causes.insight import Insight
+from suite.report.pictures.captions import explain_marks
+from suite.report.pictures.picture import (
+    Bar,
+    Dots,
+    Mark,
+    Part,
+    Picture,
+    Row,
+    Rows,
+    Stacks,
+    Step,
+    Waterfall,
+)
+from suite.report.text.markup import show_plainly
+from suite.report.text.units import show_seconds, show_share
+
+REST = "rest"
+
+PER = ", time per"
+"""Between the title of a case and its unit."""
+
+
+def list_bars(insight: Insight) -> list[Bar]:
+    """The steps that could be taken apart, in the plan's order, as bars of all parts and the rest.
+
+    A part that could not be told apart is in another one, and has no length.
+    """
+    several = len({one.arm for one in insight.steps}) > 1
+    return [
+        Bar(
+            label=_shorten(one.cell) + (f", {one.arm}" if several else ""),
+            parts=(
+                *(Part(name=name, seconds=one.parts[name] or 0.0) for name in PARTS),
+                Part(name=REST, seconds=one.rest),
+            ),
+        )
+        for one in insight.steps
+    ]
+
+
+def list_waterfalls(insight: Insight) -> list[Waterfall]:
+    """The asked cases on the arms; work that is pinned to a CPU beside a GPU stands in the tables."""
+    return [
+        Waterfall(
+            title=_title(one),
+            subject=one.case.name,
+            arm=one.arm,
+            steps=tuple(
+                Step(
+                    label=_name_step(step.changes),
+                    value=step.value.value,
+                    low=step.value.low,
+                    high=step.value.high,
+                )
+                for step in one.steps
+            ),
+        )
+        for one in insight.waterfalls
+        if not one.pinned
+    ]
+
+
+def _title(one: Way) -> str:
+    fixed = ", ".join(f"{axis}={value}" for axis, value in one.fixed.items())
+    unit = "call" if one.case.by_call else one.case.unit
+    return f"{one.case.name}{f' ({fixed})' if fixed else ''}{PER} {unit}"
+
+
+def _name_step(changes: Sequence[str]) -> str:
+    """What has changed, where it is one thing; the tables list many."""
+    return changes[0] if len(changes) == 1 else f"with {len(changes)} changes made"
+
+
+def _shorten(cell: str) -> str:
+    """A cell without what most have in common, such as ``A batch=32 host``.
+
+    Words stand for themselves; a number needs its axis.
+    """
+    case, *axes = cell.split("/")
+    kept = [] if case == "mlp.train" else [case.partition(".")[2]]
+    for text in axes:
+        axis, _, value = text.partition("=")
+        if text not in _USUAL:
+            kept.append(text if value.replace(".", "", 1).isdigit() else value or axis)
+    return " ".join(kept)
+
+
+_USUAL = frozenset({"precision=fp32", "execution=graph"})
+
+WANTED = "compute"
+"""The part that a step is made for: the picture tells of what else takes most."""
+
+SMALLEST = 0.01
+"""A part with a smaller share can't be seen."""
+
+MOST_BARS, MOST_MARKS = 12, 42
+"""More would not fit on a page; the rest stands in the tables alone, and the caption says so."""
+
+
+def depict_decomposition(summary: Summary, bars: Sequence[Bar]) -> Picture | None:
+    """Where the time of a training step goes; None where no bar has two parts that tell.
+
+    Of many bars those in which most goes elsewhere than where it should.
+    """
+    there = [bar for bar in bars if _is_taken_apart(bar)]
+    first = sorted(there, key=lambda bar: -_measure_waste(bar))[:MOST_BARS]
+    kept = [bar for bar in there if bar in first]
+    if not kept:
+        return None
+    name, share, label = max(
+        (
+            (part.name, max(part.seconds, 0.0) / measure(bar), bar.label)
+            for bar in kept
+            for part in bar.parts
+            if part.name != WANTED
+        ),
+        key=lambda one: one[1],
+    )
+    title = (
+        f"Where a training step goes: {show_plainly(name)} takes {100 * share:.0f} % of "
+        f"{show_plainly(label)}"
+    )
+    negative = any(part.seconds < 0 for bar in kept for part in bar.parts)
+    told = [
+        f"{show_plainly(bar.label)}, {show_seconds(measure(bar))}: "
+        + ", ".join(
+            f"{show_plainly(part.name)} {show_share(max(part.seconds, 0.0), measure(bar))}"
+            for part in bar.parts
+        )
+        + "."
+        for bar in kept
+    ]
+    return Picture(
+        name="decomposition",
+        title=title,
+        caption=" ".join(
+            [
+                (
+                    "Each bar is one training step, divided by what its parts take; its whole time "
+                    "stands beside it."
+                ),
+                *(["A part that came out under 0 is left out."] if negative else []),
+                *_tell_rest(len(there) - len(kept), "step"),
+            ]
+        ),
+        alt=" ".join([f"{title}.", *told]),
+        tables=("mlp",),
+        arms=tuple(summary.campaign.arms),
+        banner=" · ".join(summary.banners),
+        content=Stacks(x_label="share of the step", bars=tuple(kept)),
+    )
+
+
+def depict_waterfalls(summary: Summary, waterfalls: Sequence[Waterfall]) -> Picture | None:
+    """From what the asked scripts print to the fair numbers; None where there is no step.
+
+    Of many those whose way is longest, every subject having its turn.
+    """
+    there = [one for one in waterfalls if one.steps]
+    if not there:
+        return None
+    chosen = _choose(there)
+    kept = [one for one in there if one.title in chosen]
+    groups = [_group(title, kept) for title in dict.fromkeys(one.title for one in kept)]
+    worst = max(kept, key=_measure_way)
+    state = (
+        f"told {_measure_way(worst):.3g} times its fair time on {show_plainly(worst.arm)}: "
+        f"{show_plainly(worst.title.partition(PER)[0])}"
+        if _measure_way(worst) > 1
+        else "from what the script prints to the fair number"
+    )
+    title = f"What people ask about: {state}"
+    told = [
+        f"{show_plainly(one.title)}, {show_plainly(one.arm)}: "
+        + ", ".join(f"{show_plainly(step.label)} {show_seconds(step.value)}" for step in one.steps)
+        + "."
+        for one in kept
+    ]
+    marks = [mark for group in groups for row in group.rows for _, mark in row.marks]
+    return Picture(
+        name="asked",
+        title=title,
+        caption=" ".join(
+            [
+                (
+                    "On a logarithmic scale, each row after one more change to the script: the first "
+                    "is what its author saw, the last is fair."
+                ),
+                *explain_marks(marks),
+                *_tell_rest(len({one.title for one in there}) - len(chosen), "case"),
+            ]
+        ),
+        alt=" ".join([f"{title}.", *told]),
+        tables=("asked",),
+        arms=tuple(summary.campaign.arms),
+        banner=" · ".join(summary.banners),
+        content=Dots(unit="s", x_label="time", groups=tuple(groups)),
+    )
+
+
+def measure(bar: Bar) -> float:
+    """The length of a bar in seconds: what its parts add up to, those under 0 left out."""
+    return sum(max(part.seconds, 0.0) for part in bar.parts)
+
+
+def _is_taken_apart(bar: Bar) -> bool:
+    """Whether at least two of its parts can be seen."""
+    return sum(part.seconds > SMALLEST * measure(bar) for part in bar.parts) > 1
+
+
+def _measure_waste(bar: Bar) -> float:
+    """The share of a bar that is not what the step is made for."""
+    wanted = sum(max(part.seconds, 0.0) for part in bar.parts if part.name == WANTED)
+    return 1 - wanted / measure(bar)
+
+
+def _choose(waterfalls: Sequence[Waterfall]) -> set[str]:
+    """The titles that fit on a page: of every subject the longest way, then the next of each."""
+    ways: dict[tuple[str, str], float] = {}
+    marks: Counter[str] = Counter()
+    for one in waterfalls:
+        key = one.subject, one.title
+        ways[key] = max(ways.get(key, 0.0), _measure_way(one))
+        marks[one.title] += len(one.steps)
+    turns: dict[str, int] = {}
+    queue = []
+    for subject, title in sorted(ways, key=lambda key: -ways[key]):
+        turns[subject] = turns.get(subject, 0) + 1
+        queue.append((turns[subject], -ways[subject, title], title))
+    chosen: set[str] = set()
+    room = MOST_MARKS
+    for _, _, title in sorted(queue):
+        if marks[title] <= room or not chosen:
+            chosen.add(title)
+            room -= marks[title]
+    return chosen
+
+
+def _measure_way(one: Waterfall) -> float:
+    """How many times the first step is of the last; 0 where one of them is not to be believed."""
+    first, last = one.steps[0], one.steps[-1]
+    return 0.0 if first.struck or last.struck else first.value / last.value
+
+
+def _tell_rest(count: int, noun: str) -> list[str]:
+    """What had no room."""
+    if count <= 0:
+        return []
+    return [f"{count} more {noun}{' stands' if count == 1 else 's stand'} in the table alone."]
+
+
+def _group(title: str, waterfalls: Sequence[Waterfall]) -> Rows:
+    """The waterfalls of one title as rows, each with a mark of every arm that has the step."""
+    rows: dict[str, dict[str, Mark]] = {}
+    for one in waterfalls:
+        if one.title != title:
+            continue
+        for step in one.steps:
+            mark = Mark(value=step.value, low=step.low, high=step.high, struck=step.struck)
+            rows.setdefault(step.label, {})[one.arm] = mark
+    return Rows(
+        title=show_plainly(title),
+        rows=tuple(
+            Row(label=show_plainly(label), marks=tuple(marks.items()))
+            for label, marks in rows.items()
+        ),
+        linked=True,
+    )

@@ -1,0 +1,54 @@
+"""Sentences that stand under more than one picture: what its marks mean, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from suite.analysis.campaign.summarise import ArmResult
+from suite.analysis.numbers.estimate import FEWEST
+from suite.report.pictures.picture import Mark
+from suite.report.text.units import derive_rate
+
+LOGARITHMIC = "on a logarithmic scale"
+
+
+def mark_time(result: ArmResult) -> Mark | None:
+    """An arm's time of a cell, in seconds a call."""
+    found = result.estimate
+    if found is None:
+        return None
+    return Mark(value=found.value, low=found.low, high=found.high, struck=result.fault is not None)
+
+
+def mark_rate(result: ArmResult) -> Mark | None:
+    """An arm's rate in a cell, in work a second; None also where there is no work to count."""
+    found = result.estimate
+    rate = derive_rate(result.work.amount, found.value) if found else None
+    if found is None or rate is None:
+        return None
+    low, high = (
+        derive_rate(result.work.amount, end) if end is not None else None
+        for end in (found.high, found.low)
+    )
+    return Mark(value=rate, low=low, high=high, struck=result.fault is not None)
+
+
+def explain_marks(marks: Iterable[Mark | None]) -> list[str]:
+    """How to read these marks: their intervals, and those that are invalid."""
+    seen = [mark for mark in marks if mark is not None]
+    bare = [mark for mark in seen if mark.low is None or mark.high is None]
+    sentences = []
+    if len(bare) < len(seen):
+        sentences.append("Bars are 95 % intervals.")
+    if bare and len(bare) == len(seen):
+        sentences.append(f"There are no intervals: fewer than {FEWEST} blocks.")
+    elif bare:
+        sentences.append("A mark without a bar has no interval.")
+    if any(mark.struck for mark in seen):
+        sentences.append("Hollow, crossed marks are INVALID: not to be believed.")
+    return sentences
+
+
+def tell_missing(missing: Sequence[str]) -> list[str]:
+    """``No number: cpu at n = 10000.``; nothing where none is missing."""
+    return [f"No number: {'; '.join(missing)}."] if missing else []

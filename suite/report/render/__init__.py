@@ -1,0 +1,1 @@
+"""Pages to Markdown and HTML; the only place that escapes."""

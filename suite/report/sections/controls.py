@@ -1,0 +1,235 @@
+"""What the controls found and how steady the samples were, in words and one table.
+
+The evidence for or against the verdicts; every control that did not run is named as missing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from suite.analysis.campaign.conclude import (
+    NO_EXTRA,
+    NO_HIDDEN,
+    NO_INPUT,
+    NO_TWINS,
+    UNKNOWN_FLOOR,
+    Conclusions,
+)
+from suite.analysis.campaign.controls import ExtraWork, Family
+from suite.analysis.campaign.summarise import Summary
+from suite.analysis.campaign.timing import MOST, find_timing_costs
+from suite.analysis.numbers.steady import SteadyClass
+from suite.analysis.numbers.verdict import LEVEL, MARGIN
+from suite.report.text.markup import escape
+from suite.report.text.names import list_families, name_cells
+from suite.report.text.page import NO_NUMBER, Page
+from suite.report.text.units import show_share
+
+KINDS: Mapping[SteadyClass, str] = {
+    "flat": "flat: one level from the warm-up's first sample on",
+    "warmup": "warm-up: slower before the steady part",
+    "slowdown": "slowdown: faster before the steady part, which alone counts",
+    "unsteady": "unsteady: no steady part, all samples count",
+    "too few": "too few to tell: under 50 samples, all count",
+}
+"""The classes of steady state, as a reader needs them."""
+
+
+def write_controls(page: Page, summary: Summary) -> None:
+    """The noise floor and every control, the missing ones too."""
+    page.heading("Controls", level=3)
+    page.bullets(
+        [
+            *_word_floor(summary),
+            *(_word_twins(one) for one in summary.conclusions.twins),
+            *(_word_again(one) for one in summary.conclusions.again),
+            *_word_hidden(summary.conclusions),
+            *_word_extra(summary.conclusions),
+            *_word_input(summary.conclusions),
+        ]
+    )
+
+
+def write_steadiness(page: Page, summary: Summary) -> None:
+    """How the samples of each cell in each invocation went, counted by class; and their labels."""
+    page.heading("How steady the samples were", level=3)
+    arms = summary.campaign.arms
+    counts = {
+        arm: Counter(
+            reading.steady.kind
+            for one in summary.cells
+            if not one.cell.one_shot
+            for reading in one.arms[arm].readings.values()
+        )
+        for arm in arms
+    }
+    if not any(counts.values()):
+        page.paragraph("No cell that takes several samples was measured.")
+        return
+    rows = [
+        [
+            text,
+            *(
+                f"{counts[arm][kind]} ({show_share(counts[arm][kind], sum(counts[arm].values()))})"
+                for arm in arms
+            ),
+        ]
+        for kind, text in KINDS.items()
+        if any(counts[arm][kind] for arm in arms)
+    ]
+    page.table(
+        "Table: classes of the series of samples, one a cell and counted invocation; one-shot "
+        "cells left out.",
+        ["class", *map(escape, arms)],
+        rows,
+        right=range(1, len(arms) + 1),
+    )
+    page.bullets(_word_outliers(summary))
+
+
+def write_timing_costs(page: Page, summary: Summary) -> None:
+    """The dearest timing of each family: an empty fence as a share of a sample."""
+    page.heading("What timing itself cost", level=3)
+    costs = find_timing_costs(summary)
+    if not any(costs.values()):
+        page.paragraph("Unknown: no document says what an empty fence costs.")
+        return
+    cells = [one.cell for one in summary.cells]
+    names, _ = name_cells(cells, escape)
+    rows = []
+    for family in list_families(cells):
+        row = [escape(family)]
+        for found in costs.values():
+            shares = [
+                (found[one.id], one.id)
+                for one in cells
+                if one.scenario == family and one.id in found
+            ]
+            share, dearest = max(shares, default=(0.0, None))
+            row.append(NO_NUMBER if dearest is None else f"{100 * share:.2g} % ({names[dearest]})")
+        rows.append(row)
+    page.table(
+        "Table: an empty fence as a share of a sample, the dearest cell of each family in its "
+        "dearest block; one-shot cells left out.",
+        ["family", *map(escape, costs)],
+        rows,
+    )
+    over = sum(share > MOST for found in costs.values() for share in found.values())
+    page.paragraph(
+        f"{over} of {sum(map(len, costs.values()))} cost more than {100 * MOST:.1f} % of a sample."
+    )
+
+
+def _word_floor(summary: Summary) -> Iterable[str]:
+    conclusions = summary.conclusions
+    if conclusions.floor is None:
+        margin = f" {UNKNOWN_FLOOR[0].upper()}{UNKNOWN_FLOOR[1:]}." if summary.others else ""
+        yield f"Noise floor: {NO_TWINS}.{margin}"
+        return
+    cells = sum(len(one.ratios) for one in conclusions.twins)
+    beyond = (
+        "their own intervals explain it"
+        if not conclusions.excess
+        else f"their own intervals leave {100 * conclusions.excess:.1f} % of it unexplained"
+    )
+    yield (
+        f"Noise floor: {100 * conclusions.floor:.1f} %, the 95th percentile of |ratio − 1| over "
+        f"{cells} comparisons of a cell with itself; {beyond}. A difference has to be significant "
+        f"by its own interval and to exceed {100 * conclusions.margin:.1f} % to be called one."
+    )
+
+
+def _word_twins(family: Family) -> str:
+    return (
+        f"Twins of {escape(family.base)}, whose every difference is false by construction: "
+        f"{_count_flags(family)}"
+    )
+
+
+def _word_again(family: Family) -> str:
+    return (
+        f"{escape(family.other)} is {escape(family.base)} once more, so every difference is false "
+        f"by construction: {_count_flags(family)}"
+    )
+
+
+def _count_flags(family: Family) -> str:
+    faster, slower = family.signs
+    flags = len(family.flagged)
+    counts = Counter(one.name.lower() for one in family.verdicts.values())
+    shares = [f"{count} {name}" for name, count in sorted(counts.items())]
+    text = (
+        f"{flags} of {len(family.verdicts)} cells called faster or slower "
+        f"({100 * LEVEL:.0f} % of such tables may have one); the ratio was under 1 in {faster} and "
+        f"over 1 in {slower}" + (f"; verdicts: {', '.join(shares)}" if shares else "")
+    )
+    names = f": {', '.join(map(escape, family.flagged))}" if flags else ""
+    return f"{text}{names}."
+
+
+def _word_hidden(conclusions: Conclusions) -> Iterable[str]:
+    family = conclusions.hidden
+    if family is None:
+        yield f"CUDA image without its GPU: not compared; {NO_HIDDEN}."
+        return
+    flags = family.flagged
+    effect = (
+        "none differs: what differs elsewhere is not the image"
+        if not flags
+        else (
+            f"{len(flags)} differ, which is the image and not the hardware: "
+            + ", ".join(map(escape, flags))
+        )
+    )
+    yield (
+        f"CUDA image without its GPU against {escape(family.base)}: of {len(family.verdicts)} "
+        f"cells {effect}."
+    )
+
+
+def _word_extra(conclusions: Conclusions) -> Iterable[str]:
+    if not conclusions.extra:
+        yield f"Known extra work: {NO_EXTRA}."
+    for one in conclusions.extra:
+        yield f"Known extra work on {escape(one.arm)}: {_judge_extra(one)} ({escape(one.cell)})."
+
+
+def _judge_extra(extra: ExtraWork) -> str:
+    times = f"{extra.ratio.value:.3f} times the time for {extra.truth:.3f} times the work"
+    if extra.holds is None:
+        return f"{times}; no interval, so it proves nothing"
+    verdict = "contains the truth" if extra.holds else "DOES NOT CONTAIN THE TRUTH"
+    return f"{times}; the interval {extra.ratio.low:.3f} to {extra.ratio.high:.3f} {verdict}"
+
+
+def _word_input(conclusions: Conclusions) -> Iterable[str]:
+    if not conclusions.input_only:
+        yield f"Input-only cells: {NO_INPUT}."
+        return
+    flagged = [
+        f"{escape(cell)} {one.name} on {escape(arm)}"
+        for cell, arms in conclusions.input_only.items()
+        for arm, one in arms.items()
+        if one.name in {"FASTER", "SLOWER"}
+    ]
+    yield (
+        f"Input-only cells, which run on the CPU whatever the arm: {len(flagged)} of "
+        f"{len(conclusions.input_only)} faster or slower by over {100 * MARGIN:.0f} %"
+        + (f", which they should not be: {'; '.join(flagged)}" if flagged else "")
+        + "."
+    )
+
+
+def _word_outliers(summary: Summary) -> Iterable[str]:
+    for arm in summary.campaign.arms:
+        found = [
+            reading.outliers for one in summary.cells for reading in one.arms[arm].readings.values()
+        ]
+        samples = sum(one.n for one in found)
+        mild, far = sum(one.mild for one in found), sum(one.far for one in found)
+        if samples:
+            yield (
+                f"{escape(arm)}: {samples} steady samples, of which {show_share(mild, samples)} "
+                f"are outliers and {show_share(far, samples)} far out (Tukey); all are kept."
+            )

@@ -1,0 +1,201 @@
+"""The sections about what a device could do and what it costs.  Words only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from suite.analysis.ablation.cost import Cost
+from suite.analysis.ablation.limits import Comparison, Limit, Use
+from suite.analysis.campaign.summarise import Summary
+from suite.analysis.causes.insight import Insight
+from suite.analysis.documents.published import ANY
+from suite.report.text.markup import escape
+from suite.report.text.names import Show, name_cells
+from suite.report.text.page import NO_NUMBER, Page
+from suite.report.text.units import show_money, show_rate, show_share, show_times
+
+_NO_PART = "no figures are known for a device of exactly this name"
+_NO_PEAK = "no theoretical peak is known for this"
+_NO_FIGURE = "no published figure of a similar size is known"
+_NO_NUMBER_HERE = "no number on one of the arms that this needs"
+_NO_ROOF = "no roof: the memory's bandwidth was not measured, or the cell is no square product"
+
+
+def tell_limits(insight: Insight, show: Show) -> list[str]:
+    """Sentences for the report's opening: how near the GPU comes to what it is sold for."""
+    limits = insight.limits
+    sentences = []
+    if limits.errors:
+        count = len(limits.errors)
+        many = "one number is" if count == 1 else f"{count} numbers are"
+        first = "" if count == 1 else "; the first"
+        sentences.append(
+            f"NOT PLAUSIBLE: {many} more than the hardware can do, and count{'s' * (count == 1)} for "
+            f"nothing here{first}: {show(limits.errors[0])}."
+        )
+    for one in limits.limits:
+        if one.arm != insight.catalogue.gpu or one.what != "products" or one.part is None:
+            continue
+        if one.share_of_peak is None:
+            continue
+        band = f"; beside published figures: {one.band}" if one.band else ""
+        sentences.append(
+            f"{show(one.arm)} ({show(one.part.name)}) reaches {_show_rate(one)} at "
+            f"{show(one.precision)}: {show_share(one.share_of_peak, 1.0)} of its theoretical "
+            f"peak{band}."
+        )
+        break
+    return sentences
+
+
+def write_limit_doubts(page: Page, insight: Insight) -> None:
+    """What the limits say against believing the numbers, or the machine."""
+    page.bullets(
+        [
+            *(
+                f"**More than the hardware can do.** {escape(e, 900)}."
+                for e in insight.limits.errors
+            ),
+            *(
+                f"**Far below what others measured.** {escape(w, 900)}."
+                for w in insight.limits.warnings
+            ),
+        ]
+    )
+
+
+def write_limits(page: Page, summary: Summary, insight: Insight) -> None:
+    """The section "How near to the limits"; absent where no product and no sum has a number."""
+    limits = insight.limits
+    if not limits.limits:
+        return
+    page.heading("How near to the limits")
+    page.paragraph(
+        "Published figures are bands: stacks, power limits and versions differ. In band is from "
+        "15 % under to 10 % over a figure of the same precision and a similar size; under 60 % asks "
+        "for a cause; above the theoretical peak the number is wrong."
+    )
+    if limits.unknown:
+        names = ", ".join(map(escape, limits.unknown))
+        page.paragraph(f"No published figures are known for {names}; parts match by exact name.")
+    names_of = name_cells([one.cell for one in summary.cells], escape)[0]
+    page.table(
+        "Table: the best that each arm reached, beside what is published for its device.",
+        ["arm", "device", "of", "best", "at", "of the peak", "published"],
+        [_list_limit(page, one, names_of) for one in limits.limits],
+        right=(3, 5),
+    )
+    uses = [one for one in limits.uses if one.cell.startswith("matmul.")]
+    if uses:
+        _write_uses(page, uses, names_of)
+
+
+def write_costs(page: Page, summary: Summary, insight: Insight) -> None:
+    """The section "Cost"; absent where no price was given."""
+    price = insight.price
+    if price is None or not insight.costs:
+        return
+    currency = escape(price.currency)
+    page.heading("Cost")
+    page.paragraph(
+        f"At {show_money(price.hourly, None, None, currency)} an hour for this machine, whichever "
+        "arm runs on it. The answer turns where a machine with this GPU costs so many times what "
+        "one with this CPU alone does: below that ratio the GPU is the cheaper one."
+    )
+    names = name_cells([one.cell for one in summary.cells], escape)[0]
+    arms = list(dict.fromkeys(arm for one in insight.costs for arm in one.steps))
+    headers = ["cell"]
+    for arm in arms:
+        headers += [f"{escape(arm)}, a million steps", f"{escape(arm)}, a million examples"]
+    if len(arms) > 1:
+        headers.append("turns at a price ratio of")
+    page.table(
+        "Table: what a million steps and a million examples cost, and its 95 % interval.",
+        headers,
+        [_list_cost(page, one, arms, names, currency) for one in insight.costs],
+        right=range(1, len(headers)),
+    )
+
+
+def _list_limit(page: Page, one: Limit, names: Mapping[str, str]) -> list[str]:
+    unknown = _NO_PART if one.part is None else None
+    if one.share_of_peak is None:
+        peak = _say_none(page, unknown or _NO_PEAK)
+    else:
+        peak = show_share(one.share_of_peak, 1.0)
+    published = "; ".join(map(_word_comparison, one.comparisons))
+    published = published or _say_none(page, unknown or _NO_FIGURE)
+    what = "memory" if one.precision == ANY else f"{escape(one.precision)} {one.what}"
+    device = escape(one.device or "without a name")
+    return [escape(one.arm), device, what, _show_rate(one), names[one.cell], peak, published]
+
+
+def _word_comparison(one: Comparison) -> str:
+    figure = one.figure
+    unit = figure.unit.partition("/")[0]
+    low, high = (show_rate(value, unit, 1.0) for value in (figure.low, figure.high))
+    value = low if low == high else f"{low} to {high}"
+    caveat = f"; {figure.caveat}" if figure.caveat else ""
+    share = show_share(one.share, 1.0)
+    return escape(f"{one.band}, {share} of {value} ({figure.source}, {figure.date}{caveat})", 600)
+
+
+def _write_uses(page: Page, uses: list[Use], names: Mapping[str, str]) -> None:
+    """How much of each arm's own best a product reaches, and of its roof where one is known."""
+    arms = list(dict.fromkeys(one.arm for one in uses))
+    roofed = {one.arm for one in uses if one.share_of_roof is not None}
+    by_cell: dict[str, dict[str, Use]] = {}
+    for one in uses:
+        by_cell.setdefault(one.cell, {})[one.arm] = one
+    headers = ["cell"]
+    for arm in arms:
+        headers.append(f"{escape(arm)}, of its best")
+        headers += [f"{escape(arm)}, of the roof"] if arm in roofed else []
+    rows = []
+    for cell, by_arm in by_cell.items():
+        row = [names[cell]]
+        for arm in arms:
+            found = by_arm.get(arm)
+            share, roof = (found.share, found.share_of_roof) if found else (None, None)
+            row.append(_show_share(page, share, _NO_NUMBER_HERE))
+            row += [_show_share(page, roof, _NO_ROOF)] if arm in roofed else []
+        rows.append(row)
+    page.table(
+        "Table: how much of each arm's own best rate at its precision a product reaches, and of the "
+        "roof that its memory's bandwidth leaves it, where that was measured.",
+        headers,
+        rows,
+        right=range(1, len(headers)),
+    )
+
+
+def _show_share(page: Page, share: float | None, reason: str) -> str:
+    return _say_none(page, reason) if share is None else show_share(share, 1.0)
+
+
+def _list_cost(
+    page: Page, one: Cost, arms: list[str], names: Mapping[str, str], currency: str
+) -> list[str]:
+    row = [names[one.cell]]
+    for arm in arms:
+        for by_arm in (one.steps, one.examples):
+            found = by_arm.get(arm)
+            if found is None:
+                row.append(_say_none(page, _NO_NUMBER_HERE))
+            else:
+                row.append(show_money(found.value, found.low, found.high, currency))
+    if len(arms) > 1:
+        turns = one.turns
+        if turns is None:
+            row.append(_say_none(page, _NO_NUMBER_HERE))
+        else:
+            row.append(show_times(turns.value, turns.low, turns.high))
+    return row
+
+
+def _say_none(page: Page, reason: str) -> str:
+    return f"{NO_NUMBER} {page.mark(reason)}"
+
+
+def _show_rate(one: Limit) -> str:
+    return show_rate(one.rate.value, one.unit, 1.0) or NO_NUMBER

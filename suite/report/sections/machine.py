@@ -1,0 +1,164 @@
+"""The sentences and the small table that a report opens with, for Markdown and for a terminal.
+
+Says who wins, what was measured and what was not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from suite.analysis.campaign.accounting import find_deaths
+from suite.analysis.campaign.software import tell_builds
+from suite.analysis.campaign.summarise import CellSummary, Summary
+from suite.analysis.numbers.ratio import Ratio
+from suite.model import Scalar
+from suite.report.sections.verdict import tell_sureness, tell_verdicts
+from suite.report.text.names import Show, list_families, name_cells
+from suite.report.text.units import show_bytes, show_duration, show_ratio
+
+
+def name_machine(summary: Summary, show: Show) -> str:
+    """The machine in one line, from the facts of the first document that has each."""
+    found: dict[str, Scalar] = {}
+    for document in summary.loaded.documents:
+        for name, value in document.facts.items():
+            if value is not None:
+                found.setdefault(name, value)
+    parts = [show(str(found.get("cpu.model", "unknown processor")))]
+    if "cpu.usable" in found:
+        usable, count = found["cpu.usable"], found.get("cpu.count")
+        of = f" of {show(str(count))}" if count is not None and count != usable else ""
+        parts.append(f"{show(str(usable))}{of} logical CPUs used")
+    memory = found.get("memory.bytes")
+    if isinstance(memory, int | float) and memory > 0:
+        parts.append(f"{show_bytes(memory)} of memory")
+    gpus = [show(str(v)) for k, v in found.items() if k.startswith("gpu.") and k.endswith(".name")]
+    parts.append(", ".join(gpus) if gpus else "no GPU seen")
+    return "; ".join(parts)
+
+
+WRONG = "wrong result:"
+"""What the worker's reason begins with where a check refused a result."""
+
+
+def narrate(summary: Summary, show: Show) -> list[str]:
+    """The verdict: who wins, from where on, by how much, how sure that is."""
+    sentences = [
+        *tell_verdicts(summary, show),
+        *tell_builds(summary, show),
+        *tell_sureness(summary),
+    ]
+    if summary.fault:
+        sentences.insert(0, f"THE CAMPAIGN IS INVALID: {show(summary.fault[1])}.")
+    return [*tell_wrong(summary, show), *sentences]
+
+
+def tell_wrong(summary: Summary, show: Show) -> list[str]:
+    """Which arm computes wrongly, before a word of its speed: a cell's check knows what is right."""
+    sentences = []
+    for arm in summary.campaign.arms:
+        wrong = [
+            (one.cell.id, reason)
+            for one in summary.cells
+            if WRONG in (reason := one.arms[arm].reason or "")
+        ]
+        if wrong:
+            name, reason = wrong[0]
+            why = reason.partition(WRONG)[2].strip()
+            sentences.append(
+                f"{show(arm)} COMPUTES WRONGLY: {_count(len(wrong), 'cell')} without a number, the first "
+                f"{show(name)}: {show(why)}."
+            )
+    return sentences
+
+
+def account(summary: Summary, show: Show) -> list[str]:
+    """What was planned, what became of it, and what it took."""
+    campaign = summary.campaign
+    arms = ", ".join(map(show, campaign.arms))
+    cells = _count(len(campaign.cells), "cell")
+    on = f"{_count(len(campaign.arms), 'arm')}: {arms}"
+    sentences = [f"A campaign of {cells} (profile {campaign.profile}) on {on}."]
+    for arm in campaign.arms:
+        done = len(summary.counted[arm])
+        sentences.append(
+            f"{show(arm)}: {_count(done, 'block')} of {campaign.blocks} done, "
+            f"{count_outcomes(summary.cells, arm)}."
+        )
+    for arm, reason in campaign.not_run.items():
+        sentences.append(_end(f"{show(arm)} was not run: {show(reason)}"))
+    if campaign.stopped:
+        sentences.append(_end(f"The campaign ended early: {show(campaign.stopped)}"))
+    deaths = len(find_deaths([*summary.loaded.documents, *summary.loaded.controls]))
+    if deaths:
+        sentences.append(f"{_count(deaths, 'container')} died on the way (below).")
+    if campaign.prediction.actual_s > 0:
+        took = show_duration(campaign.prediction.actual_s)
+        sentences.append(f"It took {took} of container time.")
+    return sentences
+
+
+def count_outcomes(cells: Sequence[CellSummary], arm: str) -> str:
+    """What became of these cells on an arm: ``58 of 60 cells measured, 2 skipped``."""
+    results = [one.arms[arm] for one in cells]
+    counts = Counter(result.outcome for result in results if result.outcome != "measured")
+    numbers = sum(result.estimate is not None for result in results)
+    parts = [f"{numbers} of {len(results)} measured"]
+    parts += [f"{counts[name]} {name}" for name in ("skipped", "failed", "pending") if counts[name]]
+    refused = len(results) - numbers - counts.total()
+    if refused:
+        parts.append(f"{refused} without a number")
+    return ", ".join(parts)
+
+
+def list_by_family(
+    summary: Summary, show: Show, *, named: bool = True
+) -> tuple[list[str], list[list[str]]]:
+    """Headers and rows of the small table: by family what was measured, and the ratios' ends.
+
+    ``named``: with the names of the cells at those ends.
+    """
+    headers = ["family", *(f"{show(arm)}, cells" for arm in summary.campaign.arms)]
+    for other in summary.others:
+        against = f"{show(other)} against {show(summary.base)}"
+        headers += [f"{against}, at worst", f"{against}, at best"]
+    names = name_cells([one.cell for one in summary.cells], show)[0] if named else {}
+    rows = []
+    for family in list_families(one.cell for one in summary.cells):
+        cells = [one for one in summary.cells if one.cell.scenario == family]
+        row = [show(family), *(count_outcomes(cells, arm) for arm in summary.campaign.arms)]
+        for other in summary.others:
+            valid = [one for one in cells if not is_invalid(one, summary.base, other)]
+            row += _show_ends(valid, names, show(other), show(summary.base), other)
+        rows.append(row)
+    return headers, rows
+
+
+def is_invalid(one: CellSummary, base: str, other: str) -> bool:
+    """Whether a comparison of these arms must not be believed."""
+    return any(one.arms[arm].fault for arm in (base, other))
+
+
+def _show_ends(
+    cells: Sequence[CellSummary], names: Mapping[str, str], shown: str, base: str, other: str
+) -> tuple[str, str]:
+    found = [
+        (r.value, one.cell.id, r) for one in cells if isinstance(r := one.ratios[other], Ratio)
+    ]
+    if not found:
+        return "no valid pair", "no valid pair"
+    ends = []
+    for _, name, ratio in (max(found, key=lambda f: f[:2]), min(found, key=lambda f: f[:2])):
+        words = show_ratio(ratio.value, ratio.low, ratio.high, other=shown, base=base)
+        ends.append(f"{words}: {names[name]}" if name in names else words)
+    return ends[0], ends[1]
+
+
+def _end(sentence: str) -> str:
+    """The sentence with its full stop; a reason from outside can have brought one."""
+    return sentence if sentence.endswith(".") else f"{sentence}."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,135 @@
+"""The section that tells where a step's time goes, who waits for whom, and when a start is repaid.
+
+Words only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from suite.analysis.ablation.step import PARTS, Decomposition, Repayment, Triple
+from suite.analysis.campaign.summarise import Summary
+from suite.analysis.causes.insight import Insight
+from suite.report.text.markup import escape
+from suite.report.text.names import name_cells
+from suite.report.text.page import NO_NUMBER, Page
+from suite.report.text.units import align, show_count, show_seconds, show_share
+
+_NOT_ALONE = "not measured on its own in this campaign"
+
+_BOUNDS = {"input": "input-bound", "compute": "compute-bound", "both": "both alike"}
+
+
+def write_steps(page: Page, summary: Summary, insight: Insight) -> None:
+    """The section "Where a step's time goes"; absent where no step could be taken apart."""
+    if not (insight.steps or insight.triples):
+        return
+    page.heading("Where a step's time goes")
+    names = name_cells([one.cell for one in summary.cells], escape)[0]
+    if insight.steps:
+        _write_parts(page, insight, names)
+    if insight.triples:
+        _write_triples(page, insight)
+    if insight.repayments:
+        _write_repayments(page, insight, names)
+
+
+def _write_parts(page: Page, insight: Insight, names: Mapping[str, str]) -> None:
+    page.paragraph(
+        "Compute and dispatch are the step with its data at hand; dispatch is the measured price "
+        "of handing it over. Transfer is what it takes longer with its data on the host, as far "
+        "as copies of that size explain it. Input is what is left, at most what the pipeline takes "
+        "alone. What these do not explain is the rest; over 20 % it is unexplained."
+    )
+    rows = []
+    for one in insight.steps:
+        # Adding zero takes the sign from what rounds to nothing.
+        rest = show_share(round(one.rest / one.whole, 3) + 0.0, 1.0) + (
+            ", unexplained" if one.unexplained else ""
+        )
+        parts = [_show_part(page, one, name) for name in PARTS]
+        rows.append(
+            [names[one.cell], escape(one.arm), show_seconds(one.whole), *parts, rest],
+        )
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    aligned = [*columns[:2], *(align(column) for column in columns[2:])]
+    page.table(
+        "Table: the parts of a training step, as shares of it.",
+        ["cell", "arm", "a step", *PARTS, "rest"],
+        [list(row) for row in zip(*aligned, strict=True)],
+        right=range(2, 8),
+    )
+
+
+def _show_part(page: Page, one: Decomposition, name: str) -> str:
+    part = next(value for known, value in one.parts.items() if known == name)
+    if part is None:
+        reason = next(text for known, text in one.absent.items() if known == name)
+        return f"{NO_NUMBER} {page.mark(escape(reason))}"
+    return show_share(part, one.whole)
+
+
+def _write_triples(page: Page, insight: Insight) -> None:
+    page.heading("The input pipeline and the model behind it", level=3)
+    page.table(
+        "Table: a step of network A at batch 512 behind three pipelines. Hidden: the share of the "
+        "shorter part that runs behind the longer one.",
+        ["pipeline", "arm", "input alone", "model alone", "together", "hidden", "waits for"],
+        [_list_triple(page, one) for one in insight.triples],
+        right=range(2, 6),
+    )
+    page.bullets(_tell_triple(one) for one in insight.triples if one.bound == "input")
+
+
+def _list_triple(page: Page, one: Triple) -> list[str]:
+    def alone(seconds: float | None) -> str:
+        return _say_none(page) if seconds is None else show_seconds(seconds)
+
+    together = show_seconds(one.together.value, one.together.low, one.together.high)
+    return [
+        escape(one.pipeline),
+        escape(one.arm),
+        alone(one.input_s),
+        alone(one.compute_s),
+        together,
+        _say_none(page) if one.overlap is None else show_share(one.overlap, 1.0),
+        f"{_BOUNDS[one.bound]}: {one.evidence}" if one.bound else f"unknown: {one.evidence}",
+    ]
+
+
+def _say_none(page: Page) -> str:
+    return f"{NO_NUMBER} {page.mark(_NOT_ALONE)}"
+
+
+def _tell_triple(one: Triple) -> str:
+    text = f"{escape(one.pipeline)} on {escape(one.arm)} is input-bound"
+    if one.compute_s is not None:
+        waiting = max(0.0, 1 - one.compute_s / one.together.value)
+        text += f": without its input {show_share(waiting, 1.0)} of the step would go away"
+    return f"{text} ({one.evidence})."
+
+
+def _write_repayments(page: Page, insight: Insight, names: Mapping[str, str]) -> None:
+    gpu = escape(insight.catalogue.gpu or "")
+    page.heading(f"When {gpu}'s start is repaid", level=3)
+    page.table(
+        f"Table: the first call on {gpu} (tracing and compiling), what a step then saves, and after "
+        "how many steps that has repaid it.",
+        ["cell", "first call", "saved a step", "repaid after"],
+        [_list_repayment(one, names) for one in insight.repayments],
+        right=(1, 2, 3),
+    )
+
+
+def _list_repayment(one: Repayment, names: Mapping[str, str]) -> list[str]:
+    saved = show_seconds(abs(one.saving_s)) if one.saving_s else "0 s"
+    lost = one.saving_s < 0
+    after = "never: it saves nothing" if one.never else "not shown: the interval holds both"
+    if one.steps is not None:
+        after = f"{show_count(one.steps.value, one.steps.low, one.steps.high)} steps"
+    return [
+        names[one.cell],
+        show_seconds(one.first_call_s),
+        f"none, {saved} lost" if lost else saved,
+        after,
+    ]

@@ -1,0 +1,209 @@
+"""The tables of the report: one a family, and one of all first calls.
+
+Every number stands with unit and interval; every missing one with the footnote that says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from suite.analysis.campaign.summarise import ArmResult, CellSummary, Summary
+from suite.analysis.numbers.estimate import Estimate
+from suite.analysis.numbers.ratio import Ratio
+from suite.analysis.numbers.verdict import MARKS, Verdict
+from suite.report.text.markup import escape
+from suite.report.text.names import list_families, name_cells, sort_cells
+from suite.report.text.page import NO_NUMBER, Page
+from suite.report.text.units import align, show_rate, show_ratio, show_seconds
+
+TITLES = {
+    "matmul": "the raw arithmetic of matrix products",
+    "mlp": "training small networks",
+    "asked": "what people ask about, as they time it",
+    "tfdata": "the input pipeline",
+    "overhead": "the prices that explain the rest",
+}
+_NO_RATE = "no rate: the cell declares no work that could be counted"
+_NOT_TIMED = "no first call of its own: the cell was measured without one"
+
+Entry = tuple[str, tuple[str, ...]]
+"""A table's cell: its text, and the footnotes that belong to it."""
+
+Column = tuple[str, list[Entry]]
+"""A column's head, escaped, and its entries."""
+
+
+def gives_verdicts(summary: Summary, other: str) -> bool:
+    """Whether any cell has a verdict on this arm; a column of dashes would say nothing."""
+    return any(isinstance(one.verdicts[other], Verdict) for one in summary.cells)
+
+
+def write_tables(page: Page, summary: Summary) -> None:
+    """One table a family in the plan's order, then the first calls."""
+    ordered = {cell.id: i for i, cell in enumerate(sort_cells([one.cell for one in summary.cells]))}
+    everything = sorted(summary.cells, key=lambda one: ordered[one.cell.id])
+    for family in list_families(one.cell for one in everything):
+        cells = [one for one in everything if one.cell.scenario == family]
+        title = TITLES.get(family)
+        page.heading(escape(family) + (f": {title}" if title else ""), level=3)
+        _write_family(page, summary, family, cells)
+    _write_first_calls(page, summary, everything)
+
+
+def _write_family(page: Page, summary: Summary, family: str, cells: Sequence[CellSummary]) -> None:
+    columns: list[Column] = []
+    for arm in summary.campaign.arms:
+        results = [one.arms[arm] for one in cells]
+        columns.append((f"{escape(arm)}, time a call", list(map(show_time, results))))
+        columns.append((f"{escape(arm)}, rate", list(map(_show_work, results))))
+    for other in summary.others:
+        entries = [_compare(one, other, summary.base) for one in cells]
+        columns.append((f"{escape(other)} against {escape(summary.base)}", entries))
+        if gives_verdicts(summary, other):
+            marks = [show_verdict(one.verdicts[other]) for one in cells]
+            columns.append((f"{escape(other)} is", marks))
+    caption = f"Table: {escape(family)}. Time a call and its 95 % interval"
+    _write_columns(page, summary, caption, cells, columns)
+
+
+def _write_first_calls(page: Page, summary: Summary, everything: Sequence[CellSummary]) -> None:
+    cells = [
+        one
+        for one in everything
+        if not one.cell.one_shot and any(result.first_call for result in one.arms.values())
+    ]
+    if not cells:
+        return
+    page.heading("First calls", level=3)
+    page.paragraph(
+        "Tracing, compiling and the first result of each cell, in a process that has "
+        "been through the start-up sequence. Timed apart and never pooled with the times above."
+    )
+    columns = [
+        (f"{escape(arm)}, first call", [_show_first(one.arms[arm]) for one in cells])
+        for arm in summary.campaign.arms
+    ]
+    _write_columns(page, summary, "Table: first calls and their 95 % intervals", cells, columns)
+
+
+def _write_columns(
+    page: Page,
+    summary: Summary,
+    caption: str,
+    cells: Sequence[CellSummary],
+    columns: Sequence[Column],
+) -> None:
+    """A table of these cells; a note that all numbers of a column share is marked in its head."""
+    shown = {one.cell.id for one in cells}
+    # Named among the whole plan, so that a cell has the same name in every table.
+    names, shared = name_cells([one.cell for one in summary.cells], escape)
+    caption += f"; {_word_blocks(summary)}."
+    kept = [text for name, text in shared.items() if any(one in shown for one in name)]
+    if kept:
+        caption += f" The same in all rows, and left out of the names: {'; '.join(kept)}."
+    common = [_find_common(entries) for _, entries in columns]
+    headers = [
+        " ".join(filter(None, [head, _mark(page, notes)]))
+        for (head, _), notes in zip(columns, common, strict=True)
+    ]
+    # Row by row, so that the marks count up in the order in which they are read.
+    marked: list[list[str]] = [[] for _ in columns]
+    for index in range(len(cells)):
+        for (_, entries), notes, texts in zip(columns, common, marked, strict=True):
+            text, own = entries[index]
+            rest = [note for note in own if text == NO_NUMBER or note not in notes]
+            texts.append(" ".join(filter(None, [text, _mark(page, rest)])))
+    body = [[names[one.cell.id] for one in cells], *map(align, marked)]
+    rows = [list(row) for row in zip(*body, strict=True)]
+    page.table(caption, ["cell", *headers], rows, right=range(1, len(columns) + 1))
+
+
+def show_time(result: ArmResult) -> Entry:
+    """An arm's time of a cell, struck through where it is INVALID, or the reason why there is none."""
+    if result.estimate is None:
+        return NO_NUMBER, (result.reason or "",)
+    text = _strike(_show_estimate(result.estimate), struck=result.fault is not None)
+    faults = [result.fault[1]] if result.fault and result.fault[1] not in result.marks else []
+    return text, (*result.estimate.notes, *result.marks, *faults)
+
+
+def _show_work(result: ArmResult) -> Entry:
+    if result.estimate is None:
+        return NO_NUMBER, (result.reason or "",)
+    rate = show_rate(result.work.amount, escape(result.work.unit), result.estimate.value)
+    moved = show_rate(result.work.bytes or 0, "byte", result.estimate.value)
+    if not rate:
+        return NO_NUMBER, (_NO_RATE,)
+    text = ", ".join(filter(None, [rate, moved]))
+    return _strike(text, struck=result.fault is not None), ()
+
+
+def _show_first(result: ArmResult) -> Entry:
+    if result.first_call is not None:
+        text = _show_estimate(result.first_call)
+        return _strike(text, struck=result.fault is not None), result.first_call.notes
+    return NO_NUMBER, (_NOT_TIMED if result.estimate else result.reason or "",)
+
+
+def _compare(one: CellSummary, other: str, base: str) -> Entry:
+    faults = [fault[1] for arm in (base, other) if (fault := one.arms[arm].fault)]
+    return show_comparison(one.ratios[other], other=other, base=base, faults=faults)
+
+
+def show_comparison(ratio: Ratio | str, *, other: str, base: str, faults: Sequence[str]) -> Entry:
+    """A ratio in words, struck through where there are faults, or the reason why there is none."""
+    if isinstance(ratio, str):
+        return NO_NUMBER, (ratio,)
+    words = show_ratio(ratio.value, ratio.low, ratio.high, other=escape(other), base=escape(base))
+    return _strike(words, struck=bool(faults)), (*ratio.notes, *faults)
+
+
+def write_marks(page: Page) -> None:
+    """The last section of every report: what the marks mean, and every footnote."""
+    page.heading("Footnotes")
+    page.paragraph(
+        f"`{NO_NUMBER}` no number; the mark beside it says why. `~` equivalent: the 90 % interval "
+        "of the ratio lies within ±5 %. `?` inconclusive: neither a difference nor equivalence is "
+        "shown. `✗` invalid: the mark beside it says why; the number is struck through."
+    )
+    page.footnotes()
+
+
+def show_verdict(verdict: Verdict | str) -> Entry:
+    """A verdict in a word or its mark, or the reason why there is none."""
+    if isinstance(verdict, str):
+        return NO_NUMBER, (verdict,)
+    # What every `?` means is explained with the marks; only what is particular has a footnote.
+    particular = verdict.code in {"resolution", "within-noise"} or verdict.name == "INVALID"
+    text = MARKS.get(verdict.name, verdict.name.lower())
+    return text, (verdict.reason,) if particular else ()
+
+
+def _strike(text: str, *, struck: bool) -> str:
+    """The text, crossed out where it must not be believed."""
+    return f"~~{text}~~" if struck else text
+
+
+def _show_estimate(estimate: Estimate) -> str:
+    return show_seconds(estimate.value, estimate.low, estimate.high)
+
+
+def _find_common(entries: Sequence[Entry]) -> list[str]:
+    numbers = [notes for text, notes in entries if text != NO_NUMBER]
+    return [note for note in numbers[0] if all(note in one for one in numbers)] if numbers else []
+
+
+def _mark(page: Page, notes: Sequence[str]) -> str:
+    # Longer than other texts may be, because a footnote holds a reason.
+    return page.mark(*(escape(note, limit=900) for note in notes))
+
+
+def _word_blocks(summary: Summary) -> str:
+    counts = {arm: len(blocks) for arm, blocks in summary.counted.items()}
+    if len(set(counts.values())) == 1:
+        return _count_blocks(next(iter(counts.values())))
+    return ", ".join(f"{escape(arm)}: {_count_blocks(count)}" for arm, count in counts.items())
+
+
+def _count_blocks(count: int) -> str:
+    return f"{count} block{'' if count == 1 else 's'}"

@@ -1,0 +1,208 @@
+"""The verdict in sentences: who wins how often, from where on, by how much, and how sure that is.
+
+Names what can't be judged as plainly as what can.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from suite.analysis.ablation.reach import find_reach, word_reach
+from suite.analysis.campaign.summarise import Summary
+from suite.analysis.numbers.crossover import Crossover, Sweep, find_sweeps, pick_main
+from suite.analysis.numbers.estimate import FEWEST
+from suite.analysis.numbers.ratio import Ratio
+from suite.analysis.numbers.verdict import Verdict, VerdictName
+from suite.model import Param
+from suite.report.text.names import Show, name_cells
+from suite.report.text.units import show_ratio, show_size
+
+PROVISIONAL = frozenset({"smoke", "quick"})
+"""Profiles whose intervals are marked provisional."""
+
+OPEN = frozenset({"unclear", "no answer"})
+"""What a sweep can answer without saying who wins."""
+
+_OTHERS: Mapping[VerdictName, str] = {
+    "EQUIVALENT": "equivalent",
+    "INCONCLUSIVE": "inconclusive",
+}
+"""The verdicts that name no winner."""
+
+
+def tell_verdicts(summary: Summary, show: Show) -> list[str]:
+    """The comparisons with the first arm, each in a few sentences; or how far one arm comes."""
+    sentences = []
+    for other in summary.others:
+        sentences += [
+            count_verdicts(summary, other, show),
+            *tell_crossovers(summary, other, show),
+            *tell_extremes(summary, other, show),
+        ]
+    return sentences or list(tell_one_arm(summary, show))
+
+
+def count_verdicts(summary: Summary, other: str, show: Show) -> str:
+    """One comparison in one sentence: ``Of 60 cells cuda is faster than cpu in 31 and slower in …``."""
+    found = [one.verdicts[other] for one in summary.cells]
+    counts = Counter(one.name for one in found if isinstance(one, Verdict))
+    against = f"{show(other)} against {show(summary.base)}"
+    if not counts:
+        return f"{against}: no verdicts; {_count_hints(summary, other)}."
+    silent = len(found) - counts.total()
+    rest = f"; {_count(silent, 'more cell')} can't be compared" if silent else ""
+    judged = counts.total() - counts["INVALID"]
+    if not judged:
+        return f"{against}: all {_count(counts.total(), 'comparison')} are INVALID{rest}."
+    parts = [f"{words} in {counts[name]}" for name, words in _OTHERS.items() if counts[name]]
+    invalid = f"; {_count(counts['INVALID'], 'more cell')} INVALID" if counts["INVALID"] else ""
+    return (
+        f"Of {_count(judged, 'cell')} {show(other)} is faster than {show(summary.base)} in "
+        f"{counts['FASTER']} and slower in {counts['SLOWER']}"
+        f"{''.join(f', {part}' for part in parts)}{invalid}{rest}."
+    )
+
+
+def tell_crossovers(summary: Summary, other: str, show: Show) -> list[str]:
+    """Where the main sweeps cross over, a sentence each; those without an answer are left out."""
+    found = summary.conclusions.crossovers.get(other, ())
+    main = pick_main(sweep for sweep, _ in found)
+    return [
+        f"In {name_sweep(sweep, main, show)} "
+        f"{word_crossover(crossover, sweep.axis, other, summary.base, show)}."
+        for sweep, crossover in found
+        if sweep in main and crossover.answer not in OPEN
+    ]
+
+
+def name_sweep(sweep: Sweep, among: Iterable[Sweep], show: Show) -> str:
+    """A sweep's case, and of what is fixed in it what tells it from the case's other sweeps."""
+    telling = ", ".join(f"{name}={value}" for name, value in tell_apart(sweep, among).items())
+    name = show(f"{sweep.scenario}.{sweep.case}")
+    return f"{name} ({show(telling)})" if telling else name
+
+
+def tell_apart(sweep: Sweep, among: Iterable[Sweep]) -> dict[str, Param]:
+    """What is fixed in a sweep and not so in others of its case."""
+    rivals = [one for one in among if (one.scenario, one.case) == (sweep.scenario, sweep.case)]
+    return {
+        name: value
+        for name, value in sweep.fixed.items()
+        if any(one.fixed.get(name) != value for one in rivals)
+    }
+
+
+def word_crossover(found: Crossover, axis: str, other: str, base: str, show: Show) -> str:
+    """Half a sentence: ``cuda wins from n between 192 and 201 on``, or why nobody can say so."""
+    if found.answer in {"always", "never"}:
+        return f"{show(other if found.answer == 'always' else base)} wins at every {show(axis)}"
+    if found.answer == "not monotone":
+        return f"the winner changes more than once along {show(axis)}"
+    if found.answer != "crosses":
+        return f"nobody can say who wins: {show(found.reason or 'no reason is known')}"
+    winner = f"{show(other if found.rising else base)} wins from {show(axis)}"
+    low, high = map(show_end, (found.low, found.high))
+    if low is None:
+        return f"{winner} under {high} on, if not always"
+    if high is None:
+        return f"{winner} over {low} on, if at all"
+    return f"{winner} about {low} on" if low == high else f"{winner} between {low} and {high} on"
+
+
+def show_end(size: float | None) -> str | None:
+    """An end of a crossover as a whole size, to three digits: it lies between measured ones."""
+    if size is None:
+        return None
+    return show_size(float(f"{size:.3g}") if size < 10 else round(float(f"{size:.3g}")))
+
+
+def tell_extremes(summary: Summary, other: str, show: Show) -> list[str]:
+    """The largest win and the largest loss among the cells that are called faster or slower."""
+    names = name_cells([one.cell for one in summary.cells], show)[0]
+    called: dict[VerdictName, list[tuple[float, str, Ratio]]] = {"FASTER": [], "SLOWER": []}
+    for one in summary.cells:
+        verdict, ratio = one.verdicts[other], one.ratios[other]
+        if isinstance(verdict, Verdict) and isinstance(ratio, Ratio) and verdict.name in called:
+            called[verdict.name].append((ratio.value, one.cell.id, ratio))
+    ends = [
+        ("win", min(called["FASTER"], default=None, key=lambda one: one[:2])),
+        ("loss", max(called["SLOWER"], default=None, key=lambda one: one[:2])),
+    ]
+    told = []
+    for kind, end in ends:
+        if end is not None:
+            _, name, ratio = end
+            words = show_ratio(
+                ratio.value, ratio.low, ratio.high, other=show(other), base=show(summary.base)
+            )
+            told.append(f"ts largest {kind} is at {names[name]}: {words}")
+    return [f"I{'; i'.join(told)}."] if told else []
+
+
+def tell_one_arm(summary: Summary, show: Show) -> Iterable[str]:
+    """Why there is no winner, and how far the one arm comes."""
+    reasons = [
+        f"{show(arm)}: {show(_shorten(why))}" for arm, why in summary.campaign.not_run.items()
+    ]
+    because = f" ({'; '.join(reasons)})" if reasons else ""
+    yield (
+        f"Only {show(summary.base)} was measured{because}, so there is no winner to name: these "
+        "are times and rates, not verdicts."
+    )
+    main = pick_main(find_sweeps(summary.campaign.cells))
+    for sweep in main:
+        reach = find_reach(sweep, summary.cells, summary.base)
+        if reach is not None:
+            yield f"In {name_sweep(sweep, main, show)} it reaches {show(word_reach(reach))}."
+
+
+def tell_sureness(summary: Summary) -> Iterable[str]:
+    """How well the times are known, and what this machine's own noise hides."""
+    fewest = min(len(blocks) for blocks in summary.counted.values())
+    widths = [
+        math.sqrt(found.high / found.low) - 1
+        for one in summary.cells
+        for result in one.arms.values()
+        if (found := result.estimate) and found.low and found.high and not result.fault
+    ]
+    if fewest < FEWEST:
+        yield f"Under {FEWEST} blocks there are values but no intervals."
+    if not widths:
+        return
+    width = 100 * statistics.median(widths)
+    yield f"Half of the {len(widths)} times are known to ±{width:.2g} % or better."
+    conclusions = summary.conclusions
+    if summary.others and conclusions.floor is not None:
+        yield (
+            f"Differences up to {100 * conclusions.margin:.1f} % are noise on this machine and "
+            "count as none."
+        )
+    if summary.campaign.profile in PROVISIONAL:
+        yield f"The intervals of the profile {summary.campaign.profile} are provisional."
+
+
+def _count_hints(summary: Summary, other: str) -> str:
+    """What ratios alone suggest, where nothing is judged."""
+    ratios: Sequence[Ratio] = [
+        found for one in summary.cells if isinstance(found := one.ratios[other], Ratio)
+    ]
+    if not any(one.low is not None for one in ratios):
+        return "a ratio without an interval is not even a hint"
+    faster = sum(one.high is not None and one.high < 1 for one in ratios)
+    slower = sum(one.low is not None and one.low > 1 for one in ratios)
+    return (
+        f"hints, not findings, are the intervals that exclude 1: of {_count(len(ratios), 'cell')} "
+        f"faster in {faster}, slower in {slower}"
+    )
+
+
+def _shorten(reason: str) -> str:
+    """A reason without what was looked at, which stands further below."""
+    return reason.partition(": ")[0]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

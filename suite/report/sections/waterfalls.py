@@ -1,0 +1,118 @@
+"""The section that tells how a naive script's number becomes a fair one.  Words only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from suite.analysis.ablation.questions import Case
+from suite.analysis.ablation.waterfall import Misled, Waterfall, name_place
+from suite.analysis.causes.insight import Insight
+from suite.analysis.numbers.ratio import Ratio
+from suite.model import Param
+from suite.report.text.markup import escape
+from suite.report.text.page import Page
+from suite.report.text.units import align, show_gain, show_ratio, show_seconds
+
+
+def write_waterfalls(page: Page, insight: Insight) -> None:
+    """The section "From the naive script to the fair number"; absent where no case was measured."""
+    if not insight.waterfalls:
+        return
+    page.heading("From the naive script to the fair number")
+    page.paragraph(
+        "What people who ask have timed, and what is left when one thing after the other is put "
+        "right. Where a stage was not measured, the next one holds all changes since the one "
+        "before."
+    )
+    for name in dict.fromkeys(one.case.name for one in insight.waterfalls):
+        found = [one for one in insight.waterfalls if one.case.name == name]
+        misled = [one for one in insight.misled if one.case.name == name]
+        case = found[0].case
+        page.heading(f"{escape(case.name)}: {escape(case.title)}", level=3)
+        _write_steps(page, found)
+        page.bullets(_tell(found, misled))
+
+
+def _write_steps(page: Page, found: list[Waterfall]) -> None:
+    rows = [
+        [
+            _name(one.fixed, name_place(one)),
+            "; ".join(step.changes),
+            show_seconds(step.value.value, step.value.low, step.value.high),
+            "" if step.factor is None else _show_factor(step.factor),
+        ]
+        for one in found
+        for step in one.steps
+    ]
+    case = found[0].case
+    columns = list(zip(*rows, strict=True))
+    columns[2] = tuple(align(columns[2]))
+    page.table(
+        f"Table: {escape(case.name)}, time {_name_unit(case)} from the script to the fair number, and "
+        "its 95 % interval.",
+        ["where", "what changed", f"time {_name_unit(case)}", "against the step before"],
+        [list(row) for row in zip(*columns, strict=True)],
+        right=(2,),
+    )
+
+
+def _tell(found: list[Waterfall], misled: list[Misled]) -> Iterable[str]:
+    """A paragraph for every waterfall of a case: each place's way, and what the script misleads to."""
+    for fixed in _list_fixed(found):
+        sentences = [_tell_way(one) for one in found if one.fixed == fixed]
+        sentences += [_tell_misled(one) for one in misled if one.fixed == fixed]
+        yield _name(fixed, "", after=": ") + " ".join(sentences)
+
+
+def _list_fixed(found: list[Waterfall]) -> list[Mapping[str, Param]]:
+    fixed: list[Mapping[str, Param]] = []
+    for one in found:
+        if one.fixed not in fixed:
+            fixed.append(one.fixed)
+    return fixed
+
+
+def _tell_way(one: Waterfall) -> str:
+    """A waterfall in words: both ends, the whole way, and its largest step."""
+    first, last = one.steps[0].value.value, one.steps[-1].value.value
+    text = (
+        f"On {escape(name_place(one))} the script prints {show_seconds(first)} "
+        f"{_name_unit(one.case)}, and the fair number is {show_seconds(last)}, "
+        f"{_show_factor(one.factor)}"
+    )
+    largest = one.largest
+    if len(one.steps) > 2 and largest is not None and largest.factor is not None:
+        changes = "; ".join(largest.changes)
+        text += f"; the largest step is {changes}, {_show_factor(largest.factor)}"
+    return f"{text}."
+
+
+def _tell_misled(one: Misled) -> str:
+    """What the script says about two places, and what is so."""
+    naive, fair = (
+        show_ratio(
+            ratio.value, ratio.low, ratio.high, other=escape(one.other), base=escape(one.base)
+        )
+        for ratio in (one.naive, one.fair)
+    )
+    verdict = f"it is off by a factor of {one.factor:.3g}"
+    if one.reverses:
+        verdict = "it names the wrong winner"
+    elif one.invents:
+        verdict = "it sees a difference where none can be told"
+    against = f"{escape(one.other)} against {escape(one.base)}"
+    return f"By the script, {against}: {naive}; fairly timed: {fair}: {verdict}."
+
+
+def _name_unit(case: Case) -> str:
+    return f"{'an' if case.unit[0] in 'aeiou' else 'a'} {case.unit}"
+
+
+def _name(fixed: Mapping[str, Param], place: str, after: str = "") -> str:
+    values = ", ".join(f"{axis}={value}" for axis, value in fixed.items())
+    name = escape(", ".join(filter(None, [values, place])))
+    return name + after if name else ""
+
+
+def _show_factor(ratio: Ratio) -> str:
+    return show_gain(ratio.value, ratio.low, ratio.high)

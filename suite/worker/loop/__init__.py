@@ -1,0 +1,1 @@
+"""The measuring loop and what it keeps beside the times."""

@@ -1,0 +1,1 @@
+"""Where the work ran, on what, and by which libraries."""

@@ -1,0 +1,204 @@
+"""Proof that the GPU which TensorFlow lists can do the work, at the start and at the end.
+
+A GPU can be listed and be unable to run this build's kernels, and it can go away in mid-run.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from suite import wire
+from suite.errors import OTHER_BUILD
+from suite.model import SIMULATED, Scalar
+from suite.worker.proof.libraries import find, mapped
+
+SIZE = 64
+"""Rows of what proves a GPU: its whole numbers are exact in float32, whatever the order of the sums."""
+
+NEWEST_MAJOR = 9
+"""The locked build compiles for devices up to compute capability 9.0; it fails on Blackwell (10 and
+later), although its intermediate code should in principle do (TensorFlow's issue tracker has many)."""
+
+_BUILT = re.compile(r"(sm|compute)_(\d+)(\d)([af]?)")
+
+Library = Callable[[str], Any]
+"""Opens a shared library that is in this process already, by its path."""
+
+
+def judge_capability(device: Sequence[int], built: Sequence[str]) -> str | None:
+    """Why a build's kernels can't run on a device of this compute capability, or None.
+
+    Args:
+        device: major and minor, such as (9, 0).
+        built: what TensorFlow was built for, such as ``["sm_80", "sm_89", "compute_90"]``: machine
+            code runs on devices of its own major version from its minor one up, intermediate code
+            (``compute``) on any later device, which compiles it at first use.  With an ``a`` behind
+            it either is for that very device alone, with an ``f`` for its major version.  Empty:
+            not told.
+    """
+    major, minor = device[0], device[1]
+    found = [
+        (m[1], (int(m[2]), int(m[3])), m[4]) for text in built if (m := _BUILT.fullmatch(text))
+    ]
+    if not found:
+        return None
+    newest = max(of for _, of, _ in found)
+    beyond = major > NEWEST_MAJOR and newest[0] <= NEWEST_MAJOR
+    if any(
+        _runs(of, bound, device) and (of[0] == major if kind == "sm" else not beyond)
+        for kind, of, bound in found
+    ):
+        return None
+    why = (
+        "newer than this TensorFlow's CUDA can compile for"
+        if beyond or newest < (major, minor)
+        else "older than this TensorFlow was built for"
+    )
+    return (
+        f"the GPU has compute capability {major}.{minor}, which is {why} (built for "
+        f"{', '.join(built)}); {OTHER_BUILD}"
+    )
+
+
+def _runs(of: tuple[int, int], bound: str, device: Sequence[int]) -> bool:
+    """Whether code for ``of`` runs on a device that is no older, as ``bound`` allows."""
+    major, minor = device[0], device[1]
+    if bound == "a":
+        return of == (major, minor)
+    return of <= (major, minor) and (bound != "f" or of[0] == major)
+
+
+def find_trouble(device: str) -> str | None:
+    """Why the device does not do a small product and a small sum right, or None; waits for them.
+
+    A product is cuBLAS's, whose kernels are machine code.  A sum by elements is TensorFlow's own: one of
+    the kernels that its wheel holds as PTX for compute capability 9.0.  A driver that is too old for them
+    refuses each with a warning alone, and what comes out is whatever lay in that memory.
+
+    Args:
+        device: such as ``/GPU:0``.
+    """
+    import numpy as np
+    import tensorflow as tf
+
+    whole = np.random.default_rng(SIZE).integers(-9, 9, (2, SIZE, SIZE))
+    left, right = whole.astype(np.float32)
+    for what, work, expected in (
+        ("product", tf.matmul, whole[0] @ whole[1]),
+        ("sum by elements", tf.add, whole[0] + whole[1]),
+    ):
+        try:
+            with tf.device(device):
+                result = work(tf.constant(left), tf.constant(right))
+            place = result.backing_device.rsplit("device:", 1)[-1]
+            found = result.numpy()
+        except (tf.errors.OpError, RuntimeError) as error:
+            return f"{device} refuses a small {what}: {' '.join(str(error).split())[:300]}"
+        if f"/{place}" != device:
+            return f"a small {what} for {device} was made on {place}"
+        if not np.array_equal(found, expected.astype(np.float32)):
+            return f"{device} gives a wrong result for a small {what} of whole numbers"
+    return None
+
+
+def loaded_versions(root: Path = Path("/"), library: Library = ctypes.CDLL) -> dict[str, Scalar]:
+    """Versions of the driver and of CUDA's libraries as they are loaded in this process.
+
+    None: not loaded (cuDNN and NCCL are loaded at their first use), or it does not say.
+    """
+    paths = mapped(root)
+    return {
+        "gpu.driver": _driver(root),
+        "cuda.driver_api": _ask(library, paths, "libcuda.so", "cuDriverGetVersion"),
+        "cuda.runtime": _ask(library, paths, "libcudart.so", "cudaRuntimeGetVersion"),
+        "cuda.nccl": _ask(library, paths, "libnccl.so", "ncclGetVersion"),
+        "cuda.cudnn": _cudnn(library, paths),
+    }
+
+
+STAND_IN = "crossover_stand_in"
+"""A driver's library that has this name is one of our tests', which no GPU stands behind."""
+
+
+def simulation_facts(root: Path = Path("/"), library: Library = ctypes.CDLL) -> dict[str, Scalar]:
+    """Whether the driver's library in this process is a stand-in without a GPU."""
+    path = find(mapped(root), "libcuda.so")
+    try:
+        return {SIMULATED: path is not None and hasattr(library(path), STAND_IN)}
+    except OSError:
+        return {SIMULATED: None}
+
+
+def device_identity(root: Path = Path("/"), library: Library = ctypes.CDLL) -> dict[str, Scalar]:
+    """Where CUDA's first device sits (its PCI address) and which it is (a hash of its UUID), so that
+    whoever watches from outside can tell whether it watches the same; None: CUDA does not say.
+
+    CUDA counts the devices that this process may see, as TensorFlow does.
+    """
+    found: dict[str, Scalar] = {"gpu.0.pci": None, "gpu.0.uuid": None}
+    path = find(mapped(root), "libcuda.so")
+    if path is None:
+        return found
+    device, address, digits = (
+        ctypes.c_int(),
+        ctypes.create_string_buffer(32),
+        (ctypes.c_ubyte * 16)(),
+    )
+    try:
+        cuda = library(path)
+        if cuda.cuDeviceGet(ctypes.byref(device), 0) != 0:
+            return found
+        if cuda.cuDeviceGetPCIBusId(address, len(address), device) == 0:
+            found["gpu.0.pci"] = address.value.decode(errors="replace").lower()
+        # The first version gives that of the whole GPU where it is cut into instances.
+        if cuda.cuDeviceGetUuid_v2(digits, device) == 0:
+            found["gpu.0.uuid"] = wire.hash_uuid(str(uuid.UUID(bytes=bytes(digits))))
+    except (OSError, AttributeError):
+        return found
+    return found
+
+
+def _ask(library: Library, paths: Sequence[str], name: str, function: str) -> int | None:
+    """What a library's function of one integer pointer gives; 0 is success in all of them."""
+    path = find(paths, name)
+    if path is None:
+        return None
+    version = ctypes.c_int()
+    try:
+        status = getattr(library(path), function)(ctypes.byref(version))
+    except (OSError, AttributeError):
+        return None
+    return version.value if status == 0 else None
+
+
+def _cudnn(library: Library, paths: Sequence[str]) -> int | None:
+    path = find(paths, "libcudnn.so")
+    if path is None:
+        return None
+    try:
+        function = library(path).cudnnGetVersion
+    except (OSError, AttributeError):
+        return None
+    function.restype = ctypes.c_size_t
+    return int(function())
+
+
+def _driver(root: Path) -> str | None:
+    """The kernel module's version, from the driver's own file or the module's."""
+    for name, pattern in (
+        ("proc/driver/nvidia/version", r"Module\s+(?:for \S+\s+)?(\d+\.\d+(?:\.\d+)?)"),
+        ("sys/module/nvidia/version", r"(\d+\.\d+(?:\.\d+)?)"),
+    ):
+        try:
+            text = (root / name).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+        found = re.search(pattern, text)
+        if found:
+            return found[1]
+    return None

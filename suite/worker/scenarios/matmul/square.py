@@ -1,0 +1,295 @@
+"""matmul: the raw arithmetic, and the famous plot of time against size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from suite.model import Check, Param, ProfileName, Work
+from suite.worker.proof.precision import STORED, demand, switch
+from suite.worker.scenario.scenario import (
+    DATA_SEED,
+    Point,
+    Prepared,
+    Scenario,
+    TensorProof,
+    WrongResult,
+    lay,
+)
+
+ASKED_ABOUT = (1, 10, 100, 500, 1000, 2000, 3000, 4000, 5000, 8000, 10000)
+"""The sizes of the plot that people post; the others find the crossover."""
+
+BETWEEN = (32, 64, 128, 256)
+
+LOW = ("tf32", "bf16", "fp16")
+LOW_SIZES = (1000, 4000, 8000)
+"""The precisions of tensor cores, and the sizes at which they are measured."""
+
+VARIED_SIZES = (100, 1000, 4000)
+"""The sizes at which operands also come from the host, and XLA also compiles the product."""
+
+TOLERANCE = {"fp32": 1e-5, "tf32": 1.5e-3, "bf16": 6e-3, "fp16": 1e-3}
+"""Relative error that a product may have in the check, by precision.  IEEE float32 comes out below
+1e-6 here; TF32 (10 bits of mantissa) at 2.9e-4 with rounded operands and 7.5e-4 with cut-off ones, so
+that a TF32 product can't pass as fp32, nor one of bf16 operands (2.3e-3) as TF32.  bf16 and fp16 round
+the product itself: 1.6e-3 and 2e-4; the rest is room for partial sums in that precision (3.3e-3 was
+seen of bf16)."""
+
+LEAST_ERROR = {"tf32": 3e-5}
+"""A product with a smaller relative error was not computed in the precision that it is to be; where
+operands and product are stored in the precision, their type says so already."""
+
+
+def work(n: int, **_: Param) -> Work:
+    """2n³ floating-point operations: n multiplications and n additions an element."""
+    return Work(amount=2.0 * n**3, unit="FLOP")
+
+
+def relative_error(left: Any, right: Any, product: Any) -> float:
+    """How wrong a product is, in O(n²): |C·v − A·(B·v)| / |A·(B·v)| for a random vector of ±1.
+
+    Args:
+        left: A, of shape (m, n).
+        right: B, of shape (n, n).
+        product: C, which should be A·B, of shape (m, n).
+
+    Source: R. Freivalds, "Probabilistic machines can use less running time", IFIP 1977.
+    """
+    size = right.shape[1]
+    vector = np.random.default_rng([DATA_SEED, size]).choice((-1.0, 1.0), size)
+
+    def times(matrix: Any, by: Any) -> Any:
+        # In float64 and by strips, so that the check is exact and needs no second matrix.
+        strips = range(0, len(matrix), 256)
+        return np.concatenate([matrix[i : i + 256].astype(np.float64) @ by for i in strips])
+
+    expected = times(left, times(right, vector))
+    difference = times(product, vector) - expected
+    return float(np.linalg.norm(difference) / max(np.linalg.norm(expected), 1e-300))
+
+
+def check_product(left: Any, right: Any, product: Any, precision: str) -> Check:
+    """Freivalds' check of a product against its operands, all NumPy's, by the precision's tolerance.
+
+    Raises:
+        WrongResult: the product is wrong, or is of another precision.
+    """
+    error = relative_error(left, right, product)
+    allowed = TOLERANCE[precision]
+    if not error <= allowed:
+        raise WrongResult(
+            f"the product's relative error is {error:.2g}; {precision} allows {allowed:g}"
+        )
+    if str(product.dtype) != STORED[precision]:
+        raise WrongResult(f"the product is stored as {product.dtype}, not {STORED[precision]}")
+    if error < LEAST_ERROR.get(precision, 0.0):
+        raise WrongResult(
+            f"the product's relative error is only {error:.2g}: it was not computed in {precision}"
+        )
+    return Check(what=f"Freivalds: relative error {error:.1e} ≤ {allowed:g}")
+
+
+def confirm(precision: str, device: str) -> None:
+    """Shows by a small product that the switch of a precision holds on the device, here and now.
+
+    For cells whose own result can't show it; only TF32 has a switch.
+
+    Raises:
+        WrongResult: it does not hold.
+    """
+    import tensorflow as tf
+
+    if precision not in LEAST_ERROR:
+        return
+    host = _operands(CONFIRMED)
+    with tf.device(device):
+        product = tf.matmul(*(tf.constant(matrix) for matrix in host))
+    check_product(host[0], host[1], product.numpy(), precision)
+
+
+CONFIRMED = 512
+"""The size of that product: a multiple of what a tensor core takes at once."""
+
+
+def _operands(n: int) -> list[Any]:
+    """The two seeded N(0, 1) matrices of a size, float32."""
+    source = np.random.default_rng([DATA_SEED, n])
+    return [source.standard_normal((n, n), dtype=np.float32) for _ in range(2)]
+
+
+def _check(left: Any, right: Any, product: Any, precision: str) -> Check:
+    """`check_product` of a tensor."""
+    return check_product(left, right, product.numpy(), precision)
+
+
+def prepare(*, device: str, n: int, precision: str, operands: str, xla: str) -> Prepared:
+    """A ``tf.matmul`` of two N(0, 1) matrices: eager, or compiled by XLA.
+
+    Eager, because that is what people run and because it is the thinnest wrapping there is: a
+    `tf.function` around it costs more than a small product (the overhead cells say how much).
+    The matrices lie on the device; ``operands=host``: NumPy's are handed over, and the product is
+    fetched, at every call.
+    """
+    import tensorflow as tf
+
+    demand(precision, device)
+    stored = tf.as_dtype(STORED[precision]).as_numpy_dtype
+    host = [matrix.astype(stored, copy=False) for matrix in _operands(n)]
+    multiply, traces = tf.matmul, _never
+    if xla == "on":
+        multiply, traces = _compile()
+    if operands == "host":
+        return _prepare_fetched(multiply, host, device, precision)
+    here = lay(device, *host)
+    left, right = here.tensors
+
+    def step() -> Any:
+        return multiply(left, right)
+
+    return Prepared(
+        step=step,
+        check=lambda product: _check(host[0], host[1], product, precision),
+        proof=TensorProof(tensors=lambda product: [product]),
+        resident=here,
+        enqueues=True,
+        traces=traces,
+        close=switch(precision),
+    )
+
+
+def _never() -> int:
+    """Eager work is never traced."""
+    return 0
+
+
+def _compile() -> tuple[Any, Callable[[], int]]:
+    """The product as a function that XLA compiles, and how often it was traced so far."""
+    import tensorflow as tf
+
+    def product(left: Any, right: Any) -> Any:
+        return tf.matmul(left, right)
+
+    compiled = tf.function(product, jit_compile=True)
+    return compiled, lambda: int(compiled.experimental_get_tracing_count())
+
+
+def _prepare_fetched(multiply: Any, host: list[Any], device: str, precision: str) -> Prepared:
+    """The product of NumPy's matrices, as NumPy's again."""
+    import tensorflow as tf
+
+    def product() -> Any:
+        with tf.device(device):
+            return multiply(*host)
+
+    return Prepared(
+        step=lambda: product().numpy(),
+        check=lambda fetched: check_product(host[0], host[1], fetched, precision),
+        # What was fetched lies on the host, wherever it came from: the same once more, unfetched.
+        proof=TensorProof(tensors=lambda _: [product()]),
+        close=switch(precision),
+    )
+
+
+EXTRA = 5
+"""Per cent of work that the control does beyond what it declares."""
+
+
+def extra_work(n: int, **_: Param) -> Work:
+    """What the control declares: the honest product's work, and not what it does beyond."""
+    return work(n)
+
+
+def prepare_extra(
+    *, device: str, n: int, precision: str, operands: str, xla: str, extra: int
+) -> Prepared:
+    """The square product with more rows than it says: ``extra`` per cent more of the same work."""
+    import tensorflow as tf
+
+    if (precision, operands, xla) != ("fp32", "device", "off"):
+        raise ValueError(f"no such product: {precision}, {operands}, xla {xla}")
+    source = np.random.default_rng([DATA_SEED, n, extra])
+    more = source.standard_normal((n * extra // 100, n), dtype=np.float32)
+    honest = _operands(n)
+    host = [np.concatenate([honest[0], more]), honest[1]]
+    here = lay(device, *host)
+    left, right = here.tensors
+
+    return Prepared(
+        step=lambda: tf.matmul(left, right),
+        check=lambda product: _check(host[0], host[1], product, precision),
+        proof=TensorProof(tensors=lambda product: [product]),
+        resident=here,
+        enqueues=True,
+    )
+
+
+FULL: tuple[ProfileName, ...] = ("full",)
+
+
+def _point(
+    n: int,
+    profiles: tuple[ProfileName, ...] = FULL,
+    *,
+    precision: str = "fp32",
+    operands: str = "device",
+    xla: str = "off",
+    asked_about: bool = False,
+) -> Point:
+    params: dict[str, Param] = {"n": n, "precision": precision, "operands": operands, "xla": xla}
+    return Point(params=params, profiles=profiles, asked_about=asked_about)
+
+
+def _profiles(n: int) -> tuple[ProfileName, ...]:
+    """Of the plain product: the smoke profile has one small and one large, standard all but one."""
+    if n in {10, 1000}:
+        return ("smoke", "quick", "standard", "full")
+    if n in {100, 4000}:
+        return ("quick", "standard", "full")
+    return FULL if n == 32 else ("standard", "full")
+
+
+SQUARE = Scenario(
+    family="matmul",
+    case="square",
+    about="The product of two square matrices, one after the other.",
+    question="How long does a {n} × {n} product take ({precision}, operands on the {operands}, "
+    "XLA {xla})?",
+    axes=("n", "precision", "operands", "xla"),
+    points=(
+        *(
+            _point(n, _profiles(n), asked_about=n in ASKED_ABOUT)
+            for n in sorted((*ASKED_ABOUT, *BETWEEN))
+        ),
+        *(_point(n, precision=precision) for precision in LOW for n in LOW_SIZES),
+        *(_point(n, operands="host") for n in VARIED_SIZES),
+        *(_point(n, xla="on") for n in VARIED_SIZES),
+    ),
+    work=work,
+    prepare=prepare,
+    sweep="n",
+)
+
+EXTRA_WORK = Scenario(
+    family="matmul",
+    case="extra",
+    about="A control: the square product with more of it than it declares.",
+    question="A control, not a product to compare: are {extra} % more work than declared seen at n = {n}?",
+    axes=("n", "precision", "operands", "xla", "extra"),
+    points=(
+        Point(
+            params={
+                "n": 1000,
+                "precision": "fp32",
+                "operands": "device",
+                "xla": "off",
+                "extra": EXTRA,
+            },
+            profiles=("standard", "full"),
+        ),
+    ),
+    work=extra_work,
+    prepare=prepare_extra,
+)

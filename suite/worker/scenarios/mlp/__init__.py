@@ -1,0 +1,1 @@
+"""Dense networks: training, inference, building."""

@@ -1,0 +1,77 @@
+"""mlp.build: making a model, again in a process that is warm; the first time is the start-up's.
+
+Both do the same, so that the difference is what the first time costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from suite.model import Check, ProfileName, Work
+from suite.worker.scenario.scenario import Point, Prepared, Scenario, TensorProof, WrongResult
+from suite.worker.scenarios.mlp.networks import DEEP, B, Network, build, weights
+
+MODELS = ("B", "clone", "deep")
+
+
+def clone(model: Any, device: str) -> Any:
+    """A Keras model's clone on ``device``: its layers anew, and initial weights of its own."""
+    import tensorflow as tf
+
+    with tf.device(device):
+        return tf.keras.models.clone_model(model)
+
+
+def work(model: str) -> Work:  # noqa: ARG001  the axis of the case
+    """One model."""
+    return Work(amount=1.0, unit="model")
+
+
+def prepare(*, device: str, model: str) -> Prepared:
+    """Network B or the deep one built with its weights, or B cloned, on the device; one a call."""
+    makers: dict[str, tuple[Network, Callable[[Any], Any]]] = {
+        "B": (B, lambda _: build(B, device)),
+        "clone": (B, lambda original: clone(original, device)),
+        "deep": (DEEP, lambda _: build(DEEP, device)),
+    }
+    network, make = makers[model]
+    original = build(B, device) if model == "clone" else None
+    return Prepared(
+        step=lambda: make(original),
+        check=lambda made: check(made, network, same=original is None),
+        proof=TensorProof(tensors=lambda made: [one.value for one in made.variables]),
+    )
+
+
+def check(made: Any, network: Network, *, same: bool) -> Check:
+    """The built model's weights: the network's own, or, of a clone, others of the same shapes.
+
+    Raises:
+        WrongResult: they are not.
+    """
+    found, expected = made.get_weights(), weights(network)
+    if [one.shape for one in found] != [one.shape for one in expected]:
+        raise WrongResult(f"the weights have the shapes {[one.shape for one in found]}")
+    if not all(np.all(np.isfinite(one)) for one in found):
+        raise WrongResult("a weight is not finite")
+    if same != all(np.array_equal(*pair) for pair in zip(found, expected, strict=True)):
+        raise WrongResult("other weights than the seeded ones" if same else "no initial weights")
+    whose = "the seeded ones" if same else "of the right shapes, finite, and its own"
+    return Check(what=f"{len(found)} arrays of weights, {whose}")
+
+
+FULL: tuple[ProfileName, ...] = ("full",)
+
+BUILD = Scenario(
+    family="mlp",
+    case="build",
+    about="A model made again in a warm process: network B, its clone, and one of 50 layers.",
+    question="How long does making a model take once the process is warm ({model})?",
+    axes=("model",),
+    points=tuple(Point(params={"model": model}, profiles=FULL) for model in MODELS),
+    work=work,
+    prepare=prepare,
+)

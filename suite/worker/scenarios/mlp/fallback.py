@@ -1,0 +1,100 @@
+"""mlp.fallback: Python inside a training step, which only the CPU can run, against the same arithmetic
+in TensorFlow's own operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from suite.model import Check, ProfileName, Work
+from suite.worker.scenario.scenario import Point, Prepared, Scenario, lay
+from suite.worker.scenarios.mlp.networks import (
+    TRAINING_PROOF,
+    A,
+    Trainer,
+    build,
+    demand_finite,
+    examples,
+)
+
+BATCH = 512
+PYTHON = ("none", "numpy_function")
+
+CALLED = ("PyFunc", "PyFuncStateless")
+"""The names that a ``numpy_function`` has in an executed graph."""
+
+
+def work(batch: int, python: str) -> Work:  # noqa: ARG001  the axes of the case
+    """One training step on so many examples."""
+    return Work(amount=float(batch), unit="example")
+
+
+def squash(tanh: Callable[[Any], Any], mean: Callable[[Any], Any], inputs: Any) -> Any:
+    """The arithmetic in question: each example less its mean, squashed; the same in both libraries."""
+    return tanh(inputs - mean(inputs))
+
+
+def squash_by_numpy(inputs: Any) -> Any:
+    """`squash`, by NumPy."""
+    return squash(np.tanh, lambda x: x.mean(axis=1, keepdims=True), inputs)
+
+
+def _native(inputs: Any) -> Any:
+    import tensorflow as tf
+
+    return squash(tf.tanh, lambda x: tf.reduce_mean(x, axis=1, keepdims=True), inputs)
+
+
+def _called(inputs: Any) -> Any:
+    """Pinned to the CPU, where its only kernel is: placement is hard, and would refuse it elsewhere."""
+    import tensorflow as tf
+
+    with tf.device("/CPU:0"):
+        squashed = tf.numpy_function(squash_by_numpy, [inputs], tf.float32)
+    squashed.set_shape(inputs.shape)
+    return squashed
+
+
+BEFORE: Mapping[str, Callable[[Any], Any]] = {"none": _native, "numpy_function": _called}
+
+
+def prepare(*, device: str, batch: int, python: str) -> Prepared:
+    """A training step of network A whose inputs are squashed first; one batch on the device."""
+    inputs, labels = examples(A, batch)
+    trainer = Trainer(A, build(A, device), device, before=BEFORE[python])
+    here = lay(device, inputs, labels)
+
+    def check(last: Any) -> Check:
+        demand_finite(last)
+        return trainer.check(*here.tensors, rows=squash_by_numpy(inputs))
+
+    calls = python == "numpy_function"
+    return Prepared(
+        step=lambda: trainer.step(*here.tensors),
+        check=check,
+        proof=replace(TRAINING_PROOF, cpu=(CALLED,)) if calls else TRAINING_PROOF,
+        resident=here,
+        # Python waits in the middle of the step for what it is given.
+        enqueues=not calls,
+        traces=trainer.traces,
+    )
+
+
+FULL: tuple[ProfileName, ...] = ("full",)
+
+FALLBACK = Scenario(
+    family="mlp",
+    case="fallback",
+    about="A training step of A with a numpy_function inside, pinned to the CPU, and without.",
+    question="What does a training step of A at batch {batch} take with Python inside: {python}?",
+    axes=("batch", "python"),
+    points=tuple(
+        Point(params={"batch": BATCH, "python": python}, profiles=FULL) for python in PYTHON
+    ),
+    work=work,
+    prepare=prepare,
+)

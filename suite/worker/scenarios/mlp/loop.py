@@ -1,0 +1,112 @@
+"""mlp.loop: Keras's own training loop, `Model.fit`, around the step that ``mlp.train`` measures bare."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from suite.model import Check, ProfileName, Work
+from suite.worker.scenario.scenario import Point, Prepared, Scenario, WrongResult
+from suite.worker.scenarios.mlp.networks import (
+    CHECK_TOLERANCE,
+    TRAINING_PROOF,
+    A,
+    build,
+    examples,
+    loss_of,
+    weights,
+)
+from suite.worker.scenarios.mlp.reference import demand_reference
+
+BATCHES = (32, 512)
+STEPS_PER_EXECUTION = (1, 32)
+"""Steps in one call of Keras's training function: its default, and what is advised for small steps."""
+
+
+def count_steps(batch: int) -> int:
+    """The steps of an epoch of network A's examples; the last, partial batch is dropped."""
+    return A.examples // batch
+
+
+def work(batch: int, steps_per_execution: int) -> Work:  # noqa: ARG001  the axes of the case
+    """The examples of one epoch in whole batches."""
+    return Work(amount=float(count_steps(batch) * batch), unit="example")
+
+
+def prepare(*, device: str, batch: int, steps_per_execution: int) -> Prepared:
+    """An epoch of ``Model.fit`` a call: network A, a dataset shuffled, batched and prefetched.
+
+    A dataset and not arrays, so that the input is that of ``mlp.train`` with ``data=dataset``; but
+    shuffled anew every epoch, which begins with filling the buffer: that belongs to an epoch.
+    """
+    import tensorflow as tf
+
+    inputs, labels = examples(A, A.examples)
+    dataset = (
+        tf.data.Dataset.from_tensor_slices((inputs, labels))
+        .shuffle(A.examples, seed=0)
+        .batch(batch, drop_remainder=True)
+        .prefetch(tf.data.AUTOTUNE)
+    )
+    model = build(A, device)
+    with tf.device(device):
+        optimizer = tf.keras.optimizers.Adam(A.learning_rate)
+        optimizer.build(model.trainable_variables)
+    model.compile(
+        optimizer=optimizer,
+        loss=loss_of(A),
+        steps_per_execution=steps_per_execution,
+        jit_compile=False,
+    )
+    epochs: list[float] = []
+
+    def step() -> float:
+        # The dataset shuffles; Keras says that it can't, unless it is told not to.
+        history = model.fit(dataset, epochs=1, shuffle=False, verbose=0)
+        epochs.append(float(history.history["loss"][-1]))
+        return epochs[-1]
+
+    def check(_: Any) -> Check:
+        steps = count_steps(batch)
+        made = int(optimizer.iterations.numpy())
+        if made != steps * len(epochs):
+            raise WrongResult(f"{made} steps in {len(epochs)} epochs, expected {steps} each")
+        if not np.all(np.isfinite(epochs)):
+            raise WrongResult(f"an epoch's loss is not finite: {epochs}")
+        after = _evaluate(model, inputs, labels)
+        model.set_weights(weights(A))
+        before = _evaluate(model, inputs, labels)
+        if not after < before:
+            raise WrongResult(f"training did not lower the loss: {before:.6g} before, {after:.6g}")
+        demand_reference(A, inputs, labels, steps=1, loss=before, tolerance=CHECK_TOLERANCE)
+        return Check(
+            what=f"{steps} steps an epoch; losses finite, lower than of the seeded weights (value)",
+            value=before,
+            tolerance=CHECK_TOLERANCE,
+        )
+
+    return Prepared(step=step, check=check, proof=TRAINING_PROOF)
+
+
+def _evaluate(model: Any, inputs: Any, labels: Any) -> float:
+    return float(model.evaluate(inputs, labels, batch_size=len(inputs), verbose=0))
+
+
+FULL: tuple[ProfileName, ...] = ("full",)
+
+LOOP = Scenario(
+    family="mlp",
+    case="loop",
+    about="An epoch of Model.fit on network A, its dataset prefetched, jit_compile off.",
+    question="What does an epoch of Model.fit take at batch {batch}, "
+    "{steps_per_execution} steps an execution?",
+    axes=("batch", "steps_per_execution"),
+    points=tuple(
+        Point(params={"batch": batch, "steps_per_execution": steps}, profiles=FULL)
+        for batch in BATCHES
+        for steps in STEPS_PER_EXECUTION
+    ),
+    work=work,
+    prepare=prepare,
+)

@@ -1,0 +1,262 @@
+"""mlp: a training step of a small network, where GPUs lose: by batch, data, width, precision, execution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from suite.model import Check, Param, ProfileName, Work
+from suite.worker.proof.precision import demand, switch
+from suite.worker.scenario.scenario import Point, Prepared, Resident, Scenario, lay
+from suite.worker.scenarios.matmul import square
+from suite.worker.scenarios.mlp.networks import (
+    CHECK_STEPS,
+    NETWORKS,
+    TOLERANCES,
+    Network,
+    Trainer,
+    build,
+    count_flop,
+    demand_finite,
+    examples,
+    widen,
+)
+
+BATCHES = {"A": (8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096), "B": (10, 32, 512)}
+FED = {"A": (32, 512), "B": (10, 32)}
+"""The batches at which the data also comes from the host or through a dataset."""
+
+EXECUTIONS = ("eager", "xla")
+EXECUTED = (32, 512)
+"""The batches of A at which the step also runs eager and compiled by XLA, against ``graph``."""
+
+LOW = ("tf32", "bf16")
+LOW_BATCH = 512
+"""The precisions of tensor cores that people train in, and the batch at which they are measured."""
+
+EXAMPLES = {("B", 10): 1_000}
+"""People who ask about batches of 10 have 1,000 examples; else a network's own number."""
+
+
+def work(batch: int, **_: Param) -> Work:
+    """One training step on so many examples."""
+    return Work(amount=float(batch), unit="example")
+
+
+def prepare(
+    *, device: str, net: str, batch: int, data: str, precision: str, execution: str
+) -> Prepared:
+    """One training step of the network, with its data from where ``data`` says."""
+    network = NETWORKS[net]
+    count = EXAMPLES.get((net, batch), network.examples)
+    return _prepare(
+        network,
+        device,
+        batch=batch,
+        count=count,
+        data=data,
+        precision=precision,
+        execution=execution,
+    )
+
+
+def _prepare(
+    network: Network,
+    device: str,
+    *,
+    batch: int,
+    count: int,
+    precision: str,
+    data: str = "device",
+    execution: str = "graph",
+    steps: int = CHECK_STEPS,
+) -> Prepared:
+    """One training step on batches of ``count`` examples; its check trains so many ``steps``."""
+    demand(precision, device)
+    inputs, labels = examples(network, max(count, batch))
+    model = build(network, device, precision=precision)
+    trainer = Trainer(network, model, device, execution=execution)
+    here = lay(device, inputs[:batch], labels[:batch])
+    step, close = FEEDS[data](trainer, inputs, labels, here)
+
+    def check(last: Any) -> Check:
+        demand_finite(last)
+        square.confirm(precision, device)
+        return trainer.check(
+            inputs[:batch], labels[:batch], steps=steps, tolerance=TOLERANCES[precision]
+        )
+
+    switch_back = switch(precision)
+
+    def close_all() -> None:
+        switch_back()
+        close()
+
+    return Prepared(
+        step=step,
+        check=check,
+        proof=trainer.proof(here.tensors),
+        resident=here if data == "device" else None,
+        enqueues=data == "device",
+        traces=trainer.traces,
+        close=close_all,
+    )
+
+
+Feed = tuple[Callable[[], Any], Callable[[], None]]
+
+
+def from_device(trainer: Trainer, inputs: Any, labels: Any, first: Resident) -> Feed:  # noqa: ARG001  a feed's signature
+    """The same batch every time, the ``first``, already on the device."""
+    return (lambda: trainer.step(*first.tensors)), _nothing
+
+
+def from_host(trainer: Trainer, inputs: Any, labels: Any, first: Resident) -> Feed:
+    """NumPy slices, one after the other through all examples, passed at every step."""
+    slices = _round_robin(len(inputs), len(first.tensors[0]))
+
+    def step() -> Any:
+        rows = next(slices)
+        return trainer.step(inputs[rows], labels[rows])
+
+    return step, _nothing
+
+
+def from_dataset(trainer: Trainer, inputs: Any, labels: Any, first: Resident) -> Feed:
+    """A dataset of slices without end: shuffled, batched, prefetched.
+
+    Repeated before it is shuffled: the other way round every epoch begins with one burst that fills
+    the buffer, and the median of samples shorter than an epoch would leave that out.
+    """
+    import tensorflow as tf
+
+    dataset = (
+        tf.data.Dataset.from_tensor_slices((inputs, labels))
+        .repeat()
+        .shuffle(len(inputs), seed=0)
+        .batch(len(first.tensors[0]), drop_remainder=True)
+        .prefetch(tf.data.AUTOTUNE)
+    )
+    batches = [iter(dataset)]
+    return (lambda: trainer.step(*next(batches[0]))), batches.clear
+
+
+FEEDS: dict[str, Callable[[Trainer, Any, Any, Resident], Feed]] = {
+    "device": from_device,
+    "host": from_host,
+    "dataset": from_dataset,
+}
+
+
+def _nothing() -> None:
+    """Closes nothing."""
+
+
+def _round_robin(count: int, batch: int) -> Iterator[slice]:
+    while True:
+        for start in range(0, count - batch + 1, batch):
+            yield slice(start, start + batch)
+
+
+FULL: tuple[ProfileName, ...] = ("full",)
+STANDARD: tuple[ProfileName, ...] = ("standard", "full")
+
+
+def _profiles(net: str, batch: int, data: str) -> tuple[ProfileName, ...]:
+    """Of the plain step in a graph: every batch from the device, three of the other data."""
+    if (net, batch, data) == ("A", 32, "device"):
+        return ("smoke", "quick", "standard", "full")
+    if (net, data) == ("A", "device") and batch in {512, 4096}:
+        return ("quick", "standard", "full")
+    fed = (net, data) == ("A", "host") or (net, batch, data) == ("A", 32, "dataset")
+    return STANDARD if data == "device" or fed else FULL
+
+
+def _point(
+    net: str,
+    batch: int,
+    data: str = "device",
+    profiles: tuple[ProfileName, ...] = FULL,
+    *,
+    precision: str = "fp32",
+    execution: str = "graph",
+) -> Point:
+    params: dict[str, Param] = {
+        "net": net,
+        "batch": batch,
+        "data": data,
+        "precision": precision,
+        "execution": execution,
+    }
+    return Point(params=params, profiles=profiles)
+
+
+TRAIN = Scenario(
+    family="mlp",
+    case="train",
+    about="One training step of a small network by a function of one's own.",
+    question="What does a training step of network {net} at batch {batch} take, "
+    "data from the {data} ({precision}, {execution})?",
+    axes=("net", "batch", "data", "precision", "execution"),
+    points=(
+        *(
+            _point(net, batch, data, _profiles(net, batch, data))
+            for data, batches in (("device", BATCHES), ("host", FED), ("dataset", FED))
+            for net in batches
+            for batch in batches[net]
+        ),
+        *(_point("A", LOW_BATCH, precision=precision) for precision in LOW),
+        *(
+            _point("A", batch, execution=execution)
+            for execution in EXECUTIONS
+            for batch in EXECUTED
+        ),
+    ),
+    work=work,
+    prepare=prepare,
+    sweep="batch",
+)
+
+WIDTHS = (64, 512, 2048, 8192)
+LOW_WIDTHS = (2048, 8192)
+"""The widths whose products are large enough for tensor cores to matter."""
+
+WIDE_STEPS = 5
+"""Steps that a wide network's check trains: at width 8192 one takes seconds on a small CPU."""
+
+
+def width_work(width: int, batch: int, precision: str) -> Work:  # noqa: ARG001  the axes of the case
+    """The floating-point operations of a step's products: by width, a step's time follows them."""
+    return Work(amount=count_flop(widen(width), batch), unit="FLOP")
+
+
+def prepare_width(*, device: str, width: int, batch: int, precision: str) -> Prepared:
+    """One training step of network A with both hidden layers of a width, one batch on the device."""
+    return _prepare(
+        widen(width), device, batch=batch, count=batch, precision=precision, steps=WIDE_STEPS
+    )
+
+
+WIDTH = Scenario(
+    family="mlp",
+    case="width",
+    about="One training step of network A with both hidden layers of a width.",
+    question="What does a training step take with hidden layers of {width}, batch {batch} ({precision})?",
+    axes=("width", "batch", "precision"),
+    points=tuple(
+        Point(
+            params={"width": width, "batch": batch, "precision": precision},
+            profiles=STANDARD if (batch, precision) == (512, "fp32") and width > 64 else FULL,
+        )
+        for precision, batches, widths in (
+            ("fp32", (32, 512), WIDTHS),
+            ("tf32", (512,), LOW_WIDTHS),
+            ("bf16", (512,), LOW_WIDTHS),
+        )
+        for batch in batches
+        for width in widths
+    ),
+    work=width_work,
+    prepare=prepare_width,
+    sweep="width",
+)

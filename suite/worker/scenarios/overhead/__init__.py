@@ -1,0 +1,1 @@
+"""What one call, copy or start costs."""

@@ -1,0 +1,277 @@
+"""overhead: the prices that explain the rest."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from suite.model import Check, Param, ProfileName, Work
+from suite.worker.scenario.scenario import (
+    GraphProof,
+    Point,
+    Prepared,
+    Scenario,
+    TensorProof,
+    WrongResult,
+    lay,
+)
+from suite.worker.session.startup import STAGES
+
+ALL: tuple[ProfileName, ...] = ("smoke", "quick", "standard", "full")
+NOT_QUICK: tuple[ProfileName, ...] = ("smoke", "standard", "full")
+FULL: tuple[ProfileName, ...] = ("full",)
+
+CHAIN = 1_000
+"""Operations in the chain: enough that the call around them is a small part of it."""
+
+FACTOR = 0.999
+"""What each link multiplies by: no power of two, so that every link rounds."""
+
+CHAIN_TOLERANCE = 1e-5
+"""Relative: each link rounds to float32, on all devices in the same way but where one fuses."""
+
+LINKS = GraphProof(groups=(("Mul", "_MklMul"),), least=CHAIN)
+"""The chain is executed link by link: none was folded into another."""
+
+
+def call(**_: Param) -> Work:
+    """One call."""
+    return Work(amount=1.0, unit="call")
+
+
+def links(**_: Param) -> Work:
+    """The operations of the chain."""
+    return Work(amount=float(CHAIN), unit="operation")
+
+
+def start(**_: Param) -> Work:
+    """One start."""
+    return Work(amount=1.0, unit="start")
+
+
+def _is_two(result: Any) -> Check:
+    value = float(result)
+    if value != 2.0:
+        raise WrongResult(f"1 + 1 gave {value}")
+    return Check(what="1 + 1 = 2", value=value, tolerance=0.0)
+
+
+def prepare_fence(*, device: str) -> Prepared:  # noqa: ARG001  every device is waited for
+    """Waiting for devices that have nothing to do."""
+    import tensorflow as tf
+
+    fence = tf.test.experimental.sync_devices
+
+    def check(_: Any) -> Check:
+        began = time.perf_counter_ns()
+        fence()
+        if time.perf_counter_ns() < began:
+            raise WrongResult("the clock ran backwards")
+        return Check(what="the fence returns")
+
+    return Prepared(step=fence, check=check, proof=None)
+
+
+def prepare_eager(*, device: str) -> Prepared:
+    """One tiny addition, eager."""
+    here = lay(device, np.float32(1.0))
+    (one,) = here.tensors
+
+    def step() -> Any:
+        return one + one
+
+    return Prepared(
+        step=step,
+        check=_is_two,
+        proof=TensorProof(tensors=lambda two: [two]),
+        resident=here,
+        enqueues=True,
+    )
+
+
+def prepare_function(*, device: str) -> Prepared:
+    """One tiny addition, as a `tf.function`."""
+    import tensorflow as tf
+
+    here = lay(device, np.float32(1.0))
+    (one,) = here.tensors
+    add = tf.function(lambda left, right: left + right, jit_compile=False)
+
+    return Prepared(
+        step=lambda: add(one, one),
+        check=_is_two,
+        proof=GraphProof(groups=(("AddV2",),)),
+        resident=here,
+        enqueues=True,
+        traces=lambda: int(add.experimental_get_tracing_count()),
+    )
+
+
+def prepare_xla(*, device: str) -> Prepared:
+    """One tiny addition, as a `tf.function` compiled by XLA.
+
+    Proven by its result's device: TensorFlow runs such a function as one compiled piece and stores no
+    graph of it.  It can't be anything but compiled: where XLA can't, the call raises.
+    """
+    import tensorflow as tf
+
+    here = lay(device, np.float32(1.0))
+    (one,) = here.tensors
+    add = tf.function(lambda left, right: left + right, jit_compile=True)
+
+    return Prepared(
+        step=lambda: add(one, one),
+        check=_is_two,
+        proof=TensorProof(tensors=lambda two: [two]),
+        resident=here,
+        enqueues=True,
+        traces=lambda: int(add.experimental_get_tracing_count()),
+    )
+
+
+def prepare_graph_op(*, device: str) -> Prepared:
+    """A chain of tiny multiplications in one call, each of which needs the one before.
+
+    Multiplications by an argument: TensorFlow gathers chains of additions into one, and folds what
+    it knows to be constant.
+    """
+    import tensorflow as tf
+
+    here = lay(device, np.float32(1.0), np.float32(FACTOR))
+    one, factor = here.tensors
+
+    def multiply(value: Any, by: Any) -> Any:
+        for _ in range(CHAIN):
+            value = value * by
+        return value
+
+    chain = tf.function(multiply, autograph=False, jit_compile=False)
+
+    def check(last: Any) -> Check:
+        found, exact = float(last), product()
+        if not abs(found - exact) <= CHAIN_TOLERANCE * exact:
+            raise WrongResult(f"the chain gave {found:.9g}, expected {exact:.9g}")
+        return Check(
+            what=f"{CHAIN} multiplications by {FACTOR}", value=found, tolerance=CHAIN_TOLERANCE
+        )
+
+    return Prepared(
+        step=lambda: chain(one, factor),
+        check=check,
+        proof=LINKS,
+        resident=here,
+        enqueues=True,
+        traces=lambda: int(chain.experimental_get_tracing_count()),
+    )
+
+
+def product() -> float:
+    """What the chain has to give, link by link in float32."""
+    value = np.float32(1.0)
+    for _ in range(CHAIN):
+        value = np.float32(value * np.float32(FACTOR))
+    return float(value)
+
+
+FENCE, EAGER_OP, FUNCTION_CALL, XLA_CALL = (
+    Scenario(
+        family="overhead",
+        case=case,
+        about=about,
+        question=question,
+        axes=(),
+        points=(Point(params={}, profiles=profiles),),
+        work=call,
+        prepare=prepare,
+    )
+    for case, about, question, prepare, profiles in (
+        (
+            "fence",
+            "Waiting for idle devices: the price of every sample's ends.",
+            "What does waiting for an idle device cost?",
+            prepare_fence,
+            NOT_QUICK,
+        ),
+        (
+            "eager_op",
+            "An eager operation that has nothing to compute.",
+            "What does one eager operation cost, whatever its size?",
+            prepare_eager,
+            ALL,
+        ),
+        (
+            "function_call",
+            "A tf.function that has nothing to compute.",
+            "What does one call of a tf.function cost, whatever is in it?",
+            prepare_function,
+            ALL,
+        ),
+        (
+            "xla_call",
+            "A tf.function compiled by XLA that has nothing to compute.",
+            "What does one call of a function compiled by XLA cost, whatever is in it?",
+            prepare_xla,
+            FULL,
+        ),
+    )
+)
+
+GRAPH_OP = Scenario(
+    family="overhead",
+    case="graph_op",
+    about=f"A chain of {CHAIN:,} tiny operations in one call of a tf.function.",
+    question=f"What does one operation inside a graph cost, in a chain of {CHAIN:,}?",
+    axes=(),
+    points=(Point(params={}, profiles=FULL),),
+    work=links,
+    prepare=prepare_graph_op,
+)
+
+STAGE_QUESTIONS = {
+    "import": "How long does importing TensorFlow and Keras take in a fresh process?",
+    "devices": "How long does initialising the devices take?",
+    "kernel": "How long does the first kernel of a process take?",
+    "build": "How long does the first model take to build?",
+    "deep": "How long does the first model of 50 layers take to build?",
+    "step": "How long does the first training step take, tracing included?",
+}
+
+STAGE_PROFILES = {
+    "import": ALL,
+    "devices": NOT_QUICK,
+    "kernel": NOT_QUICK,
+    "build": NOT_QUICK,
+    "step": ALL,
+}
+"""A stage that is not named here is in the full profile alone."""
+
+STARTUP = tuple(
+    Scenario(
+        family="overhead",
+        case="startup",
+        about="The start-up sequence, once an invocation, always in this order.",
+        question=STAGE_QUESTIONS[stage],
+        axes=("stage",),
+        points=(Point(params={"stage": stage}, profiles=STAGE_PROFILES.get(stage, FULL)),),
+        work=start,
+        prepare=None,
+        one_shot=True,
+    )
+    for stage in STAGES
+    if stage in STAGE_QUESTIONS
+)
+
+CONTAINER = Scenario(
+    family="overhead",
+    case="container",
+    about="From asking the engine to start a container to its first word.",
+    question="How long does starting a container take?",
+    axes=(),
+    points=(Point(params={}, profiles=ALL),),
+    work=start,
+    prepare=None,
+    one_shot=True,
+    by_host=True,
+)

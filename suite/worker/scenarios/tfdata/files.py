@@ -1,0 +1,249 @@
+"""The files that input cells read, made from a seed in the scratch space, and how batches come of them.
+
+In the ways that TensorFlow's guide shows: parsed in parallel and prefetched.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from suite.worker.scenario import scratch
+from suite.worker.scenario.scenario import DATA_SEED
+from suite.worker.scenarios.mlp.networks import A, examples
+from suite.worker.scenarios.tfdata.pipelines import CHECKSUM_TOLERANCE
+
+IMAGES, SIDE, SEEN = 64, 256, 224
+"""Pictures, the side of the encoded ones, and the side that they are resized to, in pixels."""
+
+SHARDS = 8
+"""Files that are read interleaved."""
+
+TIMES = 10
+"""A's examples stand in the TFRecord file so many times over: 10,000 would be read from a disk in a
+few milliseconds."""
+
+FILE_BYTES = {"csv": 13_000_000, "jpeg": 100_000, "interleave": 800_000, "tfrecord": 60_000_000}
+"""At most so many bytes a file: what has to be free before it is written."""
+
+CSV_TOLERANCE = 5e-7
+"""Six decimals are kept of each number in the CSV file; rounding is off by at most half of the last."""
+
+PICTURE_TOLERANCE = 1.0
+"""How far the mean level of all decoded and resized pictures may be off, of 255: encoding loses."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """Files, and how batches are made of them.
+
+    ``build`` takes the batch, and whether the pipeline is endless.  One pass gives ``count``
+    elements, whose inputs sum to ``total`` within ``tolerance``.  ``shape`` is an element's.
+    """
+
+    paths: list[Path]
+    build: Callable[..., Any]
+    count: int
+    total: float
+    tolerance: float
+    shape: tuple[int, ...] = (A.inputs,)
+
+
+def read_csv() -> Reading:
+    """Lines of text, batched, then parsed a batch at a time."""
+    import tensorflow as tf
+
+    inputs, labels = examples(A, A.examples)
+
+    def write(path: Path) -> None:
+        with path.open("w", encoding="ascii") as file:
+            for row, label in zip(inputs, labels[:, 0], strict=True):
+                file.write(",".join(f"{value:.6f}" for value in row) + f",{label}\n")
+
+    path = scratch.keep("examples.csv", FILE_BYTES["csv"], write)
+
+    def parse(lines: Any) -> Any:
+        columns = tf.io.decode_csv(lines, [0.0] * A.inputs + [np.int64(0)])
+        return tf.stack(columns[:-1], axis=1), columns[-1][:, tf.newaxis]
+
+    def build(batch: int, *, endless: bool) -> Any:
+        lines = tf.data.TextLineDataset(str(path))
+        return _batches(lines.repeat() if endless else lines, batch, parse, endless=endless)
+
+    exact = inputs.astype(np.float64)
+    return Reading(
+        paths=[path],
+        build=build,
+        count=len(inputs),
+        total=float(exact.sum()),
+        tolerance=CSV_TOLERANCE * exact.size,
+    )
+
+
+def read_pictures() -> Reading:
+    """JPEG files, decoded and resized one by one; encoded here from smooth seeded pictures."""
+    import tensorflow as tf
+
+    pictures = [draw_picture(index) for index in range(IMAGES)]
+
+    def write(path: Path, picture: Any) -> None:
+        path.write_bytes(tf.io.encode_jpeg(picture).numpy())
+
+    paths = [
+        scratch.keep(
+            f"picture-{index:02d}.jpg",
+            FILE_BYTES["jpeg"],
+            functools.partial(write, picture=picture),
+        )
+        for index, picture in enumerate(pictures)
+    ]
+
+    def decode(path: Any) -> Any:
+        picture = tf.io.decode_jpeg(tf.io.read_file(path), channels=3)
+        return (tf.image.resize(picture, (SEEN, SEEN)),)
+
+    def build(batch: int, *, endless: bool) -> Any:
+        files = tf.data.Dataset.from_tensor_slices([str(path) for path in paths])
+        files = files.repeat() if endless else files
+        decoded = files.map(decode, num_parallel_calls=tf.data.AUTOTUNE)
+        return decoded.batch(batch, drop_remainder=endless).prefetch(tf.data.AUTOTUNE)
+
+    pixels = IMAGES * SEEN * SEEN * 3
+    return Reading(
+        paths=paths,
+        build=build,
+        count=IMAGES,
+        total=float(np.mean(pictures)) * pixels,
+        tolerance=PICTURE_TOLERANCE * pixels,
+        shape=(SEEN, SEEN, 3),
+    )
+
+
+def draw_picture(index: int) -> Any:
+    """A seeded picture, uint8 of shape (256, 256, 3): nine by nine random colours, blended, with a
+    little grain, so that it compresses as a photograph does and not as noise."""
+    draw = np.random.default_rng([DATA_SEED, 3, index])
+    colours = draw.uniform(0, 255, (9, 9, 3))
+    at = np.linspace(0, 8, SIDE)
+    left = np.minimum(at.astype(int), 7)
+    blend = np.zeros((SIDE, 9))
+    blend[np.arange(SIDE), left] = 1 - (at - left)
+    blend[np.arange(SIDE), left + 1] += at - left
+    smooth = np.einsum("yi,ijc,xj->yxc", blend, colours, blend, optimize=True)
+    grain = draw.integers(-8, 9, (SIDE, SIDE, 1))
+    return np.clip(np.rint(smooth + grain), 0, 255).astype(np.uint8)
+
+
+def read_interleaved() -> Reading:
+    """TFRecord files read side by side, a record from each in turn."""
+    import tensorflow as tf
+
+    inputs, labels = examples(A, A.examples)
+
+    def write(path: Path, shard: int) -> None:
+        write_records(path, inputs[shard::SHARDS], labels[shard::SHARDS])
+
+    paths = [
+        scratch.keep(
+            f"shard-{shard}.tfrecord",
+            FILE_BYTES["interleave"],
+            functools.partial(write, shard=shard),
+        )
+        for shard in range(SHARDS)
+    ]
+
+    def build(batch: int, *, endless: bool) -> Any:
+        files = tf.data.Dataset.from_tensor_slices([str(path) for path in paths])
+        records = (files.repeat() if endless else files).interleave(
+            tf.data.TFRecordDataset, cycle_length=SHARDS, num_parallel_calls=tf.data.AUTOTUNE
+        )
+        return _batches(records, batch, parse_records, endless=endless)
+
+    return _of_records(paths, build, inputs, times=1)
+
+
+def read_records(*, drop: Callable[[Path], None] | None) -> Reading:
+    """One TFRecord file, read from end to end; it is given to ``drop`` before each pass over it."""
+    import tensorflow as tf
+
+    inputs, labels = examples(A, A.examples)
+
+    def write(path: Path) -> None:
+        write_records(path, inputs, labels, times=TIMES)
+
+    path = scratch.keep("examples.tfrecord", FILE_BYTES["tfrecord"], write)
+
+    def name(_: Any) -> bytes:
+        if drop is not None:
+            drop(path)
+        return str(path).encode()
+
+    def one_pass(number: Any) -> Any:
+        file = tf.ensure_shape(tf.numpy_function(name, [number], tf.string), ())
+        return tf.data.TFRecordDataset(file)
+
+    def build(batch: int, *, endless: bool) -> Any:
+        passes = tf.data.Dataset.range(1)
+        records = (passes.repeat() if endless else passes).flat_map(one_pass)
+        return _batches(records, batch, parse_records, endless=endless)
+
+    return _of_records([path], build, inputs, times=TIMES)
+
+
+def write_records(path: Path, inputs: Any, labels: Any, *, times: int = 1) -> None:
+    """Writes examples as TFRecords, each a ``tf.train.Example`` with its inputs and its label."""
+    import tensorflow as tf
+
+    train = tf.train
+    with tf.io.TFRecordWriter(str(path)) as writer:
+        records = [
+            train.Example(
+                features=train.Features(
+                    feature={
+                        "inputs": train.Feature(float_list=train.FloatList(value=row)),
+                        "label": train.Feature(int64_list=train.Int64List(value=label)),
+                    }
+                )
+            ).SerializeToString()
+            for row, label in zip(inputs.tolist(), labels.tolist(), strict=True)
+        ]
+        for record in records * times:
+            writer.write(record)
+
+
+def parse_records(records: Any) -> Any:
+    """A batch of records as inputs and labels."""
+    import tensorflow as tf
+
+    fields = tf.io.parse_example(
+        records,
+        {
+            "inputs": tf.io.FixedLenFeature((A.inputs,), tf.float32),
+            "label": tf.io.FixedLenFeature((1,), tf.int64),
+        },
+    )
+    return fields["inputs"], fields["label"]
+
+
+def _of_records(paths: list[Path], build: Callable[..., Any], inputs: Any, times: int) -> Reading:
+    exact = inputs.astype(np.float64)
+    return Reading(
+        paths=paths,
+        build=build,
+        count=len(inputs) * times,
+        total=float(exact.sum()) * times,
+        tolerance=CHECKSUM_TOLERANCE * float(np.abs(exact).sum()) * times,
+    )
+
+
+def _batches(rows: Any, batch: int, parse: Callable[[Any], Any], *, endless: bool) -> Any:
+    """Rows in batches, each parsed whole, in parallel, and prefetched."""
+    import tensorflow as tf
+
+    batches = rows.batch(batch, drop_remainder=endless)
+    return batches.map(parse, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)

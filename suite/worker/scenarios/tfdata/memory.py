@@ -1,0 +1,119 @@
+"""tfdata: the input pipeline alone, from memory, and what Python inside it costs."""
+
+from __future__ import annotations
+
+import itertools
+
+from suite.model import Param, ProfileName, Work
+from suite.worker.scenario.scenario import Point, Prepared, Scenario
+from suite.worker.scenarios.mlp.networks import A
+from suite.worker.scenarios.tfdata.pipelines import Map, Pipeline, batch_work, prepare_input
+
+FULL: tuple[ProfileName, ...] = ("full",)
+
+BATCH = 512
+"""The batch of all cells that do not sweep it."""
+
+
+def work(batch: int, **_: Param) -> Work:
+    """One batch taken from the pipeline."""
+    return batch_work(batch)
+
+
+def prepare_slices(*, device: str, batch: int, shuffle: str, prefetch: str) -> Prepared:  # noqa: ARG001  input lives on the CPU
+    """A's examples in batches, from memory."""
+    return prepare_input(Pipeline(batch=batch, shuffle=shuffle, prefetch=prefetch))
+
+
+def prepare_cache(*, device: str, batch: int, prefetch: str) -> Prepared:  # noqa: ARG001  input lives on the CPU
+    """The sequential native map, whose results are kept in memory; the pass that fills it is untimed."""
+    pipeline = Pipeline(
+        batch=batch,
+        prefetch=prefetch,
+        map=Map(function="native", calls="sequential"),
+        cache=True,
+    )
+    return prepare_input(pipeline, filled=A.examples // batch + 1)
+
+
+def prepare_map(
+    *,
+    device: str,  # noqa: ARG001  input lives on the CPU
+    function: str,
+    calls: str,
+    place: str,
+    batch: int,
+    prefetch: str,
+) -> Prepared:
+    """A's examples put through a function, one by one before batching or a batch at a time."""
+    how = Map(function=function, calls=calls, place=place)
+    return prepare_input(Pipeline(batch=batch, prefetch=prefetch, map=how))
+
+
+SLICES = Scenario(
+    family="tfdata",
+    case="slices",
+    about="Examples from memory in batches: the plainest pipeline.",
+    question="How many elements a second come from memory at batch {batch}, "
+    "shuffle {shuffle}, prefetch {prefetch}?",
+    axes=("batch", "shuffle", "prefetch"),
+    points=tuple(
+        Point(
+            params={"batch": batch, "shuffle": shuffle, "prefetch": prefetch},
+            profiles=FULL,
+        )
+        for batch, shuffle, prefetch in itertools.product((32, 512), ("on", "off"), ("on", "off"))
+    ),
+    work=work,
+    prepare=prepare_slices,
+)
+
+CACHE = Scenario(
+    family="tfdata",
+    case="cache",
+    about="The native map, sequential, with its results kept in memory: every pass but the first.",
+    question="How many elements a second come from a filled cache behind a map, prefetch {prefetch}?",
+    axes=("batch", "prefetch"),
+    points=(Point(params={"batch": BATCH, "prefetch": "on"}, profiles=FULL),),
+    work=work,
+    prepare=prepare_cache,
+)
+
+MAPS = (
+    ("native", "sequential", "element", "on"),
+    ("native", "sequential", "element", "off"),
+    ("native", "autotune", "element", "on"),
+    ("native", "fixed", "element", "on"),
+    ("native", "sequential", "batch", "on"),
+    ("numpy_function", "sequential", "element", "on"),
+    ("numpy_function", "sequential", "element", "off"),
+    ("numpy_function", "autotune", "element", "on"),
+    ("numpy_function", "sequential", "batch", "on"),
+)
+"""Each map against its neighbour: prefetch, parallel calls, and a whole batch a call, one change at
+a time.  Parallel calls of a batch are left out: one call is then so cheap that it is the batching
+that is measured; so are parallel calls without prefetch, which nobody writes."""
+
+MAP = Scenario(
+    family="tfdata",
+    case="map",
+    about="Examples from memory through a map: TensorFlow's own operations, or NumPy's.",
+    question="How many elements a second survive a {function} map "
+    "({calls}, by {place}, prefetch {prefetch})?",
+    axes=("function", "calls", "place", "batch", "prefetch"),
+    points=tuple(
+        Point(
+            params={
+                "function": function,
+                "calls": calls,
+                "place": place,
+                "batch": BATCH,
+                "prefetch": prefetch,
+            },
+            profiles=FULL,
+        )
+        for function, calls, place, prefetch in MAPS
+    ),
+    work=work,
+    prepare=prepare_map,
+)

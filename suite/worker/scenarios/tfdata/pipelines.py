@@ -1,0 +1,259 @@
+"""What the input pipelines share: network A's examples, maps, batches, and the check of what comes out.
+
+A pipeline is what people get who write it, but for the rewrites by which TensorFlow would do what the
+cell's id says is not done (see `Pipeline.rewrites`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from suite.model import Check, Work
+from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult
+from suite.worker.scenarios.mlp.networks import A, examples
+
+BYTES_AN_ELEMENT = A.inputs * 4 + 8
+"""128 float32 inputs and an int64 label."""
+
+CHECKSUM_TOLERANCE = 1e-6
+"""How far a sum of the inputs may be off, as a share of the sum of their magnitudes: float32 maps
+round each element in its 24th bit, and the errors partly cancel."""
+
+MAP_CHECKED = 2_000
+"""The check of a map looks at so many elements: an epoch through Python takes seconds."""
+
+Take = Callable[[], Any]
+"""Gives the next batch: a tuple of tensors, the inputs first."""
+
+Started = tuple[Take, Callable[[], None]]
+"""A running pipeline: a way to take its batches one after the other, and to let go of it."""
+
+
+def batch_work(batch: int) -> Work:
+    """One batch of A's examples; the bytes are those that come out."""
+    return Work(amount=float(batch), unit="element", bytes=float(batch * BYTES_AN_ELEMENT))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Map:
+    """A map over examples: whose arithmetic, how many calls at a time, of one element or a batch.
+
+    ``function``: ``native`` operations or ``numpy_function``; ``calls``: ``sequential``,
+    ``autotune``, or ``fixed`` to the number of CPUs that this process may use; ``place``:
+    ``element`` or ``batch``.
+    """
+
+    function: str
+    calls: str
+    place: str = "element"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pipeline:
+    """A pipeline over A's examples in memory, as a cell's id describes it."""
+
+    batch: int
+    prefetch: str
+    shuffle: str = "off"
+    map: Map | None = None
+    cache: bool = False
+
+    def build(self, inputs: Any, labels: Any, *, endless: bool) -> Any:
+        """The dataset of batches of these examples; endless ones drop no element and have whole
+        batches only.
+
+        Repeated before anything else, but for the cache, which is filled once: the other way round
+        an epoch begins with a burst (a buffer that fills, workers that start), which the median of
+        samples shorter than an epoch would leave out.
+        """
+        import tensorflow as tf
+
+        with tf.device("/CPU:0"):
+            dataset = self._build(inputs, labels, endless=endless)
+            return dataset.with_options(self._options())
+
+    def _build(self, inputs: Any, labels: Any, *, endless: bool) -> Any:
+        import tensorflow as tf
+
+        dataset = tf.data.Dataset.from_tensor_slices((inputs, labels))
+        if endless and not self.cache:
+            dataset = dataset.repeat()
+        if self.shuffle == "on":
+            dataset = dataset.shuffle(len(inputs), seed=0)
+        if self.map is not None and self.map.place == "element":
+            dataset = apply_map(dataset, self.map)
+        if self.cache:
+            dataset = dataset.cache()
+            dataset = dataset.repeat() if endless else dataset
+        dataset = dataset.batch(self.batch, drop_remainder=endless)
+        if self.map is not None and self.map.place == "batch":
+            dataset = apply_map(dataset, self.map)
+        if self.prefetch == "on":
+            dataset = dataset.prefetch(tf.data.AUTOTUNE)
+        return dataset
+
+    def rewrites(self) -> dict[str, bool]:
+        """TensorFlow's own rewrites that are switched off here: options of tf.data by name.
+
+        By default it makes sequential maps parallel, fuses a map with the batching behind it into
+        one that works ahead, and puts a prefetch behind a pipeline that has none (tried with 2.21; see
+        docs/decisions/0024).
+        """
+        off: dict[str, bool] = {}
+        if self.map is not None and self.map.calls == "sequential":
+            off |= {"map_parallelization": False, "map_and_batch_fusion": False}
+        if self.prefetch == "off":
+            off |= {"inject_prefetch": False}
+        return off
+
+    def _options(self) -> Any:
+        import tensorflow as tf
+
+        options = tf.data.Options()
+        for name, value in self.rewrites().items():
+            setattr(options.experimental_optimization, name, value)
+        return options
+
+
+def apply_map(dataset: Any, how: Map) -> Any:
+    """The dataset of examples or batches with each one's inputs normalised.
+
+    Raises:
+        ValueError: there is no such map.
+    """
+    import tensorflow as tf
+
+    calls = {"sequential": None, "autotune": tf.data.AUTOTUNE, "fixed": cpus_usable()}
+    functions: dict[str, Callable[[Any, Any], Any]] = {
+        "native": lambda x, y: (normalise(tf.tanh, tf.reduce_mean, x), y),
+        "numpy_function": lambda x, y: (
+            tf.ensure_shape(
+                tf.numpy_function(_normalise_in_numpy, [x], tf.float32, stateful=False), x.shape
+            ),
+            y,
+        ),
+    }
+    if how.function not in functions or how.calls not in calls:
+        raise ValueError(f"no such map: {how}")
+    return dataset.map(functions[how.function], num_parallel_calls=calls[how.calls])
+
+
+def cpus_usable() -> int:
+    """The size of the cpuset."""
+    return len(os.sched_getaffinity(0))
+
+
+def normalise(tanh: Callable[[Any], Any], mean: Callable[..., Any], inputs: Any) -> Any:
+    """The map: each example less its mean, squashed; the same arithmetic in both libraries, and of
+    one example or a batch of them."""
+    return tanh(inputs - mean(inputs, axis=-1, keepdims=True))
+
+
+def _normalise_in_numpy(inputs: Any) -> Any:
+    return normalise(np.tanh, np.mean, inputs)
+
+
+def expect(inputs: Any, *, mapped: bool) -> Any:
+    """What the inputs of these examples should come out as, float64 of the same shape."""
+    exact = inputs.astype(np.float64)
+    if not mapped:
+        return exact
+    return normalise(np.tanh, np.mean, exact)
+
+
+def start(dataset: Any) -> Started:
+    """The dataset's batches, one after the other."""
+    batches = [iter(dataset)]
+    return (lambda: next(batches[0])), batches.clear
+
+
+def verify_batch(batch: Any, shape: tuple[int, ...]) -> None:
+    """Raises WrongResult where a batch's inputs have another shape or are not all finite."""
+    inputs = batch[0]
+    if inputs.shape != shape or not np.all(np.isfinite(inputs.numpy())):
+        raise WrongResult(
+            f"the last batch timed is no {shape[0]} finite examples: it is of shape {inputs.shape}"
+        )
+
+
+def verify_sum(dataset: Any, *, count: int, total: float, tolerance: float) -> str:
+    """Counts the elements of a finite dataset of batches and sums their inputs, in float64.
+
+    Args:
+        dataset: the batches.
+        count: how many elements have to come out.
+        total: what their inputs have to sum to …
+        tolerance: … within so much.
+
+    Returns:
+        what was verified, in words.
+
+    Raises:
+        WrongResult: the count or the sum is another.
+    """
+    came, found = 0, 0.0
+    for batch in dataset:
+        came += int(batch[0].shape[0])
+        found += float(np.sum(batch[0].numpy(), dtype=np.float64))
+    if came != count:
+        raise WrongResult(f"{came} elements came out of {count}")
+    if not abs(found - total) <= tolerance:
+        raise WrongResult(f"the inputs sum to {found:.9g}, expected {total:.9g}")
+    return f"{came} elements counted; their inputs sum to {found:.6g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Input:
+    """A's examples and a pipeline over them, for cells that take their batches from it."""
+
+    pipeline: Pipeline
+    inputs: Any
+    labels: Any
+
+    @classmethod
+    def of(cls, pipeline: Pipeline) -> Input:
+        """All of A's examples through that pipeline."""
+        inputs, labels = examples(A, A.examples)
+        return cls(pipeline=pipeline, inputs=inputs, labels=labels)
+
+    def start(self) -> Started:
+        """The endless pipeline, running."""
+        return start(self.pipeline.build(self.inputs, self.labels, endless=True))
+
+    def expected(self, count: int) -> Any:
+        """What the first inputs should come out as, float64."""
+        return expect(self.inputs[:count], mapped=self.pipeline.map is not None)
+
+    def verify(self) -> str:
+        """Puts the first examples through the same pipeline, once; what was verified, in words.
+
+        Raises:
+            WrongResult: their number or their sum is not what it has to be.
+        """
+        count = len(self.inputs) if self.pipeline.map is None else MAP_CHECKED
+        expected = self.expected(count)
+        return verify_sum(
+            self.pipeline.build(self.inputs[:count], self.labels[:count], endless=False),
+            count=count,
+            total=float(expected.sum()),
+            tolerance=CHECKSUM_TOLERANCE * float(np.abs(expected).sum()),
+        )
+
+
+def prepare_input(pipeline: Pipeline, *, filled: int = 0) -> Prepared:
+    """A pipeline alone: one batch is a call.  ``filled`` batches are taken before, untimed."""
+    source = Input.of(pipeline)
+    take, close = source.start()
+    for _ in range(filled):
+        take()
+
+    def check(last: Any) -> Check:
+        verify_batch(last, (pipeline.batch, A.inputs))
+        return Check(what=source.verify())
+
+    return Prepared(step=take, check=check, proof=TensorProof(tensors=list), on="cpu", close=close)

@@ -1,0 +1,218 @@
+"""tfdata: the input pipeline and a model that takes from it, apart and together: who waits for whom.
+
+The third of the triple, the compute alone, is ``mlp.train`` of network A with its data on the device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from suite.model import Check, Param, ProfileName, Work
+from suite.worker.scenario.scenario import (
+    DATA_SEED,
+    GraphProof,
+    Inapplicable,
+    Point,
+    Prepared,
+    Resident,
+    Scenario,
+    WrongResult,
+)
+from suite.worker.scenarios.mlp.networks import (
+    MATMUL,
+    TRAINING_PROOF,
+    A,
+    Trainer,
+    build,
+    demand_finite,
+)
+from suite.worker.scenarios.tfdata.pipelines import (
+    Input,
+    Map,
+    Pipeline,
+    Started,
+    batch_work,
+    prepare_input,
+    start,
+)
+
+BATCH = 512
+
+PRODUCT_TOLERANCE = 1e-5
+"""Relative error of the trivial model's product, IEEE float32."""
+
+PIPELINES: Mapping[str, Callable[[int], Pipeline]] = {
+    "parallel": lambda batch: Pipeline(
+        batch=batch, prefetch="on", map=Map(function="native", calls="autotune")
+    ),
+    "native": lambda batch: Pipeline(
+        batch=batch, prefetch="off", map=Map(function="native", calls="sequential")
+    ),
+    "numpy_function": lambda batch: Pipeline(
+        batch=batch, prefetch="on", map=Map(function="numpy_function", calls="sequential")
+    ),
+}
+"""As it should be; without prefetch or parallel calls; and with Python in it."""
+
+
+def work(batch: int, **_: Param) -> Work:
+    """One batch taken from the pipeline, whatever is then done with it."""
+    return batch_work(batch)
+
+
+def prepare(*, device: str, pipeline: str, part: str, batch: int) -> Prepared:
+    """One batch from the pipeline: taken (``input``), trained on (``together``), or multiplied by a
+    vector (``trivial``).
+
+    Raises:
+        ValueError: there is no such part.
+    """
+    made = PIPELINES[pipeline](batch)
+    if part == "input":
+        return prepare_input(made)
+    if part == "together":
+        source = Input.of(made)
+        return _train(source, source.start(), device)
+    if part == "trivial":
+        return _multiply(Input.of(made), device)
+    raise ValueError(f"no such part: {part}")
+
+
+def _train(
+    source: Input, started: Started, device: str, resident: Resident | None = None
+) -> Prepared:
+    """Network A's training step on what the running pipeline gives, of which ``resident`` is a batch."""
+    take, close = started
+    trainer = Trainer(A, build(A, device), device)
+    batch = source.pipeline.batch
+
+    def check(last: Any) -> Check:
+        demand_finite(last)
+        counted = source.verify()
+        trained = trainer.check(source.expected(batch).astype(np.float32), source.labels[:batch])
+        return replace(trained, what=f"{counted}; {trained.what}")
+
+    return Prepared(
+        step=lambda: trainer.step(*take()),
+        check=check,
+        proof=TRAINING_PROOF,
+        resident=resident,
+        traces=trainer.traces,
+        close=close,
+    )
+
+
+def _multiply(source: Input, device: str) -> Prepared:
+    """One product with what the pipeline gives: a model that takes next to no time."""
+    import tensorflow as tf
+
+    take, close = source.start()
+    vector = np.random.default_rng([DATA_SEED, 2]).standard_normal((A.inputs, 1), dtype=np.float32)
+    with tf.device(device):
+        weights = tf.constant(vector)
+    product = tf.function(lambda inputs: tf.matmul(inputs, weights), jit_compile=False)
+    batch = source.pipeline.batch
+
+    def check(last: Any) -> Check:
+        if last.shape != (batch, 1) or not np.all(np.isfinite(last.numpy())):
+            raise WrongResult(f"the last product timed is no {batch} finite numbers: {last.shape}")
+        counted = source.verify()
+        inputs = source.expected(batch)
+        error = relative_error(product(inputs.astype(np.float32)).numpy(), inputs @ vector)
+        if not error <= PRODUCT_TOLERANCE:
+            raise WrongResult(
+                f"the product's relative error is {error:.2g}; allowed is {PRODUCT_TOLERANCE:g}"
+            )
+        return Check(what=f"{counted}; a product's relative error {error:.1e}")
+
+    return Prepared(
+        step=lambda: product(take()[0]),
+        check=check,
+        proof=GraphProof(groups=(MATMUL,)),
+        traces=lambda: int(product.experimental_get_tracing_count()),
+        close=close,
+    )
+
+
+def relative_error(found: Any, exact: Any) -> float:
+    """How far an array is from the exact one, as a share of that one's length (2-norm)."""
+    return float(np.linalg.norm(found - exact) / max(float(np.linalg.norm(exact)), 1e-300))
+
+
+def prepare_to_device(*, device: str, ahead: str, batch: int) -> Prepared:
+    """Network A trained on plain batches, which are copied to the device at the call or ahead of it.
+
+    Raises:
+        Inapplicable: the device is the CPU, where the data are already; TensorFlow would not copy
+            them but put a function call around every batch, and that is no figure of a copy.
+    """
+    import tensorflow as tf
+
+    source = Input.of(Pipeline(batch=batch, prefetch="on"))
+    if ahead == "off":
+        return _train(source, source.start(), device)
+    if device == "/CPU:0":
+        raise Inapplicable("the data are on the CPU already: there is nothing to copy ahead")
+    here = source.pipeline.build(source.inputs, source.labels, endless=True)
+    # Has to come last in a pipeline; the host's own prefetch stays, so that one thing differs.
+    take, close = start(here.apply(tf.data.experimental.prefetch_to_device(device)))
+    return _train(source, (take, close), device, Resident(device=device, tensors=take()))
+
+
+FULL: tuple[ProfileName, ...] = ("full",)
+STANDARD: tuple[ProfileName, ...] = ("standard", "full")
+
+
+def _profiles(pipeline: str, part: str) -> tuple[ProfileName, ...]:
+    if (pipeline, part) == ("native", "input"):
+        return ("smoke", *STANDARD)
+    if part == "together" and pipeline in {"parallel", "numpy_function"}:
+        return ("quick", *STANDARD)
+    return FULL if part == "trivial" else STANDARD
+
+
+PARTS = {
+    "input": "alone",
+    "together": "with network A trained on them",
+    "trivial": "with a model of one product behind them",
+}
+
+TRIPLE = tuple(
+    Scenario(
+        family="tfdata",
+        case="triple",
+        about="A pipeline alone, with a model behind it, and with next to none: who waits for whom.",
+        question="How many elements a second come from the {pipeline} pipeline at batch {batch}, "
+        + words
+        + "?",
+        axes=("pipeline", "part", "batch"),
+        points=tuple(
+            Point(
+                params={"pipeline": pipeline, "part": part, "batch": BATCH},
+                profiles=_profiles(pipeline, part),
+            )
+            for pipeline in PIPELINES
+        ),
+        work=work,
+        prepare=prepare,
+    )
+    for part, words in PARTS.items()
+)
+
+TO_DEVICE = Scenario(
+    family="tfdata",
+    case="to_device",
+    about="Network A trained from a prefetched pipeline, its batches copied at the call or ahead.",
+    question="How many elements a second are trained on at batch {batch}, "
+    "with copying to the device ahead {ahead}?",
+    axes=("ahead", "batch"),
+    points=tuple(
+        Point(params={"ahead": ahead, "batch": BATCH}, profiles=FULL) for ahead in ("on", "off")
+    ),
+    work=work,
+    prepare=prepare_to_device,
+)

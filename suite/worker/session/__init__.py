@@ -1,0 +1,1 @@
+"""One run of the worker: its start, its cells in order, its records."""

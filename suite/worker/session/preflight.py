@@ -1,0 +1,179 @@
+"""Whether a Python and its TensorFlow are what the worker needs; names what was found and what lacks.
+
+Run as ``python3 -m suite.worker.session.preflight`` when the suite is laid on an image that brings its own
+TensorFlow.  Nothing newer than Python 3.8 outside functions, so that an old one can be told so.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+OLDEST_PYTHON = (3, 11)
+"""What the worker's own source needs, and Keras."""
+
+OLDEST_TENSORFLOW = (2, 16)
+"""The first with Keras 3, whose arithmetic and defaults the networks' cells are written for."""
+
+OLDEST_KERAS = 3
+
+HOME = Path(__file__).resolve().parents[1]
+
+
+class Unfit(Exception):
+    """This Python or its TensorFlow can't carry the worker; the text says what was found."""
+
+
+def name_python() -> str:
+    """``Python 3.12.3 (/usr/bin/python3)``."""
+    return "Python {}.{}.{} ({})".format(*sys.version_info[:3], sys.executable)
+
+
+def check_python() -> str:
+    """Its name.
+
+    Raises:
+        Unfit: it is older than the worker needs.
+    """
+    found = name_python()
+    if sys.version_info < OLDEST_PYTHON:
+        raise Unfit(
+            "its python3 is {}, and the worker needs {}.{} or newer".format(found, *OLDEST_PYTHON)
+        )
+    return found
+
+
+def check_tensorflow(*, gpu: bool) -> str:
+    """What there is, in words; imports TensorFlow.
+
+    Args:
+        gpu: it has to be built for NVIDIA's GPUs.
+
+    Raises:
+        Unfit: there is none that the worker can use.
+    """
+    found = check_python()
+    try:
+        import numpy as np
+        import tensorflow as tf
+    except Exception as error:
+        # A TensorFlow that is there and can't be loaded raises whatever its libraries do.
+        lacks = f"{type(error).__name__}: {_one_line(error)}"
+        raise Unfit(f"its {found} can't import tensorflow and numpy: {lacks}") from error
+    try:
+        build = tf.sysconfig.get_build_info()
+        version = str(tf.version.VERSION)
+        keras = str(tf.keras.__version__)
+    except Exception as error:
+        lacks = f"{type(error).__name__}: {_one_line(error)}"
+        raise Unfit(f"its {found} has a tensorflow that says nothing of itself: {lacks}") from error
+    cuda = bool(build.get("is_cuda_build", False))
+    for_what = f"CUDA {build.get('cuda_version') or 'of unknown version'}" if cuda else "CPU only"
+    found += f", TensorFlow {version} ({for_what}), Keras {keras}, NumPy {np.__version__}"
+    if gpu and not cuda:
+        raise Unfit(f"its TensorFlow is built for the CPU only (is_cuda_build: False): {found}")
+    if _numbers(version) < OLDEST_TENSORFLOW:
+        raise Unfit("its TensorFlow is older than {}.{}: {}".format(*OLDEST_TENSORFLOW, found))
+    if _numbers(keras) < (OLDEST_KERAS,):
+        raise Unfit(f"tf.keras is older than Keras {OLDEST_KERAS}: {found}")
+    lacking = find_lacking(tf)
+    if lacking:
+        raise Unfit(f"its TensorFlow lacks {', '.join(lacking)}, which the worker uses: {found}")
+    return found
+
+
+def names_used(folder: Path = HOME) -> list[str]:
+    """Every name of TensorFlow's in the worker's own source, such as ``data.Dataset.range``."""
+    names = set()
+    for path in folder.rglob("*.py"):
+        for found in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            node: ast.AST = found
+            parts = []
+            while isinstance(node, ast.Attribute):
+                parts.append(node.attr)
+                node = node.value
+            if parts and isinstance(node, ast.Name) and node.id == "tf":
+                names.add(".".join(reversed(parts)))
+    return sorted(names)
+
+
+def find_lacking(tf: Any) -> list[str]:
+    """Those of them that this TensorFlow does not have."""
+    return [f"tf.{name}" for name in names_used() if not _has(tf, name)]
+
+
+def _has(tf: Any, name: str) -> bool:
+    found = tf
+    try:
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (AttributeError, ImportError):
+        return False
+    return True
+
+
+def try_out() -> None:
+    """Runs the worker's start-up sequence without a GPU, and has a graph's placement read.
+
+    Raises:
+        Unfit: one of them fails.
+    """
+    from suite.worker.proof import placement
+    from suite.worker.session import startup
+
+    try:
+        startup.start("cuda-hidden")
+        import tensorflow as tf
+
+        with placement.watch() as seen:
+            tf.function(lambda left: tf.matmul(left, left))(tf.ones((2, 2)))
+    except Exception as error:
+        raise Unfit(
+            f"the worker's first steps fail: {type(error).__name__}: {_one_line(error)}"
+        ) from error
+    if not seen.nodes:
+        raise Unfit("its TensorFlow does not tell on which device a graph's operations ran")
+
+
+def explain(error: Exception) -> str | None:
+    """What this TensorFlow lacks that could explain the worker's failure; None: nothing known."""
+    try:
+        check_tensorflow(gpu=False)
+    except Unfit as lack:
+        return f"{lack} ({type(error).__name__}: {_one_line(error)})"
+    return None
+
+
+def main() -> int:
+    """Says in one JSON record, the last line of standard output, whether an image is fit.
+
+    Returns:
+        0, or 1 where it is unfit.
+    """
+    try:
+        record = {"record": "fit", "found": check_tensorflow(gpu=True)}
+        try_out()
+    except Unfit as reason:
+        record = {"record": "unfit", "reason": str(reason)}
+    sys.stdout.write("\n" + json.dumps(record) + "\n")
+    return 0 if record["record"] == "fit" else 1
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """``(2, 17)`` of ``2.17.0+nv25.2``."""
+    parts = []
+    for part in version.split(".")[:2]:
+        digits = "".join(letter for letter in part if letter.isdigit())
+        parts.append(int(digits or 0))
+    return tuple(parts)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
