@@ -36,6 +36,7 @@ from suite.host.provision import debian_base
 from suite.host.provision.images import STAND_IN
 from suite.model import Cell, ProfileName
 from suite.report.produce import collate_side_by_side
+from suite.report.text.markup import show_plainly
 from suite.worker import scenarios
 
 INTERRUPTED = 130
@@ -259,9 +260,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         error.show()
         return UsageError.exit_status
     except CrossoverError as error:
-        click.echo(f"crossover: {error.what}", err=True)
+        click.echo(f"crossover: {_tell(error.what)}", err=True)
         if error.remedy:
-            click.echo(f"  what to do: {error.remedy}", err=True)
+            click.echo(f"  what to do: {_tell(error.remedy)}", err=True)
         return error.exit_status
     except (KeyboardInterrupt, click.Abort):
         click.echo("crossover: interrupted", err=True)
@@ -284,3 +285,8 @@ def _interrupt(number: int, _frame: object) -> None:
     for other in _INTERRUPTS:
         signal.signal(other, signal.SIG_IGN)
     raise KeyboardInterrupt(signal.Signals(number).name)
+
+
+def _tell(text: str) -> str:
+    """What may quote a document or an engine, for a terminal: shown, never obeyed."""
+    return "\n".join(show_plainly(line, limit=4000) for line in text.splitlines())

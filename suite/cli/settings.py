@@ -15,6 +15,7 @@ from suite.host.campaign import plan
 from suite.host.campaign.arms import AUTO, check_arms
 from suite.host.campaign.request import Ask
 from suite.host.gpu.choice import NOTATION
+from suite.host.machine.cpus import parse_cpus
 from suite.host.watch.observe import Mode
 from suite.model import ProfileName
 
@@ -39,7 +40,7 @@ def read_bounds(given: dict[str, Any]) -> Bounds:
         UsageError: one is no list of CPUs, or no time.
     """
     return Bounds(
-        cpus=None if given["cpus"] is None else plan.parse_cpus(given["cpus"]),
+        cpus=None if given["cpus"] is None else parse_cpus(given["cpus"]),
         budget_s=None if given["budget"] is None else plan.parse_duration(given["budget"]),
         telemetry=given["telemetry"] or "on",
     )

@@ -17,10 +17,11 @@ from suite.analysis.numbers.stopping import Precision, assess
 from suite.analysis.several.comparison import set_side_by_side
 from suite.analysis.several.places import analyse, drop_lonely
 from suite.report.exports.exchange import render_csv, render_json
+from suite.report.exports.several import render_survey_json, render_versus_json
 from suite.report.pages.campaign import compose
-from suite.report.pages.comparison import compose_versus, render_versus_json
+from suite.report.pages.comparison import compose_versus
 from suite.report.pages.gallery import LATER, NOT_INSTALLED, depict
-from suite.report.pages.places import compose_survey, render_survey_json, render_survey_terminal
+from suite.report.pages.places import compose_survey, render_survey_terminal
 from suite.report.pictures.picture import FOLDER
 from suite.report.render.html import render_html_page
 from suite.report.render.markdown import render_page

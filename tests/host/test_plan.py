@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from suite.errors import UsageError
 from suite.host.campaign import plan
+from suite.host.machine.cpus import parse_cpus, write_cpus
 from suite.model import (
     Campaign,
     Cell,
@@ -326,26 +327,26 @@ def test_durations_add_up(hours: int, minutes: int, seconds: int) -> None:
     [("0", (0,)), ("0-3", (0, 1, 2, 3)), ("8,0-1", (0, 1, 8)), ("2,2,1-2", (1, 2)), ("5-5", (5,))],
 )
 def test_lists_of_cpus_are_read(text: str, cpus: tuple[int, ...]) -> None:
-    assert plan.parse_cpus(text) == cpus
+    assert parse_cpus(text) == cpus
 
 
 @pytest.mark.parametrize("text", ["", ",", "a", "3-1", "-1", "0-", "0..3", "0-1-2", "1,,2", "½"])
 def test_what_is_no_list_of_cpus_is_a_usage_error(text: str) -> None:
     with pytest.raises(UsageError, match="is not a list of CPUs"):
-        plan.parse_cpus(text)
+        parse_cpus(text)
 
 
 @given(st.sets(st.integers(0, 300), min_size=1))
 def test_cpus_written_are_read_again(cpus: set[int]) -> None:
-    text = plan.write_cpus(list(cpus))
-    assert plan.parse_cpus(text) == tuple(sorted(cpus))
+    text = write_cpus(list(cpus))
+    assert parse_cpus(text) == tuple(sorted(cpus))
     # As short as it can be: no part continues the one before it.
     parts = [part.split("-") for part in text.split(",")]
     assert all(int(after[0]) > int(before[-1]) + 1 for before, after in itertools.pairwise(parts))
 
 
 def test_cpus_are_written_as_the_kernel_does() -> None:
-    assert plan.write_cpus([8, 2, 0, 1, 3, 9]) == "0-3,8-9"
+    assert write_cpus([8, 2, 0, 1, 3, 9]) == "0-3,8-9"
 
 
 def test_k_is_frozen_by_the_fastest_calls_of_the_calibration() -> None:

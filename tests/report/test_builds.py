@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from suite.analysis.campaign.software import find_builds, find_differing, tell_builds, word_trust
+from suite.analysis.campaign.software import find_builds, find_differing
 from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.documents.read import LoadedCampaign
 from suite.model import NOT_FROM_LOCK, Document
 from suite.report.produce import collate
+from suite.report.sections.trust import tell_builds, word_trust
 from tests import synthetic
 
 VENDOR = {

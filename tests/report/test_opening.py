@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from suite.analysis.ablation.reach import find_reach, word_reach
+from suite.analysis.ablation.reach import find_reach
 from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.numbers.crossover import Crossover, find_sweeps, pick_main
@@ -16,13 +16,12 @@ from suite.model import Document
 from suite.report.sections.machine import narrate
 from suite.report.sections.verdict import (
     count_verdicts,
-    name_sweep,
     tell_crossovers,
     tell_extremes,
     tell_one_arm,
     tell_sureness,
-    word_crossover,
 )
+from suite.report.text.crossovers import name_sweep, word_crossover, word_reach
 from tests import synthetic
 from tests.report.test_pictures import change, make_summary, make_sweeps
 

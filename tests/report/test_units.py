@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from suite.analysis.numbers.estimate import derive_rate
 from suite.report.text.units import (
     align,
-    derive_rate,
     name_rate,
     show_bytes,
     show_duration,

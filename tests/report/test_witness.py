@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from suite.analysis.ablation.trace import attest, find_traces, word_trace
+from suite.analysis.ablation.trace import find_traces
 from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.causes.insight import find_insight
 from suite.analysis.causes.rules import RuleName, Suspicion
+from suite.analysis.causes.witness import attest, word_trace
 from suite.analysis.documents.read import LoadedCampaign
 from suite.model import Document
 from tests import machines, synthetic

@@ -22,7 +22,7 @@ from suite.worker.scenario.scenario import PROFILES, Point, Scenario
 from suite.worker.scenarios.matmul import square
 from suite.worker.scenarios.matmul.square import TOLERANCE, relative_error
 from suite.worker.scenarios.mlp import networks
-from suite.worker.session.startup import STAGES
+from suite.worker.scenarios.overhead.calls import STAGES
 
 FAMILIES = {"matmul", "mlp", "asked", "tfdata", "overhead"}
 GRAMMAR = re.compile(r"[a-z]+\.[a-z_]+(/[a-z_]+=[A-Za-z0-9._-]+)*")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from suite.analysis.ablation.catalogue import (
     COUNTED,
     Catalogue,
@@ -11,8 +13,7 @@ from suite.analysis.ablation.catalogue import (
     name_work,
 )
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.causes.rules import Gain
-from suite.analysis.numbers.ratio import compare
+from suite.analysis.numbers.ratio import Ratio, compare
 
 LARGER = ("batch", "n")
 """The axes along which the same work can be had in larger pieces."""
@@ -91,3 +92,15 @@ def find_winner(catalogue: Catalogue, one: CellSummary) -> CellSummary | None:
     ]
     ratios = [(ratio.value, other) for other in variants if (ratio := catalogue.ratio(other))]
     return min(ratios, key=lambda pair: pair[0])[1] if ratios else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gain:
+    """What was measured to help: at the cell ``at`` a unit of work takes ``ratio`` times less time.
+
+    ``words`` say what is different there.
+    """
+
+    words: str
+    at: str
+    ratio: Ratio

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.numbers.crossover import Sweep
-from suite.report.text.units import derive_rate, show_rate, show_size
+from suite.analysis.numbers.estimate import derive_rate
 
 FAR_BELOW = 0.1
 """Under this share of its own best rate a device mostly waits: the size is too small for it."""
@@ -50,17 +50,3 @@ def find_reach(sweep: Sweep, cells: Iterable[CellSummary], arm: str) -> Reach | 
             break
         short = size
     return Reach(axis=sweep.axis, unit=unit, best=best, best_at=best_at, short_until=short)
-
-
-def word_best(reach: Reach) -> str:
-    """``180 GFLOP/s at best (n = 8000)``; plain text."""
-    rate = show_rate(reach.best, reach.unit, 1.0)
-    return f"{rate} at best ({reach.axis} = {show_size(reach.best_at)})"
-
-
-def word_reach(reach: Reach) -> str:
-    """``180 GFLOP/s at best (n = 8000), under a tenth of that up to n = 64``; plain text."""
-    if reach.short_until is None:
-        return word_best(reach)
-    until = f"{reach.axis} = {show_size(reach.short_until)}"
-    return f"{word_best(reach)}, under a tenth of that up to {until}"

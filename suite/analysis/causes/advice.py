@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from suite.analysis.ablation.catalogue import Catalogue
-from suite.analysis.ablation.gains import find_gain
+from suite.analysis.ablation.gains import Gain, find_gain
 from suite.analysis.ablation.waterfall import Waterfall, build_waterfalls
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.causes.rules import Gain
 
 Kind = Literal[
     "a larger batch",

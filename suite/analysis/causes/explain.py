@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from suite.analysis.ablation.catalogue import Catalogue, is_pinned_to_cpu
-from suite.analysis.ablation.gains import find_use, find_winner
+from suite.analysis.ablation.gains import Gain, find_use, find_winner
 from suite.analysis.ablation.prices import ROUNDING
-from suite.analysis.ablation.trace import attest
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.causes.naive import suspect_way
-from suite.analysis.causes.rules import RULES, Gain, RuleName, Suspicion
+from suite.analysis.causes.rules import RULES, RuleName, Suspicion
 from suite.analysis.causes.suspects import TESTS
+from suite.analysis.causes.witness import attest
 from suite.analysis.numbers.ratio import Ratio
 
 WASTED = 0.10

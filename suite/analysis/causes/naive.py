@@ -7,10 +7,11 @@ from dataclasses import replace
 from itertools import pairwise
 
 from suite.analysis.ablation.catalogue import Catalogue, mean, name_case
+from suite.analysis.ablation.gains import Gain
 from suite.analysis.ablation.prices import ROUNDING
 from suite.analysis.ablation.waterfall import Leg, find_way
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.causes.rules import RULES, Gain, RuleName, Suspicion
+from suite.analysis.causes.rules import RULES, RuleName, Suspicion
 from suite.analysis.numbers.ratio import compare
 from suite.report.text.units import show_count, show_seconds, show_share
 

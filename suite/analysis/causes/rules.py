@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from suite.analysis.numbers.ratio import Ratio
+from suite.analysis.ablation.gains import Gain
 
 RuleName = Literal["overhead", "transfer", "input", "fallback", "start-up", "too small", "unknown"]
 
@@ -86,18 +86,6 @@ RULES: Mapping[RuleName, Rule] = {
     )
 }
 """In the order in which causes of equal weight are named."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Gain:
-    """What was measured to help: at the cell ``at`` a unit of work takes ``ratio`` times less time.
-
-    ``words`` say what is different there.
-    """
-
-    words: str
-    at: str
-    ratio: Ratio
 
 
 @dataclass(frozen=True, kw_only=True)

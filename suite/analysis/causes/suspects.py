@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from suite.analysis.ablation.catalogue import Catalogue, is_pinned_to_cpu, mean, name_case
-from suite.analysis.ablation.gains import best_gain, find_gain, find_larger, find_use
+from suite.analysis.ablation.gains import Gain, best_gain, find_gain, find_larger, find_use
 from suite.analysis.ablation.pipeline import find_input_limit
 from suite.analysis.ablation.prices import (
     ROUNDING,
@@ -19,7 +19,7 @@ from suite.analysis.ablation.prices import (
     price_handover,
 )
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.causes.rules import RULES, Gain, Suspicion
+from suite.analysis.causes.rules import RULES, Suspicion
 from suite.report.text.units import show_seconds, show_share
 
 Test = Callable[[Catalogue, CellSummary, str], Suspicion | None]

@@ -5,36 +5,26 @@ Whatever is wrong with a file ends in a `DocumentError` that names the file and 
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
-from suite.analysis.documents.rules import (
-    Complaint,
-    judge_document,
-    judge_membership,
-    judge_plan,
-    judge_survey,
-)
+from suite.analysis.documents.rules import Complaint, judge_document
+from suite.analysis.documents.rules_plan import judge_membership, judge_plan, judge_survey
+from suite.analysis.documents.strict_json import read_json, refuse, refuse_first
 from suite.errors import DocumentError
 from suite.model import PLAN, SURVEY, Campaign, Document, Survey, document_name
-from suite.report.text.markup import show_plainly
 from suite.wire import SCHEMA
 
 DERIVED = frozenset({PLAN, "summary.json"})
 """The JSON files of a campaign folder that are no documents."""
 
 _NAME = re.compile(r"(?P<arm>.+?)-(?P<block>\d+)(?:-r(?P<repeat>\d+))?\.json", re.ASCII)
-_LARGEST = 2**63
-"""Integers from here on are no count, size or seed; every JSON reader agrees below it."""
 
-_MEND = "Put the original file back, or remove it and measure again what it held (RESUME=…)."
 
 Word = TypeVar("Word", Document, Campaign, Survey)
 
@@ -53,10 +43,6 @@ class LoadedCampaign:
     controls: list[Document] = field(default_factory=list)
 
 
-class _Twice:
-    """Stands in the place of a value whose key stood twice in one object."""
-
-
 def load_campaign(folder: Path) -> LoadedCampaign:
     """Every document of a campaign folder, each checked on its own and against the plan.
 
@@ -71,16 +57,16 @@ def load_campaign(folder: Path) -> LoadedCampaign:
         invocation = document.invocation
         key = (invocation.arm, invocation.block, invocation.repeat)
         if key in found:
-            _refuse(
+            refuse(
                 path,
                 "$.invocation",
                 f"arm {key[0]!r}, block {key[1]}, repeat {key[2]} is also what {found[key]} holds",
             )
         found[key] = path.name
-        _refuse_first(path, judge_membership(document, plan))
+        refuse_first(path, judge_membership(document, plan))
         expected = document_name(*key)
         if path.name != expected:
-            _refuse(path, "$.invocation", f"its arm, block and repeat belong into {expected}")
+            refuse(path, "$.invocation", f"its arm, block and repeat belong into {expected}")
         documents.append(document)
     controls = [one for one in documents if one.invocation.arm not in plan.arms]
     others = sorted({one.invocation.arm for one in controls})
@@ -107,8 +93,8 @@ def load_plan(folder: Path) -> Campaign:
             f"{folder}: no such folder", "Name a campaign's folder, such as results/<campaign>."
         )
     path = folder / PLAN
-    plan = _convert(path, _read(path), Campaign)
-    _refuse_first(path, judge_plan(plan))
+    plan = _convert(path, read_json(path), Campaign)
+    refuse_first(path, judge_plan(plan))
     return plan
 
 
@@ -124,8 +110,8 @@ def load_survey(folder: Path) -> Survey:
         DocumentError: it can't be read or is refused.
     """
     path = folder / SURVEY
-    survey = _convert(path, _read(path), Survey)
-    _refuse_first(path, judge_survey(survey))
+    survey = _convert(path, read_json(path), Survey)
+    refuse_first(path, judge_survey(survey))
     return survey
 
 
@@ -135,8 +121,8 @@ def load_document(path: Path) -> Document:
     Raises:
         DocumentError: the file can't be read or is refused.
     """
-    document = _convert(path, _read(path), Document)
-    _refuse_first(path, judge_document(document))
+    document = _convert(path, read_json(path), Document)
+    refuse_first(path, judge_document(document))
     return document
 
 
@@ -180,103 +166,13 @@ def _document_files(folder: Path) -> list[Path]:
     return paths
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        if path.exists() and not path.is_file():
-            _refuse(path, "", "is not a regular file")
-        text = path.read_bytes().decode()
-    except OSError as error:
-        raise DocumentError(f"{path.name}: {error.strerror} ({path})", _MEND) from error
-    except UnicodeDecodeError as error:
-        raise DocumentError(f"{path.name}: byte {error.start} is not UTF-8", _MEND) from error
-    try:
-        value = json.loads(
-            text,
-            parse_int=_parse_integer,
-            parse_constant=float,
-            object_pairs_hook=_gather,
-        )
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise DocumentError(
-            f"{path.name}: not JSON, or cut short: {error.msg} at {where}", _MEND
-        ) from error
-    except RecursionError as error:
-        raise DocumentError(f"{path.name}: nested too deeply", _MEND) from error
-    if not isinstance(value, dict):
-        _refuse(path, "$", f"is {_describe(value)}, not an object")
-    number = value.get("schema")
-    if number is None:
-        _refuse(path, "$.schema", f"is missing; this version reads schema {SCHEMA}")
-    if not isinstance(number, int) or isinstance(number, bool):
-        _refuse(path, "$.schema", f"is {_describe(number)}, not a whole number")
-    if number != SCHEMA:
-        raise DocumentError(
-            f"{path.name}: $.schema: the file has schema {number}, this version reads {SCHEMA}",
-            "Read it with the version of the suite that wrote it, or a newer one.",
-        )
-    _refuse_first(path, _judge_values(value))
-    return value
-
-
-def _parse_integer(text: str) -> int | float:
-    # Python refuses to convert thousands of digits; such a number is refused with its path later.
-    return int(text) if len(text) <= 20 else math.inf
-
-
-def _gather(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    gathered: dict[str, Any] = {}
-    for key, value in pairs:
-        gathered[key] = _Twice() if key in gathered else value
-    return gathered
-
-
-def _judge_values(value: dict[str, Any]) -> Iterable[Complaint]:
-    """What no value of any field may be; walks without recursion, in the order of the file."""
-    waiting: list[tuple[str, Any]] = [("$", value)]
-    while waiting:
-        path, item = waiting.pop()
-        if isinstance(item, _Twice):
-            yield path, "stands twice in the same object"
-        elif isinstance(item, float) and not math.isfinite(item):
-            yield path, "is not a finite number"
-        elif isinstance(item, int) and abs(item) >= _LARGEST:
-            yield path, f"{item} is larger than any number here can be"
-        elif isinstance(item, str) and not _is_text(item):
-            yield path, "holds half a character (a lone surrogate)"
-        elif isinstance(item, dict):
-            for key in item:
-                if not _is_text(key):
-                    yield path, "has a key that holds half a character (a lone surrogate)"
-            waiting.extend((f"{path}.{key}", item[key]) for key in reversed(item))
-        elif isinstance(item, list) and not _are_finite(item):
-            waiting.extend((f"{path}[{i}]", item[i]) for i in range(len(item) - 1, -1, -1))
-
-
-def _are_finite(items: list[Any]) -> bool:
-    """Whether these are finite floats and nothing else, at the speed of the C that sums them.
-
-    Most of a document is samples, and a campaign can have a thousand documents.  A sum that
-    overflows only costs the time of a look at each.
-    """
-    return set(map(type, items)) == {float} and math.isfinite(sum(items))
-
-
-def _is_text(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _convert(path: Path, value: dict[str, Any], word: type[Word]) -> Word:
     try:
         converted = msgspec.convert(value, word, strict=True)
     except msgspec.ValidationError as error:
         complaint, _, where = str(error).partition(" - at `")
-        _refuse(path, where.rstrip("`") or "$", complaint)
-    _refuse_first(path, _judge_unknown(value, msgspec.to_builtins(converted)))
+        refuse(path, where.rstrip("`") or "$", complaint)
+    refuse_first(path, _judge_unknown(value, msgspec.to_builtins(converted)))
     return converted
 
 
@@ -296,18 +192,3 @@ def _judge_unknown(value: dict[str, Any], known: Any) -> Iterable[Complaint]:
                 continue
             for index, (inner, inner_shape) in enumerate(zip(item, shape, strict=True)):
                 waiting.append((f"{path}[{index}]", inner, inner_shape))
-
-
-def _describe(value: Any) -> str:
-    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false"}
-    return "null" if value is None else names.get(type(value), "a number")
-
-
-def _refuse_first(path: Path, complaints: Iterable[Complaint]) -> None:
-    for where, complaint in complaints:
-        _refuse(path, where, complaint)
-
-
-def _refuse(path: Path, where: str, complaint: str) -> NoReturn:
-    where, complaint = show_plainly(where, limit=200), show_plainly(complaint, limit=600)
-    raise DocumentError(": ".join(filter(None, [path.name, where, complaint])), _MEND)

@@ -6,24 +6,18 @@ whether a document makes sense, never whether its numbers are good.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from suite.model import (
-    AGAIN,
-    ARM_NAMES,
-    Campaign,
     Cell,
     CellResult,
     Container,
     Document,
     Invocation,
-    Survey,
     Telemetry,
     Work,
     cell_id,
-    is_control,
 )
 
 Complaint = tuple[str, str]
@@ -38,7 +32,7 @@ SHORTEST_S = 1e-12
 
 def judge_document(document: Document) -> Iterator[Complaint]:
     """The complaints about one document on its own."""
-    yield from _demand_text(
+    yield from demand_text(
         {
             "$.suite.version": document.suite.version,
             "$.suite.content": document.suite.content,
@@ -58,95 +52,12 @@ def judge_document(document: Document) -> Iterator[Complaint]:
         if cell.container is not None and cell.container not in containers:
             yield f"{path}.container", f"{cell.container!r} is no container of this invocation"
         yield from _judge_cell(path, cell)
-    yield from _judge_durations("$.spent_s", document.spent_s)
-
-
-def judge_plan(plan: Campaign) -> Iterator[Complaint]:
-    """The complaints about a campaign's plan on its own."""
-    yield from _demand_text({"$.id": plan.id, "$.suite.version": plan.suite.version})
-    yield from _demand_text({"$.suite.content": plan.suite.content})
-    yield from _judge_span("$", plan.created, None, names=("created", ""))
-    if not plan.arms:
-        yield "$.arms", "names no arm"
-    for index, arm in enumerate(plan.arms):
-        if not arm or arm in plan.arms[:index]:
-            yield f"$.arms[{index}]", f"{arm!r} is empty or stands there twice"
-        elif arm.removesuffix(AGAIN) not in ARM_NAMES:
-            # What the report asks of an arm, such as to prove its GPU, goes by the arm's name.
-            yield (
-                f"$.arms[{index}]",
-                f"{arm!r} is none of {', '.join(ARM_NAMES)}, nor one with {AGAIN}",
-            )
-    if plan.blocks < 1:
-        yield "$.blocks", f"{plan.blocks} is less than 1"
-    if plan.at_once < 1:
-        yield "$.at_once", f"{plan.at_once} is less than 1"
-    seen: set[str] = set()
-    for index, cell in enumerate(plan.cells):
-        if cell.id in seen:
-            yield f"$.cells[{index}].id", f"{cell.id} stands in this plan twice"
-        seen.add(cell.id)
-        yield from _judge_planned(f"$.cells[{index}]", cell)
-    yield from _judge_promises(plan)
-    yield from _judge_by_arm(plan, seen)
-
-
-def judge_survey(survey: Survey) -> Iterator[Complaint]:
-    """The complaints about a survey's plan on its own."""
-    yield from _demand_text({"$.id": survey.id, "$.suite.content": survey.suite.content})
-    yield from _judge_span("$", survey.created, None, names=("created", ""))
-    if survey.rounds < 1:
-        yield "$.rounds", f"{survey.rounds} is less than 1"
-    if len(survey.gpus) < 2 or len(set(survey.gpus)) < len(survey.gpus):
-        yield "$.gpus", f"{survey.gpus!r} are not several different GPUs"
-    folders: set[str] = set()
-    turns: set[tuple[str, bool]] = set()
-    for index, member in enumerate(survey.members):
-        path = f"$.members[{index}]"
-        # A name from outside becomes a path: it must not lead out of the folder of results.
-        if not re.fullmatch(r"\w[\w.-]*", member.campaign) or member.campaign in folders:
-            yield (
-                f"{path}.campaign",
-                f"{member.campaign!r} is no folder's name, or stands there twice",
-            )
-        folders.add(member.campaign)
-        if member.gpu not in survey.gpus or (member.gpu, member.at_once) in turns:
-            yield f"{path}.gpu", f"{member.gpu!r} is no GPU of this survey, or stands there twice"
-        turns.add((member.gpu, member.at_once))
-    for gpu in survey.gpus:
-        if not {(gpu, False), (gpu, True)} <= turns:
-            yield "$.members", f"GPU {gpu!r} has not one campaign alone and one at once"
-        if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", survey.cpus.get(gpu, "")):
-            yield f"$.cpus.{gpu}", f"{survey.cpus.get(gpu)!r} is no list of CPUs"
-
-
-def judge_membership(document: Document, plan: Campaign) -> Iterator[Complaint]:
-    """The complaints about a document as a part of a campaign with this plan."""
-    identity = document.campaign
-    for name, ours, theirs in (
-        ("id", identity.id, plan.id),
-        ("profile", identity.profile, plan.profile),
-        ("seed", identity.seed, plan.seed),
-    ):
-        if ours != theirs:
-            yield f"$.campaign.{name}", f"{ours!r}, but campaign.json says {theirs!r}"
-    arm = document.invocation.arm
-    if arm not in plan.arms and not is_control(arm, plan.arms):
-        yield (
-            "$.invocation.arm",
-            f"{arm!r} is no arm of campaign.json ({', '.join(plan.arms)})",
-        )
-    planned = {cell.id for cell in plan.cells}
-    for index, cell in enumerate(document.cells):
-        if cell.id not in planned:
-            yield f"$.cells[{index}].id", f"{cell.id} is not in the plan of campaign.json"
+    yield from judge_durations("$.spent_s", document.spent_s)
 
 
 def _judge_invocation(invocation: Invocation) -> Iterator[Complaint]:
     path = "$.invocation"
-    yield from _demand_text(
-        {f"{path}.arm": invocation.arm, f"{path}.image.id": invocation.image.id}
-    )
+    yield from demand_text({f"{path}.arm": invocation.arm, f"{path}.image.id": invocation.image.id})
     yield from _judge_counts(
         {
             f"{path}.block": invocation.block,
@@ -160,26 +71,26 @@ def _judge_invocation(invocation: Invocation) -> Iterator[Complaint]:
         yield from _judge_container(f"{path}.containers[{index}]", container)
         if container.id in {other.id for other in invocation.containers[:index]}:
             yield f"{path}.containers[{index}].id", f"{container.id!r} stands there twice"
-    yield from _judge_span(path, invocation.started, invocation.ended)
+    yield from judge_span(path, invocation.started, invocation.ended)
     if invocation.status == "complete" and invocation.ended is None:
         yield f"{path}.ended", "is null although the invocation is complete"
 
 
 def _judge_container(path: str, container: Container) -> Iterator[Complaint]:
-    yield from _demand_text({f"{path}.id": container.id})
-    yield from _judge_span(path, container.started, container.ended)
+    yield from demand_text({f"{path}.id": container.id})
+    yield from judge_span(path, container.started, container.ended)
     if container.start_s is not None:
-        yield from _judge_durations(path, {"start_s": container.start_s})
+        yield from judge_durations(path, {"start_s": container.start_s})
 
 
 def _judge_telemetry(path: str, telemetry: Telemetry | None) -> Iterator[Complaint]:
     if telemetry is None:
         return
-    yield from _judge_span(path, telemetry.started, None)
+    yield from judge_span(path, telemetry.started, None)
     yield from _judge_keys(f"{path}.facts", telemetry.facts)
     yield from _judge_keys(f"{path}.series", telemetry.series)
     for index, at_s in enumerate(telemetry.at_s):
-        yield from _judge_duration(f"{path}.at_s[{index}]", at_s)
+        yield from judge_duration(f"{path}.at_s[{index}]", at_s)
         if index and at_s < telemetry.at_s[index - 1]:
             yield f"{path}.at_s[{index}]", f"{at_s} is before the instant in front of it"
     for name, values in telemetry.series.items():
@@ -191,24 +102,24 @@ def _judge_telemetry(path: str, telemetry: Telemetry | None) -> Iterator[Complai
 
 
 def _judge_cell(path: str, cell: CellResult) -> Iterator[Complaint]:
-    yield from _judge_name(path, cell)
+    yield from judge_name(path, cell)
     if cell.work is not None:
-        yield from _judge_work(f"{path}.work", cell.work)
-    yield from _judge_span(path, cell.started, cell.ended)
+        yield from judge_work(f"{path}.work", cell.work)
+    yield from judge_span(path, cell.started, cell.ended)
     if cell.first_call_s is not None:
-        yield from _judge_durations(path, {"first_call_s": cell.first_call_s}, zero=False)
+        yield from judge_durations(path, {"first_call_s": cell.first_call_s}, zero=False)
     if cell.calls_per_sample is not None and cell.calls_per_sample < 1:
         yield f"{path}.calls_per_sample", f"{cell.calls_per_sample} is less than 1"
     for name, series in (("warmup_s", cell.warmup_s), ("samples_s", cell.samples_s)):
         for index, value in enumerate(series):
-            yield from _judge_duration(f"{path}.{name}[{index}]", value, zero=False)
+            yield from judge_duration(f"{path}.{name}[{index}]", value, zero=False)
     if cell.enqueue_fraction is not None and not 0 <= cell.enqueue_fraction <= 1:
         yield f"{path}.enqueue_fraction", f"{cell.enqueue_fraction} is not between 0 and 1"
     yield from _judge_counts({f"{path}.placement.{k}": v for k, v in cell.placement.items()})
     if cell.check is not None and cell.check.tolerance is not None and cell.check.tolerance < 0:
         yield f"{path}.check.tolerance", f"{cell.check.tolerance} is negative"
     yield from _judge_counts({f"{path}.peak_memory_bytes": cell.peak_memory_bytes})
-    yield from _judge_durations(f"{path}.spent_s", cell.spent_s)
+    yield from judge_durations(f"{path}.spent_s", cell.spent_s)
     yield from _judge_outcome(path, cell)
 
 
@@ -230,60 +141,30 @@ def _judge_outcome(path: str, cell: CellResult) -> Iterator[Complaint]:
             yield f"{path}.{name}", f"is given although the cell is {cell.outcome}"
 
 
-def _judge_planned(path: str, cell: Cell) -> Iterator[Complaint]:
-    yield from _judge_name(path, cell)
-    yield from _judge_work(f"{path}.work", cell.work)
-    if cell.sweep is not None and cell.sweep not in cell.params:
-        yield f"{path}.sweep", f"{cell.sweep!r} is no axis of this cell"
-
-
-def _judge_by_arm(plan: Campaign, seen: set[str]) -> Iterator[Complaint]:
-    for arm, calls in plan.calls.items():
-        yield from _judge_reference(f"$.calls.{arm}", arm, plan.arms, calls, seen)
-        for name, count in calls.items():
-            if count < 1:
-                yield f"$.calls.{arm}.{name}", f"{count} is less than 1"
-    for arm, excluded in plan.excluded.items():
-        yield from _judge_reference(f"$.excluded.{arm}", arm, plan.arms, excluded, seen)
-        for name, exclusion in excluded.items():
-            yield from _demand_text({f"$.excluded.{arm}.{name}.reason": exclusion.reason})
-
-
-def _judge_promises(plan: Campaign) -> Iterator[Complaint]:
-    names = ("warmup_s", "measure_s", "budget_s")
-    yield from _judge_durations("$", {name: getattr(plan, name) for name in names})
-    prediction = plan.prediction
-    durations = {"before_s": prediction.before_s, "actual_s": prediction.actual_s}
-    if prediction.calibrated_s is not None:
-        durations["calibrated_s"] = prediction.calibrated_s
-    yield from _judge_durations("$.prediction", durations)
-    for index, value in enumerate(prediction.corrected_s):
-        yield from _judge_duration(f"$.prediction.corrected_s[{index}]", value)
-    if plan.price is not None and plan.price < 0:
-        yield "$.price", f"{plan.price} is negative"
-
-
-def _judge_name(path: str, cell: Cell | CellResult) -> Iterator[Complaint]:
-    yield from _demand_text({f"{path}.scenario": cell.scenario, f"{path}.case": cell.case})
+def judge_name(path: str, cell: Cell | CellResult) -> Iterator[Complaint]:
+    """A cell whose id is not what its scenario, case and parameters make."""
+    yield from demand_text({f"{path}.scenario": cell.scenario, f"{path}.case": cell.case})
     expected = cell_id(cell.scenario, cell.case, cell.params)
     if cell.id != expected:
         yield f"{path}.id", f"{cell.id!r}, but scenario, case and params make {expected!r}"
 
 
-def _judge_work(path: str, work: Work) -> Iterator[Complaint]:
-    yield from _demand_text({f"{path}.unit": work.unit})
+def judge_work(path: str, work: Work) -> Iterator[Complaint]:
+    """Work that no cell does: not finite, or less than none."""
+    yield from demand_text({f"{path}.unit": work.unit})
     if work.amount < 0:
         yield f"{path}.amount", f"{work.amount} is negative"
     if work.bytes is not None and work.bytes < 0:
         yield f"{path}.bytes", f"{work.bytes} is negative"
 
 
-def _judge_span(
+def judge_span(
     path: str,
     started: datetime | None,
     ended: datetime | None,
     names: tuple[str, str] = ("started", "ended"),
 ) -> Iterator[Complaint]:
+    """A time that ends before it begins, or an instant without its offset from UTC."""
     for name, instant in zip(names, (started, ended), strict=True):
         if instant is not None and instant.utcoffset() is None:
             yield f"{path}.{name}", f"{instant.isoformat()} has no UTC offset"
@@ -295,14 +176,16 @@ def _judge_span(
         )
 
 
-def _judge_durations(
+def judge_durations(
     path: str, durations: Mapping[str, float], *, zero: bool = True
 ) -> Iterator[Complaint]:
+    """Durations that can not be."""
     for name, value in durations.items():
-        yield from _judge_duration(f"{path}.{name}", value, zero=zero)
+        yield from judge_duration(f"{path}.{name}", value, zero=zero)
 
 
-def _judge_duration(path: str, value: float, *, zero: bool = True) -> Iterator[Complaint]:
+def judge_duration(path: str, value: float, *, zero: bool = True) -> Iterator[Complaint]:
+    """A duration that can not be: not finite, too short or too long."""
     if value < 0:
         yield path, f"{value} is negative"
     elif value < SHORTEST_S and not zero:
@@ -323,9 +206,10 @@ def _judge_keys(path: str, values: Iterable[str]) -> Iterator[Complaint]:
             yield path, "holds a value without a name"
 
 
-def _judge_reference(
+def judge_reference(
     path: str, arm: str, arms: Iterable[str], names: Iterable[str], planned: set[str]
 ) -> Iterator[Complaint]:
+    """Something named that is not there."""
     if arm not in arms:
         yield path, f"{arm!r} is no arm of this plan"
     for name in names:
@@ -333,7 +217,8 @@ def _judge_reference(
             yield f"{path}.{name}", "is no cell of this plan"
 
 
-def _demand_text(texts: Mapping[str, str]) -> Iterator[Complaint]:
+def demand_text(texts: Mapping[str, str]) -> Iterator[Complaint]:
+    """Texts that must not be empty."""
     for path, text in texts.items():
         if not text.strip():
             yield path, "is empty"

@@ -129,3 +129,9 @@ def _exp(value: float) -> float:
         return math.exp(value)
     except OverflowError:
         return math.inf
+
+
+def derive_rate(amount: float, seconds: float) -> float | None:
+    """Work per second; None where there is no work to count or no finite number comes out."""
+    rate = amount / seconds if amount > 0 else math.inf
+    return rate if math.isfinite(rate) and rate > 0 else None

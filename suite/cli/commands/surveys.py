@@ -23,10 +23,10 @@ from suite.cli.terminal import Terminal
 from suite.errors import DELEGATE, EngineError, GpuError, UsageError
 from suite.host.campaign.arms import AUTO, resolve_arms
 from suite.host.campaign.conductor import Conductor, Listener
-from suite.host.campaign.plan import parse_cpus
 from suite.host.campaign.request import Ask, resume_plan
 from suite.host.campaign.store import Store, only_campaign
 from suite.host.engine import ARMS, Card, Engine
+from suite.host.machine.cpus import parse_cpus
 from suite.host.machine.machine import find_cores
 from suite.host.survey.halting import HaltingEngine
 from suite.host.survey.rounds import (

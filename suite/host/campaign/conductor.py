@@ -16,6 +16,7 @@ from suite.host.campaign.outcomes import is_complete
 from suite.host.campaign.recorder import Recorder, Turn
 from suite.host.campaign.store import Store
 from suite.host.engine import Engine, find_arm
+from suite.host.machine.cpus import write_cpus
 from suite.host.provision.volumes import campaign_volumes
 from suite.host.watch.observe import Observe
 from suite.model import SIMULATED, TWIN, Campaign, Document, Image, Look, container_seconds
@@ -384,8 +385,8 @@ def _allowed_cpus(engine: Engine, wanted: tuple[int, ...] | None) -> tuple[int, 
     missing = sorted(set(wanted or ()) - set(known))
     if missing:
         raise UsageError(
-            f"CPUS={plan.write_cpus(wanted or ())}: there is no CPU {plan.write_cpus(missing)} to be "
-            f"had here; there are {plan.write_cpus(known)}",
+            f"CPUS={write_cpus(wanted or ())}: there is no CPU {write_cpus(missing)} to be "
+            f"had here; there are {write_cpus(known)}",
             "name some of those, or leave CPUS out",
         )
     return wanted or known

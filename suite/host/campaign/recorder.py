@@ -21,6 +21,7 @@ from suite.host.campaign.outcomes import demand_sense, judge_start, make_pending
 from suite.host.engine import LABEL, Arm, Ending, Engine, GpuRequest, Job, Running
 from suite.host.gpu.commands import kind_of
 from suite.host.gpu.remedies import explain_failure, explain_worker
+from suite.host.machine.cpus import write_cpus
 from suite.host.provision.overlay import OTHER_TENSORFLOW
 from suite.host.provision.volumes import choose_environment, choose_volumes, compile_cache
 from suite.host.watch.observe import Observation, Observe
@@ -444,7 +445,7 @@ class Recorder:
                     "gpu.compile_cache": cache,
                 },
                 limits={
-                    "cpus": plan.write_cpus(turn.cpus),
+                    "cpus": write_cpus(turn.cpus),
                     "cpu_count": len(turn.cpus),
                     "memory_bytes": turn.memory_bytes,
                 },

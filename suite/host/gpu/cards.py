@@ -17,10 +17,10 @@ from typing import Any
 
 from suite.content import SUITE
 from suite.errors import UsageError
-from suite.host.campaign.plan import parse_cpus
 from suite.host.engine import Card, Slice
 from suite.host.gpu.nvml import NoLibrary, list_gpus, load_library, normalise_pci
 from suite.host.gpu.request import machine_gpus
+from suite.host.machine.cpus import parse_cpus
 
 LIBRARY_S = 10.0
 """A driver that is not kept loaded takes seconds to answer the first time."""

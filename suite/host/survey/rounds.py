@@ -25,6 +25,7 @@ from suite.host.campaign.outcomes import is_complete
 from suite.host.campaign.request import Ask, check_label, draw_seed, draw_up, machine_label
 from suite.host.campaign.store import campaign_name
 from suite.host.engine import Card
+from suite.host.machine.cpus import write_cpus
 from suite.host.survey.halting import Halted, HaltingEngine
 from suite.model import Campaign, Cell, Document, Survey, SurveyMember
 
@@ -168,7 +169,7 @@ def draw_up_survey(
         label=ask.label,
         rounds=one.blocks,
         gpus=list(arms),
-        cpus={gpu: plan.write_cpus(share) for gpu, share in shares.items()},
+        cpus={gpu: write_cpus(share) for gpu, share in shares.items()},
         members=[
             SurveyMember(gpu=part.gpu, at_once=part.at_once, campaign=part.campaign.id)
             for part in parts

@@ -19,8 +19,8 @@ from datetime import datetime, timezone
 from typing import IO, Any, Literal, Protocol, get_args
 
 from suite.content import SUITE
-from suite.host.campaign import plan
 from suite.host.engine import Engine, GpuRequest, Running
+from suite.host.machine.cpus import write_cpus
 from suite.model import AGAIN, Scalar, Telemetry
 
 GPU_EVERY_S, HOST_EVERY_S = 0.25, 0.5
@@ -92,7 +92,7 @@ class Sampled:
                     [
                         *(sys.executable, "-m", "suite.host.watch.sampler"),
                         *("--every", str(HOST_EVERY_S if gpu is None else GPU_EVERY_S)),
-                        *(("--cpus", plan.write_cpus(cpus)) if cpus else ()),
+                        *(("--cpus", write_cpus(cpus)) if cpus else ()),
                         *(() if gpu is None else ("--gpu", gpu.visible or gpu.devices[0])),
                     ],
                     stdin=subprocess.PIPE,

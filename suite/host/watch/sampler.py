@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from suite.host.campaign.plan import parse_cpus
 from suite.host.gpu.nvml import Gpu, NoLibrary, load_library
+from suite.host.machine.cpus import parse_cpus
 from suite.host.watch.sensors import HostSensors
 
 NICE = 19

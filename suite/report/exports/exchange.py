@@ -17,12 +17,13 @@ from suite.analysis.campaign.conclude import ONE_ARM
 from suite.analysis.campaign.summarise import ArmResult, CellSummary, Summary
 from suite.analysis.causes.explain import Case
 from suite.analysis.causes.insight import Insight, find_insight
+from suite.analysis.numbers.estimate import derive_rate
 from suite.analysis.numbers.ratio import Ratio
 from suite.model import SuiteIdentity
 from suite.report.exports.findings import describe_estimate, describe_findings, describe_verdict
 from suite.report.exports.reasons import describe_causes, describe_insight
 from suite.report.text.markup import guard_formula
-from suite.report.text.units import derive_rate, name_rate
+from suite.report.text.units import name_rate
 from suite.wire import SCHEMA
 
 UNIT = "s"

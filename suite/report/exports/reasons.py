@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from suite.analysis.ablation.gains import Gain
 from suite.analysis.ablation.limits import Comparison, Limit
 from suite.analysis.ablation.step import Decomposition, Repayment, Triple
 from suite.analysis.ablation.waterfall import Misled, Step, Waterfall
 from suite.analysis.causes.advice import KINDS
 from suite.analysis.causes.explain import Case
 from suite.analysis.causes.insight import Insight
-from suite.analysis.causes.rules import RULES, Gain
+from suite.analysis.causes.rules import RULES
 from suite.analysis.documents.published import Figure
 from suite.analysis.numbers.ratio import Ratio
 from suite.report.exports.findings import describe_estimate

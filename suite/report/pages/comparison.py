@@ -5,15 +5,12 @@ No clock, no network, no facts of this machine: the same campaigns give the same
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Any
 
 from suite.analysis.numbers.ratio import NOT_INTERLEAVED
 from suite.analysis.numbers.verdict import LEVEL, NO_VERDICTS, Verdict, count_verdicts
 from suite.analysis.several.comparison import Column, Pair, Versus, find_fault
 from suite.model import Cell
-from suite.report.exports.findings import describe_comparison
 from suite.report.sections.environment import SOMEWHERE, gather_facts
 from suite.report.sections.family_tables import Columns, write_family_tables
 from suite.report.sections.machine import name_machine
@@ -26,7 +23,6 @@ from suite.report.sections.tables import (
 )
 from suite.report.text.markup import escape
 from suite.report.text.page import NO_NUMBER, Page
-from suite.wire import SCHEMA
 
 _NOT_PLANNED = "the cell is not in the plan of this campaign"
 _INSTANCES = (
@@ -63,47 +59,6 @@ def compose_versus(versus: Versus) -> Page:
     page.code(f'make compare RUNS="{folders}" PAIRS="{pairs}"')
     write_marks(page)
     return page
-
-
-def render_versus_json(versus: Versus) -> str:
-    """The same for programs, with a final newline: unscaled numbers, times in seconds a call."""
-    content = {
-        "schema": SCHEMA,
-        "banners": list(versus.banners),
-        "campaigns": [
-            {
-                "number": number,
-                "id": one.campaign.id,
-                "profile": one.campaign.profile,
-                "arms": one.campaign.arms,
-                "noise_floor": one.conclusions.floor,
-            }
-            for number, one in enumerate(versus.summaries, start=1)
-        ],
-        "ratio_is": "time of the other column over time of the base; under 1 the other is faster",
-        "pairs": [_describe_pair(one) for one in versus.pairs],
-    }
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _describe_pair(pair: Pair) -> dict[str, Any]:
-    distances = pair.distances
-    return {
-        "other": pair.other.name,
-        "base": pair.base.name,
-        "interleaved": pair.interleaved,
-        "note": None if pair.interleaved else NOT_INTERLEAVED,
-        "margin": pair.margin,
-        "distance_median": distances[0] if distances else None,
-        "distance_p95": distances[1] if distances else None,
-        "cells": {
-            name: {
-                **describe_comparison(ratio, pair.verdicts[name]),
-                "doubts": list(pair.notes[name]),
-            }
-            for name, ratio in pair.ratios.items()
-        },
-    }
 
 
 def _word_pair(pair: Pair) -> str:

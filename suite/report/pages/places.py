@@ -5,15 +5,11 @@ No clock, no network, no facts of this machine: the same campaigns give the same
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from suite.analysis.numbers.verdict import LEVEL, NO_VERDICTS, Verdict, count_verdicts
 from suite.analysis.several.places import ARM, Contrast, Surveyed, middle
 from suite.model import Cell
-from suite.report.exports.exchange import describe_suites
-from suite.report.exports.findings import describe_comparison
 from suite.report.sections.environment import SOMEWHERE
 from suite.report.sections.family_tables import Columns, write_family_tables
 from suite.report.sections.machine import name_machine
@@ -27,7 +23,6 @@ from suite.report.sections.tables import (
 from suite.report.text.markup import escape
 from suite.report.text.page import NO_NUMBER, Page
 from suite.report.text.units import show_times
-from suite.wire import SCHEMA
 
 _NOT_PLANNED = "the cell is not in the plan of this campaign"
 _ALONE, _AT_ONCE = "alone", "with all others at work"
@@ -77,46 +72,10 @@ def compose_survey(found: Surveyed) -> Page:
     return page
 
 
-def render_survey_json(found: Surveyed) -> str:
-    """The same for programs, with a final newline: unscaled numbers, times in seconds a call."""
-    survey = found.survey
-    content = {
-        "schema": SCHEMA,
-        **describe_suites(survey.suite),
-        "id": survey.id,
-        "banners": list(found.banners),
-        "gpus": survey.gpus,
-        "rounds": survey.rounds,
-        "campaigns": [
-            {"gpu": one.gpu, "at_once": one.at_once, "id": one.campaign} for one in survey.members
-        ],
-        "ratio_is": "time over time, of the GPU named over the first one's, or at once over alone; "
-        "paired by round; under 1 the former is faster",
-        "apart": {gpu: _describe(one) for gpu, one in found.apart.items()},
-        "at_once": {gpu: _describe(one) for gpu, one in found.crowded.items()},
-        "at_once_all": _describe(found.pooled),
-        "rounds_not_at_once": list(found.lonely),
-        "overlap": found.overlap,
-    }
-    if found.overlap is None:
-        content["absent"] = {"overlap": "no round has two GPUs at work at once"}
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
 def render_survey_terminal(found: Surveyed) -> str:
     """A few plain lines for a terminal."""
     title = " — ".join(filter(None, ["Crossover", " · ".join(found.banners)]))
     return "\n".join([title, "", *_tell_apart(found), *_tell_crowd(found), ""])
-
-
-def _describe(one: Contrast) -> dict[str, Any]:
-    return {
-        "margin": one.margin,
-        "cells": {
-            name: describe_comparison(ratio, one.verdicts[name])
-            for name, ratio in one.ratios.items()
-        },
-    }
 
 
 def _tell_apart(found: Surveyed) -> Iterable[str]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from suite.analysis.campaign.summarise import ArmResult
-from suite.analysis.numbers.estimate import FEWEST
+from suite.analysis.numbers.estimate import FEWEST, derive_rate
 from suite.report.pictures.picture import Mark
-from suite.report.text.units import derive_rate
 
 LOGARITHMIC = "on a logarithmic scale"
 

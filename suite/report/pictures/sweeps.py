@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from suite.analysis.ablation.reach import find_reach, word_best
+from suite.analysis.ablation.reach import find_reach
 from suite.analysis.campaign.summarise import ArmResult, Summary
 from suite.analysis.numbers.crossover import Crossover, Sweep, find_sweeps, pick_main
 from suite.report.pictures.captions import explain_marks, mark_rate, mark_time, tell_missing
 from suite.report.pictures.picture import Line, Mark, Panel, Picture, PictureName, Span, Sweeps
-from suite.report.sections.verdict import OPEN, show_end, tell_apart, word_crossover
+from suite.report.text.crossovers import OPEN, show_end, tell_apart, word_best, word_crossover
 from suite.report.text.markup import show_plainly
 from suite.report.text.units import name_rate, show_rate, show_seconds, show_size
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from suite.analysis.campaign.summarise import Summary
-from suite.report.sections.verdict import word_crossover
+from suite.report.text.crossovers import word_crossover
 from suite.report.text.markup import escape
 from suite.report.text.page import Page
 

@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from suite.analysis.campaign.accounting import find_deaths
-from suite.analysis.campaign.software import tell_builds
 from suite.analysis.campaign.summarise import CellSummary, Summary
 from suite.analysis.numbers.ratio import Ratio
 from suite.model import Scalar
+from suite.report.sections.trust import tell_builds
 from suite.report.sections.verdict import tell_sureness, tell_verdicts
 from suite.report.text.names import Show, list_families, name_cells
 from suite.report.text.units import show_bytes, show_duration, show_ratio

@@ -5,16 +5,24 @@ Counts and adds; judges nothing.
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from suite.analysis.campaign.accounting import KINDS, find_deaths, spent_seconds
-from suite.analysis.campaign.software import word_trust
+from suite.analysis.campaign.controls import Family
+from suite.analysis.campaign.software import (
+    Build,
+    find_builds,
+    find_differing,
+    find_other_versions,
+)
 from suite.analysis.campaign.summarise import Summary
-from suite.model import Document, container_seconds
+from suite.model import AGAIN, HIDDEN, NOT_FROM_LOCK, Document, container_seconds
 from suite.report.sections.controls import write_controls, write_steadiness, write_timing_costs
 from suite.report.sections.watched import write_telemetry
 from suite.report.text.markup import escape
+from suite.report.text.names import Show
 from suite.report.text.page import Page
 from suite.report.text.units import align, show_duration, show_share
 
@@ -179,3 +187,81 @@ def _all_documents(summary: Summary) -> list[Document]:
 def _shorten(items: list[str]) -> list[str]:
     more = len(items) - _LISTED
     return [*items[:_LISTED], f"… and {more} more."] if more > 0 else items
+
+
+def tell_builds(summary: Summary, show: Show) -> list[str]:
+    """What a reader of the verdict has to know of the software; nothing where all is the lock's."""
+    builds = find_builds(summary)
+    differing = find_differing(builds, summary.base)
+    told = []
+    if differing:
+        ran = "; ".join(f"{show(arm)} ran {_word_build(one, show)}" for arm, one in builds.items())
+        told.append(f"THE ARMS RAN DIFFERENT BUILDS: {ran}.")
+        gpu = [show(arm) for arm in differing if not _is_hidden(arm)]
+        if gpu:
+            told.append(
+                f"A ratio of {' or '.join(gpu)} with {show(summary.base)} is of machine and build "
+                f"together; {_word_share(summary, show)}."
+            )
+        if len(gpu) < len(differing):
+            told.append(f"A ratio of {show(HIDDEN)} is of the build alone: no GPU is in it.")
+    else:
+        told += [
+            f"{show(arm)} ran what the suite's locks did not choose: {_word_build(one, show)}."
+            for arm, one in builds.items()
+            if one.from_lock is False
+        ]
+    return told
+
+
+def _word_build(one: Build, show: Show) -> str:
+    """``TensorFlow 2.17.0, NumPy 1.26.4 (not from the lock)``."""
+    listed = ", ".join(f"{name} {show(text)}" for name, text in one.versions.items())
+    origins = {True: " (from the lock)", False: f" ({NOT_FROM_LOCK})", None: ""}
+    return f"{listed or 'unknown versions'}{origins[one.from_lock]}"
+
+
+def _is_hidden(arm: str) -> bool:
+    return arm.removesuffix(AGAIN) == HIDDEN
+
+
+def _word_share(summary: Summary, show: Show) -> str:
+    family = summary.conclusions.hidden
+    if family is None or not family.ratios:
+        return (
+            f"{show(HIDDEN)}, the same build without its GPU, would show the build's share and was "
+            'not measured beside them (ARMS="cpu cuda cuda-hidden", or the standard profile)'
+        )
+    return f"the build's share, by the control {show(HIDDEN)}: {_word_family(family)}"
+
+
+def _word_family(family: Family) -> str:
+    ratios: Sequence[float] = [one.value for one in family.ratios.values()]
+    low, high = min(ratios), max(ratios)
+    return (
+        f"without any GPU it took {statistics.median(ratios):.2f} times the time in the median of "
+        f"{len(ratios)} cell{'s' if len(ratios) > 1 else ''}, {low:.2f} to {high:.2f} times"
+    )
+
+
+def word_trust(summary: Summary, show: Show) -> Iterable[str]:
+    """The same for those who ask whether to believe it: what to read instead."""
+    builds = find_builds(summary)
+    differing = find_differing(builds, summary.base)
+    if not differing:
+        return
+    base = builds[summary.base]
+    for arm in differing:
+        names = find_other_versions(base, builds[arm])
+        if names:
+            pairs = ", ".join(
+                f"{name} {show(builds[arm].versions[name])} instead of {show(base.versions[name])}"
+                for name in names
+            )
+        else:
+            pairs = "the same versions, built by somebody else"
+        yield f"{show(arm)} ran another build than {show(summary.base)}: {pairs}."
+    yield (
+        f"So a difference between them can come from the build as well as from the machine: "
+        f'{_word_share(summary, show)}. ARMS="cuda-hidden cuda" compares CPU and GPU in one build.'
+    )

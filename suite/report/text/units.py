@@ -9,6 +9,8 @@ import math
 import re
 from collections.abc import Sequence
 
+from suite.analysis.numbers.estimate import derive_rate
+
 _TIME = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 _PREFIXES = ((1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T"), (1e15, "P"))
 _ENERGY = ((1e-6, "µJ"), (1e-3, "mJ"), (1.0, "J"), (1e3, "kJ"))
@@ -65,12 +67,6 @@ def show_rate(amount: float, unit: str, seconds: float) -> str | None:
 def show_energy(joules: float) -> str:
     """A positive energy, such as ``12.3 mJ``, three digits."""
     return _show(joules, None, None, _ENERGY)
-
-
-def derive_rate(amount: float, seconds: float) -> float | None:
-    """Work per second; None where there is no work to count or no finite number comes out."""
-    rate = amount / seconds if amount > 0 else math.inf
-    return rate if math.isfinite(rate) and rate > 0 else None
 
 
 def name_rate(unit: str) -> str:

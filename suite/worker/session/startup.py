@@ -15,10 +15,6 @@ from suite.model import ArmName
 from suite.worker.proof.gpu import judge_capability
 from suite.worker.proof.libraries import DRIVER, explain_absence, is_loaded
 
-STAGES = ("import", "devices", "kernel", "build", "clone", "deep", "step")
-"""The stages in their fixed order; each but ``clone``, which is a cell of the family asked, is one of
-``overhead.startup``."""
-
 
 class Refused(Exception):
     """This container can't be the arm that it was asked to be; the text says why."""

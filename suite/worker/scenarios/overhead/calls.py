@@ -17,11 +17,14 @@ from suite.worker.scenario.scenario import (
     WrongResult,
     lay,
 )
-from suite.worker.session.startup import STAGES
 
 ALL: tuple[ProfileName, ...] = ("smoke", "quick", "standard", "full")
 NOT_QUICK: tuple[ProfileName, ...] = ("smoke", "standard", "full")
 FULL: tuple[ProfileName, ...] = ("full",)
+
+STAGES = ("import", "devices", "kernel", "build", "clone", "deep", "step")
+"""The stages in their fixed order; each but ``clone``, which is a cell of the family asked, is one of
+``overhead.startup``."""
 
 CHAIN = 1_000
 """Operations in the chain: enough that the call around them is a small part of it."""

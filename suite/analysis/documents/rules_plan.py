@@ -1,0 +1,140 @@
+"""What must hold in a plan, in a survey, and between a plan and its documents.  Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from suite.analysis.documents.rules import (
+    Complaint,
+    demand_text,
+    judge_duration,
+    judge_durations,
+    judge_name,
+    judge_reference,
+    judge_span,
+    judge_work,
+)
+from suite.model import (
+    AGAIN,
+    ARM_NAMES,
+    Campaign,
+    Cell,
+    Document,
+    Survey,
+    is_control,
+)
+
+
+def judge_plan(plan: Campaign) -> Iterator[Complaint]:
+    """The complaints about a campaign's plan on its own."""
+    yield from demand_text({"$.id": plan.id, "$.suite.version": plan.suite.version})
+    yield from demand_text({"$.suite.content": plan.suite.content})
+    yield from judge_span("$", plan.created, None, names=("created", ""))
+    if not plan.arms:
+        yield "$.arms", "names no arm"
+    for index, arm in enumerate(plan.arms):
+        if not arm or arm in plan.arms[:index]:
+            yield f"$.arms[{index}]", f"{arm!r} is empty or stands there twice"
+        elif arm.removesuffix(AGAIN) not in ARM_NAMES:
+            # What the report asks of an arm, such as to prove its GPU, goes by the arm's name.
+            yield (
+                f"$.arms[{index}]",
+                f"{arm!r} is none of {', '.join(ARM_NAMES)}, nor one with {AGAIN}",
+            )
+    if plan.blocks < 1:
+        yield "$.blocks", f"{plan.blocks} is less than 1"
+    if plan.at_once < 1:
+        yield "$.at_once", f"{plan.at_once} is less than 1"
+    seen: set[str] = set()
+    for index, cell in enumerate(plan.cells):
+        if cell.id in seen:
+            yield f"$.cells[{index}].id", f"{cell.id} stands in this plan twice"
+        seen.add(cell.id)
+        yield from _judge_planned(f"$.cells[{index}]", cell)
+    yield from _judge_promises(plan)
+    yield from _judge_by_arm(plan, seen)
+
+
+def judge_survey(survey: Survey) -> Iterator[Complaint]:
+    """The complaints about a survey's plan on its own."""
+    yield from demand_text({"$.id": survey.id, "$.suite.content": survey.suite.content})
+    yield from judge_span("$", survey.created, None, names=("created", ""))
+    if survey.rounds < 1:
+        yield "$.rounds", f"{survey.rounds} is less than 1"
+    if len(survey.gpus) < 2 or len(set(survey.gpus)) < len(survey.gpus):
+        yield "$.gpus", f"{survey.gpus!r} are not several different GPUs"
+    folders: set[str] = set()
+    turns: set[tuple[str, bool]] = set()
+    for index, member in enumerate(survey.members):
+        path = f"$.members[{index}]"
+        # A name from outside becomes a path: it must not lead out of the folder of results.
+        if not re.fullmatch(r"\w[\w.-]*", member.campaign) or member.campaign in folders:
+            yield (
+                f"{path}.campaign",
+                f"{member.campaign!r} is no folder's name, or stands there twice",
+            )
+        folders.add(member.campaign)
+        if member.gpu not in survey.gpus or (member.gpu, member.at_once) in turns:
+            yield f"{path}.gpu", f"{member.gpu!r} is no GPU of this survey, or stands there twice"
+        turns.add((member.gpu, member.at_once))
+    for gpu in survey.gpus:
+        if not {(gpu, False), (gpu, True)} <= turns:
+            yield "$.members", f"GPU {gpu!r} has not one campaign alone and one at once"
+        if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", survey.cpus.get(gpu, "")):
+            yield f"$.cpus.{gpu}", f"{survey.cpus.get(gpu)!r} is no list of CPUs"
+
+
+def judge_membership(document: Document, plan: Campaign) -> Iterator[Complaint]:
+    """The complaints about a document as a part of a campaign with this plan."""
+    identity = document.campaign
+    for name, ours, theirs in (
+        ("id", identity.id, plan.id),
+        ("profile", identity.profile, plan.profile),
+        ("seed", identity.seed, plan.seed),
+    ):
+        if ours != theirs:
+            yield f"$.campaign.{name}", f"{ours!r}, but campaign.json says {theirs!r}"
+    arm = document.invocation.arm
+    if arm not in plan.arms and not is_control(arm, plan.arms):
+        yield (
+            "$.invocation.arm",
+            f"{arm!r} is no arm of campaign.json ({', '.join(plan.arms)})",
+        )
+    planned = {cell.id for cell in plan.cells}
+    for index, cell in enumerate(document.cells):
+        if cell.id not in planned:
+            yield f"$.cells[{index}].id", f"{cell.id} is not in the plan of campaign.json"
+
+
+def _judge_planned(path: str, cell: Cell) -> Iterator[Complaint]:
+    yield from judge_name(path, cell)
+    yield from judge_work(f"{path}.work", cell.work)
+    if cell.sweep is not None and cell.sweep not in cell.params:
+        yield f"{path}.sweep", f"{cell.sweep!r} is no axis of this cell"
+
+
+def _judge_by_arm(plan: Campaign, seen: set[str]) -> Iterator[Complaint]:
+    for arm, calls in plan.calls.items():
+        yield from judge_reference(f"$.calls.{arm}", arm, plan.arms, calls, seen)
+        for name, count in calls.items():
+            if count < 1:
+                yield f"$.calls.{arm}.{name}", f"{count} is less than 1"
+    for arm, excluded in plan.excluded.items():
+        yield from judge_reference(f"$.excluded.{arm}", arm, plan.arms, excluded, seen)
+        for name, exclusion in excluded.items():
+            yield from demand_text({f"$.excluded.{arm}.{name}.reason": exclusion.reason})
+
+
+def _judge_promises(plan: Campaign) -> Iterator[Complaint]:
+    names = ("warmup_s", "measure_s", "budget_s")
+    yield from judge_durations("$", {name: getattr(plan, name) for name in names})
+    prediction = plan.prediction
+    durations = {"before_s": prediction.before_s, "actual_s": prediction.actual_s}
+    if prediction.calibrated_s is not None:
+        durations["calibrated_s"] = prediction.calibrated_s
+    yield from judge_durations("$.prediction", durations)
+    for index, value in enumerate(prediction.corrected_s):
+        yield from judge_duration(f"$.prediction.corrected_s[{index}]", value)
+    if plan.price is not None and plan.price < 0:
+        yield "$.price", f"{plan.price} is negative"

@@ -1,0 +1,34 @@
+"""Lists of CPUs as the kernel writes them: ``0-3,8``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from suite.errors import UsageError
+
+
+def parse_cpus(text: str) -> tuple[int, ...]:
+    """CPU numbers of ``0-3,8``, ascending.
+
+    Raises:
+        UsageError: it is no such list.
+    """
+    cpus: set[int] = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
+        if match is None or (match[2] is not None and int(match[2]) < int(match[1])):
+            raise UsageError(f"{text!r} is not a list of CPUs", "write 0-3 or 0,2,4")
+        cpus.update(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return tuple(sorted(cpus))
+
+
+def write_cpus(cpus: Sequence[int]) -> str:
+    """CPU numbers as the kernel writes them: ``0-3,8``."""
+    parts: list[tuple[int, int]] = []
+    for cpu in sorted(cpus):
+        if parts and parts[-1][1] == cpu - 1:
+            parts[-1] = (parts[-1][0], cpu)
+        else:
+            parts.append((cpu, cpu))
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
