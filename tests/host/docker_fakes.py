@@ -33,6 +33,7 @@ class FakeApi:
         self.failures: dict[str, Exception] = {}
         self.kept: dict[str, dict[str, Any]] = {}
         self.created: dict[str, Any] = {}
+        self.timeout = 60.0
 
     def _ask(self, what: str) -> None:
         self.asked.append(what)
