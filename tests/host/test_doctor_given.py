@@ -1,4 +1,4 @@
-"""The doctor on a TensorFlow of somebody else's, where no arm has a GPU."""
+"""The doctor on a TensorFlow of somebody else's, where no arm has a GPU, and on one that is late."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import Life, record
-from tests.host.machines import FakeExamined, diagnose, line, make_machine, sees
+from tests.host.machines import (
+    GPU_FILES,
+    HOOK,
+    WELL,
+    FakeExamined,
+    diagnose,
+    line,
+    make_machine,
+    sees,
+)
 
 UNFIT = Life(words=[record("unfit", reason="its TensorFlow lacks tf.thing")], code=3)
 
@@ -41,3 +50,23 @@ def test_ours_is_not_started_without_a_gpu(isolation: str, tmp_path: Path) -> No
     found = diagnose(make_machine(tmp_path, engine), engine="local")
     assert line(found, "tensorflow").state == "not-applicable"
     assert engine.jobs == []
+
+
+@pytest.mark.simulated
+@pytest.mark.parametrize(
+    ("diary", "status", "said"),
+    [
+        ("", 0, "did not come up within"),
+        (
+            "failed to allocate 15.00GiB: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+            4,
+            "memory does not",
+        ),
+    ],
+)
+def test_one_that_is_late_has_said_why(diary: str, status: int, said: str, tmp_path: Path) -> None:
+    late = Life(words=[TimeoutError()], diary=diary)
+    engine = FakeExamined(gpu=HOOK, built=["cpu", "cuda"], view=late)
+    found = diagnose(make_machine(tmp_path, engine, files=GPU_FILES, programs=WELL))
+    assert found.status == status
+    assert said in line(found, "tensorflow").text

@@ -191,7 +191,7 @@ ROWS: Mapping[str, Row] = {
             "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"
         ),
         marks={"capability": "x4", "tensorflow": "x4"},
-        says={"capability": "a newer driver: 555 or later", "tensorflow": "555 or later"},
+        says={"capability": "555 or later", "tensorflow": "555 or later"},
         status=4,
     ),
     "an H100 whose driver is older than the wheel's PTX, and nothing built to try it": old_driver(

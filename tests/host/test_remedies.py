@@ -125,6 +125,10 @@ TEXTS = [
         ),
         "newer than that TensorFlow",
     ),
+    (
+        "the GPU has compute capability 5.0, which is older than this TensorFlow was built for (sm_60)",
+        "older than that TensorFlow",
+    ),
     ("Failed to initialize NVML: Unknown Error", "was taken away"),
 ]
 """What TensorFlow and the worker say beside that, and a part of its cause."""

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from suite.errors import OTHER_BUILD, CrossoverError, GpuError
-from suite.host.doctor.cards import ELSEWHERE, NO_GPU, NOT_ASKED, Row, pick_known, read_branch
-from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
-from suite.host.doctor.machine import Patient
+from suite.host.doctor_cards import (
+    ELSEWHERE,
+    NO_GPU,
+    NOT_ASKED,
+    Row,
+    pick_known,
+    read_branch,
+)
+from suite.host.doctor_finding import Finding, Unknown, no, not_applicable, yes
+from suite.host.doctor_machine import Patient
+from suite.host.gpu_commands import kind_of, reword
+from suite.host.gpu_refusals import OLD_FOR_PTX
 
 OLDEST_CAPABILITY, PTX_CAPABILITY, TOO_NEW_CAPABILITY = 6.0, 9.0, 10.0
 """TensorFlow 2.21 holds machine code for compute capability 6.0, 7.0, 8.0, 8.9 and, in what nvcc built,
@@ -38,17 +47,25 @@ def check_capability(patient: Patient) -> Finding:
             "TensorFlow says when it starts",
             capability=row.capability,
         )
-    return _hold_against_lock(row.capability, row)
+    return _hold_against_lock(row.capability, row, _word_other_build(patient))
 
 
-def _hold_against_lock(number: float, row: Row) -> Finding:
+def _word_other_build(patient: Patient) -> str:
+    """What bench tells people to do about a GPU that TensorFlow has no code for."""
+    try:
+        return reword(OTHER_BUILD, kind_of(patient.engine().isolation))
+    except CrossoverError:
+        return OTHER_BUILD
+
+
+def _hold_against_lock(number: float, row: Row, other_build: str) -> Finding:
     """What the locked TensorFlow does on a GPU of this compute capability."""
     branch, stops = read_branch(row), GpuError.exit_status
     if number >= TOO_NEW_CAPABILITY:
         return no(
             f"compute capability {number} (Blackwell or later): the locked TensorFlow can't run "
             "on it",
-            OTHER_BUILD,
+            other_build,
             stops=stops,
             capability=number,
         )
@@ -56,7 +73,7 @@ def _hold_against_lock(number: float, row: Row) -> Finding:
         return no(
             f"compute capability {number} is older than the locked TensorFlow has code for "
             f"({OLDEST_CAPABILITY})",
-            OTHER_BUILD,
+            other_build,
             stops=stops,
             capability=number,
         )
@@ -65,7 +82,7 @@ def _hold_against_lock(number: float, row: Row) -> Finding:
             f"compute capability {number}: the locked TensorFlow brings some of its kernels for it as "
             f"CUDA 12.5's PTX, which driver {row.driver} is too old to compile: their results are "
             "wrong, with a warning alone",
-            f"a newer driver: {PTX_DRIVER} or later",
+            OLD_FOR_PTX,
             stops=stops,
             unless="tensorflow",
             capability=number,

@@ -11,10 +11,10 @@ from suite.errors import GpuError
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.machine import COMMAND_S, Patient, Ran
 from suite.host.engine import Card, Slice
-from suite.host.gpu.choice import Choice, find_choice
-from suite.host.gpu.nvml import normalise_pci
-from suite.host.gpu.refusals import find_refusal
-from suite.host.gpu.request import LOOKED_AT, machine_gpus, no_gpu
+from suite.host.gpu import LOOKED_AT, machine_gpus, no_gpu
+from suite.host.gpu_choice import Choice, find_choice
+from suite.host.gpu_refusals import OLD_DRIVER, find_refusal
+from suite.host.nvml import normalise_pci
 
 OLDEST_DRIVER = 525
 """The first driver branch that runs CUDA 12."""
@@ -171,7 +171,7 @@ def check_driver(patient: Patient) -> Finding:
     if branch is not None and branch < OLDEST_DRIVER:
         return no(
             f"driver {row.driver} is older than CUDA 12 needs",
-            f"a newer driver: {OLDEST_DRIVER} or later",
+            OLD_DRIVER,
             stops=stops,
             unless="tensorflow",
             driver=row.driver,

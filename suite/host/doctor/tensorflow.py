@@ -90,7 +90,7 @@ def _judge_start(place: str, records: dict[str, Any], ending: Ending, kind: Engi
     if "facts" not in records:
         late = f"TensorFlow in {place} did not come up: {ending.phrase}"
         error = explain_worker(late, ending.diary, kind)
-        return no(late, error.remedy, stops=GpuError.exit_status)
+        return no(error.what, error.remedy, stops=GpuError.exit_status)
     facts = records["facts"]["facts"]
     name, capability = facts.get("gpu.0.name"), facts.get("gpu.0.capability")
     return yes(

@@ -38,6 +38,10 @@ def _newer(least: str) -> str:
     return f"a newer driver, {least}: {INSTALL_NEWER_DRIVER}; `nvidia-smi` shows what is there"
 
 
+OLD_DRIVER = _newer("525 or later for CUDA 12")
+OLD_FOR_PTX = _newer("555 or later for CUDA 12.5")
+"""What to do about a driver that is too old for TensorFlow's CUDA, or for the PTX that it brings."""
+
 REFUSALS: tuple[GpuRefusal, ...] = (
     GpuRefusal(
         pattern=r"invoking the NVIDIA Container Runtime Hook directly.*not supported",
@@ -83,7 +87,7 @@ REFUSALS: tuple[GpuRefusal, ...] = (
     GpuRefusal(
         pattern=r"unsatisfied condition: cuda\s*>=",
         cause="the driver is older than the image needs",
-        remedy=_newer("525 or later for CUDA 12"),
+        remedy=OLD_DRIVER,
     ),
     GpuRefusal(
         pattern=r"system not yet initialized|error 802",
@@ -144,7 +148,7 @@ REFUSALS: tuple[GpuRefusal, ...] = (
         pattern=r"CUDA_ERROR_UNSUPPORTED_PTX_VERSION|provided PTX was compiled with an unsupported toolchain",
         cause="the driver is older than the CUDA whose intermediate code (PTX) TensorFlow brings, and the "
         "kernels that it refuses leave wrong results behind",
-        remedy=_newer("555 or later for CUDA 12.5"),
+        remedy=OLD_FOR_PTX,
     ),
     GpuRefusal(
         pattern=r"Sees no GPU here: libnvidia-ml\.so\.1, which the driver brings",
@@ -202,7 +206,7 @@ REFUSALS: tuple[GpuRefusal, ...] = (
         pattern=r"Possibly insufficient driver version|CUDA_ERROR_INSUFFICIENT_DRIVER"
         r"|CUDA driver version is insufficient",
         cause="the driver is older than this TensorFlow's CUDA needs",
-        remedy=_newer("525 or later for CUDA 12"),
+        remedy=OLD_DRIVER,
     ),
     GpuRefusal(
         pattern=r"CUDA_ERROR_DEVICES?_UNAVAILABLE|all CUDA-capable devices are busy or unavailable",
@@ -251,6 +255,11 @@ REFUSALS: tuple[GpuRefusal, ...] = (
     GpuRefusal(
         pattern=r"which is newer than this TensorFlow's CUDA can compile for",
         cause="this GPU is newer than that TensorFlow",
+        remedy=OTHER_BUILD,
+    ),
+    GpuRefusal(
+        pattern=r"which is older than this TensorFlow was built for",
+        cause="this GPU is older than that TensorFlow has code for",
         remedy=OTHER_BUILD,
     ),
     GpuRefusal(
