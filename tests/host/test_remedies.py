@@ -112,6 +112,13 @@ TEXTS = [
     ("CUDA_ERROR_INVALID_PTX: a PTX JIT compilation failed", "newer than"),
     ("CUDA_ERROR_OUT_OF_MEMORY: out of memory", "memory does not hold it"),
     (
+        (
+            "gpu_device.cc:2043] Created device /job:localhost/replica:0/task:0/device:GPU:0 with 0 MB "
+            "memory:  -> device: 0, name: NVIDIA A10G"
+        ),
+        "memory does not hold it",
+    ),
+    (
         "InternalError: Failed copying input tensor from CPU:0 to GPU:0: Dst tensor is not initialized.",
         "memory does not hold it",
     ),

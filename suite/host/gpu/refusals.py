@@ -228,7 +228,7 @@ REFUSALS: tuple[GpuRefusal, ...] = (
     ),
     GpuRefusal(
         pattern=r"by allocator GPU_\d|Dst tensor is not initialized|Allocator \(GPU_\d\w*\) ran out of memory"
-        r"|CUDA_ERROR_OUT_OF_MEMORY|cuMemAllocAsync failed to allocate",
+        r"|CUDA_ERROR_OUT_OF_MEMORY|cuMemAllocAsync failed to allocate|device:GPU:\d+ with 0 MB memory",
         cause="the GPU's memory does not hold it",
         remedy="`nvidia-smi` shows who else uses that memory; else a GPU with more of it, or leave "
         "the cell out with ONLY=",

@@ -1,0 +1,173 @@
+"""Planted states of a machine with a GPU and no engine: what `make doctor` says of each, `make bench` then
+does.  Those through containers are in `test_gpu_containers.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+
+from suite.content import SUITE
+from suite.errors import GpuError
+from suite.host.local_engine import HOME
+from tests.agreement import compare
+from tests.gpu_runtime.build import VERSION, build
+from tests.gpu_runtime.machine import GpuMachine
+
+REAL = Path(os.environ.get("VIRTUAL_ENV") or SUITE.parent / ".venv") / "bin" / "python"
+GPU, FAILED = GpuError.exit_status, 1
+TRIES = 3
+"""A doctor who says "ask again" is asked so often: TensorFlow takes long to start on a busy machine."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class State:
+    """What is planted, and how bench ends.
+
+    ``plants`` are the driver's, ``missing`` libraries that are not there; ``smi`` is what nvidia-smi's
+    row has in whose place, or the whole program under no name.  ``unseen`` is why no look beforehand
+    can see it.
+    """
+
+    status: int
+    said: str = ""
+    plants: Mapping[str, Any] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    smi: Mapping[str, str] = field(default_factory=dict)
+    devices: int = 1
+    words: tuple[str, ...] = ()
+    unseen: str = ""
+
+
+STATES: Mapping[str, State] = {
+    "all is well": State(status=0),
+    "an old driver that refuses PTX": State(
+        status=GPU, said="555 or later", plants={"refuse_ptx": 1, "driver": 12020}
+    ),
+    "a product that is wrong by 1 %": State(
+        status=GPU, said="wrong result for a small product", plants={"wrong_by": 1.01}
+    ),
+    "another process has the GPU": State(
+        status=GPU, said="another process has the GPU", plants={"hold": 1}
+    ),
+    "another process has the memory": State(
+        status=GPU, said="who else uses that memory", plants={"full": 1}
+    ),
+    "MIG on, and no instance": State(status=GPU, said="-mig 0", plants={"mig": 1}),
+    "a module for memory that is not loaded": State(
+        status=GPU, said="modprobe nvidia_uvm", plants={"init": 999}
+    ),
+    "a driver newer than its module": State(status=GPU, said="reboot", plants={"init": 803}),
+    "a GPU newer than TensorFlow": State(
+        status=GPU,
+        said="LOCAL_PYTHON=path",
+        plants={"capability": "12.0"},
+        smi={"Enabled, 9.0": "Enabled, 12.0"},
+    ),
+    "a GPU older than TensorFlow, and an nvidia-smi that does not say so": State(
+        status=GPU,
+        said="LOCAL_PYTHON=path",
+        plants={"capability": "5.0"},
+        smi={"Enabled, 9.0": "Enabled"},
+    ),
+    "no libnvidia-ml": State(
+        status=GPU, said="install the driver whole", missing=("libnvidia-ml.so.1",)
+    ),
+    "no libcuda": State(status=GPU, said="install the driver whole", missing=("libcuda.so.1",)),
+    "no cuSOLVER": State(
+        status=GPU,
+        said="`make images`",
+        missing=("nvidia/cusolver/lib/libcusolver.so.11",),
+    ),
+    "an nvidia-smi that breaks, and a GPU that is well": State(
+        status=0, smi={"": "#!/bin/sh\necho Segmentation fault; exit 139\n"}
+    ),
+    "a driver that nvidia-smi calls too old, and that computes": State(
+        status=0, smi={VERSION: "515.105.01"}
+    ),
+    "the second of two GPUs by its UUID": State(status=0, devices=2, words=("--gpu", "GPU-2222")),
+    "a third of two GPUs": State(status=GPU, said="nvidia-smi -L", devices=2, words=("--gpu", "2")),
+    "a UUID of another machine's": State(
+        status=GPU, said="nvidia-smi -L", devices=2, words=("--gpu", "GPU-3333")
+    ),
+    "an instance of a GPU that has none": State(
+        status=GPU, said="nvidia-smi -L", words=("--gpu", "0:1")
+    ),
+    "a GPU that is lost later": State(
+        status=FAILED,
+        plants={"lose_at": 600},
+        unseen="the GPU is lost while the cell is measured",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def machines(stand_ins: Path, site: Path) -> Iterator[Mapping[int, Path]]:
+    """The stand-ins of a machine by how many GPUs it has."""
+    two = stand_ins.parent / "two-stand-ins"
+    build(site, two, devices=2)
+    yield {1: stand_ins, 2: two}
+    # The local engine keeps what a driver compiled, of this one as of any.
+    for cache in HOME.glob(f"*compile-cache-{VERSION}"):
+        shutil.rmtree(cache, ignore_errors=True)
+
+
+@pytest.fixture
+def planted(
+    machines: Mapping[int, Path],
+    site: Path,
+    environment: Path,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+) -> GpuMachine:
+    """The machine in the state that the test names."""
+    state: State = STATES[request.getfixturevalue("name")]
+    folder = tmp_path / "stand-ins"
+    ignore = shutil.ignore_patterns("cache", "results")
+    shutil.copytree(machines[state.devices], folder, ignore=ignore)
+    machine = GpuMachine(folder=folder, site=site, python=environment / "bin" / "python")
+    machine.plant(**state.plants)
+    machine.remove(*state.missing)
+    for old, new in state.smi.items():
+        if old:
+            rows = folder / "bin" / "rows"
+            rows.write_text(rows.read_text().replace(old, new))
+        else:
+            (folder / "bin" / "nvidia-smi").write_text(new)
+    return machine
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_the_doctor_says_what_bench_does(name: str, planted: GpuMachine, tmp_path: Path) -> None:
+    state = STATES[name]
+    words = ["--engine", "local", "--arms", "cuda", *state.words]
+    words += ["--results", str(tmp_path / "results")]
+    doctor = ask(planted, words)
+    short = ("--profile", "smoke", "--blocks", "1", "--only", "overhead.eager_op")
+    bench = run(planted, "bench", *short, *words)
+    found = compare(doctor, bench, unseen=state.unseen)
+    assert (found, bench.returncode) == ([], state.status), bench.stderr[-2000:]
+    assert state.said in bench.stderr
+
+
+def run(machine: GpuMachine, *words: str) -> CompletedProcess[str]:
+    variables = {**os.environ, "PYTHONPATH": str(SUITE.parent)}
+    return machine.run([REAL, "-m", "suite", *words], variables)
+
+
+def ask(machine: GpuMachine, words: list[str]) -> CompletedProcess[str]:
+    """The doctor, again where it asks for that."""
+    for _ in range(TRIES):
+        done = run(machine, "doctor", "--json", *words)
+        checks = json.loads(done.stdout)["checks"]
+        if not any(one["state"] == "unknown" and one["remedy"] == "ask again" for one in checks):
+            break
+    return done
