@@ -243,6 +243,15 @@ def test_unknown_values_are_usage_errors_before_any_job(
     assert not shell.results.exists() or not any(p.is_dir() for p in shell.results.iterdir())
 
 
+@pytest.mark.parametrize("arms", ["tpu", "cpu cpu", ","])
+def test_arms_that_make_no_sense_are_told_before_the_engine_is_looked_for(
+    arms: str, shell: Shell
+) -> None:
+    complaint(shell.bench("--arms", arms), 2)
+    complaint(shell.run("doctor", "--arms", arms), 2)
+    assert shell.opened == []
+
+
 @pytest.mark.parametrize("where", ["open", "provide", "start"])
 def test_an_engine_that_refuses_is_status_3(where: str, shell: Shell) -> None:
     refusal = EngineError("the engine refused: no space left", "free some space")

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,7 @@ class State:
 
     ``words`` are both commands', ``variables`` their environment's; ``engine`` what an engine answers,
     ``python`` how the interpreter that LOCAL_PYTHON names works.  ``results`` makes their folder
-    what it is.  ``unseen`` is why no look beforehand can see it.
+    what it is.  ``unseen`` is why no look beforehand can see it, ``differs`` why the two do not agree.
     """
 
     status: int
@@ -52,6 +53,7 @@ class State:
     python: str = ""
     results: Callable[[Path], contextlib.AbstractContextManager[Path]] | None = None
     unseen: str = ""
+    differs: str = ""
 
 
 def a_file(folder: Path) -> contextlib.AbstractContextManager[Path]:
@@ -165,6 +167,12 @@ STATES: Mapping[str, State] = {
     ),
     "an arm named twice": State(status=USAGE, words=("--arms", "cpu cpu"), python="well"),
     "a GPU of no notation": State(status=USAGE, words=("--gpu", "first"), python="well"),
+    "every GPU where there is none": State(
+        status=GPU,
+        words=("--gpu", "all"),
+        python="well",
+        differs="the doctor looks at one GPU, and refuses GPU=all as a word that it does not know",
+    ),
     "LOCAL_PYTHON for docker": State(
         status=USAGE, words=(*DOCKER, "--local-python", "/bin/true"), engine=WELL
     ),
@@ -178,7 +186,12 @@ STATES: Mapping[str, State] = {
 }
 
 
-@pytest.mark.parametrize("name", STATES)
+def row(name: str) -> Any:
+    reason = STATES[name].differs
+    return pytest.param(name, marks=pytest.mark.xfail(reason=reason, strict=True) if reason else ())
+
+
+@pytest.mark.parametrize("name", [row(name) for name in STATES])
 def test_the_doctor_says_what_bench_does(name: str, tmp_path: Path) -> None:
     state = STATES[name]
     with contextlib.ExitStack() as stack:

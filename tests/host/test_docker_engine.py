@@ -41,6 +41,13 @@ def test_the_engine_is_named_as_dockers_client_does(tmp_path: Path) -> None:
         assert found == Endpoint(kind=kind, url=url, source="DOCKER_HOST")
 
 
+def test_an_address_whose_port_is_none_is_refused_by_its_source(tmp_path: Path) -> None:
+    for url in ("tcp://there:docker", "there:docker", "ssh://me@there:99999"):
+        with pytest.raises(EngineError, match=r"\(DOCKER_HOST\) is no engine's address") as caught:
+            find_endpoint({"HOME": str(tmp_path), "DOCKER_HOST": url})
+        assert caught.value.remedy
+
+
 def write_context(folder: Path, name: str, described: object) -> None:
     digest = hashlib.sha256(name.encode()).hexdigest()
     path = folder / "contexts" / "meta" / digest / "meta.json"
