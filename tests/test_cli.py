@@ -940,7 +940,7 @@ def test_the_doctors_status_is_what_bench_would_end_with(
     "words",
     [
         ("--arms", "tpu"),
-        ("--gpu", "all"),
+        ("--gpu", "all", "--arms", "cpu"),
         ("--engine", "docker", "--local-python", "/x"),
         ("--engine", "local", "--base-image", "x"),
     ],

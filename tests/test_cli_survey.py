@@ -122,7 +122,7 @@ def test_gpus_that_nothing_lists_are_an_error(shell: Shell) -> None:
         (("bench", *WORDS, "--cpus", "0"), "1 CPU cores"),
         (("aa", *WORDS), "aa compares one arm with itself"),
         (("aa", *WORDS, "--arms", "cpu"), "aa compares one arm with itself"),
-        (("doctor", "--gpu", "all"), "GPU=all is for `make bench`"),
+        (("doctor", "--gpu", "all", "--arms", "cpu"), "no arm that was asked for has a GPU"),
     ],
     ids=["no arm with a GPU", "too few cores", "aa", "aa of the CPU", "doctor"],
 )

@@ -19,10 +19,11 @@ from suite import __version__, wire
 from suite.analysis.documents.read import is_survey
 from suite.cli.commands.bench import run_bench
 from suite.cli.commands.generate import generated
+from suite.cli.commands.surveys import check_survey
 from suite.cli.conduct import ROOT, conclude, conclude_survey, shown
 from suite.cli.engines import check_custom, engine_to_examine, name_engine, open_engine
 from suite.cli.options import EXITS, PROFILE_NAMES, campaign_options, engine_options
-from suite.cli.settings import read_arms, single_gpu
+from suite.cli.settings import ALL_GPUS, read_arms, single_gpu
 from suite.cli.terminal import Terminal
 from suite.errors import CrossoverError, EngineError, UsageError
 from suite.host.campaign.arms import AUTO
@@ -168,7 +169,7 @@ def images(arms: str, **given: Any) -> int:
     metavar="GPU",
     default="0",
     show_default=True,
-    help="an index, a UUID, or a MIG instance: 0:1",
+    help="an index, a UUID, a MIG instance (0:1), or all: the first is looked at",
 )
 @click.option("--arms", metavar="ARMS", default="auto", show_default=True)
 @engine_options
@@ -179,6 +180,9 @@ def doctor(arms: str, gpu: str, results: Path | None, *, as_json: bool, **given:
     """
     names = read_arms(arms or AUTO)
     check_custom(given, names)
+    check_survey(gpu, names)
+    # Every GPU: as bench, not without one.
+    names = ("cpu", "cuda") if gpu == ALL_GPUS and AUTO in names else names
     if given["engine"] != "auto":
         name_engine(given)
     found = examine(
@@ -188,7 +192,7 @@ def doctor(arms: str, gpu: str, results: Path | None, *, as_json: bool, **given:
             cells=scenarios.cells(),
             engine="local" if given["local_python"] else given["engine"],
             arms=names,
-            gpu=single_gpu(gpu),
+            gpu=None if gpu == ALL_GPUS else single_gpu(gpu),
             cuda_image=given["cuda_image"],
         ),
     )

@@ -17,7 +17,7 @@ import pytest
 
 from suite.content import SUITE
 from suite.errors import GpuError
-from suite.host.local_engine import HOME
+from suite.host.local.engine import HOME
 from tests.agreement import compare
 from tests.gpu_runtime.build import VERSION, build
 from tests.gpu_runtime.machine import GpuMachine

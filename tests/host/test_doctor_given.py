@@ -1,4 +1,6 @@
-"""The doctor on a TensorFlow of somebody else's, where no arm has a GPU, and on one that is late."""
+"""The doctor on a TensorFlow of somebody else's, where no arm has a GPU, on one that is late, and on
+the first of all GPUs.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from suite.host.engine import Card, Slice
 from tests.fakes import Life, record
 from tests.host.machines import (
     GPU_FILES,
@@ -70,3 +73,20 @@ def test_one_that_is_late_has_said_why(diary: str, status: int, said: str, tmp_p
     found = diagnose(make_machine(tmp_path, engine, files=GPU_FILES, programs=WELL))
     assert found.status == status
     assert said in line(found, "tensorflow").text
+
+
+@pytest.mark.simulated
+@pytest.mark.parametrize(
+    ("cards", "asked"),
+    [
+        ((Card(index=0), Card(index=1)), "0"),
+        ((Card(index=0, mig=True, slices=(Slice(index=2, uuid="MIG-a", name=None),)),), "0:2"),
+        ((), "0"),
+    ],
+)
+def test_of_all_gpus_the_first_is_looked_at(
+    cards: tuple[Card, ...], asked: str, tmp_path: Path
+) -> None:
+    engine = FakeExamined(gpu=HOOK, built=["cpu", "cuda"], cards=cards, view=sees())
+    diagnose(make_machine(tmp_path, engine, files=GPU_FILES, programs=WELL), gpu=None)
+    assert engine.gpus_asked == [asked]

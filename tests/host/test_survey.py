@@ -18,6 +18,7 @@ from suite.host.campaign.conductor import Conductor, Listener, Position
 from suite.host.campaign.request import Ask
 from suite.host.campaign.store import Store
 from suite.host.engine import ARMS, Card, GpuRequest, Job, Slice
+from suite.host.gpu.choice import name_gpus
 from suite.host.machine.machine import find_cores
 from suite.host.survey.halting import Halted, HaltingEngine
 from suite.host.survey.rounds import (
@@ -26,7 +27,6 @@ from suite.host.survey.rounds import (
     Surveyor,
     draw_up_survey,
     keep_whole_rounds,
-    name_gpus,
     order_turns,
     share_cpus,
     step_at_once,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.analysis.documents.read import is_survey, load_campaign
-from suite.cli.commands.surveys import find_gpus, survey_anew, survey_resumed
+from suite.cli.commands.surveys import check_survey, find_gpus, survey_anew, survey_resumed
 from suite.cli.conduct import (
     ROOT,
     conclude,
@@ -61,10 +61,11 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
             "GPU=all runs a campaign on every GPU, and aa compares one arm with itself",
             "leave GPU=all out",
         )
+    check_survey(ask.gpu, ask.arms)
     with only_campaign(results), Terminal() as terminal:
         engine = open_engine(given, terminal.say)
         if ask.gpu == ALL_GPUS:
-            gpus = find_gpus(engine, ask.arms)
+            gpus = find_gpus(engine)
             if len(gpus) > 1:
                 given, ask = _pin(given, ask, engine, [CUSTOM], terminal, again=again)
                 return survey_anew(

@@ -26,30 +26,31 @@ from suite.host.campaign.conductor import Conductor, Listener
 from suite.host.campaign.request import Ask, resume_plan
 from suite.host.campaign.store import Store, only_campaign
 from suite.host.engine import ARMS, Card, Engine
+from suite.host.gpu.choice import name_gpus
 from suite.host.machine.cpus import parse_cpus
 from suite.host.machine.machine import find_cores
 from suite.host.survey.halting import HaltingEngine
-from suite.host.survey.rounds import (
-    Part,
-    Surveyor,
-    draw_up_survey,
-    keep_whole_rounds,
-    name_gpus,
-    share_cpus,
-)
+from suite.host.survey.rounds import Part, Surveyor, draw_up_survey, keep_whole_rounds, share_cpus
 from suite.model import Document, Survey
 from suite.worker import scenarios
 
 
-def find_gpus(engine: Engine, arms: Sequence[str]) -> dict[str, Card]:
+def check_survey(gpu: str, arms: Sequence[str]) -> None:
+    """Whether an arm is asked for that a survey could be about.
+
+    Raises:
+        UsageError: every GPU is asked for, and no arm that has one.
+    """
+    if gpu == ALL_GPUS and AUTO not in arms and not any(ARMS[name].gpu for name in arms):
+        raise UsageError("GPU=all, and no arm that was asked for has a GPU", "leave GPU out")
+
+
+def find_gpus(engine: Engine) -> dict[str, Card]:
     """The GPUs of the engine's machine by the names that requests take, at least one.
 
     Raises:
-        UsageError: none of the arms that are asked for has a GPU.
         GpuError: there is none, or nothing lists them.
     """
-    if AUTO not in arms and not any(ARMS[name].gpu for name in arms if name in ARMS):
-        raise UsageError("GPU=all, and no arm that was asked for has a GPU", "leave GPU out")
     gpus = name_gpus(engine.list_gpus())
     if not gpus:
         engine.find_gpu("0")

@@ -11,10 +11,10 @@ from suite.errors import GpuError
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.machine import COMMAND_S, Patient, Ran
 from suite.host.engine import Card, Slice
-from suite.host.gpu import LOOKED_AT, machine_gpus, no_gpu
-from suite.host.gpu_choice import Choice, find_choice
-from suite.host.gpu_refusals import OLD_DRIVER, find_refusal
-from suite.host.nvml import normalise_pci
+from suite.host.gpu.choice import Choice, find_choice
+from suite.host.gpu.nvml import normalise_pci
+from suite.host.gpu.refusals import OLD_DRIVER, find_refusal
+from suite.host.gpu.request import LOOKED_AT, machine_gpus, no_gpu
 
 OLDEST_DRIVER = 525
 """The first driver branch that runs CUDA 12."""
@@ -131,9 +131,10 @@ def pick_row(patient: Patient, rows: Sequence[Row]) -> tuple[Row, Choice]:
     Raises:
         GpuError: there is no such one, or it is cut into MIG instances and none was named.
     """
-    choice = find_choice([row.card for row in rows], patient.question.gpu)
+    wanted = patient.gpu_name()
+    choice = find_choice([row.card for row in rows], wanted)
     if choice.card is None:
-        raise Unknown(f"nvidia-smi does not say which GPU {patient.question.gpu} is")
+        raise Unknown(f"nvidia-smi does not say which GPU {wanted} is")
     return next(row for row in rows if row.card == choice.card), choice
 
 

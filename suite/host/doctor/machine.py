@@ -19,6 +19,7 @@ from suite.errors import CrossoverError, GpuError, NoGpuError
 from suite.host.campaign.store import try_results
 from suite.host.doctor.finding import Unknown
 from suite.host.engine import ARMS, Engine, GpuRequest, GpuSupport, Stock
+from suite.host.gpu.choice import name_gpus
 from suite.host.gpu.request import machine_gpus, no_gpu, pci_gpus
 from suite.host.machine.machine import cpus_allowed
 from suite.model import Cell
@@ -143,14 +144,15 @@ class Question:
     """What ``make bench`` would be asked: the doctor answers whether that would run.
 
     ``engine`` is as asked (auto, docker, local), ``arms``, ``gpu`` and ``cuda_image`` as well;
-    ``results`` is the folder that campaigns go to, ``cells`` all that are declared.
+    ``results`` is the folder that campaigns go to, ``cells`` all that are declared.  ``gpu`` is None
+    for every GPU in turn.
     """
 
     results: Path
     cells: Sequence[Cell]
     engine: str = "auto"
     arms: tuple[str, ...] = ("auto",)
-    gpu: str = "0"
+    gpu: str | None = "0"
     cuda_image: str | None = None
 
 
@@ -239,7 +241,20 @@ class Patient:
             raise Unknown(
                 "no image is here to try it with, and none is fetched for that", "`make images`"
             )
-        return engine.find_gpu(self.question.gpu)
+        return engine.find_gpu(self.gpu_name())
+
+    def gpu_name(self) -> str:
+        """The GPU that is looked at: of all that are asked for the first.
+
+        Raises:
+            CrossoverError: there is no engine.
+        """
+        if self.question.gpu is not None:
+            return self.question.gpu
+        listed: str = self.recall(
+            "GPUs", lambda: next(iter(name_gpus(self.engine().list_gpus())), "0")
+        )
+        return listed
 
     def shows_gpu(self) -> bool:
         """Whether this machine shows an NVIDIA GPU, driver or not."""

@@ -158,3 +158,15 @@ def word_slice(card: Card, one: Slice) -> str:
     """A MIG instance for people."""
     kind = (one.name or "").rpartition("MIG ")[2] or "size unknown"
     return f"{card.index}:{one.index} ({kind}, {one.uuid[:SHOWN]}…)"
+
+
+def name_gpus(cards: Sequence[Card]) -> dict[str, Card]:
+    """The GPUs that a survey is about, by the names that requests take: ``0``, or ``0:1`` for the
+    second MIG instance of one that is cut into instances."""
+    found: dict[str, Card] = {}
+    for card in cards:
+        if card.slices:
+            found |= {f"{card.index}:{one.index}": card for one in card.slices}
+        else:
+            found[str(card.index)] = card
+    return found

@@ -24,25 +24,12 @@ from suite.host.campaign.conductor import Conductor, Listener, Position, word_co
 from suite.host.campaign.outcomes import is_complete
 from suite.host.campaign.request import Ask, check_label, draw_seed, draw_up, machine_label
 from suite.host.campaign.store import campaign_name
-from suite.host.engine import Card
 from suite.host.machine.cpus import write_cpus
 from suite.host.survey.halting import Halted, HaltingEngine
 from suite.model import Campaign, Cell, Document, Survey, SurveyMember
 
 AT_ONCE = "all"
 """The turn of all GPUs at once, in a round's order."""
-
-
-def name_gpus(cards: Sequence[Card]) -> dict[str, Card]:
-    """The GPUs that a survey is about, by the names that requests take: ``0``, or ``0:1`` for the
-    second MIG instance of one that is cut into instances."""
-    found: dict[str, Card] = {}
-    for card in cards:
-        if card.slices:
-            found |= {f"{card.index}:{one.index}": card for one in card.slices}
-        else:
-            found[str(card.index)] = card
-    return found
 
 
 def share_cpus(
