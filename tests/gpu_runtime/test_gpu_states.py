@@ -65,7 +65,6 @@ STATES: Mapping[str, State] = {
     "a module for memory that is not loaded": State(
         status=GPU, said="modprobe nvidia_uvm", plants={"init": 999}
     ),
-    "a driver newer than its module": State(status=GPU, said="reboot", plants={"init": 803}),
     "a GPU newer than TensorFlow": State(
         status=GPU,
         said="LOCAL_PYTHON=path",
@@ -81,12 +80,6 @@ STATES: Mapping[str, State] = {
     "no libnvidia-ml": State(
         status=GPU, said="install the driver whole", missing=("libnvidia-ml.so.1",)
     ),
-    "no libcuda": State(status=GPU, said="install the driver whole", missing=("libcuda.so.1",)),
-    "no cuSOLVER": State(
-        status=GPU,
-        said="`make images`",
-        missing=("nvidia/cusolver/lib/libcusolver.so.11",),
-    ),
     "an nvidia-smi that breaks, and a GPU that is well": State(
         status=0, smi={"": "#!/bin/sh\necho Segmentation fault; exit 139\n"}
     ),
@@ -95,9 +88,6 @@ STATES: Mapping[str, State] = {
     ),
     "the second of two GPUs by its UUID": State(status=0, devices=2, words=("--gpu", "GPU-2222")),
     "a third of two GPUs": State(status=GPU, said="nvidia-smi -L", devices=2, words=("--gpu", "2")),
-    "a UUID of another machine's": State(
-        status=GPU, said="nvidia-smi -L", devices=2, words=("--gpu", "GPU-3333")
-    ),
     "an instance of a GPU that has none": State(
         status=GPU, said="nvidia-smi -L", words=("--gpu", "0:1")
     ),
