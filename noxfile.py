@@ -97,9 +97,10 @@ def gpu_runtime(session: nox.Session) -> None:
 
 @nox.session(name="gpu-containers")
 def gpu_containers(session: nox.Session) -> None:
-    """Try the main job through containers, on an engine with a stand-in for NVIDIA's hook: some 15 min.
+    """Try the main job through containers, on an engine with a stand-in for NVIDIA's hook: some 12 min.
 
-    Needs root, an engine and a base image (BASE_IMAGE), and 30 GB of disk beside the CUDA wheels.
+    Needs root, an engine and a base image (BASE_IMAGE), and 30 GB of disk beside the CUDA wheels; what
+    is missing is a skip that says so, or a failure with REQUIRE_GPU_RUNTIME=1.
     """
     forward(session, "-m", "pytest", "-m", "gpu_containers", "tests/gpu_runtime")
 

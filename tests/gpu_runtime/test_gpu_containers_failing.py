@@ -27,7 +27,6 @@ FAILURES: dict[str, tuple[dict[str, object], str, str]] = {
     "no device for memory": ({}, "no-uvm", "modprobe nvidia_uvm"),
     "devices, and no library": ({}, "no-libraries", "the GPU was not passed through"),
     "a hook that does nothing": ({}, "nothing", "sees no"),
-    "a hook that hangs": ({}, "hang", "nvidia-smi"),
 }
 
 
@@ -45,6 +44,22 @@ def test_a_failure_of_such_a_machine_ends_with_its_remedy(
     assert "Traceback" not in done.stderr
     for path in folder.glob("cuda-*.json"):
         assert all(cell["outcome"] != "measured" for cell in load(folder, path.name)["cells"])
+    client = fresh.client
+    assert client.containers(all=True) == []
+    client.close()
+
+
+def test_a_hook_that_hangs_is_a_gpu_that_is_not_to_be_had(fresh: Rented, tmp_path: Path) -> None:
+    fresh.say("hang")
+    done, _ = fresh.bench(tmp_path / "hang", *ONE_CELL)
+    assert done.returncode == 4, done.stderr[-2000:]
+    assert "NVIDIA's hook, or the driver behind it, hangs" in done.stderr
+    assert "`nvidia-smi` on the engine's machine must answer" in done.stderr
+    assert "Traceback" not in done.stderr
+    # Where it answers again, the next campaign runs, and sweeps what the engine could not remove.
+    fresh.say()
+    again, _ = fresh.bench(tmp_path / "again", *ONE_CELL)
+    assert again.returncode == 0, again.stderr[-2000:]
     client = fresh.client
     assert client.containers(all=True) == []
     client.close()

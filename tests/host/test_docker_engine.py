@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import requests
 from docker.errors import DockerException
+from requests.exceptions import ReadTimeout
 
 from suite.errors import EngineError, GpuError
 from suite.host.docker import engine as docker_engine
@@ -238,6 +239,23 @@ def test_a_refused_start_leaves_nothing_behind() -> None:
         with pytest.raises(kind, match=text.split(":")[0][:12] if status != 404 else "no image"):
             start_run(api, HERE, job(gpu=gpu), owner="me")
         assert api.asked == ["create", "start", "remove"]
+
+
+def test_a_start_that_hangs_is_the_gpus_where_one_was_asked_for() -> None:
+    gpu = GpuRequest(driver="nvidia", devices=("0",))
+    for asked, kind, said in (
+        (None, EngineError, "timed out"),
+        (gpu, GpuError, "hook, or the driver"),
+    ):
+        api = FakeApi()
+        api.failures["start"] = ReadTimeout(
+            "UnixHTTPConnectionPool(host='localhost'): Read timed out."
+        )
+        with pytest.raises(kind, match=said):
+            start_run(api, HERE, job(gpu=asked), owner="me")
+        assert api.asked == ["create", "start", "remove"]
+        # What hangs can't be removed yet: nobody waits a minute for that.
+        assert (api.removing_s, api.timeout) == (5.0, 60.0)
 
 
 def test_a_refused_memlock_is_told_apart_so_that_it_can_be_left_out() -> None:

@@ -58,6 +58,12 @@ REFUSALS: tuple[GpuRefusal, ...] = (
         "`sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups=true --in-place`",
     ),
     GpuRefusal(
+        pattern=r"starting a container failed: .*timed out",
+        cause="NVIDIA's hook, or the driver behind it, hangs",
+        remedy="`nvidia-smi` on the engine's machine must answer within seconds; where it hangs too, "
+        "`sudo reboot`; else `sudo nvidia-container-cli -k -d /dev/tty info` says where the hook hangs",
+    ),
+    GpuRefusal(
         pattern=r"driver/library version mismatch",
         cause="the driver was upgraded under a loaded kernel module",
         remedy="`sudo reboot`; `sudo apt-mark hold 'nvidia-*' 'libnvidia-*'` keeps it from "
@@ -266,12 +272,6 @@ REFUSALS: tuple[GpuRefusal, ...] = (
         pattern=r"Failed to initialize NVML: Unknown Error",
         cause="the device was taken away, as from a container after a reload of systemd",
         remedy="begin anew: `make bench RESUME=results/X` goes on; CDI prevents it",
-    ),
-    GpuRefusal(
-        pattern=r"starting a container failed: .*timed out",
-        cause="NVIDIA's hook, or the driver behind it, hangs",
-        remedy="`nvidia-smi` on the engine's machine must answer within seconds; where it hangs too, "
-        "`sudo reboot`; else `sudo nvidia-container-cli -k -d /dev/tty info` says where the hook hangs",
     ),
     GpuRefusal(
         pattern=r"nvidia-container-cli(\.real)?: |Auto-detected mode as 'legacy'",
