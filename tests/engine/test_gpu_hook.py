@@ -82,8 +82,9 @@ ELSEWHERE = {
     "can't be opened",
     "(NVML) does not start": "TensorFlow sees no GPU here: NVML does not start (nvmlInit gives 18)",
     "was taken away": "Failed to initialize NVML: Unknown Error",
+    "behind it, hangs": "a container with the GPU did not start within 60 s",
 }
-"""What nvidia-smi and TensorFlow say."""
+"""What nvidia-smi, TensorFlow and the suite itself say."""
 
 
 @pytest.mark.parametrize("cause", ELSEWHERE)

@@ -245,7 +245,11 @@ def test_a_start_that_hangs_is_the_gpus_where_one_was_asked_for() -> None:
     gpu = GpuRequest(driver="nvidia", devices=("0",))
     for asked, kind, said in (
         (None, EngineError, "timed out"),
-        (gpu, GpuError, "hook, or the driver"),
+        (
+            gpu,
+            GpuError,
+            "hook, or the driver behind it, hangs: a container with the GPU did not start",
+        ),
     ):
         api = FakeApi()
         api.failures["start"] = ReadTimeout(

@@ -138,7 +138,8 @@ def start_run(
         if isinstance(error, Refused):
             raise _refusal(error, job, endpoint, kind, memlock=memlock) from error
         if isinstance(error, Silence) and job.gpu is not None:
-            raise explain_refusal(error.what, _where(endpoint), kind) from error
+            text = f"a container with the GPU did not start within {api.timeout:.0f} s"
+            raise explain_refusal(text, _where(endpoint), kind) from error
         raise
     return DockerRun(
         api, endpoint, created["Id"], stream, started=started, memory_bytes=job.memory_bytes

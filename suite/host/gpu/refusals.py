@@ -58,7 +58,7 @@ REFUSALS: tuple[GpuRefusal, ...] = (
         "`sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups=true --in-place`",
     ),
     GpuRefusal(
-        pattern=r"starting a container failed: .*timed out",
+        pattern=r"did not start within \d+ s",
         cause="NVIDIA's hook, or the driver behind it, hangs",
         remedy="`nvidia-smi` on the engine's machine must answer within seconds; where it hangs too, "
         "`sudo reboot`; else `sudo nvidia-container-cli -k -d /dev/tty info` says where the hook hangs",
