@@ -1,0 +1,95 @@
+"""The campaigns whose derived files are committed in tests/golden: all made up, one of them kept as well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from suite.model import Campaign, Document, Excluded, container_seconds
+from tests import synthetic
+
+GOLDEN = Path(__file__).parent / "golden"
+
+KEPT = "one-arm"
+"""A campaign whose documents are committed, as the suite wrote them when they had schema 1."""
+
+Made = tuple[Campaign, list[Document]]
+
+
+def make_two_arms() -> Made:
+    """A campaign as it should be, but for a killed container and a type that the CPU lacks."""
+    cells = [one for one in synthetic.make_cells() if one.scenario in {"matmul", "mlp", "overhead"}]
+    campaign = synthetic.make_campaign(blocks=3, cells=cells)
+    tf32 = next(one.id for one in cells if one.params.get("precision") == "tf32")
+    documents = [
+        synthetic.lose_cell(one, tf32, "skipped", "this processor has no TF32")
+        if one.invocation.arm == "cpu"
+        else one
+        for one in synthetic.make_documents(campaign, samples=3)
+    ]
+    step = next(one.id for one in cells if one.scenario == "mlp")
+    documents[-1] = synthetic.kill_container(documents[-1], step, "killed by SIGKILL")
+    return time_it(campaign, documents), documents
+
+
+def make_troubled() -> Made:
+    """Whatever can go wrong: different results, a changed image, a repeat, cells not tried."""
+    cells = synthetic.make_cells()
+    campaign = synthetic.make_campaign(blocks=4, cells=cells)
+    wrong, excluded, killed = cells[1].id, cells[2].id, cells[3].id
+    documents = []
+    for one in synthetic.make_documents(campaign, samples=3, calibration=False):
+        document = one
+        if one.invocation.arm == "cuda":
+            check = replace(one.cells[1].check or pytest.fail("no check"), value=41.0)
+            document = synthetic.change_cell(one, wrong, check=check, labels=["dispatch-bound"])
+            document = synthetic.lose_cell(document, killed, "failed", "exit code 137")
+        document = replace(document, cells=[c for c in document.cells if c.id != excluded])
+        if one.invocation.block < 4:
+            documents.append(document)
+    image = replace(synthetic.make_image("cpu"), content="e" * 64)
+    second = documents[1]
+    repeat = replace(second, invocation=replace(second.invocation, repeat=1, image=image))
+    stopped = replace(second, invocation=replace(second.invocation, status="interrupted"))
+    documents[1:2] = [stopped, repeat]
+    last = synthetic.lose_cell(documents[-1], cells[4].id, "pending", None)
+    documents[-1] = replace(
+        last,
+        facts={
+            **last.facts,
+            "gpu.0.uuid": "GPU-01234567-89ab-cdef-0123-456789abcdef",
+            "cpu.model": "<b>|`[Made](up)` *Processor* 9000\n# not a heading",
+        },
+        invocation=replace(last.invocation, status="running", ended=None),
+    )
+    campaign = replace(
+        campaign,
+        excluded={"cuda": {excluded: Excluded(outcome="skipped", reason="would take 90 s here")}},
+        stopped="the budget of 20 min was spent",
+    )
+    return time_it(campaign, documents), documents
+
+
+def time_it(campaign: Campaign, documents: list[Document]) -> Campaign:
+    """The campaign with the container time that its documents add up to."""
+    actual = sum(map(container_seconds, documents))
+    prediction = replace(campaign.prediction, before_s=150.0, calibrated_s=140.0, actual_s=actual)
+    return replace(campaign, prediction=replace(prediction, corrected_s=[138.0]))
+
+
+CASES: dict[str, Callable[[], Made]] = {
+    "two-arms": make_two_arms,
+    "troubled": make_troubled,
+}
+
+NAMES = (*CASES, KEPT)
+
+
+def write_golden(name: str, folder: Path) -> Path:
+    """Its documents' folder, below the given one where they are made."""
+    if name == KEPT:
+        return GOLDEN / name
+    return synthetic.write_campaign(folder / name, *CASES[name]())
