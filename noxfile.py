@@ -105,6 +105,12 @@ def gpu_containers(session: nox.Session) -> None:
     forward(session, "-m", "pytest", "-m", "gpu_containers", "tests/gpu_runtime")
 
 
+@nox.session
+def method(session: nox.Session) -> None:
+    """Hold the method to its rates and coverage, by simulation: for changes of the statistics."""
+    forward(session, "-m", "pytest", "-m", "method", "tests/bench")
+
+
 @nox.session(name="bench-method")
 def bench_method(session: nox.Session) -> None:
     """Print the method's rates and coverage, other tools' rules beside ours, for docs/method.md."""

@@ -1,0 +1,48 @@
+"""The shape of the code, as numbers: they may shrink, and none may grow."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+from suite.content import SUITE
+
+LONGEST = 475
+"""Lines of the longest file; the goal is 300."""
+
+MOST_IN_A_FOLDER = 13
+"""Modules of the fullest folder, its `__init__` aside; the goal is 12."""
+
+STILL_POINT_UP = 7
+"""Imports that the contracts ignore; the goal is none."""
+
+FILES = sorted(SUITE.rglob("*.py"))
+
+
+def test_no_file_is_longer_than_a_head_holds() -> None:
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
+    longest = max(lengths, key=lambda path: lengths[path])
+    assert lengths[longest] <= LONGEST, longest
+
+
+def test_no_folder_is_a_heap() -> None:
+    folders = Counter(path.parent for path in FILES if path.name != "__init__.py")
+    fullest, number = folders.most_common(1)[0]
+    assert number <= MOST_IN_A_FOLDER, fullest
+
+
+def test_every_room_says_what_it_is_for() -> None:
+    for path in FILES:
+        if path.name == "__init__.py":
+            assert path.read_text(encoding="utf-8").startswith('"""'), path
+
+
+def test_few_imports_point_up() -> None:
+    text = (SUITE.parent / "pyproject.toml").read_text(encoding="utf-8")
+    ignored = re.findall(r'^  "suite\.\S+ -> suite\.\S+",$', text, re.MULTILINE)
+    assert len(ignored) <= STILL_POINT_UP
+    for line in ignored:
+        importing, _, imported = line.strip(' ",').partition(" -> ")
+        source = Path(*importing.split(".")).with_suffix(".py")
+        assert f"from {imported} import" in (SUITE.parent / source).read_text(encoding="utf-8")
