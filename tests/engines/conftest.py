@@ -67,7 +67,7 @@ def machine() -> Iterator[Machine]:
     if base is None:
         lack("no base image is here: `make base`")
     engine = DockerEngine(base_image=base)
-    client = from_env()
+    client = from_env(timeout=900)
     yield Machine(engine, client.api, base)
     client.close()
     engine.close()
