@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from suite import wire
+from suite import __version__, wire
 from suite.cli.commands.generate import generated
 from suite.content import SUITE
 from suite.host.campaign import plan
@@ -152,6 +152,30 @@ def test_the_readmes_diagnosis_is_what_the_doctor_prints() -> None:
     rest = [line.strip() for line in lines if line and line not in marked]
     assert all(line.startswith("what to do: ") for line in rest[:-1])
     assert rest[-1].startswith("`make bench` would run")
+
+
+def test_the_licence_is_whole_and_is_the_one_that_the_project_names() -> None:
+    text = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    assert text.split()[:4] == ["Apache", "License", "Version", "2.0,"]
+    for part in ("TERMS AND CONDITIONS", "9. Accepting Warranty", "END OF TERMS AND CONDITIONS"):
+        assert part in text
+    for name, line in (
+        ("pyproject.toml", 'license = "Apache-2.0"'),
+        ("CITATION.cff", "license: Apache-2.0"),
+    ):
+        assert line in (ROOT / name).read_text(encoding="utf-8").splitlines()
+
+
+def test_the_version_is_the_same_wherever_it_stands() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert re.findall(r"^version: (.*)$", citation, re.MULTILINE) == [__version__]
+    assert re.findall(r'^version = "(.*)"$', project, re.MULTILINE) == [__version__]
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    first = changes.split("\n## ")[1]
+    assert __version__ in first.split("\n###")[0]
+    kinds = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    assert set(re.findall(r"^### (.*)$", changes, re.MULTILINE)) <= kinds
 
 
 DECISIONS = ROOT / "docs" / "decisions"
