@@ -24,8 +24,8 @@ ROOT = SUITE.parent
 SAMPLE_MARKS = ("<!-- sample:begin", "<!-- sample:end -->")
 
 
-SAMPLE_SECTIONS = ("matmul:", "asked:")
-"""The tables of the sample that the README shows."""
+SAMPLE_SECTIONS = ("matmul: the raw",)
+"""The table of the sample that the README shows."""
 
 
 SAMPLE_PICTURE = "matmul"
@@ -78,8 +78,6 @@ def _with_sample(readme: str, samples: Path) -> str:
             for one in depict(collated.summary, collated.insight)
             if one.name == SAMPLE_PICTURE
         )
-        head = (
-            f"[The whole report]({folder}/report.md). One of its pictures, and two of its tables:"
-        )
+        head = f"[The whole report]({folder}/report.md). One of its pictures, and its table:"
         excerpt = f"{head}\n\n{shown}{excerpt}"
     return f"{before}{begin}{mark}\n{excerpt}{end}{after}"

@@ -1,0 +1,108 @@
+"""CONTRIBUTING.md's scenario, put into a copy of the tree, passes what all scenarios have to."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from suite.content import SUITE
+
+ROOT = SUITE.parent
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+NOXFILE = (ROOT / "noxfile.py").read_text(encoding="utf-8")
+BLOCK = re.compile(r"<!-- (file|diff): (\S+) -->\n```[a-z]+\n(.*?)```\n", re.DOTALL)
+
+NEEDED = (
+    "suite",
+    "tests",
+    "docs",
+    "docker",
+    "results/samples",
+    "pyproject.toml",
+    "Makefile",
+    "README.md",
+)
+
+
+def change(text: str, diff: str) -> str:
+    """A text after a diff, each hunk of which is found in it once."""
+    for hunk in diff.split("@@\n"):
+        lines = hunk.splitlines(keepends=True)
+        before = "".join(line[1:] for line in lines if line[0] in " -")
+        assert text.count(before) == 1, before
+        text = text.replace(before, "".join(line[1:] for line in lines if line[0] in " +"))
+    return text
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of the tree with the scenario in it."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    for name in NEEDED:
+        source, target = ROOT / name, tmp_path / "tree" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=ignored)
+        else:
+            shutil.copy(source, target)
+    blocks = BLOCK.findall(PAGE)
+    assert [kind for kind, _, _ in blocks] == ["file", "diff", "file"]
+    for kind, name, text in blocks:
+        path = tmp_path / "tree" / name
+        assert path.exists() == (kind == "diff")
+        path.write_text(
+            text if kind == "file" else change(path.read_text(encoding="utf-8"), text),
+            encoding="utf-8",
+        )
+    return tmp_path / "tree"
+
+
+def run(tree: Path, *words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-B", "-m", *words], cwd=tree, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.mark.processes
+def test_the_scenario_is_listed_and_passes_what_is_tested_of_all(tree: Path) -> None:
+    listed = run(tree, "suite", "list", "--only", "matmul.vector/*").splitlines()
+    assert [line.split()[0] for line in listed[1:]] == [
+        f"matmul.vector/n={n}" for n in (100, 1000, 4000)
+    ]
+    run(tree, "suite", "generate")
+    options = ("-q", "-p", "no:cacheprovider", "-m", "not processes")
+    told = run(
+        tree,
+        *("pytest", *options, f"--basetemp={tree.parent / 'inner'}"),
+        "tests/worker/test_scenarios.py",
+        "tests/worker/test_vector.py",
+        *(
+            f"tests/test_docs.py::test_{name}"
+            for name in (
+                "what_is_made_from_the_code_is_up_to_date",
+                "the_cells_page_has_every_cell_and_its_question",
+            )
+        ),
+    )
+    assert " failed" not in told
+    assert " passed" in told
+
+
+def test_the_sessions_of_nox_that_it_names_are_there_and_none_is_left_out() -> None:
+    named = re.findall(
+        r'^@nox\.session(?:\(name="([a-z-]+)"\))?\ndef ([a-z_]+)', NOXFILE, re.MULTILINE
+    )
+    sessions = {name or function for name, function in named}
+    told = set(re.findall(r"nox -s ([a-z-]+)", PAGE))
+    assert told <= sessions
+    # The others are what make calls.
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    called = set(re.findall(r"call nox,([a-z]+)", makefile))
+    assert sessions - called - {"build", "collate"} <= told

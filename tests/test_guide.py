@@ -1,0 +1,156 @@
+"""docs/guide.md has every command, variable, profile, exit status and option that the code has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from suite import errors
+from suite.cli.entry import INTERRUPTED, commands
+from suite.cli.options import EXITS
+from suite.content import SUITE
+from suite.host.campaign.plan import PROFILES
+from suite.host.doctor.examine import CHECKS
+from suite.host.doctor.page import MARKS
+from suite.worker import scenarios
+
+ROOT = SUITE.parent
+GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+(BENCH, KNOWN) = (
+    re.findall(rf"^{name} := (.*)$", MAKEFILE, re.MULTILINE)[0].split()
+    for name in ("BENCH", "KNOWN")
+)
+KNOWN = [*BENCH, *(name for name in KNOWN if not name.startswith("$"))]
+
+ENVIRONMENT = {
+    "CROSSOVER_SCRATCH": "suite/worker/scenario/scratch.py",
+    "CUDA_CACHE_PATH": "suite/host/provision/volumes.py",
+    "DOCKER_CONTEXT": "suite/host/docker/endpoint.py",
+    "DOCKER_HOST": "suite/host/docker/endpoint.py",
+    "REQUIRE_GPU_RUNTIME": "tests/gpu_runtime/conftest.py",
+}
+"""What the pages name that is no variable of make, and the file that reads or sets it."""
+
+
+def rows(title: str) -> Iterator[list[str]]:
+    """The rows of the first table of a section, without its head."""
+    section = GUIDE.partition(f"\n## {title}\n")[2]
+    table = re.split(r"\n(?!\|)", section[section.index("\n|") + 1 :])[0]
+    for line in table.splitlines()[2:]:
+        yield [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip("|"))]
+
+
+def names(text: str) -> list[str]:
+    return re.findall(r"`([A-Z_]+)\b[^`]*`", text)
+
+
+def told(title: str) -> dict[str, str]:
+    """The variables of a table and the value that each is shown with."""
+    pairs = [row[0].strip("`").partition("=") for row in rows(title)]
+    return {name: value for name, _, value in pairs}
+
+
+def recipes() -> dict[str, set[str]]:
+    """The targets of the Makefile and the variables that each takes."""
+    found: dict[str, set[str]] = {}
+    for target, recipe in re.findall(r"^([a-z]+):.*## .*\n((?:\t.*\n)*)", MAKEFILE, re.MULTILINE):
+        run = "".join(line for line in recipe.splitlines() if "@echo" not in line)
+        words = set(re.findall(r"\b[A-Z_]+\b", run.replace("$(BENCH)", " ".join(BENCH))))
+        found[target] = words & set(KNOWN)
+    return found
+
+
+def test_every_command_of_make_is_there_with_what_it_takes() -> None:
+    found = {row[0].strip("`").removeprefix("make "): row[2] for row in rows("Commands")}
+    made = recipes()
+    assert list(found) == [name for name in found if name in made]
+    assert set(found) == set(made)
+    for name, takes in found.items():
+        if name in {"bench", "aa"}:
+            assert made[name] == set(BENCH)
+            assert "make bench" in takes or "#variables-of-make-bench" in takes
+        else:
+            assert set(names(takes)) == made[name], name
+
+
+def test_every_variable_is_there_and_no_other() -> None:
+    assert sorted(told("Variables of `make bench`")) == sorted(BENCH)
+    assert sorted(told("Variables of other commands")) == sorted(set(KNOWN) - set(BENCH))
+
+
+@pytest.mark.parametrize("name", commands.commands)
+def test_every_option_is_a_variable_of_its_command_or_is_named(name: str) -> None:
+    made = recipes()
+    options = [one for one in commands.commands[name].params if one.name != "help"]
+    for option in options:
+        spelled = option.opts[0].removeprefix("--").replace("-", "_").upper()
+        forwarded = spelled in made.get(name, set())
+        assert forwarded or f"suite {name} {option.opts[0]}`" in GUIDE, option.opts
+
+
+def test_the_values_of_a_choice_are_those_that_the_command_takes() -> None:
+    for option in commands.commands["bench"].params:
+        if isinstance(option.type, click.Choice):
+            values = told("Variables of `make bench`")[(option.name or "").upper()]
+            assert values.split("\\|") == list(option.type.choices)
+
+
+def test_the_profiles_are_those_of_the_plan() -> None:
+    cells = scenarios.cells()
+    for row, (name, profile) in zip(rows("Profiles"), PROFILES.items(), strict=True):
+        blocks = [str(profile.blocks), str(profile.most_blocks)]
+        assert row[0] == f"`{name}`"
+        assert row[1] == " to ".join(dict.fromkeys(blocks))
+        assert row[2] == f"{profile.warmup_s:g} s, {profile.measure_s:g} s"
+        assert row[3] == f"{profile.budget_s:g} s"
+        of_cpu = [cell for cell in cells if name in cell.profiles and not cell.arms]
+        for count in re.findall(r"(\d+) cells", row[4]):
+            assert int(count) == len(of_cpu)
+
+
+def test_every_exit_status_is_there_and_no_other() -> None:
+    raised = {
+        one.exit_status
+        for one in vars(errors).values()
+        if isinstance(one, type) and issubclass(one, errors.CrossoverError)
+    }
+    statuses = [int(row[0]) for row in rows("Exit statuses")]
+    assert statuses == sorted({0, INTERRUPTED, *raised})
+    assert {int(number) for number in re.findall(r"\b(\d+) (?=[a-z])", EXITS)} == set(statuses)
+
+
+def test_no_page_names_a_command_or_a_variable_that_is_not_there() -> None:
+    made = recipes()
+    for page in (README, GUIDE, CONTRIBUTING):
+        said = re.findall(r"(?:^    |`)make ([a-z]+)", page, re.MULTILINE)
+        assert said
+        assert set(said) <= set(made)
+        named = set(re.findall(r"\b([A-Z][A-Z_]+)=", page)) - set(ENVIRONMENT)
+        assert named <= set(KNOWN), named - set(KNOWN)
+    for name, path in ENVIRONMENT.items():
+        assert name in (ROOT / path).read_text(encoding="utf-8"), name
+
+
+def test_the_readme_has_what_a_beginner_needs() -> None:
+    said = set(re.findall(r"(?:^    |`)make ([a-z]+)", README, re.MULTILINE))
+    assert {"bench", "doctor", "list", "help", "report", "compare", "test"} <= said
+    assert len(README.splitlines()) <= 130
+    assert "make bench PROFILE=smoke" in README
+
+
+def test_the_diagnosis_is_what_the_doctor_prints() -> None:
+    excerpt = GUIDE.split("<!-- doctor:begin -->")[1].split("<!-- doctor:end -->")[0]
+    lines = [line.removeprefix("    ") for line in excerpt.strip("\n").splitlines()]
+    marked = [line for line in lines if line[:1] in MARKS.values()]
+    assert [line.split()[1] for line in marked] == list(CHECKS)
+    width = max(map(len, CHECKS))
+    assert all(line[2 + width] == " " and line[3 + width] != " " for line in marked)
+    rest = [line.strip() for line in lines if line and line not in marked]
+    assert all(line.startswith("what to do: ") for line in rest[:-1])
+    assert rest[-1].startswith("`make bench` would run")
