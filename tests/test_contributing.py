@@ -77,6 +77,8 @@ def test_the_scenario_is_listed_and_passes_what_is_tested_of_all(tree: Path) -> 
         f"matmul.vector/n={n}" for n in (100, 1000, 4000)
     ]
     run(tree, "suite", "generate")
+    for words in (("check",), ("format", "--check")):
+        run(tree, "ruff", *words, "--no-cache", "suite/worker/scenarios", "tests/worker")
     options = ("-q", "-p", "no:cacheprovider", "-m", "not processes")
     told = run(
         tree,
