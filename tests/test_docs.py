@@ -184,6 +184,13 @@ def test_a_decisions_number_stands_once() -> None:
     assert numbers == [f"{number:04d}" for number in range(1, len(PAGES) + 1)]
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name[:4])
+def test_a_decision_is_one_page(page: Path) -> None:
+    lines = page.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 40
+    assert [line for line in lines if len(line) > 180 and not line.startswith("|")] == []
+
+
 def test_the_index_of_the_decisions_has_a_line_each() -> None:
     titles = [path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ") for path in PAGES]
     index = (DECISIONS / "README.md").read_text(encoding="utf-8").splitlines()
