@@ -13,6 +13,8 @@ from suite.cli.entry import INTERRUPTED, commands
 from suite.cli.options import EXITS
 from suite.content import SUITE
 from suite.host.campaign.plan import PROFILES
+from suite.host.doctor.capability import PTX_DRIVER
+from suite.host.doctor.cards import OLDEST_DRIVER
 from suite.host.doctor.examine import CHECKS
 from suite.host.doctor.page import MARKS
 from suite.worker import scenarios
@@ -142,6 +144,15 @@ def test_the_readme_has_what_a_beginner_needs() -> None:
     assert {"bench", "doctor", "list", "help", "report", "compare", "test"} <= said
     assert len(README.splitlines()) <= 130
     assert "make bench PROFILE=smoke" in README
+
+
+def test_what_a_gpu_machine_needs_is_what_the_doctor_asks_for() -> None:
+    section = README.split("## On a GPU machine")[1].split("\n## ")[0]
+    assert f"a driver of {OLDEST_DRIVER} or later ({PTX_DRIVER} or later on an H100" in section
+    (room,) = re.findall(r"both images together need (\d+ GB)", errors.MORE_DISK)
+    assert f"{room} of free disk for both images" in section
+    assert f"exit status {errors.GpuError.exit_status}" in section
+    assert len(section.strip().splitlines()) <= 16
 
 
 def test_the_diagnosis_is_what_the_doctor_prints() -> None:
