@@ -116,6 +116,18 @@ def test_the_profiles_are_those_of_the_plan() -> None:
             assert int(count) == len(of_cpu)
 
 
+def test_every_file_of_the_sample_is_in_the_table_and_the_other_way_about() -> None:
+    folder = next((ROOT / "results" / "samples").glob("*-standard"))
+    found = {f"{path.name}/" if path.is_dir() else path.name for path in folder.iterdir()}
+    listed = {
+        name for row in rows("Files of a campaign") for name in re.findall(r"`([^`]+)`", row[0])
+    }
+    documents = {name for name in found if re.fullmatch(r"c\S+-\d\d(-r\d)?\.json", name)}
+    assert listed - found == set()
+    assert found - listed <= documents
+    assert {"cpu-00.json", "cpu-01.json", "cpu-twin-01.json"} <= documents
+
+
 def test_every_exit_status_is_there_and_no_other() -> None:
     raised = {
         one.exit_status
