@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from suite.content import suite_content
-from suite.host.campaign import request as ask
+from suite.host.campaign import request
 from suite.model import SuiteIdentity
 
 ALLOWED = ("engine", "engines", "gpu_containers", "gpu_runtime", "processes")
@@ -49,7 +49,7 @@ def _no_way_out(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 def suite_identity(monkeypatch: pytest.MonkeyPatch) -> SuiteIdentity:
     """What new campaigns are said to be measured by: this suite, without asking git."""
     identity = SuiteIdentity(version="0.1.0", commit="c" * 40, content=suite_content())
-    monkeypatch.setattr(ask, "identify_suite", lambda: identity)
+    monkeypatch.setattr(request, "identify_suite", lambda: identity)
     return identity
 
 

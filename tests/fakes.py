@@ -19,7 +19,7 @@ import pytest
 from suite import wire
 from suite.analysis.campaign.proof import is_elsewhere
 from suite.errors import EngineError, GpuError, NoGpuError
-from suite.host.engine import Card, Ending, GpuRequest, Job, Progress, Volume
+from suite.host.engine import Card, Ending, GpuRequest, Job, Say, Volume
 from suite.host.machine.ending import phrase_ending
 from suite.model import Cell, CellResult, Check, Image, Isolation, Scalar
 from suite.worker import scenarios
@@ -466,10 +466,10 @@ class FakeEngine:
     def memory_bytes(self) -> int | None:
         return self._memory
 
-    def settle_custom(self, progress: Progress) -> str | None:
+    def settle_custom(self, progress: Say) -> str | None:
         return self.custom
 
-    def provide(self, name: str, progress: Progress) -> Image:
+    def provide(self, name: str, progress: Say) -> Image:
         if self.image_trouble is not None:
             raise self.image_trouble
         self.provided.append(name)

@@ -25,10 +25,11 @@ from suite.cli.commands import generate
 from suite.cli.entry import commands, main
 from suite.content import SUITE
 from suite.errors import EngineError, GpuError, NoGpuError, UsageError
-from suite.host.campaign.conductor import Position
+from suite.host.campaign.arms import ARMS
+from suite.host.campaign.listener import Progress
 from suite.host.campaign.store import only_campaign
 from suite.host.doctor.examine import CHECKS
-from suite.host.engine import ARMS, GpuRequest, Job
+from suite.host.engine import GpuRequest, Job
 from suite.model import HIDDEN, SuiteIdentity
 from suite.report import produce as collating
 from suite.worker import scenarios
@@ -809,7 +810,7 @@ def test_a_terminal_gets_a_bar_at_most_once_a_second(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    position = Position(arm="cpu", block=1, blocks=3, done=2, cells=7, in_flight=FENCE, left_s=75.0)
+    progress = Progress(arm="cpu", block=1, blocks=3, done=2, cells=7, in_flight=FENCE, left_s=75.0)
     with terminals.Terminal() as terminal:
         instants = iter([100.0, 100.5, 101.1])
         monkeypatch.setattr(terminals.time, "monotonic", lambda: next(instants))
@@ -817,7 +818,7 @@ def test_a_terminal_gets_a_bar_at_most_once_a_second(monkeypatch: pytest.MonkeyP
         assert terminal.bar is not None
         monkeypatch.setattr(terminal.bar, "refresh", lambda: refreshed.append("now"))
         for done in (2, 3, 4):
-            terminal.show(replace(position, done=done))
+            terminal.show(replace(progress, done=done))
         assert len(refreshed) == 2
         (task,) = terminal.bar.tasks
         assert (task.description, task.completed, task.total) == ("cpu block 1/3", 4, 7)
@@ -828,12 +829,12 @@ def test_a_terminal_gets_a_bar_at_most_once_a_second(monkeypatch: pytest.MonkeyP
 def test_elsewhere_plain_lines_come_now_and_then(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    position = Position(arm="cpu", block=0, blocks=3, done=2, cells=7, in_flight=None, left_s=None)
+    progress = Progress(arm="cpu", block=0, blocks=3, done=2, cells=7, in_flight=None, left_s=None)
     with terminals.Terminal() as terminal:
         instants = iter([100.0, 101.0, 114.9, 115.1])
         monkeypatch.setattr(terminals.time, "monotonic", lambda: next(instants))
         for done in (1, 2, 3, 4):
-            terminal.show(replace(position, done=done))
+            terminal.show(replace(progress, done=done))
     lines = capsys.readouterr().err.splitlines()
     assert lines == ["  cpu calibration · 1/7 cells", "  cpu calibration · 4/7 cells"]
 

@@ -14,7 +14,7 @@ from suite.cli.commands.generate import generated
 from suite.content import SUITE
 from suite.host.campaign.arms import resolve_arms
 from suite.host.campaign.conductor import Conductor
-from suite.host.campaign.request import Ask, draw_up
+from suite.host.campaign.request import Request, plan_campaign
 from suite.host.campaign.store import Store
 from suite.model import SuiteIdentity
 from suite.worker import scenarios
@@ -53,14 +53,14 @@ def test_the_schema_fits_what_a_campaign_writes(
 ) -> None:
     engine = FakeEngine()
     arms = resolve_arms(engine, ("auto",), "0")
-    drawn = draw_up(Ask(profile="smoke", seed=1), arms, scenarios.cells())
+    drawn = plan_campaign(Request(profile="smoke", seed=1), arms, scenarios.cells())
     store = Store.create(tmp_path, drawn.id)
 
     class Silence:
         def say(self, line: str) -> None:
             """Nobody listens."""
 
-        def show(self, position: object) -> None:
+        def show(self, progress: object) -> None:
             """Nobody looks."""
 
     Conductor(

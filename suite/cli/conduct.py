@@ -14,9 +14,10 @@ from suite.cli.settings import Bounds
 from suite.content import SUITE
 from suite.errors import CrossoverError
 from suite.host.campaign.arms import Arms, against_itself, resolve_arms
-from suite.host.campaign.conductor import Conductor, Listener
+from suite.host.campaign.conductor import Conductor
+from suite.host.campaign.listener import Listener
 from suite.host.campaign.store import Store
-from suite.host.engine import Engine, Progress
+from suite.host.engine import Engine, Say
 from suite.host.watch.observe import make_observer
 from suite.model import AGAIN, Campaign, Image
 from suite.report.pictures.picture import POSSIBLE_FILES
@@ -25,7 +26,7 @@ from suite.report.produce import Collated, CollatedSurvey, collate, collate_surv
 ROOT = SUITE.parent
 
 
-def provide(engine: Engine, arms: Arms, say: Progress) -> dict[str, Image]:
+def provide(engine: Engine, arms: Arms, say: Say) -> dict[str, Image]:
     """The images of the arms by name, built or reused.
 
     Raises:
@@ -79,7 +80,7 @@ def make_conductor(
 
 
 @contextlib.contextmanager
-def reporting(folder: Path, write: Callable[[], object], say: Progress) -> Iterator[None]:
+def reporting(folder: Path, write: Callable[[], object], say: Say) -> Iterator[None]:
     """However what is within ends, what was measured by then gets its report, which ``write`` makes."""
     try:
         yield

@@ -6,14 +6,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from suite.errors import UsageError
+from suite.host.campaign.arms import ARMS
 from suite.host.docker.engine import DockerEngine, docker_endpoint
 from suite.host.doctor.machine import ENGINE_S, Examined
-from suite.host.engine import ARMS, Engine, Progress
+from suite.host.engine import Engine, Say
 from suite.host.local.engine import LocalEngine
 from suite.host.provision.overlay import CUSTOM
 
 
-def open_engine(given: dict[str, Any], say: Progress) -> Engine:
+def open_engine(given: dict[str, Any], say: Say) -> Engine:
     """The engine that was asked for; ``auto`` takes no engine at all as a reason for ``local``.
 
     Raises:
@@ -89,7 +90,7 @@ def check_custom(given: dict[str, Any], arms: Iterable[str]) -> None:
 
 
 def settle_custom(
-    given: dict[str, Any], engine: Engine, images: Iterable[str], say: Progress
+    given: dict[str, Any], engine: Engine, images: Iterable[str], say: Say
 ) -> str | None:
     """CUDA_IMAGE with its digest, where its registry gave it one, so that the plan names what is
     measured and not what its tag means some other day; it is fetched where it is missing.
@@ -108,7 +109,7 @@ def settle_custom(
     return wanted
 
 
-def _swept(engine: Engine, say: Progress) -> Engine:
+def _swept(engine: Engine, say: Say) -> Engine:
     swept = engine.sweep_leftovers()
     if swept:
         say(f"removed {swept} leftovers of a campaign that was killed")

@@ -26,13 +26,12 @@ from suite.cli.options import EXITS, PROFILE_NAMES, campaign_options, engine_opt
 from suite.cli.settings import ALL_GPUS, read_arms, single_gpu
 from suite.cli.terminal import Terminal
 from suite.errors import CrossoverError, EngineError, UsageError
-from suite.host.campaign.arms import AUTO
+from suite.host.campaign.arms import ARMS, AUTO
 from suite.host.campaign.store import Store, write_atomically
 from suite.host.docker.engine import DockerEngine, docker_endpoint
 from suite.host.doctor.examine import examine
 from suite.host.doctor.machine import Machine, Question
 from suite.host.doctor.page import draw_screen, write_lines
-from suite.host.engine import ARMS
 from suite.host.provision import debian_base
 from suite.host.provision.images import STAND_IN
 from suite.model import Cell, ProfileName

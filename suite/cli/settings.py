@@ -1,4 +1,4 @@
-"""What the options of a campaign mean: the ask, its bounds, and what must stay as it is.
+"""What the options of a campaign mean: the request, its bounds, and what must stay as it is.
 
 Pure; knows no engine.
 """
@@ -11,9 +11,9 @@ from typing import Any, cast
 
 from suite import wire
 from suite.errors import UsageError
-from suite.host.campaign import plan
+from suite.host.campaign import durations
 from suite.host.campaign.arms import AUTO, check_arms
-from suite.host.campaign.request import Ask
+from suite.host.campaign.request import Request
 from suite.host.gpu.choice import NOTATION
 from suite.host.machine.cpus import parse_cpus
 from suite.host.watch.observe import Mode
@@ -41,7 +41,7 @@ def read_bounds(given: dict[str, Any]) -> Bounds:
     """
     return Bounds(
         cpus=None if given["cpus"] is None else parse_cpus(given["cpus"]),
-        budget_s=None if given["budget"] is None else plan.parse_duration(given["budget"]),
+        budget_s=None if given["budget"] is None else durations.parse_duration(given["budget"]),
         telemetry=given["telemetry"] or "on",
     )
 
@@ -127,14 +127,14 @@ def read_arms(text: str) -> tuple[str, ...]:
     return names
 
 
-def read_ask(given: dict[str, Any], *, again: bool) -> Ask:
+def read_request(given: dict[str, Any], *, again: bool) -> Request:
     """What is asked of a new campaign.
 
     Raises:
         UsageError: an option makes no sense.
     """
     gpu: str = given["gpu"] or "0"
-    return Ask(
+    return Request(
         profile=cast(ProfileName, given["profile"] or "standard"),
         arms=read_arms(given["arms"] or ("cpu" if again else AUTO)),
         only=tuple((given["only"] or "").split()),

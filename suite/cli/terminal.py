@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-from suite.host.campaign import conductor as campaigns
+from suite.host.campaign import listener
 
 
 class _QuietConsole(Console):
@@ -58,19 +58,19 @@ class Terminal:
         """One line worth keeping."""
         self.console.print(line, markup=False, soft_wrap=True)
 
-    def show(self, position: campaigns.Position) -> None:
+    def show(self, progress: listener.Progress) -> None:
         """Where the campaign stands."""
         now = time.monotonic()
         if now - self.shown < (1.0 if self.bar is not None else self.plain_every_s):
             return
         self.shown = now
-        turn = "calibration" if position.block == 0 else f"block {position.block}/{position.blocks}"
-        left = "" if position.left_s is None else f"{_clock(position.left_s)} left"
-        cell = position.in_flight or ""
+        turn = "calibration" if progress.block == 0 else f"block {progress.block}/{progress.blocks}"
+        left = "" if progress.left_s is None else f"{_clock(progress.left_s)} left"
+        cell = progress.in_flight or ""
         if self.bar is None:
             parts = [
-                f"{position.arm} {turn}",
-                f"{position.done}/{position.cells} cells",
+                f"{progress.arm} {turn}",
+                f"{progress.done}/{progress.cells} cells",
                 left,
                 cell,
             ]
@@ -78,9 +78,9 @@ class Terminal:
             return
         self.bar.update(
             self.task,
-            description=f"{position.arm} {turn}",
-            completed=position.done,
-            total=position.cells,
+            description=f"{progress.arm} {turn}",
+            completed=progress.done,
+            total=progress.cells,
             rest=" · ".join(part for part in (left, cell) if part),
         )
         self.bar.refresh()

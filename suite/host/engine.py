@@ -11,40 +11,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from suite.model import AGAIN, ARM_NAMES, TWIN, Image, Isolation, Scalar
+from suite.model import Image, Isolation, Scalar
 
 LABEL = "io.github.crossover-bench"
 """The label on every container, image and volume that this project makes; nothing else is touched."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Arm:
-    """What runs a cell: the image it takes (``cpu`` or ``cuda``) and whether it is given the GPU.
-
-    ``kind`` is the arm that the worker is told to be: a twin's is that of its arm.
-    """
-
-    name: str
-    kind: str
-    image: str
-    gpu: bool
-
-
-ARMS: Mapping[str, Arm] = {
-    name: Arm(name=name, kind=name, image="cpu" if name == "cpu" else "cuda", gpu=name == "cuda")
-    for name in ARM_NAMES
-}
-"""Every arm that can be asked for, by name."""
-
-
-def find_arm(name: str) -> Arm:
-    """The arm of a name; ``cpu-twin`` and ``cpu-again`` are ``cpu`` under another name.
-
-    Raises:
-        KeyError: there is none.
-    """
-    arm = ARMS[name.removesuffix(TWIN).removesuffix(AGAIN)]
-    return Arm(name=name, kind=arm.kind, image=arm.image, gpu=arm.gpu)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,7 +186,7 @@ class Running(Protocol):
         """
 
 
-Progress = Callable[[str], None]
+Say = Callable[[str], None]
 """Takes one line for people about something slow that is under way."""
 
 
@@ -251,7 +221,7 @@ class Engine(Protocol):
     def memory_bytes(self) -> int | None:
         """The memory of the engine's machine; None where it does not say."""
 
-    def provide(self, name: str, progress: Progress) -> Image:
+    def provide(self, name: str, progress: Say) -> Image:
         """The image of that name (``cpu`` or ``cuda``), built now or reused; says why through
         ``progress``.
 
@@ -259,7 +229,7 @@ class Engine(Protocol):
             EngineError: it can't be made here; the remedy names the ways out.
         """
 
-    def settle_custom(self, progress: Progress) -> str | None:
+    def settle_custom(self, progress: Say) -> str | None:
         """The reference of the image that CUDA_IMAGE names, which is fetched where it is missing:
         with its digest, where its registry gave it one.  None: no such image was asked for.
 

@@ -1,4 +1,4 @@
-"""A campaign from the ask to the last block, on an engine that lives by scripts."""
+"""A campaign from the request to the last block, on an engine that lives by scripts."""
 
 from __future__ import annotations
 
@@ -15,12 +15,20 @@ from suite import wire
 from suite.analysis.documents.read import load_campaign
 from suite.content import suite_content
 from suite.errors import EngineError, GpuError, NoGpuError, UsageError
-from suite.host.campaign import plan
-from suite.host.campaign.arms import Arms, against_itself, resolve_arms
-from suite.host.campaign.conductor import MEMORY_SHARE, Conductor, Position
-from suite.host.campaign.request import Ask, draw_up, identify_suite, machine_label, resume_plan
+from suite.host.campaign import durations, plan
+from suite.host.campaign.arms import ARMS, Arms, against_itself, resolve_arms
+from suite.host.campaign.conductor import Conductor
+from suite.host.campaign.listener import Progress
+from suite.host.campaign.request import (
+    Request,
+    identify_suite,
+    machine_label,
+    plan_campaign,
+    resume_plan,
+)
 from suite.host.campaign.store import Store
-from suite.host.engine import ARMS, GpuRequest, Job
+from suite.host.engine import GpuRequest, Job
+from suite.host.provision.limits import MEMORY_SHARE
 from suite.model import SIMULATED, Campaign, Cell, Scalar, SuiteIdentity, Work, container_seconds
 from suite.report.pages.campaign import STAND_IN
 from suite.report.produce import collate
@@ -59,13 +67,13 @@ class Ears:
     """Remembers what a campaign told people."""
 
     lines: list[str] = field(default_factory=list)
-    positions: list[Position] = field(default_factory=list)
+    progress: list[Progress] = field(default_factory=list)
 
     def say(self, line: str) -> None:
         self.lines.append(line)
 
-    def show(self, position: Position) -> None:
-        self.positions.append(position)
+    def show(self, progress: Progress) -> None:
+        self.progress.append(progress)
 
 
 @dataclass
@@ -83,9 +91,9 @@ class Stage:
     folder: Path | None = None
     conductor: Conductor | None = None
 
-    def draw_up(self, arms: Arms = CPU, **ask: Any) -> Campaign:
-        return draw_up(
-            Ask(**{"seed": 3, "label": "made-up", "profile": "smoke", **ask}), arms, CELLS
+    def plan_campaign(self, arms: Arms = CPU, **request: Any) -> Campaign:
+        return plan_campaign(
+            Request(**{"seed": 3, "label": "made-up", "profile": "smoke", **request}), arms, CELLS
         )
 
     def run(
@@ -94,11 +102,11 @@ class Stage:
         campaign: Campaign | None = None,
         arms: Arms = CPU,
         *,
-        kept: Any = (),
+        resumed: Any = (),
         budget_s: float | None = None,
         cpus: tuple[int, ...] | None = None,
     ) -> Campaign:
-        campaign = campaign or self.draw_up(arms)
+        campaign = campaign or self.plan_campaign(arms)
         if self.folder is None:
             self.folder = Store.create(self.results, campaign.id).folder
         store = Store(self.folder)
@@ -121,7 +129,7 @@ class Stage:
             look=lambda: self.looks.pop(0),
             disturbed=lambda _: self.disturbances.pop(0) if self.disturbances else None,
         )
-        return self.conductor.run(kept)
+        return self.conductor.run(resumed)
 
     def documents(self) -> list[str]:
         """The files of the invocations so far."""
@@ -190,7 +198,7 @@ def test_unknown_and_doubled_arms_are_usage_errors(wanted: tuple[str, ...]) -> N
 
 
 def test_a_plan_holds_what_was_asked(suite_identity: SuiteIdentity) -> None:
-    ask = Ask(
+    wanted = Request(
         profile="quick",
         only=("matmul.*", "overhead.*"),
         blocks=4,
@@ -198,7 +206,7 @@ def test_a_plan_holds_what_was_asked(suite_identity: SuiteIdentity) -> None:
         label="my-box.1",
         command="make bench PROFILE=quick",
     )
-    drawn = draw_up(ask, CPU, scenarios.cells())
+    drawn = plan_campaign(wanted, CPU, scenarios.cells())
     assert re.fullmatch(r"\d{8}T\d{6}Z-my-box\.1-quick", drawn.id)
     assert (drawn.profile, drawn.seed, drawn.label, drawn.blocks) == ("quick", 99, "my-box.1", 4)
     assert drawn.arms == ["cpu"]
@@ -208,13 +216,13 @@ def test_a_plan_holds_what_was_asked(suite_identity: SuiteIdentity) -> None:
     assert drawn.command == "make bench PROFILE=quick SEED=99"
     assert drawn.suite == suite_identity
     assert drawn.calls == {}
-    each = plan.guess_invocation_s(drawn, "cpu")
+    each = durations.guess_invocation_s(drawn, "cpu")
     assert drawn.prediction.before_s == pytest.approx(5 * each)
 
 
 @pytest.mark.parametrize("profile", plan.PROFILES)
 def test_a_profiles_own_blocks_and_times(profile: Any, suite_identity: SuiteIdentity) -> None:
-    drawn = draw_up(Ask(profile=profile), CPU, scenarios.cells())
+    drawn = plan_campaign(Request(profile=profile), CPU, scenarios.cells())
     own = plan.PROFILES[profile]
     assert (drawn.blocks, drawn.budget_s) == (own.blocks, own.budget_s)
     assert drawn.label is None
@@ -223,33 +231,33 @@ def test_a_profiles_own_blocks_and_times(profile: Any, suite_identity: SuiteIden
 
 
 def test_without_a_seed_campaigns_differ(suite_identity: SuiteIdentity) -> None:
-    seeds = {draw_up(Ask(), CPU, scenarios.cells()).seed for _ in range(10)}
+    seeds = {plan_campaign(Request(), CPU, scenarios.cells()).seed for _ in range(10)}
     assert len(seeds) > 1
 
 
 @pytest.mark.parametrize(
-    ("ask", "complaint"),
+    ("wanted", "complaint"),
     [
-        (Ask(only=("zzz*",)), "matches no cell"),
-        (Ask(only=("overhead.container",)), "no cell that was asked for can be measured"),
-        (Ask(label="a/b"), "can't be part of a folder's name"),
-        (Ask(label=""), "can't be part of a folder's name"),
-        (Ask(label="../.."), "can't be part of a folder's name"),
-        (Ask(label="x" * 61), "can't be part of a folder's name"),
-        (Ask(label="two words"), "can't be part of a folder's name"),
+        (Request(only=("zzz*",)), "matches no cell"),
+        (Request(only=("overhead.container",)), "no cell that was asked for can be measured"),
+        (Request(label="a/b"), "can't be part of a folder's name"),
+        (Request(label=""), "can't be part of a folder's name"),
+        (Request(label="../.."), "can't be part of a folder's name"),
+        (Request(label="x" * 61), "can't be part of a folder's name"),
+        (Request(label="two words"), "can't be part of a folder's name"),
     ],
 )
-def test_an_ask_that_does_not_fit_together_is_a_usage_error(
-    ask: Ask, complaint: str, suite_identity: SuiteIdentity
+def test_a_request_that_does_not_fit_together_is_a_usage_error(
+    wanted: Request, complaint: str, suite_identity: SuiteIdentity
 ) -> None:
     with pytest.raises(UsageError, match=complaint) as caught:
-        draw_up(ask, CPU, scenarios.cells())
+        plan_campaign(wanted, CPU, scenarios.cells())
     assert caught.value.remedy
 
 
 def test_an_arm_for_which_no_cell_is_left_is_a_usage_error(suite_identity: SuiteIdentity) -> None:
     with pytest.raises(UsageError, match="can be measured on the arm cpu"):
-        draw_up(Ask(only=("*on=cpu*",)), HERE, scenarios.cells())
+        plan_campaign(Request(only=("*on=cpu*",)), HERE, scenarios.cells())
 
 
 @pytest.mark.processes
@@ -266,7 +274,7 @@ def test_a_machines_label_tells_nothing_and_stays() -> None:
 
 def test_every_invocation_is_run_and_written(stage: Stage) -> None:
     engine = FakeEngine(otherwise=stage.worker, gpu=REQUEST)
-    campaign = stage.run(engine, stage.draw_up(HERE, blocks=2), HERE)
+    campaign = stage.run(engine, stage.plan_campaign(HERE, blocks=2), HERE)
     assert stage.documents() == [
         f"{arm}-{block:02d}.json" for arm in ("cpu", "cuda") for block in (0, 1, 2)
     ]
@@ -280,7 +288,7 @@ def test_every_invocation_is_run_and_written(stage: Stage) -> None:
 
 def test_arms_and_cells_have_their_turns_in_the_seeds_order(stage: Stage) -> None:
     engine = FakeEngine(otherwise=stage.worker, gpu=REQUEST)
-    campaign = stage.run(engine, stage.draw_up(HERE, blocks=6), HERE)
+    campaign = stage.run(engine, stage.plan_campaign(HERE, blocks=6), HERE)
     expected = [arm for block in range(1, 7) for arm in plan.order_arms(campaign, block)]
     assert [asked_option(job, "arm") for job in engine.jobs[2:]] == expected
     assert len({tuple(plan.order_arms(campaign, block)) for block in range(1, 7)}) == 2
@@ -297,7 +305,7 @@ def test_k_is_found_once_and_the_same_in_every_block(stage: Stage) -> None:
         return replace(stage.worker, sample_calls=next(found))(job)
 
     engine = FakeEngine(calibrating, calibrating, otherwise=stage.worker)
-    campaign = stage.run(engine, stage.draw_up(HERE, blocks=3), HERE)
+    campaign = stage.run(engine, stage.plan_campaign(HERE, blocks=3), HERE)
     timed = [f"made.{name}" for name in "abcd"]
     assert campaign.calls == {
         "cpu": {START.id: 1, **dict.fromkeys(timed, 6)},
@@ -312,7 +320,7 @@ def test_k_is_found_once_and_the_same_in_every_block(stage: Stage) -> None:
 def test_what_the_calibration_gave_up_is_not_tried_again(stage: Stage) -> None:
     stage.worker.outcomes = {"made.b": {"outcome": "skipped", "reason": "too slow"}}
     engine = FakeEngine(otherwise=stage.worker)
-    campaign = stage.run(engine, stage.draw_up(blocks=2))
+    campaign = stage.run(engine, stage.plan_campaign(blocks=2))
     assert campaign.excluded["cpu"]["made.b"].reason == "too slow"
     assert [len(asked_cells(job)) for job in engine.jobs] == [4, 3, 3]
 
@@ -332,12 +340,12 @@ def test_cpus_that_were_named_are_the_ones(stage: Stage) -> None:
 
 
 def test_a_report_can_be_made_after_every_block_and_at_the_end(stage: Stage) -> None:
-    stage.run(FakeEngine(otherwise=stage.worker), stage.draw_up(blocks=3))
+    stage.run(FakeEngine(otherwise=stage.worker), stage.plan_campaign(blocks=3))
     assert stage.collated == [2, 3, 4, 4]
 
 
 def test_the_prediction_is_filled_as_the_campaign_goes(stage: Stage) -> None:
-    campaign = stage.run(FakeEngine(otherwise=stage.worker), stage.draw_up(blocks=3))
+    campaign = stage.run(FakeEngine(otherwise=stage.worker), stage.plan_campaign(blocks=3))
     prediction = campaign.prediction
     assert prediction.before_s > 0
     assert prediction.calibrated_s is not None
@@ -349,12 +357,12 @@ def test_the_prediction_is_filled_as_the_campaign_goes(stage: Stage) -> None:
 
 
 def test_progress_counts_cells_and_the_time_left(stage: Stage) -> None:
-    stage.run(FakeEngine(otherwise=stage.worker), stage.draw_up(blocks=2))
-    positions = stage.ears.positions
-    assert {(p.block, p.left_s is None) for p in positions} == {(0, True), (1, False), (2, False)}
-    assert next(p.left_s for p in positions if p.block == 1) == pytest.approx(20, abs=1)
-    assert all(0 <= p.done <= p.cells == 5 for p in positions)
-    assert [p.in_flight for p in positions if p.block == 0 and p.in_flight] == [
+    stage.run(FakeEngine(otherwise=stage.worker), stage.plan_campaign(blocks=2))
+    progress = stage.ears.progress
+    assert {(p.block, p.left_s is None) for p in progress} == {(0, True), (1, False), (2, False)}
+    assert next(p.left_s for p in progress if p.block == 1) == pytest.approx(20, abs=1)
+    assert all(0 <= p.done <= p.cells == 5 for p in progress)
+    assert [p.in_flight for p in progress if p.block == 0 and p.in_flight] == [
         f"made.{name}" for name in "abcd"
     ]
     assert any("5 cells on cpu" in line for line in stage.ears.lines)
@@ -364,7 +372,7 @@ def test_progress_counts_cells_and_the_time_left(stage: Stage) -> None:
 def test_the_budget_begins_no_block_that_would_cross_it(stage: Stage) -> None:
     engine = FakeEngine(otherwise=stage.worker)
     # Calibration and two blocks take 30 s; the third would end at 40.
-    campaign = stage.run(engine, stage.draw_up(blocks=5), budget_s=35.0)
+    campaign = stage.run(engine, stage.plan_campaign(blocks=5), budget_s=35.0)
     assert len(engine.jobs) == 3
     assert campaign.stopped is not None
     assert campaign.stopped.startswith("after block 2: the next one was predicted to cross")
@@ -374,14 +382,14 @@ def test_the_budget_begins_no_block_that_would_cross_it(stage: Stage) -> None:
 
 def test_the_first_block_always_runs(stage: Stage) -> None:
     engine = FakeEngine(otherwise=stage.worker)
-    campaign = stage.run(engine, stage.draw_up(blocks=5), budget_s=0.5)
+    campaign = stage.run(engine, stage.plan_campaign(blocks=5), budget_s=0.5)
     assert len(engine.jobs) == 2
     assert (campaign.stopped or "").startswith("after block 1")
 
 
 def test_a_budget_that_is_enough_stops_nothing(stage: Stage) -> None:
     engine = FakeEngine(otherwise=stage.worker)
-    campaign = stage.run(engine, stage.draw_up(blocks=2), budget_s=31.0)
+    campaign = stage.run(engine, stage.plan_campaign(blocks=2), budget_s=31.0)
     assert (len(engine.jobs), campaign.stopped) == (3, None)
 
 
@@ -394,13 +402,13 @@ def test_an_interrupted_campaign_goes_on_where_it_stopped(stage: Stage) -> None:
     kill = stage.worker.meets("made.c", KeyboardInterrupt())
     engine = FakeEngine(stage.worker, stage.worker, kill, otherwise=stage.worker)
     with pytest.raises(KeyboardInterrupt):
-        stage.run(engine, stage.draw_up(blocks=3))
+        stage.run(engine, stage.plan_campaign(blocks=3))
     loaded = load(stage)
     assert [d.invocation.status for d in loaded.documents] == ["complete"] * 2 + ["interrupted"]
     before = {name: (stage.folder / name).read_bytes() for name in stage.documents()}  # type: ignore[operator]
 
     again = FakeEngine(otherwise=stage.worker)
-    campaign = stage.run(again, resume_plan(loaded.campaign, blocks=None), kept=loaded.documents)
+    campaign = stage.run(again, resume_plan(loaded.campaign, blocks=None), resumed=loaded.documents)
     assert len(again.jobs) == 2
     assert all(not turn(job)[1] for job in again.jobs)
     assert stage.documents() == [f"cpu-0{block}.json" for block in range(4)]
@@ -415,40 +423,42 @@ def test_an_interrupted_campaign_goes_on_where_it_stopped(stage: Stage) -> None:
 def test_an_interrupted_calibration_is_made_again(stage: Stage) -> None:
     engine = FakeEngine(stage.worker.meets("made.c", KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
-        stage.run(engine, stage.draw_up(blocks=1))
+        stage.run(engine, stage.plan_campaign(blocks=1))
     loaded = load(stage)
     assert loaded.campaign.calls == {}
     again = FakeEngine(otherwise=stage.worker)
-    campaign = stage.run(again, resume_plan(loaded.campaign, blocks=None), kept=loaded.documents)
+    campaign = stage.run(again, resume_plan(loaded.campaign, blocks=None), resumed=loaded.documents)
     assert [turn(job)[1] for job in again.jobs] == [True, False]
     assert set(campaign.calls["cpu"]) == {cell.id for cell in CELLS}
 
 
 def test_a_complete_campaign_has_nothing_left_to_do(stage: Stage) -> None:
-    stage.run(FakeEngine(otherwise=stage.worker), stage.draw_up(blocks=2))
+    stage.run(FakeEngine(otherwise=stage.worker), stage.plan_campaign(blocks=2))
     loaded = load(stage)
     again = FakeEngine()
-    stage.run(again, resume_plan(loaded.campaign, blocks=None), kept=loaded.documents)
+    stage.run(again, resume_plan(loaded.campaign, blocks=None), resumed=loaded.documents)
     assert again.jobs == []
 
 
 def test_resuming_can_add_blocks(stage: Stage) -> None:
-    stage.run(FakeEngine(otherwise=stage.worker), stage.draw_up(blocks=1))
+    stage.run(FakeEngine(otherwise=stage.worker), stage.plan_campaign(blocks=1))
     loaded = load(stage)
     again = FakeEngine(otherwise=stage.worker)
-    campaign = stage.run(again, resume_plan(loaded.campaign, blocks=3), kept=loaded.documents)
+    campaign = stage.run(again, resume_plan(loaded.campaign, blocks=3), resumed=loaded.documents)
     assert campaign.blocks == 3
     assert len(again.jobs) == 2
 
 
 def test_a_resumed_campaigns_budget_is_its_own(stage: Stage) -> None:
-    stopped = stage.run(FakeEngine(otherwise=stage.worker), stage.draw_up(blocks=5), budget_s=25.0)
+    stopped = stage.run(
+        FakeEngine(otherwise=stage.worker), stage.plan_campaign(blocks=5), budget_s=25.0
+    )
     assert (stopped.stopped or "").startswith("after block 1")
     loaded = load(stage)
     goes_on = resume_plan(loaded.campaign, blocks=None)
     assert goes_on.stopped is None
     again = FakeEngine(otherwise=stage.worker)
-    campaign = stage.run(again, goes_on, kept=loaded.documents, budget_s=25.0)
+    campaign = stage.run(again, goes_on, resumed=loaded.documents, budget_s=25.0)
     # Two blocks of 10 s fit into this command's 25 s.
     assert len(again.jobs) == 2
     assert (campaign.stopped or "").startswith("after block 3")
@@ -463,7 +473,7 @@ def test_a_campaign_of_another_suite_is_not_gone_on_with() -> None:
 
 
 def test_a_campaign_can_not_shrink(stage: Stage) -> None:
-    campaign = stage.draw_up(blocks=3)
+    campaign = stage.plan_campaign(blocks=3)
     with pytest.raises(UsageError, match="BLOCKS=2 is fewer"):
         resume_plan(campaign, blocks=2)
     assert resume_plan(campaign, blocks=3) == campaign
@@ -476,7 +486,7 @@ def test_a_gpu_that_the_worker_can_not_see_ends_the_campaign(stage: Stage) -> No
 
     engine = FakeEngine(stage.worker, refusing, gpu=REQUEST)
     with pytest.raises(GpuError, match="the arm cuda can't be had"):
-        stage.run(engine, stage.draw_up(HERE), HERE)
+        stage.run(engine, stage.plan_campaign(HERE), HERE)
     assert [d.invocation.status for d in load(stage).documents] == ["complete", "interrupted"]
     assert stage.folder is not None
     assert "no libcuda" in (stage.folder / "logs" / "cuda-00.log").read_text()
@@ -488,7 +498,7 @@ def test_an_engine_that_vanishes_ends_the_campaign_and_leaves_what_was_measured(
     gone = EngineError("the engine has gone", "start it")
     engine = FakeEngine(stage.worker, stage.worker.meets("made.b", gone))
     with pytest.raises(EngineError):
-        stage.run(engine, stage.draw_up(blocks=2))
+        stage.run(engine, stage.plan_campaign(blocks=2))
     assert [d.invocation.status for d in load(stage).documents] == ["complete", "interrupted"]
     assert stage.folder is not None
     assert collate(stage.folder).files["report.md"]
@@ -498,7 +508,7 @@ def test_an_engine_that_vanishes_ends_the_campaign_and_leaves_what_was_measured(
 def test_what_was_put_on_disk_goes_with_the_campaign_however_it_ends(
     stage: Stage, dies: bool
 ) -> None:
-    campaign = stage.draw_up(blocks=2)
+    campaign = stage.plan_campaign(blocks=2)
     *others, last = campaign.cells
     campaign = replace(campaign, cells=[*others, replace(last, reads_files=True)])
     gone = EngineError("the engine has gone", "start it again")
@@ -537,7 +547,7 @@ def test_the_plan_on_disk_is_the_one_in_hand(stage: Stage) -> None:
 def test_cells_of_the_other_arm_are_not_asked_for(tmp_path: Path, suite_identity: Any) -> None:
     only_cuda = replace(CELLS[1], id="made.z", case="z", arms=["cuda"])
     cells: list[Cell] = [*CELLS, only_cuda]
-    drawn = draw_up(Ask(profile="smoke", seed=1, label="x"), HERE, cells)
+    drawn = plan_campaign(Request(profile="smoke", seed=1, label="x"), HERE, cells)
     stage = Stage(tmp_path, worker=Worker(cells={cell.id: cell for cell in cells}))
     engine = FakeEngine(otherwise=stage.worker, gpu=REQUEST)
     stage.run(engine, drawn, HERE)
@@ -546,11 +556,13 @@ def test_cells_of_the_other_arm_are_not_asked_for(tmp_path: Path, suite_identity
     } == {("cpu", False), ("cuda", True)}
 
 
-def control_campaign(stage: Stage, arms: Arms = CPU, **ask: Any) -> Campaign:
+def control_campaign(stage: Stage, arms: Arms = CPU, **request: Any) -> Campaign:
     """A standard campaign whose only cell is one that the controls run."""
     (cell,) = [c for c in scenarios.cells() if c.id == "overhead.eager_op"]
     stage.worker = Worker(cells={cell.id: cell}, seconds=0.0)
-    return draw_up(Ask(**{"seed": 3, "label": "made-up", "blocks": 2, **ask}), arms, [cell])
+    return plan_campaign(
+        Request(**{"seed": 3, "label": "made-up", "blocks": 2, **request}), arms, [cell]
+    )
 
 
 def test_every_block_has_each_arms_twin_which_is_that_arm_with_its_k(stage: Stage) -> None:
@@ -626,7 +638,7 @@ def test_an_arm_against_itself_is_two_arms_of_one_kind_with_one_k(stage: Stage) 
 def test_a_disturbed_invocation_is_set_aside_and_run_again(stage: Stage) -> None:
     stage.disturbances = [None, "the hypervisor took the CPU", None]
     engine = FakeEngine(otherwise=stage.worker)
-    campaign = stage.run(engine, stage.draw_up(blocks=2))
+    campaign = stage.run(engine, stage.plan_campaign(blocks=2))
     assert stage.documents() == ["cpu-00.json", "cpu-01.json", "cpu-02-r1.json", "cpu-02.json"]
     repeat = load_campaign(stage.folder).documents[-1].invocation  # type: ignore[arg-type]
     assert (repeat.block, repeat.repeat) == (2, 1)
@@ -642,7 +654,7 @@ def test_a_disturbed_invocation_is_set_aside_and_run_again(stage: Stage) -> None
 def test_an_invocation_is_run_again_at_most_twice(stage: Stage) -> None:
     stage.disturbances = ["a storm"] * 3
     engine = FakeEngine(otherwise=stage.worker)
-    stage.run(engine, stage.draw_up(blocks=1))
+    stage.run(engine, stage.plan_campaign(blocks=1))
     assert stage.documents() == ["cpu-00.json", "cpu-01-r1.json", "cpu-01-r2.json", "cpu-01.json"]
     assert sum("run again" in line for line in stage.ears.lines) == 2
 
@@ -686,7 +698,7 @@ def test_a_calibration_that_lost_a_cell_to_compiling_is_made_again_on_a_full_cac
     cold.sample_calls, warm.sample_calls = 6, 60
     engine = FakeEngine(cold, warm, otherwise=twin)
     arms = Arms(run=(ARMS["cuda"],), gpu={"cuda": REQUEST}, not_run={})
-    campaign = stage.run(engine, stage.draw_up(arms), arms)
+    campaign = stage.run(engine, stage.plan_campaign(arms), arms)
     assert stage.documents() == ["cuda-00-r1.json", "cuda-00.json", "cuda-01.json"]
     # One-shot cells have one call a sample.
     assert set(campaign.calls["cuda"].values()) == {1, 60}
@@ -719,7 +731,7 @@ def test_a_calibration_that_compiled_nothing_or_nobody_knows_what_is_not_made_ag
 ) -> None:
     arms = Arms(run=(ARMS["cuda"],), gpu={"cuda": REQUEST}, not_run={})
     engine = FakeEngine(compiling(start, end), otherwise=compiling(700, 700))
-    stage.run(engine, stage.draw_up(arms), arms)
+    stage.run(engine, stage.plan_campaign(arms), arms)
     assert ("cuda-00-r1.json" in stage.documents()) is again
     assert [name for name in stage.documents() if name != "cuda-00-r1.json"] == [
         "cuda-00.json",
@@ -745,7 +757,7 @@ def test_a_calibration_that_gave_up_nothing_for_its_budget_is_not_made_again(
 ) -> None:
     arms = Arms(run=(ARMS["cuda"],), gpu={"cuda": REQUEST}, not_run={})
     engine = FakeEngine(compiling(0, 700, given_up), otherwise=compiling(700, 700, given_up))
-    stage.run(engine, stage.draw_up(arms), arms)
+    stage.run(engine, stage.plan_campaign(arms), arms)
     assert stage.documents() == ["cuda-00.json", "cuda-01.json"]
     assert not any("is calibrated again" in line for line in stage.ears.lines)
 
@@ -757,7 +769,7 @@ def test_what_the_worker_says_of_a_lost_budget_is_known_for_it() -> None:
 
 def test_a_second_calibration_is_the_last_however_much_it_compiled(stage: Stage) -> None:
     arms = Arms(run=(ARMS["cuda"],), gpu={"cuda": REQUEST}, not_run={})
-    stage.run(FakeEngine(otherwise=compiling(0, 700)), stage.draw_up(arms), arms)
+    stage.run(FakeEngine(otherwise=compiling(0, 700)), stage.plan_campaign(arms), arms)
     assert stage.documents() == ["cuda-00-r1.json", "cuda-00.json", "cuda-01.json"]
 
 
@@ -765,18 +777,18 @@ def test_a_second_calibration_that_was_not_had_is_had_when_the_campaign_goes_on(
     stage: Stage,
 ) -> None:
     arms = Arms(run=(ARMS["cuda"],), gpu={"cuda": REQUEST}, not_run={})
-    campaign = stage.draw_up(arms)
+    campaign = stage.plan_campaign(arms)
     full = compiling(700, 700)
     stage.run(FakeEngine(compiling(0, 700), otherwise=full), campaign, arms)
     assert stage.folder is not None
     for name in ("cuda-00-r1.json", "cuda-01.json"):
         (stage.folder / name).unlink()
     kept = load_campaign(stage.folder).documents
-    stage.run(FakeEngine(otherwise=full), campaign, arms, kept=kept)
+    stage.run(FakeEngine(otherwise=full), campaign, arms, resumed=kept)
     assert stage.documents() == ["cuda-00-r1.json", "cuda-00.json", "cuda-01.json"]
     # Now it has been had.
     engine = FakeEngine(otherwise=full)
-    stage.run(engine, campaign, arms, kept=load_campaign(stage.folder).documents)
+    stage.run(engine, campaign, arms, resumed=load_campaign(stage.folder).documents)
     assert engine.jobs == []
 
 
@@ -784,7 +796,7 @@ def test_a_repeat_that_would_cross_the_budget_is_not_begun(stage: Stage) -> None
     # Ten seconds an invocation: the calibration and block 1, and not its repeat.
     stage.disturbances = ["the quota throttled it"] * 9
     engine = FakeEngine(otherwise=stage.worker)
-    stage.run(engine, stage.draw_up(), budget_s=25.0)
+    stage.run(engine, stage.plan_campaign(), budget_s=25.0)
     assert stage.documents() == ["cpu-00.json", "cpu-01.json"]
     assert any("the budget leaves no time to run it again" in line for line in stage.ears.lines)
 
@@ -792,11 +804,11 @@ def test_a_repeat_that_would_cross_the_budget_is_not_begun(stage: Stage) -> None
 def test_a_resumed_campaign_keeps_its_repeats(stage: Stage) -> None:
     stage.disturbances = ["a storm", None, None]
     engine = FakeEngine(otherwise=stage.worker)
-    begun = stage.run(engine, stage.draw_up(blocks=2))
+    begun = stage.run(engine, stage.plan_campaign(blocks=2))
     before = stage.documents()
     ran = len(engine.jobs)
     kept = load_campaign(stage.folder).documents  # type: ignore[arg-type]
-    again = stage.run(engine, resume_plan(begun, blocks=None), kept=kept)
+    again = stage.run(engine, resume_plan(begun, blocks=None), resumed=kept)
     assert len(engine.jobs) == ran
     assert stage.documents() == before
     assert again.prediction.actual_s == pytest.approx(begun.prediction.actual_s)
@@ -822,11 +834,11 @@ def test_the_method_was_tried_with_the_blocks_of_every_profile_that_looks() -> N
 
 def test_a_repeat_that_was_not_had_is_had_when_the_campaign_goes_on(stage: Stage) -> None:
     engine = FakeEngine(otherwise=stage.worker)
-    begun = stage.run(engine, stage.draw_up(blocks=2))
+    begun = stage.run(engine, stage.plan_campaign(blocks=2))
     kept = load_campaign(stage.folder).documents  # type: ignore[arg-type]
     # As where the campaign was stopped between block 2 and its repeat.
     stage.disturbances = [None, "a storm", None]
-    again = stage.run(engine, resume_plan(begun, blocks=None), kept=kept)
+    again = stage.run(engine, resume_plan(begun, blocks=None), resumed=kept)
     assert stage.documents() == ["cpu-00.json", "cpu-01.json", "cpu-02-r1.json", "cpu-02.json"]
     every = load_campaign(stage.folder).documents  # type: ignore[arg-type]
     assert again.prediction.actual_s == pytest.approx(sum(map(container_seconds, every)))
@@ -853,7 +865,7 @@ def test_a_stand_ins_document_makes_the_whole_campaign_simulated(
 ) -> None:
     """Not the documents alone: who reads the plan and nothing else must not take it for a real one."""
     engine = FakeEngine(otherwise=standing_in(value), gpu=REQUEST)
-    drawn = stage.draw_up(HERE)
+    drawn = stage.plan_campaign(HERE)
     assert not drawn.simulated
     assert stage.run(engine, drawn, HERE).simulated is simulated
     assert stage.folder is not None
@@ -881,5 +893,5 @@ def test_a_campaign_is_known_for_simulated_from_its_first_document_of_a_stand_in
         return standing_in(True)(job)
 
     alone = Arms(run=(ARMS["cuda"],), gpu={"cuda": REQUEST}, not_run={})
-    stage.run(FakeEngine(otherwise=look), stage.draw_up(alone, blocks=2), alone)
+    stage.run(FakeEngine(otherwise=look), stage.plan_campaign(alone, blocks=2), alone)
     assert seen == [False, True, True]

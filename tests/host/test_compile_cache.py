@@ -12,13 +12,13 @@ import pytest
 
 from suite.analysis.documents.read import load_campaign
 from suite.errors import EngineError
-from suite.host.campaign.arms import Arms, against_itself
+from suite.host.campaign.arms import ARMS, Arms, against_itself
 from suite.host.docker import gpu as docker_gpu
 from suite.host.docker import leftovers
 from suite.host.docker.leftovers import is_outlived
 from suite.host.docker.run import start_run
 from suite.host.docker.volumes import LASTING, volume_labels
-from suite.host.engine import ARMS, LABEL, GpuRequest, Job, Volume
+from suite.host.engine import LABEL, GpuRequest, Job, Volume
 from suite.host.local import engine as local_engine
 from suite.host.local.engine import LocalEngine
 from suite.host.local.volumes import LocalVolumes, sweep_lasting
@@ -84,7 +84,7 @@ def test_a_campaign_gives_one_cache_to_every_invocation_with_a_gpu_and_leaves_it
         not_run={},
     )
     engine = FakeEngine(otherwise=stage.worker, gpu=GPU)
-    stage.run(engine, stage.draw_up(arms, blocks=2), arms)
+    stage.run(engine, stage.plan_campaign(arms, blocks=2), arms)
     of_cuda = [job for job in engine.jobs if job.gpu is not None]
     assert len(of_cuda) == 3
     assert {job.volumes for job in of_cuda} == {(compile_cache(fake_image("cuda"), GPU),)}
@@ -110,7 +110,7 @@ def test_an_arm_against_itself_has_one_cache_and_a_dead_container_keeps_it(
     dead: Any = lambda _job: Life(words=[], code=139)  # noqa: E731
     engine = FakeEngine(dead, otherwise=stage.worker, gpu=GPU)
     arms = against_itself(alone)
-    stage.run(engine, stage.draw_up(arms), arms)
+    stage.run(engine, stage.plan_campaign(arms), arms)
     assert len(engine.jobs) == 4
     assert {job.volumes for job in engine.jobs} == {(compile_cache(fake_image("cuda"), GPU),)}
 

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from suite.errors import VENDOR_IMAGE, EngineError
+from suite.host.campaign.arms import ARMS
 from suite.host.docker import build
 from suite.host.docker.stock import reach_base, take_stock
-from suite.host.engine import ARMS, LABEL
+from suite.host.engine import LABEL
 from suite.host.provision import images, overlay
 from suite.host.provision.images import DOCKER, Recipe
 from suite.host.provision.overlay import CUSTOM, add_digest, lay_on

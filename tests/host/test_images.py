@@ -13,7 +13,8 @@ import pytest
 
 from suite.content import SUITE, worker_files
 from suite.errors import EngineError, UsageError
-from suite.host.engine import ARMS, LABEL
+from suite.host.campaign.arms import ARMS
+from suite.host.engine import LABEL
 from suite.host.provision import images
 from suite.host.provision.images import BuildPlan, ImageSpec
 

@@ -14,11 +14,13 @@ from suite import wire
 from suite.analysis.campaign.validity import LOST, find_fault
 from suite.analysis.documents.read import load_campaign, load_document
 from suite.errors import EngineError, GpuError
-from suite.host.campaign import plan
+from suite.host.campaign import durations, plan
+from suite.host.campaign.arms import ARMS
+from suite.host.campaign.draft import InvocationSpec
 from suite.host.campaign.outcomes import is_complete
-from suite.host.campaign.recorder import Recorder, Turn
+from suite.host.campaign.recorder import Recorder
 from suite.host.campaign.store import Store
-from suite.host.engine import ARMS, LABEL, GpuRequest, Job
+from suite.host.engine import LABEL, GpuRequest, Job
 from suite.host.watch.observe import Observe
 from suite.model import (
     AT_END,
@@ -96,7 +98,7 @@ class Flow:
         self.kept.append(document)
 
     def run(self, engine: FakeEngine) -> Document:
-        turn = Turn(
+        spec = InvocationSpec(
             campaign=self.campaign,
             arm=ARMS[self.arm],
             block=self.block,
@@ -107,7 +109,7 @@ class Flow:
         )
         self.recorder = Recorder(
             engine,
-            turn,
+            spec,
             keep=self.keep,
             watch=lambda document, cell: self.watched.append((document.invocation.status, cell)),
             observe=self.observe,
@@ -478,8 +480,11 @@ def test_each_wait_ends_by_its_own_deadline(flow: Flow, monkeypatch: pytest.Monk
     monkeypatch.setattr(time, "monotonic", lambda: 1000.0)
     engine = FakeEngine(otherwise=flow.worker)
     flow.run(engine)
-    start, cell = plan.START_DEADLINE_S, plan.cell_deadline_s(flow.campaign, flow.cells[0])
-    between = plan.CELL_DEADLINE_FLOOR_S
+    start, cell = (
+        durations.START_DEADLINE_S,
+        durations.cell_deadline_s(flow.campaign, flow.cells[0]),
+    )
+    between = durations.CELL_DEADLINE_FLOOR_S
     # Four waits until the first cell has begun, one in each cell, one between any two.
     pairs = [cell, between] * 5
     assert engine.runs[0].timeouts == [start] * 4 + pairs + [between]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suite.errors import UsageError
-from suite.host.campaign import plan
+from suite.host.campaign import durations, plan
 from suite.host.machine.cpus import parse_cpus, write_cpus
 from suite.model import (
     Campaign,
@@ -179,13 +179,13 @@ def test_a_deadline_is_many_budgets_and_never_short() -> None:
     (one,) = cells("one")
     asked = replace(one, asked_about=True)
     short, long = campaign(budget_s=2.0), campaign(budget_s=60.0)
-    assert plan.cell_deadline_s(short, one) == plan.CELL_DEADLINE_FLOOR_S
-    assert plan.cell_deadline_s(long, one) == 240.0
-    assert plan.cell_deadline_s(long, asked) == 960.0
+    assert durations.cell_deadline_s(short, one) == durations.CELL_DEADLINE_FLOOR_S
+    assert durations.cell_deadline_s(long, one) == 240.0
+    assert durations.cell_deadline_s(long, asked) == 960.0
 
 
 def test_host_and_worker_agree_on_the_budget_of_what_people_asked_about() -> None:
-    assert plan.ASKED_ABOUT_BUDGETS == ASKED_ABOUT_BUDGETS
+    assert durations.ASKED_ABOUT_BUDGETS == ASKED_ABOUT_BUDGETS
 
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=timezone.utc)
@@ -251,11 +251,11 @@ def test_the_guess_knows_what_is_not_timed_and_not_in_the_container() -> None:
         warmup_s=1.0,
         measure_s=2.0,
     )
-    assert plan.guess_invocation_s(made, "cpu") == pytest.approx(
-        plan.START_GUESS_S + 3.0 + 2 * plan.CELL_GUESS_S
+    assert durations.guess_invocation_s(made, "cpu") == pytest.approx(
+        durations.START_GUESS_S + 3.0 + 2 * durations.CELL_GUESS_S
     )
-    assert plan.guess_invocation_s(made, "cuda") == pytest.approx(
-        plan.START_GUESS_S + 6.0 + 3 * plan.CELL_GUESS_S
+    assert durations.guess_invocation_s(made, "cuda") == pytest.approx(
+        durations.START_GUESS_S + 6.0 + 3 * durations.CELL_GUESS_S
     )
 
 
@@ -277,14 +277,14 @@ def test_the_prediction_swaps_the_calibrations_times_for_the_profiles() -> None:
     )
     # fast and slow lose 0.7 s each; slow is ruled by its samples of 2 s; skipped goes altogether.
     expected = 30.0 - 2 * 0.7 - 3.0 + (0.3 + 0.7) + (2.0 + 6.0)
-    assert plan.predict_invocation_s(made, "cpu", document) == pytest.approx(expected)
+    assert durations.predict_invocation_s(made, "cpu", document) == pytest.approx(expected)
 
 
 def test_a_clock_that_was_set_back_foretells_no_negative_time() -> None:
     (one,) = cells("one")
     made = campaign(cells=[one], warmup_s=0.1, measure_s=0.1)
     document = calibration(made, [result(one, spent_s={"calibrate": 100.0})], seconds=3.0)
-    assert plan.predict_invocation_s(made, "cpu", document) == 0.0
+    assert durations.predict_invocation_s(made, "cpu", document) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -301,7 +301,7 @@ def test_a_clock_that_was_set_back_foretells_no_negative_time() -> None:
     ],
 )
 def test_durations_are_read(text: str, seconds: float) -> None:
-    assert plan.parse_duration(text) == seconds
+    assert durations.parse_duration(text) == seconds
 
 
 @pytest.mark.parametrize(
@@ -310,14 +310,14 @@ def test_durations_are_read(text: str, seconds: float) -> None:
 )
 def test_what_is_no_duration_is_a_usage_error(text: str) -> None:
     with pytest.raises(UsageError) as caught:
-        plan.parse_duration(text)
+        durations.parse_duration(text)
     assert repr(text) in caught.value.what
     assert "20m" in caught.value.remedy
 
 
 @given(st.integers(0, 99), st.integers(0, 99), st.integers(1, 99))
 def test_durations_add_up(hours: int, minutes: int, seconds: int) -> None:
-    assert plan.parse_duration(f"{hours}h{minutes}m{seconds}s") == (
+    assert durations.parse_duration(f"{hours}h{minutes}m{seconds}s") == (
         3600 * hours + 60 * minutes + seconds
     )
 

@@ -13,24 +13,17 @@ import pytest
 
 from suite.analysis.documents.read import load_campaign
 from suite.errors import GpuError, UsageError
-from suite.host.campaign.arms import Arms
-from suite.host.campaign.conductor import Conductor, Listener, Position
-from suite.host.campaign.request import Ask
+from suite.host.campaign.arms import ARMS, Arms
+from suite.host.campaign.conductor import Conductor
+from suite.host.campaign.listener import Listener, Progress
+from suite.host.campaign.request import Request
 from suite.host.campaign.store import Store
-from suite.host.engine import ARMS, Card, GpuRequest, Job, Slice
+from suite.host.engine import Card, GpuRequest, Job, Slice
 from suite.host.gpu.choice import name_gpus
 from suite.host.machine.machine import find_cores
 from suite.host.survey.halting import Halted, HaltingEngine
-from suite.host.survey.rounds import (
-    AT_ONCE,
-    Part,
-    Surveyor,
-    draw_up_survey,
-    keep_whole_rounds,
-    order_turns,
-    share_cpus,
-    step_at_once,
-)
+from suite.host.survey.plan import Part, keep_whole_rounds, plan_survey, share_cpus
+from suite.host.survey.rounds import AT_ONCE, Surveyor, order_turns, step_at_once
 from suite.model import Cell, Document, SuiteIdentity, Survey
 from suite.worker import scenarios
 from tests.fakes import FakeEngine, Life, Script, Worker, fake_image, record
@@ -53,10 +46,10 @@ def arms_of(*gpus: str, cpu: bool = True) -> dict[str, Arms]:
     }
 
 
-def draw(*gpus: str, **ask: Any) -> tuple[Survey, list[Part]]:
+def draw(*gpus: str, **request: Any) -> tuple[Survey, list[Part]]:
     shares = {gpu: (place,) for place, gpu in enumerate(gpus)}
-    given: dict[str, Any] = {"profile": "smoke", "label": "box", "seed": 5, "blocks": 2, **ask}
-    return draw_up_survey(Ask(**given), arms_of(*gpus), shares, CELLS)
+    given: dict[str, Any] = {"profile": "smoke", "label": "box", "seed": 5, "blocks": 2, **request}
+    return plan_survey(Request(**given), arms_of(*gpus), shares, CELLS)
 
 
 @pytest.fixture(autouse=True)
@@ -67,13 +60,13 @@ def _identity(suite_identity: SuiteIdentity) -> None:
 class Ears:
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.positions: list[Position] = []
+        self.progress: list[Progress] = []
 
     def say(self, line: str) -> None:
         self.lines.append(line)
 
-    def show(self, position: Position) -> None:
-        self.positions.append(position)
+    def show(self, progress: Progress) -> None:
+        self.progress.append(progress)
 
 
 class House:
@@ -135,9 +128,9 @@ class House:
 
 def run(house: House, survey: Survey, parts: Sequence[Part], **given: Any) -> tuple[Survey, Ears]:
     ears = Ears()
-    kept = given.pop("kept", {})
+    resumed = given.pop("resumed", {})
     surveyor = Surveyor(survey, parts, house, listener=ears, **{"budget_s": None, **given})
-    return surveyor.run(kept), ears
+    return surveyor.run(resumed), ears
 
 
 def test_gpus_are_named_as_requests_name_them() -> None:
@@ -381,9 +374,9 @@ def test_a_budget_stops_before_the_round_that_would_cross_it(
 def test_lines_say_which_gpu_they_are_about(tmp_path: Path) -> None:
     _, ears = run(House(tmp_path), *draw("0", "1", blocks=1))
     assert any(line.startswith("GPU 1 alone: calibrated") for line in ears.lines)
-    shown = {position.arm for position in ears.positions}
+    shown = {progress.arm for progress in ears.progress}
     assert {"GPU 0 alone cpu", "GPU 1 alone cuda", "GPU 0 at once cuda"} <= shown
-    # One position for all that are at work at once.
+    # One line of progress for all that are at work at once.
     assert "GPU 1 at once cuda" not in shown
 
 
@@ -397,7 +390,7 @@ def test_a_survey_that_goes_on_runs_what_is_missing_and_no_lonely_block_at_once(
     house = House(tmp_path)
     kept = keep_whole_rounds(parts, house.documents(parts))
     assert {d.invocation.block for d in kept[parts[2].campaign.id]} == {1}
-    run(house, survey, parts, kept=kept)
+    run(house, survey, parts, resumed=kept)
     assert sorted(house.order) == ["0 at once", "1 at once"]
 
 
@@ -432,6 +425,6 @@ def test_files_written_at_once_keep_the_umask(tmp_path: Path) -> None:
 def test_cells_without_a_gpu_arm_are_refused() -> None:
     cell: Cell = replace(CELLS[0], arms=["cpu"])
     with pytest.raises(UsageError, match="no cell"):
-        draw_up_survey(
-            Ask(profile="smoke", label="box"), arms_of("0", "1"), {"0": (0,), "1": (1,)}, [cell]
+        plan_survey(
+            Request(profile="smoke", label="box"), arms_of("0", "1"), {"0": (0,), "1": (1,)}, [cell]
         )

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suite.content import SUITE
-from suite.host.engine import ARMS
+from suite.host.campaign.arms import ARMS
 from suite.model import Cell, Work
 from suite.worker import scenarios
 from suite.worker.scenario.scenario import PROFILES, Point, Scenario

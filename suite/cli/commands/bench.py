@@ -19,12 +19,12 @@ from suite.cli.conduct import (
     write_reports,
 )
 from suite.cli.engines import check_custom, open_engine, settle_custom
-from suite.cli.settings import ALL_GPUS, Bounds, read_ask, read_bounds, settle, single_gpu
+from suite.cli.settings import ALL_GPUS, Bounds, read_bounds, read_request, settle, single_gpu
 from suite.cli.terminal import Terminal
 from suite.errors import UsageError
 from suite.host.campaign.arms import against_itself, resolve_arms
 from suite.host.campaign.conductor import Conductor
-from suite.host.campaign.request import Ask, draw_up, resume_plan
+from suite.host.campaign.request import Request, plan_campaign, resume_plan
 from suite.host.campaign.store import Store, only_campaign
 from suite.host.engine import Engine
 from suite.host.provision.overlay import CUSTOM
@@ -54,23 +54,23 @@ def run_bench(given: dict[str, Any], *, again: bool) -> int:
 
 def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
     results: Path = given["results"] or ROOT / "results"
-    ask = read_ask(given, again=again)
-    check_custom(given, ask.arms)
-    if again and ask.gpu == ALL_GPUS:
+    request = read_request(given, again=again)
+    check_custom(given, request.arms)
+    if again and request.gpu == ALL_GPUS:
         raise UsageError(
             "GPU=all runs a campaign on every GPU, and aa compares one arm with itself",
             "leave GPU=all out",
         )
-    check_survey(ask.gpu, ask.arms)
+    check_survey(request.gpu, request.arms)
     with only_campaign(results), Terminal() as terminal:
         engine = open_engine(given, terminal.say)
-        if ask.gpu == ALL_GPUS:
+        if request.gpu == ALL_GPUS:
             gpus = find_gpus(engine)
             if len(gpus) > 1:
-                given, ask = _pin(given, ask, engine, [CUSTOM], terminal, again=again)
+                given, request = _pin(given, request, engine, [CUSTOM], terminal, again=again)
                 return survey_anew(
                     given,
-                    ask,
+                    request,
                     gpus,
                     bounds=bounds,
                     results=results,
@@ -80,12 +80,12 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
             terminal.say("this machine shows one GPU, so that GPU=all is an ordinary campaign")
             # So that it goes on, and is repeated, as the campaign of that GPU.
             given = {**given, "gpu": next(iter(gpus))}
-            ask = read_ask(given, again=again)
-        arms = resolve_arms(engine, ask.arms, ask.gpu)
+            request = read_request(given, again=again)
+        arms = resolve_arms(engine, request.arms, request.gpu)
         arms = against_itself(arms) if again else arms
         run_in = [arm.image for arm in arms.run]
-        given, ask = _pin(given, ask, engine, run_in, terminal, again=again)
-        drawn = draw_up(ask, arms, scenarios.cells())
+        given, request = _pin(given, request, engine, run_in, terminal, again=again)
+        drawn = plan_campaign(request, arms, scenarios.cells())
         for arm, why in drawn.not_run.items():
             terminal.say(f"the arm {arm} is left out: {why}")
         images = provide(engine, arms, terminal.say)
@@ -99,17 +99,17 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
 
 def _pin(
     given: dict[str, Any],
-    ask: Ask,
+    request: Request,
     engine: Engine,
     images: Sequence[str],
     terminal: Terminal,
     *,
     again: bool,
-) -> tuple[dict[str, Any], Ask]:
-    """The options and the ask with the digest of CUDA_IMAGE."""
+) -> tuple[dict[str, Any], Request]:
+    """The options and the request with the digest of CUDA_IMAGE."""
     given = {**given, "cuda_image": settle_custom(given, engine, images, terminal.say)}
-    pinned = read_ask(given, again=again)
-    return given, replace(ask, command=pinned.command, settings=pinned.settings)
+    pinned = read_request(given, again=again)
+    return given, replace(request, command=pinned.command, settings=pinned.settings)
 
 
 def _bench_resumed(folder: Path, given: dict[str, Any]) -> int:
@@ -135,8 +135,8 @@ def _bench_resumed(folder: Path, given: dict[str, Any]) -> int:
     return conclude(store)
 
 
-def _conduct(conductor: Conductor, terminal: Terminal, kept: Sequence[Document] = ()) -> None:
+def _conduct(conductor: Conductor, terminal: Terminal, resumed: Sequence[Document] = ()) -> None:
     """Runs the campaign; however it ends, what was measured by then gets its report."""
     store = conductor.store
     with reporting(store.folder, lambda: write_reports(store), terminal.say):
-        conductor.run(kept)
+        conductor.run(resumed)

@@ -21,16 +21,18 @@ from suite.cli.engines import connect, open_engine
 from suite.cli.settings import ALL_GPUS, Bounds, read_bounds, settle
 from suite.cli.terminal import Terminal
 from suite.errors import DELEGATE, EngineError, GpuError, UsageError
-from suite.host.campaign.arms import AUTO, resolve_arms
-from suite.host.campaign.conductor import Conductor, Listener
-from suite.host.campaign.request import Ask, resume_plan
+from suite.host.campaign.arms import ARMS, AUTO, resolve_arms
+from suite.host.campaign.conductor import Conductor
+from suite.host.campaign.listener import Listener
+from suite.host.campaign.request import Request, resume_plan
 from suite.host.campaign.store import Store, only_campaign
-from suite.host.engine import ARMS, Card, Engine
+from suite.host.engine import Card, Engine
 from suite.host.gpu.choice import name_gpus
 from suite.host.machine.cpus import parse_cpus
 from suite.host.machine.machine import find_cores
 from suite.host.survey.halting import HaltingEngine
-from suite.host.survey.rounds import Part, Surveyor, draw_up_survey, keep_whole_rounds, share_cpus
+from suite.host.survey.plan import Part, keep_whole_rounds, plan_survey, share_cpus
+from suite.host.survey.rounds import Surveyor
 from suite.model import Document, Survey
 from suite.worker import scenarios
 
@@ -63,7 +65,7 @@ def find_gpus(engine: Engine) -> dict[str, Card]:
 
 def survey_anew(
     given: dict[str, Any],
-    ask: Ask,
+    request: Request,
     gpus: Mapping[str, Card],
     *,
     bounds: Bounds,
@@ -94,15 +96,15 @@ def survey_anew(
     here = engine.is_here is True
     cores = find_cores(allowed) if here else [(cpu,) for cpu in allowed]
     shares = share_cpus(cores, near)
-    arms = {name: resolve_arms(engine, ask.arms, name) for name in gpus}
-    survey, parts = draw_up_survey(
-        ask, arms, shares, scenarios.cells(), whole_cores=True if here else None
+    arms = {name: resolve_arms(engine, request.arms, name) for name in gpus}
+    survey, parts = plan_survey(
+        request, arms, shares, scenarios.cells(), whole_cores=True if here else None
     )
     provide(engine, arms[next(iter(gpus))], terminal.say)
     store = Store.create(results, survey.id)
     for part in parts:
         Store.create(results, part.campaign.id)
-    _conduct(given, store, survey, parts, bounds=bounds, terminal=terminal, kept={})
+    _conduct(given, store, survey, parts, bounds=bounds, terminal=terminal, resumed={})
     return conclude_survey(store)
 
 
@@ -142,7 +144,7 @@ def survey_resumed(folder: Path, given: dict[str, Any]) -> int:
             parts,
             bounds=read_bounds(given),
             terminal=terminal,
-            kept=keep_whole_rounds(parts, documents),
+            resumed=keep_whole_rounds(parts, documents),
         )
     return conclude_survey(Store(folder))
 
@@ -194,7 +196,7 @@ def _conduct(
     *,
     bounds: Bounds,
     terminal: Terminal,
-    kept: Mapping[str, Sequence[Document]],
+    resumed: Mapping[str, Sequence[Document]],
 ) -> None:
     """Runs the survey; however it ends, every campaign of it gets its report."""
     household = _Household(given, store, bounds)
@@ -207,6 +209,6 @@ def _conduct(
         write_survey_report(store)
 
     with reporting(store.folder, write, terminal.say):
-        surveyor.run(kept)
+        surveyor.run(resumed)
     for one in stores:
         write_reports(one)

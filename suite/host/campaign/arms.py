@@ -1,4 +1,4 @@
-"""Which arms this machine can run, and how each is given its GPU."""
+"""The arms that there are, which of them this machine can run, and how each is given its GPU."""
 
 from __future__ import annotations
 
@@ -6,10 +6,40 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from suite.errors import NoGpuError, UsageError
-from suite.host.engine import ARMS, Arm, Engine, GpuRequest, find_arm
-from suite.model import AGAIN
+from suite.host.engine import Engine, GpuRequest
+from suite.model import AGAIN, ARM_NAMES, TWIN
 
 AUTO = "auto"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arm:
+    """What runs a cell: the image it takes (``cpu`` or ``cuda``) and whether it is given the GPU.
+
+    ``kind`` is the arm that the worker is told to be: a twin's is that of its arm.
+    """
+
+    name: str
+    kind: str
+    image: str
+    gpu: bool
+
+
+ARMS: Mapping[str, Arm] = {
+    name: Arm(name=name, kind=name, image="cpu" if name == "cpu" else "cuda", gpu=name == "cuda")
+    for name in ARM_NAMES
+}
+"""Every arm that can be asked for, by name."""
+
+
+def find_arm(name: str) -> Arm:
+    """The arm of a name; ``cpu-twin`` and ``cpu-again`` are ``cpu`` under another name.
+
+    Raises:
+        KeyError: there is none.
+    """
+    arm = ARMS[name.removesuffix(TWIN).removesuffix(AGAIN)]
+    return Arm(name=name, kind=arm.kind, image=arm.image, gpu=arm.gpu)
 
 
 @dataclass(frozen=True, kw_only=True)

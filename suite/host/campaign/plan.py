@@ -1,4 +1,4 @@
-"""What a campaign is going to do, decided as values: cells, order, arguments, deadlines, durations.
+"""What a campaign is going to do, decided as values: cells, order, the worker's arguments.
 
 Pure: no engine, no files, no clock; a plan can be asserted in a test.
 """
@@ -8,8 +8,6 @@ from __future__ import annotations
 import fnmatch
 import math
 import random
-import re
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,7 +22,6 @@ from suite.model import (
     Document,
     Excluded,
     ProfileName,
-    container_seconds,
     count_compiled,
 )
 
@@ -58,23 +55,6 @@ CALLS_CAP = 100_000
 CALIBRATION_SHARE = 0.5
 """The calibration warms up and measures for this share of the profile's times: it need only see
 how fast things are."""
-
-ASKED_ABOUT_BUDGETS = 4.0
-"""The worker gives cells that people asked about so many times the budget; its deadline follows."""
-
-START_DEADLINE_S = 900.0
-"""The deadline for everything before the first cell: a GPU newer than the wheel's code compiles
-kernels for minutes."""
-
-CELL_DEADLINE_FLOOR_S = 120.0
-CELL_DEADLINE_BUDGETS = 4.0
-"""A cell that takes longer than so many of its budgets, and longer than the floor, hangs."""
-
-START_GUESS_S = 4.0
-CELL_GUESS_S = 0.9
-"""What a container's start, and a cell beside its warm-up and samples, are thought to take before
-anything ran; the latter is a mean over cells of which a few take most.  Measured on two cores (standard:
-0.9 times what it took); the calibration soon knows better."""
 
 
 def choose_cells(
@@ -201,12 +181,6 @@ def arguments(campaign: Campaign, arm: str, block: int, cells: Sequence[Cell]) -
     )
 
 
-def cell_deadline_s(campaign: Campaign, cell: Cell) -> float:
-    """Seconds after which a cell that has begun is taken to hang."""
-    budget = campaign.budget_s * (ASKED_ABOUT_BUDGETS if cell.asked_about else 1.0)
-    return max(CELL_DEADLINE_FLOOR_S, CELL_DEADLINE_BUDGETS * budget)
-
-
 def has_compiled(document: Document) -> bool:
     """Whether a GPU's driver compiled kernels in an invocation that gave up some cell for its budget: what
     the compiling took it will not take again, and no cell should be given up for it."""
@@ -243,55 +217,3 @@ def _enough_calls(result: CellResult, floor_s: float) -> int:
         return found
     needed = math.ceil(CALLS_MARGIN * floor_s / min(result.samples_s))
     return max(found, min(needed, CALLS_CAP))
-
-
-def guess_invocation_s(campaign: Campaign, arm: str) -> float:
-    """What an invocation should take, in seconds, before anything ran."""
-    cells = [cell for cell in cells_of(campaign, arm) if not cell.by_host]
-    timed = sum(0.0 if c.one_shot else campaign.warmup_s + campaign.measure_s for c in cells)
-    return START_GUESS_S + timed + CELL_GUESS_S * len(cells)
-
-
-def guess_campaign_s(campaign: Campaign) -> float:
-    """What the calibration and the planned blocks should take, in seconds, before anything ran."""
-    turns = [*order_arms(campaign, 0), *order_arms(campaign, 1) * campaign.blocks]
-    return sum(guess_invocation_s(campaign, arm) for arm in turns)
-
-
-def predict_invocation_s(campaign: Campaign, arm: str, calibration: Document) -> float:
-    """What each block's invocation of an arm should take, in seconds, from its calibration.
-
-    What is not warming up or sampling is taken as it was; those two as the profile will have them.
-    Never negative: the containers' lives are read from the machine's clock, which can be set back.
-    """
-    by_id = {cell.id: cell for cell in cells_of(campaign, arm)}
-    total = container_seconds(calibration)
-    for result in calibration.cells:
-        spent = result.spent_s
-        own = sum(spent.values())
-        if result.outcome != "measured" or result.id not in by_id:
-            total -= own
-            continue
-        timed = spent.get("warmup", 0.0) + spent.get("measure", 0.0)
-        total -= timed + spent.get("calibrate", 0.0)
-        if by_id[result.id].one_shot or not result.samples_s:
-            continue
-        sample_s = statistics.median(result.samples_s) * (result.calls_per_sample or 1)
-        total += max(campaign.warmup_s, sample_s) + max(campaign.measure_s, 3 * sample_s)
-    return max(0.0, total)
-
-
-def parse_duration(text: str) -> float:
-    """Seconds of ``20m``, ``1h30m``, ``90s`` or ``90``.
-
-    Raises:
-        UsageError: it is none of these.
-    """
-    match = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s?)?", text.strip())
-    if not text.strip() or match is None:
-        raise UsageError(f"{text!r} is not a duration", "write 20m, 1h30m or 90s")
-    hours, minutes, seconds = (float(part or 0) for part in match.groups())
-    total = 3600 * hours + 60 * minutes + seconds
-    if total <= 0:
-        raise UsageError(f"{text!r} is no time at all", "write 20m, 1h30m or 90s")
-    return total

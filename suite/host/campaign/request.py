@@ -14,14 +14,14 @@ from pathlib import Path
 from suite import __version__, wire
 from suite.content import SUITE, suite_content
 from suite.errors import UsageError
-from suite.host.campaign import plan
+from suite.host.campaign import durations, plan
 from suite.host.campaign.arms import AUTO, Arms
 from suite.host.campaign.store import campaign_name
 from suite.model import Campaign, Cell, Prediction, ProfileName, SuiteIdentity
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ask:
+class Request:
     """What a person asks of a campaign; None: the profile's or the machine's own choice."""
 
     profile: ProfileName = "standard"
@@ -37,15 +37,15 @@ class Ask:
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
-def draw_up(ask: Ask, arms: Arms, cells: Sequence[Cell]) -> Campaign:
+def plan_campaign(request: Request, arms: Arms, cells: Sequence[Cell]) -> Campaign:
     """The plan of a new campaign.
 
     Raises:
-        UsageError: the ask does not fit together.
+        UsageError: the request does not fit together.
     """
-    profile = plan.PROFILES[ask.profile]
+    profile = plan.PROFILES[request.profile]
     names = [arm.name for arm in arms.run]
-    chosen = plan.choose_cells(cells, ask.profile, names, ask.only)
+    chosen = plan.choose_cells(cells, request.profile, names, request.only)
     for name in names:
         if not any(not cell.by_host and (not cell.arms or name in cell.arms) for cell in chosen):
             raise UsageError(
@@ -53,33 +53,33 @@ def draw_up(ask: Ask, arms: Arms, cells: Sequence[Cell]) -> Campaign:
                 "`make list` shows which cells there are",
             )
     created = datetime.now(timezone.utc).replace(microsecond=0)
-    seed = draw_seed(ask.seed)
-    label = check_label(ask.label) if ask.label is not None else None
-    currency = check_price(ask.price, ask.price_currency)
+    seed = draw_seed(request.seed)
+    label = check_label(request.label) if request.label is not None else None
+    currency = check_price(request.price, request.price_currency)
     campaign = Campaign(
         schema=wire.SCHEMA,
-        id=campaign_name(created, label or machine_label(), ask.profile),
+        id=campaign_name(created, label or machine_label(), request.profile),
         created=created,
-        profile=ask.profile,
+        profile=request.profile,
         seed=seed,
         label=label,
         arms=names,
-        blocks=ask.blocks if ask.blocks is not None else profile.blocks,
-        most_blocks=ask.blocks if ask.blocks is not None else profile.most_blocks,
+        blocks=request.blocks if request.blocks is not None else profile.blocks,
+        most_blocks=request.blocks if request.blocks is not None else profile.most_blocks,
         cells=chosen,
-        controls=plan.choose_controls(chosen, ask.profile),
+        controls=plan.choose_controls(chosen, request.profile),
         suite=identify_suite(),
         prediction=Prediction(before_s=0.0),
         warmup_s=profile.warmup_s,
         measure_s=profile.measure_s,
         budget_s=profile.budget_s,
         not_run=dict(arms.not_run),
-        command=f"{ask.command} SEED={seed}",
-        settings=dict(ask.settings),
-        price=ask.price,
+        command=f"{request.command} SEED={seed}",
+        settings=dict(request.settings),
+        price=request.price,
         price_currency=currency,
     )
-    guess = plan.guess_campaign_s(campaign)
+    guess = durations.guess_campaign_s(campaign)
     return replace(campaign, prediction=Prediction(before_s=guess))
 
 

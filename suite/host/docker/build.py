@@ -16,7 +16,7 @@ from docker.api.client import APIClient
 from suite.errors import MORE_DISK, EngineError
 from suite.host.docker.endpoint import Endpoint
 from suite.host.docker.errors import Refused, engine_error, engine_errors, sdk_calls
-from suite.host.engine import LABEL, Progress
+from suite.host.engine import LABEL, Say
 from suite.host.provision.images import (
     STAND_IN,
     BuildPlan,
@@ -38,7 +38,7 @@ def provide_image(
     api: APIClient,
     endpoint: Endpoint,
     recipe: Recipe,
-    progress: Progress,
+    progress: Say,
     *,
     data_root: str | None,
     fresh: bool = False,
@@ -90,7 +90,7 @@ def find_built(plan: BuildPlan, known: Iterable[Mapping[str, Any]]) -> str | Non
 
 
 def ensure_base(
-    api: APIClient, endpoint: Endpoint, recipe: Recipe, progress: Progress, data_root: str | None
+    api: APIClient, endpoint: Endpoint, recipe: Recipe, progress: Say, data_root: str | None
 ) -> str:
     """The engine's id of what an image is built on, which is pulled where it is missing.
 
@@ -138,7 +138,7 @@ def ensure_image(
     api: APIClient,
     endpoint: Endpoint,
     reference: str,
-    progress: Progress,
+    progress: Say,
     refuse: Refusal | None = None,
 ) -> str:
     """The engine's id of a base image, which is pulled where it is missing.
@@ -239,7 +239,7 @@ def _build(
     endpoint: Endpoint,
     recipe: Recipe,
     plan: BuildPlan,
-    progress: Progress,
+    progress: Say,
     *,
     fresh: bool,
 ) -> str:

@@ -34,7 +34,7 @@ from suite.host.docker.errors import Refused, engine_error, engine_errors
 from suite.host.docker.gpu import GpuSearch
 from suite.host.docker.run import DockerRun, start_run
 from suite.host.docker.volumes import discard_volume
-from suite.host.engine import Card, GpuRequest, GpuSupport, Job, Progress, Stock, Volume
+from suite.host.engine import Card, GpuRequest, GpuSupport, Job, Say, Stock, Volume
 from suite.host.gpu.commands import EngineKind
 from suite.host.machine.driver import read_version
 from suite.host.machine.machine import cpus_allowed, is_this_machine, own_token
@@ -226,7 +226,7 @@ class DockerEngine:
         """See ``doctor.machine.Examined``."""
         return stock.gpu_support(self._info)
 
-    def provide(self, name: str, progress: Progress, *, fresh: bool = False) -> Image:
+    def provide(self, name: str, progress: Say, *, fresh: bool = False) -> Image:
         """See ``engine.Engine``; ``fresh`` builds past every cache.
 
         Raises:
@@ -245,7 +245,7 @@ class DockerEngine:
             fresh=fresh,
         )
 
-    def settle_custom(self, progress: Progress) -> str | None:
+    def settle_custom(self, progress: Say) -> str | None:
         """See ``engine.Engine``."""
         if self._cuda_image is None:
             return None

@@ -11,10 +11,10 @@ from typing import Any
 
 from suite import __version__, wire
 from suite.errors import CrossoverError, EngineError
-from suite.host.campaign import plan
+from suite.host.campaign import durations, plan
+from suite.host.campaign.arms import ARMS
 from suite.host.doctor.finding import Finding, Unknown, no, unknown, yes
 from suite.host.doctor.machine import Patient
-from suite.host.engine import ARMS
 from suite.model import Campaign, Cell, Prediction, ProfileName, SuiteIdentity
 
 TYPE_NAMES = ("instance-type", "instance_type", "instanceType", "vmSize", "machine-type", "flavor")
@@ -132,7 +132,7 @@ def _guess_s(name: ProfileName, arms: Sequence[str], cells: Sequence[Cell]) -> f
         measure_s=profile.measure_s,
         budget_s=profile.budget_s,
     )
-    return plan.guess_campaign_s(sketch)
+    return durations.guess_campaign_s(sketch)
 
 
 def _word_duration(seconds: float) -> str:

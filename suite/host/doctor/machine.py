@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from suite.errors import CrossoverError, GpuError, NoGpuError
+from suite.host.campaign.arms import ARMS
 from suite.host.campaign.store import try_results
 from suite.host.doctor.finding import Unknown
-from suite.host.engine import ARMS, Engine, GpuRequest, GpuSupport, Stock
+from suite.host.engine import Engine, GpuRequest, GpuSupport, Stock
 from suite.host.gpu.choice import name_gpus
 from suite.host.gpu.request import machine_gpus, no_gpu, pci_gpus
 from suite.host.machine.machine import cpus_allowed

@@ -11,11 +11,12 @@ from typing import Any
 
 from suite import wire
 from suite.errors import CrossoverError, EngineError, GpuError
+from suite.host.campaign.arms import ARMS
 from suite.host.doctor.cards import NO_GPU, NOT_ASKED, check_idle_gpu
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.machine import Examined, Patient
 from suite.host.doctor.passthrough import open_examined
-from suite.host.engine import ARMS, Ending, GpuRequest, Job, Stock
+from suite.host.engine import Ending, GpuRequest, Job, Stock
 from suite.host.gpu.commands import EngineKind, kind_of
 from suite.host.gpu.refusals import find_refusal
 from suite.host.gpu.remedies import explain_worker

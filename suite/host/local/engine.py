@@ -13,7 +13,7 @@ from pathlib import Path
 
 from suite.content import SUITE
 from suite.errors import EngineError, GpuError
-from suite.host.engine import Card, GpuRequest, GpuSupport, Job, Progress, Stock, Volume
+from suite.host.engine import Card, GpuRequest, GpuSupport, Job, Say, Stock, Volume
 from suite.host.gpu.cards import machine_cards
 from suite.host.gpu.request import find_local_gpu
 from suite.host.local.environment import (
@@ -100,7 +100,7 @@ class LocalEngine:
         """See ``engine.Engine``."""
         return memory_total()
 
-    def provide(self, name: str, progress: Progress) -> Image:
+    def provide(self, name: str, progress: Say) -> Image:
         """See ``engine.Engine``.
 
         Raises:
@@ -134,7 +134,7 @@ class LocalEngine:
             origin=f"private environment made from docker/{spec.lock.name}, no container",
         )
 
-    def settle_custom(self, progress: Progress) -> str | None:  # noqa: ARG002  as the others
+    def settle_custom(self, progress: Say) -> str | None:  # noqa: ARG002  as the others
         """See ``engine.Engine``: there is no image here; LOCAL_PYTHON is its like."""
         return None
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from suite.content import hash_lines
 from suite.errors import EngineError
-from suite.host.engine import Progress
+from suite.host.engine import Say
 from suite.host.provision.steps import run_step
 
 VERSIONS = ((3, 13), (3, 12), (3, 11))
@@ -183,7 +183,7 @@ def _last_line(text: str) -> str:
 
 
 def make_environment(
-    name: str, lock: Path, interpreter: Interpreter, home: Path, progress: Progress
+    name: str, lock: Path, interpreter: Interpreter, home: Path, progress: Say
 ) -> Path:
     """The folder of an environment of that lock, made now or reused.
 

@@ -1,1 +1,1 @@
-"""What an image or an environment is made from, as values."""
+"""What images and environments are made from, and what an invocation is given, as values."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from suite.errors import EngineError
-from suite.host.engine import LABEL, Progress
+from suite.host.engine import LABEL, Say
 from suite.host.provision.images import STAND_IN
 from suite.host.provision.steps import run_step
 
@@ -54,7 +54,7 @@ def find_mirror(root: Path = Path("/")) -> str | None:
     return None
 
 
-def make_base(keeper: BaseKeeper, progress: Progress, name: str = STAND_IN) -> str:
+def make_base(keeper: BaseKeeper, progress: Say, name: str = STAND_IN) -> str:
     """The stand-in of that name, made now or reused; its id in the engine.
 
     Raises:

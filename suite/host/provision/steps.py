@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from suite.errors import EngineError
-from suite.host.engine import Progress
+from suite.host.engine import Say
 
 _LAST_LINES = 10
 
 
-def run_step(command: Sequence[str | Path], what: str, progress: Progress, remedy: str) -> None:
+def run_step(command: Sequence[str | Path], what: str, progress: Say, remedy: str) -> None:
     """Runs a command to its end and hands every line that it prints to ``progress``.
 
     ``what`` is what it makes, for the lines and the error.

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from datetime import datetime
 
-from suite.host.engine import Card, Ending, Engine, GpuRequest, Job, Progress, Running, Volume
+from suite.host.engine import Card, Ending, Engine, GpuRequest, Job, Running, Say, Volume
 from suite.model import Image, Isolation, Scalar
 
 
@@ -113,11 +113,11 @@ class HaltingEngine:
         """See ``engine.Engine``."""
         return self._inner.memory_bytes()
 
-    def settle_custom(self, progress: Progress) -> str | None:
+    def settle_custom(self, progress: Say) -> str | None:
         """See ``engine.Engine``."""
         return self._inner.settle_custom(progress)
 
-    def provide(self, name: str, progress: Progress) -> Image:
+    def provide(self, name: str, progress: Say) -> Image:
         """See ``engine.Engine``."""
         return self._inner.provide(name, progress)
 

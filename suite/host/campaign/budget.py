@@ -1,0 +1,63 @@
+"""What a campaign's invocations have taken and will take, and when a budget forbids to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from suite.model import Document, container_seconds
+
+
+class Budget:
+    """The seconds that are spent and expected, against a limit (None: there is none).
+
+    What an earlier command measured, and this one only goes on with, is spent, and not on this budget.
+    """
+
+    def __init__(self, limit_s: float | None, arms: Collection[str]) -> None:
+        self.spent_s = 0.0
+        """What every invocation took, those of earlier commands among them."""
+        self._limit_s = limit_s
+        self._arms = frozenset(arms)
+        self._resumed_s = 0.0
+        self._expected_s: dict[str, float] = {}
+
+    def resume(self, documents: Iterable[Document]) -> None:
+        """Books the invocations of earlier commands."""
+        for document in documents:
+            self.book(document)
+        self._resumed_s = self.spent_s
+
+    def book(self, document: Document) -> None:
+        """Books an invocation that has ended."""
+        self.spent_s += container_seconds(document)
+
+    def expect(self, arm: str, seconds: float) -> None:
+        """What an invocation of an arm is expected to take from now on."""
+        self._expected_s[arm] = seconds
+
+    def need_s(self, arms: Iterable[str]) -> float | None:
+        """What one invocation of each of these should take; None before the calibration."""
+        if self._arms != set(self._expected_s):
+            return None
+        return sum(self._expected_s[arm] for arm in arms)
+
+    def bars_repeat(self, document: Document) -> bool:
+        """Whether the limit leaves no time for an invocation like this one, which is booked."""
+        taken_s = container_seconds(document)
+        return self._is_crossed_by(self._expected_s.get(document.invocation.arm, taken_s))
+
+    def refuse(self, block: int, arms: Iterable[str]) -> str | None:
+        """Why a block of which these arms are missing may not begin; None: it may."""
+        needed_s = self.need_s(arms)
+        if not needed_s or not self._is_crossed_by(needed_s):
+            return None
+        return (
+            f"after block {block - 1}: the next one was predicted to cross the budget of "
+            f"{self._limit_s:g} s ({self.spent_s - self._resumed_s:.0f} s spent, "
+            f"{needed_s:.0f} s more)"
+        )
+
+    def _is_crossed_by(self, seconds: float) -> bool:
+        """Whether so many seconds more would be too many."""
+        spent_s = self.spent_s - self._resumed_s
+        return self._limit_s is not None and spent_s + seconds > self._limit_s

@@ -1,0 +1,218 @@
+"""The document of an invocation under way: what its cells and containers have come to so far.
+
+Writes no file itself: it hands the growing document to ``keep`` after every cell.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+
+from suite import wire
+from suite.host.campaign import plan
+from suite.host.campaign.arms import Arm
+from suite.host.campaign.outcomes import judge_start, make_pending
+from suite.host.engine import Ending, Engine, GpuRequest, Running
+from suite.host.machine.cpus import write_cpus
+from suite.host.provision.volumes import compile_cache
+from suite.model import (
+    Campaign,
+    CampaignIdentity,
+    Cell,
+    CellResult,
+    Container,
+    Document,
+    Image,
+    Invocation,
+    InvocationStatus,
+    Scalar,
+    Telemetry,
+)
+
+_NONE = object()
+"""Stands for a fact that is not there: None is what some are."""
+
+Keep = Callable[[Document], None]
+Watch = Callable[[Document, str | None], None]
+"""Told of every change: the document so far, and the cell in flight, if any."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InvocationSpec:
+    """What an invocation is: an arm in a block, with all that it runs in and under."""
+
+    campaign: Campaign
+    arm: Arm
+    block: int
+    image: Image
+    gpu: GpuRequest | None
+    cpus: tuple[int, ...]
+    memory_bytes: int | None
+    repeat: int = 0
+
+
+class Draft:
+    """An invocation's document under way, and which cells remain to be run."""
+
+    def __init__(self, engine: Engine, spec: InvocationSpec, *, keep: Keep, watch: Watch) -> None:
+        self.spec = spec
+        self.telemetry: Telemetry | str = "nobody was asked to watch"
+        self._keep = keep
+        self._watch = watch
+        self._isolation = engine.isolation
+        self._engine_facts = engine.describe()
+        self._started = now()
+        self.cells = plan.order_cells(spec.campaign, spec.arm.name, spec.block, spec.repeat)
+        self.results = {cell.id: make_pending(cell) for cell in self.cells}
+        self._exclude()
+        self.remaining = [
+            c for c in self.cells if not c.by_host and self.results[c.id].outcome == "pending"
+        ]
+        self.containers: list[Container] = []
+        self.facts: list[dict[str, Scalar]] = []
+        """What each container said of itself."""
+        self._spent_s: dict[str, float] = {}
+
+    def _exclude(self) -> None:
+        """What the calibration found not worth trying has its outcome from the beginning."""
+        spec = self.spec
+        if spec.block == 0:
+            return
+        arm = plan.calibrating_arm(spec.campaign, spec.arm.name)
+        for identity, why in spec.campaign.excluded.get(arm, {}).items():
+            if identity in self.results:
+                self.results[identity] = replace(
+                    self.results[identity],
+                    outcome=why.outcome,
+                    reason=f"in the calibration: {why.reason}",
+                )
+
+    def begin_container(self, running: Running) -> None:
+        """Another container is under way."""
+        self.containers.append(Container(id=running.id, started=running.started))
+        self.facts.append({})
+
+    def greet(self, start_s: float) -> None:
+        """The container's first word came so many seconds after it was asked for, which is the outcome
+        of the cells that only the host can see."""
+        self.containers[-1] = replace(self.containers[-1], start_s=start_s)
+        self.spend({"container_start": start_s})
+        for cell in self.cells:
+            if cell.by_host and self.results[cell.id].outcome == "pending":
+                self.results[cell.id] = judge_start(
+                    cell, self.containers[-1], start_s, now(), isolation=self._isolation
+                )
+
+    def end_container(self, ending: Ending, phrase: str) -> None:
+        """Notes how the newest container ended."""
+        # The clock of the day can be set back in between; an end before its start is no interval.
+        ended = max(ending.ended, self.containers[-1].started)
+        self.containers[-1] = replace(self.containers[-1], ended=ended, status=phrase)
+
+    def end(self, cell: Cell, result: CellResult) -> None:
+        """A cell that remained has its outcome."""
+        if result.started is not None and result.ended is not None:
+            # The clock of the day can be set back in between; an end before its start is no interval.
+            result = replace(result, ended=max(result.started, result.ended))
+        self.results[cell.id] = result
+        self.remaining.remove(cell)
+
+    def lose(self, cell: Cell, reason: str) -> None:
+        """A cell that remained has failed, and is not tried again."""
+        self._fail(cell, reason)
+        self.remaining.remove(cell)
+
+    def settle(self) -> None:
+        """What is still without an outcome are cells measured from outside, of no container."""
+        for cell in self.cells:
+            if self.results[cell.id].outcome != "pending":
+                continue
+            if self.containers:
+                self._fail(cell, "no container came up")
+            else:
+                self.results[cell.id] = replace(
+                    self.results[cell.id],
+                    outcome="skipped",
+                    reason="no container was needed: the calibration had settled every cell",
+                )
+
+    def _fail(self, cell: Cell, reason: str) -> None:
+        self.results[cell.id] = replace(
+            self.results[cell.id],
+            outcome="failed",
+            reason=reason,
+            container=self.containers[-1].id if self.containers else None,
+        )
+
+    def spend(self, seconds: Mapping[str, float]) -> None:
+        """Books time by kind."""
+        for kind, spent in seconds.items():
+            self._spent_s[kind] = self._spent_s.get(kind, 0.0) + float(spent)
+
+    def show(self, in_flight: str | None) -> None:
+        """Tells who watches, and writes nothing."""
+        self._watch(self.write("running"), in_flight)
+
+    def keep(self, status: InvocationStatus) -> Document:
+        """Hands the document to be written, and books the time that writing took."""
+        began = time.monotonic()
+        document = self.write(status)
+        self._keep(document)
+        self.spend({"writing": time.monotonic() - began})
+        self._watch(document, None)
+        return document
+
+    def write(self, status: InvocationStatus) -> Document:
+        """The document as far as it has come."""
+        spec, campaign = self.spec, self.spec.campaign
+        facts = next((one for one in reversed(self.facts) if one), {})
+        content = facts.get("content.hash")
+        cache = compile_cache(spec.image, spec.gpu).name if spec.gpu else "none"
+        absent = {"telemetry": self.telemetry} if isinstance(self.telemetry, str) else {}
+        if spec.memory_bytes is None:
+            absent["invocation.limits.memory_bytes"] = "this engine enforces none"
+        if content is None:
+            absent["invocation.image.content"] = "the worker has not computed it yet"
+        return Document(
+            schema=wire.SCHEMA,
+            suite=campaign.suite,
+            campaign=CampaignIdentity(
+                id=campaign.id, profile=campaign.profile, seed=campaign.seed, label=campaign.label
+            ),
+            invocation=Invocation(
+                arm=spec.arm.name,
+                block=spec.block,
+                repeat=spec.repeat,
+                isolation=self._isolation,
+                image=replace(spec.image, content=None if content is None else str(content)),
+                engine={
+                    **self._engine_facts,
+                    "gpu.request": spec.gpu.driver if spec.gpu else "none",
+                    "gpu.compile_cache": cache,
+                },
+                limits={
+                    "cpus": write_cpus(spec.cpus),
+                    "cpu_count": len(spec.cpus),
+                    "memory_bytes": spec.memory_bytes,
+                },
+                containers=[
+                    replace(one, facts={n: v for n, v in own.items() if facts.get(n, _NONE) != v})
+                    for one, own in zip(self.containers, self.facts, strict=True)
+                ],
+                started=self._started,
+                ended=None if status == "running" else max(now(), self._started),
+                status=status,
+            ),
+            facts=dict(facts),
+            cells=[self.results[cell.id] for cell in self.cells],
+            telemetry=None if isinstance(self.telemetry, str) else self.telemetry,
+            spent_s=dict(self._spent_s),
+            absent=absent,
+        )
+
+
+def now() -> datetime:
+    """This instant, in UTC."""
+    return datetime.now(timezone.utc)

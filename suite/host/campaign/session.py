@@ -1,0 +1,153 @@
+"""What one container says, record by record, from its first word to its last."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from suite import wire
+from suite.errors import EngineError
+from suite.host.campaign import durations
+from suite.host.campaign.draft import Draft
+from suite.host.campaign.outcomes import demand_sense
+from suite.host.engine import Running
+from suite.host.gpu.remedies import explain_failure
+from suite.host.provision.overlay import OTHER_TENSORFLOW
+from suite.model import Cell, CellResult, Scalar
+
+
+class ProtocolError(Exception):
+    """The worker sent something that is no record of this suite's."""
+
+
+class ArmRefused(Exception):
+    """The worker can't be the arm with a GPU; the text says why, its diary perhaps more."""
+
+
+class Hung(Exception):
+    """A deadline has passed; the text says which."""
+
+
+class Session:
+    """One container's records, which go into the draft of its invocation's document.
+
+    ``asked`` (of ``time.monotonic``) is when the container was asked for.  ``finished`` says whether it
+    has said goodbye, ``made_progress`` whether it has begun a cell.
+    """
+
+    def __init__(self, running: Running, draft: Draft, *, asked: float) -> None:
+        self.in_flight: Cell | None = None
+        self.finished = False
+        self.made_progress = False
+        self._running = running
+        self._draft = draft
+        self._asked = asked
+        self._deadline = asked + durations.START_DEADLINE_S
+
+    def listen(self) -> None:
+        """Takes records until the worker's output ends.
+
+        Raises:
+            Hung: a deadline has passed.
+            ProtocolError: something that came is no proper record.
+            ArmRefused: the worker can't be this arm.
+            EngineError: the worker lacks something that it needs, or the engine has gone.
+        """
+        while True:
+            try:
+                line = self._running.next_line(max(0.0, self._deadline - time.monotonic()))
+            except TimeoutError as error:
+                of = "the end" if self.made_progress else "the start"
+                of = f"the cell {self.in_flight.id}" if self.in_flight else of
+                raise Hung(f"the deadline for {of} has passed") from error
+            if line is None:
+                return
+            try:
+                self._take(wire.parse_record(line))
+            except (ValueError, KeyError) as error:
+                raise ProtocolError(f"the worker sent no proper record: {error}") from error
+
+    def _take(self, record: Mapping[str, Any]) -> None:
+        """One record into the document."""
+        match record["record"]:
+            case "hello":
+                self._greet(record["schema"], time.monotonic() - self._asked)
+            case "startup":
+                self._demand_device(record["device"])
+                self._draft.spend(msgspec.convert(record["stages"], dict[str, float]))
+            case "facts":
+                self._draft.facts[-1] = msgspec.convert(record["facts"], dict[str, Scalar])
+                self._demand_named()
+                self._draft.spend({"facts": msgspec.convert(record["seconds"], float)})
+            case "refused":
+                raise ArmRefused(record["reason"])
+            case "unfit":
+                raise EngineError(
+                    f"the arm {self._draft.spec.arm.name} can't be run: {record['reason']}",
+                    OTHER_TENSORFLOW,
+                )
+            case "cell_started":
+                self._begin(record["id"])
+            case "cell":
+                self._end(record["cell"])
+            case "bye":
+                self.finished = True
+            case other:
+                raise ProtocolError(f"{other!r} is no record of this suite's")
+
+    def _greet(self, spoken: int, start_s: float) -> None:
+        if spoken != wire.SCHEMA:
+            raise ProtocolError(f"the image's suite speaks schema {spoken}, this is {wire.SCHEMA}")
+        self._draft.greet(start_s)
+
+    def _demand_device(self, device: str) -> None:
+        """What the arm's cells are to be measured on: the GPU of an arm that has one.
+
+        Raises:
+            ArmRefused: it is another device.
+        """
+        if self._draft.spec.arm.gpu and device != "/GPU:0":
+            raise ArmRefused(f"its worker computes on {device}")
+
+    def _demand_named(self) -> None:
+        """The GPU that was asked for by its UUID, where the worker's CUDA says which it has.
+
+        Raises:
+            ArmRefused: it is another GPU.
+        """
+        gpu, found = self._draft.spec.gpu, self._draft.facts[-1].get("gpu.0.uuid")
+        named = gpu and gpu.uuid
+        if named and found is not None and wire.hash_uuid(named) != found:
+            raise ArmRefused(
+                f"its worker computes on another GPU than the one named (UUIDs by their hashes: "
+                f"{wire.hash_uuid(named)} was named, {found} computes)"
+            )
+
+    def _begin(self, identity: str) -> None:
+        """A cell is in flight from now on, under its own deadline."""
+        begun = [cell for cell in self._draft.remaining if cell.id == identity]
+        if not begun:
+            raise ProtocolError(f"{identity} was begun and not asked for")
+        if self.in_flight is not None:
+            raise ProtocolError(f"{identity} was begun while {self.in_flight.id} was in flight")
+        self.in_flight, self.made_progress = begun[0], True
+        limit_s = durations.cell_deadline_s(self._draft.spec.campaign, begun[0])
+        self._deadline = time.monotonic() + limit_s
+        self._draft.show(identity)
+
+    def _end(self, words: Mapping[str, Any]) -> None:
+        """The cell in flight has its outcome."""
+        result = replace(msgspec.convert(words, CellResult), container=self._running.id)
+        if self.in_flight is None or self.in_flight.id != result.id:
+            raise ProtocolError(f"the outcome of {result.id} came out of turn")
+        demand_sense(result, self.in_flight)
+        if self._draft.spec.arm.gpu and result.outcome == "failed" and result.reason:
+            result = replace(result, reason=explain_failure(result.reason))
+        self._draft.end(self.in_flight, result)
+        self.in_flight = None
+        self._deadline = time.monotonic() + durations.CELL_DEADLINE_FLOOR_S
+        self._draft.keep("running")
