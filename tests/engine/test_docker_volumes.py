@@ -13,7 +13,8 @@ import pytest
 
 from suite.host.docker.engine import DockerEngine
 from suite.host.docker.leftovers import sweep
-from suite.host.docker.run import USER, DockerRun
+from suite.host.docker.limits import USER
+from suite.host.docker.run import DockerRun
 from suite.host.docker.volumes import LASTING
 from suite.host.engine import LABEL, GpuRequest, Job, Volume
 from suite.host.provision.volumes import (

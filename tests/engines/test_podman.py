@@ -52,7 +52,7 @@ def test_an_old_podman_is_refused_before_it_drops_the_request(
     monkeypatch.setattr(docker_gpu, "machine_gpus", lambda: ("nvidia0",))
     engine = reach(podman_here.url)
     assert engine.describe()["product"] == "podman"
-    if (engine._podman or ()) >= (5, 4):
+    if (engine._description.podman or ()) >= (5, 4):
         pytest.skip("the machine's podman is new")
     request = GpuRequest(driver="nvidia", devices=("0",))
     with pytest.raises(GpuError, match="runs without the GPU") as caught:
@@ -70,7 +70,7 @@ def test_an_old_podman_is_refused_before_it_drops_the_request(
 def test_a_gpu_arm_on_an_old_podman_ends_before_the_first_container(
     podman_here: PodmanHere, reach: Reach, bench: Bench
 ) -> None:
-    if (reach(podman_here.url)._podman or ()) >= (5, 4):
+    if (reach(podman_here.url)._description.podman or ()) >= (5, 4):
         pytest.skip("the machine's podman is new")
     done = bench(podman_here.url, "--arms", "cpu cuda", gpu=True)
     assert done.returncode == 4, done.stderr
@@ -91,7 +91,7 @@ def test_a_campaign_of_the_cpu_runs_on_the_machines_podman(
 def test_podman_5_is_asked_by_cdi(podman5: Nested, reach: Reach) -> None:
     podman5.specify(SPEC)
     engine = reach(podman5.url)
-    assert (engine._podman or ()) >= (5, 4)
+    assert (engine._description.podman or ()) >= (5, 4)
     assert engine.find_gpu("0") == GpuRequest(driver="cdi", devices=("nvidia.com/gpu=0",))
     # Any other request is taken, and dropped.
     assert seen(engine, GpuRequest(driver="nvidia", devices=("0",))) == []

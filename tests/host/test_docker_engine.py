@@ -13,11 +13,13 @@ from docker.errors import DockerException
 from requests.exceptions import ReadTimeout
 
 from suite.errors import EngineError, GpuError
-from suite.host.docker import engine as docker_engine
+from suite.host.docker import describe
+from suite.host.docker.describe import Description
 from suite.host.docker.endpoint import Endpoint, find_endpoint
 from suite.host.docker.engine import DockerEngine
 from suite.host.docker.errors import Refused, engine_errors, explain, sdk_calls
-from suite.host.docker.run import container_limits, job_labels, start_run
+from suite.host.docker.limits import container_limits, job_labels
+from suite.host.docker.run import start_run
 from suite.host.engine import LABEL, GpuRequest, Job
 from suite.host.machine.ending import phrase_ending
 from tests.host.docker_fakes import HERE, IMAGE, FakeApi, api_error
@@ -204,22 +206,26 @@ def test_a_refusal_is_explained_for_the_engine_that_refused() -> None:
 def test_an_engine_is_known_by_what_sets_it_up(
     info: dict[str, Any], component: str, kind: str
 ) -> None:
+    version = {"Components": [{"Name": component, "Version": "5.4.2"}]}
+    described = Description(endpoint=HERE, info=info, version=version)
+    assert described.kind == engine_of(described)._gpu_search.kind == kind
+
+
+def engine_of(described: Description) -> DockerEngine:
     engine = object.__new__(DockerEngine)
-    engine._info, engine._endpoint = info, HERE
-    engine._version = {"Components": [{"Name": component, "Version": "5.4.2"}]}
-    assert engine._kind == engine._gpu_search.kind == kind
+    engine._endpoint, engine._description = described.endpoint, described
+    return engine
 
 
 def test_the_disk_that_is_looked_at_holds_the_images(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = object.__new__(DockerEngine)
-    engine._endpoint = HERE
-    engine._info = {
+    info = {
         "DockerRootDir": "/var/lib/docker",
         "DriverStatus": [["driver-type", "io.containerd.snapshotter.v1"]],
     }
-    monkeypatch.setattr(docker_engine, "is_this_machine", lambda _info: True)
+    engine = engine_of(Description(endpoint=HERE, info=info, version={}))
+    monkeypatch.setattr(describe, "is_this_machine", lambda _info: True)
     assert engine.data_root == "/var/lib/containerd"
-    monkeypatch.setattr(docker_engine, "is_this_machine", lambda _info: None)
+    monkeypatch.setattr(describe, "is_this_machine", lambda _info: None)
     assert engine.data_root is None
 
 

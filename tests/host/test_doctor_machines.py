@@ -18,7 +18,7 @@ from suite.host.doctor.cards import WSL_SMI
 from suite.host.doctor.examine import CHECKS
 from suite.host.doctor.machine import Ran
 from suite.host.engine import Card, GpuRequest, GpuSupport, Slice
-from suite.host.gpu.refusals import explain_refusal
+from suite.host.gpu.remedies import explain_refusal
 from suite.host.gpu.request import choose_request
 from suite.host.provision.volumes import compile_cache
 from suite.model import Image, Scalar

@@ -10,12 +10,11 @@ from suite.host.gpu.commands import INSTALL_DRIVER, TRY_TOOLKIT, EngineKind, rew
 from suite.host.gpu.refusals import (
     REFUSALS,
     GpuRefusal,
-    explain_refusal,
     find_refusal,
     wants_cdi,
     wants_hook,
 )
-from suite.host.gpu.remedies import explain_worker
+from suite.host.gpu.remedies import explain_refusal, explain_worker
 
 HOOK = (
     "failed to create task for container: OCI runtime create failed: runc create failed: error "

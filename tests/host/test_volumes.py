@@ -14,7 +14,8 @@ import pytest
 from suite.content import SUITE
 from suite.errors import EngineError
 from suite.host.docker import leftovers
-from suite.host.docker.run import container_limits, start_run
+from suite.host.docker.limits import container_limits
+from suite.host.docker.run import start_run
 from suite.host.docker.volumes import discard_volume, volume_labels
 from suite.host.engine import LABEL, Job, Volume
 from suite.host.local import volumes as local_volumes

@@ -31,6 +31,11 @@ class Endpoint:
     url: str
     source: str
 
+    @property
+    def where(self) -> str:
+        """The address and who named it, for messages to its owner."""
+        return f"{self.url} ({self.source})"
+
 
 def _docker_folder(environment: Mapping[str, str]) -> Path:
     if given := environment.get("DOCKER_CONFIG"):

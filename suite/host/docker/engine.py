@@ -10,13 +10,9 @@ import os
 import time
 import weakref
 from collections.abc import Mapping
-from typing import IO, Any
+from typing import IO
 
-from docker.api.client import APIClient
-from docker.context.api import ContextAPI
-from docker.utils.utils import kwargs_from_env
-
-from suite.errors import DELEGATE, EngineError, GpuError
+from suite.errors import GpuError
 from suite.host.docker import leftovers, stock
 from suite.host.docker.build import (
     ensure_base,
@@ -29,23 +25,18 @@ from suite.host.docker.build import (
     refuse_base,
     refuse_laid,
 )
-from suite.host.docker.endpoint import Endpoint, find_endpoint, knock
-from suite.host.docker.errors import Refused, engine_error, engine_errors
+from suite.host.docker.connect import ask_who, connect, demand_endpoint
+from suite.host.docker.endpoint import Endpoint, find_endpoint
+from suite.host.docker.errors import Refused
 from suite.host.docker.gpu import GpuSearch
 from suite.host.docker.run import DockerRun, start_run
 from suite.host.docker.volumes import discard_volume
 from suite.host.engine import Card, GpuRequest, GpuSupport, Job, Say, Stock, Volume
-from suite.host.gpu.commands import EngineKind
 from suite.host.machine.driver import read_version
-from suite.host.machine.machine import cpus_allowed, is_this_machine, own_token
+from suite.host.machine.machine import cpus_allowed, own_token
 from suite.host.provision.images import Recipe, find_spec, follow, is_pinned, read_specs
 from suite.host.provision.overlay import CUSTOM, add_digest, lay_on
 from suite.model import Image, Isolation, Scalar
-
-_TIMEOUT_S = 60.0
-"""A single answer of the engine; removing a container with much data in it can take a while."""
-
-_SSH_POOLS = 4
 
 _PROBE_S = 120.0
 
@@ -57,20 +48,6 @@ def docker_endpoint() -> Endpoint | None:
         EngineError: docker's settings name an unknown context, or can't be read.
     """
     return find_endpoint(os.environ)
-
-
-def _connect(endpoint: Endpoint, timeout_s: float) -> APIClient:
-    """As the SDK's ``from_env``, with fewer pools over ssh.
-
-    It keeps a connection for each of the last 9 addresses that it asked, and each is a session;
-    sshd allows 10 (MaxSessions), so that one followed log more and a call fail (tried).
-    """
-    settings: dict[str, Any] = dict(kwargs_from_env())
-    if "base_url" not in settings:
-        settings = {**ContextAPI.kwargs_from_context(), **settings}
-    if endpoint.kind == "ssh":
-        settings["num_pools"] = _SSH_POOLS
-    return APIClient(timeout=timeout_s, **settings)
 
 
 class DockerEngine:
@@ -93,26 +70,13 @@ class DockerEngine:
         Raises:
             EngineError: there is none, it does not answer, or this user may not talk to it.
         """
-        endpoint = docker_endpoint()
-        if endpoint is None:
-            raise EngineError(
-                "no docker engine: there is no /var/run/docker.sock, DOCKER_HOST is not set and "
-                "no docker context is chosen",
-                "install one (`sudo apt-get install docker.io`) and start it, or ENGINE=local",
-            )
-        self._endpoint = endpoint
+        self._endpoint = demand_endpoint(docker_endpoint())
         self._base_image = base_image or os.environ.get("BASE_IMAGE") or None
         self._cuda_image = cuda_image
         self._probe_s = patience_s or _PROBE_S
-        with engine_errors("connecting", endpoint):
-            knock(endpoint)
-            self._api = _connect(endpoint, patience_s or _TIMEOUT_S)
+        self._api = connect(self._endpoint, patience_s)
         weakref.finalize(self, self._api.close)
-        with engine_errors("asking what it is", endpoint):
-            self._info: Mapping[str, Any] = self._api.info()
-            self._version: Mapping[str, Any] = self._api.version()
-        if not isinstance(self._info, dict) or not isinstance(self._version, dict):
-            raise engine_error("asking what it is", "what answers there is no engine", endpoint)
+        self._description = ask_who(self._api, self._endpoint)
         self._owner = own_token()
         self._memlock: str = "not asked for"
 
@@ -133,75 +97,29 @@ class DockerEngine:
     @property
     def is_here(self) -> bool | None:
         """See ``engine.Engine``; for how it is proven see ``machine.machine.is_this_machine``."""
-        if self._endpoint.kind != "unix":
-            return False
-        return is_this_machine(self._info)
-
-    @property
-    def _podman(self) -> tuple[int, ...] | None:
-        for part in self._version.get("Components") or []:
-            if "podman" in str(part.get("Name", "")).lower():
-                numbers = str(part.get("Version", "")).split("-")[0].split(".")
-                return tuple(int(n) for n in numbers if n.isdigit())
-        return None
-
-    @property
-    def _rootless(self) -> bool:
-        return any("rootless" in str(option) for option in self._info.get("SecurityOptions") or [])
-
-    @property
-    def _kind(self) -> EngineKind:
-        if self._podman is not None:
-            return "podman"
-        return "rootless" if self._rootless else "docker"
-
-    def describe(self) -> dict[str, Scalar]:
-        """See ``engine.Engine``."""
-        info = self._info
-        security = [str(option) for option in info.get("SecurityOptions") or []]
-        store = dict(entry for entry in info.get("DriverStatus") or [] if len(entry) == 2)
-        return {
-            "product": "docker" if self._podman is None else "podman",
-            "version": str(info.get("ServerVersion") or "") or None,
-            "api": str(self._version.get("ApiVersion") or "") or None,
-            "endpoint.kind": self._endpoint.kind,
-            "endpoint.here": self.is_here,
-            "storage.driver": info.get("Driver"),
-            "storage.type": store.get("driver-type"),
-            "cgroup.version": info.get("CgroupVersion"),
-            "cgroup.driver": info.get("CgroupDriver"),
-            "os": info.get("OperatingSystem"),
-            "kernel": info.get("KernelVersion"),
-            "architecture": info.get("Architecture"),
-            "cpus": info.get("NCPU"),
-            "memory_bytes": info.get("MemTotal"),
-            "runtime": info.get("DefaultRuntime"),
-            "rootless": self._rootless,
-            "binds.cpus": info.get("CPUSet"),
-            "binds.memory": info.get("MemoryLimit"),
-            "security": " ".join(sorted(security)) or None,
-            "memlock": self._memlock,
-        }
-
-    def cpus(self) -> tuple[int, ...]:
-        """See ``engine.Engine``; an engine elsewhere says only how many it has."""
-        if self.is_here:
-            return cpus_allowed()
-        return tuple(range(int(self._info.get("NCPU") or 1)))
+        return self._description.is_here
 
     @property
     def binds_cpus(self) -> bool:
         """See ``engine.Engine``; not without a cpuset control group, as in rootless mode."""
-        return self._info.get("CPUSet") is not False
+        return self._description.binds_cpus
+
+    def describe(self) -> dict[str, Scalar]:
+        """See ``engine.Engine``."""
+        return {**self._description.list_facts(), "memlock": self._memlock}
+
+    def cpus(self) -> tuple[int, ...]:
+        """See ``engine.Engine``; an engine elsewhere says only how many it has."""
+        return cpus_allowed() if self.is_here else self._description.list_cpus()
 
     def memory_bytes(self) -> int | None:
         """See ``engine.Engine``."""
-        return int(self._info.get("MemTotal") or 0) or None
+        return self._description.memory_bytes
 
     @property
     def data_root(self) -> str | None:
         """See ``doctor.machine.Examined``."""
-        return stock.find_store(self._info) if self.is_here else None
+        return stock.find_store(self._description.info) if self.is_here else None
 
     def take_stock(self, name: str) -> Stock:
         """See ``doctor.machine.Examined``."""
@@ -224,7 +142,7 @@ class DockerEngine:
 
     def gpu_support(self) -> GpuSupport:
         """See ``doctor.machine.Examined``."""
-        return stock.gpu_support(self._info)
+        return stock.gpu_support(self._description.info)
 
     def provide(self, name: str, progress: Say, *, fresh: bool = False) -> Image:
         """See ``engine.Engine``; ``fresh`` builds past every cache.
@@ -278,10 +196,10 @@ class DockerEngine:
     @property
     def _gpu_search(self) -> GpuSearch:
         return GpuSearch(
-            where=f"{self._endpoint.url} ({self._endpoint.source})",
-            info=self._info,
-            kind=self._kind,
-            podman=self._podman,
+            where=self._endpoint.where,
+            info=self._description.info,
+            kind=self._description.kind,
+            podman=self._description.podman,
             is_here=self.is_here,
             ask=lambda code, gpu: self._ask(self._probe_image(), code, gpu),
         )
@@ -292,16 +210,6 @@ class DockerEngine:
             return str(known[0]["Id"])
         base = self._base_image or read_specs()["cpu"].base
         return ensure_image(self._api, self._endpoint, base, lambda _line: None)
-
-    def _refuse_unbound(self, job: Job) -> None:
-        """Raises EngineError where the engine would take a set of CPUs and drop it in silence."""
-        every = set(range(int(self._info.get("NCPU") or 1)))
-        if not self.binds_cpus and not every <= set(job.cpus or every):
-            raise EngineError(
-                f"docker at {self._endpoint.url} ({self._endpoint.source}) can't bind a container to "
-                f"CPUs (no cpuset control group, as in rootless mode), so that CPUS= would not hold",
-                f"let `CPUS=` out; or {DELEGATE}",
-            )
 
     def _ask(self, image: str, code: str, gpu: GpuRequest | None) -> tuple[list[str], str]:
         """What a trivial container that runs this Python prints, by lines, and how it ended."""
@@ -346,13 +254,13 @@ class DockerEngine:
         return run
 
     def _start(self, job: Job, entrypoint: tuple[str, ...], *, memlock: bool) -> DockerRun:
-        self._refuse_unbound(job)
+        self._description.refuse_unbound(job)
         return start_run(
             self._api,
             self._endpoint,
             job,
             owner=self._owner,
-            kind=self._kind,
+            kind=self._description.kind,
             memlock=memlock,
             entrypoint=entrypoint,
         )

@@ -127,7 +127,7 @@ def engine_error(
 
     ``answered``: the text is the engine's own, and not that of a connection that failed.
     """
-    where = f"{endpoint.url} ({endpoint.source})"
+    where = endpoint.where
     row = explain(text, answered=answered)
     if row is None:
         return EngineError(

@@ -11,27 +11,19 @@ from collections.abc import Iterator
 from datetime import datetime, timezone
 from typing import Any
 
-import docker.types
 from docker.api.client import APIClient
 
 from suite.errors import EngineError
 from suite.host.docker.endpoint import Endpoint
 from suite.host.docker.errors import Refused, Silence, engine_error, engine_errors, sdk_calls
-from suite.host.docker.volumes import make_volumes, mount_volumes, name_volumes
-from suite.host.engine import LABEL, Ending, GpuRequest, Job
+from suite.host.docker.limits import USER, container_limits, job_labels
+from suite.host.docker.volumes import make_volumes, name_volumes
+from suite.host.engine import Ending, Job
 from suite.host.gpu.commands import EngineKind
-from suite.host.gpu.refusals import explain_refusal
-from suite.host.gpu.request import CAPABILITIES, choose_variables
+from suite.host.gpu.remedies import explain_refusal
+from suite.host.gpu.request import choose_variables
 from suite.host.machine.ending import DIARY_BYTES, phrase_ending
 from suite.host.machine.lines import LineQueue
-
-USER = "10001:10001"
-"""Who the worker is inside: nobody that any host knows."""
-
-_TMP_BYTES = 2**30
-_HOME_BYTES = 256 * 2**20
-_LOG_BYTES = 64 * 2**20
-"""No run writes so much that the engine turns the log over; a runaway can't fill its disk."""
 
 _GRACE_S = 10.0
 """From the end of the worker's output to the end of its process: releasing a GPU takes seconds."""
@@ -39,54 +31,6 @@ _UNREAD_GRACE_S = 2.0
 _KILLED_S = 60.0
 _HUNG_S = 5.0
 """For the removal of a container whose start hangs: the engine can't until that ends."""
-
-
-def job_labels(job: Job, owner: str) -> dict[str, str]:
-    """The labels of a job's container; ``owner`` is the token of the process that runs it."""
-    return {**job.labels, LABEL: "run", f"{LABEL}.owner": owner}
-
-
-def container_limits(job: Job, *, memlock: bool) -> dict[str, Any]:
-    """What the container may use, in the SDK's words; ``memlock``: ask for unlimited pinned memory.
-
-    CPUs are a set and never a quota, since TensorFlow sizes its thread pools by affinity; memory
-    includes swap, so that a cell fails instead of crawling.
-    """
-    limits: dict[str, Any] = {
-        "init": True,
-        "network_mode": "none",
-        "read_only": True,
-        "tmpfs": {
-            "/tmp": f"rw,nosuid,nodev,size={_TMP_BYTES},mode=1777",  # noqa: S108 - inside
-            "/home/crossover": f"rw,nosuid,nodev,size={_HOME_BYTES},mode=1777",
-        },
-        "cap_drop": ["ALL"],
-        "security_opt": ["no-new-privileges"],
-        # TensorFlow starts several threads a CPU; this stops a runaway, never a large machine.
-        "pids_limit": max(4096, 64 * len(job.cpus)),
-        "shm_size": 2**30,
-        "log_config": docker.types.LogConfig(
-            type="json-file", config={"max-size": str(_LOG_BYTES), "max-file": "2"}
-        ),
-    }
-    if job.volumes:
-        limits["mounts"] = mount_volumes(job)
-    if job.cpus:
-        limits["cpuset_cpus"] = ",".join(str(cpu) for cpu in job.cpus)
-    if job.memory_bytes is not None:
-        limits["mem_limit"] = limits["memswap_limit"] = job.memory_bytes
-    if job.gpu is not None:
-        limits["device_requests"] = [device_request(job.gpu)]
-        if memlock:
-            limits["ulimits"] = [docker.types.Ulimit(name="memlock", soft=-1, hard=-1)]
-    return limits
-
-
-def device_request(gpu: GpuRequest) -> Any:
-    """The engine's words for a GPU request; the devices are named, so that no other is taken."""
-    if gpu.driver == "cdi":
-        return docker.types.DeviceRequest(driver="cdi", device_ids=list(gpu.devices))
-    return docker.types.DeviceRequest(device_ids=list(gpu.devices), capabilities=[CAPABILITIES])
 
 
 def start_run(
@@ -139,15 +83,11 @@ def start_run(
             raise _refusal(error, job, endpoint, kind, memlock=memlock) from error
         if isinstance(error, Silence) and job.gpu is not None:
             text = f"a container with the GPU did not start within {api.timeout:.0f} s"
-            raise explain_refusal(text, _where(endpoint), kind) from error
+            raise explain_refusal(text, endpoint.where, kind) from error
         raise
     return DockerRun(
         api, endpoint, created["Id"], stream, started=started, memory_bytes=job.memory_bytes
     )
-
-
-def _where(endpoint: Endpoint) -> str:
-    return f"{endpoint.url} ({endpoint.source})"
 
 
 def _refusal(
@@ -155,13 +95,13 @@ def _refusal(
 ) -> Exception:
     if refused.missing and "image" in refused.text.lower():
         return EngineError(
-            f"docker at {endpoint.url} ({endpoint.source}) has no image {job.image.id}",
+            f"docker at {endpoint.where} has no image {job.image.id}",
             "`make images` builds it",
         )
     if job.gpu is not None:
         if memlock and ("rlimit" in refused.text or "ulimit" in refused.text):
             return refused
-        return explain_refusal(refused.text, _where(endpoint), kind)
+        return explain_refusal(refused.text, endpoint.where, kind)
     return engine_error("starting a container", refused.text, endpoint)
 
 

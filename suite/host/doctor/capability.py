@@ -6,8 +6,7 @@ from suite.errors import OTHER_BUILD, CrossoverError, GpuError
 from suite.host.doctor.cards import ELSEWHERE, NO_GPU, NOT_ASKED, Row, pick_known, read_branch
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.machine import Patient
-from suite.host.gpu.commands import kind_of, reword
-from suite.host.gpu.refusals import OLD_FOR_PTX
+from suite.host.gpu.commands import OLD_FOR_PTX, kind_of, reword
 
 OLDEST_CAPABILITY, PTX_CAPABILITY, TOO_NEW_CAPABILITY = 6.0, 9.0, 10.0
 """TensorFlow 2.21 holds machine code for compute capability 6.0, 7.0, 8.0, 8.9 and, in what nvcc built,

@@ -12,8 +12,9 @@ from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.machine import COMMAND_S, Patient, Ran
 from suite.host.engine import Card, Slice
 from suite.host.gpu.choice import Choice, find_choice
+from suite.host.gpu.commands import OLD_DRIVER
 from suite.host.gpu.nvml import normalise_pci
-from suite.host.gpu.refusals import OLD_DRIVER, find_refusal
+from suite.host.gpu.refusals import find_refusal
 from suite.host.gpu.request import LOOKED_AT, machine_gpus, no_gpu
 
 OLDEST_DRIVER = 525

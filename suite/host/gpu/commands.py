@@ -44,6 +44,15 @@ INSTALL_NEWER_DRIVER = (
     "reboot"
 )
 
+
+def _newer(least: str) -> str:
+    return f"a newer driver, {least}: {INSTALL_NEWER_DRIVER}; `nvidia-smi` shows what is there"
+
+
+OLD_DRIVER = _newer("525 or later for CUDA 12")
+OLD_FOR_PTX = _newer("555 or later for CUDA 12.5")
+"""What to do about a driver that is too old for TensorFlow's CUDA, or for the PTX that it brings."""
+
 _USERS_CONFIGURE = (
     "`nvidia-ctk runtime configure --runtime=docker --config=$HOME/.config/docker/daemon.json`, "
     "`systemctl --user restart docker`, and "

@@ -1,6 +1,6 @@
 """What the texts mean with which an engine, NVIDIA's container toolkit or TensorFlow refuse a GPU.
 
-Pure: a table of patterns with their cause and what to do next, and the error that comes of it.
+Pure: a table of patterns with their cause and what to do next; `remedies` makes errors of it.
 """
 
 from __future__ import annotations
@@ -8,17 +8,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from suite.errors import OTHER_BUILD, GpuError
+from suite.errors import OTHER_BUILD
 from suite.host.gpu.commands import (
     ALLOW_CDI,
     CONFIGURE,
     INSTALL_DRIVER,
-    INSTALL_NEWER_DRIVER,
     INSTALL_TOOLKIT,
+    OLD_DRIVER,
+    OLD_FOR_PTX,
     TRY_TOOLKIT,
     WRITE_SPEC,
-    EngineKind,
-    reword,
 )
 
 
@@ -33,14 +32,6 @@ class GpuRefusal:
 
 _LOAD = "`sudo modprobe nvidia`; if that fails, install the driver again: " + INSTALL_DRIVER
 
-
-def _newer(least: str) -> str:
-    return f"a newer driver, {least}: {INSTALL_NEWER_DRIVER}; `nvidia-smi` shows what is there"
-
-
-OLD_DRIVER = _newer("525 or later for CUDA 12")
-OLD_FOR_PTX = _newer("555 or later for CUDA 12.5")
-"""What to do about a driver that is too old for TensorFlow's CUDA, or for the PTX that it brings."""
 
 REFUSALS: tuple[GpuRefusal, ...] = (
     GpuRefusal(
@@ -303,22 +294,3 @@ def wants_cdi(text: str) -> bool:
 def wants_hook(text: str) -> bool:
     """Whether CDI can't do it and NVIDIA's hook may."""
     return find_refusal(text) in CDI_ONLY
-
-
-def explain_refusal(text: str, where: str = "", kind: EngineKind = "docker") -> GpuError:
-    """The error for a refusal: its cause and remedy, and the engine's own text, whole.
-
-    ``where`` is the endpoint that was asked; a wrong one is a common cause.  ``kind`` is what answers
-    there, since each is set up by commands of its own.
-    """
-    at = f" at {where}" if where else ""
-    row = find_refusal(text)
-    if row is None:
-        return GpuError(
-            f"the engine{at} refused the GPU: {text}",
-            "this refusal is not known here; `nvidia-smi` on the engine's machine, and then "
-            f"{reword(TRY_TOOLKIT, kind)}, tell the driver's fault from the toolkit's",
-        )
-    return GpuError(
-        f"the engine{at} refused the GPU: {row.cause}: {text}", reword(row.remedy, kind)
-    )

@@ -1,6 +1,6 @@
-"""What to do where the GPU fails inside a container: the worker's reason, and what TensorFlow printed.
+"""What to do where a GPU is refused or fails: by the engine's text, the worker's reason, TensorFlow's diary.
 
-The texts themselves are the table of `refusals`; this finds them in a diary and words the error.  Pure.
+The texts themselves are the table of `refusals`; this finds them and words the error.  Pure.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import math
 import re
 
 from suite.errors import GpuError
-from suite.host.gpu.commands import EngineKind, reword
+from suite.host.gpu.commands import TRY_TOOLKIT, EngineKind, reword
 from suite.host.gpu.refusals import GpuRefusal, find_refusal
 
 UNKNOWN = (
@@ -31,6 +31,25 @@ _BYTES = {
     **dict.fromkeys(("half", "bfloat16", "int16"), 2),
 }
 """Bytes of an element, by TensorFlow's names for types."""
+
+
+def explain_refusal(text: str, where: str = "", kind: EngineKind = "docker") -> GpuError:
+    """The error for a refusal: its cause and remedy, and the engine's own text, whole.
+
+    ``where`` is the endpoint that was asked; a wrong one is a common cause.  ``kind`` is what answers
+    there, since each is set up by commands of its own.
+    """
+    at = f" at {where}" if where else ""
+    row = find_refusal(text)
+    if row is None:
+        return GpuError(
+            f"the engine{at} refused the GPU: {text}",
+            "this refusal is not known here; `nvidia-smi` on the engine's machine, and then "
+            f"{reword(TRY_TOOLKIT, kind)}, tell the driver's fault from the toolkit's",
+        )
+    return GpuError(
+        f"the engine{at} refused the GPU: {row.cause}: {text}", reword(row.remedy, kind)
+    )
 
 
 def explain_worker(what: str, diary: str, kind: EngineKind = "docker") -> GpuError:

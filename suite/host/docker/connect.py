@@ -1,0 +1,75 @@
+"""Reaching a docker engine, and asking it who it is.
+
+Like this whole folder, and nothing else, it imports docker.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from docker.api.client import APIClient
+from docker.context.api import ContextAPI
+from docker.utils.utils import kwargs_from_env
+
+from suite.errors import EngineError
+from suite.host.docker.describe import Description
+from suite.host.docker.endpoint import Endpoint, knock
+from suite.host.docker.errors import engine_error, engine_errors
+
+_TIMEOUT_S = 60.0
+"""A single answer of the engine; removing a container with much data in it can take a while."""
+
+_SSH_POOLS = 4
+
+
+def demand_endpoint(endpoint: Endpoint | None) -> Endpoint:
+    """The endpoint, where there is one.
+
+    Raises:
+        EngineError: there is none.
+    """
+    if endpoint is None:
+        raise EngineError(
+            "no docker engine: there is no /var/run/docker.sock, DOCKER_HOST is not set and "
+            "no docker context is chosen",
+            "install one (`sudo apt-get install docker.io`) and start it, or ENGINE=local",
+        )
+    return endpoint
+
+
+def connect(endpoint: Endpoint, patience_s: float | None) -> APIClient:
+    """A connection, each of whose answers is waited for so long; None: as long as a campaign should.
+
+    Raises:
+        EngineError: it does not answer, or this user may not talk to it.
+    """
+    with engine_errors("connecting", endpoint):
+        knock(endpoint)
+        return _connect(endpoint, patience_s or _TIMEOUT_S)
+
+
+def _connect(endpoint: Endpoint, timeout_s: float) -> APIClient:
+    """As the SDK's ``from_env``, with fewer pools over ssh.
+
+    It keeps a connection for each of the last 9 addresses that it asked, and each is a session;
+    sshd allows 10 (MaxSessions), so that one followed log more and a call fail (tried).
+    """
+    settings: dict[str, Any] = dict(kwargs_from_env())
+    if "base_url" not in settings:
+        settings = {**ContextAPI.kwargs_from_context(), **settings}
+    if endpoint.kind == "ssh":
+        settings["num_pools"] = _SSH_POOLS
+    return APIClient(timeout=timeout_s, **settings)
+
+
+def ask_who(api: APIClient, endpoint: Endpoint) -> Description:
+    """What the engine says of itself.
+
+    Raises:
+        EngineError: it does not answer, or is no engine.
+    """
+    with engine_errors("asking what it is", endpoint):
+        info, version = api.info(), api.version()
+    if not isinstance(info, dict) or not isinstance(version, dict):
+        raise engine_error("asking what it is", "what answers there is no engine", endpoint)
+    return Description(endpoint=endpoint, info=info, version=version)

@@ -1,0 +1,102 @@
+"""What a docker engine says of itself, and what follows from it: which kind it is, what it can bound.
+
+Asks nothing: it reads the engine's two answers, ``info`` and ``version``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from suite.errors import DELEGATE, EngineError
+from suite.host.docker.endpoint import Endpoint
+from suite.host.engine import Job
+from suite.host.gpu.commands import EngineKind
+from suite.host.machine.machine import is_this_machine
+from suite.model import Scalar
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """An engine by its own words."""
+
+    endpoint: Endpoint
+    info: Mapping[str, Any]
+    version: Mapping[str, Any]
+
+    @property
+    def is_here(self) -> bool | None:
+        """See ``engine.Engine``; for how it is proven see ``machine.machine.is_this_machine``."""
+        return is_this_machine(self.info) if self.endpoint.kind == "unix" else False
+
+    @property
+    def podman(self) -> tuple[int, ...] | None:
+        """Podman's version, where it answers in docker's place."""
+        for part in self.version.get("Components") or []:
+            if "podman" in str(part.get("Name", "")).lower():
+                numbers = str(part.get("Version", "")).split("-")[0].split(".")
+                return tuple(int(n) for n in numbers if n.isdigit())
+        return None
+
+    @property
+    def kind(self) -> EngineKind:
+        """Which kind of engine it is: each is set up by commands of its own."""
+        if self.podman is not None:
+            return "podman"
+        return "rootless" if self._rootless else "docker"
+
+    @property
+    def _rootless(self) -> bool:
+        return any("rootless" in str(option) for option in self.info.get("SecurityOptions") or [])
+
+    def list_facts(self) -> dict[str, Scalar]:
+        """Dotted facts for the document; never an address, host or user name."""
+        info = self.info
+        security = [str(option) for option in info.get("SecurityOptions") or []]
+        store = dict(entry for entry in info.get("DriverStatus") or [] if len(entry) == 2)
+        return {
+            "product": "docker" if self.podman is None else "podman",
+            "version": str(info.get("ServerVersion") or "") or None,
+            "api": str(self.version.get("ApiVersion") or "") or None,
+            "endpoint.kind": self.endpoint.kind,
+            "endpoint.here": self.is_here,
+            "storage.driver": info.get("Driver"),
+            "storage.type": store.get("driver-type"),
+            "cgroup.version": info.get("CgroupVersion"),
+            "cgroup.driver": info.get("CgroupDriver"),
+            "os": info.get("OperatingSystem"),
+            "kernel": info.get("KernelVersion"),
+            "architecture": info.get("Architecture"),
+            "cpus": info.get("NCPU"),
+            "memory_bytes": info.get("MemTotal"),
+            "runtime": info.get("DefaultRuntime"),
+            "rootless": self._rootless,
+            "binds.cpus": info.get("CPUSet"),
+            "binds.memory": info.get("MemoryLimit"),
+            "security": " ".join(sorted(security)) or None,
+        }
+
+    def list_cpus(self) -> tuple[int, ...]:
+        """Its CPUs, of which it says only how many there are."""
+        return tuple(range(int(self.info.get("NCPU") or 1)))
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """The memory of its machine; None where it does not say."""
+        return int(self.info.get("MemTotal") or 0) or None
+
+    @property
+    def binds_cpus(self) -> bool:
+        """Whether a container can be bound to some of the CPUs; not without a cpuset control group."""
+        return self.info.get("CPUSet") is not False
+
+    def refuse_unbound(self, job: Job) -> None:
+        """Raises EngineError where the engine would take a set of CPUs and drop it in silence."""
+        every = set(self.list_cpus())
+        if not self.binds_cpus and not every <= set(job.cpus or every):
+            raise EngineError(
+                f"docker at {self.endpoint.where} can't bind a container to CPUs (no cpuset control "
+                "group, as in rootless mode), so that CPUS= would not hold",
+                f"let `CPUS=` out; or {DELEGATE}",
+            )
