@@ -20,7 +20,8 @@ from suite.worker.session.channel import Channel
 from suite.worker.session.startup import Refused
 
 if TYPE_CHECKING:
-    from suite.worker.session.session import Request, Runner
+    from suite.worker.session.cell import Request
+    from suite.worker.session.session import Runner
 
 CPU = "/CPU:0"
 
@@ -77,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     channel.send("hello", schema=wire.SCHEMA, version=__version__, pid=os.getpid())
     from suite.worker.loop.measure import Loop
     from suite.worker.proof import compile_cache, facts, gpu
-    from suite.worker.session import preflight, session, startup
+    from suite.worker.session import cell, preflight, session, startup
 
     began = time.perf_counter_ns()
     looked = _look_before(options.arm)
@@ -115,7 +116,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     lost = None
     if options.command == "measure":
-        times = session.Times(
+        times = cell.Times(
             warmup_s=options.warmup, measure_s=options.measure, budget_s=options.budget
         )
         lost = _measure(channel, session.Runner(loop, device, times, stages), requests)
@@ -150,7 +151,7 @@ def _look_before(arm: ArmName) -> dict[str, Scalar]:
 def _requests(parser: argparse.ArgumentParser, words: Sequence[str]) -> list[Request]:
     """The cells that were asked for; ends the process where a word is none."""
     from suite.worker import scenarios
-    from suite.worker.session.session import Request
+    from suite.worker.session.cell import Request
 
     requests = []
     for word in words:

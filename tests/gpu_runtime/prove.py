@@ -23,12 +23,13 @@ from suite.worker.loop.measure import Loop, Timing
 from suite.worker.proof import facts, libraries, placement
 from suite.worker.scenario.scenario import Prepared
 from suite.worker.session import session, startup
+from suite.worker.session.cell import CellRun, Request, Times
 
 
-class OneCall(session.Runner):
-    """A runner that takes the first call for the cell's samples, and looks at no result."""
+class OneCall(CellRun):
+    """A run of a cell that takes the first call for the cell's samples, and looks at no result."""
 
-    def _time(self, request: Any, prepared: Prepared, account: Any) -> Any:
+    def _time(self, prepared: Prepared) -> Any:
         timing = Timing(
             warmup_s=[],
             samples_s=[1e-9],
@@ -53,8 +54,9 @@ def main(names: list[str]) -> None:
     import tensorflow as tf
 
     loop = Loop(clock=time.perf_counter_ns, fence=tf.test.experimental.sync_devices)
-    times = session.Times(warmup_s=0.0, measure_s=0.0, budget_s=1e9)
-    runner = OneCall(loop, device, times, stages)
+    times = Times(warmup_s=0.0, measure_s=0.0, budget_s=1e9)
+    session.CellRun = OneCall  # type: ignore[misc]
+    runner = session.Runner(loop, device, times, stages)
     said = {**facts.tensorflow_facts(), **facts.switches()}
     print(wire.dump_record({"record": "facts", "facts": said}), flush=True)  # noqa: T201
     if trigger := os.environ.get("CROSSOVER_FAIL"):
@@ -63,7 +65,7 @@ def main(names: list[str]) -> None:
         for cell in scenario.cells():
             asked = cell.id in names if names else not cell.arms or "cuda" in cell.arms
             if asked and not cell.by_host:
-                run = session.Request(scenario=scenario, cell=cell, calls=1)
+                run = Request(scenario=scenario, cell=cell, calls=1)
                 result: CellResult = replace(runner.run(run), spent_s={})
                 print(wire.dump_record({"record": "cell", "cell": result}), flush=True)  # noqa: T201
 

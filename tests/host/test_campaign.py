@@ -33,7 +33,7 @@ from suite.model import SIMULATED, Campaign, Cell, Scalar, SuiteIdentity, Work, 
 from suite.report.pages.campaign import STAND_IN
 from suite.report.produce import collate
 from suite.worker import scenarios
-from suite.worker.session import session
+from suite.worker.session import cell as cells
 from tests import synthetic
 from tests.fakes import (
     FACTS,
@@ -764,7 +764,7 @@ def test_a_calibration_that_gave_up_nothing_for_its_budget_is_not_made_again(
 
 def test_what_the_worker_says_of_a_lost_budget_is_known_for_it() -> None:
     """`OVER` is its text, and the plan looks for a word of it."""
-    assert OVER["reason"] == session._over(9.0, 5.0)
+    assert OVER["reason"] == cells._over(9.0, 5.0)
 
 
 def test_a_second_calibration_is_the_last_however_much_it_compiled(stage: Stage) -> None:

@@ -26,7 +26,7 @@ from suite.model import (
 )
 from suite.worker import scenarios
 from suite.worker.loop import measure
-from suite.worker.session.session import ASKED_ABOUT_BUDGETS
+from suite.worker.session.cell import ASKED_ABOUT_BUDGETS
 from tests import synthetic
 
 CELLS = scenarios.cells()

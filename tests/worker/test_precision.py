@@ -17,7 +17,8 @@ from suite.worker.proof import precision
 from suite.worker.proof.precision import demand, explain_lack, switch
 from suite.worker.scenario.scenario import Inapplicable, Point, Prepared, Scenario, WrongResult
 from suite.worker.scenarios.matmul import square
-from suite.worker.session.session import Request, Runner, Times
+from suite.worker.session.cell import Request, Times
+from suite.worker.session.session import Runner
 from tests.fakes import FakeDevice, FakeTensorFlow
 
 AMPERE, TURING, PASCAL = (8, 0), (7, 5), (6, 1)

@@ -22,7 +22,8 @@ from suite.worker.scenario.scenario import (
     Scenario,
     WrongResult,
 )
-from suite.worker.session.session import Account, Request, Runner, Times
+from suite.worker.session.cell import Account, Request, Times
+from suite.worker.session.session import Runner
 from tests.fakes import SECOND, FakeDevice, FakeTensorFlow
 
 TIMES = Times(warmup_s=0.05, measure_s=0.1, budget_s=2.0)

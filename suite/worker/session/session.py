@@ -1,66 +1,19 @@
-"""One invocation: the cells in the given order, each outcome sent as soon as it is known.
-
-Decides per cell what to do (measure, skip, fail) and accounts for every second by kind.
-"""
+"""The session of one worker: what becomes of each cell, whatever goes wrong in it; and tidy after it."""
 
 from __future__ import annotations
 
 import gc
-import statistics
 import sys
-import time
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timezone
-from typing import Any
 
 from suite.model import Cell, CellResult
-from suite.worker.loop import evidence, trace
-from suite.worker.loop.measure import LEAST_SAMPLES, Loop, Timing
-from suite.worker.proof.placement import NotPlaced, Placement, Watch, prove, watch
-from suite.worker.scenario.scenario import Inapplicable, Prepared, Scenario, WrongResult
+from suite.worker.loop.measure import Loop
+from suite.worker.proof.placement import NotPlaced
+from suite.worker.scenario.scenario import Inapplicable, WrongResult
+from suite.worker.session.cell import CellRun, OverBudget, Request, Times
 from suite.worker.session.forecast import Forecast
-
-ASKED_ABOUT_BUDGETS = 4.0
-"""Cells that people asked about have so many times the profile's budget."""
-
-SHORT = 0.9
-"""Samples that are shorter than this share of the floor are labelled: K came out too small."""
-
-DISPATCH_BOUND = 0.9
-"""On a GPU, a larger enqueue fraction than this means that the CPU could not keep it busy."""
-
-
-CALLS_OF_A_CELL = 3 + LEAST_SAMPLES
-"""The first call, the one that finds K, one of warm-up, and the samples."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """One cell to run, with its K; None: find it (and mind the budget while doing so)."""
-
-    scenario: Scenario
-    cell: Cell
-    calls: int | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Times:
-    """The profile's times for a cell, in seconds."""
-
-    warmup_s: float
-    measure_s: float
-    budget_s: float
-
-    def budget_of(self, cell: Cell) -> float:
-        """The budget of this cell, in seconds."""
-        return self.budget_s * (ASKED_ABOUT_BUDGETS if cell.asked_about else 1.0)
-
-
-class OverBudget(Exception):
-    """The cell would take longer than its budget; the text is the reason to print."""
 
 
 def fail(result: CellResult, reason: str) -> CellResult:
@@ -99,7 +52,13 @@ class Runner:
     def run(self, request: Request) -> CellResult:
         """The outcome of one cell; never raises for what the cell itself does wrong."""
         cell = request.cell
-        account = Account()
+        run = CellRun(
+            request,
+            loop=self.loop,
+            device=self.device,
+            times=self.times,
+            forecast=self.forecast,
+        )
         result = CellResult(
             id=cell.id,
             scenario=cell.scenario,
@@ -113,7 +72,7 @@ class Runner:
         if prepare is None:
             return replace(self._stage(result, cell, request.scenario.startup), ended=now())
         try:
-            result = self._cell(result, request, prepare, account)
+            result = run.measure(result, prepare)
         except Inapplicable as reason:
             result = replace(result, outcome="skipped", reason=str(reason))
         except OverBudget as reason:
@@ -126,9 +85,9 @@ class Runner:
             traceback.print_exc(file=sys.stderr)
             text = " ".join(str(error).split())[:500]
             result = replace(result, outcome="failed", reason=f"{type(error).__name__}: {text}")
-        with account.of("hygiene"):
+        with run.account.of("hygiene"):
             self._clear()
-        return replace(result, ended=now(), spent_s=account.spent_s)
+        return replace(result, ended=now(), spent_s=run.account.spent_s)
 
     def _stage(self, result: CellResult, cell: Cell, stage: str | None) -> CellResult:
         """A stage of the start-up sequence, which has been run already; None: as the cell names it."""
@@ -146,158 +105,6 @@ class Runner:
             },
         )
 
-    def _cell(
-        self,
-        result: CellResult,
-        request: Request,
-        prepare: Callable[..., Prepared],
-        account: Account,
-    ) -> CellResult:
-        cell, scenario = request.cell, request.scenario
-        calibrating = request.calls is None
-        if calibrating:
-            self._refuse_hopeless(cell)
-        with account.of("prepare"):
-            prepared = prepare(device=self.device, **cell.params)
-        witnessed: dict[str, float | None] = {}
-        try:
-            with account.of("first_call"), watch() as seen:
-                if prepared.run_up is not None:
-                    prepared.run_up()
-                first_s, last = self.loop.first_call(prepared.step)
-            with account.of("placement"):
-                placement = self._prove(prepared, seen, last)
-            if scenario.one_shot:
-                status = "cold" if prepared.run_up is None else "run-up"
-                timing, calls = _once(first_s, last, status), 1
-            else:
-                del last
-                calls, timing, witnessed = self._time(request, prepared, account)
-            account.add("warmup", timing.warmup_wall_s)
-            account.add("measure", timing.measure_wall_s)
-            # Here, because the check of a training step trains another model.
-            memory = self._peak_memory() if prepared.on == "arm" else None
-            traced, untraced = self._trace(request, prepared, timing, account)
-            with account.of("check"):
-                check = prepared.check(timing.last)
-        finally:
-            prepared.close()
-        if calibrating:
-            call_s = statistics.median(timing.samples_s)
-            self.forecast.remember(cell, call_s, account.spent_s["check"])
-        enqueues = prepared.enqueues and self._is_on_gpu(prepared) and not scenario.one_shot
-        absent = {"trace": untraced} if untraced else {}
-        if not enqueues:
-            blocks = "the step blocks" if self._is_on_gpu(prepared) else "a CPU's step blocks"
-            absent["enqueue_fraction"] = blocks
-        if memory is None:
-            absent["peak_memory_bytes"] = "TensorFlow does not count the CPU's memory"
-        if prepared.run_up is not None:
-            absent["first_call_s"] = "calls that were not timed came before the sample"
-        return replace(
-            result,
-            outcome="measured",
-            first_call_s=first_s if prepared.run_up is None else None,
-            calls_per_sample=calls,
-            warmup_status=timing.warmup_status,
-            warmup_s=timing.warmup_s,
-            samples_s=timing.samples_s,
-            enqueue_fraction=timing.enqueue_fraction if enqueues else None,
-            placement=placement.nodes,
-            elsewhere=placement.elsewhere,
-            check=check,
-            peak_memory_bytes=memory,
-            labels=self._label(timing, calls, enqueues=enqueues, one_shot=scenario.one_shot),
-            evidence=witnessed,
-            trace=traced,
-            absent=absent,
-        )
-
-    def _time(
-        self, request: Request, prepared: Prepared, account: Account
-    ) -> tuple[int, Timing, dict[str, float | None]]:
-        """K, the warm-up and the samples, and what else was at work meanwhile."""
-        with account.of("hygiene"):
-            gc.collect()
-        calls = request.calls or self._calibrate(request.cell, prepared, account)
-        before = evidence.read()
-        timing = self.loop.measure(
-            prepared.step,
-            calls,
-            warmup_s=self.times.warmup_s,
-            measure_s=self.times.measure_s,
-            traces=prepared.traces,
-        )
-        return calls, timing, evidence.compare(before, evidence.read())
-
-    def _is_on_gpu(self, prepared: Prepared) -> bool:
-        return self.device == "/GPU:0" and prepared.on == "arm"
-
-    def _label(self, timing: Timing, calls: int, *, enqueues: bool, one_shot: bool) -> list[str]:
-        """What the worker itself has to say against a number."""
-        labels = ["warm-up cap"] if timing.warmup_status == "cap" else []
-        usual_s = statistics.median(timing.samples_s) * calls
-        if not one_shot and usual_s < SHORT * self.loop.floor_s:
-            labels.append("short samples")
-        if enqueues and timing.enqueue_fraction > DISPATCH_BOUND:
-            labels.append("dispatch-bound")
-        return labels
-
-    def _trace(
-        self, request: Request, prepared: Prepared, timing: Timing, account: Account
-    ) -> tuple[dict[str, float], str | None]:
-        """What the GPU did in a few more calls, untimed, while calibrating; or nothing, and why."""
-        calibrating = request.calls is None
-        if not calibrating or request.scenario.one_shot or not self._is_on_gpu(prepared):
-            return {}, None
-        call_s = statistics.median(timing.samples_s)
-        with account.of("trace"):
-            try:
-                return trace.trace(prepared.step, self.loop.fence, call_s), None
-            except trace.NoTrace as reason:
-                return {}, str(reason)
-
-    def _refuse_hopeless(self, cell: Cell) -> None:
-        """Before anything of the cell is run: would the size before it, scaled, break the budget?"""
-        predicted = self.forecast.predict(cell)
-        if predicted is None:
-            return
-        call_s, check_s = predicted
-        cost = call_s * (1 if cell.one_shot else CALLS_OF_A_CELL) + check_s
-        budget = self.times.budget_of(cell)
-        if cost > budget:
-            # The next size must be predictable too, from this prediction.
-            self.forecast.remember(cell, call_s, check_s)
-            raise OverBudget(_over(cost, budget))
-
-    def _calibrate(self, cell: Cell, prepared: Prepared, account: Account) -> int:
-        """K; raises OverBudget where the cell, at the speed just seen, would break its budget."""
-        with account.of("calibrate"):
-            calls, call_s = self.loop.calibrate(prepared.step)
-        predicted = self.forecast.predict(cell)
-        cost = (
-            sum(account.spent_s.values())
-            + max(self.times.warmup_s, calls * call_s)
-            + max(self.times.measure_s, LEAST_SAMPLES * calls * call_s)
-            + (predicted[1] if predicted else 0.0)
-        )
-        budget = self.times.budget_of(cell)
-        if cost > budget:
-            self.forecast.remember(cell, call_s, predicted[1] if predicted else 0.0)
-            raise OverBudget(_over(cost, budget))
-        return calls
-
-    def _prove(self, prepared: Prepared, seen: Watch, result: Any) -> Placement:
-        device = self.device.lstrip("/") if prepared.on == "arm" else "CPU:0"
-        return prove(prepared.proof, seen, result, device, prepared.resident)
-
-    def _peak_memory(self) -> int | None:
-        if self.device != "/GPU:0":
-            return None
-        import tensorflow as tf
-
-        return int(tf.config.experimental.get_memory_info("GPU:0")["peak"])
-
     def _clear(self) -> None:
         """Leaves nothing of a cell to the next one."""
         import tensorflow as tf
@@ -306,43 +113,6 @@ class Runner:
         gc.collect()
         if self.device == "/GPU:0":
             tf.config.experimental.reset_memory_stats("GPU:0")
-
-
-def _over(cost: float, budget: float) -> str:
-    return f"would take {cost:.3g} s here; the profile's budget for this cell is {budget:g} s"
-
-
-def _once(seconds: float, last: Any, status: str) -> Timing:
-    """The timing of a one-shot cell: one call is its only sample."""
-    return Timing(
-        warmup_s=[],
-        samples_s=[seconds],
-        enqueue_fraction=1.0,
-        warmup_status=status,
-        last=last,
-        warmup_wall_s=0.0,
-        measure_wall_s=0.0,
-    )
-
-
-@dataclass
-class Account:
-    """Where a cell's wall time went, in seconds by kind."""
-
-    spent_s: dict[str, float] = field(default_factory=dict)
-
-    def add(self, kind: str, seconds: float) -> None:
-        """Books seconds on a kind."""
-        self.spent_s[kind] = self.spent_s.get(kind, 0.0) + seconds
-
-    @contextmanager
-    def of(self, kind: str) -> Iterator[None]:
-        """Books the time inside the block, also when it raises."""
-        began = time.perf_counter_ns()
-        try:
-            yield
-        finally:
-            self.add(kind, (time.perf_counter_ns() - began) / 1e9)
 
 
 def now() -> datetime:
