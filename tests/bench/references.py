@@ -18,16 +18,9 @@ from suite.worker import scenarios
 from suite.worker.scenarios.asked import dataset, slices
 from suite.worker.scenarios.mlp import fallback
 from suite.worker.scenarios.mlp import train as mlp
-from suite.worker.scenarios.mlp.networks import (
-    CHECK_STEPS,
-    NETWORKS,
-    A,
-    B,
-    Network,
-    examples,
-    widen,
-)
+from suite.worker.scenarios.mlp.networks import NETWORKS, A, B, Network, examples, widen
 from suite.worker.scenarios.mlp.reference import name_training, train
+from suite.worker.scenarios.mlp.training import CHECK_STEPS
 from suite.worker.scenarios.tfdata import triple
 from suite.worker.scenarios.tfdata.pipelines import Input, Pipeline
 

@@ -18,8 +18,9 @@ from suite.model import Check
 from suite.worker.scenario.scenario import GraphProof, Prepared, TensorProof, WrongResult
 from suite.worker.scenarios.asked import clones, dataset, fit, products, slices
 from suite.worker.scenarios.asked.stages import pin
-from suite.worker.scenarios.mlp.networks import CHECK_TOLERANCE, TRAINING_PROOF, A, B, weights
+from suite.worker.scenarios.mlp.networks import A, B, weights
 from suite.worker.scenarios.mlp.reference import demand_reference
+from suite.worker.scenarios.mlp.training import CHECK_TOLERANCE, TRAINING_PROOF
 
 
 @dataclass

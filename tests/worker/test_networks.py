@@ -12,17 +12,9 @@ import pytest
 from suite.worker.scenario.scenario import TensorProof, WrongResult
 from suite.worker.scenarios.mlp import build, fallback, infer, loop, networks
 from suite.worker.scenarios.mlp import train as mlp
-from suite.worker.scenarios.mlp.networks import (
-    CHECK_STEPS,
-    DEEP,
-    A,
-    B,
-    Trainer,
-    count_flop,
-    examples,
-    widen,
-)
+from suite.worker.scenarios.mlp.networks import DEEP, A, B, count_flop, examples, widen
 from suite.worker.scenarios.mlp.reference import train
+from suite.worker.scenarios.mlp.training import CHECK_STEPS, TOLERANCES, TRAINING_PROOF, Trainer
 
 
 def test_a_widened_network_is_a_with_other_hidden_layers() -> None:
@@ -50,8 +42,8 @@ def test_the_work_of_a_step_is_three_products_a_kernel_but_for_the_first() -> No
 
 
 def test_every_precision_that_is_trained_in_has_a_tolerance() -> None:
-    assert set(networks.TOLERANCES) == {"fp32", *mlp.LOW}
-    assert sorted(networks.TOLERANCES.values()) == list(networks.TOLERANCES.values())
+    assert set(TOLERANCES) == {"fp32", *mlp.LOW}
+    assert sorted(TOLERANCES.values()) == list(TOLERANCES.values())
 
 
 def test_an_epoch_of_fit_counts_whole_batches_only() -> None:
@@ -132,7 +124,7 @@ def trainer(execution: str) -> Trainer:
 
 
 def test_a_graphs_step_is_proven_by_its_nodes() -> None:
-    assert trainer("graph").proof(("x", "y")) == networks.TRAINING_PROOF
+    assert trainer("graph").proof(("x", "y")) == TRAINING_PROOF
 
 
 @pytest.mark.parametrize(

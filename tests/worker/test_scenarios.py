@@ -21,7 +21,7 @@ from suite.worker import scenarios
 from suite.worker.scenario.scenario import PROFILES, Point, Scenario
 from suite.worker.scenarios.matmul import square
 from suite.worker.scenarios.matmul.square import TOLERANCE, relative_error
-from suite.worker.scenarios.mlp import networks
+from suite.worker.scenarios.mlp import networks, training
 from suite.worker.scenarios.overhead.calls import STAGES
 
 FAMILIES = {"matmul", "mlp", "asked", "tfdata", "overhead"}
@@ -305,11 +305,11 @@ def test_data_and_weights_are_the_same_bits_every_time(network: networks.Network
 def test_a_training_that_learns_nothing_is_a_wrong_result(
     losses: list[float], complaint: str
 ) -> None:
-    with pytest.raises(networks.WrongResult, match=complaint):
-        networks.check_losses(losses)
+    with pytest.raises(training.WrongResult, match=complaint):
+        training.check_losses(losses)
 
 
 def test_a_falling_loss_is_what_arms_are_compared_by() -> None:
-    check = networks.check_losses([0.7, 0.9, 0.5])
+    check = training.check_losses([0.7, 0.9, 0.5])
     assert check.value == 0.5
-    assert check.tolerance == networks.CHECK_TOLERANCE
+    assert check.tolerance == training.CHECK_TOLERANCE

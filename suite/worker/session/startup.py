@@ -78,10 +78,10 @@ def _run_stages(tf: Any, arm: ArmName, stages: dict[str, float]) -> str:
         fence()
 
     def first_step(model: Any) -> None:
-        from suite.worker.scenarios.mlp import networks
+        from suite.worker.scenarios.mlp import networks, training
 
         inputs, labels = networks.examples(networks.B, 32)
-        trainer = networks.Trainer(networks.B, model, device)
+        trainer = training.Trainer(networks.B, model, device)
         with tf.device(device):
             batch = tf.constant(inputs), tf.constant(labels)
         trainer.step(*batch)

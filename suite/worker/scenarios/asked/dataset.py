@@ -17,14 +17,8 @@ from suite.worker.scenarios.asked.stages import (
     placed,
     point,
 )
-from suite.worker.scenarios.mlp.networks import (
-    TRAINING_PROOF,
-    B,
-    Trainer,
-    build,
-    demand_finite,
-    examples,
-)
+from suite.worker.scenarios.mlp.networks import B, build, examples
+from suite.worker.scenarios.mlp.training import TRAINING_PROOF, Trainer, demand_finite
 
 BATCH = 32
 

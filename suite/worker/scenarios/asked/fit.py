@@ -20,16 +20,9 @@ from suite.worker.scenarios.asked.stages import (
     pin,
     placed,
 )
-from suite.worker.scenarios.mlp.networks import (
-    CHECK_TOLERANCE,
-    TRAINING_PROOF,
-    A,
-    build,
-    examples,
-    loss_of,
-    weights,
-)
+from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of, weights
 from suite.worker.scenarios.mlp.reference import demand_reference
+from suite.worker.scenarios.mlp.training import CHECK_TOLERANCE, TRAINING_PROOF
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,15 +28,8 @@ from suite.worker.scenarios.asked.stages import (
     placed,
     point,
 )
-from suite.worker.scenarios.mlp.networks import (
-    MATMUL,
-    TRAINING_PROOF,
-    B,
-    Trainer,
-    build,
-    demand_finite,
-    examples,
-)
+from suite.worker.scenarios.mlp.networks import MATMUL, B, build, examples
+from suite.worker.scenarios.mlp.training import TRAINING_PROOF, Trainer, demand_finite
 
 EXAMPLES = 1_000
 

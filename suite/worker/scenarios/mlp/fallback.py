@@ -12,14 +12,8 @@ import numpy as np
 
 from suite.model import Check, ProfileName, Work
 from suite.worker.scenario.scenario import Point, Prepared, Scenario, lay
-from suite.worker.scenarios.mlp.networks import (
-    TRAINING_PROOF,
-    A,
-    Trainer,
-    build,
-    demand_finite,
-    examples,
-)
+from suite.worker.scenarios.mlp.networks import A, build, examples
+from suite.worker.scenarios.mlp.training import TRAINING_PROOF, Trainer, demand_finite
 
 BATCH = 512
 PYTHON = ("none", "numpy_function")

@@ -8,16 +8,9 @@ import numpy as np
 
 from suite.model import Check, ProfileName, Work
 from suite.worker.scenario.scenario import Point, Prepared, Scenario, WrongResult
-from suite.worker.scenarios.mlp.networks import (
-    CHECK_TOLERANCE,
-    TRAINING_PROOF,
-    A,
-    build,
-    examples,
-    loss_of,
-    weights,
-)
+from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of, weights
 from suite.worker.scenarios.mlp.reference import demand_reference
+from suite.worker.scenarios.mlp.training import CHECK_TOLERANCE, TRAINING_PROOF
 
 BATCHES = (32, 512)
 STEPS_PER_EXECUTION = (1, 32)

@@ -10,17 +10,14 @@ from suite.worker.proof.precision import demand, switch
 from suite.worker.scenario.scenario import Point, Prepared, Resident, Scenario, lay
 from suite.worker.scenarios.matmul import square
 from suite.worker.scenarios.mlp.networks import (
-    CHECK_STEPS,
     NETWORKS,
-    TOLERANCES,
     Network,
-    Trainer,
     build,
     count_flop,
-    demand_finite,
     examples,
     widen,
 )
+from suite.worker.scenarios.mlp.training import CHECK_STEPS, TOLERANCES, Trainer, demand_finite
 
 BATCHES = {"A": (8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096), "B": (10, 32, 512)}
 FED = {"A": (32, 512), "B": (10, 32)}

@@ -22,14 +22,8 @@ from suite.worker.scenario.scenario import (
     Scenario,
     WrongResult,
 )
-from suite.worker.scenarios.mlp.networks import (
-    MATMUL,
-    TRAINING_PROOF,
-    A,
-    Trainer,
-    build,
-    demand_finite,
-)
+from suite.worker.scenarios.mlp.networks import MATMUL, A, build
+from suite.worker.scenarios.mlp.training import TRAINING_PROOF, Trainer, demand_finite
 from suite.worker.scenarios.tfdata.pipelines import (
     Input,
     Map,

@@ -1,0 +1,155 @@
+"""One training step of a network: how it runs, where it has to run, and whether it trains right."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from suite.model import Check
+from suite.worker.scenario.scenario import GraphProof, TensorProof, WrongResult
+from suite.worker.scenarios.mlp.networks import MATMUL, Network, loss_of, weights
+from suite.worker.scenarios.mlp.reference import demand_reference
+
+CHECK_STEPS = 20
+"""The check trains so many seeded steps on one batch: the loss has to fall."""
+
+CHECK_TOLERANCE = 1e-3
+"""The relative difference between arms that the loss after those steps may have at fp32: sums are
+ordered differently on each device, and Adam's division magnifies that a little."""
+
+TOLERANCES = {"fp32": CHECK_TOLERANCE, "tf32": 2e-3, "bf16": 2e-2}
+"""The same by precision: some six times what rounding every operand did to A at batch 512
+(docs/decisions/0014)."""
+
+TRAINING_PROOF = GraphProof(
+    groups=(MATMUL, ("BiasAddGrad", "ReluGrad"), ("AssignSubVariableOp", "ResourceApplyAdam"))
+)
+"""Forward and backward products, a gradient, and Adam's update must run on the cell's device.  Keras
+before 3.6 adds biases by a plain addition (tried: 3.3.3), whose gradient has no operation of its own."""
+
+
+class Trainer:
+    """A model, its optimizer, and one training step: in a graph, eager, or compiled by XLA.
+
+    ``before`` is put between the inputs and the model, inside the step.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        model: Any,
+        device: str | None,
+        *,
+        execution: str = "graph",
+        before: Callable[[Any], Any] | None = None,
+    ) -> None:
+        import tensorflow as tf
+
+        self.network = network
+        self.model = model
+        self.execution = execution
+        with tf.device(device):
+            self.optimizer = tf.keras.optimizers.Adam(network.learning_rate)
+            self.optimizer.build(model.trainable_variables)
+        loss = loss_of(network)
+        optimizer = self.optimizer
+
+        def differentiate(inputs: Any, labels: Any) -> tuple[Any, Any]:
+            inputs = inputs if before is None else before(inputs)
+            with tf.GradientTape() as tape:
+                value = loss(labels, model(inputs, training=True))
+            return value, tape.gradient(value, model.trainable_variables)
+
+        def step(inputs: Any, labels: Any) -> Any:
+            value, gradients = differentiate(inputs, labels)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+            return value
+
+        # Explicit: XLA is chosen by a cell's id and never by TensorFlow.
+        makers: dict[str, Callable[[], Callable[[Any, Any], Any]]] = {
+            "graph": lambda: tf.function(step, jit_compile=False),
+            "xla": lambda: tf.function(step, jit_compile=True),
+            "eager": lambda: step,
+        }
+        self._differentiate = differentiate
+        self.step = makers[execution]()
+
+    def proof(self, batch: Sequence[Any]) -> GraphProof | TensorProof:
+        """How to prove where the step ran.
+
+        Args:
+            batch: inputs and labels on the device, for one more pass, untimed.
+        """
+        if self.execution == "graph":
+            return TRAINING_PROOF
+
+        def tensors(value: Any) -> list[Any]:
+            here = [value, *(one.value for one in self.optimizer.variables if len(one.shape))]
+            if self.execution == "eager":
+                here += self._differentiate(*batch)[1]
+            return here
+
+        return TensorProof(tensors=tensors)
+
+    def traces(self) -> int:
+        """How often the step has been traced so far."""
+        if self.execution == "eager":
+            return 0
+        return int(self.step.experimental_get_tracing_count())  # type: ignore[attr-defined]
+
+    def reset(self) -> None:
+        """Back to the seeded weights and a fresh optimizer."""
+        self.model.set_weights(weights(self.network))
+        for variable in self.optimizer.variables:
+            if variable is not self.optimizer._learning_rate:  # noqa: SLF001  Keras lists it too
+                variable.assign(np.zeros(variable.shape, dtype=variable.dtype))
+
+    def check(
+        self,
+        inputs: Any,
+        labels: Any,
+        *,
+        steps: int = CHECK_STEPS,
+        tolerance: float = CHECK_TOLERANCE,
+        rows: Any = None,
+    ) -> Check:
+        """Trains so many steps from the seeded weights on one batch, by the timed function.
+
+        ``rows`` are NumPy's inputs as the first layer gets them; None: these.
+
+        Raises:
+            WrongResult: the loss is not finite, does not fall, or is not NumPy's.
+        """
+        self.reset()
+        losses = [float(self.step(inputs, labels)) for _ in range(steps)]
+        found = check_losses(losses, tolerance)
+        seen = np.asarray(inputs if rows is None else rows), np.asarray(labels)
+        demand_reference(self.network, *seen, steps=steps, loss=losses[-1], tolerance=tolerance)
+        return found
+
+
+def demand_finite(loss: Any) -> None:
+    """Raises WrongResult where the last timed step's loss is no finite number."""
+    value = float(loss)
+    if not math.isfinite(value):
+        raise WrongResult(f"the loss of the last timed step is {value}")
+
+
+def check_losses(losses: list[float], tolerance: float = CHECK_TOLERANCE) -> Check:
+    """The check of a training run: finite losses, the last one below the first.
+
+    Raises:
+        WrongResult: they are not so.
+    """
+    if not all(math.isfinite(loss) for loss in losses):
+        raise WrongResult(f"a loss is not finite: {losses}")
+    if not losses[-1] < losses[0]:
+        raise WrongResult(f"the loss did not fall: from {losses[0]:.6g} to {losses[-1]:.6g}")
+    return Check(
+        what=f"{len(losses)} seeded steps on one batch: the loss is finite and falls",
+        value=losses[-1],
+        tolerance=tolerance,
+    )
