@@ -19,9 +19,10 @@ from suite.host.doctor import examine as doctor
 from suite.host.doctor.cards import FIELDS
 from suite.host.doctor.examine import CHECKS, Diagnosis, examine
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, unknown, yes
-from suite.host.doctor.machine import Machine, Patient, Question, Ran, free_bytes, run_command
+from suite.host.doctor.machine import Machine, Question, Ran, free_bytes, run_command
 from suite.host.doctor.noise import look_at_clock
 from suite.host.doctor.page import draw_screen, write_lines
+from suite.host.doctor.probe import Probe
 from suite.host.engine import GpuRequest, GpuSupport
 from suite.host.provision.volumes import compile_cache
 from suite.model import SIMULATED, Image
@@ -355,10 +356,10 @@ def test_which_gpus_the_wheel_has_code_for(
 def reasoned(tried: Finding | None) -> doctor.Line:
     """A fault that was only reasoned, beside what its trial gave; None: the trial was not made."""
 
-    def reason(_: Patient) -> Finding:
+    def reason(_: Probe) -> Finding:
         return no("it can't work", "mend it", stops=4, unless="trial", way="cdi")
 
-    def hang(_: Patient) -> Finding:
+    def hang(_: Probe) -> Finding:
         release.wait(30)
         return yes("late")
 
@@ -546,7 +547,7 @@ def test_an_engine_that_is_no_error_of_ours_is_no_traceback(tmp_path: Path) -> N
 def test_what_hangs_is_given_up_and_the_rest_is_told(tmp_path: Path) -> None:
     release = threading.Event()
 
-    def hang(_: Patient) -> Finding:
+    def hang(_: Probe) -> Finding:
         release.wait(30)
         return yes("late")
 
@@ -578,7 +579,7 @@ def test_the_clock_is_looked_at_before_anything_else(tmp_path: Path) -> None:
     order: list[str] = []
 
     def note(name: str) -> doctor.Check:
-        def check(_: Patient) -> Finding:
+        def check(_: Probe) -> Finding:
             order.append(name)
             return yes(name)
 

@@ -65,6 +65,11 @@ def check_arms(wanted: Sequence[str]) -> None:
         )
 
 
+def auto_arms(*, gpu: bool) -> tuple[Arm, ...]:
+    """The arms that run where none was named: the GPU's as well, where there is a GPU."""
+    return (ARMS["cpu"], ARMS["cuda"]) if gpu else (ARMS["cpu"],)
+
+
 def resolve_arms(engine: Engine, wanted: Sequence[str], gpu: str) -> Arms:
     """Which arms can run here, before any image is built.
 
@@ -77,8 +82,8 @@ def resolve_arms(engine: Engine, wanted: Sequence[str], gpu: str) -> Arms:
         try:
             request = engine.find_gpu(gpu)
         except NoGpuError as error:
-            return Arms(run=(ARMS["cpu"],), gpu={"cpu": None}, not_run={"cuda": error.what})
-        return Arms(run=(ARMS["cpu"], ARMS["cuda"]), gpu={"cpu": None, "cuda": request}, not_run={})
+            return Arms(run=auto_arms(gpu=False), gpu={"cpu": None}, not_run={"cuda": error.what})
+        return Arms(run=auto_arms(gpu=True), gpu={"cpu": None, "cuda": request}, not_run={})
     check_arms(wanted)
     arms = tuple(ARMS[name] for name in wanted)
     requests = {arm.name: engine.find_gpu(gpu) if arm.gpu else None for arm in arms}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from suite.errors import OTHER_BUILD, CrossoverError, GpuError
 from suite.host.doctor.cards import ELSEWHERE, NO_GPU, NOT_ASKED, Row, pick_known, read_branch
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
-from suite.host.doctor.machine import Patient
+from suite.host.doctor.probe import Probe
 from suite.host.gpu.commands import OLD_FOR_PTX, kind_of, reword
 
 OLDEST_CAPABILITY, PTX_CAPABILITY, TOO_NEW_CAPABILITY = 6.0, 9.0, 10.0
@@ -18,19 +18,19 @@ PTX_DRIVER = 555
 no newer PTX than that of its own CUDA; TensorFlow then warns, and goes on with wrong results."""
 
 
-def check_capability(patient: Patient) -> Finding:
+def check_capability(probe: Probe) -> Finding:
     """Whether the TensorFlow that would run has code for this GPU."""
-    if not patient.wants_gpu():
+    if not probe.wants_gpu():
         return not_applicable(NOT_ASKED)
-    if patient.is_elsewhere():
+    if probe.is_elsewhere():
         raise Unknown(f"{ELSEWHERE}: TensorFlow itself tells (see tensorflow)")
-    if not patient.shows_gpu():
+    if not probe.shows_gpu():
         return not_applicable(NO_GPU)
-    row, _ = pick_known(patient)
+    row, _ = pick_known(probe)
     if row.capability is None:
         raise Unknown("nvidia-smi does not say the compute capability")
     try:
-        custom = patient.other_tensorflow()
+        custom = probe.other_tensorflow()
     except CrossoverError as error:
         raise Unknown("which TensorFlow would run can't be told (see images)") from error
     if custom is not None:
@@ -39,13 +39,13 @@ def check_capability(patient: Patient) -> Finding:
             "TensorFlow says when it starts",
             capability=row.capability,
         )
-    return _hold_against_lock(row.capability, row, _word_other_build(patient))
+    return _hold_against_lock(row.capability, row, _word_other_build(probe))
 
 
-def _word_other_build(patient: Patient) -> str:
+def _word_other_build(probe: Probe) -> str:
     """What bench tells people to do about a GPU that TensorFlow has no code for."""
     try:
-        return reword(OTHER_BUILD, kind_of(patient.engine().isolation))
+        return reword(OTHER_BUILD, kind_of(probe.engine().isolation))
     except CrossoverError:
         return OTHER_BUILD
 

@@ -9,7 +9,8 @@ from pathlib import PurePosixPath
 
 from suite.errors import GpuError
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
-from suite.host.doctor.machine import COMMAND_S, Patient, Ran
+from suite.host.doctor.machine import COMMAND_S, Ran
+from suite.host.doctor.probe import Probe
 from suite.host.engine import Card, Slice
 from suite.host.gpu.choice import Choice, find_choice
 from suite.host.gpu.commands import OLD_DRIVER
@@ -48,22 +49,22 @@ class Row:
     capability: float | None
 
 
-def read_rows(patient: Patient) -> list[Row]:
+def read_rows(probe: Probe) -> list[Row]:
     """As `_read_rows`, asked once: a driver that is not kept loaded takes seconds each time."""
-    rows: list[Row] = patient.recall("nvidia-smi", lambda: _read_rows(patient))
+    rows: list[Row] = probe.recall("nvidia-smi", lambda: _read_rows(probe))
     return rows
 
 
-def _read_rows(patient: Patient) -> list[Row]:
+def _read_rows(probe: Probe) -> list[Row]:
     """The GPUs that nvidia-smi lists, with their MIG instances.
 
     Raises:
         Unknown: there is no nvidia-smi, or no answer.
         GpuError: it fails; with the cause and the remedy where the text is known.
     """
-    done = _smi(patient, f"--query-gpu={','.join(FIELDS)}")
+    done = _smi(probe, f"--query-gpu={','.join(FIELDS)}")
     if "not a valid field" in done:
-        done = _smi(patient, f"--query-gpu={','.join(OLD_FIELDS)}")
+        done = _smi(probe, f"--query-gpu={','.join(OLD_FIELDS)}")
     rows = []
     for line in done.splitlines():
         parts = [part.strip() for part in line.split(",")]
@@ -75,7 +76,7 @@ def _read_rows(patient: Patient) -> list[Row]:
                 uuid=parts[4] if parts[4].startswith("GPU-") else None,
                 pci=normalise_pci(parts[5]),
                 mig=parts[6] == "Enabled",
-                slices=_read_slices(patient, parts[0]) if parts[6] == "Enabled" else (),
+                slices=_read_slices(probe, parts[0]) if parts[6] == "Enabled" else (),
             )
             rows.append(
                 Row(
@@ -91,19 +92,19 @@ def _read_rows(patient: Patient) -> list[Row]:
     return rows
 
 
-def _read_slices(patient: Patient, index: str) -> tuple[Slice, ...]:
-    listed = _run(patient, "-L", "-i", index).text
+def _read_slices(probe: Probe, index: str) -> tuple[Slice, ...]:
+    listed = _run(probe, "-L", "-i", index).text
     return tuple(
         Slice(index=int(number), uuid=uuid, name=name)
         for name, number, uuid in _SLICE.findall(listed)
     )
 
 
-def _run(patient: Patient, *words: str) -> Ran:
-    done = patient.machine.run(["nvidia-smi", *words], COMMAND_S)
+def _run(probe: Probe, *words: str) -> Ran:
+    done = probe.machine.run(["nvidia-smi", *words], COMMAND_S)
     if done is None:
         # On WSL it lies beside the driver's libraries, which is not on everybody's PATH.
-        done = patient.machine.run([WSL_SMI, *words], COMMAND_S)
+        done = probe.machine.run([WSL_SMI, *words], COMMAND_S)
     if done is None:
         raise Unknown(
             "nvidia-smi is not on PATH",
@@ -112,8 +113,8 @@ def _run(patient: Patient, *words: str) -> Ran:
     return done
 
 
-def _smi(patient: Patient, *words: str) -> str:
-    done = _run(patient, *words, "--format=csv,noheader")
+def _smi(probe: Probe, *words: str) -> str:
+    done = _run(probe, *words, "--format=csv,noheader")
     if done.code and "not a valid field" not in done.text:
         row = find_refusal(done.text)
         said = " ".join(done.text.split())[:300]
@@ -126,47 +127,47 @@ def _smi(patient: Patient, *words: str) -> str:
     return done.text
 
 
-def pick_row(patient: Patient, rows: Sequence[Row]) -> tuple[Row, Choice]:
+def pick_row(probe: Probe, rows: Sequence[Row]) -> tuple[Row, Choice]:
     """The GPU that was asked for, and which part of it.
 
     Raises:
         GpuError: there is no such one, or it is cut into MIG instances and none was named.
     """
-    wanted = patient.gpu_name()
+    wanted = probe.gpu_name()
     choice = find_choice([row.card for row in rows], wanted)
     if choice.card is None:
         raise Unknown(f"nvidia-smi does not say which GPU {wanted} is")
     return next(row for row in rows if row.card == choice.card), choice
 
 
-def pick_known(patient: Patient) -> tuple[Row, Choice]:
+def pick_known(probe: Probe) -> tuple[Row, Choice]:
     """As `pick_row`, for the lines after the driver's, which has said already what is wrong.
 
     Raises:
         Unknown: which GPU it would be is not known.
     """
     try:
-        return pick_row(patient, read_rows(patient))
+        return pick_row(probe, read_rows(probe))
     except GpuError as error:
         raise Unknown("which GPU it would be is not known (see driver)") from error
 
 
-def check_driver(patient: Patient) -> Finding:
+def check_driver(probe: Probe) -> Finding:
     """Whether there is a GPU, and a driver that answers for it."""
-    if patient.is_elsewhere():
-        return _look_elsewhere(patient)
-    wants = "cuda" in patient.question.arms
-    if not patient.shows_gpu() and not wants:
+    if probe.is_elsewhere():
+        return _look_elsewhere(probe)
+    wants = "cuda" in probe.question.arms
+    if not probe.shows_gpu() and not wants:
         return no(
             f"no NVIDIA GPU here (looked at {LOOKED_AT}): `make bench` measures the CPU alone",
             "run it where there is one, for the other half of the answer",
         )
-    stops = GpuError.exit_status if wants or patient.question.arms == ("auto",) else 0
+    stops = GpuError.exit_status if wants or probe.question.arms == ("auto",) else 0
     try:
-        if not machine_gpus(patient.machine.root):
-            raise no_gpu(patient.machine.root)
-        rows = read_rows(patient)
-        row, choice = pick_row(patient, rows)
+        if not machine_gpus(probe.machine.root):
+            raise no_gpu(probe.machine.root)
+        rows = read_rows(probe)
+        row, choice = pick_row(probe, rows)
     except GpuError as error:
         return no(error.what, error.remedy, stops=stops, unless="tensorflow")
     branch = read_branch(row)
@@ -205,9 +206,9 @@ def _word_others(rows: Sequence[Row], row: Row) -> str:
     return f"; {len(rows)} GPUs in all" + (other if names != {row.card.name} else "")
 
 
-def _look_elsewhere(patient: Patient) -> Finding:
+def _look_elsewhere(probe: Probe) -> Finding:
     """What a container on the engine's machine sees of its GPUs: this machine's are others."""
-    engine = patient.engine()
+    engine = probe.engine()
     if not engine.has_probe_image():
         raise Unknown(f"{ELSEWHERE}, and no image is there to look with", "`make images`")
     cards = engine.list_gpus()
@@ -217,21 +218,21 @@ def _look_elsewhere(patient: Patient) -> Finding:
     return yes(f"the engine's machine has {named}; its driver: see tensorflow", gpus=len(cards))
 
 
-def check_idle_gpu(patient: Patient) -> Finding:
+def check_idle_gpu(probe: Probe) -> Finding:
     """Whether another process computes on the GPU; looked once, before TensorFlow is started there."""
-    finding: Finding = patient.recall("idle-gpu", lambda: _look_who_computes(patient))
+    finding: Finding = probe.recall("idle-gpu", lambda: _look_who_computes(probe))
     return finding
 
 
-def _look_who_computes(patient: Patient) -> Finding:
-    if patient.is_elsewhere():
+def _look_who_computes(probe: Probe) -> Finding:
+    if probe.is_elsewhere():
         raise Unknown(f"{ELSEWHERE}, so who else computes there can't be seen")
-    if not patient.shows_gpu():
+    if not probe.shows_gpu():
         return not_applicable(NO_GPU)
-    row, choice = pick_known(patient)
+    row, choice = pick_known(probe)
     asked = ("--query-compute-apps=pid,process_name,used_memory", "-i", str(row.card.index))
     try:
-        text = _smi(patient, *asked)
+        text = _smi(probe, *asked)
     except GpuError as error:
         raise Unknown(f"who computes on it can't be seen here: {error.what}") from error
     rows = [line.split(",") for line in text.splitlines() if line[:1].isdigit()]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from suite.errors import MORE_DISK, CrossoverError
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, unknown, yes
-from suite.host.doctor.machine import Examined, Patient
+from suite.host.doctor.machine import Examined
+from suite.host.doctor.probe import Probe
 from suite.host.engine import Stock
 
 _WHERE = {
@@ -20,7 +21,7 @@ _WHERE = {
 _GB = 1e9
 
 
-def check_python(_: Patient) -> Finding:
+def check_python(_: Probe) -> Finding:
     """The Python of the host side; the images bring their own."""
     version = platform.python_version()
     return yes(
@@ -29,14 +30,14 @@ def check_python(_: Patient) -> Finding:
     )
 
 
-def check_engine(patient: Patient) -> Finding:
+def check_engine(probe: Probe) -> Finding:
     """Which engine would be taken, and whether it answers."""
     try:
-        engine = patient.engine()
+        engine = probe.engine()
     except CrossoverError as error:
         return no(error.what, error.remedy, stops=error.exit_status)
     if engine.name == "local":
-        if patient.question.engine == "local":
+        if probe.question.engine == "local":
             return yes("local, as asked: NOT CONTAINERIZED", name="local")
         return no(
             "no docker engine is here: `make bench` would run NOT CONTAINERIZED (ENGINE=local)",
@@ -58,14 +59,14 @@ def check_engine(patient: Patient) -> Finding:
     )
 
 
-def check_rights(patient: Patient) -> Finding:
+def check_rights(probe: Probe) -> Finding:
     """Whether this user may write results and talk to the engine, in the order of bench's own looks."""
     try:
-        patient.machine.try_results(patient.question.results)
+        probe.machine.try_results(probe.question.results)
     except CrossoverError as error:
         return no(error.what, error.remedy, stops=error.exit_status)
     try:
-        engine = patient.engine()
+        engine = probe.engine()
     except CrossoverError as error:
         if re.search("permission denied", error.what, re.IGNORECASE):
             return no("this user may not talk to the engine", error.remedy, stops=error.exit_status)
@@ -79,11 +80,11 @@ def check_rights(patient: Patient) -> Finding:
     return yes("this user may talk to the engine and write the results")
 
 
-def check_images(patient: Patient) -> Finding:
+def check_images(probe: Probe) -> Finding:
     """Which images are built from what the checkout holds now."""
-    engine = _engine(patient)
+    engine = probe.open_engine()
     try:
-        stocks = [engine.take_stock(name) for name in patient.images()]
+        stocks = [engine.take_stock(name) for name in probe.images()]
     except CrossoverError as error:
         return no(error.what, error.remedy, stops=error.exit_status)
     noun = "environment" if engine.name == "local" else "image"
@@ -104,10 +105,10 @@ def _word_stock(stock: Stock, noun: str) -> str:
     return f"`make bench` builds the {noun} {name} {how}"
 
 
-def check_base(patient: Patient) -> Finding:
+def check_base(probe: Probe) -> Finding:
     """Whether the base of an image that has to be built is here, or can be fetched."""
-    engine = _engine(patient)
-    stocks = _take_stocks(engine, patient)
+    engine = probe.open_engine()
+    stocks = probe.take_stocks()
     if engine.name == "local":
         return _look_at_interpreter(engine, stocks)
     # Both images have one base, unless CUDA_IMAGE names another for the GPU's.
@@ -156,18 +157,18 @@ def _look_for_base(engine: Examined, stock: Stock) -> Finding:
     return yes(f"{base} is not here; its registry answers")
 
 
-def check_disk(patient: Patient) -> Finding:
+def check_disk(probe: Probe) -> Finding:
     """Whether the engine's disk has the room that building the images takes."""
     try:
-        engine = patient.engine()
+        engine = probe.engine()
     except CrossoverError as error:
-        raise Unknown(f"no engine to ask where its disk is; {_word_root(patient)}") from error
+        raise Unknown(f"no engine to ask where its disk is; {_word_root(probe)}") from error
     if engine.data_root is None:
         raise Unknown("the engine's disk can't be seen from here")
-    free = patient.machine.free_bytes(Path(engine.data_root))
+    free = probe.machine.free_bytes(Path(engine.data_root))
     if free is None:
         raise Unknown(f"the engine's folder {engine.data_root} can't be looked at")
-    stocks = _take_stocks(engine, patient)
+    stocks = probe.take_stocks()
     room = max(stock.room_bytes for stock in stocks)
     has = f"{free / _GB:.0f} GB free in {engine.data_root}"
     if free < room:
@@ -185,22 +186,6 @@ def check_disk(patient: Patient) -> Finding:
     return yes(f"{has}; {needs}", free_bytes=free, needed_bytes=room)
 
 
-def _word_root(patient: Patient) -> str:
-    free = patient.machine.free_bytes(Path("/"))
+def _word_root(probe: Probe) -> str:
+    free = probe.machine.free_bytes(Path("/"))
     return "both images take 20 GB" + ("" if free is None else f", / has {free / _GB:.0f} GB free")
-
-
-def _engine(patient: Patient) -> Examined:
-    """The engine, where the check is about what it has."""
-    try:
-        return patient.engine()
-    except CrossoverError as error:
-        raise Unknown("there is no engine that could be asked") from error
-
-
-def _take_stocks(engine: Examined, patient: Patient) -> list[Stock]:
-    try:
-        return [engine.take_stock(name) for name in patient.images()]
-    except CrossoverError as error:
-        # `check_images` says it, and what to do.
-        raise Unknown("what the engine has can't be told (see images)") from error

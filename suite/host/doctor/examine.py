@@ -28,9 +28,10 @@ from suite.host.doctor.engine import (
 )
 from suite.host.doctor.finding import Finding, State, Unknown, shorten_uuids, unknown
 from suite.host.doctor.host import check_architecture, check_cloud, check_cpu, check_duration
-from suite.host.doctor.machine import Machine, Patient, Question
+from suite.host.doctor.machine import Machine, Question
 from suite.host.doctor.noise import check_clock, check_load, check_updates
 from suite.host.doctor.passthrough import check_passthrough, check_toolkit
+from suite.host.doctor.probe import Probe
 from suite.host.doctor.tensorflow import check_tensorflow
 from suite.model import Scalar
 
@@ -40,7 +41,7 @@ SCHEMA = 1
 LIMIT_S = 18.0
 """After so long the answers that are still missing are given up: people wait for this."""
 
-Check = Callable[[Patient], Finding]
+Check = Callable[[Probe], Finding]
 
 CHECKS: Mapping[str, Check] = {
     "python": check_python,
@@ -107,13 +108,13 @@ def examine(
 ) -> Diagnosis:
     """Makes every check, all at once but for the one that has to be alone."""
     began = time.monotonic()
-    patient = Patient(machine, question, began + limit_s)
+    probe = Probe(machine, question, began + limit_s)
     found: dict[str, Finding] = {}
     if ALONE in checks:
-        found[ALONE] = make_check(checks[ALONE], patient)
+        found[ALONE] = make_check(checks[ALONE], probe)
 
     def look(name: str, check: Check) -> None:
-        found[name] = make_check(check, patient)
+        found[name] = make_check(check, probe)
 
     # Daemons: a driver that hangs must not keep the answers of the others from being told.
     threads = [
@@ -156,10 +157,10 @@ def diagnosis_schema() -> dict[str, Any]:
     }
 
 
-def make_check(check: Check, patient: Patient) -> Finding:
+def make_check(check: Check, probe: Probe) -> Finding:
     """One check's finding; whatever goes wrong in it is a finding, too."""
     try:
-        return check(patient)
+        return check(probe)
     except Unknown as reason:
         return unknown(reason.why, reason.remedy)
     except CrossoverError as error:

@@ -14,23 +14,23 @@ from suite.errors import CrossoverError, EngineError
 from suite.host.campaign import durations, plan
 from suite.host.campaign.arms import ARMS
 from suite.host.doctor.finding import Finding, Unknown, no, unknown, yes
-from suite.host.doctor.machine import Patient
+from suite.host.doctor.probe import Probe
 from suite.model import Campaign, Cell, Prediction, ProfileName, SuiteIdentity
 
 TYPE_NAMES = ("instance-type", "instance_type", "instanceType", "vmSize", "machine-type", "flavor")
 """What clouds call the type of a machine in what they tell cloud-init."""
 
 
-def check_cpu(patient: Patient) -> Finding:
+def check_cpu(probe: Probe) -> Finding:
     """What the CPU arm gets: cores, threads, sockets, memory nodes; or a quota in its way."""
-    machine = patient.machine
-    cpus, local = _usable(patient)
+    machine = probe.machine
+    cpus, local = _usable(probe)
     if cpus is None:
         raise Unknown("there is no engine that could be asked, and this process sees no CPU")
     if not local:
         return yes(f"the engine has {len(cpus)} CPUs; how they lie can't be seen from here")
-    cores = _count(patient, cpus, "core_id")
-    sockets = _count(patient, cpus, "physical_package_id")
+    cores = _count(probe, cpus, "core_id")
+    sockets = _count(probe, cpus, "physical_package_id")
     total = len(machine.find("/sys/devices/system/cpu/cpu[0-9]*")) or None
     smt = {"1": "on", "0": "off"}.get(machine.read("/sys/devices/system/cpu/smt/active") or "")
     nodes = len(machine.find("/sys/devices/system/node/node[0-9]*")) or None
@@ -47,8 +47,8 @@ def check_cpu(patient: Patient) -> Finding:
         "smt": smt,
         "numa": nodes,
     }
-    quota = _read_quota(patient)
-    if quota is not None and _is_local(patient):
+    quota = _read_quota(probe)
+    if quota is not None and _is_local(probe):
         return no(
             f"{text}; a quota of {quota:g} CPUs holds every process here back",
             "lift the quota, or give CPUs as a set: TensorFlow starts a thread for each that it sees",
@@ -57,52 +57,52 @@ def check_cpu(patient: Patient) -> Finding:
     return yes(text).beside(facts)
 
 
-def _usable(patient: Patient) -> tuple[tuple[int, ...] | None, bool]:
+def _usable(probe: Probe) -> tuple[tuple[int, ...] | None, bool]:
     """The CPUs that a run may use, and whether they are this machine's."""
     try:
-        engine = patient.engine()
+        engine = probe.engine()
     except CrossoverError:
-        return patient.machine.cpus() or None, True
+        return probe.machine.cpus() or None, True
     return engine.cpus(), engine.is_here is True
 
 
-def _is_local(patient: Patient) -> bool:
+def _is_local(probe: Probe) -> bool:
     try:
-        return patient.engine().isolation == "none"
+        return probe.engine().isolation == "none"
     except CrossoverError:
         return False
 
 
-def _count(patient: Patient, cpus: tuple[int, ...], name: str) -> int | None:
+def _count(probe: Probe, cpus: tuple[int, ...], name: str) -> int | None:
     """How many different sockets, or cores of them, these CPUs lie on."""
     found = set()
     for cpu in cpus:
         folder = f"/sys/devices/system/cpu/cpu{cpu}/topology"
-        socket = patient.machine.read(f"{folder}/physical_package_id")
-        own = patient.machine.read(f"{folder}/{name}")
+        socket = probe.machine.read(f"{folder}/physical_package_id")
+        own = probe.machine.read(f"{folder}/{name}")
         if socket is None or own is None:
             return None
         found.add((socket, own))
     return len(found)
 
 
-def _read_quota(patient: Patient) -> float | None:
+def _read_quota(probe: Probe) -> float | None:
     """The CPU quota of this process's control group, in CPUs; None: none is seen."""
-    quota, _, period = (patient.machine.read("/sys/fs/cgroup/cpu.max") or "").partition(" ")
+    quota, _, period = (probe.machine.read("/sys/fs/cgroup/cpu.max") or "").partition(" ")
     if quota.isdigit() and period.isdigit() and int(period):
         return int(quota) / int(period)
     return None
 
 
-def check_duration(patient: Patient) -> Finding:
+def check_duration(probe: Probe) -> Finding:
     """How long a campaign of each profile should take, before anything has run."""
-    wanted = tuple(name for name in patient.question.arms if name in ARMS)
+    wanted = tuple(name for name in probe.question.arms if name in ARMS)
     try:
-        arms, once = patient.arms(), ""
+        arms, once = probe.arms(), ""
     except CrossoverError:
-        arms = wanted or (("cpu", "cuda") if patient.shows_gpu() else ("cpu",))
+        arms = wanted or (("cpu", "cuda") if probe.shows_gpu() else ("cpu",))
         once = "; once an engine answers"
-    guesses = {name: _guess_s(name, arms, patient.question.cells) for name in plan.PROFILES}
+    guesses = {name: _guess_s(name, arms, probe.question.cells) for name in plan.PROFILES}
     words = ", ".join(f"{name} {_word_duration(guess)}" for name, guess in guesses.items())
     return yes(
         f"{words} ({' and '.join(arms)}; a guess until a calibration has run, images not counted"
@@ -140,9 +140,9 @@ def _word_duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
-def check_cloud(patient: Patient) -> Finding:
+def check_cloud(probe: Probe) -> Finding:
     """What kind of machine this is, as far as it knows itself without any network."""
-    machine = patient.machine
+    machine = probe.machine
     told = _parse(machine.read("/run/cloud-init/instance-data.json"))
     v1 = told.get("v1") if isinstance(told.get("v1"), dict) else {}
     cloud = _text(v1.get("cloud_name")) if v1 else None
@@ -192,19 +192,19 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value and len(value) < 100 else None
 
 
-def check_architecture(patient: Patient) -> Finding:
+def check_architecture(probe: Probe) -> Finding:
     """Whether the locks hold wheels for this processor."""
     try:
-        name = str(patient.engine().describe().get("architecture") or platform.machine())
-        here = patient.engine().is_here is True
+        name = str(probe.engine().describe().get("architecture") or platform.machine())
+        here = probe.engine().is_here is True
     except CrossoverError:
         name, here = platform.machine(), True
     if name in {"aarch64", "arm64"}:
-        asked = patient.question.arms
-        shown = patient.shows_gpu() and not patient.is_elsewhere()
+        asked = probe.question.arms
+        shown = probe.shows_gpu() and not probe.is_elsewhere()
         needs = any(one in ARMS and ARMS[one].image == "cuda" for one in asked)
         if (shown and asked == ("auto",)) or needs:
-            other = patient.other_tensorflow()
+            other = probe.other_tensorflow()
             if other is not None:
                 return yes(f"{name}: {other} brings the cuda arm's TensorFlow", architecture=name)
             return no(
@@ -223,7 +223,7 @@ def check_architecture(patient: Patient) -> Finding:
             stops=EngineError.exit_status,
             architecture=name,
         )
-    flags = re.search(r"^flags\s*:(.*)$", patient.machine.read("/proc/cpuinfo") or "", re.MULTILINE)
+    flags = re.search(r"^flags\s*:(.*)$", probe.machine.read("/proc/cpuinfo") or "", re.MULTILINE)
     if here and flags and "avx" not in flags[1].split():
         return no(
             f"{name} without AVX: TensorFlow's wheels end with an illegal instruction",

@@ -1,6 +1,6 @@
 """The machine that the doctor looks at: the one narrow door to its files, commands, disk and engine.
 
-`Machine` is what a test replaces; `Patient` looks through it, each thing once.
+`Machine` is what a test replaces; `probe.Probe` looks through it.
 """
 
 from __future__ import annotations
@@ -8,20 +8,15 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
-from suite.errors import CrossoverError, GpuError, NoGpuError
-from suite.host.campaign.arms import ARMS
 from suite.host.campaign.store import try_results
 from suite.host.doctor.finding import Unknown
-from suite.host.engine import Engine, GpuRequest, GpuSupport, Stock
-from suite.host.gpu.choice import name_gpus
-from suite.host.gpu.request import machine_gpus, no_gpu, pci_gpus
+from suite.host.engine import Engine, GpuSupport, Stock
 from suite.host.machine.machine import cpus_allowed
 from suite.model import Cell
 
@@ -155,157 +150,3 @@ class Question:
     arms: tuple[str, ...] = ("auto",)
     gpu: str | None = "0"
     cuda_image: str | None = None
-
-
-class _Once:
-    """A look that is made once, by whoever needs it first; a failure is remembered, too."""
-
-    def __init__(self, look: Callable[[], Any]) -> None:
-        self._look = look
-        self._lock = threading.Lock()
-        self._made = False
-        self._value: Any = None
-        self._error: Exception | None = None
-
-    def __call__(self) -> Any:
-        with self._lock:
-            if not self._made:
-                try:
-                    self._value = self._look()
-                except Exception as error:  # noqa: BLE001  every later one is told the same
-                    self._error = error
-                self._made = True
-        if self._error is not None:
-            raise self._error
-        return self._value
-
-
-class Patient:
-    """A machine under examination, and what it is asked.  Can be used from several threads.
-
-    ``deadline_s`` (of ``time.monotonic``) is when nobody listens any more.
-    """
-
-    def __init__(self, machine: Machine, question: Question, deadline_s: float) -> None:
-        self.machine = machine
-        self.question = question
-        self._deadline_s = deadline_s
-        self._engine = _Once(machine.open_engine)
-        self._gpu = _Once(self._find_gpu)
-        self._looks: dict[str, _Once] = {}
-        self._lock = threading.Lock()
-
-    @property
-    def left_s(self) -> float:
-        """The time that is left, in seconds."""
-        return max(0.0, self._deadline_s - time.monotonic())
-
-    def recall(self, name: str, look: Callable[[], Any]) -> Any:
-        """What a look of that name gave, or raised, the first time."""
-        with self._lock:
-            once = self._looks.setdefault(name, _Once(look))
-        return once()
-
-    def is_elsewhere(self) -> bool:
-        """Whether the engine that answers is not proven to be on this machine, so that what is seen
-        here is another machine's."""
-        try:
-            return self.engine().is_here is not True
-        except CrossoverError:
-            return False
-
-    def engine(self) -> Examined:
-        """The engine that ``make bench`` would take.
-
-        Raises:
-            CrossoverError: it would get none.
-        """
-        engine: Examined = self._engine()
-        return engine
-
-    def gpu(self) -> GpuRequest:
-        """How the engine gives its GPU, tried out.
-
-        Raises:
-            GpuError: it doesn't; `NoGpuError` where there is none.
-            Unknown: there is no image here to try it with.
-            CrossoverError: there is no engine.
-        """
-        request: GpuRequest = self._gpu()
-        return request
-
-    def _find_gpu(self) -> GpuRequest:
-        engine = self.engine()
-        if engine.is_here and not self.shows_gpu():
-            raise no_gpu(self.machine.root)
-        if not engine.has_probe_image():
-            raise Unknown(
-                "no image is here to try it with, and none is fetched for that", "`make images`"
-            )
-        return engine.find_gpu(self.gpu_name())
-
-    def gpu_name(self) -> str:
-        """The GPU that is looked at: of all that are asked for the first.
-
-        Raises:
-            CrossoverError: there is no engine.
-        """
-        if self.question.gpu is not None:
-            return self.question.gpu
-        listed: str = self.recall(
-            "GPUs", lambda: next(iter(name_gpus(self.engine().list_gpus())), "0")
-        )
-        return listed
-
-    def shows_gpu(self) -> bool:
-        """Whether this machine shows an NVIDIA GPU, driver or not."""
-        return bool(machine_gpus(self.machine.root) or pci_gpus(self.machine.root))
-
-    def wants_gpu(self) -> bool:
-        """Whether an arm was asked for that takes the GPU, or all that there can be."""
-        wanted = self.question.arms
-        return wanted == ("auto",) or any(name in ARMS and ARMS[name].gpu for name in wanted)
-
-    def other_tensorflow(self) -> str | None:
-        """What brings the cuda arm's TensorFlow in the lock's place, for people; None: the lock does.
-
-        Raises:
-            EngineError: LOCAL_PYTHON names an interpreter that will not do.
-        """
-        found: str | None = self.recall("other TensorFlow", self._find_other_tensorflow)
-        return found
-
-    def _find_other_tensorflow(self) -> str | None:
-        if self.question.cuda_image is not None:
-            return f"{self.question.cuda_image} (CUDA_IMAGE)"
-        try:
-            engine = self.engine()
-        except CrossoverError:
-            return None  # whichever it would be, nothing else was named
-        if engine.name != "local":
-            return None
-        stock = engine.take_stock("cuda")
-        return None if stock.from_lock else f"{stock.base} (LOCAL_PYTHON)"
-
-    def arms(self) -> tuple[str, ...]:
-        """The arms that ``make bench`` would run, by what is known of the GPU.
-
-        Raises:
-            CrossoverError: there is no engine.
-        """
-        wanted = self.question.arms
-        if wanted != ("auto",):
-            return tuple(name for name in wanted if name in ARMS)
-        try:
-            self.gpu()
-        except NoGpuError:
-            return ("cpu",)
-        except GpuError:
-            return ("cpu", "cuda")  # there is one, and it is refused
-        except Unknown:
-            return ("cpu", "cuda") if self.shows_gpu() and not self.is_elsewhere() else ("cpu",)
-        return ("cpu", "cuda")
-
-    def images(self) -> tuple[str, ...]:
-        """The images that those arms need."""
-        return tuple(dict.fromkeys(ARMS[name].image for name in self.arms()))

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from suite.host.doctor.finding import Finding, Unknown, no, yes
-from suite.host.doctor.machine import COMMAND_S, Patient
+from suite.host.doctor.machine import COMMAND_S
+from suite.host.doctor.probe import Probe
 
 INSTALLERS = (
     *("apt", "apt-get", "aptitude", "dpkg", "unattended-upgr"),
@@ -34,9 +35,9 @@ SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "refined-jiffies")
 """Clock sources that cost a microsecond a reading, or tick too coarsely."""
 
 
-def check_updates(patient: Patient) -> Finding:
+def check_updates(probe: Probe) -> Finding:
     """Whether packages are being changed, or soon will be."""
-    machine = patient.machine
+    machine = probe.machine
     comms = machine.find("/proc/[0-9]*/comm")
     if not comms:
         raise Unknown("the list of processes can't be read")
@@ -45,8 +46,8 @@ def check_updates(patient: Patient) -> Finding:
             name
             for path in comms
             if (name := machine.read(path)) in INSTALLERS
-            and not _waits_for_shutdown(patient, path)
-            and not _is_contained(patient, path)
+            and not _waits_for_shutdown(probe, path)
+            and not _is_contained(probe, path)
         }
     )
     if running:
@@ -63,7 +64,7 @@ def check_updates(patient: Patient) -> Finding:
         raise Unknown("nothing changes packages now; systemctl does not say what is planned")
     active = [name for name, state in zip(TIMERS, states, strict=True) if state == "active"]
     if active:
-        installs = _installs_itself(patient)
+        installs = _installs_itself(probe)
         what = {
             True: "updates are installed by themselves, and a driver with them",
             False: "package lists are read anew by themselves (unattended-upgrades is off)",
@@ -78,23 +79,23 @@ def check_updates(patient: Patient) -> Finding:
     return yes("nothing changes packages, now or by a timer")
 
 
-def _waits_for_shutdown(patient: Patient, comm: str) -> bool:
+def _waits_for_shutdown(probe: Probe, comm: str) -> bool:
     """Whether it is the part of unattended-upgrades that Ubuntu starts with the machine, and that
     only waits for its end; the kernel cuts both names to the same one."""
-    words = (patient.machine.read(comm.replace("/comm", "/cmdline")) or "").split("\0")
+    words = (probe.machine.read(comm.replace("/comm", "/cmdline")) or "").split("\0")
     return any(PurePosixPath(word).name == _WAITING for word in words)
 
 
 _WAITING = "unattended-upgrade-shutdown"
 
 
-def _is_contained(patient: Patient, comm: str) -> bool:
+def _is_contained(probe: Probe, comm: str) -> bool:
     """Whether a process is in a container that we are not in: it changes no package of this machine's.
 
     That it takes the CPU's time, the load says.
     """
-    groups = patient.machine.read(comm.replace("/comm", "/cgroup")) or ""
-    own = patient.machine.read("/proc/self/cgroup") or ""
+    groups = probe.machine.read(comm.replace("/comm", "/cgroup")) or ""
+    own = probe.machine.read("/proc/self/cgroup") or ""
     return _CONTAINERS.search(groups) is not None and _CONTAINERS.search(own) is None
 
 
@@ -102,11 +103,11 @@ _CONTAINERS = re.compile(r"[/:-](?:(?:docker|libpod|containerd|lxc)[-/]|kubepods
 """What container engines call their control groups."""
 
 
-def _installs_itself(patient: Patient) -> bool | None:
+def _installs_itself(probe: Probe) -> bool | None:
     """Whether apt is set to install updates unasked; None: it does not say.  Later files win."""
     found = None
-    for path in patient.machine.find("/etc/apt/apt.conf.d/*"):
-        text = patient.machine.read(path) or ""
+    for path in probe.machine.find("/etc/apt/apt.conf.d/*"):
+        text = probe.machine.read(path) or ""
         for value in re.findall(
             r'^\s*APT::Periodic::Unattended-Upgrade\s+"([^"]*)"', text, re.MULTILINE
         ):
@@ -144,12 +145,10 @@ def look_at_clock(clock_ns: Callable[[], int], span_ns: int = LOOK_NS) -> ClockL
     )
 
 
-def check_clock(patient: Patient) -> Finding:
+def check_clock(probe: Probe) -> Finding:
     """How fine the clock is, and what others take of a moment on this machine."""
-    source = patient.machine.read(
-        "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-    )
-    look = look_at_clock(patient.machine.clock_ns)
+    source = probe.machine.read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+    look = look_at_clock(probe.machine.clock_ns)
     share = look.lost_ns / look.span_ns
     text = (
         f"a reading takes {look.step_ns:.0f} ns ({source or 'source unknown'}); others took "
@@ -176,9 +175,9 @@ def check_clock(patient: Patient) -> Finding:
     return yes(text).beside(facts)
 
 
-def check_load(patient: Patient) -> Finding:
+def check_load(probe: Probe) -> Finding:
     """Whether the machine is busy already."""
-    machine = patient.machine
+    machine = probe.machine
     try:
         load = float((machine.read("/proc/loadavg") or "").split()[0])
     except (ValueError, IndexError) as error:

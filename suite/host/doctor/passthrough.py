@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-from suite.errors import CrossoverError, GpuError, NoGpuError
+from suite.errors import GpuError, NoGpuError
 from suite.host.doctor.cards import NO_GPU, NOT_ASKED
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
-from suite.host.doctor.machine import COMMAND_S, Examined, Patient
+from suite.host.doctor.machine import COMMAND_S, Examined
+from suite.host.doctor.probe import Probe
 from suite.host.gpu.commands import CDI_FOLDERS, INSTALL_TOOLKIT, WRITE_SPEC
 from suite.host.gpu.refusals import find_refusal
 from suite.host.machine.driver import read_version
@@ -23,14 +24,14 @@ _UVM = "/dev/nvidia-uvm"
 _HOOK_SETTINGS = "/etc/nvidia-container-runtime/config.toml"
 
 
-def check_toolkit(patient: Patient) -> Finding:
+def check_toolkit(probe: Probe) -> Finding:
     """Whether the engine has a way to give a GPU to a container."""
-    engine = open_examined(patient)
+    engine = probe.open_engine()
     if engine.isolation == "none":
         return not_applicable("there is no container to give a GPU to")
-    if engine.is_here and not patient.shows_gpu():
+    if engine.is_here and not probe.shows_gpu():
         return not_applicable(NO_GPU)
-    found = _find_way(patient, engine)
+    found = _find_way(probe, engine)
     if found is not None:
         return found
     if not engine.is_here:
@@ -49,14 +50,14 @@ def check_toolkit(patient: Patient) -> Finding:
     )
 
 
-def _find_way(patient: Patient, engine: Examined) -> Finding | None:
-    support, machine = engine.gpu_support(), patient.machine
+def _find_way(probe: Probe, engine: Examined) -> Finding | None:
+    support, machine = engine.gpu_support(), probe.machine
     specs: list[str] = []
     if engine.is_here:
         # The engine's own folders where it names them: of these the last counts first.
         folders = support.cdi_folders[::-1] or CDI_FOLDERS
-        specs = next((paths for one in folders if (paths := _find_specs(patient, one))), [])
-        fault = next((one for path in specs if (one := _find_fault(patient, path))), None)
+        specs = next((paths for one in folders if (paths := _find_specs(probe, one))), [])
+        fault = next((one for path in specs if (one := _find_fault(probe, path))), None)
         if fault and (support.devices or support.cdi_folders or _is_podman(engine)):
             return fault
     if support.devices:
@@ -69,7 +70,7 @@ def _find_way(patient: Patient, engine: Examined) -> Finding | None:
         done = machine.run(["nvidia-ctk", "--version"], COMMAND_S)
         version = re.search(r"version (\S+)", done.text) if done and done.code == 0 else None
         if version or machine.find("/usr/bin/nvidia-container-runtime-hook"):
-            return _judge_hook(patient, engine, f" {version[1]}" if version else "")
+            return _judge_hook(probe, engine, f" {version[1]}" if version else "")
     if "nvidia" in support.runtimes:
         return yes("the engine has the runtime nvidia", way="runtime")
     return None
@@ -79,9 +80,9 @@ def _is_podman(engine: Examined) -> bool:
     return engine.describe().get("product") == "podman"
 
 
-def _find_specs(patient: Patient, folder: str) -> list[str]:
+def _find_specs(probe: Probe, folder: str) -> list[str]:
     """A folder's specifications of NVIDIA's GPUs: one of another kind, as of a cluster's plugin, is none."""
-    machine = patient.machine
+    machine = probe.machine
     paths = [path for end in ("yaml", "json") for path in machine.find(f"{folder}/*.{end}")]
     kinds = {path: _KIND.search(machine.read(path) or "") for path in paths}
     return [
@@ -92,13 +93,13 @@ def _find_specs(patient: Patient, folder: str) -> list[str]:
     ]
 
 
-def _find_fault(patient: Patient, path: str) -> Finding | None:
+def _find_fault(probe: Probe, path: str) -> Finding | None:
     """The finding for a specification that names libraries of another driver than the loaded one, or
     lacks a device that CUDA needs."""
-    text = patient.machine.read(path) or ""
+    text = probe.machine.read(path) or ""
     # Where it lies: one in the folder that counts first would hide what is written to the other.
     remedy = WRITE_SPEC.replace("/etc/cdi/nvidia.yaml", path)
-    loaded = read_version(patient.machine.root)
+    loaded = read_version(probe.machine.root)
     written = re.findall(r"libcuda\.so\.(\d+\.\d+(?:\.\d+)?)", text)
     if loaded is not None and written and loaded not in written:
         return no(
@@ -117,8 +118,8 @@ def _find_fault(patient: Patient, path: str) -> Finding | None:
     return None
 
 
-def _judge_hook(patient: Patient, engine: Examined, number: str) -> Finding:
-    settings = patient.machine.read(_HOOK_SETTINGS) or ""
+def _judge_hook(probe: Probe, engine: Examined, number: str) -> Finding:
+    settings = probe.machine.read(_HOOK_SETTINGS) or ""
     lifted = re.search(r"^\s*no-cgroups\s*=\s*true", settings, re.MULTILINE)
     if engine.describe().get("rootless") and not lifted:
         row = find_refusal("bpf_prog_query(BPF_CGROUP_DEVICE) failed")
@@ -132,17 +133,17 @@ def _judge_hook(patient: Patient, engine: Examined, number: str) -> Finding:
     return yes(f"NVIDIA container toolkit{number}", way="hook")
 
 
-def check_passthrough(patient: Patient) -> Finding:
+def check_passthrough(probe: Probe) -> Finding:
     """Whether a container really gets the GPU: tried with a trivial one."""
-    if not patient.wants_gpu():
+    if not probe.wants_gpu():
         return not_applicable(NOT_ASKED)
-    open_examined(patient)
+    probe.open_engine()
     try:
-        request = patient.gpu()
+        request = probe.gpu()
     except GpuError as error:
-        return _word_refusal(patient, error)
+        return _word_refusal(probe, error)
     except Unknown as reason:
-        toolkit = check_toolkit(patient)
+        toolkit = check_toolkit(probe)
         if toolkit.unless != "passthrough":
             raise
         return no(
@@ -156,23 +157,11 @@ def check_passthrough(patient: Patient) -> Finding:
     return yes(f"a trivial container sees the GPU, asked for through {through}", way=request.driver)
 
 
-def _word_refusal(patient: Patient, error: GpuError) -> Finding:
+def _word_refusal(probe: Probe, error: GpuError) -> Finding:
     if isinstance(error, NoGpuError):
-        if patient.question.arms == ("auto",):
+        if probe.question.arms == ("auto",):
             return not_applicable(NO_GPU)
         return no(error.what, error.remedy, stops=error.exit_status)
     if isinstance(error.__cause__, TimeoutError):
         raise Unknown(error.what, "ask again; a busy machine takes longer") from error
     return no(error.what, error.remedy, stops=error.exit_status)
-
-
-def open_examined(patient: Patient) -> Examined:
-    """The engine, where the check is about how it gives a GPU.
-
-    Raises:
-        Unknown: there is none.
-    """
-    try:
-        return patient.engine()
-    except CrossoverError as error:
-        raise Unknown("there is no engine that could be asked") from error

@@ -14,8 +14,8 @@ from suite.errors import CrossoverError, EngineError, GpuError
 from suite.host.campaign.arms import ARMS
 from suite.host.doctor.cards import NO_GPU, NOT_ASKED, check_idle_gpu
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
-from suite.host.doctor.machine import Examined, Patient
-from suite.host.doctor.passthrough import open_examined
+from suite.host.doctor.machine import Examined
+from suite.host.doctor.probe import Probe
 from suite.host.engine import Ending, GpuRequest, Job, Stock
 from suite.host.gpu.commands import EngineKind, kind_of
 from suite.host.gpu.refusals import find_refusal
@@ -28,40 +28,37 @@ _VIEW_S = 12.0
 _CLOSING_S = 3.0
 
 
-def check_tensorflow(patient: Patient) -> Finding:
+def check_tensorflow(probe: Probe) -> Finding:
     """What the arm's TensorFlow sees; only where its image or environment is here already."""
-    engine = open_examined(patient)
-    if "cuda" not in patient.arms():
-        return _check_given(patient, engine)
-    try:
-        stock = engine.take_stock("cuda")
-    except CrossoverError as error:
-        raise Unknown("what the engine has can't be told (see images)") from error
+    engine = probe.open_engine()
+    if "cuda" not in probe.arms():
+        return _check_given(probe, engine)
+    (stock,) = probe.take_stocks("cuda")
     place = _name_place(engine, stock)
     if stock.image is None:
         raise Unknown(f"{place} is not built yet", "`make images`, and ask again")
     try:
-        request = patient.gpu()
+        request = probe.gpu()
     except GpuError as error:
         raise Unknown("TensorFlow can't be shown a GPU (see passthrough)") from error
-    _look_before(patient)
+    _look_before(probe)
     job = _describe_job("cuda", stock, stock.image, engine.cpus(), request)
-    records, ending = _start(patient, job)
+    records, ending = _start(probe, job)
     return _judge_start(place, records, ending, kind_of(engine.isolation))
 
 
-def _check_given(patient: Patient, engine: Examined) -> Finding:
+def _check_given(probe: Probe, engine: Examined) -> Finding:
     """Whether the TensorFlow of LOCAL_PYTHON carries the worker without a GPU; ours does, and an image's
     was looked at when the suite was laid on it."""
-    ours = not_applicable(NO_GPU if patient.wants_gpu() else NOT_ASKED)
+    ours = not_applicable(NO_GPU if probe.wants_gpu() else NOT_ASKED)
     try:
-        arm = patient.arms()[0]
+        arm = probe.arms()[0]
         stock = engine.take_stock(ARMS[arm].image)
     except CrossoverError:
         return ours  # `check_images` says what is wrong
     if stock.from_lock or stock.image is None or engine.isolation == "container":
         return ours
-    records, ending = _start(patient, _describe_job(arm, stock, stock.image, engine.cpus(), None))
+    records, ending = _start(probe, _describe_job(arm, stock, stock.image, engine.cpus(), None))
     if "unfit" in records:
         return no(records["unfit"]["reason"], OTHER_TENSORFLOW, stops=EngineError.exit_status)
     if "facts" not in records:
@@ -104,11 +101,11 @@ def _judge_start(place: str, records: dict[str, Any], ending: Ending, kind: Engi
     )
 
 
-def _look_before(patient: Patient) -> None:
+def _look_before(probe: Probe) -> None:
     """Has it looked who computes on the GPU, before we are one of them."""
     # What comes of it, or does not, is the line idle-gpu's.
     with suppress(CrossoverError, Unknown):
-        check_idle_gpu(patient)
+        check_idle_gpu(probe)
 
 
 def _describe_job(
@@ -127,16 +124,16 @@ def _describe_job(
     return replace(plain, environment=choose_environment(request), volumes=(cache,))
 
 
-def _start(patient: Patient, job: Job) -> tuple[dict[str, Any], Ending]:
+def _start(probe: Probe, job: Job) -> tuple[dict[str, Any], Ending]:
     """As `_hear`, in the time that is left; one that was stopped has told its trouble in its diary.
 
     Raises:
         Unknown: that is not enough, and no trouble is known.
     """
-    limit = min(_VIEW_S, patient.left_s - _CLOSING_S)
+    limit = min(_VIEW_S, probe.left_s - _CLOSING_S)
     if limit < 1.0:
         raise Unknown("there is no time left to start TensorFlow", "ask again")
-    records, ending, stopped = _hear(patient, job, limit)
+    records, ending, stopped = _hear(probe, job, limit)
     if not stopped:
         return records, ending
     # TensorFlow waits 10 s for memory that another process has.
@@ -148,11 +145,11 @@ def _start(patient: Patient, job: Job) -> tuple[dict[str, Any], Ending]:
     )
 
 
-def _hear(patient: Patient, job: Job, limit_s: float) -> tuple[dict[str, Any], Ending, bool]:
+def _hear(probe: Probe, job: Job, limit_s: float) -> tuple[dict[str, Any], Ending, bool]:
     """The records of a worker by name, how it ended, and whether it had to be stopped at the limit."""
     records: dict[str, Any] = {}
     stopped = False
-    run = patient.engine().start(job)
+    run = probe.engine().start(job)
     deadline = time.monotonic() + limit_s
     try:
         while (line := run.next_line(max(0.0, deadline - time.monotonic()))) is not None:

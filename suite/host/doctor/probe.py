@@ -1,0 +1,174 @@
+"""What the doctor's checks look at together, through the machine's door: its engine, its GPU, its arms."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from suite.errors import CrossoverError, GpuError, NoGpuError
+from suite.host.campaign.arms import ARMS, AUTO, auto_arms
+from suite.host.doctor.finding import Unknown
+from suite.host.doctor.machine import Examined, Machine, Question
+from suite.host.engine import GpuRequest, Stock
+from suite.host.gpu.choice import name_gpus
+from suite.host.gpu.request import machine_gpus, no_gpu, pci_gpus
+
+Look = TypeVar("Look")
+
+
+class Probe:
+    """Looks at a machine for the checks, each thing once.  Can be used from several threads.
+
+    ``deadline_s`` (of ``time.monotonic``) is when nobody listens any more.
+    """
+
+    def __init__(self, machine: Machine, question: Question, deadline_s: float) -> None:
+        self.machine = machine
+        self.question = question
+        self._deadline_s = deadline_s
+        self._looks: dict[str, Future[Any]] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def left_s(self) -> float:
+        """The time that is left, in seconds."""
+        return max(0.0, self._deadline_s - time.monotonic())
+
+    def recall(self, name: str, look: Callable[[], Look]) -> Look:
+        """What a look of that name gave, or raised, the first time; who comes meanwhile waits for it."""
+        with self._lock:
+            first = name not in self._looks
+            made: Future[Look] = self._looks.setdefault(name, Future())
+        if first:
+            try:
+                made.set_result(look())
+            except Exception as error:  # noqa: BLE001  every later one is told the same
+                made.set_exception(error)
+        return made.result()
+
+    def is_elsewhere(self) -> bool:
+        """Whether the engine that answers is not proven to be on this machine, so that what is seen
+        here is another machine's."""
+        try:
+            return self.engine().is_here is not True
+        except CrossoverError:
+            return False
+
+    def engine(self) -> Examined:
+        """The engine that ``make bench`` would take.
+
+        Raises:
+            CrossoverError: it would get none.
+        """
+        return self.recall("engine", self.machine.open_engine)
+
+    def open_engine(self) -> Examined:
+        """As `engine`, for the checks that are about what it has.
+
+        Raises:
+            Unknown: there is none.
+        """
+        try:
+            return self.engine()
+        except CrossoverError as error:
+            raise Unknown("there is no engine that could be asked") from error
+
+    def take_stocks(self, *names: str) -> list[Stock]:
+        """What the engine has of these images; without names, of those that the arms need.
+
+        Raises:
+            Unknown: there is no engine, or it does not say; `check_images` says what to do.
+        """
+        try:
+            return [self.engine().take_stock(name) for name in names or self.images()]
+        except CrossoverError as error:
+            raise Unknown("what the engine has can't be told (see images)") from error
+
+    def gpu(self) -> GpuRequest:
+        """How the engine gives its GPU, tried out.
+
+        Raises:
+            GpuError: it doesn't; `NoGpuError` where there is none.
+            Unknown: there is no image here to try it with.
+            CrossoverError: there is no engine.
+        """
+        return self.recall("GPU", self._find_gpu)
+
+    def _find_gpu(self) -> GpuRequest:
+        engine = self.engine()
+        if engine.is_here and not self.shows_gpu():
+            raise no_gpu(self.machine.root)
+        if not engine.has_probe_image():
+            raise Unknown(
+                "no image is here to try it with, and none is fetched for that", "`make images`"
+            )
+        return engine.find_gpu(self.gpu_name())
+
+    def gpu_name(self) -> str:
+        """The GPU that is looked at: of all that are asked for the first.
+
+        Raises:
+            CrossoverError: there is no engine.
+        """
+        if self.question.gpu is not None:
+            return self.question.gpu
+        return self.recall("GPUs", lambda: next(iter(name_gpus(self.engine().list_gpus())), "0"))
+
+    def shows_gpu(self) -> bool:
+        """Whether this machine shows an NVIDIA GPU, driver or not."""
+        return bool(machine_gpus(self.machine.root) or pci_gpus(self.machine.root))
+
+    def wants_gpu(self) -> bool:
+        """Whether an arm was asked for that takes the GPU, or all that there can be."""
+        wanted = self.question.arms
+        return wanted == (AUTO,) or any(name in ARMS and ARMS[name].gpu for name in wanted)
+
+    def other_tensorflow(self) -> str | None:
+        """What brings the cuda arm's TensorFlow in the lock's place, for people; None: the lock does.
+
+        Raises:
+            EngineError: LOCAL_PYTHON names an interpreter that will not do.
+        """
+        return self.recall("other TensorFlow", self._find_other_tensorflow)
+
+    def _find_other_tensorflow(self) -> str | None:
+        if self.question.cuda_image is not None:
+            return f"{self.question.cuda_image} (CUDA_IMAGE)"
+        try:
+            engine = self.engine()
+        except CrossoverError:
+            return None  # whichever it would be, nothing else was named
+        if engine.name != "local":
+            return None
+        stock = engine.take_stock("cuda")
+        return None if stock.from_lock else f"{stock.base} (LOCAL_PYTHON)"
+
+    def arms(self) -> tuple[str, ...]:
+        """The arms that ``make bench`` would run, by what is known of the GPU.
+
+        Raises:
+            CrossoverError: there is no engine.
+        """
+        wanted = self.question.arms
+        if wanted != (AUTO,):
+            return tuple(name for name in wanted if name in ARMS)
+        return tuple(arm.name for arm in auto_arms(gpu=self._has_gpu()))
+
+    def _has_gpu(self) -> bool:
+        """Whether bench would find a GPU, refused or not."""
+        try:
+            self.gpu()
+        except NoGpuError:
+            return False
+        except GpuError:
+            return True
+        except Unknown:
+            return self.shows_gpu() and not self.is_elsewhere()
+        return True
+
+    def images(self) -> tuple[str, ...]:
+        """The images that those arms need."""
+        return tuple(dict.fromkeys(ARMS[name].image for name in self.arms()))
