@@ -8,7 +8,7 @@ from pathlib import Path
 
 from suite.content import SUITE
 
-LONGEST = 475
+LONGEST = 437
 """Lines of the longest file; the goal is 300."""
 
 MOST_IN_A_FOLDER = 13

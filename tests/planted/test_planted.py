@@ -23,10 +23,10 @@ from suite.cli.commands import bench
 from suite.cli.entry import main
 from suite.content import SUITE
 from suite.errors import EngineError, NoGpuError
-from suite.host.campaign import conductor, plan
+from suite.host.campaign import conductor, durations
 from suite.host.docker.engine import DockerEngine
 from suite.host.engine import LABEL, Card, GpuRequest, Job, Running
-from suite.host.gpu import refusals
+from suite.host.gpu import remedies
 from suite.host.gpu import request as gpu
 from suite.model import AGAIN, AT_END, Document, Image, SuiteIdentity
 from suite.report import produce as collating
@@ -142,7 +142,7 @@ def deceive(
 
     def act(ground: Ground) -> None:
         for name, seconds in deadlines.items():
-            ground.monkeypatch.setattr(plan, name, seconds)
+            ground.monkeypatch.setattr(durations, name, seconds)
         given = ground.request.getfixturevalue
         built = given(f"lying_{image}_image")
         ground.bench(Deceived(given("engine"), built, *lies), only=only, arms="cuda")
@@ -453,7 +453,7 @@ SCRIPTED = (
     Plant(
         name="an engine that refuses the request",
         act=refuse_request(
-            refusals.explain_refusal('could not select device driver "" with capabilities: [[gpu]]')
+            remedies.explain_refusal('could not select device driver "" with capabilities: [[gpu]]')
         ),
         seen="nvidia-ctk runtime configure",
     ),
