@@ -16,6 +16,9 @@ quote = '$(subst ','\'',$1)'
 lower = $(shell printf %s '$1' | tr A-Z_ a-z-)
 given = $(foreach v,$1,$(if $(strip $($v)),--$(call lower,$v) $(call quote,$($v))))
 nox = nox -s $1 --
+# What pip says is for nobody, unless it fails: then all of it.
+install = $(VENV)/bin/python -m pip install --disable-pip-version-check --progress-bar=off --require-hashes --no-deps -r $1 >$(VENV)/pip.log 2>&1 \
+	|| { cat $(VENV)/pip.log >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .PHONY: help bench aa list report compare doctor images base test lint clean generate sample lock
@@ -83,10 +86,10 @@ $(VENV)/venv.stamp:
 
 $(VENV)/host.stamp: requirements/host.txt | $(VENV)/venv.stamp
 	@echo "setting up $(VENV) (once)" >&2
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $<
+	@$(call install,$<)
 	@touch $@
 
 $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/host.stamp
 	@echo "setting up the tests' tools in $(VENV) (once)" >&2
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $<
+	@$(call install,$<)
 	@touch $@

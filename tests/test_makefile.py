@@ -118,6 +118,37 @@ def test_the_other_targets_forward_too() -> None:
     assert "--json" not in forwarded("doctor")
 
 
+VENV = """#!/bin/sh
+# Stands for Python: `-m venv FOLDER` makes one there whose pip prints, and fails where it is to.
+[ "$2" = venv ] || exit 0
+mkdir -p "$3/bin"
+printf '#!/bin/sh\\necho "Collecting click"; echo "WARNING: retrying" >&2; exit {code}\\n' \\
+    > "$3/bin/python"
+chmod +x "$3/bin/python"
+"""
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_setting_up_is_one_line_and_pips_own_words_come_only_where_it_fails(
+    code: int, tmp_path: Path
+) -> None:
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "requirements").mkdir()
+    (tmp_path / "requirements" / "host.txt").touch()
+    python = tmp_path / "python"
+    python.write_text(VENV.format(code=code))
+    python.chmod(0o755)
+    done = make(".venv/host.stamp", f"PYTHON={python}", folder=tmp_path)
+    ours, *theirs = done.stderr.splitlines()
+    assert (done.stdout, ours) == ("", "setting up .venv (once)")
+    assert (tmp_path / ".venv" / "host.stamp").exists() == (code == 0)
+    if code:
+        assert done.returncode == 2
+        assert theirs[:2] == ["Collecting click", "WARNING: retrying"]
+    else:
+        assert (done.returncode, theirs) == (0, [])
+
+
 NOX = """#!/bin/sh
 # nox -s bench -- --results FOLDER …
 [ "$2" = bench ] || exit 0

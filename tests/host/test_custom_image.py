@@ -164,7 +164,7 @@ def test_what_the_check_found_is_said_in_words() -> None:
     said: list[str] = []
     provide(api, said)
     assert "image cuda-laid: it holds TensorFlow 2.17.0 (CUDA 12.8), and the worker's" in said[1]
-    assert said[2] == "image cuda-laid: another line"
+    assert len(said) == 2
 
 
 def test_one_that_is_not_here_is_pulled_and_else_names_the_ways_out() -> None:

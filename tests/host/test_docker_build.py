@@ -11,10 +11,12 @@ import pytest
 
 from suite.errors import EngineError
 from suite.host.docker import build
+from suite.host.docker.stream import follow_build, follow_pull
 from suite.host.engine import LABEL
 from suite.host.provision import images
 from suite.model import Image
 from tests.host.docker_fakes import HERE, FakeApi, api_error
+from tests.host.pip_words import PIP_MEANS, PIP_SAYS
 
 
 def provide(api: FakeApi, said: list[str], **changes: Any) -> Image:
@@ -62,11 +64,13 @@ def test_a_base_that_cannot_be_pulled_names_the_ways_out() -> None:
     assert "build" not in api.asked
 
 
-def test_a_failed_build_shows_the_last_lines_before_it() -> None:
+def test_a_failed_build_shows_all_that_was_said_before_it() -> None:
     api = FakeApi(present={"mine:1": {"Id": "sha256:base"}})
-    api.events = [{"stream": "ERROR: no matching distribution\n"}, {"error": "returned a code: 1"}]
-    with pytest.raises(EngineError, match="no matching distribution\nreturned a code: 1"):
+    said = [f"Collecting package-{number}" for number in range(20)]
+    api.events = [*({"stream": f"{line}\n"} for line in said), {"error": "returned a code: 1"}]
+    with pytest.raises(EngineError) as caught:
         provide(api, [])
+    assert "\n".join([*said, "returned a code: 1"]) in caught.value.what
 
 
 def test_a_full_disk_is_found_before_the_build(
@@ -94,15 +98,32 @@ def test_the_disk_is_not_asked_for_when_only_the_suite_changed(
     assert "changed since the last one: suite" in said[0]
 
 
-def test_progress_is_lines_without_bars_and_chatter() -> None:
+def test_a_builds_output_is_lines_without_the_builders_chatter() -> None:
+    events = [{"stream": " ---> Running in 1\nCollecting  x\n"}, {"aux": {"ID": "sha256:1"}}]
+    assert list(follow_build(iter(events))) == ["Collecting x"]
+
+
+def test_a_pull_is_told_by_its_layers() -> None:
     events = [
-        {"status": "Downloading", "id": "abc", "progress": "[=>  ]"},
-        {"status": "Downloading", "id": "abc", "progress": "[==> ]"},
-        {"status": "Pull complete", "id": "abc"},
-        {"stream": " ---> Running in 1\nCollecting  x\n"},
+        {"status": "Pulling from library/python", "id": "3.13"},
+        {"status": "Already exists", "id": "a"},
+        {"status": "Pulling fs layer", "id": "b"},
+        {"status": "Pulling fs layer", "id": "c"},
+        {"status": "Downloading", "id": "b", "progress": "[=>  ]"},
+        {"status": "Downloading", "id": "b", "progress": "[==> ]"},
+        {"status": "Pull complete", "id": "b"},
+        {"status": "Pull complete", "id": "c"},
+        {"status": "Digest: sha256:0"},
     ]
-    lines = list(build._stream_lines(iter(events)))
-    assert lines == ["abc: Downloading", "abc: Pull complete", "Collecting x"]
+    assert list(follow_pull(iter(events))) == ["2 of 3 layers", "3 of 3 layers"]
+
+
+def test_a_build_says_in_our_words_what_takes_long_and_nothing_else() -> None:
+    api = FakeApi(present={"mine:1": {"Id": "sha256:base"}})
+    api.events = [{"stream": f"{line}\n"} for line in PIP_SAYS]
+    said: list[str] = []
+    provide(api, said)
+    assert [line.removeprefix("image cpu: ") for line in said[1:]] == PIP_MEANS
 
 
 def test_a_stand_in_is_imported_with_its_labels() -> None:

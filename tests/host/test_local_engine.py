@@ -20,6 +20,7 @@ from suite.host.local.engine import LocalEngine
 from suite.host.local.environment import find_interpreter, given_interpreter, make_environment
 from suite.host.local.run import LocalRun, sweep_folders
 from tests.fakes import fake_image
+from tests.host.pip_words import PIP_MEANS, PIP_SAYS
 
 # The guard against subprocesses in unit tests does not hold here: they are the subject.
 pytestmark = pytest.mark.processes
@@ -304,20 +305,38 @@ VENV = """#!/bin/sh
 # Stands for `python -m venv FOLDER`: makes a python there that logs what pip is asked.
 echo made >> {log}
 mkdir -p "$3/bin"
-printf '#!/bin/sh\\necho "pip $*" >> {log}; exit {code}\\n' > "$3/bin/python"
+printf '#!/bin/sh\\necho "pip $*" >> {log}; cat {says}; exit {code}\\n' > "$3/bin/python"
 chmod +x "$3/bin/python"
 """
 
 
-def environment_maker(tmp_path: Path, code: int) -> Callable[[], Path]:
+def environment_maker(
+    tmp_path: Path, code: int, said: list[str] | None = None
+) -> Callable[[], Path]:
     lock = tmp_path / "cpu.txt"
     lock.write_text("numpy==1 --hash=sha256:0\n")
-    python = script(tmp_path / "python", VENV.format(log=tmp_path / "log", code=code))
+    python = script(
+        tmp_path / "python", VENV.format(log=tmp_path / "log", says=tmp_path / "says", code=code)
+    )
     interpreter = local_environment.Interpreter(
         path=python, title="CPython 3.13.5", version=(3, 13, 5)
     )
+    (tmp_path / "says").write_text("\n".join([*PIP_SAYS, ""]))
+    say = ([] if said is None else said).append
+    return lambda: make_environment("cpu", lock, interpreter, tmp_path / "arms", say)
+
+
+def test_making_an_environment_is_told_in_our_words_and_not_in_pips(tmp_path: Path) -> None:
     said: list[str] = []
-    return lambda: make_environment("cpu", lock, interpreter, tmp_path / "arms", said.append)
+    environment_maker(tmp_path, 0, said)()
+    assert said[0].startswith("environment cpu: making cpu-")
+    assert [line.removeprefix("environment cpu: ") for line in said[1:]] == PIP_MEANS
+
+
+def test_where_pip_fails_its_own_words_are_shown_whole(tmp_path: Path) -> None:
+    with pytest.raises(EngineError) as caught:
+        environment_maker(tmp_path, 1)()
+    assert "\n".join(PIP_SAYS) in caught.value.what
 
 
 def test_an_environment_is_made_once_from_the_hashes(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,6 +16,7 @@ from docker.api.client import APIClient
 from suite.errors import MORE_DISK, EngineError
 from suite.host.docker.endpoint import Endpoint
 from suite.host.docker.errors import Refused, engine_error, engine_errors, sdk_calls
+from suite.host.docker.stream import follow_build, follow_pull
 from suite.host.engine import LABEL, Say
 from suite.host.provision.images import (
     STAND_IN,
@@ -27,11 +28,9 @@ from suite.host.provision.images import (
     name_base,
     plan_build,
 )
-from suite.host.provision.overlay import explain_unfit, refuse_custom, word_line
+from suite.host.provision.overlay import explain_unfit, refuse_custom, word_check
+from suite.host.provision.steps import word_pip
 from suite.model import Image
-
-_CHATTER = ("--->", "Removing intermediate container", "Step ")
-"""What the classic builder says about its own steps; the commands' output is what tells."""
 
 
 def provide_image(
@@ -151,7 +150,7 @@ def ensure_image(
     progress(f"base {reference}: pulling")
     try:
         with sdk_calls("pulling the base image", endpoint):
-            for line in _stream_lines(api.pull(reference, stream=True, decode=True)):
+            for line in follow_pull(api.pull(reference, stream=True, decode=True)):
                 progress(f"base: {line}")
             return str(api.inspect_image(reference)["Id"])
     except Refused as refused:
@@ -243,9 +242,10 @@ def _build(
     *,
     fresh: bool,
 ) -> str:
+    word = word_pip if recipe.lock else word_check
     try:
         with sdk_calls(f"building the {recipe.name} image", endpoint):
-            for line in _stream_lines(
+            for line in follow_build(
                 api.build(
                     fileobj=io.BytesIO(build_context(recipe)),
                     custom_context=True,
@@ -259,37 +259,10 @@ def _build(
                     decode=True,
                 )
             ):
-                progress(f"image {recipe.name}: {line if recipe.lock else word_line(line)}")
+                if words := word(line):
+                    progress(f"image {recipe.name}: {words}")
             return str(api.inspect_image(plan.tag)["Id"])
     except Refused as refused:
         unfit = None if recipe.lock else explain_unfit(recipe.base, refused.text)
         error = unfit or engine_error(f"building the {recipe.name} image", refused.text, endpoint)
         raise error from refused
-
-
-def _stream_lines(events: Iterator[Mapping[str, Any]]) -> Iterator[str]:
-    """The engine's progress as lines, without the bars.
-
-    Raises:
-        Refused: one of the events is an error; its text begins with the last lines before it,
-            which hold the reason where a command failed.
-    """
-    last: list[str] = []
-    statuses: dict[str, str] = {}
-    for event in events:
-        if "error" in event:
-            # Nothing comes after it; only a stream that was read to its end frees its connection.
-            for _ in events:
-                continue
-            raise Refused(None, "\n".join([*last[-5:], str(event["error"])]))
-        lines = str(event.get("stream", "")).splitlines()
-        if status := event.get("status"):
-            layer = str(event.get("id", ""))
-            if statuses.get(layer) != status:
-                statuses[layer] = str(status)
-                lines.append(f"{layer}: {status}" if layer else str(status))
-        for line in lines:
-            text = " ".join(line.split())
-            if text and not text.startswith(_CHATTER):
-                last = [*last[-5:], text]
-                yield text

@@ -20,7 +20,7 @@ from pathlib import Path
 from suite.content import hash_lines
 from suite.errors import EngineError
 from suite.host.engine import Say
-from suite.host.provision.steps import run_step
+from suite.host.provision.steps import run_step, word_pip
 
 VERSIONS = ((3, 13), (3, 12), (3, 11))
 """The Python versions that the locks hold wheels for, the image's own first."""
@@ -195,7 +195,7 @@ def make_environment(
         if is_whole(folder):
             progress(f"environment {name}: reused {folder.name} (same lock and interpreter)")
             return folder
-        progress(f"environment {name}: making {folder.name} with {interpreter.title}")
+        progress(f"environment {name}: making {folder.name} with {interpreter.title} (once)")
         shutil.rmtree(folder, ignore_errors=True)
         what = f"environment {name}"
         run_step([interpreter.path, "-m", "venv", folder], what, progress, WAYS_OUT)
@@ -204,6 +204,6 @@ def make_environment(
             *("--require-hashes", "--no-deps", "--only-binary=:all:"),
             *("--disable-pip-version-check", "--progress-bar=off"),
         )
-        run_step([*pip, *flags, "-r", lock], what, progress, WAYS_OUT)
+        run_step([*pip, *flags, "-r", lock], what, progress, WAYS_OUT, word=word_pip)
         (folder / _STAMP).write_text(identity + "\n", encoding="utf-8")
     return folder

@@ -94,12 +94,12 @@ def explain_unfit(reference: str, text: str) -> EngineError | None:
     return EngineError(f"the suite can't be laid on {reference} (CUDA_IMAGE): {reason}", WAYS_OUT)
 
 
-def word_line(line: str) -> str:
-    """A line of the build's output for people: the record of the worker's check in words."""
+def word_check(line: str) -> str | None:
+    """What a line of the build's output means to people: the record of a check that went well."""
     record = _read(line)
-    if record.get("record") == "fit":
-        return f"it holds {record.get('found')}, and the worker's first steps ran"
-    return str(record.get("reason", line))
+    if record.get("record") != "fit":
+        return None
+    return f"it holds {record.get('found')}, and the worker's first steps ran"
 
 
 def _read(line: str) -> dict[str, Any]:

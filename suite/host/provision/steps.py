@@ -1,26 +1,48 @@
-"""Runs a slow command of another program, line by line, with its last words in the error."""
+"""Runs a slow command of another program: its progress in our own words, its own where it fails."""
 
 from __future__ import annotations
 
+import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from suite.errors import EngineError
 from suite.host.engine import Say
 
-_LAST_LINES = 10
+_LARGE_MB = 50
+"""Packages from this size on are named while they are fetched: others take no time to speak of."""
+
+_FETCHED = re.compile(r"Downloading (?:\S*/)?(\w[\w.]*)-(\d[\w.!+]*)-\S+\.whl \(([\d.]+) ([MG])B\)")
 
 
-def run_step(command: Sequence[str | Path], what: str, progress: Say, remedy: str) -> None:
-    """Runs a command to its end and hands every line that it prints to ``progress``.
+def word_pip(line: str) -> str | None:
+    """A line of pip's in our own words; None: nobody need know."""
+    if line.startswith("Installing collected packages:"):
+        return f"installing {line.count(',') + 1} packages"
+    found = _FETCHED.match(line)
+    if found is None:
+        return None
+    size_mb = float(found[3]) * (1000 if found[4] == "G" else 1)
+    return f"fetching {found[1]} {found[2]} ({size_mb:.0f} MB)" if size_mb >= _LARGE_MB else None
+
+
+def run_step(
+    command: Sequence[str | Path],
+    what: str,
+    progress: Say,
+    remedy: str,
+    *,
+    word: Callable[[str], str | None] = str,
+) -> None:
+    """Runs a command to its end and says by ``word`` what its lines mean to people.
 
     ``what`` is what it makes, for the lines and the error.
 
     Raises:
-        EngineError: it can't be started, or failed; holds its last lines.
+        EngineError: it can't be started, or failed; holds all that it printed.
     """
-    last: list[str] = []
+    said: list[str] = []
     try:
         with subprocess.Popen(
             command,
@@ -32,11 +54,12 @@ def run_step(command: Sequence[str | Path], what: str, progress: Say, remedy: st
         ) as process:
             for line in process.stdout or ():
                 if text := line.strip():
-                    last = [*last[1 - _LAST_LINES :], text]
-                    progress(f"{what}: {text}")
+                    said.append(text)
+                    if words := word(text):
+                        progress(f"{what}: {words}")
             code = process.wait()
     except OSError as error:
         raise EngineError(f"{what} could not be made: {error}", remedy) from error
     if code:
-        said = "\n".join(last)
-        raise EngineError(f"{what} could not be made (exit code {code}):\n{said}", remedy)
+        whole = "\n".join(said)
+        raise EngineError(f"{what} could not be made (exit code {code}):\n{whole}", remedy)
