@@ -33,10 +33,10 @@ WORKDIR /tmp
 # last line of its output is a record for the host; TensorFlow's own talk is shown where it fails, and
 # what Keras writes into its home goes.
 USER 10001:10001
-RUN mkdir /tmp/fitness; status=0; \
-    HOME=/tmp/fitness python3 -m suite.worker.session.preflight 2>/tmp/fitness/said || status=$?; \
-    if [ $status -ne 0 ]; then tail -n 3 /tmp/fitness/said >&2; fi; \
-    rm -r /tmp/fitness; \
+RUN mkdir /tmp/preflight; status=0; \
+    HOME=/tmp/preflight python3 -m suite.worker.session.preflight 2>/tmp/preflight/said || status=$?; \
+    if [ $status -ne 0 ]; then tail -n 3 /tmp/preflight/said >&2; fi; \
+    rm -r /tmp/preflight; \
     exit $status
 
 USER 0:0

@@ -73,7 +73,7 @@ def test_the_schema_fits_what_a_campaign_writes(
         budget_s=None,
         listener=Silence(),
         collate=lambda: None,
-        look=lambda: (0, 0, True),
+        interim_look=lambda: (0, 0, True),
         disturbed=lambda _: None,
     ).run()
     written = sorted(store.folder.glob("*.json"))

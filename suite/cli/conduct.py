@@ -73,7 +73,7 @@ def make_conductor(
         listener=listener,
         # Pictures take seconds, which the campaign would pay for after every block.
         collate=lambda: write_reports(store, pictures=False) if single else None,
-        look=lambda: _look(store),
+        interim_look=lambda: _look(store),
         disturbed=lambda document: asks_for_repeat(join_document(document)) if single else None,
         observe=make_observer(engine, bounds.telemetry),
     )

@@ -126,7 +126,7 @@ class Stage:
             budget_s=budget_s,
             listener=self.ears,
             collate=look,
-            look=lambda: self.looks.pop(0),
+            interim_look=lambda: self.looks.pop(0),
             disturbed=lambda _: self.disturbances.pop(0) if self.disturbances else None,
         )
         return self.conductor.run(resumed)

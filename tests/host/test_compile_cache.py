@@ -25,7 +25,7 @@ from suite.host.local.volumes import LocalVolumes, sweep_lasting
 from suite.host.machine import driver as kernel_driver
 from suite.host.machine.driver import VERSION_PROBE, find_version, read_version
 from suite.host.provision.images import follow, identify_packages, name_base, plan_build, read_specs
-from suite.host.provision.overlay import lay_on
+from suite.host.provision.overlay import overlay_on
 from suite.host.provision.volumes import CACHE_TARGET, CACHE_VARIABLE, choose_volumes, compile_cache
 from suite.model import Image
 from tests import synthetic
@@ -197,7 +197,7 @@ def test_cleaning_removes_it_and_nothing_of_others() -> None:
 def test_an_image_carries_the_hash_that_its_cache_is_called_by(base: str, *, laid: bool) -> None:
     identity = base if "@" in base else "sha256:7"
     spec = read_specs()["cuda"]
-    recipe = lay_on(spec, base) if laid else follow(spec, base)
+    recipe = overlay_on(spec, base) if laid else follow(spec, base)
     # An image that the suite is laid on is known by its digest alone, in whichever place it lies.
     identity = identity.rpartition("@")[2] if laid else identity
     plan = plan_build(recipe, base_identity=identity, architecture="amd64")

@@ -99,7 +99,7 @@ class House:
             budget_s=None,
             listener=listener,
             collate=lambda: None,
-            look=lambda: (0, 0, True),
+            interim_look=lambda: (0, 0, True),
             disturbed=lambda _: None,
         )
         self.made[name] = conductor

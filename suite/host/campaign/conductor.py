@@ -37,7 +37,7 @@ class Conductor:
     """Runs a campaign that has been drawn up, or the rest of one.
 
     ``collate`` is called after every block and at the end: what there is by then is worth a report.
-    ``look`` is the interim look: how many cells are known well enough by then, of how many, and whether
+    ``interim_look`` says how many cells are known well enough by then, of how many, and whether
     to stop; it sees no verdict.  ``disturbed`` says why an invocation has to be run again, or None; it
     looks at counters and at no timing.  ``observe`` begins to watch an invocation from outside; None:
     nobody does.
@@ -55,7 +55,7 @@ class Conductor:
         budget_s: float | None,
         listener: Listener,
         collate: Callable[[], object],
-        look: Callable[[], tuple[int, int, bool]],
+        interim_look: Callable[[], tuple[int, int, bool]],
         disturbed: Callable[[Document], str | None],
         observe: Observe | None = None,
     ) -> None:
@@ -68,7 +68,7 @@ class Conductor:
             name: arms.gpu[name.removesuffix(TWIN)] if arm.gpu else None
             for name, arm in self.arms.items()
         }
-        self.look = look
+        self.interim_look = interim_look
         self.disturbed = disturbed
         self.observe = observe
         self.images = images
@@ -133,7 +133,7 @@ class Conductor:
                 self.fresh = False
                 self._correct(block)
                 self.collate()
-            self._look_in_between(block)
+            self._look_whether_enough(block)
             block += 1
         self.collate()
 
@@ -157,7 +157,7 @@ class Conductor:
         for one in sharing:
             self.budget.expect(one, durations.predict_invocation_s(self.campaign, one, document))
 
-    def _look_in_between(self, block: int) -> None:
+    def _look_whether_enough(self, block: int) -> None:
         """After the last planned block: adds more where the intervals are still too wide.
 
         An interim look sees widths and no verdict, so that it can't go on until something is found.
@@ -166,12 +166,14 @@ class Conductor:
         most = campaign.most_blocks or campaign.blocks
         if block < campaign.blocks or campaign.blocks >= most:
             return
-        precise, cells, enough = self.look()
+        precise, cells, enough = self.interim_look()
         seen = Look(block=block, precise=precise, cells=cells, enough=enough)
         blocks = campaign.blocks if enough else plan.add_blocks(block, most)
         self._write_plan(blocks=blocks, looks=[*campaign.looks, seen])
         more = f"; {blocks - block} more blocks" if blocks > block else ""
-        self.listener.say(f"a look: {precise} of {cells} cells are known well enough{more}")
+        self.listener.say(
+            f"an interim look: {precise} of {cells} cells are known well enough{more}"
+        )
 
     def _invoke(self, arm: str, block: int) -> Document:
         """One arm's turn, unless it has been had; again where it was disturbed."""

@@ -45,7 +45,7 @@ PROFILES: Mapping[ProfileName, Profile] = {
 }
 
 LOOK_EVERY = 5
-"""Blocks between two looks at the precision, after the first at the profile's own number; so few looks
+"""Blocks between two interim looks at the precision, after the first at the profile's own number; so few
 cost no coverage (tests/bench measures it)."""
 
 CALLS_MARGIN = 1.2

@@ -35,7 +35,7 @@ from suite.host.engine import Card, GpuRequest, GpuSupport, Job, Say, Stock, Vol
 from suite.host.machine.driver import read_version
 from suite.host.machine.machine import cpus_allowed, own_token
 from suite.host.provision.images import Recipe, find_spec, follow, is_pinned, read_specs
-from suite.host.provision.overlay import CUSTOM, add_digest, lay_on
+from suite.host.provision.overlay import CUSTOM, add_digest, overlay_on
 from suite.model import Image, Isolation, Scalar
 
 _PROBE_S = 120.0
@@ -178,7 +178,7 @@ class DockerEngine:
         if self._cuda_image is None or name != CUSTOM:
             return follow(spec, self._base_image)
         digests = find_digests(self._api, self._endpoint, self._cuda_image)
-        return lay_on(spec, add_digest(self._cuda_image, digests))
+        return overlay_on(spec, add_digest(self._cuda_image, digests))
 
     def find_gpu(self, wanted: str) -> GpuRequest:
         """See ``engine.Engine``.

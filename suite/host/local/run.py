@@ -18,12 +18,11 @@ from pathlib import Path
 
 from suite.errors import EngineError
 from suite.host.engine import Ending
+from suite.host.local.owned import sign, sweep
 from suite.host.machine.ending import DIARY_BYTES, phrase_ending
 from suite.host.machine.lines import LineQueue
-from suite.host.machine.machine import is_alive, own_token
 
 _FOLDERS = "crossover-run-"
-_OWNER = "owner"
 
 _GRACE_S = 10.0
 _UNREAD_GRACE_S = 2.0
@@ -42,7 +41,7 @@ class LocalRun:
         self._id = f"process-{uuid.uuid4().hex[:16]}"
         self._ending: Ending | None = None
         self._folder = Path(tempfile.mkdtemp(prefix=_FOLDERS))
-        (self._folder / _OWNER).write_text(own_token(), encoding="utf-8")
+        sign(self._folder)
         work = self._folder / "tmp"
         work.mkdir()
         environment = {"HOME": str(work), **environment}
@@ -158,13 +157,4 @@ class LocalRun:
 
 def sweep_folders() -> int:
     """Removes the folders of workers whose campaign was killed; how many there were."""
-    count = 0
-    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDERS}*"):
-        try:
-            token = (folder / _OWNER).read_text(encoding="utf-8")
-        except OSError:
-            continue  # another user's, or just being made
-        if is_alive(token) is False:
-            shutil.rmtree(folder, ignore_errors=True)
-            count += 1
-    return count
+    return sweep(Path(tempfile.gettempdir()).glob(f"{_FOLDERS}*"))

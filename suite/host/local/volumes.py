@@ -13,14 +13,13 @@ from pathlib import Path
 
 from suite.errors import EngineError
 from suite.host.engine import Job, Volume
-from suite.host.machine.machine import is_alive, own_token
+from suite.host.local.owned import sign, sweep
 from suite.host.provision.volumes import UNKNOWN_DRIVER
 
 PLACE = Path("/var/tmp")  # noqa: S108  a folder of our own is made in it, with mkdtemp
 """Where files that are too large for memory belong (hier(7)); /tmp often is memory."""
 
 _FOLDERS = "crossover-volume-"
-_OWNER = "owner"
 _DATA = "data"
 _CACHES = "crossover-*-compile-cache-*"
 
@@ -62,7 +61,7 @@ class LocalVolumes:
             place = PLACE if os.access(PLACE, os.W_OK | os.X_OK) else None
             try:
                 folder = Path(tempfile.mkdtemp(prefix=_FOLDERS, dir=place))
-                (folder / _OWNER).write_text(own_token(), encoding="utf-8")
+                sign(folder)
                 (folder / _DATA).mkdir()
             except OSError as error:
                 raise _refuse(volume, error, PLACE) from error
@@ -103,14 +102,5 @@ def sweep_lasting(home: Path, kernel_driver: str | None) -> int:
 
 def sweep_volumes() -> int:
     """Removes the folders whose campaign was killed; how many there were."""
-    count = 0
-    for place in (PLACE, Path(tempfile.gettempdir())):
-        for folder in place.glob(f"{_FOLDERS}*"):
-            try:
-                token = (folder / _OWNER).read_text(encoding="utf-8")
-            except OSError:
-                continue  # another user's, or just being made
-            if is_alive(token) is False:
-                shutil.rmtree(folder, ignore_errors=True)
-                count += 1
-    return count
+    places = (PLACE, Path(tempfile.gettempdir()))
+    return sweep(folder for place in places for folder in place.glob(f"{_FOLDERS}*"))

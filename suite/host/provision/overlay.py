@@ -32,7 +32,7 @@ _NO_PYTHON = re.compile(r"python3: (command )?(not found|permission denied)", re
 _NO_SHELL = re.compile(r"/bin/sh\W*: (stat|no such file)")
 
 
-def lay_on(spec: ImageSpec, reference: str) -> Recipe:
+def overlay_on(spec: ImageSpec, reference: str) -> Recipe:
     """The recipe of a row of the table with CUDA_IMAGE: the suite on that image, and no lock."""
     return Recipe(
         name=f"{spec.name}-laid",

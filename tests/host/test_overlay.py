@@ -19,7 +19,7 @@ from suite.host.docker.stock import reach_base, take_stock
 from suite.host.engine import LABEL
 from suite.host.provision import images, overlay
 from suite.host.provision.images import DOCKER, Recipe
-from suite.host.provision.overlay import CUSTOM, add_digest, lay_on
+from suite.host.provision.overlay import CUSTOM, add_digest, overlay_on
 from suite.host.provision.volumes import CACHE_TARGET, SCRATCH_TARGET
 from suite.model import NOT_FROM_LOCK, Image
 from tests.host.docker_fakes import HERE, FakeApi, api_error
@@ -32,7 +32,7 @@ UNFIT = json.dumps(
 
 
 def recipe(reference: str = "vendor/tf:1") -> Recipe:
-    return lay_on(SPEC, reference)
+    return overlay_on(SPEC, reference)
 
 
 def provide(api: FakeApi, said: list[str], made: Recipe | None = None, **changes: Any) -> Image:
