@@ -14,16 +14,13 @@ import pytest
 from suite import wire
 from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.campaign.validity import (
-    OTHER_GPU,
-    SHARED,
-    SLOWDOWN,
-    Fault,
     asks_for_repeat,
     find_cell_fault,
     find_labels,
 )
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.documents.telemetry import join_document
+from suite.flags import KINDS
 from suite.model import Campaign, Document, Scalar
 from tests import synthetic
 from tests.host.fake_nvml import (
@@ -35,10 +32,8 @@ from tests.host.fake_nvml import (
     HEALTHY,
     HOT,
     LOST,
+    SHARED,
     Profile,
-)
-from tests.host.fake_nvml import (
-    SHARED as SHARED_GPU,
 )
 from tests.host.watching import watch
 from tests.rendering import render_markdown
@@ -94,15 +89,15 @@ def cuda(campaign: Campaign) -> Document:
     ("profile", "fault", "label"),
     [
         (HEALTHY, None, None),
-        (HOT, SLOWDOWN, None),
-        (replace(HEALTHY, held_by_heat=0.02), SLOWDOWN, None),
+        (HOT, "gpu-slowdown", None),
+        (replace(HEALTHY, held_by_heat=0.02), "gpu-slowdown", None),
         (replace(HEALTHY, held_by_heat=0.005), None, None),
-        (BRAKED, SLOWDOWN, None),
-        (replace(HEALTHY, reasons=0x8), SLOWDOWN, None),
-        (replace(HEALTHY, reasons=0x40, failing=UNCOUNTED), SLOWDOWN, None),
+        (BRAKED, "gpu-slowdown", None),
+        (replace(HEALTHY, reasons=0x8), "gpu-slowdown", None),
+        (replace(HEALTHY, reasons=0x40, failing=UNCOUNTED), "gpu-slowdown", None),
         (CAPPED, None, "power-capped"),
         (replace(HEALTHY, reasons=0x4, failing=UNCOUNTED), None, "power-capped"),
-        (SHARED_GPU, SHARED, None),
+        (SHARED, "gpu-shared", None),
         # Another GPU's process is nobody's business.
         (replace(HEALTHY, there=(200,)), None, None),
         (DUMB, None, None),
@@ -110,7 +105,7 @@ def cuda(campaign: Campaign) -> Document:
 )
 def test_what_a_gpu_does_stands_beside_its_numbers_or_against_them(
     profile: Profile,
-    fault: Fault | None,
+    fault: str | None,
     label: str | None,
     cuda: Document,
     tmp_path: Path,
@@ -181,7 +176,7 @@ def test_a_gpu_that_is_lost_half_way_is_unknown_from_there_on(
         "gpu.clock_sm_mhz",
     ):
         assert name not in behind
-    assert find_cell_fault(joined.cells[0]) == SLOWDOWN
+    assert find_cell_fault(joined.cells[0]) == "gpu-slowdown"
     assert find_cell_fault(joined.cells[-1]) is None
 
 
@@ -218,11 +213,11 @@ EVERY = range(1, 7)
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"profile": HOT}, SLOWDOWN[1]),
-        ({"profile": BRAKED}, SLOWDOWN[1]),
-        ({"profile": SHARED_GPU}, SHARED[1]),
-        ({"profile": ELSEWHERE}, OTHER_GPU[1]),
-        ({"profile": HEALTHY, "inside": {**INSIDE, "gpu.0.pci": "0000:c1:00.0"}}, OTHER_GPU[1]),
+        ({"profile": HOT}, "gpu-slowdown"),
+        ({"profile": BRAKED}, "gpu-slowdown"),
+        ({"profile": SHARED}, "gpu-shared"),
+        ({"profile": ELSEWHERE}, "gpu-other"),
+        ({"profile": HEALTHY, "inside": {**INSIDE, "gpu.0.pci": "0000:c1:00.0"}}, "gpu-other"),
     ],
 )
 def test_the_report_shows_no_such_number_as_valid(
@@ -230,17 +225,17 @@ def test_the_report_shows_no_such_number_as_valid(
 ) -> None:
     summary = report(campaign, tmp_path, *EVERY, **how)
     for cell in summary.cells:
-        assert cell.arms["cuda"].fault is not None
+        assert cell.arms["cuda"].invalid
     text = render_markdown(summary)
     assert "INVALID" in text
-    assert said in text
+    assert KINDS[said].text in text
 
 
 def test_the_report_says_power_capped_and_keeps_the_number(
     campaign: Campaign, tmp_path: Path
 ) -> None:
     summary = report(campaign, tmp_path, *EVERY, profile=CAPPED)
-    assert all(cell.arms["cuda"].fault is None for cell in summary.cells)
+    assert all(cell.arms["cuda"].invalid == () for cell in summary.cells)
     assert "power-capped" in render_markdown(summary)
 
 

@@ -13,15 +13,17 @@ from suite.analysis.documents.telemetry import join_document
 from suite.cli.settings import Bounds
 from suite.content import SUITE
 from suite.errors import CrossoverError
+from suite.flags import raise_flag
 from suite.host.campaign.arms import Arms, against_itself, resolve_arms
 from suite.host.campaign.conductor import Conductor
 from suite.host.campaign.listener import Listener
 from suite.host.campaign.store import Store
 from suite.host.engine import Engine, Say
 from suite.host.watch.observe import make_observer
-from suite.model import AGAIN, Campaign, Image
+from suite.model import AGAIN, Campaign, Document, Image
 from suite.report.pictures.picture import POSSIBLE_FILES
 from suite.report.produce import Collated, CollatedSurvey, collate, collate_survey, draw, look
+from suite.report.text.wording import word
 
 ROOT = SUITE.parent
 
@@ -74,9 +76,14 @@ def make_conductor(
         # Pictures take seconds, which the campaign would pay for after every block.
         collate=lambda: write_reports(store, pictures=False) if single else None,
         interim_look=lambda: _look(store),
-        disturbed=lambda document: asks_for_repeat(join_document(document)) if single else None,
+        disturbed=lambda document: _word_disturbance(document) if single else None,
         observe=make_observer(engine, bounds.telemetry),
     )
+
+
+def _word_disturbance(document: Document) -> str | None:
+    code = asks_for_repeat(join_document(document))
+    return None if code is None else word(raise_flag(code))
 
 
 @contextlib.contextmanager

@@ -188,7 +188,7 @@ def _find_trouble(summary: Summary) -> bool:
     )
     return failed or any(
         result.outcome == "failed"
-        or result.fault
+        or result.invalid
         or (result.outcome == "measured" and result.estimate is None)
         for one in summary.cells
         for result in one.arms.values()

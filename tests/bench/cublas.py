@@ -99,7 +99,7 @@ def share(folder: Path, other: dict[str, Any], arm: str) -> str:
             continue
         ours = one.arms[arm].estimate
         theirs = other["seconds"].get(str(params["precision"]), {}).get(str(params["n"]))
-        if ours is None or theirs is None or one.arms[arm].fault:
+        if ours is None or theirs is None or one.arms[arm].invalid:
             continue
         work = one.cell.work.amount
         low, high = ours.low, ours.high

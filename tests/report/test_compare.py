@@ -14,6 +14,7 @@ from scipy import stats
 from suite.analysis.numbers.estimate import FEW, RESOLUTION
 from suite.analysis.numbers.ratio import Ratio, compare, compare_campaigns
 from suite.analysis.numbers.verdict import Verdict, adjust, is_beyond, judge
+from suite.flags import raise_flag
 
 times = st.floats(min_value=1e-9, max_value=1e3)
 ps = st.lists(st.floats(min_value=0, max_value=1), min_size=1, max_size=30)
@@ -147,7 +148,7 @@ def test_the_family_pays_for_its_size() -> None:
 
 def test_invalid_cells_are_judged_by_nobody_and_cost_nobody() -> None:
     family = {"a": ratio(1.5, p=0.03), "b": ratio(1.5, p=0.00001)}
-    verdicts = judge(family, margin=0.02, invalid={"b": ("steal", "the hypervisor")})
+    verdicts = judge(family, margin=0.02, invalid={"b": (raise_flag("steal"),)})
     assert (verdicts["b"].name, verdicts["b"].code, verdicts["b"].p) == ("INVALID", "steal", None)
     assert verdicts["a"].name == "SLOWER"
 

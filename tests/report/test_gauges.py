@@ -11,9 +11,6 @@ import pytest
 
 from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.campaign.validity import (
-    OTHER_GPU,
-    SHARED,
-    SLOWDOWN,
     find_cell_fault,
     find_labels,
 )
@@ -154,7 +151,7 @@ def test_a_power_cap_is_a_label_by_counter_or_by_samples(one: Document) -> None:
 )
 def test_heat_and_hardware_slowdowns_are_faults(changed: Series, one: Document) -> None:
     joined = join_document(watch(one, {**HEALTHY, **changed}))
-    assert {find_cell_fault(cell) for cell in joined.cells} == {SLOWDOWN}
+    assert {find_cell_fault(cell) for cell in joined.cells} == {"gpu-slowdown"}
 
 
 def test_under_one_per_cent_of_heat_is_none(one: Document) -> None:
@@ -171,7 +168,7 @@ def test_a_short_trouble_is_held_against_the_cells_beside_it_only(one: Document)
     shared = {**HEALTHY, "gpu.other_processes": lambda at: 1 if at >= window[0] else 0}
     joined = join_document(watch(one, shared, every_s=0.05))
     faults = [find_cell_fault(cell) for cell in joined.cells]
-    assert faults[-1] == SHARED
+    assert faults[-1] == "gpu-shared"
     assert faults[0] is None
 
 
@@ -222,8 +219,8 @@ def test_another_gpu_sets_the_invocation_aside(
         watch(one, away) if one.invocation.arm == "cuda" and one.invocation.block == 2 else one
         for one in documents
     ]
-    (aside,) = summarise_these(campaign, changed).asides
-    assert (aside.arm, aside.block, aside.reason) == ("cuda", 2, OTHER_GPU[1])
+    (flag,) = summarise_these(campaign, changed).excluded
+    assert (flag.code, flag.where) == ("gpu-other", {"arm": "cuda", "block": 2, "repeat": 0})
 
 
 def test_another_driver_half_way_makes_the_arm_invalid(
@@ -236,12 +233,11 @@ def test_another_driver_half_way_makes_the_arm_invalid(
         for one in documents
     ]
     result = summarise_these(campaign, swapped).cells[0].arms["cuda"]
-    assert result.fault is not None
-    assert "driver.version" in result.fault[1]
+    assert [one.values["facts"] for one in result.invalid] == [["driver.version"]]
     blind = [
         replace(one, telemetry=None) if one.invocation.block == 4 else one for one in documents
     ]
-    assert summarise_these(campaign, blind).cells[0].arms["cuda"].fault is None
+    assert summarise_these(campaign, blind).cells[0].arms["cuda"].invalid == ()
 
 
 def test_a_hot_gpu_in_two_blocks_of_six_is_invalid_and_one_is_set_aside(
@@ -259,10 +255,10 @@ def test_a_hot_gpu_in_two_blocks_of_six_is_invalid_and_one_is_set_aside(
         return summarise_these(campaign, changed)
 
     once = heat(3).cells[0].arms["cuda"]
-    assert once.fault is None
+    assert once.invalid == ()
     assert sorted(once.values) == [1, 2, 4, 5, 6]
     twice = heat(3, 5)
-    assert twice.cells[0].arms["cuda"].fault is not None
+    assert twice.cells[0].arms["cuda"].invalid
     assert "thermal or hardware slowdown" in render_markdown(twice)
 
 

@@ -266,14 +266,16 @@ def test_a_product_beyond_the_peak_wins_nothing() -> None:
     campaign, documents = machines.make_campaign(PRODUCTS, gpu=gpu, host=QUIET)
     summary = summary_of(campaign, name_gpu(documents, "NVIDIA A10"))
     insight = find_insight(summary)
-    beyond = {error.partition(": ")[0] for error in insight.limits.errors}
+    beyond = {flag.where["cell"] for flag in insight.limits.errors}
     honest = {one.cell.id for one in summary.cells} - beyond
     assert beyond
     assert honest
-    assert all("of the theoretical peak of a A10 at " in error for error in insight.limits.errors)
+    assert {(one.code, one.values["part"]) for one in insight.limits.errors} == {
+        ("above-peak", "A10")
+    }
     for one in summary.cells:
         if one.cell.id in beyond:
-            assert one.arms["cuda"].fault is not None
+            assert one.arms["cuda"].invalid
             assert one.ratios["cuda"] == IMPOSSIBLE
             found = one.verdicts["cuda"]
             assert isinstance(found, str) or found.name == "INVALID"

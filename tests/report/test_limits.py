@@ -15,6 +15,7 @@ from suite.analysis.documents.published import read_figures
 from suite.analysis.documents.read import LoadedCampaign
 from suite.model import Cell, Document, Param, Scalar, Telemetry, Work
 from suite.report.exports.exchange import render_json
+from suite.report.text.wording import word, word_in_cell
 from tests import synthetic
 from tests.rendering import render_markdown
 
@@ -85,7 +86,7 @@ def load(
 def find_errors(cell: Cell, seconds: float, **more: object) -> tuple[str, ...]:
     summary = summarise(load(cell, seconds, **more))  # type: ignore[arg-type]
     assert summary.cells[0].arms[str(more.get("arm", "cuda"))].estimate
-    return find_insight(summary).limits.errors
+    return tuple(map(word_in_cell, find_insight(summary).limits.errors))
 
 
 A10 = {"gpu_0.name": "NVIDIA A10"}
@@ -185,8 +186,8 @@ def test_a_gpus_second_arm_is_a_gpus() -> None:
         )
         for one in loaded.documents
     ]
-    (error,) = find_insight(summarise(replace(loaded, documents=documents))).limits.errors
-    assert error.startswith(f"{cell.id}: cuda-again: takes ")
+    (flag,) = find_insight(summarise(replace(loaded, documents=documents))).limits.errors
+    assert (flag.code, flag.where) == ("below-call", {"arm": "cuda-again", "cell": cell.id})
 
 
 def test_a_copy_that_did_not_copy_stands_at_the_top_and_in_the_doubts() -> None:
@@ -229,13 +230,14 @@ def test_one_block_that_is_impossible_makes_the_whole_cell_so(bad: int) -> None:
     value = found.arms["cuda"].estimate
     assert value
     places = find_places(summary.counted, read_figures())
-    assert find_impossible(cell, places["cuda"], value.value) is None
-    assert (found.arms["cuda"].fault or ("",))[0] == IMPLAUSIBLE
-    (error,) = find_insight(summary).limits.errors
-    assert "moves 11.6 TB/s" in error
+    assert find_impossible("cuda", cell, places["cuda"], value.value) is None
+    assert find_insight(summary).limits.errors == found.arms["cuda"].invalid
+    (flag,) = found.arms["cuda"].invalid
+    assert (flag.code, flag.severity) == ("above-pcie", "invalid")
+    assert "moves 11.6 TB/s" in word(flag)
     # It wins nothing: no ratio, and no verdict.
     assert isinstance(found.ratios["cuda"], str)
-    assert found.arms["cpu"].fault is None
+    assert not found.arms["cpu"].invalid
 
 
 @pytest.mark.parametrize("cell", [make_copy(LARGE), CALLS[0], SUM], ids=lambda one: one.case)
@@ -250,8 +252,9 @@ def test_in_an_invalid_campaign_what_is_impossible_is_still_told(cell: Cell) -> 
     )
     summary = summarise(loaded)
     assert "INVALID" in summary.banners
-    assert (summary.cells[0].arms["cuda"].fault or ("",))[0] == IMPLAUSIBLE
-    (error,) = find_insight(summary).limits.errors
-    assert error.startswith(f"{cell.id}: cuda: ")
+    (flag,) = find_insight(summary).limits.errors
+    assert flag.code in IMPLAUSIBLE
+    assert flag.where == {"arm": "cuda", "cell": cell.id}
+    assert summary.cells[0].arms["cuda"].invalid == (flag,)
     # The arm whose number can be is invalid for the campaign's reason.
-    assert (summary.cells[0].arms["cpu"].fault or ("",))[0] != IMPLAUSIBLE
+    assert summary.cells[0].arms["cpu"].invalid == summary.invalid

@@ -12,6 +12,7 @@ from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.numbers.crossover import Crossover, find_sweeps, pick_main
 from suite.analysis.numbers.ratio import Ratio
 from suite.analysis.numbers.verdict import Verdict, VerdictName
+from suite.flags import raise_flag
 from suite.model import Document
 from suite.report.sections.machine import narrate
 from suite.report.sections.verdict import (
@@ -166,7 +167,7 @@ def test_a_reach_counts_valid_numbers_only() -> None:
     (sweep, *_) = find_sweeps(summary.campaign.cells)
     names = [cell.id for cell in sweep.cells]
     for name in names[5:]:
-        summary = change(summary, name, "cpu", fault=("x", "broken"))
+        summary = change(summary, name, "cpu", invalid=(raise_flag("changed"),))
     reach = find_reach(sweep, summary.cells, "cpu")
     assert reach
     assert reach.best_at == 256

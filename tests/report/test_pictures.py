@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from suite.analysis.campaign.summarise import Summary, summarise
-from suite.analysis.campaign.validity import Fault
 from suite.analysis.documents.read import LoadedCampaign
+from suite.flags import raise_flag
 from suite.model import Campaign, Cell, Document, Param, Work
 from suite.report.pages.gallery import depict
 from suite.report.pictures.breakdowns import depict_decomposition, depict_waterfalls
@@ -170,8 +170,8 @@ def test_a_missing_number_breaks_the_line_and_is_named() -> None:
 
 def test_an_invalid_number_is_struck_and_explained() -> None:
     summary = make_summary(make_sweeps())
-    fault: Fault = ("changed", "the image changed")
-    struck = change(summary, summary.cells[0].cell.id, "cuda", fault=fault)
+    invalid = (raise_flag("changed", {"arm": "cuda"}, what="image", facts=()),)
+    struck = change(summary, summary.cells[0].cell.id, "cuda", invalid=invalid)
     picture = find(struck, "matmul")
     assert isinstance(picture.content, Sweeps)
     marks = [mark for _, mark in picture.content.panels[0].lines[1].marks if mark]

@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from suite.content import SUITE
+from suite.flags import raise_flag
 from suite.report.pages.gallery import depict
 from suite.report.pictures.breakdowns import depict_decomposition, depict_waterfalls
 from suite.report.pictures.picture import Line, Mark, Panel, Picture, Span, Sweeps
@@ -56,7 +57,8 @@ def make_pictures() -> dict[str, Picture]:
     again = make_summary(make_sweeps(), arms=["cpu", "cpu-again"])
     pictures |= {f"a/a, {picture.name}": picture for picture in depict(again)}
     lost = change(full, full.cells[2].cell.id, "cuda", estimate=None)
-    lost = change(lost, lost.cells[4].cell.id, "cpu", fault=("changed", "the image changed"))
+    struck = (raise_flag("changed", {"arm": "cpu"}, what="image", facts=()),)
+    lost = change(lost, lost.cells[4].cell.id, "cpu", invalid=struck)
     pictures["troubled"] = depict(lost)[0]
     return pictures
 

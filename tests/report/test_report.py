@@ -245,7 +245,7 @@ def test_hostile_text_never_becomes_markup() -> None:
 def test_any_text_never_becomes_markup(text: str) -> None:
     summary = make_hostile(text.encode(errors="replace").decode())
     # The text can happen to be a label that makes a number invalid.
-    struck = any(result.fault for one in summary.cells for result in one.arms.values())
+    struck = any(result.invalid for one in summary.cells for result in one.arms.values())
     assert_well_formed(render_markdown(summary), struck=struck)
     json.loads(render_json(summary))
     rows = list(csv.reader(io.StringIO(render_csv(summary))))

@@ -19,6 +19,7 @@ from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.numbers.estimate import FEW
 from suite.analysis.numbers.ratio import Ratio
 from suite.model import Campaign, Check, Container, Document, Excluded, container_seconds
+from suite.report.text.wording import tell
 from tests import synthetic
 
 FENCE = "overhead.fence"
@@ -201,7 +202,7 @@ def test_doubts_about_an_arm(campaign: Campaign, documents: list[Document]) -> N
     def notes(change_one: Document) -> tuple[str, ...]:
         changed = [*documents[:-1], change_one]
         summary = summarise_these(campaign, changed)
-        return find(summary, "cuda").notes
+        return tuple(tell(find(summary, "cuda").notes))
 
     last = documents[-1]
     invocation = last.invocation

@@ -16,6 +16,7 @@ from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.documents.read import load_campaign, load_document, load_survey
 from suite.analysis.several.places import Surveyed, analyse, drop_lonely, find_overlap, middle, pool
 from suite.errors import DocumentError
+from suite.flags import raise_flag
 from suite.model import Cell, Survey, SurveyMember
 from suite.report.produce import collate_survey
 from suite.wire import SCHEMA, dump_document
@@ -243,7 +244,9 @@ def test_an_invalid_cell_counts_nowhere(folder: Path) -> None:
     }
     broken = summaries["box-gpu1-at-once"]
     cells = tuple(
-        replace(one, arms={"cuda": replace(one.arms["cuda"], fault=("thermal", "it was too hot"))})
+        replace(
+            one, arms={"cuda": replace(one.arms["cuda"], invalid=(raise_flag("gpu-slowdown"),))}
+        )
         if one.cell.id == PRODUCT
         else one
         for one in broken.cells

@@ -11,10 +11,7 @@ from suite.analysis.campaign.controls import find_floor, find_honest, is_input_o
 from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.campaign.validity import (
     COUNTERS,
-    FAULTS,
-    OTHER_GPU,
-    QUOTA,
-    STEAL,
+    OF_CELLS,
     asks_for_repeat,
     find_cell_fault,
     find_disturbance,
@@ -25,8 +22,10 @@ from suite.analysis.numbers.estimate import Estimate
 from suite.analysis.numbers.shape import Outliers, classify_outliers, is_bimodal
 from suite.analysis.numbers.stopping import Precision, assess, is_precise
 from suite.analysis.numbers.verdict import Verdict
+from suite.flags import KINDS
 from suite.model import Campaign, Document, Scalar, Telemetry
 from suite.report.produce import collate
+from suite.report.text.wording import tell, word, word_invalid
 from tests import synthetic
 from tests.rendering import render_markdown
 
@@ -88,29 +87,32 @@ def test_a_disturbed_invocation_is_set_aside(
     campaign: Campaign, documents: list[Document], name: str
 ) -> None:
     summary = summarise_these(campaign, disturb(documents, {name: BAD[name]}, 3))
-    (aside,) = summary.asides
-    assert (aside.arm, aside.block, aside.repeated) == ("cpu", 3, False)
-    assert aside.code in FAULTS
+    (flag,) = summary.excluded
+    assert flag.where == {"arm": "cpu", "block": 3, "repeat": 0}
+    assert not flag.values["repeated"]
+    assert flag.code in OF_CELLS
     result = summary.cells[0].arms["cpu"]
     assert sorted(result.values) == [1, 2, 4, 5, 6]
-    assert any(aside.reason in note for note in result.notes)
-    assert summary.fault is None
+    assert any(word(flag) in note for note in tell(result.notes))
+    assert not summary.invalid
     assert "INVALID" not in names(summary)
     for harmless in ({name: FINE[name]}, {name: None}, {}):
-        assert not summarise_these(campaign, disturb(documents, harmless, 3)).asides
+        assert not summarise_these(campaign, disturb(documents, harmless, 3)).excluded
 
 
 def test_two_in_six_are_too_many(campaign: Campaign, documents: list[Document]) -> None:
     summary = summarise_these(campaign, disturb(documents, {"cpu.steal_share": 0.5}, 2, 5))
     result = summary.cells[0].arms["cpu"]
-    assert result.fault == ("steal", f"cpu: blocks 2, 5: {STEAL[1]}")
+    (flag,) = result.invalid
+    assert (flag.code, flag.severity, flag.where["blocks"]) == ("steal", "invalid", (2, 5))
+    assert word_invalid(result.invalid) == f"cpu: blocks 2, 5: {KINDS['steal'].text}"
     assert len(result.values) == 6
-    assert summary.cells[0].arms["cuda"].fault is None
+    assert summary.cells[0].arms["cuda"].invalid == ()
     assert names(summary) == {"INVALID"}
     text = render_markdown(summary)
     assert "~~" in text
     assert "✗" in text
-    assert summary.fault is None
+    assert not summary.invalid
 
 
 def test_a_campaign_is_invalid_when_over_a_fifth_is_set_aside(
@@ -118,8 +120,7 @@ def test_a_campaign_is_invalid_when_over_a_fifth_is_set_aside(
 ) -> None:
     changed = disturb(documents, {"cpu.throttled_s": 2.0}, 2, 5, 6)
     summary = summarise_these(campaign, changed)
-    assert summary.fault is not None
-    assert summary.fault[0] == "set-aside"
+    assert [one.code for one in summary.invalid] == ["set-aside"]
     assert names(summary) == {"INVALID"}
     assert "INVALID" in summary.banners
     assert "3 of 12 invocations" in render_markdown(summary)
@@ -140,9 +141,9 @@ def test_an_interrupted_campaign_is_not_invalid_for_that(
         for one in documents
     ]
     summary = summarise_these(campaign, [*stopped, *repeats])
-    assert {one.code for one in summary.asides} == {"interrupted"}
-    assert len(summary.asides) == 6
-    assert summary.fault is None
+    assert {one.code for one in summary.excluded} == {"interrupted"}
+    assert len(summary.excluded) == 6
+    assert not summary.invalid
 
 
 def test_a_repeat_takes_a_disturbed_ones_place(
@@ -152,7 +153,7 @@ def test_a_repeat_takes_a_disturbed_ones_place(
     second = next(one for one in changed if one.invocation.block == 2)
     repeat = replace(second, invocation=replace(second.invocation, repeat=1), telemetry=None)
     summary = summarise_these(campaign, [*changed, repeat])
-    assert [(one.code, one.repeated) for one in summary.asides] == [("steal", True)]
+    assert [(one.code, one.values["repeated"]) for one in summary.excluded] == [("steal", True)]
     assert len(summary.cells[0].arms["cpu"].values) == 6
 
 
@@ -180,14 +181,14 @@ def test_an_invalid_campaign_ends_in_trouble(
 
 def test_contended_is_a_label(campaign: Campaign, documents: list[Document]) -> None:
     summary = summarise_these(campaign, disturb(documents, {"cpu.steal_share": 0.05}, 1, 2))
-    assert not summary.asides
+    assert not summary.excluded
     assert "cpu: contended in blocks 1, 2" in summary.cells[0].arms["cpu"].notes
 
 
 def test_no_timing_sets_anything_aside(campaign: Campaign, documents: list[Document]) -> None:
     slow = synthetic.change_cell(documents[0], FENCE, samples_s=[1e3] * 60)
     summary = summarise_these(campaign, [slow, *documents[1:]])
-    assert not summary.asides
+    assert not summary.excluded
     assert len(summary.cells[0].arms["cpu"].values) == 6
 
 
@@ -198,8 +199,8 @@ def test_a_changed_image_makes_the_arm_invalid(
     image = replace(last.invocation.image, content="e" * 64)
     changed = [*documents[:-1], replace(last, invocation=replace(last.invocation, image=image))]
     summary = summarise_these(campaign, changed)
-    assert summary.cells[0].arms["cuda"].fault is not None
-    assert summary.cells[0].arms["cpu"].fault is None
+    assert summary.cells[0].arms["cuda"].invalid
+    assert summary.cells[0].arms["cpu"].invalid == ()
     assert names(summary) == {"INVALID"}
 
 
@@ -288,8 +289,10 @@ def test_evidence_of_others_stands_beside_the_number_or_against_it(
     beside = replace(quiet, evidence={**alone, "foreign_cpus": 0.9})
     assert find_cell_fault(beside) is None
     assert [label.partition(":")[0] for label in find_labels(beside)] == ["contended"]
-    assert find_cell_fault(replace(quiet, evidence={**alone, "throttled_share": 0.3})) == QUOTA
-    assert find_cell_fault(replace(quiet, evidence={**alone, "steal_share": 0.2})) == STEAL
+    assert (
+        find_cell_fault(replace(quiet, evidence={**alone, "throttled_share": 0.3})) == "cpu-quota"
+    )
+    assert find_cell_fault(replace(quiet, evidence={**alone, "steal_share": 0.2})) == "steal"
 
 
 def test_time_that_no_sample_explains_is_a_stall_between_samples_or_within_one(
@@ -320,12 +323,12 @@ def test_an_invocation_asks_to_be_repeated_where_most_of_it_was_disturbed(
     few = int(0.2 * len(one.cells))
     assert asks_for_repeat(one) is None
     assert asks_for_repeat(steal_cells(one, few)) is None
-    assert asks_for_repeat(steal_cells(one, few + 1)) == STEAL[1]
-    assert asks_for_repeat(watch(one, {"cpu.steal_share": 0.5})) == STEAL[1]
+    assert asks_for_repeat(steal_cells(one, few + 1)) == "steal"
+    assert asks_for_repeat(watch(one, {"cpu.steal_share": 0.5})) == "steal"
 
 
 def test_what_stays_as_it_is_asks_for_no_repeat(documents: list[Document]) -> None:
-    for name, fault in (("cpu.throttled_s", QUOTA), ("gpu.is_named", OTHER_GPU)):
+    for name, fault in (("cpu.throttled_s", "cpu-quota"), ("gpu.is_named", "gpu-other")):
         bad = watch(documents[0], {name: BAD[name]})
         assert find_disturbance(bad) == fault
         assert asks_for_repeat(bad) is None
@@ -338,8 +341,8 @@ def test_a_repeat_says_why_the_first_gave_way(
     bad = steal_cells(documents[index], len(documents[index].cells))
     repeat = replace(documents[index], invocation=replace(documents[index].invocation, repeat=1))
     changed = [*documents[:index], bad, repeat, *documents[index + 1 :]]
-    (aside,) = summarise_these(campaign, changed).asides
-    assert (aside.code, aside.repeat, aside.repeated) == (STEAL[0], 0, True)
+    (flag,) = summarise_these(campaign, changed).excluded
+    assert (flag.code, flag.where["repeat"], flag.values["repeated"]) == ("steal", 0, True)
 
 
 def test_a_gpu_that_was_lost_takes_its_invocation_with_it(
@@ -352,5 +355,7 @@ def test_a_gpu_that_was_lost_takes_its_invocation_with_it(
         for one in documents
     ]
     summary = summarise_these(campaign, changed)
-    assert [(one.arm, one.block, one.code) for one in summary.asides] == [("cuda", 2, "gpu-lost")]
+    assert [(one.code, one.where) for one in summary.excluded] == [
+        ("gpu-lost", {"arm": "cuda", "block": 2, "repeat": 0})
+    ]
     assert sorted(summary.cells[0].arms["cuda"].values) == [1, 3, 4, 5, 6]

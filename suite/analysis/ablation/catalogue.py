@@ -112,7 +112,7 @@ class Catalogue:
     def values(self, one: CellSummary | None, arm: str | None) -> Values:
         """Seconds a call by block; nothing where there is no number or it is INVALID."""
         result = one.arms.get(arm) if one and arm else None
-        return {} if result is None or result.fault else result.values
+        return {} if result is None or result.invalid else result.values
 
     def steps(self, one: CellSummary | None, arm: str | None) -> Values:
         """Seconds a step by block: of a call that makes several steps of ``batch`` the mean one."""

@@ -17,6 +17,7 @@ from suite.analysis.campaign.bounds import IMPLAUSIBLE, Place
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.documents.published import ANY, Figure, Figures, Part
 from suite.analysis.numbers.estimate import Estimate, estimate
+from suite.flags import Flag
 from suite.report.text.units import show_rate, show_share
 
 Band = Literal["in band", "below the band", "above the band", "far below"]
@@ -109,7 +110,7 @@ class Limits:
 
     limits: tuple[Limit, ...]
     uses: tuple[Use, ...]
-    errors: tuple[str, ...]
+    errors: tuple[Flag, ...]
     warnings: tuple[str, ...]
     unknown: tuple[str, ...]
 
@@ -254,12 +255,10 @@ def _find_uses(catalogue: Catalogue, limits: list[Limit]) -> Iterable[Use]:
             )
 
 
-def _find_errors(catalogue: Catalogue) -> Iterable[str]:
-    """Every number that the hardware can't have made, in words."""
-    for one in catalogue.cells.values():
-        for result in one.arms.values():
-            if result.fault is not None and result.fault[0] == IMPLAUSIBLE:
-                yield f"{one.cell.id}: {result.fault[1]}"
+def _find_errors(catalogue: Catalogue) -> Iterable[Flag]:
+    """Every number that the hardware can't have made."""
+    results = (result for one in catalogue.cells.values() for result in one.arms.values())
+    return (flag for one in results for flag in one.invalid if flag.code in IMPLAUSIBLE)
 
 
 def _find_warnings(limits: list[Limit]) -> Iterable[str]:

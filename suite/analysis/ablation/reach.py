@@ -35,7 +35,7 @@ def find_reach(sweep: Sweep, cells: Iterable[CellSummary], arm: str) -> Reach | 
     unit = ""
     for cell in sweep.cells:
         result = by_id[cell.id]
-        if result.estimate is None or result.fault is not None:
+        if result.estimate is None or result.invalid:
             continue
         rate = derive_rate(result.work.amount, result.estimate.value)
         if rate is not None:

@@ -6,15 +6,22 @@ Pure.  A bound is what nothing can beat: a number under it is wrong, and wins no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from suite.analysis.campaign.proof import WITHOUT_GPU
 from suite.analysis.documents.published import Figure, Figures, Part
+from suite.analysis.numbers.estimate import derive_rate
+from suite.flags import Flag, raise_flag
 from suite.model import AGAIN, Cell, Document, Scalar
-from suite.report.text.units import show_rate, show_seconds, show_share
 
-IMPLAUSIBLE = "implausible"
-"""The fault of a number that the hardware can't have made."""
+IMPLAUSIBLE = frozenset(
+    {
+        *("above-peak", "above-memory", "above-cores", "above-pcie", "above-nvlink"),
+        *("below-call", "below-operation", "below-copy"),
+    }
+)
+"""The codes of numbers that the hardware can't have made."""
 
 PCIE = 16 * 7.563e9
 """Bytes a second in one direction of the fastest PCIe link, of generation 6.0 with 16 lanes: 64 GT/s a
@@ -63,11 +70,13 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """The fewest ``seconds`` that a unit of work (``per_byte``: a byte) takes, and what says so."""
+    """The fewest ``seconds`` that a unit of work (``per_byte``: a byte) takes; ``code`` and ``values`` are
+    those of the flag for a number under it."""
 
+    code: str
     seconds: float
-    words: str
     per_byte: bool = False
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 def find_places(
@@ -80,47 +89,45 @@ def find_places(
     }
 
 
-def find_impossible(cell: Cell, place: Place, seconds: float) -> str | None:
+def find_impossible(arm: str, cell: Cell, place: Place, seconds: float) -> Flag | None:
     """Why no call of the cell can take so few seconds there, or None.
 
     Work that the cell pins to the CPU beside a GPU is not held against the GPU.
     """
+    where = {"arm": arm, "cell": cell.id}
     if cell.params.get("on") == "cpu":
         return None
     if cell.work.unit == "FLOP":
-        return _find_impossible_product(cell, place, seconds)
+        return _find_impossible_product(where, cell, place, seconds)
     find_bound = BOUNDS.get(f"{cell.scenario}.{cell.case}")
     bound = find_bound(place) if find_bound else None
     amount = cell.work.bytes if bound and bound.per_byte else cell.work.amount
     if bound is None or not amount or seconds / amount >= bound.seconds:
-        return _find_impossible_call(cell, place, seconds)
-    found = f"takes {show_seconds(seconds / amount)} for each {cell.work.unit}"
+        # A copy to a GPU or from it is a call as well, however small.
+        copies = place.is_gpu and cell.case == "copy" and seconds < CALL
+        return raise_flag("below-copy", where, seconds=seconds, least=CALL) if copies else None
     if bound.per_byte:
-        found = f"moves {show_rate(amount, 'byte', seconds)}"
-    return f"{found}, but {bound.words}: {DOUBTS}"
+        rate, most = derive_rate(amount, seconds), 1 / bound.seconds
+        return raise_flag(bound.code, where, rate=rate, most=most, **bound.values)
+    each, unit = seconds / amount, cell.work.unit
+    return raise_flag(bound.code, where, seconds=each, unit=unit, least=bound.seconds)
 
 
-def _find_impossible_call(cell: Cell, place: Place, seconds: float) -> str | None:
-    """A copy to a GPU or from it is a call as well, however small."""
-    if not place.is_gpu or cell.case != "copy" or seconds >= CALL:
-        return None
-    least = show_seconds(CALL)
-    return f"takes {show_seconds(seconds)}, but no call that reaches a GPU takes under {least}: {DOUBTS}"
-
-
-def _find_impossible_product(cell: Cell, place: Place, seconds: float) -> str | None:
+def _find_impossible_product(
+    where: Mapping[str, str], cell: Cell, place: Place, seconds: float
+) -> Flag | None:
     precision = str(cell.params.get("precision", "fp32"))
     peak, rate = place.products.get(precision), cell.work.amount / seconds
     if peak is None or place.part is None or rate <= peak.high:
         return None
-    return (
-        f"reaches {show_rate(rate, 'FLOP', 1.0)}, {show_share(rate, peak.high)} of the theoretical "
-        f"peak of a {place.part.name} at {precision} ({show_rate(peak.high, 'FLOP', 1.0)}): {DOUBTS}, "
-        "or not at this precision"
+    return raise_flag(
+        *("above-peak", where),
+        rate=rate,
+        share=rate / peak.high,
+        peak=peak.high,
+        part=place.part.name,
+        precision=precision,
     )
-
-
-DOUBTS = "the work was not all done, not waited for, or not on this device"
 
 
 def _find_place(arm: str, documents: Sequence[Document], figures: Figures) -> Place:
@@ -164,43 +171,33 @@ def _bound_copy(place: Place) -> Bound | None:
     Not by the link that the driver tells: in a virtual machine it can tell a slower one than there is.
     """
     if not place.is_gpu:
-        source = "64 bytes a cycle at 6.2 GHz each, which no core exceeds"
         cpus = place.cpus
-        return _bound_rate(CORE * cpus, f"{cpus:.0f} CPUs write", source) if cpus else None
+        return _bound_rate("above-cores", CORE * cpus, cpus=cpus) if cpus else None
     if place.architecture not in {None, "x86_64", "amd64"}:
-        source = "one direction of the second NVLink-C2C: NVIDIA gives 1.8 TB/s for both"
-        return _bound_rate(C2C, "the fastest link to any GPU moves", source)
-    source = "one direction of PCIe 6.0 with 16 lanes, by the PCI-SIG's base specification"
-    return _bound_rate(PCIE, "the fastest PCIe link moves", source)
+        return _bound_rate("above-nvlink", C2C)
+    return _bound_rate("above-pcie", PCIE)
 
 
 def _bound_sum(place: Place) -> Bound | None:
     """By the memory of a known part; what a GPU's caches hold is a small share of the arrays."""
     if place.part is None or place.memory is None:
         return None
-    what = f"the memory of the {place.part.name} moves"
-    return _bound_rate(place.memory.high, what, place.memory.source)
+    named = {"part": place.part.name, "source": place.memory.source}
+    return _bound_rate("above-memory", place.memory.high, **named)
 
 
-def _bound_rate(rate: float, what: str, source: str) -> Bound:
-    words = f"{what} at most {show_rate(rate, 'byte', 1.0)} ({source})"
-    return Bound(seconds=1 / rate, words=words, per_byte=True)
+def _bound_rate(code: str, rate: float, **values: Scalar) -> Bound:
+    return Bound(code=code, seconds=1 / rate, per_byte=True, values=values)
 
 
 def _bound_call(place: Place) -> Bound | None:
-    what = "a call that launches a kernel"
-    return _bound_launch(place, CALL, what, "an empty kernel takes over 4 µs, superbench-results")
+    """On a GPU alone: nothing that is published bounds a CPU's calls from below."""
+    return Bound(code="below-call", seconds=CALL) if place.is_gpu else None
 
 
 def _bound_operation(place: Place) -> Bound | None:
-    what = "an operation that waits for the one before"
-    return _bound_launch(place, OPERATION, what, "it is launched, and reads through the L2 cache")
-
-
-def _bound_launch(place: Place, seconds: float, what: str, why: str) -> Bound | None:
-    """On a GPU alone: nothing that is published bounds a CPU's calls from below."""
-    words = f"on a GPU {what} takes at least {show_seconds(seconds)} (a bound of ours: {why})"
-    return Bound(seconds=seconds, words=words) if place.is_gpu else None
+    """On a GPU alone, as `_bound_call`."""
+    return Bound(code="below-operation", seconds=OPERATION) if place.is_gpu else None
 
 
 BOUNDS: Mapping[str, Callable[[Place], Bound | None]] = {

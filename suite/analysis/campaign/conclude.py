@@ -15,7 +15,6 @@ from suite.analysis.campaign.controls import (
     find_honest,
     is_input_only,
 )
-from suite.analysis.campaign.validity import Fault
 from suite.analysis.numbers.crossover import (
     Crossover,
     Sweep,
@@ -26,6 +25,7 @@ from suite.analysis.numbers.crossover import (
 from suite.analysis.numbers.estimate import FEWEST
 from suite.analysis.numbers.ratio import Ratio, compare
 from suite.analysis.numbers.verdict import MARGIN, Verdict, judge
+from suite.flags import Flag
 from suite.model import HIDDEN, TWIN, Campaign, Cell, ProfileName
 
 JUDGED = ("standard", "full")
@@ -53,14 +53,15 @@ Values = Mapping[str, Mapping[str, Mapping[int, float]]]
 class Evidence:
     """What conclusions are drawn from.
 
-    ``ratios``, ``values`` (in seconds per call, by block) and ``faults`` are by cell and arm of the
-    plan, every pair there; ``placements`` are the nodes by device of every measured invocation by
-    cell; ``controls`` are the values of the control arms, by arm and cell.
+    ``ratios``, ``values`` (in seconds per call, by block) and ``invalid`` (the flags for which a number
+    is struck) are by cell and arm of the plan, every pair there; ``placements`` are the nodes by
+    device of every measured invocation by cell; ``controls`` are the values of the control arms, by
+    arm and cell.
     """
 
     ratios: Mapping[str, Mapping[str, Ratio | str]]
     values: Values
-    faults: Mapping[str, Mapping[str, Fault | None]]
+    invalid: Mapping[str, Mapping[str, tuple[Flag, ...]]]
     placements: Mapping[str, Sequence[Mapping[str, int]]]
     controls: Values
 
@@ -125,9 +126,9 @@ def _judge_arm(
     """The verdicts of an arm against the first."""
     base = campaign.arms[0]
     invalid = {
-        name: fault
-        for name, arms in evidence.faults.items()
-        if (fault := arms[base] or arms[other])
+        name: found
+        for name, arms in evidence.invalid.items()
+        if (found := arms[base] or arms[other])
     }
     ratios = {name: arms[other] for name, arms in evidence.ratios.items()}
     return judge_all(ratios, campaign.profile, margin=margin, invalid=invalid)
@@ -137,7 +138,7 @@ def judge_all(
     ratios: Mapping[str, Ratio | str],
     *profiles: ProfileName,
     margin: float,
-    invalid: Mapping[str, Fault],
+    invalid: Mapping[str, tuple[Flag, ...]],
 ) -> dict[str, Verdict | str]:
     """The verdict of every cell of one comparison, or the reason why there is none.
 
@@ -186,7 +187,7 @@ def _compare_control(
         name: (evidence.values[name][arm], found)
         for name, found in values.items()
         if name in evidence.values
-        and evidence.faults[name][arm] is None
+        and not evidence.invalid[name][arm]
         and evidence.values[name][arm]
     }
     return compare_family(arm, control, pairs)
@@ -202,20 +203,20 @@ def _find_hidden(campaign: Campaign, evidence: Evidence) -> Family | None:
     values = {
         name: arms[HIDDEN]
         for name, arms in evidence.values.items()
-        if arms[HIDDEN] and evidence.faults[name][HIDDEN] is None
+        if arms[HIDDEN] and not evidence.invalid[name][HIDDEN]
     }
     return _compare_control("cpu", HIDDEN, evidence, values)
 
 
 def _compare_extra(campaign: Campaign, evidence: Evidence) -> Iterable[ExtraWork]:
-    values, faults = evidence.values, evidence.faults
+    values, invalid = evidence.values, evidence.invalid
     for cell in campaign.cells:
         honest = find_honest(cell, campaign.cells)
         if honest is None:
             continue
         twin, truth = honest
         for arm in campaign.arms:
-            if faults[cell.id][arm] or faults[twin.id][arm]:
+            if invalid[cell.id][arm] or invalid[twin.id][arm]:
                 continue
             ratio = compare(values[twin.id][arm], values[cell.id][arm])
             if ratio is not None:
@@ -243,11 +244,11 @@ def _find_input_only(
 def _find_crossovers(
     campaign: Campaign, other: str, evidence: Evidence
 ) -> tuple[tuple[Sweep, Crossover], ...]:
-    base, faults = campaign.arms[0], evidence.faults
+    base, invalid = campaign.arms[0], evidence.invalid
     sound = {
         name: one
         for name, one in _pick(evidence, other).items()
-        if not (faults[name][base] or faults[name][other])
+        if not (invalid[name][base] or invalid[name][other])
     }
     return tuple(
         (sweep, find_crossover(place_points(sweep, sound))) for sweep in find_sweeps(campaign.cells)

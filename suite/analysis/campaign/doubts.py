@@ -11,8 +11,9 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from suite.analysis.campaign.accounting import ended_well
 from suite.analysis.campaign.labels import MOST, Label, share
-from suite.analysis.campaign.validity import CHANGED, Fault, find_labels
+from suite.analysis.campaign.validity import find_labels
 from suite.analysis.documents.read import LoadedCampaign
+from suite.flags import Flag, raise_flag
 from suite.model import CellResult, Check, Document, Scalar
 
 _IDENTITY = re.compile(r"(^|[._])(driver|version|model|name)([._]|$)")
@@ -34,22 +35,17 @@ def counted_documents(loaded: LoadedCampaign) -> dict[str, dict[int, Document]]:
     return counted
 
 
-def doubt_arms(loaded: LoadedCampaign) -> dict[str, tuple[str, ...]]:
+def doubt_arms(loaded: LoadedCampaign) -> dict[str, tuple[Flag | str, ...]]:
     """By arm what makes every number on it doubtful: its invocations were not all alike."""
     by_arm = counted_documents(loaded)
-    changes = _find_changes(loaded)
+    changes = find_changes(loaded)
     return {
         arm: (
-            *changes.get(arm, ()),
+            *changes[arm],
             *_doubt_documents(arm, list(documents.values())),
         )
         for arm, documents in by_arm.items()
     }
-
-
-def judge_arms(loaded: LoadedCampaign) -> dict[str, Fault]:
-    """By arm why none of its numbers may be judged: something else was measured half-way."""
-    return {arm: (CHANGED, "; ".join(found)) for arm, found in _find_changes(loaded).items()}
 
 
 def doubt_cell(arm: str, results: dict[int, CellResult], planned_calls: int | None) -> list[str]:
@@ -143,27 +139,28 @@ def varying(documents: Iterable[Document]) -> list[str]:
     return [name for name in names if len(seen[name]) > 1]
 
 
-def _find_changes(loaded: LoadedCampaign) -> dict[str, list[str]]:
+def find_changes(loaded: LoadedCampaign) -> dict[str, tuple[Flag, ...]]:
     """By arm what else was measured half-way: another suite, image, driver or machine."""
     by_arm = counted_documents(loaded)
     planned = loaded.campaign.suite.content
     contents = {one.suite.content for docs in by_arm.values() for one in docs.values()} | {planned}
-    changes: dict[str, list[str]] = {}
+    changes: dict[str, tuple[Flag, ...]] = {}
     for arm, by_block in by_arm.items():
         documents = list(by_block.values())
-        found = []
-        if documents and len(contents) > 1:
-            found.append("the suite's measured part changed during the campaign")
-        if len({one.invocation.image.content or one.invocation.image.id for one in documents}) > 1:
-            found.append(f"{arm}: the image changed during the campaign")
+        what = ["suite"] if documents and len(contents) > 1 else []
+        images = {one.invocation.image.content or one.invocation.image.id for one in documents}
+        what += ["image"] if len(images) > 1 else []
         changed = [name for name in varying(documents) if _IDENTITY.search(name)]
         changed += _vary_where_known([one.facts for one in documents], _GPU)
         watched = [one.telemetry.facts for one in documents if one.telemetry]
         changed += _vary_where_known(watched, _GPU, _IDENTITY)
-        if changed:
-            found.append(f"{arm}: changed during the campaign: {', '.join(changed)}")
-        if found:
-            changes[arm] = found
+        what += ["facts"] if changed else []
+        changes[arm] = tuple(
+            raise_flag("changed", {"arm": arm}, what=one, facts=changed if one == "facts" else ())
+            if one != "suite"
+            else raise_flag("changed", scope="campaign", what=one, facts=())
+            for one in what
+        )
     return changes
 
 

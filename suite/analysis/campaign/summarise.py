@@ -17,7 +17,6 @@ from suite.analysis.campaign.doubts import (
     doubt_cell,
     explain_missing,
     find_disagreement,
-    judge_arms,
     label_cell,
 )
 from suite.analysis.campaign.labels import MOST, Label
@@ -25,13 +24,11 @@ from suite.analysis.campaign.proof import disown, is_simulated
 from suite.analysis.campaign.reading import Reading, label, read
 from suite.analysis.campaign.validity import (
     MOST_SET_ASIDE,
-    Aside,
-    Fault,
+    exclude,
     find_cell_fault,
     find_fault,
     is_contended,
     judge_campaign,
-    set_aside,
 )
 from suite.analysis.documents.published import read_figures
 from suite.analysis.documents.read import LoadedCampaign
@@ -39,6 +36,7 @@ from suite.analysis.documents.telemetry import join
 from suite.analysis.numbers.estimate import Estimate, estimate
 from suite.analysis.numbers.ratio import Ratio, compare
 from suite.analysis.numbers.verdict import Verdict
+from suite.flags import Flag, find_invalid, raise_flag
 from suite.model import Campaign, Cell, CellResult, Document, OutcomeName, Work
 
 NOT_LOOKED_FOR = "this version of the suite does not look for it"
@@ -53,9 +51,9 @@ class ArmResult:
 
     ``estimate`` is in seconds per call; where it is None, ``reason`` says why.  ``first_call`` is
     the cell's cold first call in seconds, never pooled with the samples.  ``notes`` are the doubts
-    about the number; ``marks`` are those that stand beside it in a table, in few and equal words.
-    ``readings`` are the invocations that count, by block; ``fault`` is why the number is INVALID,
-    to be shown struck through and never judged.
+    about the number, ``invalid`` those for which it is shown struck through and never judged;
+    ``marks`` are those that stand beside it in a table, in few and equal words.
+    ``readings`` are the invocations that count, by block.
     """
 
     arm: str
@@ -64,10 +62,10 @@ class ArmResult:
     estimate: Estimate | None
     first_call: Estimate | None
     work: Work
-    notes: tuple[str, ...]
-    marks: tuple[str, ...]
+    notes: tuple[Flag | str, ...]
+    marks: tuple[Flag | str, ...]
     readings: Mapping[int, Reading]
-    fault: Fault | None = None
+    invalid: tuple[Flag, ...] = ()
 
     @property
     def values(self) -> dict[int, float]:
@@ -94,16 +92,17 @@ class Summary:
     """The analysis of a campaign.
 
     ``counted`` are the documents of its blocks by arm and block, the last repeat of each; of these,
-    ``asides`` lists those that do not count after all, among everything set aside.  ``fault`` is
-    why the whole campaign is INVALID.  ``places`` is what each arm's numbers were made on.
+    ``excluded`` lists those that do not count after all, among every invocation that does not.
+    ``invalid`` is why nothing of the campaign is to be judged.  ``places`` is what each arm's numbers
+    were made on.
     """
 
     loaded: LoadedCampaign
     counted: Mapping[str, Mapping[int, Document]]
     places: Mapping[str, Place]
     cells: tuple[CellSummary, ...]
-    asides: tuple[Aside, ...]
-    fault: Fault | None
+    excluded: tuple[Flag, ...]
+    invalid: tuple[Flag, ...]
     conclusions: Conclusions
 
     @property
@@ -138,7 +137,7 @@ class Summary:
         found = ["SIMULATED"] if self.simulated else []
         found += ["NOT CONTAINERIZED"] if "none" in isolations else []
         found += ["WITH OTHER GPUS AT WORK"] if self.campaign.at_once > 1 else []
-        return (*found, *(["INVALID"] if self.fault else []))
+        return (*found, *(["INVALID"] if self.invalid else []))
 
 
 def summarise(loaded: LoadedCampaign) -> Summary:
@@ -147,9 +146,8 @@ def summarise(loaded: LoadedCampaign) -> Summary:
     campaign = loaded.campaign
     counted = counted_documents(loaded)
     doubts = doubt_arms(loaded)
-    asides = set_aside(loaded)
-    fault = judge_campaign(loaded, asides)
-    faults = {arm: fault for arm in campaign.arms if fault} or judge_arms(loaded)
+    excluded = exclude(loaded)
+    invalid = judge_campaign(loaded, excluded)
     results = {arm: _index(documents) for arm, documents in counted.items()}
     places = find_places(counted, read_figures())
     cells = []
@@ -168,7 +166,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
                 documents=counted[arm],
                 doubts=doubts[arm],
                 disagreement=disagreement,
-                fault=faults.get(arm),
+                invalid=invalid,
                 place=places[arm],
             )
             for arm in campaign.arms
@@ -179,7 +177,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
     evidence = Evidence(
         ratios={one.cell.id: one.ratios for one in cells},
         values={one.cell.id: {arm: r.values for arm, r in one.arms.items()} for one in cells},
-        faults={one.cell.id: {arm: r.fault for arm, r in one.arms.items()} for one in cells},
+        invalid={one.cell.id: {arm: r.invalid for arm, r in one.arms.items()} for one in cells},
         placements=_gather_placements(results),
         controls=_read_controls(loaded.controls),
     )
@@ -191,8 +189,8 @@ def summarise(loaded: LoadedCampaign) -> Summary:
         cells=tuple(
             replace(one, verdicts=conclusions.verdicts.get(one.cell.id, {})) for one in cells
         ),
-        asides=tuple(asides),
-        fault=fault,
+        excluded=tuple(excluded),
+        invalid=invalid,
         conclusions=conclusions,
     )
 
@@ -204,9 +202,9 @@ def _summarise_arm(
     *,
     results: dict[int, CellResult],
     documents: dict[int, Document],
-    doubts: tuple[str, ...],
+    doubts: tuple[Flag | str, ...],
     disagreement: str | None,
-    fault: Fault | None,
+    invalid: tuple[Flag, ...],
     place: Place,
 ) -> ArmResult:
     measured = {block: one for block, one in results.items() if one.outcome == "measured"}
@@ -225,22 +223,32 @@ def _summarise_arm(
         )
     planned = campaign.calls.get(arm, {}).get(cell.id)
     notes = [*doubts, *doubt_cell(arm, results, planned)]
+    invalid = invalid or find_invalid(one for one in doubts if isinstance(one, Flag))
     cold = list(filter(None, [doubt_cold(arm, documents)]))
     notes += cold if cell.one_shot and not cell.by_host else []
     labels = label_cell(results)
-    faults = {
-        block: found
-        for block, one in measured.items()
-        if (found := find_fault(documents[block]) or find_cell_fault(one))
-    }
+    faults: dict[str, list[int]] = {}
+    for block, one in measured.items():
+        code = find_fault(documents[block]) or find_cell_fault(one)
+        if code is not None:
+            faults.setdefault(code, []).append(block)
+    out = {block for blocks in faults.values() for block in blocks}
     kept = measured
-    if faults and not fault:
-        words = _word_faults(arm, faults)
-        if len(faults) > MOST_SET_ASIDE * len(measured):
-            fault = next(iter(faults.values()))[0], words
+    if faults and not invalid:
+        most = len(out) <= MOST_SET_ASIDE * len(measured)
+        flags = [
+            raise_flag(
+                *(code, {"arm": arm, "cell": cell.id, "blocks": tuple(blocks)}),
+                severity="excluded" if most else "invalid",
+                scope="cell",
+            )
+            for code, blocks in faults.items()
+        ]
+        if most:
+            kept = {block: one for block, one in measured.items() if block not in out}
+            notes += flags
         else:
-            kept = {block: one for block, one in measured.items() if block not in faults}
-            notes.append(f"{words}; set aside")
+            invalid = tuple(flags)
     # Numbers of different work are no numbers, so nobody reads them.
     readings = {} if disagreement else {block: read(one) for block, one in kept.items()}
     labels += label(readings, one_shot=cell.one_shot) if readings else []
@@ -251,10 +259,9 @@ def _summarise_arm(
         labels.append(Label(text=text, brief=brief, blocks=len(contended), of=len(readings)))
     value = estimate([one.value for one in readings.values()]) if readings else None
     # One block that can't be is enough: nobody knows what the others are of.
-    beyond = (find_impossible(cell, place, one.value) for one in readings.values())
-    impossible = next((why for why in beyond if why), None)
-    if impossible:
-        fault = IMPLAUSIBLE, f"{arm}: {impossible}"
+    beyond = (find_impossible(arm, cell, place, one.value) for one in readings.values())
+    impossible = next(filter(None, beyond), None)
+    invalid = (impossible,) if impossible else invalid
     firsts = [one.first_call_s for one in kept.values() if one.first_call_s is not None]
     first = estimate(firsts) if firsts and not disagreement else None
     return ArmResult(
@@ -267,7 +274,7 @@ def _summarise_arm(
         notes=(*notes, *(one.text for one in labels)),
         marks=(*notes, *(one.brief for one in labels if one.is_common)),
         readings=readings,
-        fault=fault,
+        invalid=invalid,
     )
 
 
@@ -296,7 +303,7 @@ def _find_reason(
 
 def refuse_ratio(*results: ArmResult) -> str | None:
     """Why there is no ratio between these, whatever their values; None: nothing speaks against one."""
-    if any(one.fault and one.fault[0] == IMPLAUSIBLE for one in results):
+    if any(flag.code in IMPLAUSIBLE for one in results for flag in one.invalid):
         return IMPOSSIBLE
     return NO_PAIR if any(one.estimate is None for one in results) else None
 
@@ -338,15 +345,6 @@ def _read_controls(documents: Sequence[Document]) -> dict[str, dict[str, dict[in
             if one.outcome == "measured" and find_cell_fault(one) is None:
                 by_cell.setdefault(one.id, {})[block] = read(one).value
     return values
-
-
-def _word_faults(arm: str, faults: Mapping[int, Fault]) -> str:
-    """``cpu: block 3: steal; block 4: …``."""
-    groups: dict[str, list[int]] = {}
-    for block, (_, reason) in faults.items():
-        groups.setdefault(reason, []).append(block)
-    words = [f"{_word_blocks(blocks)}: {reason}" for reason, blocks in groups.items()]
-    return f"{arm}: {'; '.join(words)}"
 
 
 def _word_blocks(blocks: Sequence[int]) -> str:

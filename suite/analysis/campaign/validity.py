@@ -8,57 +8,40 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 from suite.analysis.documents.read import LoadedCampaign
+from suite.flags import Flag, raise_flag
 from suite.model import AT_END, FINE, CellResult, Document, Scalar
 
 MOST_SET_ASIDE = 0.2
 """With a larger share of its invocations set aside a campaign is INVALID."""
 
-Fault = tuple[str, str]
-"""The code of a reason, for programs, and the reason as a phrase for people."""
-
-QUOTA = ("cpu-quota", "a CPU quota throttled the container")
-SLOWDOWN = ("gpu-slowdown", "thermal or hardware slowdown of the GPU for over 1 % of the time")
-SHARED = ("gpu-shared", "another process computed on the GPU")
-STEAL = ("steal", "the hypervisor took over 10 % of the CPU time (steal)")
-LOST = (
-    "gpu-lost",
-    "the GPU did not answer, or answered wrong, when the last cell had been measured",
-)
-OTHER_GPU = ("gpu-other", "another GPU than the one named")
-CHANGED = "changed"
-SET_ASIDE = "set-aside"
-
-FAULTS: Mapping[str, Fault] = {
-    fault[0]: fault for fault in (QUOTA, SLOWDOWN, SHARED, STEAL, OTHER_GPU, LOST)
-}
-"""By label, what a cell's own labels can say against its numbers."""
+OF_CELLS = frozenset({"cpu-quota", "gpu-slowdown", "gpu-shared", "steal", "gpu-other", "gpu-lost"})
+"""The codes that a cell's own labels can hold against its numbers."""
 
 
 def _exceeds(limit: float) -> Callable[[Scalar], bool]:
     return lambda value: isinstance(value, int | float) and value > limit
 
 
-COUNTERS: Sequence[tuple[str, Callable[[Scalar], bool], Fault]] = (
-    ("cpu.throttled_s", _exceeds(0.0), QUOTA),
-    ("cpu.steal_share", _exceeds(0.10), STEAL),
-    ("gpu.is_named", lambda value: value is False, OTHER_GPU),
+COUNTERS: Sequence[tuple[str, Callable[[Scalar], bool], str]] = (
+    ("cpu.throttled_s", _exceeds(0.0), "cpu-quota"),
+    ("cpu.steal_share", _exceeds(0.10), "steal"),
+    ("gpu.is_named", lambda value: value is False, "gpu-other"),
 )
-"""Names in the facts of an invocation's telemetry, what of them is a fault, and which one."""
+"""Names in the facts of an invocation's telemetry, what of them disturbs, and the code for it."""
 
 THROTTLED_SHARE = 0.001
 """A quota that held a cell back for less than this of its time took less than timing itself costs."""
 
-EVIDENCE: Sequence[tuple[str, float, Fault]] = (
-    ("throttled_share", THROTTLED_SHARE, QUOTA),
-    ("steal_share", 0.10, STEAL),
-    ("gpu.slowdown_share", 0.01, SLOWDOWN),
-    ("gpu.other_processes", 0.0, SHARED),
+EVIDENCE: Sequence[tuple[str, float, str]] = (
+    ("throttled_share", THROTTLED_SHARE, "cpu-quota"),
+    ("steal_share", 0.10, "steal"),
+    ("gpu.slowdown_share", 0.01, "gpu-slowdown"),
+    ("gpu.other_processes", 0.0, "gpu-shared"),
 )
-"""Names in a cell's evidence, from where on they are a fault, and which one."""
+"""Names in a cell's evidence, from where on they disturb, and the code for it."""
 
 CONTENDED_CELL = (("steal_share", 0.02), ("foreign_cpus", 0.10))
 """Names in a cell's evidence that label its number ``contended``, and from where on.  A tenth of a
@@ -83,64 +66,52 @@ CONTENDED = (("cpu.steal_share", _exceeds(0.02)), ("cpu.pressure_share", _exceed
 """Names in the facts of an invocation's telemetry that label its numbers ``contended``, and from where on."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Aside:
-    """An invocation that does not count; ``repeated``: another one took its place."""
-
-    arm: str
-    block: int
-    repeat: int
-    code: str
-    reason: str
-    repeated: bool
-
-
-def find_fault(document: Document) -> Fault | None:
-    """What its GPU at the end, or its telemetry, says against a whole invocation, the first, or None."""
+def find_fault(document: Document) -> str | None:
+    """What its GPU at the end, or its telemetry, says against a whole invocation: a code, or None."""
     # A container that died in a cell, or an arm without a GPU, does not say how its GPU was at the end.
     told = [document.facts, *(one.facts for one in document.invocation.containers)]
     if any(facts.get(AT_END, FINE) != FINE for facts in told):
-        return LOST
+        return "gpu-lost"
     telemetry = document.telemetry.facts if document.telemetry else {}
-    return next((fault for name, is_bad, fault in COUNTERS if is_bad(telemetry.get(name))), None)
+    return next((code for name, is_bad, code in COUNTERS if is_bad(telemetry.get(name))), None)
 
 
-def find_disturbance(document: Document) -> Fault | None:
-    """Why an invocation as a whole was disturbed, for a reason that looks at no timing, or None.
+def find_disturbance(document: Document) -> str | None:
+    """Why an invocation as a whole was disturbed, for a reason that looks at no timing: a code, or None.
 
-    Its telemetry says so; or one fault befell more of its measured cells than may be set aside.
+    Its telemetry says so; or one disturbance befell more of its measured cells than may be set aside.
     """
     whole = find_fault(document)
     if whole is not None:
         return whole
     measured = [one for one in document.cells if one.outcome == "measured"]
-    found = Counter(fault for one in measured if (fault := find_cell_fault(one)))
-    fault, count = next(iter(found.most_common(1)), (None, 0))
-    return fault if count > MOST_SET_ASIDE * len(measured) else None
+    found = Counter(code for one in measured if (code := find_cell_fault(one)))
+    code, count = next(iter(found.most_common(1)), (None, 0))
+    return code if count > MOST_SET_ASIDE * len(measured) else None
 
 
 def asks_for_repeat(document: Document) -> str | None:
-    """Why an invocation should be run again, in words, or None; by what `gauges` joined, too.
+    """Why an invocation should be run again: a code, or None; by what `gauges` joined, too.
 
     A CPU quota and a wrong GPU stay as they are, however often one tries.
     """
-    fault = find_disturbance(document)
-    return None if fault is None or fault in {QUOTA, OTHER_GPU} else fault[1]
+    code = find_disturbance(document)
+    return None if code in {"cpu-quota", "gpu-other"} else code
 
 
-def find_cell_fault(result: CellResult) -> Fault | None:
-    """What its labels or its evidence say against one cell of an invocation, the first, or None."""
-    said = next((FAULTS[label] for label in result.labels if label in FAULTS), None)
+def find_cell_fault(result: CellResult) -> str | None:
+    """What its labels or its evidence say against one cell of an invocation, the first code, or None."""
+    said = next((label for label in result.labels if label in OF_CELLS), None)
     if said is not None:
         return said
     return next(
-        (fault for name, most, fault in EVIDENCE if (result.evidence.get(name) or 0.0) > most), None
+        (code for name, most, code in EVIDENCE if (result.evidence.get(name) or 0.0) > most), None
     )
 
 
 def find_labels(result: CellResult) -> list[str]:
     """What stands beside a cell's number: its own labels, and what its evidence says."""
-    labels = [label for label in result.labels if label not in FAULTS]
+    labels = [label for label in result.labels if label not in OF_CELLS]
     evidence = result.evidence
     if any((evidence.get(name) or 0.0) > most for name, most in CONTENDED_CELL):
         labels.append("contended: others used the CPUs")
@@ -175,53 +146,39 @@ def is_contended(document: Document) -> bool:
     return any(is_bad(telemetry.get(name)) for name, is_bad in CONTENDED)
 
 
-def set_aside(loaded: LoadedCampaign) -> list[Aside]:
+def exclude(loaded: LoadedCampaign) -> list[Flag]:
     """The invocations of block 1 and later that do not count, in the documents' order.
 
-    An earlier repeat gives way to a later one whatever it measured; the last one of a block is set
-    aside only for a fault.
+    An earlier repeat gives way to a later one whatever it measured, and its flag says that it was
+    ``repeated``; the last one of a block is excluded only for what disturbed it.
     """
     documents = [one for one in loaded.documents if one.invocation.block >= 1]
     last = {(one.invocation.arm, one.invocation.block): one.invocation.repeat for one in documents}
-    asides = []
+    flags = []
     for document in documents:
         invocation = document.invocation
         repeated = invocation.repeat < last[invocation.arm, invocation.block]
-        fault = find_fault(document)
-        if fault is None and not repeated:
-            continue
-        code, reason = fault or _explain_repeat(document)
-        asides.append(
-            Aside(
-                arm=invocation.arm,
-                block=invocation.block,
-                repeat=invocation.repeat,
-                code=code,
-                reason=reason,
-                repeated=repeated,
-            )
-        )
-    return asides
+        code = find_fault(document) or (_explain_repeat(document) if repeated else None)
+        if code is not None:
+            where = {name: getattr(invocation, name) for name in ("arm", "block", "repeat")}
+            flags.append(raise_flag(code, where, repeated=repeated, status=invocation.status))
+    return flags
 
 
-def judge_campaign(loaded: LoadedCampaign, asides: Sequence[Aside]) -> Fault | None:
+def judge_campaign(loaded: LoadedCampaign, excluded: Sequence[Flag]) -> tuple[Flag, ...]:
     """Why a whole campaign is INVALID: over a fifth of its invocations were disturbed.
 
     Interrupted ones were repeated for no fault of theirs and do not count against it.
     """
     count = sum(one.invocation.block >= 1 for one in loaded.documents)
-    disturbed = [one for one in asides if one.code != "interrupted"]
-    if len(disturbed) <= MOST_SET_ASIDE * count:
-        return None
-    reasons = "; ".join(dict.fromkeys(one.reason for one in disturbed))
-    return SET_ASIDE, f"{len(disturbed)} of {count} invocations had to be set aside: {reasons}"
+    codes = [one.code for one in excluded if one.code != "interrupted"]
+    if len(codes) <= MOST_SET_ASIDE * count:
+        return ()
+    found = tuple(dict.fromkeys(codes))
+    return (raise_flag("set-aside", disturbed=len(codes), invocations=count, codes=found),)
 
 
-def _explain_repeat(document: Document) -> Fault:
-    status = document.invocation.status
-    if status != "complete":
-        return "interrupted", status
-    disturbance = find_disturbance(document)
-    if disturbance is not None:
-        return disturbance
-    return "repeated", "repeated; the document does not say why"
+def _explain_repeat(document: Document) -> str:
+    if document.invocation.status != "complete":
+        return "interrupted"
+    return find_disturbance(document) or "repeated"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from suite.analysis.numbers.ratio import Ratio
+from suite.flags import Flag
 
 LEVEL = 0.05
 """The chance of any false FASTER or SLOWER in a whole comparison."""
@@ -37,13 +38,14 @@ class Verdict:
     """What one comparison of one cell means; ``name`` is about the other arm, against the base.
 
     ``code`` is a word for programs, ``reason`` a phrase for people, ``p`` the Holm-adjusted
-    p-value where there is one.
+    p-value where there is one.  INVALID has no phrase of its own: the ``flags`` say why.
     """
 
     name: VerdictName
     code: str
     reason: str
     p: float | None = None
+    flags: tuple[Flag, ...] = ()
 
 
 def adjust(ps: Sequence[float]) -> list[float]:
@@ -57,13 +59,13 @@ def adjust(ps: Sequence[float]) -> list[float]:
 
 
 def judge(
-    ratios: Mapping[str, Ratio], *, margin: float, invalid: Mapping[str, tuple[str, str]]
+    ratios: Mapping[str, Ratio], *, margin: float, invalid: Mapping[str, tuple[Flag, ...]]
 ) -> dict[str, Verdict]:
     """The verdicts of all cells of one comparison, by cell; Holm's family is all that have a p-value.
 
     ``margin`` is what a difference must exceed, the larger of 2 % and what the campaign's twins show
-    beyond their own intervals; ``invalid`` gives code and reason of cells whose numbers must not be
-    judged.  Cells with fewer than three pairs have no verdict and are left out.
+    beyond their own intervals; ``invalid`` gives the flags of cells whose numbers must not be judged.
+    Cells with fewer than three pairs have no verdict and are left out.
     """
     tested = {
         name: ratio.p
@@ -74,8 +76,8 @@ def judge(
     verdicts = {}
     for name, ratio in ratios.items():
         if name in invalid:
-            code, reason = invalid[name]
-            verdicts[name] = Verdict(name="INVALID", code=code, reason=reason)
+            flags = invalid[name]
+            verdicts[name] = Verdict(name="INVALID", code=flags[0].code, reason="", flags=flags)
         elif ratio.low is not None:
             verdicts[name] = _judge_one(ratio, adjusted.get(name), margin)
     return verdicts

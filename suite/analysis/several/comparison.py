@@ -21,10 +21,10 @@ from suite.analysis.campaign.summarise import (
     Summary,
     refuse_ratio,
 )
-from suite.analysis.campaign.validity import Fault
 from suite.analysis.numbers.ratio import Ratio, compare, compare_campaigns
 from suite.analysis.numbers.verdict import MARGIN, Verdict
 from suite.errors import UsageError
+from suite.flags import Flag
 from suite.model import Cell, CellResult
 
 NOT_THERE = "no ratio: the cell is not in both plans"
@@ -91,7 +91,7 @@ class Pair:
         return {
             name: one
             for name, one in self.ratios.items()
-            if isinstance(one, Ratio) and not find_fault(self, name)
+            if isinstance(one, Ratio) and not find_invalid(self, name)
         }
 
     @property
@@ -150,10 +150,10 @@ def set_side_by_side(summaries: Sequence[Summary], wanted: Sequence[str] = ()) -
     )
 
 
-def find_fault(pair: Pair, identity: str) -> Fault | None:
-    """Why a comparison of this cell must not be believed, or None."""
+def find_invalid(pair: Pair, identity: str) -> tuple[Flag, ...]:
+    """Why a comparison of this cell must not be believed."""
     results = [one.find(identity) for one in (pair.base, pair.other)]
-    return next((one.fault for one in results if one and one.fault), None)
+    return next((one.invalid for one in results if one and one.invalid), ())
 
 
 def _demand_comparable(summaries: Sequence[Summary]) -> None:
@@ -225,7 +225,7 @@ def _compare(base: Column, other: Column, names: Sequence[str]) -> Pair:
         margin=margin,
         floor_known=None not in floors,
     )
-    invalid = {name: fault for name in names if (fault := find_fault(pair, name))}
+    invalid = {name: flags for name in names if (flags := find_invalid(pair, name))}
     profiles = [one.summary.campaign.profile for one in (base, other)]
     return replace(pair, verdicts=judge_all(ratios, *profiles, margin=margin, invalid=invalid))
 

@@ -18,10 +18,10 @@ from suite.analysis.campaign.summarise import (
     Summary,
     refuse_ratio,
 )
-from suite.analysis.campaign.validity import Fault
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.numbers.ratio import Ratio, compare
 from suite.analysis.numbers.verdict import MARGIN, Verdict
+from suite.flags import Flag
 from suite.model import Cell, Document, Survey
 
 ARM = "cuda"
@@ -223,7 +223,7 @@ def _contrast(
     # Turns are paired by round, but no GPU's noise is measured by another's twins.
     margin = max([MARGIN, *floors])
     ratios: dict[str, Ratio | str] = {}
-    invalid: dict[str, Fault] = {}
+    invalid: dict[str, tuple[Flag, ...]] = {}
     for name in names:
         sides = [
             [
@@ -234,9 +234,9 @@ def _contrast(
             for side in (base, other)
         ]
         results = [one for side in sides for one in side]
-        fault = next((one.fault for one in results if one.fault), None)
-        if fault is not None:
-            invalid[name] = fault
+        found = next((one.invalid for one in results if one.invalid), None)
+        if found:
+            invalid[name] = found
         here = len(results) == len(both) > 0
         refused = refuse_ratio(*results) if here else NO_PAIR
         if refused is not None:

@@ -24,6 +24,7 @@ from suite.report.exports.findings import describe_estimate, describe_findings, 
 from suite.report.exports.reasons import describe_causes, describe_insight
 from suite.report.text.markup import guard_formula
 from suite.report.text.units import name_rate
+from suite.report.text.wording import tell, word_invalid
 from suite.wire import SCHEMA
 
 UNIT = "s"
@@ -144,8 +145,8 @@ def _describe_arm(result: ArmResult) -> dict[str, Any]:
         "rate_unit": name_rate(result.work.unit),
         "first_call": describe_estimate(result.first_call) if result.first_call else None,
         "steady": dict(sorted(kinds.items())),
-        "invalid": result.fault[1] if result.fault else None,
-        "notes": [*(found.notes if found else ()), *result.notes],
+        "invalid": word_invalid(result.invalid) or None,
+        "notes": [*(found.notes if found else ()), *tell(result.notes)],
     }
 
 

@@ -26,6 +26,7 @@ from suite.analysis.campaign.timing import find_timing_costs
 from suite.analysis.numbers.estimate import Estimate
 from suite.analysis.numbers.ratio import Ratio
 from suite.analysis.numbers.verdict import MARGIN, Verdict
+from suite.report.text.wording import word, word_invalid, word_verdict
 
 
 def describe_findings(summary: Summary) -> dict[str, Any]:
@@ -47,19 +48,17 @@ def describe_findings(summary: Summary) -> dict[str, Any]:
         "controls": _describe_controls(conclusions),
         "timing_costs": find_timing_costs(summary),
         "software_differs": find_differing(find_builds(summary), summary.base),
-        "invalid": summary.fault[1] if summary.fault else None,
+        "invalid": word_invalid(summary.invalid) or None,
         "set_aside": [
             {
-                "arm": one.arm,
-                "block": one.block,
-                "repeat": one.repeat,
+                **one.where,
                 "code": one.code,
-                "reason": one.reason,
-                "repeated": one.repeated,
+                "reason": word(one),
+                "repeated": one.values["repeated"],
             }
-            for one in summary.asides
+            for one in summary.excluded
         ],
-        "absent": absent | ({} if summary.fault else {"invalid": "the campaign is valid"}),
+        "absent": absent | ({} if summary.invalid else {"invalid": "the campaign is valid"}),
     }
 
 
@@ -87,7 +86,7 @@ def describe_verdict(found: Verdict | str) -> dict[str, Any]:
     return {
         "verdict": found.name,
         "code": found.code,
-        "reason": found.reason,
+        "reason": word_verdict(found),
         "p_holm": found.p,
     }
 

@@ -18,6 +18,7 @@ from suite.analysis.causes.rules import RULES
 from suite.analysis.documents.published import Figure
 from suite.analysis.numbers.ratio import Ratio
 from suite.report.exports.findings import describe_estimate
+from suite.report.text.wording import word_in_cell
 
 ONE_ARM = "there are not both a CPU and a GPU arm"
 NO_WATERFALL = "no case has a number for two of its stages"
@@ -202,7 +203,7 @@ def _describe_limits(insight: Insight) -> dict[str, Any]:
             }
             for one in limits.uses
         ],
-        "errors": list(limits.errors),
+        "errors": [word_in_cell(one) for one in limits.errors],
         "warnings": list(limits.warnings),
         "unknown": list(limits.unknown),
     }

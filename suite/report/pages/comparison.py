@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from suite.analysis.numbers.ratio import NOT_INTERLEAVED
 from suite.analysis.numbers.verdict import LEVEL, NO_VERDICTS, Verdict, count_verdicts
-from suite.analysis.several.comparison import Column, Pair, Versus, find_fault
+from suite.analysis.several.comparison import Column, Pair, Versus, find_invalid
 from suite.model import Cell
 from suite.report.sections.environment import SOMEWHERE, gather_facts
 from suite.report.sections.family_tables import Columns, write_family_tables
@@ -23,6 +23,7 @@ from suite.report.sections.tables import (
 )
 from suite.report.text.markup import escape
 from suite.report.text.page import NO_NUMBER, Page
+from suite.report.text.wording import word_invalid
 
 _NOT_PLANNED = "the cell is not in the plan of this campaign"
 _INSTANCES = (
@@ -129,8 +130,9 @@ def _write_campaigns(page: Page, versus: Versus) -> None:
         rows,
     )
     for number, one in enumerate(versus.summaries, start=1):
-        if one.fault:
-            page.paragraph(f"**Campaign {number} is INVALID**: {escape(one.fault[1])}.")
+        if one.invalid:
+            why = escape(word_invalid(one.invalid))
+            page.paragraph(f"**Campaign {number} is INVALID**: {why}.")
 
 
 def _write_differences(page: Page, versus: Versus) -> None:
@@ -176,12 +178,12 @@ def _show_cell(column: Column, identity: str) -> Entry:
 
 
 def _show_pair(pair: Pair, identity: str) -> Entry:
-    fault = find_fault(pair, identity)
+    invalid = find_invalid(pair, identity)
     text, notes = show_comparison(
         pair.ratios[identity],
         other=pair.other.name,
         base=pair.base.name,
-        faults=[fault[1]] if fault else [],
+        invalid=[invalid] if invalid else [],
     )
     return text, (*notes, *(pair.notes[identity] if text != NO_NUMBER else ()))
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from suite.analysis.numbers.verdict import LEVEL, NO_VERDICTS, Verdict, count_verdicts
 from suite.analysis.several.places import ARM, Contrast, Surveyed, middle
+from suite.flags import Flag
 from suite.model import Cell
 from suite.report.sections.environment import SOMEWHERE
 from suite.report.sections.family_tables import Columns, write_family_tables
@@ -23,6 +24,7 @@ from suite.report.sections.tables import (
 from suite.report.text.markup import escape
 from suite.report.text.page import NO_NUMBER, Page
 from suite.report.text.units import show_times
+from suite.report.text.wording import word_invalid, word_verdict
 
 _NOT_PLANNED = "the cell is not in the plan of this campaign"
 _ALONE, _AT_ONCE = "alone", "with all others at work"
@@ -133,7 +135,7 @@ def _spreads(found: Surveyed) -> Iterable[tuple[float, str]]:
     """The slowest GPU's time over the fastest one's, and the cell, of cells that none has INVALID."""
     for cell in found.cells:
         results = [found.result(one, cell.id) for one in found.alone.values()]
-        known = [r.estimate.value for r in results if r and r.estimate and not r.fault]
+        known = [r.estimate.value for r in results if r and r.estimate and not r.invalid]
         if len(known) == len(results) > 1:
             yield max(known) / min(known), cell.id
 
@@ -168,8 +170,9 @@ def _write_campaigns(page: Page, found: Surveyed) -> None:
         rows,
     )
     for one in found.summaries:
-        if one.fault:
-            page.paragraph(f"**{escape(one.campaign.id)} is INVALID**: {escape(one.fault[1])}.")
+        if one.invalid:
+            why = escape(word_invalid(one.invalid))
+            page.paragraph(f"**{escape(one.campaign.id)} is INVALID**: {why}.")
 
 
 def _explain_apart(found: Surveyed) -> str:
@@ -253,7 +256,7 @@ def _columns_crowd(found: Surveyed, cells: Sequence[Cell]) -> Columns:
                 found.pooled.ratios[c.id],
                 other="at once",
                 base="alone",
-                faults=_faults(found, c.id),
+                invalid=_find_invalid(found, c.id),
             )
             for c in cells
         ],
@@ -271,13 +274,13 @@ def _show_factor(one: Contrast, identity: str) -> Entry:
     text = show_times(ratio.value, ratio.low, ratio.high)
     verdict = one.verdicts[identity]
     if isinstance(verdict, Verdict) and verdict.name == "INVALID":
-        return f"~~{text}~~", (verdict.reason,)
+        return f"~~{text}~~", (word_verdict(verdict),)
     return text, ratio.notes
 
 
-def _faults(found: Surveyed, identity: str) -> list[str]:
+def _find_invalid(found: Surveyed, identity: str) -> list[Sequence[Flag]]:
     verdict = found.pooled.verdicts[identity]
-    return [verdict.reason] if isinstance(verdict, Verdict) and verdict.name == "INVALID" else []
+    return [verdict.flags] if isinstance(verdict, Verdict) and verdict.flags else []
 
 
 def _show_work(found: Surveyed, identity: str, number: int) -> Entry:

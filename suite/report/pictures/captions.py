@@ -16,7 +16,7 @@ def mark_time(result: ArmResult) -> Mark | None:
     found = result.estimate
     if found is None:
         return None
-    return Mark(value=found.value, low=found.low, high=found.high, struck=result.fault is not None)
+    return Mark(value=found.value, low=found.low, high=found.high, struck=bool(result.invalid))
 
 
 def mark_rate(result: ArmResult) -> Mark | None:
@@ -29,7 +29,7 @@ def mark_rate(result: ArmResult) -> Mark | None:
         derive_rate(result.work.amount, end) if end is not None else None
         for end in (found.high, found.low)
     )
-    return Mark(value=rate, low=low, high=high, struck=result.fault is not None)
+    return Mark(value=rate, low=low, high=high, struck=bool(result.invalid))
 
 
 def explain_marks(marks: Iterable[Mark | None]) -> list[str]:

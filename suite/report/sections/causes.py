@@ -58,7 +58,7 @@ def write_causes(page: Page, summary: Summary, insight: Insight) -> None:
     if not losses:
         arms = [insight.catalogue.cpu or "", insight.catalogue.gpu or ""]
         judged = any(
-            all(one.arms[arm].estimate and not one.arms[arm].fault for arm in arms)
+            all(one.arms[arm].estimate and not one.arms[arm].invalid for arm in arms)
             for one in summary.cells
         )
         page.paragraph(

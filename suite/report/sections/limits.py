@@ -13,6 +13,7 @@ from suite.report.text.markup import escape
 from suite.report.text.names import Show, name_cells
 from suite.report.text.page import NO_NUMBER, Page
 from suite.report.text.units import show_money, show_rate, show_share, show_times
+from suite.report.text.wording import word_in_cell
 
 _NO_PART = "no figures are known for a device of exactly this name"
 _NO_PEAK = "no theoretical peak is known for this"
@@ -31,7 +32,7 @@ def tell_limits(insight: Insight, show: Show) -> list[str]:
         first = "" if count == 1 else "; the first"
         sentences.append(
             f"NOT PLAUSIBLE: {many} more than the hardware can do, and count{'s' * (count == 1)} for "
-            f"nothing here{first}: {show(limits.errors[0])}."
+            f"nothing here{first}: {show(word_in_cell(limits.errors[0]))}."
         )
     for one in limits.limits:
         if one.arm != insight.catalogue.gpu or one.what != "products" or one.part is None:
@@ -53,8 +54,8 @@ def write_limit_doubts(page: Page, insight: Insight) -> None:
     page.bullets(
         [
             *(
-                f"**More than the hardware can do.** {escape(e, 900)}."
-                for e in insight.limits.errors
+                f"**More than the hardware can do.** {escape(word_in_cell(one), 900)}."
+                for one in insight.limits.errors
             ),
             *(
                 f"**Far below what others measured.** {escape(w, 900)}."

@@ -16,6 +16,7 @@ from suite.report.sections.trust import tell_builds
 from suite.report.sections.verdict import tell_sureness, tell_verdicts
 from suite.report.text.names import Show, list_families, name_cells
 from suite.report.text.units import show_bytes, show_duration, show_ratio
+from suite.report.text.wording import word_invalid
 
 
 def name_machine(summary: Summary, show: Show) -> str:
@@ -49,8 +50,8 @@ def narrate(summary: Summary, show: Show) -> list[str]:
         *tell_builds(summary, show),
         *tell_sureness(summary),
     ]
-    if summary.fault:
-        sentences.insert(0, f"THE CAMPAIGN IS INVALID: {show(summary.fault[1])}.")
+    if summary.invalid:
+        sentences.insert(0, f"THE CAMPAIGN IS INVALID: {show(word_invalid(summary.invalid))}.")
     return [*tell_wrong(summary, show), *sentences]
 
 
@@ -137,7 +138,7 @@ def list_by_family(
 
 def is_invalid(one: CellSummary, base: str, other: str) -> bool:
     """Whether a comparison of these arms must not be believed."""
-    return any(one.arms[arm].fault for arm in (base, other))
+    return any(one.arms[arm].invalid for arm in (base, other))
 
 
 def _show_ends(

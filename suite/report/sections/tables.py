@@ -11,10 +11,12 @@ from suite.analysis.campaign.summarise import ArmResult, CellSummary, Summary
 from suite.analysis.numbers.estimate import Estimate
 from suite.analysis.numbers.ratio import Ratio
 from suite.analysis.numbers.verdict import MARKS, Verdict
+from suite.flags import Flag
 from suite.report.text.markup import escape
 from suite.report.text.names import list_families, name_cells, sort_cells
 from suite.report.text.page import NO_NUMBER, Page
 from suite.report.text.units import align, show_rate, show_ratio, show_seconds
+from suite.report.text.wording import tell, word_invalid, word_verdict
 
 TITLES = {
     "matmul": "the raw arithmetic of matrix products",
@@ -122,9 +124,9 @@ def show_time(result: ArmResult) -> Entry:
     """An arm's time of a cell, struck through where it is INVALID, or the reason why there is none."""
     if result.estimate is None:
         return NO_NUMBER, (result.reason or "",)
-    text = _strike(_show_estimate(result.estimate), struck=result.fault is not None)
-    faults = [result.fault[1]] if result.fault and result.fault[1] not in result.marks else []
-    return text, (*result.estimate.notes, *result.marks, *faults)
+    text = _strike(_show_estimate(result.estimate), struck=bool(result.invalid))
+    told = [*result.estimate.notes, *tell(result.marks), word_invalid(result.invalid)]
+    return text, tuple(dict.fromkeys(filter(None, told)))
 
 
 def _show_work(result: ArmResult) -> Entry:
@@ -135,27 +137,29 @@ def _show_work(result: ArmResult) -> Entry:
     if not rate:
         return NO_NUMBER, (_NO_RATE,)
     text = ", ".join(filter(None, [rate, moved]))
-    return _strike(text, struck=result.fault is not None), ()
+    return _strike(text, struck=bool(result.invalid)), ()
 
 
 def _show_first(result: ArmResult) -> Entry:
     if result.first_call is not None:
         text = _show_estimate(result.first_call)
-        return _strike(text, struck=result.fault is not None), result.first_call.notes
+        return _strike(text, struck=bool(result.invalid)), result.first_call.notes
     return NO_NUMBER, (_NOT_TIMED if result.estimate else result.reason or "",)
 
 
 def _compare(one: CellSummary, other: str, base: str) -> Entry:
-    faults = [fault[1] for arm in (base, other) if (fault := one.arms[arm].fault)]
-    return show_comparison(one.ratios[other], other=other, base=base, faults=faults)
+    invalid = [flags for arm in (base, other) if (flags := one.arms[arm].invalid)]
+    return show_comparison(one.ratios[other], other=other, base=base, invalid=invalid)
 
 
-def show_comparison(ratio: Ratio | str, *, other: str, base: str, faults: Sequence[str]) -> Entry:
-    """A ratio in words, struck through where there are faults, or the reason why there is none."""
+def show_comparison(
+    ratio: Ratio | str, *, other: str, base: str, invalid: Sequence[Sequence[Flag]]
+) -> Entry:
+    """A ratio in words, struck through where a side is ``invalid``, or the reason why there is none."""
     if isinstance(ratio, str):
         return NO_NUMBER, (ratio,)
     words = show_ratio(ratio.value, ratio.low, ratio.high, other=escape(other), base=escape(base))
-    return _strike(words, struck=bool(faults)), (*ratio.notes, *faults)
+    return _strike(words, struck=bool(invalid)), (*ratio.notes, *map(word_invalid, invalid))
 
 
 def write_marks(page: Page) -> None:
@@ -176,7 +180,7 @@ def show_verdict(verdict: Verdict | str) -> Entry:
     # What every `?` means is explained with the marks; only what is particular has a footnote.
     particular = verdict.code in {"resolution", "within-noise"} or verdict.name == "INVALID"
     text = MARKS.get(verdict.name, verdict.name.lower())
-    return text, (verdict.reason,) if particular else ()
+    return text, (word_verdict(verdict),) if particular else ()
 
 
 def _strike(text: str, *, struck: bool) -> str:

@@ -25,6 +25,7 @@ from suite.report.text.markup import escape
 from suite.report.text.names import Show
 from suite.report.text.page import Page
 from suite.report.text.units import align, show_duration, show_share
+from suite.report.text.wording import word, word_invalid
 
 _WANTED = ("warmup", "measure")
 """The kinds that the campaign is run for."""
@@ -35,8 +36,8 @@ _LISTED = 20
 
 def write_trust(page: Page, summary: Summary) -> None:
     """The section "Is it to be trusted?"."""
-    if summary.fault:
-        page.paragraph(f"**This campaign is INVALID**: {escape(summary.fault[1])}.")
+    if summary.invalid:
+        page.paragraph(f"**This campaign is INVALID**: {escape(word_invalid(summary.invalid))}.")
     page.bullets(word_trust(summary, escape))
     page.bullets([*_word_blocks(summary), *_word_prediction(summary)])
     write_controls(page, summary)
@@ -62,11 +63,11 @@ def _word_blocks(summary: Summary) -> Iterable[str]:
             f"{escape(arm)}: {numbers if blocks else 'no block'} of {campaign.blocks} planned"
             + ("; its calibration is kept and not counted." if calibrated else "; no calibration.")
         )
-        for aside in (one for one in summary.asides if one.arm == arm):
-            again = "another took its place" if aside.repeated else "none took its place"
+        for flag in (one for one in summary.excluded if one.where["arm"] == arm):
+            again = "another took its place" if flag.values["repeated"] else "none took its place"
             yield (
-                f"{escape(arm)}: invocation {aside.repeat} of block {aside.block} is set aside and "
-                f"not counted, {escape(aside.reason)}; {again}."
+                f"{escape(arm)}: invocation {flag.where['repeat']} of block {flag.where['block']} is "
+                f"set aside and not counted, {escape(word(flag))}; {again}."
             )
         counted = summary.counted[arm].values()
         for invocation in (one.invocation for one in counted):

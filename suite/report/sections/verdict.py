@@ -123,7 +123,7 @@ def tell_sureness(summary: Summary) -> Iterable[str]:
         math.sqrt(found.high / found.low) - 1
         for one in summary.cells
         for result in one.arms.values()
-        if (found := result.estimate) and found.low and found.high and not result.fault
+        if (found := result.estimate) and found.low and found.high and not result.invalid
     ]
     if fewest < FEWEST:
         yield f"Under {FEWEST} blocks there are values but no intervals."

@@ -187,7 +187,7 @@ def _write_energy(page: Page, summary: Summary, arm: str) -> None:
     for one in summary.cells:
         power = _mean_power(summary, one, arm)
         result = one.arms[arm]
-        if power is None or result.estimate is None or result.fault:
+        if power is None or result.estimate is None or result.invalid:
             continue
         energy = power * result.estimate.value
         rate = show_rate(result.work.amount, escape(result.work.unit), energy)

@@ -1,0 +1,122 @@
+"""Flags: everything that speaks against a number, an invocation, a comparison or a campaign.
+
+The one registry of their kinds.  Whoever raises a flag gives a code and values; the report makes the
+sentence from the text that stands here.  Standard library only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Severity = Literal["info", "caution", "excluded", "invalid", "missing"]
+"""Beside the number; in the opening, too; the invocation does not count; struck through and never
+judged; no number."""
+
+Scope = Literal["machine", "campaign", "arm", "invocation", "cell", "comparison"]
+"""What a flag is about."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """A kind of flag; ``text`` is its sentence, with the names of the values that it needs."""
+
+    code: str
+    severity: Severity
+    scope: Scope
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flag:
+    """One finding: its kind, how grave it is here, and about what.
+
+    ``where`` names what it is about: ``arm``, ``cell``, ``block``, ``repeat``, or ``blocks``, the numbers
+    of the blocks that have it.  ``values`` are what its sentence tells: numbers, names, or lists of these.
+    """
+
+    code: str
+    severity: Severity
+    scope: Scope
+    where: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+_NOT_THE_WORK = "the work was not all done, not waited for, or not on this device"
+_MOVES = "{arm}: moves {rate:byte/s}, but"
+_TAKES = "{arm}: takes {seconds:seconds} for each {unit}, but on a GPU"
+
+_TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
+    # What disturbed an invocation.  A cell of which too many invocations were is invalid for it.
+    ("excluded", "invocation"): {
+        "cpu-quota": "a CPU quota throttled the container",
+        "gpu-slowdown": "thermal or hardware slowdown of the GPU for over 1 % of the time",
+        "gpu-shared": "another process computed on the GPU",
+        "steal": "the hypervisor took over 10 % of the CPU time (steal)",
+        "gpu-other": "another GPU than the one named",
+        "gpu-lost": "the GPU did not answer, or answered wrong, when the last cell had been measured",
+        "interrupted": "{status}",
+        "repeated": "repeated; the document does not say why",
+    },
+    ("invalid", "campaign"): {
+        "set-aside": "{disturbed} of {invocations} invocations had to be set aside: {codes:codes}",
+    },
+    # Something else was measured half-way.
+    ("invalid", "arm"): {
+        "changed": "{arm:whose}{what:part}changed during the campaign{facts:listed}",
+    },
+    # A number that the hardware can't have made.
+    ("invalid", "cell"): {
+        "above-peak": "{arm}: reaches {rate:FLOP/s}, {share:share} of the theoretical peak of a {part} at "
+        f"{{precision}} ({{peak:FLOP/s}}): {_NOT_THE_WORK}, or not at this precision",
+        "above-memory": f"{_MOVES} the memory of the {{part}} moves at most {{most:byte/s}} ({{source}}): "
+        f"{_NOT_THE_WORK}",
+        "above-cores": f"{_MOVES} {{cpus:.0f}} CPUs write at most {{most:byte/s}} (64 bytes a cycle at 6.2 "
+        f"GHz each, which no core exceeds): {_NOT_THE_WORK}",
+        "above-pcie": f"{_MOVES} the fastest PCIe link moves at most {{most:byte/s}} (one direction of PCIe "
+        f"6.0 with 16 lanes, by the PCI-SIG's base specification): {_NOT_THE_WORK}",
+        "above-nvlink": f"{_MOVES} the fastest link to any GPU moves at most {{most:byte/s}} (one direction "
+        f"of the second NVLink-C2C: NVIDIA gives 1.8 TB/s for both): {_NOT_THE_WORK}",
+        "below-call": f"{_TAKES} a call that launches a kernel takes at least {{least:seconds}} (a bound of "
+        f"ours: an empty kernel takes over 4 µs, superbench-results): {_NOT_THE_WORK}",
+        "below-operation": f"{_TAKES} an operation that waits for the one before takes at least "
+        f"{{least:seconds}} (a bound of ours: it is launched, and reads through the L2 cache): "
+        f"{_NOT_THE_WORK}",
+        "below-copy": "{arm}: takes {seconds:seconds}, but no call that reaches a GPU takes under "
+        f"{{least:seconds}}: {_NOT_THE_WORK}",
+    },
+}
+"""The sentence of each kind, by how grave it is as a rule and what it is about."""
+
+KINDS: Mapping[str, Kind] = {
+    code: Kind(code=code, severity=severity, scope=scope, text=text)
+    for (severity, scope), texts in _TEXTS.items()
+    for code, text in texts.items()
+}
+"""Every kind of flag by its code."""
+
+
+def raise_flag(
+    code: str,
+    where: Mapping[str, Any] | None = None,
+    *,
+    severity: Severity | None = None,
+    scope: Scope | None = None,
+    **values: Any,
+) -> Flag:
+    """A flag of this kind; graver, or about something else, than its kind is where that is said."""
+    kind = KINDS[code]
+    return Flag(
+        code=code,
+        severity=severity or kind.severity,
+        scope=scope or kind.scope,
+        where=where or {},
+        values=values,
+    )
+
+
+def find_invalid(flags: Iterable[Flag]) -> tuple[Flag, ...]:
+    """The flags for which a number is struck: those of the first kind that is invalid."""
+    found = [one for one in flags if one.severity == "invalid"]
+    return tuple(one for one in found if one.code == found[0].code)

@@ -1,0 +1,89 @@
+"""Flags in words: the registry's texts with a flag's values in their places.
+
+Plain text that can hold a document's words: whoever writes it down escapes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
+from string import Formatter
+from typing import Any
+
+from suite.analysis.numbers.verdict import Verdict
+from suite.flags import KINDS, Flag
+from suite.report.text.units import show_rate, show_seconds, show_share
+
+
+def word(flag: Flag) -> str:
+    """The sentence of one flag, without a full stop."""
+    return _WORDS.vformat(KINDS[flag.code].text, (), {"arm": None, **flag.where, **flag.values})
+
+
+def word_in_cell(flag: Flag) -> str:
+    """The sentence of a flag on a cell, where it does not stand beside the cell's number."""
+    return f"{flag.where['cell']}: {word(flag)}"
+
+
+def word_invalid(flags: Sequence[Flag]) -> str:
+    """Why a number is struck, in one sentence; empty where it is not."""
+    in_blocks = any("blocks" in one.where for one in flags)
+    return _word_blocks(flags) if in_blocks else "; ".join(map(word, flags))
+
+
+def word_verdict(verdict: Verdict) -> str:
+    """What a verdict rests on."""
+    return verdict.reason or word_invalid(verdict.flags)
+
+
+def tell(flags: Iterable[Flag | str]) -> list[str]:
+    """The sentences of some flags in their order; what was excluded is told in one."""
+    told = []
+    for excluded, group in groupby(flags, key=_is_excluded):
+        found = list(group)
+        flagged = [one for one in found if isinstance(one, Flag)]
+        if excluded:
+            told.append(f"{_word_blocks(flagged)}; set aside")
+        else:
+            told += [word(one) if isinstance(one, Flag) else one for one in found]
+    return told
+
+
+def _is_excluded(one: Flag | str) -> bool:
+    return isinstance(one, Flag) and one.severity == "excluded"
+
+
+def _word_blocks(flags: Sequence[Flag]) -> str:
+    """``cpu: block 3: steal; blocks 4, 5: …``."""
+    words = [f"{name_blocks(one.where['blocks'])}: {word(one)}" for one in flags]
+    return f"{flags[0].where['arm']}: {'; '.join(words)}"
+
+
+def name_blocks(blocks: Sequence[int]) -> str:
+    """``block 3``, or ``blocks 3, 4``."""
+    return f"block{'s' if len(blocks) > 1 else ''} {', '.join(map(str, blocks))}"
+
+
+_SHOWN: Mapping[str, Callable[[Any], str]] = {
+    "seconds": show_seconds,
+    "share": lambda value: show_share(value, 1.0),
+    "codes": lambda codes: "; ".join(KINDS[code].text for code in codes),
+    "whose": lambda arm: f"{arm}: " if arm else "",
+    "part": {"suite": "the suite's measured part ", "image": "the image ", "facts": ""}.__getitem__,
+    "listed": lambda names: f": {', '.join(names)}" if names else "",
+}
+"""What a placeholder can ask for behind its colon, beside Python's own formats and ``unit/s``."""
+
+
+class _Words(Formatter):
+    """Puts values into a text, each as its placeholder asks."""
+
+    def format_field(self, value: Any, format_spec: str) -> Any:
+        if format_spec in _SHOWN:
+            return _SHOWN[format_spec](value)
+        if format_spec.endswith("/s"):
+            return show_rate(value or 0.0, format_spec.removesuffix("/s"), 1.0) or "no finite rate"
+        return super().format_field(value, format_spec)
+
+
+_WORDS = _Words()
