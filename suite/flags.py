@@ -66,6 +66,25 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
     ("invalid", "arm"): {
         "changed": "{arm:whose}{what:part}changed during the campaign{facts:listed}",
     },
+    # Seen in some blocks of a number; the worker's own labels are told in its words.
+    ("info", "cell"): {
+        "warm-up-cap": "{label} (in {share})",
+        "short-samples": "{label} (in {share})",
+        "dispatch-bound": "{label} (in {share})",
+        "labelled": "{label} (in {share})",
+        "contended": "contended: others used the CPUs (in {share})",
+        "contended-machine": "{arm}: contended in {blocks:blocks}",
+        "power-capped": "power-capped: the GPU's power limit held its clocks down, as large products do "
+        "(in {share})",
+        "cpu-thermal": "cpu-thermal: the processor slowed itself down for heat (in {share})",
+        "stalled": "stalled: for a while nothing moved, and no sample of its kind explains it (in {share})",
+        "few-samples": "under 50 samples in {share}: too few to tell where it was steady, so all count",
+        "unsteady": "unsteady in {share}: no steady part was found, so all samples count",
+        "slowed-down": "slowed down on the way in {share}; only what follows counts",
+        "bimodal": "bimodal: the samples of {share} fall into two groups",
+        "bimodal-blocks": "bimodal: the invocations fall into two groups",
+        "outliers": "outliers: {far} of the samples are far out (Tukey), and kept",
+    },
     # A number that the hardware can't have made.
     ("invalid", "cell"): {
         "above-peak": "{arm}: reaches {rate:FLOP/s}, {share:share} of the theoretical peak of a {part} at "
@@ -114,6 +133,14 @@ def raise_flag(
         where=where or {},
         values=values,
     )
+
+
+def is_common(flag: Flag) -> bool:
+    """Whether it is said of the number, not of a block: most of the blocks have it, if not all.
+
+    What fewer have is in the interval already, and stands in the files for programs.
+    """
+    return "of" not in flag.values or 2 * len(flag.where["blocks"]) > flag.values["of"]
 
 
 def find_invalid(flags: Iterable[Flag]) -> tuple[Flag, ...]:

@@ -112,7 +112,7 @@ def test_what_a_gpu_does_stands_beside_its_numbers_or_against_them(
 ) -> None:
     joined = join_document(run(cuda, tmp_path, profile))
     assert {find_cell_fault(cell) for cell in joined.cells} == {fault}
-    found = {text.partition(":")[0] for cell in joined.cells for text in find_labels(cell)}
+    found = {code for cell in joined.cells for code, _ in find_labels(cell)}
     assert found == (set() if label is None else {label})
     assert (asks_for_repeat(joined) is None) is (fault is None)
 

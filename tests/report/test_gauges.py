@@ -108,7 +108,7 @@ def summarise_these(campaign: Campaign, documents: list[Document]) -> Summary:
 
 
 def labels(document: Document) -> set[str]:
-    return {label.partition(":")[0] for cell in document.cells for label in find_labels(cell)}
+    return {code for cell in document.cells for code, _ in find_labels(cell)}
 
 
 def test_a_healthy_gpu_says_nothing_against_its_numbers(one: Document) -> None:

@@ -24,6 +24,7 @@ from suite.report.pictures.picture import POSSIBLE_FILES
 from suite.report.produce import Collated, collate
 from suite.report.sections.machine import account
 from suite.report.text.names import name_cells, sort_cells
+from suite.report.text.wording import tell
 from tests import synthetic
 from tests.rendering import render_markdown
 
@@ -197,7 +198,7 @@ def test_a_footnote_is_about_most_blocks_and_worded_once() -> None:
     text = render_markdown(summary)
     assert text.count("power-capped (in most blocks)") == 1
     assert "of 5 blocks" not in text.partition("## Footnotes")[2]
-    notes = [one.arms["cpu"].notes for one in summary.cells]
+    notes = [tell(one.arms["cpu"].notes) for one in summary.cells]
     assert "power-capped (in 3 of 5 blocks)" in notes[0]
     assert "power-capped (in 1 of 5 blocks)" in notes[1]
 

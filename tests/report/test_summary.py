@@ -156,7 +156,7 @@ def test_a_cell_that_is_missing_in_some_blocks(
     ]
     summary = summarise_these(campaign, documents)
     found = find(summary, "cpu")
-    assert found.notes == ("cpu: measured in 3 of 4 blocks; failed in block 3: it broke",)
+    assert tell(found.notes) == ["cpu: measured in 3 of 4 blocks; failed in block 3: it broke"]
     ratio = summary.cells[0].ratios["cuda"]
     assert isinstance(ratio, Ratio)
     assert ratio.n == 3
@@ -229,10 +229,10 @@ def test_doubts_about_an_arm(campaign: Campaign, documents: list[Document]) -> N
 
 def test_doubts_about_a_cell(campaign: Campaign, documents: list[Document]) -> None:
     changed = change(documents, "cuda", 3, calls_per_sample=9, labels=["warm-up cap"])
-    assert find(summarise_these(campaign, changed), "cuda").notes == (
+    assert tell(find(summarise_these(campaign, changed), "cuda").notes) == [
         "cuda: the calls in a sample were not the same in every block",
         "warm-up cap (in 1 of 4 blocks)",
-    )
+    ]
 
 
 def test_banners(campaign: Campaign) -> None:
@@ -314,7 +314,7 @@ def test_numbers_that_are_not_cold_say_nothing_of_compiling(
             continue
         for arm in campaign.arms:
             found, same = one.arms[arm], find(plain, arm, one.cell.id)
-            assert (found.notes, found.marks) == (same.notes, same.marks)
+            assert found.notes == same.notes
             assert found.estimate == same.estimate
 
 
@@ -368,7 +368,9 @@ def test_cold_figures_say_whether_the_driver_had_to_compile(
         first = find(summary, arm).first_call
         start = find(summary, arm, "overhead.startup/stage=import")
         assert first
-        return [[note for note in notes if "cold" in note] for notes in (first.notes, start.notes)]
+        return [
+            [note for note in tell(notes) if "cold" in note] for notes in (first.notes, start.notes)
+        ]
 
     assert cold("cuda") == [said, said]
     assert cold("cpu") == [[], []]
@@ -386,7 +388,7 @@ def test_a_cache_that_was_not_looked_at_in_the_end_is_unknown(
         for one in told
     ]
     start = find(summarise_these(campaign, lost), "cuda", "overhead.startup/stage=import")
-    assert [note for note in start.notes if "cold" in note] == [
+    assert [note for note in tell(start.notes) if "cold" in note] == [
         f"{GREW.format('24 in block 1')}; {UNTOLD.format('block 3')}"
     ]
 
@@ -409,7 +411,7 @@ def test_what_a_first_container_compiled_before_it_died_counts(
             for one in told
         ]
         found = find(summarise_these(campaign, changed), "cuda", "overhead.startup/stage=import")
-        return [note for note in found.notes if "cold" in note]
+        return [note for note in tell(found.notes) if "cold" in note]
 
     assert cold(0) == [GREW.format("24 in block 2")]
     assert cold(24) == []

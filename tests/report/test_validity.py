@@ -182,7 +182,7 @@ def test_an_invalid_campaign_ends_in_trouble(
 def test_contended_is_a_label(campaign: Campaign, documents: list[Document]) -> None:
     summary = summarise_these(campaign, disturb(documents, {"cpu.steal_share": 0.05}, 1, 2))
     assert not summary.excluded
-    assert "cpu: contended in blocks 1, 2" in summary.cells[0].arms["cpu"].notes
+    assert "cpu: contended in blocks 1, 2" in tell(summary.cells[0].arms["cpu"].notes)
 
 
 def test_no_timing_sets_anything_aside(campaign: Campaign, documents: list[Document]) -> None:
@@ -288,7 +288,7 @@ def test_evidence_of_others_stands_beside_the_number_or_against_it(
     assert (find_cell_fault(unknown), find_labels(unknown)) == (None, [])
     beside = replace(quiet, evidence={**alone, "foreign_cpus": 0.9})
     assert find_cell_fault(beside) is None
-    assert [label.partition(":")[0] for label in find_labels(beside)] == ["contended"]
+    assert [code for code, _ in find_labels(beside)] == ["contended"]
     assert (
         find_cell_fault(replace(quiet, evidence={**alone, "throttled_share": 0.3})) == "cpu-quota"
     )
@@ -306,7 +306,7 @@ def test_time_that_no_sample_explains_is_a_stall_between_samples_or_within_one(
     paused = [*steady.samples_s[:-1], steady.samples_s[-1] + 3.0 / calls]
     within = replace(steady, samples_s=paused, spent_s=spent)
     for one in (between, within):
-        assert [label.partition(":")[0] for label in find_labels(one)] == ["stalled"]
+        assert [code for code, _ in find_labels(one)] == ["stalled"]
 
 
 def steal_cells(document: Document, count: int) -> Document:

@@ -6,11 +6,9 @@ Finds reasons and words them; it drops nothing itself.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from suite.analysis.campaign.accounting import ended_well
-from suite.analysis.campaign.labels import MOST, Label, share
 from suite.analysis.campaign.validity import find_labels
 from suite.analysis.documents.read import LoadedCampaign
 from suite.flags import Flag, raise_flag
@@ -68,18 +66,15 @@ def doubt_cell(arm: str, results: dict[int, CellResult], planned_calls: int | No
     return doubts
 
 
-def label_cell(results: dict[int, CellResult]) -> list[Label]:
+def flag_labels(where: Mapping[str, str], measured: Mapping[int, CellResult]) -> list[Flag]:
     """What the documents say beside one cell's numbers on one arm."""
-    measured = [one for one in results.values() if one.outcome == "measured"]
-    counts = Counter(label for one in measured for label in find_labels(one))
+    found: dict[tuple[str, str], dict[int, None]] = {}
+    for block, one in measured.items():
+        for told in find_labels(one):
+            found.setdefault(told, {})[block] = None
     return [
-        Label(
-            text=f"{label} (in {share(count, len(measured))})",
-            brief=f"{label} (in {MOST})",
-            blocks=count,
-            of=len(measured),
-        )
-        for label, count in counts.items()
+        raise_flag(code, {**where, "blocks": tuple(blocks)}, of=len(measured), label=label)
+        for (code, label), blocks in found.items()
     ]
 
 

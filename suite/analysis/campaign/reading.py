@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from suite.analysis.campaign.labels import MOST, Label, share
 from suite.analysis.numbers.estimate import reduce_invocation
 from suite.analysis.numbers.shape import Outliers, classify_outliers, is_bimodal
 from suite.analysis.numbers.steady import Steady, SteadyClass, find_steady
+from suite.flags import Flag, raise_flag
 from suite.model import CellResult
 
 MANY_OUTLIERS = 0.05
 """With a larger share of its samples far out a cell says so."""
 
 _KINDS: Mapping[SteadyClass, str] = {
-    "too few": "under 50 samples in {}: too few to tell where it was steady, so all count",
-    "unsteady": "unsteady in {}: no steady part was found, so all samples count",
-    "slowdown": "slowed down on the way in {}; only what follows counts",
+    "too few": "few-samples",
+    "unsteady": "unsteady",
+    "slowdown": "slowed-down",
 }
-_MODES = "bimodal: the samples of {} fall into two groups"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,37 +50,32 @@ def read(result: CellResult) -> Reading:
     )
 
 
-def label(readings: Mapping[int, Reading], *, one_shot: bool) -> list[Label]:
+def flag_readings(
+    where: Mapping[str, str], readings: Mapping[int, Reading], *, one_shot: bool
+) -> list[Flag]:
     """What has to stand beside a number, from its readings by block.
 
     A one-shot cell has one sample an invocation by definition, and is not blamed for it.
     """
-    count = len(readings)
-    kinds = Counter(one.steady.kind for one in readings.values())
-    labels = [
-        _count(text, kinds[kind], count)
-        for kind, text in _KINDS.items()
-        if kinds[kind] and not (kind == "too few" and one_shot)
-    ]
-    modes = sum(one.bimodal for one in readings.values())
-    if 2 * modes > count:
-        labels.append(_count(_MODES, modes, count))
+    every = tuple(readings)
+    found = {
+        code: [block for block, one in readings.items() if one.steady.kind == kind]
+        for kind, code in _KINDS.items()
+        if not (kind == "too few" and one_shot)
+    }
+    modes = [block for block, one in readings.items() if one.bimodal]
+    found["bimodal"] = modes if 2 * len(modes) > len(every) else []
     if is_bimodal([one.value for one in readings.values()]):
-        labels.append(_all("bimodal: the invocations fall into two groups", count))
+        found["bimodal-blocks"] = list(every)
+    flags = [
+        raise_flag(code, {**where, "blocks": tuple(blocks)}, of=len(every))
+        for code, blocks in found.items()
+        if blocks
+    ]
     far, samples = (
         sum(getattr(one.outliers, name) for one in readings.values()) for name in ("far", "n")
     )
     if far > MANY_OUTLIERS * samples:
-        found = f"{100 * far / samples:.0f} %"
-        text = "outliers: {} of the samples are far out (Tukey), and kept"
-        brief = text.format(f"over {100 * MANY_OUTLIERS:.0f} %")
-        labels.append(Label(text=text.format(found), brief=brief, blocks=count, of=count))
-    return labels
-
-
-def _count(text: str, blocks: int, of: int) -> Label:
-    return Label(text=text.format(share(blocks, of)), brief=text.format(MOST), blocks=blocks, of=of)
-
-
-def _all(text: str, of: int) -> Label:
-    return Label(text=text, brief=text, blocks=of, of=of)
+        shares = {"far": far / samples, "over": MANY_OUTLIERS}
+        flags.append(raise_flag("outliers", {**where, "blocks": every}, of=len(every), **shares))
+    return flags

@@ -17,11 +17,10 @@ from suite.analysis.campaign.doubts import (
     doubt_cell,
     explain_missing,
     find_disagreement,
-    label_cell,
+    flag_labels,
 )
-from suite.analysis.campaign.labels import MOST, Label
 from suite.analysis.campaign.proof import disown, is_simulated
-from suite.analysis.campaign.reading import Reading, label, read
+from suite.analysis.campaign.reading import Reading, flag_readings, read
 from suite.analysis.campaign.validity import (
     MOST_SET_ASIDE,
     exclude,
@@ -51,8 +50,7 @@ class ArmResult:
 
     ``estimate`` is in seconds per call; where it is None, ``reason`` says why.  ``first_call`` is
     the cell's cold first call in seconds, never pooled with the samples.  ``notes`` are the doubts
-    about the number, ``invalid`` those for which it is shown struck through and never judged;
-    ``marks`` are those that stand beside it in a table, in few and equal words.
+    about the number, ``invalid`` those for which it is shown struck through and never judged.
     ``readings`` are the invocations that count, by block.
     """
 
@@ -63,7 +61,6 @@ class ArmResult:
     first_call: Estimate | None
     work: Work
     notes: tuple[Flag | str, ...]
-    marks: tuple[Flag | str, ...]
     readings: Mapping[int, Reading]
     invalid: tuple[Flag, ...] = ()
 
@@ -218,7 +215,6 @@ def _summarise_arm(
             first_call=None,
             work=cell.work,
             notes=(),
-            marks=(),
             readings={},
         )
     planned = campaign.calls.get(arm, {}).get(cell.id)
@@ -226,7 +222,8 @@ def _summarise_arm(
     invalid = invalid or find_invalid(one for one in doubts if isinstance(one, Flag))
     cold = list(filter(None, [doubt_cold(arm, documents)]))
     notes += cold if cell.one_shot and not cell.by_host else []
-    labels = label_cell(results)
+    where = {"arm": arm, "cell": cell.id}
+    labels = flag_labels(where, measured)
     faults: dict[str, list[int]] = {}
     for block, one in measured.items():
         code = find_fault(documents[block]) or find_cell_fault(one)
@@ -238,7 +235,7 @@ def _summarise_arm(
         most = len(out) <= MOST_SET_ASIDE * len(measured)
         flags = [
             raise_flag(
-                *(code, {"arm": arm, "cell": cell.id, "blocks": tuple(blocks)}),
+                *(code, {**where, "blocks": tuple(blocks)}),
                 severity="excluded" if most else "invalid",
                 scope="cell",
             )
@@ -251,12 +248,12 @@ def _summarise_arm(
             invalid = tuple(flags)
     # Numbers of different work are no numbers, so nobody reads them.
     readings = {} if disagreement else {block: read(one) for block, one in kept.items()}
-    labels += label(readings, one_shot=cell.one_shot) if readings else []
+    if readings:
+        labels += flag_readings(where, readings, one_shot=cell.one_shot)
     contended = [block for block in readings if is_contended(documents[block])]
     if contended:
-        text = f"{arm}: contended in {_word_blocks(contended)}"
-        brief = f"{arm}: contended in {MOST}"
-        labels.append(Label(text=text, brief=brief, blocks=len(contended), of=len(readings)))
+        here = {**where, "blocks": tuple(contended)}
+        labels.append(raise_flag("contended-machine", here, of=len(readings)))
     value = estimate([one.value for one in readings.values()]) if readings else None
     # One block that can't be is enough: nobody knows what the others are of.
     beyond = (find_impossible(arm, cell, place, one.value) for one in readings.values())
@@ -271,8 +268,7 @@ def _summarise_arm(
         estimate=value,
         first_call=first and replace(first, notes=(*first.notes, *cold)),
         work=next(one.work for one in measured.values() if one.work),
-        notes=(*notes, *(one.text for one in labels)),
-        marks=(*notes, *(one.brief for one in labels if one.is_common)),
+        notes=(*notes, *labels),
         readings=readings,
         invalid=invalid,
     )
@@ -345,7 +341,3 @@ def _read_controls(documents: Sequence[Document]) -> dict[str, dict[str, dict[in
             if one.outcome == "measured" and find_cell_fault(one) is None:
                 by_cell.setdefault(one.id, {})[block] = read(one).value
     return values
-
-
-def _word_blocks(blocks: Sequence[int]) -> str:
-    return f"block{'s' if len(blocks) > 1 else ''} {', '.join(map(str, blocks))}"

@@ -49,15 +49,18 @@ CPU is more than an idle machine's own services take; the worker's own threads w
 so that pressure alone says nothing about others."""
 
 LABELLED = (
-    (
-        "gpu.capped_share",
-        0.05,
-        "power-capped: the GPU's power limit held its clocks down, as large products do",
-    ),
-    ("thermal_events", 0.0, "cpu-thermal: the processor slowed itself down for heat"),
-    ("cpu.throttle_events", 0.0, "cpu-thermal: the processor slowed itself down for heat"),
+    ("gpu.capped_share", 0.05, "power-capped"),
+    ("thermal_events", 0.0, "cpu-thermal"),
+    ("cpu.throttle_events", 0.0, "cpu-thermal"),
 )
-"""Names in a cell's evidence that stand beside its number, from where on, and in which words."""
+"""Names in a cell's evidence that flag its number, from where on, and the code for it."""
+
+TOLD = {
+    "warm-up cap": "warm-up-cap",
+    "short samples": "short-samples",
+    "dispatch-bound": "dispatch-bound",
+}
+"""The code for each label that the worker gives a cell."""
 
 STALL_S = 0.5
 STALL_FACTOR = 3.0
@@ -109,18 +112,18 @@ def find_cell_fault(result: CellResult) -> str | None:
     )
 
 
-def find_labels(result: CellResult) -> list[str]:
-    """What stands beside a cell's number: its own labels, and what its evidence says."""
-    labels = [label for label in result.labels if label not in OF_CELLS]
-    evidence = result.evidence
+def find_labels(result: CellResult) -> list[tuple[str, str]]:
+    """What stands beside a cell's number, each with its code: the worker's labels, in its own words, and
+    what the evidence says, in none."""
+    told = [
+        (TOLD.get(label, "labelled"), label) for label in result.labels if label not in OF_CELLS
+    ]
+    evidence, seen = result.evidence, []
     if any((evidence.get(name) or 0.0) > most for name, most in CONTENDED_CELL):
-        labels.append("contended: others used the CPUs")
-    labels += dict.fromkeys(
-        words for name, most, words in LABELLED if (evidence.get(name) or 0.0) > most
-    )
-    if _is_stalled(result):
-        labels.append("stalled: for a while nothing moved, and no sample of its kind explains it")
-    return labels
+        seen.append("contended")
+    seen += [code for name, most, code in LABELLED if (evidence.get(name) or 0.0) > most]
+    seen += ["stalled"] if _is_stalled(result) else []
+    return [*told, *((code, "") for code in dict.fromkeys(seen))]
 
 
 def _is_stalled(result: CellResult) -> bool:

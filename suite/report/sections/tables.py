@@ -125,7 +125,7 @@ def show_time(result: ArmResult) -> Entry:
     if result.estimate is None:
         return NO_NUMBER, (result.reason or "",)
     text = _strike(_show_estimate(result.estimate), struck=bool(result.invalid))
-    told = [*result.estimate.notes, *tell(result.marks), word_invalid(result.invalid)]
+    told = [*result.estimate.notes, *tell(result.notes, brief=True), word_invalid(result.invalid)]
     return text, tuple(dict.fromkeys(filter(None, told)))
 
 

@@ -11,13 +11,24 @@ from string import Formatter
 from typing import Any
 
 from suite.analysis.numbers.verdict import Verdict
-from suite.flags import KINDS, Flag
+from suite.flags import KINDS, Flag, is_common
 from suite.report.text.units import show_rate, show_seconds, show_share
 
 
-def word(flag: Flag) -> str:
-    """The sentence of one flag, without a full stop."""
-    return _WORDS.vformat(KINDS[flag.code].text, (), {"arm": None, **flag.where, **flag.values})
+def word(flag: Flag, *, brief: bool = False) -> str:
+    """The sentence of one flag, without a full stop.
+
+    ``brief``: not in how many blocks, so that a footnote is the same in every table.
+    """
+    values = {"arm": None, **flag.where, **flag.values}
+    if brief:
+        values |= {"blocks": "most blocks", "share": "most blocks"}
+    elif "of" in values:
+        values["share"] = f"{len(values['blocks'])} of {values['of']} blocks"
+    if "far" in values:
+        far, over = f"{100 * values['far']:.0f} %", f"over {100 * values['over']:.0f} %"
+        values["far"] = over if brief else far
+    return _WORDS.vformat(KINDS[flag.code].text, (), values)
 
 
 def word_in_cell(flag: Flag) -> str:
@@ -36,16 +47,23 @@ def word_verdict(verdict: Verdict) -> str:
     return verdict.reason or word_invalid(verdict.flags)
 
 
-def tell(flags: Iterable[Flag | str]) -> list[str]:
-    """The sentences of some flags in their order; what was excluded is told in one."""
+def tell(flags: Iterable[Flag | str], *, brief: bool = False) -> list[str]:
+    """The sentences of some flags in their order; what was excluded is told in one.
+
+    ``brief``: as `word`, and only what most blocks have.
+    """
     told = []
     for excluded, group in groupby(flags, key=_is_excluded):
         found = list(group)
         flagged = [one for one in found if isinstance(one, Flag)]
         if excluded:
             told.append(f"{_word_blocks(flagged)}; set aside")
-        else:
-            told += [word(one) if isinstance(one, Flag) else one for one in found]
+            continue
+        for one in found:
+            if isinstance(one, str):
+                told.append(one)
+            elif is_common(one) or not brief:
+                told.append(word(one, brief=brief))
     return told
 
 
@@ -66,6 +84,7 @@ def name_blocks(blocks: Sequence[int]) -> str:
 
 _SHOWN: Mapping[str, Callable[[Any], str]] = {
     "seconds": show_seconds,
+    "blocks": lambda blocks: blocks if isinstance(blocks, str) else name_blocks(blocks),
     "share": lambda value: show_share(value, 1.0),
     "codes": lambda codes: "; ".join(KINDS[code].text for code in codes),
     "whose": lambda arm: f"{arm}: " if arm else "",
