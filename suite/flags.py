@@ -43,6 +43,10 @@ class Flag:
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
+_RESULTS = (
+    "the results differ by more than the tolerance of {tolerance:g}, so this was not the same work: "
+    "{seen:ranges}"
+)
 _NOT_THE_WORK = "the work was not all done, not waited for, or not on this device"
 _MOVES = "{arm}: moves {rate:byte/s}, but"
 _TAKES = "{arm}: takes {seconds:seconds} for each {unit}, but on a GPU"
@@ -66,8 +70,27 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
     ("invalid", "arm"): {
         "changed": "{arm:whose}{what:part}changed during the campaign{facts:listed}",
     },
-    # Seen in some blocks of a number; the worker's own labels are told in its words.
+    # The invocations of an arm were not all alike, or their cold figures hold more.
+    ("info", "arm"): {
+        "isolation-differs": "{arm}: some invocations ran in a container and some did not",
+        "limits-differ": "{arm}: the limits were not the same in every invocation",
+        "ptx-jit": "ptx-jit: cold figures include compiling kernels: the files that CUDA's compile cache "
+        "gained are {grown:grown}",
+        "cold-cache": "whether cold figures of {unknown:blocks} include compiling kernels is unknown: what "
+        "CUDA's compile cache held is not told for the start and the end",
+    },
+    ("info", "comparison"): {
+        "not-interleaved": "not interleaved: drift between the runs is not in the interval",
+        "other-calls": "the two campaigns made samples of different numbers of calls",
+    },
+    # Beside one number, or seen in some blocks of a number; the worker's own labels are told in its words.
     ("info", "cell"): {
+        "few-blocks": "no interval: fewer than {fewest} invocations",
+        "no-spread": "no spread at all: the timer's resolution, not the machine's steadiness",
+        "too-wide": "no interval: too wide to be expressed",
+        "blocks-missing": "{arm}: measured in {measured} of {every} blocks; {missing:missing}",
+        "calls-differ": "{arm}: the calls in a sample were not the same in every block",
+        "work-differs": "{arm}: the work of a call was not the same in every block",
         "warm-up-cap": "{label} (in {share})",
         "short-samples": "{label} (in {share})",
         "dispatch-bound": "{label} (in {share})",
@@ -104,6 +127,19 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         f"{_NOT_THE_WORK}",
         "below-copy": "{arm}: takes {seconds:seconds}, but no call that reaches a GPU takes under "
         f"{{least:seconds}}: {_NOT_THE_WORK}",
+    },
+    ("missing", "cell"): {"results-differ": _RESULTS},
+    # No ratio, or no verdict on one.
+    ("missing", "comparison"): {
+        "no-number": "no ratio: one of the two arms has no number",
+        "no-possible-number": "no ratio: one of the two numbers is more than the hardware can do",
+        "no-common-block": "no ratio: no block has a number on both arms",
+        "not-in-both": "no ratio: the cell is not in both plans",
+        "other-results": f"no ratio: {_RESULTS}",
+        "other-work": "no ratio: the work of a call is not the same",
+        "provisional": "no verdict: the intervals of the profile {profile} are provisional",
+        "few-pairs": "no verdict: fewer than {fewest} blocks have a number on both arms",
+        "one-arm": "there is one arm only",
     },
 }
 """The sentence of each kind, by how grave it is as a rule and what it is about."""
@@ -144,6 +180,11 @@ def is_common(flag: Flag) -> bool:
 
 
 def find_invalid(flags: Iterable[Flag]) -> tuple[Flag, ...]:
-    """The flags for which a number is struck: those of the first kind that is invalid."""
+    """The flags for which a number is struck: those of the first kind that is invalid, or all
+    that befell some blocks."""
     found = [one for one in flags if one.severity == "invalid"]
-    return tuple(one for one in found if one.code == found[0].code)
+    return tuple(one for one in found if _is_told_with(found[0], one))
+
+
+def _is_told_with(first: Flag, other: Flag) -> bool:
+    return other.code == first.code or ("blocks" in first.where and "blocks" in other.where)

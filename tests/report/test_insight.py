@@ -10,11 +10,12 @@ import pytest
 
 from suite.analysis.ablation.step import Decomposition, Triple
 from suite.analysis.ablation.waterfall import Waterfall
-from suite.analysis.campaign.summarise import IMPOSSIBLE, Summary, summarise
+from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.causes.advice import KINDS
 from suite.analysis.causes.insight import Insight, find_insight
 from suite.analysis.documents.published import read_figures
 from suite.analysis.documents.read import LoadedCampaign
+from suite.flags import Flag, raise_flag
 from suite.model import Campaign, Cell, Document, Work
 from suite.report.exports.exchange import render_json
 from suite.report.pages.campaign import MADE_UP, STAND_IN
@@ -276,9 +277,9 @@ def test_a_product_beyond_the_peak_wins_nothing() -> None:
     for one in summary.cells:
         if one.cell.id in beyond:
             assert one.arms["cuda"].invalid
-            assert one.ratios["cuda"] == IMPOSSIBLE
+            assert one.ratios["cuda"] == raise_flag("no-possible-number")
             found = one.verdicts["cuda"]
-            assert isinstance(found, str) or found.name == "INVALID"
+            assert isinstance(found, Flag) or found.name == "INVALID"
     # No best, no roof, no yardstick and no end of a crossover.
     assert {one.cell for one in insight.limits.limits if one.arm == "cuda"} <= honest
     assert {one.best for one in insight.limits.uses if one.arm == "cuda"} <= honest

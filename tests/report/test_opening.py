@@ -167,7 +167,7 @@ def test_a_reach_counts_valid_numbers_only() -> None:
     (sweep, *_) = find_sweeps(summary.campaign.cells)
     names = [cell.id for cell in sweep.cells]
     for name in names[5:]:
-        summary = change(summary, name, "cpu", invalid=(raise_flag("changed"),))
+        summary = change(summary, name, "cpu", flags=(raise_flag("steal", severity="invalid"),))
     reach = find_reach(sweep, summary.cells, "cpu")
     assert reach
     assert reach.best_at == 256

@@ -170,8 +170,8 @@ def test_a_missing_number_breaks_the_line_and_is_named() -> None:
 
 def test_an_invalid_number_is_struck_and_explained() -> None:
     summary = make_summary(make_sweeps())
-    invalid = (raise_flag("changed", {"arm": "cuda"}, what="image", facts=()),)
-    struck = change(summary, summary.cells[0].cell.id, "cuda", invalid=invalid)
+    flags = (raise_flag("changed", {"arm": "cuda"}, what="image", facts=()),)
+    struck = change(summary, summary.cells[0].cell.id, "cuda", flags=flags)
     picture = find(struck, "matmul")
     assert isinstance(picture.content, Sweeps)
     marks = [mark for _, mark in picture.content.panels[0].lines[1].marks if mark]

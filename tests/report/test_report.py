@@ -198,7 +198,7 @@ def test_a_footnote_is_about_most_blocks_and_worded_once() -> None:
     text = render_markdown(summary)
     assert text.count("power-capped (in most blocks)") == 1
     assert "of 5 blocks" not in text.partition("## Footnotes")[2]
-    notes = [tell(one.arms["cpu"].notes) for one in summary.cells]
+    notes = [tell(one.arms["cpu"].flags) for one in summary.cells]
     assert "power-capped (in 3 of 5 blocks)" in notes[0]
     assert "power-capped (in 1 of 5 blocks)" in notes[1]
 

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from suite.analysis.numbers.estimate import FEW, RESOLUTION, TOO_WIDE, estimate, reduce_invocation
+from suite.analysis.numbers.estimate import estimate, reduce_invocation
 from suite.analysis.numbers.ratio import compare
+from tests.flagging import codes
 
 times = st.floats(min_value=1e-12, max_value=1e9)
 
@@ -33,19 +34,19 @@ def test_the_interval_is_students_t_on_logs() -> None:
     found = estimate(values)
     assert found.value == pytest.approx(statistics.geometric_mean(values))
     assert (found.low, found.high) == pytest.approx((math.exp(low), math.exp(high)))
-    assert (found.n, found.notes) == (5, ())
+    assert (found.n, found.flags) == (5, ())
 
 
 @pytest.mark.parametrize("values", [[2.0], [2.0, 2.1]])
 def test_too_few_give_a_value_without_an_interval(values: list[float]) -> None:
     found = estimate(values)
     assert found.value == pytest.approx(statistics.geometric_mean(values))
-    assert (found.low, found.high, found.notes) == (None, None, (FEW,))
+    assert (found.low, found.high, codes(found.flags)) == (None, None, ["few-blocks"])
 
 
 def test_no_spread_is_said() -> None:
-    assert estimate([0.1] * 7).notes == (RESOLUTION,)
-    assert estimate([5e-324, 1e308, 5e-324]).notes == (TOO_WIDE,)
+    assert codes(estimate([0.1] * 7).flags) == ["no-spread"]
+    assert codes(estimate([5e-324, 1e308, 5e-324]).flags) == ["too-wide"]
 
 
 @pytest.mark.parametrize("values", [[], [0.0], [-1.0], [float("nan")]])

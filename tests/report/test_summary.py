@@ -9,18 +9,17 @@ import pytest
 
 from suite.analysis.campaign.accounting import find_deaths, itemise
 from suite.analysis.campaign.summarise import (
-    NO_COMMON_BLOCK,
-    NO_PAIR,
     ArmResult,
     Summary,
     summarise,
 )
 from suite.analysis.documents.read import LoadedCampaign
-from suite.analysis.numbers.estimate import FEW
 from suite.analysis.numbers.ratio import Ratio
+from suite.flags import raise_flag
 from suite.model import Campaign, Check, Container, Document, Excluded, container_seconds
-from suite.report.text.wording import tell
+from suite.report.text.wording import tell, word_missing
 from tests import synthetic
+from tests.flagging import codes
 
 FENCE = "overhead.fence"
 
@@ -102,7 +101,7 @@ def test_two_invocations_have_no_interval(campaign: Campaign, documents: list[Do
     few = [one for one in documents if one.invocation.block <= 2]
     found = find(summarise_these(campaign, few), "cpu").estimate
     assert found
-    assert (found.low, found.notes) == (None, (FEW,))
+    assert (found.low, codes(found.flags)) == (None, ["few-blocks"])
 
 
 def test_why_there_is_no_number(campaign: Campaign, documents: list[Document]) -> None:
@@ -156,7 +155,7 @@ def test_a_cell_that_is_missing_in_some_blocks(
     ]
     summary = summarise_these(campaign, documents)
     found = find(summary, "cpu")
-    assert tell(found.notes) == ["cpu: measured in 3 of 4 blocks; failed in block 3: it broke"]
+    assert tell(found.flags) == ["cpu: measured in 3 of 4 blocks; failed in block 3: it broke"]
     ratio = summary.cells[0].ratios["cuda"]
     assert isinstance(ratio, Ratio)
     assert ratio.n == 3
@@ -184,9 +183,11 @@ def test_results_must_agree(
         found = find(summary, arm)
         assert (found.estimate is not None) == agrees
         assert found.outcome == "measured"
-        assert agrees or "this was not the same work: cpu 42, cuda 42 to 42.1" in str(found.reason)
+        assert agrees or "this was not the same work: cpu 42, cuda 42 to 42.1" in (
+            word_missing(found) or ""
+        )
     assert isinstance(summary.cells[0].ratios["cuda"], Ratio) == agrees
-    assert agrees or summary.cells[0].ratios["cuda"] == NO_PAIR
+    assert agrees or summary.cells[0].ratios["cuda"] == raise_flag("no-number")
 
 
 def test_no_common_block(campaign: Campaign, documents: list[Document]) -> None:
@@ -195,14 +196,14 @@ def test_no_common_block(campaign: Campaign, documents: list[Document]) -> None:
         for one in documents
         if (one.invocation.arm == "cpu") == (one.invocation.block in {1, 2})
     ]
-    assert summarise_these(campaign, kept).cells[0].ratios["cuda"] == NO_COMMON_BLOCK
+    assert summarise_these(campaign, kept).cells[0].ratios["cuda"] == raise_flag("no-common-block")
 
 
 def test_doubts_about_an_arm(campaign: Campaign, documents: list[Document]) -> None:
     def notes(change_one: Document) -> tuple[str, ...]:
         changed = [*documents[:-1], change_one]
         summary = summarise_these(campaign, changed)
-        return tuple(tell(find(summary, "cuda").notes))
+        return tuple(tell(find(summary, "cuda").flags))
 
     last = documents[-1]
     invocation = last.invocation
@@ -229,7 +230,7 @@ def test_doubts_about_an_arm(campaign: Campaign, documents: list[Document]) -> N
 
 def test_doubts_about_a_cell(campaign: Campaign, documents: list[Document]) -> None:
     changed = change(documents, "cuda", 3, calls_per_sample=9, labels=["warm-up cap"])
-    assert tell(find(summarise_these(campaign, changed), "cuda").notes) == [
+    assert tell(find(summarise_these(campaign, changed), "cuda").flags) == [
         "cuda: the calls in a sample were not the same in every block",
         "warm-up cap (in 1 of 4 blocks)",
     ]
@@ -314,7 +315,7 @@ def test_numbers_that_are_not_cold_say_nothing_of_compiling(
             continue
         for arm in campaign.arms:
             found, same = one.arms[arm], find(plain, arm, one.cell.id)
-            assert found.notes == same.notes
+            assert found.flags == same.flags
             assert found.estimate == same.estimate
 
 
@@ -369,7 +370,7 @@ def test_cold_figures_say_whether_the_driver_had_to_compile(
         start = find(summary, arm, "overhead.startup/stage=import")
         assert first
         return [
-            [note for note in tell(notes) if "cold" in note] for notes in (first.notes, start.notes)
+            [note for note in tell(notes) if "cold" in note] for notes in (first.flags, start.flags)
         ]
 
     assert cold("cuda") == [said, said]
@@ -388,7 +389,7 @@ def test_a_cache_that_was_not_looked_at_in_the_end_is_unknown(
         for one in told
     ]
     start = find(summarise_these(campaign, lost), "cuda", "overhead.startup/stage=import")
-    assert [note for note in tell(start.notes) if "cold" in note] == [
+    assert [note for note in tell(start.flags) if "cold" in note] == [
         f"{GREW.format('24 in block 1')}; {UNTOLD.format('block 3')}"
     ]
 
@@ -411,7 +412,7 @@ def test_what_a_first_container_compiled_before_it_died_counts(
             for one in told
         ]
         found = find(summarise_these(campaign, changed), "cuda", "overhead.startup/stage=import")
-        return [note for note in tell(found.notes) if "cold" in note]
+        return [note for note in tell(found.flags) if "cold" in note]
 
     assert cold(0) == [GREW.format("24 in block 2")]
     assert cold(24) == []

@@ -245,7 +245,10 @@ def test_an_invalid_cell_counts_nowhere(folder: Path) -> None:
     broken = summaries["box-gpu1-at-once"]
     cells = tuple(
         replace(
-            one, arms={"cuda": replace(one.arms["cuda"], invalid=(raise_flag("gpu-slowdown"),))}
+            one,
+            arms={
+                "cuda": replace(one.arms["cuda"], flags=(raise_flag("steal", severity="invalid"),))
+            },
         )
         if one.cell.id == PRODUCT
         else one

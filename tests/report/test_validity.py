@@ -22,7 +22,7 @@ from suite.analysis.numbers.estimate import Estimate
 from suite.analysis.numbers.shape import Outliers, classify_outliers, is_bimodal
 from suite.analysis.numbers.stopping import Precision, assess, is_precise
 from suite.analysis.numbers.verdict import Verdict
-from suite.flags import KINDS
+from suite.flags import KINDS, raise_flag
 from suite.model import Campaign, Document, Scalar, Telemetry
 from suite.report.produce import collate
 from suite.report.text.wording import tell, word, word_invalid
@@ -93,7 +93,7 @@ def test_a_disturbed_invocation_is_set_aside(
     assert flag.code in OF_CELLS
     result = summary.cells[0].arms["cpu"]
     assert sorted(result.values) == [1, 2, 4, 5, 6]
-    assert any(word(flag) in note for note in tell(result.notes))
+    assert any(word(flag) in note for note in tell(result.flags))
     assert not summary.invalid
     assert "INVALID" not in names(summary)
     for harmless in ({name: FINE[name]}, {name: None}, {}):
@@ -182,7 +182,7 @@ def test_an_invalid_campaign_ends_in_trouble(
 def test_contended_is_a_label(campaign: Campaign, documents: list[Document]) -> None:
     summary = summarise_these(campaign, disturb(documents, {"cpu.steal_share": 0.05}, 1, 2))
     assert not summary.excluded
-    assert "cpu: contended in blocks 1, 2" in tell(summary.cells[0].arms["cpu"].notes)
+    assert "cpu: contended in blocks 1, 2" in tell(summary.cells[0].arms["cpu"].flags)
 
 
 def test_no_timing_sets_anything_aside(campaign: Campaign, documents: list[Document]) -> None:
@@ -208,8 +208,8 @@ def test_a_quick_campaign_gives_no_verdicts(documents: list[Document]) -> None:
     campaign = synthetic.make_campaign(blocks=6, profile="quick")
     made = synthetic.make_documents(campaign, samples=60)
     summary = summarise_these(campaign, made)
-    reasons = {one.verdicts["cuda"] for one in summary.cells}
-    assert reasons == {"no verdict: the intervals of the profile quick are provisional"}
+    missing = raise_flag("provisional", profile="quick")
+    assert all(one.verdicts["cuda"] == missing for one in summary.cells)
     assert "No verdicts of cuda against cpu: no verdict" in render_markdown(summary)
 
 

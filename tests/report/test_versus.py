@@ -13,17 +13,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from suite.analysis.campaign.summarise import NO_PAIR, Summary, summarise
+from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.documents.read import LoadedCampaign
-from suite.analysis.numbers.ratio import NOT_INTERLEAVED, Ratio
+from suite.analysis.numbers.ratio import Ratio
 from suite.analysis.numbers.verdict import MARGIN, Verdict
-from suite.analysis.several.comparison import NOT_THERE, Pair, Versus, set_side_by_side
+from suite.analysis.several.comparison import Pair, Versus, set_side_by_side
 from suite.errors import UsageError
+from suite.flags import KINDS, Flag, raise_flag
 from suite.model import Campaign, Cell, Check, Document
 from suite.report.pages.comparison import compose_versus
 from suite.report.produce import collate, collate_side_by_side
 from suite.report.render.markdown import render_page
+from suite.report.text.wording import word
 from tests import synthetic
+from tests.flagging import codes
 
 FENCE = "overhead.fence"
 
@@ -88,7 +91,7 @@ def only_pair(*summaries: Summary, wanted: Sequence[str] = ()) -> Pair:
 
 
 def verdicts(pair: Pair) -> set[str]:
-    return {one.name if isinstance(one, Verdict) else one for one in pair.verdicts.values()}
+    return {one.name if isinstance(one, Verdict) else one.code for one in pair.verdicts.values()}
 
 
 def test_a_slower_machine_is_slower_in_every_cell() -> None:
@@ -129,7 +132,7 @@ def test_ratios_between_campaigns_are_welchs_and_say_that_they_are_not_interleav
     assert (ratio.low, ratio.high) == pytest.approx((math.exp(low), math.exp(high)), rel=1e-9)
     assert not pair.interleaved
     text = render_them(versus)
-    assert NOT_INTERLEAVED[1:] in text
+    assert KINDS["not-interleaved"].text[1:] in text
     assert "three instances" in text
 
 
@@ -183,9 +186,9 @@ def test_what_can_not_be_compared_is_refused() -> None:
 def test_profiles_without_verdicts_and_too_few_blocks_give_none() -> None:
     first = make_summary("one")
     quick = only_pair(first, make_summary("two", seed=2, profile="quick"))
-    assert all("provisional" in one for one in verdicts(quick))
+    assert verdicts(quick) == {"provisional"}
     few = only_pair(first, make_summary("two", seed=2, blocks=2))
-    assert all("fewer than" in one for one in verdicts(few))
+    assert verdicts(few) == {"few-pairs"}
     assert "No verdicts of 2:cpu against 1:cpu" in render_them(
         set_side_by_side([first, few.other.summary])
     )
@@ -194,7 +197,7 @@ def test_profiles_without_verdicts_and_too_few_blocks_give_none() -> None:
 def test_a_cell_of_one_plan_only_has_no_ratio() -> None:
     cells = [one for one in synthetic.make_cells() if one.id != FENCE]
     pair = only_pair(make_summary("one"), make_summary("two", cells=cells))
-    assert pair.ratios[FENCE] == NOT_THERE
+    assert pair.ratios[FENCE] == raise_flag("not-in-both")
     text = render_them(set_side_by_side([pair.base.summary, pair.other.summary]))
     assert "the cell is not in the plan of this campaign" in text
 
@@ -215,7 +218,10 @@ def make_two(**fields: object) -> tuple[Summary, Summary]:
 
 def test_results_that_differ_are_not_the_same_work() -> None:
     pair = only_pair(*make_two(check=Check(what="a number", value=1.01, tolerance=1e-3)))
-    assert "not the same work" in str(pair.ratios[FENCE])
+    refused = pair.ratios[FENCE]
+    assert isinstance(refused, Flag)
+    assert refused.code == "other-results"
+    assert "not the same work" in word(refused)
     alike = only_pair(*make_two(check=Check(what="a number", value=1.0001, tolerance=1e-3)))
     assert isinstance(alike.ratios[FENCE], Ratio)
 
@@ -236,14 +242,13 @@ def test_a_missing_number_has_no_ratio() -> None:
         outcome="failed", reason="lost", samples_s=[], warmup_s=[], calls_per_sample=None
     )
     pair = only_pair(first, second)
-    assert pair.ratios[FENCE] == NO_PAIR
+    assert pair.ratios[FENCE] == raise_flag("no-number")
 
 
 def test_other_calls_in_a_sample_are_said() -> None:
     pair = only_pair(*make_two(calls_per_sample=999))
-    assert pair.notes[FENCE]
-    others = [name for name in pair.notes if name != FENCE]
-    assert not any(pair.notes[name] for name in others)
+    assert codes(pair.beside[FENCE]) == ["other-calls"]
+    assert not any(flags for name, flags in pair.beside.items() if name != FENCE)
 
 
 def test_the_margin_is_the_wider_floor_and_a_missing_one_is_said() -> None:
@@ -290,7 +295,7 @@ def test_the_files_come_from_the_documents_alone(tmp_path: Path) -> None:
     assert set(files) == {"compare.md", "compare.html", "compare.json"}
     described = json.loads(files["compare.json"])
     assert [one["id"] for one in described["campaigns"]] == ["one", "two"]
-    assert {one["note"] for one in described["pairs"]} == {NOT_INTERLEAVED}
+    assert {one["note"] for one in described["pairs"]} == {KINDS["not-interleaved"].text}
     text = files["compare.md"]
     assert "**SIMULATED** · Table" in text
     assert text.startswith("# Crossover: 2 campaigns side by side — SIMULATED")

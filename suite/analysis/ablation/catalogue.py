@@ -14,6 +14,7 @@ from suite.analysis.ablation.trace import Trace, find_traces
 from suite.analysis.campaign.summarise import CellSummary, Summary
 from suite.analysis.numbers.ratio import Ratio, compare
 from suite.analysis.numbers.verdict import Verdict, is_beyond
+from suite.flags import Flag
 from suite.model import AGAIN, HIDDEN, Cell, CellResult, Param
 
 Values = Mapping[int, float]
@@ -187,7 +188,7 @@ class Catalogue:
         results = self.results.get(arm, {}).get(one.cell.id, ())
         return sorted({name for result in results for name in result.elsewhere})
 
-    def _verdict(self, one: CellSummary) -> Verdict | str | None:
+    def _verdict(self, one: CellSummary) -> Verdict | Flag | None:
         rival = next((arm for arm in (self.cpu, self.gpu) if arm != self.arms[0]), None)
         return one.verdicts.get(rival) if rival in self.arms and self._are_first() else None
 

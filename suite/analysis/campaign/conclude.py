@@ -25,15 +25,13 @@ from suite.analysis.numbers.crossover import (
 from suite.analysis.numbers.estimate import FEWEST
 from suite.analysis.numbers.ratio import Ratio, compare
 from suite.analysis.numbers.verdict import MARGIN, Verdict, judge
-from suite.flags import Flag
+from suite.flags import Flag, raise_flag
 from suite.model import HIDDEN, TWIN, Campaign, Cell, ProfileName
 
 JUDGED = ("standard", "full")
 """The profiles whose campaigns give verdicts."""
 
-PROVISIONAL = "no verdict: the intervals of the profile {} are provisional"
-TOO_FEW = f"no verdict: fewer than {FEWEST} blocks have a number on both arms"
-ONE_ARM = "there is one arm only"
+ONE_ARM = raise_flag("one-arm")
 NO_TWINS = "unknown, because no twin invocations are among the documents"
 NO_INTERVAL = "no twin cell has an interval"
 NO_HIDDEN = "no invocations of the CUDA image without its GPU beside a cpu arm"
@@ -59,7 +57,7 @@ class Evidence:
     arm and cell.
     """
 
-    ratios: Mapping[str, Mapping[str, Ratio | str]]
+    ratios: Mapping[str, Mapping[str, Ratio | Flag]]
     values: Values
     invalid: Mapping[str, Mapping[str, tuple[Flag, ...]]]
     placements: Mapping[str, Sequence[Mapping[str, int]]]
@@ -85,7 +83,7 @@ class Conclusions:
     again: tuple[Family, ...]
     extra: tuple[ExtraWork, ...]
     input_only: Mapping[str, Mapping[str, Verdict]]
-    verdicts: Mapping[str, Mapping[str, Verdict | str]]
+    verdicts: Mapping[str, Mapping[str, Verdict | Flag]]
     crossovers: Mapping[str, tuple[tuple[Sweep, Crossover], ...]]
 
 
@@ -100,7 +98,7 @@ def conclude(campaign: Campaign, evidence: Evidence) -> Conclusions:
     excess = find_excess(twins)
     margin = max(MARGIN, excess or 0.0)
     base, *others = campaign.arms
-    verdicts: dict[str, dict[str, Verdict | str]] = {name: {} for name in evidence.ratios}
+    verdicts: dict[str, dict[str, Verdict | Flag]] = {name: {} for name in evidence.ratios}
     for other in others:
         for name, found in _judge_arm(campaign, other, evidence, margin).items():
             verdicts[name][other] = found
@@ -122,7 +120,7 @@ def conclude(campaign: Campaign, evidence: Evidence) -> Conclusions:
 
 def _judge_arm(
     campaign: Campaign, other: str, evidence: Evidence, margin: float
-) -> dict[str, Verdict | str]:
+) -> dict[str, Verdict | Flag]:
     """The verdicts of an arm against the first."""
     base = campaign.arms[0]
     invalid = {
@@ -135,12 +133,12 @@ def _judge_arm(
 
 
 def judge_all(
-    ratios: Mapping[str, Ratio | str],
+    ratios: Mapping[str, Ratio | Flag],
     *profiles: ProfileName,
     margin: float,
     invalid: Mapping[str, tuple[Flag, ...]],
-) -> dict[str, Verdict | str]:
-    """The verdict of every cell of one comparison, or the reason why there is none.
+) -> dict[str, Verdict | Flag]:
+    """The verdict of every cell of one comparison, or the flag that says why there is none.
 
     ``profiles`` are those of the campaigns that the ratios come from: one that gives no verdicts
     forbids them.
@@ -148,9 +146,10 @@ def judge_all(
     found = {name: one for name, one in ratios.items() if isinstance(one, Ratio)}
     hasty = next((profile for profile in profiles if profile not in JUDGED), None)
     judged = {} if hasty else judge(found, margin=margin, invalid=invalid)
-    missing = PROVISIONAL.format(hasty) if hasty else TOO_FEW
+    few = raise_flag("few-pairs", fewest=FEWEST)
+    missing = raise_flag("provisional", profile=hasty) if hasty else few
     return {
-        name: judged.get(name, ratio if isinstance(ratio, str) else missing)
+        name: judged.get(name, ratio if isinstance(ratio, Flag) else missing)
         for name, ratio in ratios.items()
     }
 
@@ -166,7 +165,7 @@ def _collect(
     base: str,
     other: str,
     evidence: Evidence,
-    verdicts: Mapping[str, Mapping[str, Verdict | str]],
+    verdicts: Mapping[str, Mapping[str, Verdict | Flag]],
 ) -> Family:
     """A comparison of the plan's arms as a family of which the truth is known."""
     return Family(
@@ -226,7 +225,7 @@ def _compare_extra(campaign: Campaign, evidence: Evidence) -> Iterable[ExtraWork
 def _find_input_only(
     cells: Iterable[Cell],
     evidence: Evidence,
-    verdicts: Mapping[str, Mapping[str, Verdict | str]],
+    verdicts: Mapping[str, Mapping[str, Verdict | Flag]],
 ) -> dict[str, dict[str, Verdict]]:
     found = {}
     for cell in cells:

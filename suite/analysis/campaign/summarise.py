@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from suite.analysis.campaign.bounds import IMPLAUSIBLE, Place, find_impossible, find_places
-from suite.analysis.campaign.compiling import doubt_cold
 from suite.analysis.campaign.conclude import Conclusions, Evidence, conclude
-from suite.analysis.campaign.doubts import (
+from suite.analysis.campaign.consistency import (
     counted_documents,
-    doubt_arms,
-    doubt_cell,
     explain_missing,
     find_disagreement,
+    flag_arms,
+    flag_cell,
+    flag_cold,
     flag_labels,
 )
 from suite.analysis.campaign.proof import disown, is_simulated
@@ -39,18 +39,15 @@ from suite.flags import Flag, find_invalid, raise_flag
 from suite.model import Campaign, Cell, CellResult, Document, OutcomeName, Work
 
 NOT_LOOKED_FOR = "this version of the suite does not look for it"
-NO_PAIR = "no ratio: one of the two arms has no number"
-IMPOSSIBLE = "no ratio: one of the two numbers is more than the hardware can do"
-NO_COMMON_BLOCK = "no ratio: no block has a number on both arms"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArmResult:
     """What a campaign knows of one cell on one arm.
 
-    ``estimate`` is in seconds per call; where it is None, ``reason`` says why.  ``first_call`` is
-    the cell's cold first call in seconds, never pooled with the samples.  ``notes`` are the doubts
-    about the number, ``invalid`` those for which it is shown struck through and never judged.
+    ``estimate`` is in seconds per call; where it is None, ``reason`` or a flag says why.
+    ``first_call`` is the cell's cold first call in seconds, never pooled with the samples.  ``flags``
+    speak against the number or stand beside it, those first for which it is shown struck through.
     ``readings`` are the invocations that count, by block.
     """
 
@@ -60,9 +57,13 @@ class ArmResult:
     estimate: Estimate | None
     first_call: Estimate | None
     work: Work
-    notes: tuple[Flag | str, ...]
+    flags: tuple[Flag, ...]
     readings: Mapping[int, Reading]
-    invalid: tuple[Flag, ...] = ()
+
+    @property
+    def invalid(self) -> tuple[Flag, ...]:
+        """Why the number is INVALID: not to be believed, and never judged."""
+        return find_invalid(self.flags)
 
     @property
     def values(self) -> dict[int, float]:
@@ -74,14 +75,14 @@ class ArmResult:
 class CellSummary:
     """One cell of the plan on every arm, in the plan's order.
 
-    ``ratios`` holds by arm, the first one excepted, its time over the first arm's, or the reason
-    why there is no ratio; ``verdicts`` the same of verdicts.
+    ``ratios`` holds by arm, the first one excepted, its time over the first arm's, or the flag that
+    says why there is no ratio; ``verdicts`` the same of verdicts.
     """
 
     cell: Cell
     arms: Mapping[str, ArmResult]
-    ratios: Mapping[str, Ratio | str]
-    verdicts: Mapping[str, Verdict | str]
+    ratios: Mapping[str, Ratio | Flag]
+    verdicts: Mapping[str, Verdict | Flag]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +143,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
     loaded = disown(join(loaded))
     campaign = loaded.campaign
     counted = counted_documents(loaded)
-    doubts = doubt_arms(loaded)
+    flags = flag_arms(loaded)
     excluded = exclude(loaded)
     invalid = judge_campaign(loaded, excluded)
     results = {arm: _index(documents) for arm, documents in counted.items()}
@@ -161,7 +162,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
                 arm,
                 results=found[arm],
                 documents=counted[arm],
-                doubts=doubts[arm],
+                flags=flags[arm],
                 disagreement=disagreement,
                 invalid=invalid,
                 place=places[arm],
@@ -199,8 +200,8 @@ def _summarise_arm(
     *,
     results: dict[int, CellResult],
     documents: dict[int, Document],
-    doubts: tuple[Flag | str, ...],
-    disagreement: str | None,
+    flags: tuple[Flag, ...],
+    disagreement: Flag | None,
     invalid: tuple[Flag, ...],
     place: Place,
 ) -> ArmResult:
@@ -214,16 +215,14 @@ def _summarise_arm(
             estimate=None,
             first_call=None,
             work=cell.work,
-            notes=(),
+            flags=(),
             readings={},
         )
     planned = campaign.calls.get(arm, {}).get(cell.id)
-    notes = [*doubts, *doubt_cell(arm, results, planned)]
-    invalid = invalid or find_invalid(one for one in doubts if isinstance(one, Flag))
-    cold = list(filter(None, [doubt_cold(arm, documents)]))
-    notes += cold if cell.one_shot and not cell.by_host else []
     where = {"arm": arm, "cell": cell.id}
-    labels = flag_labels(where, measured)
+    found = [*flags, *flag_cell(where, results, planned)]
+    cold = flag_cold(arm, documents)
+    found += cold if cell.one_shot and not cell.by_host else []
     faults: dict[str, list[int]] = {}
     for block, one in measured.items():
         code = find_fault(documents[block]) or find_cell_fault(one)
@@ -231,29 +230,30 @@ def _summarise_arm(
             faults.setdefault(code, []).append(block)
     out = {block for blocks in faults.values() for block in blocks}
     kept = measured
-    if faults and not invalid:
-        most = len(out) <= MOST_SET_ASIDE * len(measured)
-        flags = [
+    if faults and not invalid and not find_invalid(flags):
+        few = len(out) <= MOST_SET_ASIDE * len(measured)
+        disturbed = tuple(
             raise_flag(
                 *(code, {**where, "blocks": tuple(blocks)}),
-                severity="excluded" if most else "invalid",
+                severity="excluded" if few else "invalid",
                 scope="cell",
             )
             for code, blocks in faults.items()
-        ]
-        if most:
+        )
+        if few:
             kept = {block: one for block, one in measured.items() if block not in out}
-            notes += flags
+            found += disturbed
         else:
-            invalid = tuple(flags)
+            invalid = disturbed
+    found += flag_labels(where, measured)
     # Numbers of different work are no numbers, so nobody reads them.
     readings = {} if disagreement else {block: read(one) for block, one in kept.items()}
     if readings:
-        labels += flag_readings(where, readings, one_shot=cell.one_shot)
+        found += flag_readings(where, readings, one_shot=cell.one_shot)
     contended = [block for block in readings if is_contended(documents[block])]
     if contended:
         here = {**where, "blocks": tuple(contended)}
-        labels.append(raise_flag("contended-machine", here, of=len(readings)))
+        found.append(raise_flag("contended-machine", here, of=len(readings)))
     value = estimate([one.value for one in readings.values()]) if readings else None
     # One block that can't be is enough: nobody knows what the others are of.
     beyond = (find_impossible(arm, cell, place, one.value) for one in readings.values())
@@ -264,13 +264,12 @@ def _summarise_arm(
     return ArmResult(
         arm=arm,
         outcome="measured",
-        reason=disagreement,
+        reason=None,
         estimate=value,
-        first_call=first and replace(first, notes=(*first.notes, *cold)),
+        first_call=first and replace(first, flags=(*first.flags, *cold)),
         work=next(one.work for one in measured.values() if one.work),
-        notes=(*notes, *labels),
+        flags=(*invalid, *found, *([disagreement] if disagreement else [])),
         readings=readings,
-        invalid=invalid,
     )
 
 
@@ -297,18 +296,19 @@ def _find_reason(
     return "pending", "pending: no block has run on this arm"
 
 
-def refuse_ratio(*results: ArmResult) -> str | None:
+def refuse_ratio(*results: ArmResult) -> Flag | None:
     """Why there is no ratio between these, whatever their values; None: nothing speaks against one."""
     if any(flag.code in IMPLAUSIBLE for one in results for flag in one.invalid):
-        return IMPOSSIBLE
-    return NO_PAIR if any(one.estimate is None for one in results) else None
+        return raise_flag("no-possible-number")
+    missing = any(one.estimate is None for one in results)
+    return raise_flag("no-number") if missing else None
 
 
-def _compare(base: ArmResult, other: ArmResult) -> Ratio | str:
+def _compare(base: ArmResult, other: ArmResult) -> Ratio | Flag:
     refused = refuse_ratio(base, other)
     if refused is not None:
         return refused
-    return compare(base.values, other.values) or NO_COMMON_BLOCK
+    return compare(base.values, other.values) or raise_flag("no-common-block")
 
 
 def _index(documents: Mapping[int, Document]) -> dict[int, dict[str, CellResult]]:

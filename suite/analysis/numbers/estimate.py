@@ -13,15 +13,13 @@ from functools import lru_cache
 
 from scipy import special
 
+from suite.flags import Flag, raise_flag
+
 CONFIDENCE = 0.95
 """The confidence level of every interval here."""
 
 FEWEST = 3
 """Under three invocations an interval says more about Student's t than about the machine."""
-
-FEW = f"no interval: fewer than {FEWEST} invocations"
-RESOLUTION = "no spread at all: the timer's resolution, not the machine's steadiness"
-TOO_WIDE = "no interval: too wide to be expressed"
 
 _NO_SPREAD = 1e-12
 """Logarithms that differ by less do so by rounding only: a float has 16 digits."""
@@ -31,7 +29,7 @@ _NO_SPREAD = 1e-12
 class Estimate:
     """The value of a cell on an arm, in the unit of what went in; ``n`` invocations.
 
-    ``low`` and ``high`` bound the 95 % interval; both are None where there is none, and ``notes``
+    ``low`` and ``high`` bound the 95 % interval; both are None where there is none, and ``flags``
     say why.
     """
 
@@ -39,7 +37,7 @@ class Estimate:
     low: float | None
     high: float | None
     n: int
-    notes: tuple[str, ...] = ()
+    flags: tuple[Flag, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,8 +70,8 @@ def estimate(values: Sequence[float]) -> Estimate:
         ValueError: there are no values, or one of them is not positive.
     """
     logs = [take_log(one) for one in values]
-    value, low, high, notes = bring_back(find_moments(logs), len(logs))
-    return Estimate(value=value, low=low, high=high, n=len(values), notes=notes)
+    value, low, high, flags = bring_back(find_moments(logs), len(logs))
+    return Estimate(value=value, low=low, high=high, n=len(values), flags=flags)
 
 
 def find_moments(logs: Sequence[float]) -> Moments:
@@ -94,17 +92,17 @@ def find_moments(logs: Sequence[float]) -> Moments:
 
 def bring_back(
     moments: Moments, n: int, confidence: float = CONFIDENCE
-) -> tuple[float, float | None, float | None, tuple[str, ...]]:
-    """Value, low, high and notes of a mean of ``n`` logarithms: Student's t interval, exponentiated."""
+) -> tuple[float, float | None, float | None, tuple[Flag, ...]]:
+    """Value, low, high and flags of a mean of ``n`` logarithms: Student's t interval, exponentiated."""
     value = _exp(moments.mean)
     if n < FEWEST:
-        return value, None, None, (FEW,)
+        return value, None, None, (raise_flag("few-blocks", fewest=FEWEST),)
     half = find_quantile(moments.freedom, confidence) * moments.error
     low, high = _exp(moments.mean - half), _exp(moments.mean + half)
     if low == 0 or math.isinf(high):
-        return value, None, None, (TOO_WIDE,)
-    notes = (RESOLUTION,) if moments.error == 0 else ()
-    return value, min(low, value), max(high, value), notes
+        return value, None, None, (raise_flag("too-wide"),)
+    flags = (raise_flag("no-spread"),) if moments.error == 0 else ()
+    return value, min(low, value), max(high, value), flags
 
 
 @lru_cache(maxsize=4096)

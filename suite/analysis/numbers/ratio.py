@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from scipy import special
 
 from suite.analysis.numbers.estimate import FEWEST, Moments, bring_back, find_moments, take_log
+from suite.flags import Flag
 
 INNER = 0.90
 """Confidence of the inner interval: two one-sided tests at 5 % are one 90 % interval."""
-
-NOT_INTERLEAVED = "not interleaved: drift between the runs is not in the interval"
-"""What must stand beside every ratio of `compare_campaigns`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,14 +25,14 @@ class Ratio:
     ``n`` is the number of blocks in which both have a value (across campaigns: of invocations of
     the arm that has fewer); ``low`` and ``high`` bound the 95 % interval, ``inner_low`` and
     ``inner_high`` the 90 % one; ``p`` is the two-sided p-value of "no difference".  All are None
-    where there is none, and ``notes`` say why.
+    where there is none, and ``flags`` say why.
     """
 
     value: float
     low: float | None
     high: float | None
     n: int
-    notes: tuple[str, ...] = ()
+    flags: tuple[Flag, ...] = ()
     inner_low: float | None = None
     inner_high: float | None = None
     p: float | None = None
@@ -79,14 +77,14 @@ def compare_campaigns(base: Iterable[float], other: Iterable[float]) -> Ratio | 
 
 
 def _word(moments: Moments, n: int) -> Ratio:
-    value, low, high, notes = bring_back(moments, n)
+    value, low, high, flags = bring_back(moments, n)
     _, inner_low, inner_high, _ = bring_back(moments, n, INNER)
     return Ratio(
         value=value,
         low=low,
         high=high,
         n=n,
-        notes=notes,
+        flags=flags,
         inner_low=inner_low,
         inner_high=inner_high,
         p=_test(moments) if n >= FEWEST else None,

@@ -121,7 +121,7 @@ def _show_p(p: float) -> str:
     return f"{p:.2g}" if p >= 1e-4 else "under 0.0001"
 
 
-def count_verdicts(verdicts: Iterable[Verdict | str]) -> tuple[str, int]:
+def count_verdicts(verdicts: Iterable[Verdict | Flag]) -> tuple[str, int]:
     """How many verdicts of each kind there are, such as ``slower in 3, equivalent in 2``, and how many
     in all; reasons for missing ones do not count."""
     counts = Counter(one.name for one in verdicts if isinstance(one, Verdict))

@@ -12,10 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from suite.analysis.campaign.conclude import judge_all
-from suite.analysis.campaign.doubts import find_disagreement
+from suite.analysis.campaign.consistency import find_disagreement
 from suite.analysis.campaign.summarise import (
-    NO_COMMON_BLOCK,
-    NO_PAIR,
     ArmResult,
     CellSummary,
     Summary,
@@ -24,11 +22,9 @@ from suite.analysis.campaign.summarise import (
 from suite.analysis.numbers.ratio import Ratio, compare, compare_campaigns
 from suite.analysis.numbers.verdict import MARGIN, Verdict
 from suite.errors import UsageError
-from suite.flags import Flag
+from suite.flags import Flag, raise_flag
 from suite.model import Cell, CellResult
 
-NOT_THERE = "no ratio: the cell is not in both plans"
-OTHER_CALLS = "the two campaigns made samples of different numbers of calls"
 CLOSE_SHARE = 95.0
 
 _COLUMN = re.compile(r"([0-9]+):(\S+)")
@@ -68,15 +64,15 @@ class Pair:
     ``verdicts`` are about ``other``.  ``margin`` is what a difference must exceed, the largest of
     2 % and both campaigns' noise floors; ``floor_known`` is whether both have one.
     ``interleaved``: both arms are of one campaign, so that ratios are paired by block; else they
-    are Welch's and drift between the campaigns is not in their intervals.  ``notes`` are doubts
-    about a ratio.
+    are Welch's and drift between the campaigns is not in their intervals, as ``flags`` then say of
+    all of it.  ``beside`` are those of one ratio.
     """
 
     base: Column
     other: Column
-    ratios: Mapping[str, Ratio | str]
-    verdicts: Mapping[str, Verdict | str]
-    notes: Mapping[str, tuple[str, ...]]
+    ratios: Mapping[str, Ratio | Flag]
+    verdicts: Mapping[str, Verdict | Flag]
+    beside: Mapping[str, tuple[Flag, ...]]
     margin: float
     floor_known: bool
 
@@ -84,6 +80,11 @@ class Pair:
     def interleaved(self) -> bool:
         """Whether the two arms had their turns in the same blocks."""
         return self.base.run == self.other.run
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """What stands beside every ratio."""
+        return () if self.interleaved else (raise_flag("not-interleaved"),)
 
     @property
     def sound(self) -> dict[str, Ratio]:
@@ -221,7 +222,7 @@ def _compare(base: Column, other: Column, names: Sequence[str]) -> Pair:
         other=other,
         ratios=ratios,
         verdicts={},
-        notes={name: notes for name, (_, notes) in found.items()},
+        beside={name: flags for name, (_, flags) in found.items()},
         margin=margin,
         floor_known=None not in floors,
     )
@@ -230,19 +231,19 @@ def _compare(base: Column, other: Column, names: Sequence[str]) -> Pair:
     return replace(pair, verdicts=judge_all(ratios, *profiles, margin=margin, invalid=invalid))
 
 
-def _compare_cell(base: Column, other: Column, name: str) -> tuple[Ratio | str, tuple[str, ...]]:
+def _compare_cell(base: Column, other: Column, name: str) -> tuple[Ratio | Flag, tuple[Flag, ...]]:
     first, second = base.find(name), other.find(name)
     if first is None or second is None:
-        return NOT_THERE, ()
+        return raise_flag("not-in-both"), ()
     refused = refuse_ratio(first, second)
     if refused is not None:
         return refused, ()
     results = {one.name: one.results(name) for one in (base, other)}
     disagreement = find_disagreement(results)
     if disagreement is not None:
-        return f"no ratio: {disagreement}", ()
+        return replace(disagreement, code="other-results", scope="comparison"), ()
     if (first.work.amount, first.work.unit) != (second.work.amount, second.work.unit):
-        return "no ratio: the work of a call is not the same", ()
+        return raise_flag("other-work"), ()
     calls = {
         one.calls_per_sample
         for blocks in results.values()
@@ -250,7 +251,8 @@ def _compare_cell(base: Column, other: Column, name: str) -> tuple[Ratio | str, 
         if one.outcome == "measured"
     }
     # Each campaign finds its own; timing costs at most 0.5 % of a sample whichever it is.
-    notes = (OTHER_CALLS,) if len(calls) > 1 else ()
+    beside = (raise_flag("other-calls"),) if len(calls) > 1 else ()
     if base.run == other.run:
-        return compare(first.values, second.values) or NO_COMMON_BLOCK, notes
-    return compare_campaigns(first.values.values(), second.values.values()) or NO_PAIR, notes
+        return compare(first.values, second.values) or raise_flag("no-common-block"), beside
+    ratio = compare_campaigns(first.values.values(), second.values.values())
+    return ratio or raise_flag("no-number"), beside

@@ -11,8 +11,6 @@ from datetime import datetime
 
 from suite.analysis.campaign.conclude import judge_all
 from suite.analysis.campaign.summarise import (
-    NO_COMMON_BLOCK,
-    NO_PAIR,
     ArmResult,
     CellSummary,
     Summary,
@@ -21,7 +19,7 @@ from suite.analysis.campaign.summarise import (
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.numbers.ratio import Ratio, compare
 from suite.analysis.numbers.verdict import MARGIN, Verdict
-from suite.flags import Flag
+from suite.flags import Flag, raise_flag
 from suite.model import Cell, Document, Survey
 
 ARM = "cuda"
@@ -35,8 +33,8 @@ class Contrast:
     ``margin`` is what a difference must exceed: the largest of the campaigns that it rests on.
     """
 
-    ratios: Mapping[str, Ratio | str]
-    verdicts: Mapping[str, Verdict | str]
+    ratios: Mapping[str, Ratio | Flag]
+    verdicts: Mapping[str, Verdict | Flag]
     margin: float
 
     @property
@@ -222,7 +220,7 @@ def _contrast(
     floors = [one.conclusions.floor or 0.0 for one in both]
     # Turns are paired by round, but no GPU's noise is measured by another's twins.
     margin = max([MARGIN, *floors])
-    ratios: dict[str, Ratio | str] = {}
+    ratios: dict[str, Ratio | Flag] = {}
     invalid: dict[str, tuple[Flag, ...]] = {}
     for name in names:
         sides = [
@@ -238,12 +236,12 @@ def _contrast(
         if found:
             invalid[name] = found
         here = len(results) == len(both) > 0
-        refused = refuse_ratio(*results) if here else NO_PAIR
+        refused = refuse_ratio(*results) if here else raise_flag("no-number")
         if refused is not None:
             ratios[name] = refused
             continue
         first, second = (pool([one.values for one in side]) for side in sides)
-        ratios[name] = compare(first, second) or NO_COMMON_BLOCK
+        ratios[name] = compare(first, second) or raise_flag("no-common-block")
     profiles = [one.campaign.profile for one in both]
     verdicts = judge_all(ratios, *profiles, margin=margin, invalid=invalid)
     return Contrast(ratios=ratios, verdicts=verdicts, margin=margin)

@@ -19,12 +19,13 @@ from suite.analysis.causes.explain import Case
 from suite.analysis.causes.insight import Insight, find_insight
 from suite.analysis.numbers.estimate import derive_rate
 from suite.analysis.numbers.ratio import Ratio
+from suite.flags import Flag
 from suite.model import SuiteIdentity
 from suite.report.exports.findings import describe_estimate, describe_findings, describe_verdict
 from suite.report.exports.reasons import describe_causes, describe_insight
 from suite.report.text.markup import guard_formula
 from suite.report.text.units import name_rate
-from suite.report.text.wording import tell, word_invalid
+from suite.report.text.wording import tell, word, word_invalid, word_missing
 from suite.wire import SCHEMA
 
 UNIT = "s"
@@ -105,8 +106,8 @@ def _describe_cell(summary: Summary, one: CellSummary, case: Case | None) -> dic
     first = one.ratios[main] if main else ONE_ARM
     verdict = describe_verdict(one.verdicts[main] if main else ONE_ARM)
     absent = {} if verdict["verdict"] else {"verdict": verdict["reason"]}
-    if isinstance(first, str):
-        absent["ratio"] = first
+    if isinstance(first, Flag):
+        absent["ratio"] = word(first)
     ratio = first if isinstance(first, Ratio) else None
     return {
         "id": one.cell.id,
@@ -119,7 +120,7 @@ def _describe_cell(summary: Summary, one: CellSummary, case: Case | None) -> dic
         "ratio_high": ratio.high if ratio else None,
         "ratio_of": [main, summary.base] if main else None,
         "ratios": {
-            arm: describe_estimate(found) if isinstance(found, Ratio) else {"reason": found}
+            arm: describe_estimate(found) if isinstance(found, Ratio) else {"reason": word(found)}
             for arm, found in one.ratios.items()
         },
         "verdict": verdict["verdict"],
@@ -135,7 +136,7 @@ def _describe_arm(result: ArmResult) -> dict[str, Any]:
     kinds = Counter(one.steady.kind for one in result.readings.values())
     return {
         "outcome": result.outcome,
-        "reason": result.reason,
+        "reason": word_missing(result),
         "value": found.value if found else None,
         "low": found.low if found else None,
         "high": found.high if found else None,
@@ -146,7 +147,7 @@ def _describe_arm(result: ArmResult) -> dict[str, Any]:
         "first_call": describe_estimate(result.first_call) if result.first_call else None,
         "steady": dict(sorted(kinds.items())),
         "invalid": word_invalid(result.invalid) or None,
-        "notes": [*(found.notes if found else ()), *tell(result.notes)],
+        "notes": tell([*(found.flags if found else ()), *result.flags]),
     }
 
 

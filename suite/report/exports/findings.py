@@ -26,7 +26,8 @@ from suite.analysis.campaign.timing import find_timing_costs
 from suite.analysis.numbers.estimate import Estimate
 from suite.analysis.numbers.ratio import Ratio
 from suite.analysis.numbers.verdict import MARGIN, Verdict
-from suite.report.text.wording import word, word_invalid, word_verdict
+from suite.flags import Flag
+from suite.report.text.wording import tell, word, word_invalid, word_verdict
 
 
 def describe_findings(summary: Summary) -> dict[str, Any]:
@@ -35,7 +36,7 @@ def describe_findings(summary: Summary) -> dict[str, Any]:
     crossovers = list(_describe_crossovers(summary))
     absent = {}
     if not crossovers:
-        absent["crossovers"] = NO_SWEEP if summary.others else ONE_ARM
+        absent["crossovers"] = NO_SWEEP if summary.others else word(ONE_ARM)
     if conclusions.floor is None:
         absent["noise_floor"] = NO_TWINS
     if conclusions.excess is None:
@@ -69,20 +70,20 @@ def describe_estimate(found: Estimate | Ratio) -> dict[str, Any]:
         "low": found.low,
         "high": found.high,
         "n": found.n,
-        "notes": list(found.notes),
+        "notes": tell(found.flags),
     }
 
 
-def describe_comparison(ratio: Ratio | str, verdict: Verdict | str) -> dict[str, Any]:
+def describe_comparison(ratio: Ratio | Flag, verdict: Verdict | Flag) -> dict[str, Any]:
     """A ratio, or the reason why there is none, and what it means."""
-    found = describe_estimate(ratio) if isinstance(ratio, Ratio) else {"absent": ratio}
+    found = describe_estimate(ratio) if isinstance(ratio, Ratio) else {"absent": word(ratio)}
     return {**found, **describe_verdict(verdict)}
 
 
-def describe_verdict(found: Verdict | str) -> dict[str, Any]:
+def describe_verdict(found: Verdict | Flag) -> dict[str, Any]:
     """A verdict, or null and the reason why there is none."""
-    if isinstance(found, str):
-        return {"verdict": None, "code": None, "reason": found, "p_holm": None}
+    if isinstance(found, Flag):
+        return {"verdict": None, "code": None, "reason": word(found), "p_holm": None}
     return {
         "verdict": found.name,
         "code": found.code,

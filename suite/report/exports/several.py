@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from suite.analysis.numbers.ratio import NOT_INTERLEAVED
 from suite.analysis.several.comparison import Pair, Versus
 from suite.analysis.several.places import Contrast, Surveyed
 from suite.report.exports.exchange import describe_suites
 from suite.report.exports.findings import describe_comparison
+from suite.report.text.wording import tell, word
 from suite.wire import SCHEMA
 
 
@@ -40,14 +40,14 @@ def _describe_pair(pair: Pair) -> dict[str, Any]:
         "other": pair.other.name,
         "base": pair.base.name,
         "interleaved": pair.interleaved,
-        "note": None if pair.interleaved else NOT_INTERLEAVED,
+        "note": next(map(word, pair.flags), None),
         "margin": pair.margin,
         "distance_median": distances[0] if distances else None,
         "distance_p95": distances[1] if distances else None,
         "cells": {
             name: {
                 **describe_comparison(ratio, pair.verdicts[name]),
-                "doubts": list(pair.notes[name]),
+                "doubts": tell(pair.beside[name]),
             }
             for name, ratio in pair.ratios.items()
         },

@@ -9,6 +9,7 @@ from suite.analysis.campaign.conclude import UNKNOWN_FLOOR
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.causes.insight import Insight, find_insight
 from suite.analysis.numbers.verdict import LEVEL, Verdict
+from suite.flags import Flag
 from suite.report.pages.gallery import write_pictures
 from suite.report.sections.causes import tell_causes, write_advice, write_causes
 from suite.report.sections.crossovers import write_crossovers
@@ -21,6 +22,7 @@ from suite.report.sections.trust import write_trust
 from suite.report.sections.waterfalls import write_waterfalls
 from suite.report.text.markup import escape
 from suite.report.text.page import Page
+from suite.report.text.wording import word
 
 
 def compose(summary: Summary, undrawn: str | None = None, insight: Insight | None = None) -> Page:
@@ -76,8 +78,8 @@ def _explain_verdicts(summary: Summary, other: str) -> str:
     """What the verdicts of one comparison rest on, or why there are none."""
     name = f"{escape(other)} against {escape(summary.base)}"
     if not gives_verdicts(summary, other):
-        reasons = [found for one in summary.cells if isinstance(found := one.verdicts[other], str)]
-        every = dict.fromkeys(reasons)
+        missing = [v for one in summary.cells if isinstance(v := one.verdicts[other], Flag)]
+        every = dict.fromkeys(map(word, missing))
         return f"No verdicts of {name}: {'; '.join(map(escape, every)) or 'there is no cell'}."
     family = [one.verdicts[other] for one in summary.cells]
     tested = sum(isinstance(one, Verdict) and one.p is not None for one in family)

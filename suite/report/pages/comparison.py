@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from suite.analysis.numbers.ratio import NOT_INTERLEAVED
 from suite.analysis.numbers.verdict import LEVEL, NO_VERDICTS, Verdict, count_verdicts
 from suite.analysis.several.comparison import Column, Pair, Versus, find_invalid
+from suite.flags import Flag
 from suite.model import Cell
 from suite.report.sections.environment import SOMEWHERE, gather_facts
 from suite.report.sections.family_tables import Columns, write_family_tables
@@ -23,7 +23,7 @@ from suite.report.sections.tables import (
 )
 from suite.report.text.markup import escape
 from suite.report.text.page import NO_NUMBER, Page
-from suite.report.text.wording import word_invalid
+from suite.report.text.wording import tell, word, word_invalid
 
 _NOT_PLANNED = "the cell is not in the plan of this campaign"
 _INSTANCES = (
@@ -74,7 +74,7 @@ def _word_pair(pair: Pair) -> str:
             f" Over {len(pair.sound)} cells |ratio − 1| is {100 * distances[0]:.1f} % in the "
             f"median and {100 * distances[1]:.1f} % at the 95th percentile."
         )
-    return sentence if pair.interleaved else f"{sentence} {_sentence(NOT_INTERLEAVED)}"
+    return " ".join([sentence, *map(_sentence, tell(pair.flags))])
 
 
 def _explain(pair: Pair) -> str:
@@ -82,7 +82,8 @@ def _explain(pair: Pair) -> str:
     name = f"{escape(pair.other.name)} against {escape(pair.base.name)}"
     verdicts = [one for one in pair.verdicts.values() if isinstance(one, Verdict)]
     if not verdicts:
-        reasons = dict.fromkeys(one for one in pair.verdicts.values() if isinstance(one, str))
+        missing = [one for one in pair.verdicts.values() if isinstance(one, Flag)]
+        reasons = dict.fromkeys(map(word, missing))
         return f"No verdicts of {name}: {'; '.join(map(escape, reasons)) or 'there is no cell'}."
     tested = sum(one.p is not None for one in verdicts)
     test = "paired t test" if pair.interleaved else "Welch's t test"
@@ -92,7 +93,7 @@ def _explain(pair: Pair) -> str:
         else f" Not every campaign knows its noise floor, so the margin may be too small at "
         f"{100 * pair.margin:.1f} %."
     )
-    way = "" if pair.interleaved else f" {_sentence(NOT_INTERLEAVED)}"
+    way = "".join(f" {_sentence(one)}" for one in tell(pair.flags))
     width = (
         "what the campaign's twins show beyond their own intervals"
         if pair.interleaved
@@ -185,7 +186,7 @@ def _show_pair(pair: Pair, identity: str) -> Entry:
         base=pair.base.name,
         invalid=[invalid] if invalid else [],
     )
-    return text, (*notes, *(pair.notes[identity] if text != NO_NUMBER else ()))
+    return text, (*notes, *(tell(pair.beside[identity]) if text != NO_NUMBER else ()))
 
 
 def _sentence(text: str) -> str:

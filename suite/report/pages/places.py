@@ -24,7 +24,7 @@ from suite.report.sections.tables import (
 from suite.report.text.markup import escape
 from suite.report.text.page import NO_NUMBER, Page
 from suite.report.text.units import show_times
-from suite.report.text.wording import word_invalid, word_verdict
+from suite.report.text.wording import tell, word, word_invalid, word_verdict
 
 _NOT_PLANNED = "the cell is not in the plan of this campaign"
 _ALONE, _AT_ONCE = "alone", "with all others at work"
@@ -189,7 +189,8 @@ def _explain(contrasts: Sequence[Contrast], what: str) -> str:
     """What the verdicts of some contrasts rest on; ``what`` is what they call faster or slower."""
     verdicts = [v for one in contrasts for v in one.verdicts.values() if isinstance(v, Verdict)]
     if not verdicts:
-        every = [v for one in contrasts for v in one.verdicts.values() if isinstance(v, str)]
+        missing = [v for one in contrasts for v in one.verdicts.values() if isinstance(v, Flag)]
+        every = map(word, missing)
         return f"No verdicts: {'; '.join(map(escape, dict.fromkeys(every))) or 'there is no cell'}."
     margins = sorted({f"{100 * one.margin:.1f} %" for one in contrasts})
     width = margins[0] if len(margins) == 1 else f"{margins[0]} to {margins[-1]}"
@@ -269,13 +270,13 @@ def _columns_crowd(found: Surveyed, cells: Sequence[Cell]) -> Columns:
 
 def _show_factor(one: Contrast, identity: str) -> Entry:
     ratio = one.ratios[identity]
-    if isinstance(ratio, str):
-        return NO_NUMBER, (ratio,)
+    if isinstance(ratio, Flag):
+        return NO_NUMBER, (word(ratio),)
     text = show_times(ratio.value, ratio.low, ratio.high)
     verdict = one.verdicts[identity]
     if isinstance(verdict, Verdict) and verdict.name == "INVALID":
         return f"~~{text}~~", (word_verdict(verdict),)
-    return text, ratio.notes
+    return text, tuple(tell(ratio.flags))
 
 
 def _find_invalid(found: Surveyed, identity: str) -> list[Sequence[Flag]]:

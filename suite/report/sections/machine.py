@@ -16,7 +16,7 @@ from suite.report.sections.trust import tell_builds
 from suite.report.sections.verdict import tell_sureness, tell_verdicts
 from suite.report.text.names import Show, list_families, name_cells
 from suite.report.text.units import show_bytes, show_duration, show_ratio
-from suite.report.text.wording import word_invalid
+from suite.report.text.wording import word_invalid, word_missing
 
 
 def name_machine(summary: Summary, show: Show) -> str:
@@ -62,7 +62,7 @@ def tell_wrong(summary: Summary, show: Show) -> list[str]:
         wrong = [
             (one.cell.id, reason)
             for one in summary.cells
-            if WRONG in (reason := one.arms[arm].reason or "")
+            if WRONG in (reason := word_missing(one.arms[arm]) or "")
         ]
         if wrong:
             name, reason = wrong[0]

@@ -16,7 +16,7 @@ from suite.report.text.markup import escape
 from suite.report.text.names import list_families, name_cells, sort_cells
 from suite.report.text.page import NO_NUMBER, Page
 from suite.report.text.units import align, show_rate, show_ratio, show_seconds
-from suite.report.text.wording import tell, word_invalid, word_verdict
+from suite.report.text.wording import tell, word, word_invalid, word_missing, word_verdict
 
 TITLES = {
     "matmul": "the raw arithmetic of matrix products",
@@ -123,15 +123,16 @@ def _write_columns(
 def show_time(result: ArmResult) -> Entry:
     """An arm's time of a cell, struck through where it is INVALID, or the reason why there is none."""
     if result.estimate is None:
-        return NO_NUMBER, (result.reason or "",)
+        return NO_NUMBER, (word_missing(result) or "",)
     text = _strike(_show_estimate(result.estimate), struck=bool(result.invalid))
-    told = [*result.estimate.notes, *tell(result.notes, brief=True), word_invalid(result.invalid)]
+    told = tell([*result.estimate.flags, *result.flags], brief=True)
+    told.append(word_invalid(result.invalid))
     return text, tuple(dict.fromkeys(filter(None, told)))
 
 
 def _show_work(result: ArmResult) -> Entry:
     if result.estimate is None:
-        return NO_NUMBER, (result.reason or "",)
+        return NO_NUMBER, (word_missing(result) or "",)
     rate = show_rate(result.work.amount, escape(result.work.unit), result.estimate.value)
     moved = show_rate(result.work.bytes or 0, "byte", result.estimate.value)
     if not rate:
@@ -143,8 +144,8 @@ def _show_work(result: ArmResult) -> Entry:
 def _show_first(result: ArmResult) -> Entry:
     if result.first_call is not None:
         text = _show_estimate(result.first_call)
-        return _strike(text, struck=bool(result.invalid)), result.first_call.notes
-    return NO_NUMBER, (_NOT_TIMED if result.estimate else result.reason or "",)
+        return _strike(text, struck=bool(result.invalid)), tuple(tell(result.first_call.flags))
+    return NO_NUMBER, (_NOT_TIMED if result.estimate else word_missing(result) or "",)
 
 
 def _compare(one: CellSummary, other: str, base: str) -> Entry:
@@ -153,13 +154,13 @@ def _compare(one: CellSummary, other: str, base: str) -> Entry:
 
 
 def show_comparison(
-    ratio: Ratio | str, *, other: str, base: str, invalid: Sequence[Sequence[Flag]]
+    ratio: Ratio | Flag, *, other: str, base: str, invalid: Sequence[Sequence[Flag]]
 ) -> Entry:
     """A ratio in words, struck through where a side is ``invalid``, or the reason why there is none."""
-    if isinstance(ratio, str):
-        return NO_NUMBER, (ratio,)
+    if isinstance(ratio, Flag):
+        return NO_NUMBER, (word(ratio),)
     words = show_ratio(ratio.value, ratio.low, ratio.high, other=escape(other), base=escape(base))
-    return _strike(words, struck=bool(invalid)), (*ratio.notes, *map(word_invalid, invalid))
+    return _strike(words, struck=bool(invalid)), (*tell(ratio.flags), *map(word_invalid, invalid))
 
 
 def write_marks(page: Page) -> None:
@@ -173,10 +174,10 @@ def write_marks(page: Page) -> None:
     page.footnotes()
 
 
-def show_verdict(verdict: Verdict | str) -> Entry:
+def show_verdict(verdict: Verdict | Flag) -> Entry:
     """A verdict in a word or its mark, or the reason why there is none."""
-    if isinstance(verdict, str):
-        return NO_NUMBER, (verdict,)
+    if isinstance(verdict, Flag):
+        return NO_NUMBER, (word(verdict),)
     # What every `?` means is explained with the marks; only what is particular has a footnote.
     particular = verdict.code in {"resolution", "within-noise"} or verdict.name == "INVALID"
     text = MARKS.get(verdict.name, verdict.name.lower())

@@ -10,6 +10,7 @@ from itertools import groupby
 from string import Formatter
 from typing import Any
 
+from suite.analysis.campaign.summarise import ArmResult
 from suite.analysis.numbers.verdict import Verdict
 from suite.flags import KINDS, Flag, is_common
 from suite.report.text.units import show_rate, show_seconds, show_share
@@ -47,28 +48,42 @@ def word_verdict(verdict: Verdict) -> str:
     return verdict.reason or word_invalid(verdict.flags)
 
 
-def tell(flags: Iterable[Flag | str], *, brief: bool = False) -> list[str]:
-    """The sentences of some flags in their order; what was excluded is told in one.
+def word_missing(result: ArmResult) -> str | None:
+    """Why an arm has no number for a cell; None: it has one."""
+    missing = (word(one) for one in result.flags if one.severity == "missing")
+    return result.reason or next(missing, None)
 
+
+def tell(flags: Iterable[Flag], *, brief: bool = False) -> list[str]:
+    """What stands beside a number, in the flags' order; some that belong together are one sentence.
+
+    What strikes the number alone, or why there is none, is told by `word_invalid` and `word_missing`.
     ``brief``: as `word`, and only what most blocks have.
     """
+    beside = [
+        one
+        for one in flags
+        if one.severity != "missing"
+        and (one.severity != "invalid" or one.scope == "arm")
+        and (is_common(one) or not brief)
+    ]
     told = []
-    for excluded, group in groupby(flags, key=_is_excluded):
+    for together, group in groupby(beside, key=_find_group):
         found = list(group)
-        flagged = [one for one in found if isinstance(one, Flag)]
-        if excluded:
-            told.append(f"{_word_blocks(flagged)}; set aside")
-            continue
-        for one in found:
-            if isinstance(one, str):
-                told.append(one)
-            elif is_common(one) or not brief:
-                told.append(word(one, brief=brief))
+        if together == "excluded":
+            told.append(f"{_word_blocks(found)}; set aside")
+        elif together == "cold":
+            told.append(f"{found[0].where['arm']}: {'; '.join(map(word, found))}")
+        else:
+            told += [word(one, brief=brief) for one in found]
     return told
 
 
-def _is_excluded(one: Flag | str) -> bool:
-    return isinstance(one, Flag) and one.severity == "excluded"
+def _find_group(flag: Flag) -> str:
+    """What flags that follow each other need in common to be told in one sentence; empty: nothing."""
+    if flag.code in {"ptx-jit", "cold-cache"}:
+        return "cold"
+    return "excluded" if flag.severity == "excluded" else ""
 
 
 def _word_blocks(flags: Sequence[Flag]) -> str:
@@ -82,9 +97,21 @@ def name_blocks(blocks: Sequence[int]) -> str:
     return f"block{'s' if len(blocks) > 1 else ''} {', '.join(map(str, blocks))}"
 
 
+def _word_lost(outcome: str, block: int, reason: str | None) -> str:
+    return f"{outcome} in block {block}" + (f": {reason}" if reason else "")
+
+
+def _show_range(name: str, low: float, high: float) -> str:
+    ends = dict.fromkeys((f"{low:.9g}", f"{high:.9g}"))
+    return f"{name} {' to '.join(ends)}"
+
+
 _SHOWN: Mapping[str, Callable[[Any], str]] = {
     "seconds": show_seconds,
     "blocks": lambda blocks: blocks if isinstance(blocks, str) else name_blocks(blocks),
+    "missing": lambda lost: "; ".join(_word_lost(*one) for one in lost),
+    "grown": lambda grown: ", ".join(f"{count} in block {block}" for count, block in grown),
+    "ranges": lambda seen: ", ".join(_show_range(*one) for one in seen),
     "share": lambda value: show_share(value, 1.0),
     "codes": lambda codes: "; ".join(KINDS[code].text for code in codes),
     "whose": lambda arm: f"{arm}: " if arm else "",

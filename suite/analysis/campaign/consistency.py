@@ -1,6 +1,6 @@
-"""What makes a number doubtful or impossible although samples exist; pure.
+"""Whether what an arm's invocations tell was alike, and what they say beside a cell's numbers; pure.
 
-Finds reasons and words them; it drops nothing itself.
+Raises flags; it drops nothing itself.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from suite.analysis.campaign.accounting import ended_well
 from suite.analysis.campaign.validity import find_labels
 from suite.analysis.documents.read import LoadedCampaign
 from suite.flags import Flag, raise_flag
-from suite.model import CellResult, Check, Document, Scalar
+from suite.model import CACHE, CellResult, Check, Document, Scalar, count_compiled
 
 _IDENTITY = re.compile(r"(^|[._])(driver|version|model|name)([._]|$)")
 """Facts whose change during a campaign means that something else was measured."""
@@ -33,37 +33,40 @@ def counted_documents(loaded: LoadedCampaign) -> dict[str, dict[int, Document]]:
     return counted
 
 
-def doubt_arms(loaded: LoadedCampaign) -> dict[str, tuple[Flag | str, ...]]:
-    """By arm what makes every number on it doubtful: its invocations were not all alike."""
+def flag_arms(loaded: LoadedCampaign) -> dict[str, tuple[Flag, ...]]:
+    """By arm what stands beside every number on it: its invocations were not all alike."""
     by_arm = counted_documents(loaded)
     changes = find_changes(loaded)
     return {
         arm: (
             *changes[arm],
-            *_doubt_documents(arm, list(documents.values())),
+            *_flag_documents(arm, list(documents.values())),
         )
         for arm, documents in by_arm.items()
     }
 
 
-def doubt_cell(arm: str, results: dict[int, CellResult], planned_calls: int | None) -> list[str]:
-    """The doubts about one cell on one arm, from what each block has of it."""
-    doubts = []
+def flag_cell(
+    where: Mapping[str, str], results: Mapping[int, CellResult], planned_calls: int | None
+) -> list[Flag]:
+    """What stands beside one cell's number on one arm, from what each block has of it."""
+    flags = []
     measured = {block: one for block, one in results.items() if one.outcome == "measured"}
     if len(measured) < len(results):
         missing = [
-            _word_missing(one, [block]) for block, one in results.items() if not one.samples_s
+            (one.outcome, block, one.reason) for block, one in results.items() if not one.samples_s
         ]
-        doubts.append(
-            f"{arm}: measured in {len(measured)} of {len(results)} blocks; " + "; ".join(missing)
+        some, every = len(measured), len(results)
+        flags.append(
+            raise_flag("blocks-missing", where, missing=missing, measured=some, every=every)
         )
     calls = {one.calls_per_sample for one in measured.values()}
     calls |= {planned_calls} if planned_calls is not None else set()
     if len(calls) > 1:
-        doubts.append(f"{arm}: the calls in a sample were not the same in every block")
+        flags.append(raise_flag("calls-differ", where))
     if len({(one.work.amount, one.work.unit) for one in measured.values() if one.work}) > 1:
-        doubts.append(f"{arm}: the work of a call was not the same in every block")
-    return doubts
+        flags.append(raise_flag("work-differs", where))
+    return flags
 
 
 def flag_labels(where: Mapping[str, str], measured: Mapping[int, CellResult]) -> list[Flag]:
@@ -78,7 +81,7 @@ def flag_labels(where: Mapping[str, str], measured: Mapping[int, CellResult]) ->
     ]
 
 
-def find_disagreement(results: dict[str, dict[int, CellResult]]) -> str | None:
+def find_disagreement(results: Mapping[str, Mapping[int, CellResult]]) -> Flag | None:
     """Why a cell's results can't be the same work on every arm and in every block, or None.
 
     Compares the check's number of every measured invocation, relative to the largest of them,
@@ -99,11 +102,8 @@ def find_disagreement(results: dict[str, dict[int, CellResult]]) -> str | None:
     spread = max(every) / 2 - min(every) / 2
     if spread <= tolerance * max(abs(value) for value in every) / 2:
         return None
-    seen = ", ".join(f"{arm} {_show_range(found)}" for arm, found in values.items() if found)
-    return (
-        f"the results differ by more than the tolerance of {tolerance:g}, so this was not the same "
-        f"work: {seen}"
-    )
+    seen = [(arm, min(found), max(found)) for arm, found in values.items() if found]
+    return raise_flag("results-differ", tolerance=tolerance, seen=seen)
 
 
 def explain_missing(results: dict[int, CellResult], documents: dict[int, Document]) -> str:
@@ -153,7 +153,7 @@ def find_changes(loaded: LoadedCampaign) -> dict[str, tuple[Flag, ...]]:
         changes[arm] = tuple(
             raise_flag("changed", {"arm": arm}, what=one, facts=changed if one == "facts" else ())
             if one != "suite"
-            else raise_flag("changed", scope="campaign", what=one, facts=())
+            else raise_flag("changed", what=one, facts=())
             for one in what
         )
     return changes
@@ -171,19 +171,30 @@ def _vary_where_known(
     return sorted(name for name, values in seen.items() if len(values) > 1)
 
 
-def _doubt_documents(arm: str, documents: Sequence[Document]) -> list[str]:
-    doubts = []
+def _flag_documents(arm: str, documents: Sequence[Document]) -> list[Flag]:
+    codes = []
     if len({one.invocation.isolation for one in documents}) > 1:
-        doubts.append(f"{arm}: some invocations ran in a container and some did not")
+        codes.append("isolation-differs")
     if len({tuple(sorted(_keys(one.invocation.limits))) for one in documents}) > 1:
-        doubts.append(f"{arm}: the limits were not the same in every invocation")
-    return doubts
+        codes.append("limits-differ")
+    return [raise_flag(code, {"arm": arm}) for code in codes]
 
 
-def _word_missing(result: CellResult, blocks: Sequence[int]) -> str:
-    return f"{result.outcome} in {_word_blocks(blocks)}" + (
-        f": {result.reason}" if result.reason else ""
-    )
+def flag_cold(arm: str, documents: Mapping[int, Document]) -> list[Flag]:
+    """What a cold figure (a first call, a start) on an arm holds beside what it is about: kernels that a
+    GPU's driver compiled while an invocation ran.
+
+    Only what the documents bear out: a cache that grew, or one that could not be read.
+    """
+    compiled = {
+        block: count_compiled(one)
+        for block, one in sorted(documents.items())
+        if f"{CACHE}.at_start.files" in one.facts
+    }
+    grown = [(count, block) for block, count in compiled.items() if count]
+    unknown = [block for block, count in compiled.items() if count is None]
+    flags = [raise_flag("ptx-jit", {"arm": arm}, grown=grown)] if grown else []
+    return [*flags, *([raise_flag("cold-cache", {"arm": arm}, unknown=unknown)] if unknown else [])]
 
 
 def _word_blocks(blocks: Sequence[int]) -> str:
@@ -193,11 +204,6 @@ def _word_blocks(blocks: Sequence[int]) -> str:
 def _find_ending(result: CellResult, document: Document) -> str | None:
     endings = {one.id: one.status for one in document.invocation.containers}
     return endings.get(result.container or "")
-
-
-def _show_range(values: Sequence[float]) -> str:
-    low, high = f"{min(values):.9g}", f"{max(values):.9g}"
-    return low if low == high else f"{low} to {high}"
 
 
 def _keys(values: dict[str, Scalar]) -> list[tuple[str, tuple[str, Hashable]]]:
