@@ -82,7 +82,7 @@ def engines(session: nox.Session) -> None:
     One that does not start is a failure: this session is there for nothing else.
     """
     words = ("-m", "pytest", "-m", "engines", "tests/engines")
-    forward(session, *words, REQUIRE_ENGINE="1")
+    forward(session, *words, REQUIRE_ENGINE="1", REQUIRE_GPU_RUNTIME="1")
 
 
 @nox.session(name="gpu-runtime")

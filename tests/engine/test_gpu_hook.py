@@ -82,9 +82,8 @@ ELSEWHERE = {
     "can't be opened",
     "(NVML) does not start": "TensorFlow sees no GPU here: NVML does not start (nvmlInit gives 18)",
     "was taken away": "Failed to initialize NVML: Unknown Error",
-    "behind it, hangs": "a container with the GPU did not start within 60 s",
 }
-"""What nvidia-smi, TensorFlow and the suite itself say."""
+"""What nvidia-smi and TensorFlow say."""
 
 
 @pytest.mark.parametrize("cause", ELSEWHERE)

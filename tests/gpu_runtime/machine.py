@@ -15,6 +15,9 @@ from suite.content import SUITE
 
 HERE = Path(__file__).resolve().parent
 
+LIMIT_S = 3600.0
+"""No command on it takes so long: one that hangs must not hang the tests for ever."""
+
 
 @dataclass
 class Heard:
@@ -75,6 +78,7 @@ class GpuMachine:
             check=False,
             env=variables,
             cwd=self.folder,
+            timeout=LIMIT_S,
         )
 
     def words(self, command: Sequence[str | Path], *, wheels: bool = True) -> list[str | Path]:

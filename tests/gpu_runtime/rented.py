@@ -73,6 +73,14 @@ class Rented:
         assert found["status"] == done.returncode
         return found
 
+    def make(self, target: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """`make …`, as a person types it."""
+        given = [
+            f"{name}={value}" for name, value in {"BASE_IMAGE": self.base, **variables}.items()
+        ]
+        words = ["make", "--no-print-directory", "-C", str(SUITE.parent), target, *given]
+        return self.machine.run(words, self.variables, wheels=False)
+
     def bench(self, results: Path, *words: str) -> tuple[subprocess.CompletedProcess[str], Path]:
         """A campaign: how it ended, and its folder."""
         done = self.suite("bench", "--results", str(results), "--base-image", self.base, *words)
@@ -114,11 +122,12 @@ def load(folder: Path, name: str) -> Any:
     return json.loads((folder / name).read_text())
 
 
-def wait_until(holds: Callable[[], bool], what: str) -> None:
-    """Waits, for long enough on any machine."""
+def wait_until(holds: Callable[[], bool], what: str, lives: Callable[[], bool]) -> None:
+    """Waits, for long enough on any machine, while what should bring it about lives."""
     deadline = time.monotonic() + PATIENCE_S
     while not holds():
         assert time.monotonic() < deadline, f"not seen: {what}"
+        assert lives(), f"it ended before {what}"
         time.sleep(0.05)
 
 

@@ -6,11 +6,14 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from docker.errors import APIError
 
+from suite.host.engine import LABEL
 from tests.gpu_runtime.rented import (
     EAGER,
     ONE_CELL,
@@ -28,11 +31,14 @@ PRODUCT = "matmul.square/n=10/*"
 def watched(rented: Rented) -> Iterator[tuple[Path, list[dict[str, Any]]]]:
     """The folder of a quick campaign of all three arms, one block; and every container of it."""
     with watch_containers(rented) as containers:
-        done, folder = rented.bench(
-            rented.machine.folder.parent / "quick",
-            *("--profile", "quick", "--arms", "cpu cuda cuda-hidden", "--blocks", "1"),
+        results = rented.machine.folder.parent / "quick"
+        done = rented.make(
+            "bench", PROFILE="quick", ARMS="cpu cuda cuda-hidden", BLOCKS="1", RESULTS=str(results)
         )
     assert done.returncode == 0, done.stderr[-3000:]
+    folder = find_folder(results)
+    # "It ends with the folder's name."
+    assert done.stdout.strip().splitlines()[-1].endswith(folder.name)
     return folder, containers
 
 
@@ -42,6 +48,7 @@ def quick(watched: tuple[Path, list[dict[str, Any]]]) -> Path:
 
 
 def test_the_doctor_finds_nothing_that_stops_the_bench(rented: Rented) -> None:
+    assert rented.make("doctor").returncode == 0
     found = rented.doctor()
     states = {line["id"]: line["state"] for line in found["checks"]}
     assert found["status"] == 0, found
@@ -88,6 +95,7 @@ def test_the_hidden_arm_is_as_fast_as_the_cpu_image(quick: Path) -> None:
     ratios = [cells["cuda-hidden"][one] / cells["cpu"][one] for one in both]
     assert len(ratios) >= 20
     assert 0.67 < statistics.median(ratios) < 1.5
+    assert sum(0.5 < one < 2 for one in ratios) >= 0.9 * len(ratios)
 
 
 def test_every_container_is_confined(watched: tuple[Path, list[dict[str, Any]]]) -> None:
@@ -99,8 +107,15 @@ def test_every_container_is_confined(watched: tuple[Path, list[dict[str, Any]]])
     ]
     assert len(ours) >= 6
     assert set(ours) <= {one["Id"] for one in containers}
+    with_gpu = {
+        one["id"]
+        for path in quick.glob("cuda-0*.json")
+        for one in load(quick, path.name)["invocation"]["containers"]
+    }
     for one in containers:
         limits = one["HostConfig"]
+        if one["Id"] in ours:
+            assert bool(limits["DeviceRequests"]) == (one["Id"] in with_gpu)
         assert limits["ReadonlyRootfs"] is True
         assert limits["CapDrop"] == ["ALL"]
         assert limits["NetworkMode"] == "none"
@@ -112,6 +127,7 @@ def test_the_report_is_simulated_and_has_no_number_of_the_gpu(quick: Path) -> No
     report = (quick / "report.md").read_text()
     assert "SIMULATED" in report.splitlines()[0]
     for cell in load(quick, "summary.json")["cells"]:
+        assert set(cell["arms"]) == {"cpu", "cuda", "cuda-hidden"}
         for arm, one in cell["arms"].items():
             meant = not (arm != "cuda" and "on=cpu" in cell["id"])
             assert (one.get("value") is None) == (arm == "cuda" or not meant), (arm, cell["id"])
@@ -121,7 +137,9 @@ def test_nothing_of_the_campaign_is_left_in_the_engine(quick: Path, rented: Rent
     client = rented.client
     assert client.containers(all=True) == []
     kept = client.volumes()["Volumes"] or []
-    assert all("compile" in one["Name"] or one["Labels"] for one in kept)
+    # The compile cache stays for the next campaign.
+    labels = [(one["Labels"] or {}).get(LABEL) for one in kept]
+    assert set(labels) <= {"lasting-volume"}
     client.close()
 
 
@@ -137,12 +155,15 @@ def test_a_campaign_whose_container_died_with_it_goes_on(
         wait_until(
             lambda: (find_folder(results) / "cuda-01.json").exists() and client.containers() != [],
             "the GPU's container of block 1",
+            lambda: running.poll() is None,
         )
     finally:
         running.kill()
         running.wait()
-    for one in client.containers():
-        client.kill(one["Id"])
+        for one in client.containers():
+            # It may have come to its end by itself.
+            with suppress(APIError):
+                client.kill(one["Id"])
     folder = find_folder(results)
     assert load(folder, "cuda-01.json")["invocation"]["status"] != "complete"
     before = (folder / "cpu-00.json").read_bytes()
@@ -163,7 +184,9 @@ def test_a_campaign_whose_container_died_with_it_goes_on(
     assert "SIMULATED" in (out / "compare.md").read_text()
     told = load(out, "compare.json")
     of_gpu = [one for one in told["pairs"] if "cuda " in f"{one['other']} {one['base']} "]
+    assert of_gpu
     for one in of_gpu:
+        assert one["cells"]
         for identity, cell in one["cells"].items():
             assert "absent" in cell, identity
 

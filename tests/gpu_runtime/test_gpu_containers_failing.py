@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.agreement import compare
 from tests.gpu_runtime.rented import EAGER, ONE_CELL, Rented, find_folder, load, wait_until
 
 TRAIN = "mlp.train/net=A/batch=32/data=device/precision=fp32/execution=graph"
@@ -37,13 +38,24 @@ def test_a_failure_of_such_a_machine_ends_with_its_remedy(
     planted, told, remedy = FAILURES[name]
     fresh.machine.plant(**planted)
     fresh.say(told)
+    doctor = fresh.suite("doctor", "--json", "--base-image", fresh.base, "--arms", "cpu cuda")
     done, folder = fresh.bench(tmp_path / "failure", *ONE_CELL)
     fresh.say()
+    assert compare(doctor, done) == []
     assert done.returncode == 4, done.stderr[-2000:]
     assert remedy in done.stderr
+    # The engine refused before the campaign began, or the worker refused to be the arm.
+    begun = (folder / "campaign.json").exists()
+    assert ("the arm cuda can't be had" in done.stderr) == begun
     assert "Traceback" not in done.stderr
-    for path in folder.glob("cuda-*.json"):
-        assert all(cell["outcome"] != "measured" for cell in load(folder, path.name)["cells"])
+    for path in folder.glob("*-0*.json"):
+        document = load(folder, path.name)
+        measured = [cell["outcome"] == "measured" for cell in document["cells"]]
+        if path.name.startswith("cuda"):
+            assert not any(measured)
+        else:
+            assert document["invocation"]["status"] == "complete"
+            assert all(measured)
     client = fresh.client
     assert client.containers(all=True) == []
     client.close()
@@ -51,9 +63,13 @@ def test_a_failure_of_such_a_machine_ends_with_its_remedy(
 
 def test_a_hook_that_hangs_is_a_gpu_that_is_not_to_be_had(fresh: Rented, tmp_path: Path) -> None:
     fresh.say("hang")
+    lines = {one["id"]: one for one in fresh.doctor()["checks"]}
+    # It can't wait for as long as bench does.
+    assert lines["passthrough"]["state"] == "unknown"
+    assert "`nvidia-smi` on the engine's machine must answer" in lines["passthrough"]["remedy"]
     done, _ = fresh.bench(tmp_path / "hang", *ONE_CELL)
     assert done.returncode == 4, done.stderr[-2000:]
-    assert "NVIDIA's hook, or the driver behind it, hangs" in done.stderr
+    assert "did not start a container with the GPU within 60 s" in done.stderr
     assert "`nvidia-smi` on the engine's machine must answer" in done.stderr
     assert "Traceback" not in done.stderr
     # Where it answers again, the next campaign runs, and sweeps what the engine could not remove.
@@ -65,19 +81,19 @@ def test_a_hook_that_hangs_is_a_gpu_that_is_not_to_be_had(fresh: Rented, tmp_pat
     client.close()
 
 
-def test_a_gpu_lost_between_two_cells_costs_no_other_arm(fresh: Rented, tmp_path: Path) -> None:
+def test_a_gpu_lost_in_a_cell_costs_no_other_arm(fresh: Rented, tmp_path: Path) -> None:
     fresh.machine.plant(lose_at=600)
     done, folder = fresh.bench(tmp_path / "lost", *ONE_CELL[:-1], f"{TRAIN} {EAGER}")
     assert done.returncode in {1, 4}, done.stderr[-2000:]
     assert {cell["outcome"] for cell in load(folder, "cpu-01.json")["cells"]} == {"measured"}
     for cell in load(folder, "cuda-01.json")["cells"]:
         assert cell["outcome"] == "failed"
-        # The worker's own word, or TensorFlow's own end: it aborts where a lost GPU fails a check of its.
+        # The worker's own word, or TensorFlow's own end: it aborts where a lost GPU fails one of its checks.
         assert "the GPU is lost" in cell["reason"] or "SIGABRT" in cell["reason"]
 
 
 def test_a_gpu_lost_between_two_blocks_costs_no_other_arm(fresh: Rented, tmp_path: Path) -> None:
-    results = tmp_path / "blocks"
+    results, ended = tmp_path / "blocks", threading.Event()
 
     def lose() -> None:
         def is_over() -> bool:
@@ -86,12 +102,13 @@ def test_a_gpu_lost_between_two_blocks_costs_no_other_arm(fresh: Rented, tmp_pat
                 path.exists() and load(path.parent, path.name)["invocation"]["status"] == "complete"
             )
 
-        wait_until(is_over, "the GPU's first block")
+        wait_until(is_over, "the GPU's first block", lambda: not ended.is_set())
         fresh.say("refuse nvidia-container-cli: device error: unknown device id: 0")
 
     losing = threading.Thread(target=lose)
     losing.start()
     done, folder = fresh.bench(results, *ONE_CELL[:2], "--blocks", "2", *ONE_CELL[4:])
+    ended.set()
     losing.join()
     assert done.returncode == 4, done.stderr[-2000:]
     assert "nvidia-smi" in done.stderr

@@ -34,12 +34,14 @@ class FakeApi:
         self.kept: dict[str, dict[str, Any]] = {}
         self.created: dict[str, Any] = {}
         self.timeout = 60.0
-        self.removing_s = 0.0
 
     def _ask(self, what: str) -> None:
         self.asked.append(what)
         if what in self.failures:
             raise self.failures[what]
+
+    def close(self) -> None:
+        """As the SDK's."""
 
     def version(self) -> dict[str, str]:
         return {"Arch": "amd64"}
@@ -88,7 +90,6 @@ class FakeApi:
         return iter([b"a line\n"])
 
     def remove_container(self, container: str, **_: Any) -> None:
-        self.removing_s = self.timeout
         self._ask("remove")
 
     def create_volume(self, name: str, *, labels: Mapping[str, str]) -> dict[str, Any]:

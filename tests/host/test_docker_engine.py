@@ -13,7 +13,7 @@ from docker.errors import DockerException
 from requests.exceptions import ReadTimeout
 
 from suite.errors import EngineError, GpuError
-from suite.host.docker import describe
+from suite.host.docker import describe, run
 from suite.host.docker.describe import Description
 from suite.host.docker.endpoint import Endpoint, find_endpoint
 from suite.host.docker.engine import DockerEngine
@@ -23,6 +23,8 @@ from suite.host.docker.run import start_run
 from suite.host.engine import LABEL, GpuRequest, Job
 from suite.host.machine.ending import phrase_ending
 from tests.host.docker_fakes import HERE, IMAGE, FakeApi, api_error
+
+GPU = GpuRequest(driver="nvidia", devices=("0",))
 
 
 def test_the_engine_is_named_as_dockers_client_does(tmp_path: Path) -> None:
@@ -247,25 +249,29 @@ def test_a_refused_start_leaves_nothing_behind() -> None:
         assert api.asked == ["create", "start", "remove"]
 
 
-def test_a_start_that_hangs_is_the_gpus_where_one_was_asked_for() -> None:
-    gpu = GpuRequest(driver="nvidia", devices=("0",))
-    for asked, kind, said in (
-        (None, EngineError, "timed out"),
-        (
-            gpu,
-            GpuError,
-            "hook, or the driver behind it, hangs: a container with the GPU did not start",
-        ),
-    ):
-        api = FakeApi()
-        api.failures["start"] = ReadTimeout(
-            "UnixHTTPConnectionPool(host='localhost'): Read timed out."
-        )
-        with pytest.raises(kind, match=said):
-            start_run(api, HERE, job(gpu=asked), owner="me")
-        assert api.asked == ["create", "start", "remove"]
-        # What hangs can't be removed yet: nobody waits a minute for that.
-        assert (api.removing_s, api.timeout) == (5.0, 60.0)
+@pytest.mark.parametrize(
+    ("call", "gpu", "kind", "said"),
+    [
+        ("start", None, EngineError, "timed out"),
+        ("start", GPU, GpuError, "did not start a container with the GPU within 60 s"),
+        # Only a start can hang for the GPU.
+        ("create", GPU, EngineError, "timed out"),
+    ],
+)
+def test_a_start_that_hangs_is_the_gpus_where_one_was_asked_for(
+    monkeypatch: pytest.MonkeyPatch, call: str, gpu: GpuRequest | None, kind: type, said: str
+) -> None:
+    api, second = FakeApi(), FakeApi()
+    waits = []
+    monkeypatch.setattr(
+        run, "connect", lambda _where, patience_s: waits.append(patience_s) or second
+    )
+    api.failures[call] = ReadTimeout("UnixHTTPConnectionPool(host='localhost'): Read timed out.")
+    with pytest.raises(kind, match=said):
+        start_run(api, HERE, job(gpu=gpu), owner="me")
+    # What hangs can't be removed yet: nobody waits a minute for that.
+    assert "remove" not in api.asked
+    assert (second.asked, waits) == (["remove"], [5.0])
 
 
 def test_a_refused_memlock_is_told_apart_so_that_it_can_be_left_out() -> None:

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from threading import Timer
+from typing import Any
 
 import pytest
 
@@ -290,3 +292,25 @@ def test_no_file_names_a_gpu(store: Store) -> None:
         assert not path.is_file() or uuid[4:] not in path.read_text(encoding="utf-8")
     loaded = read.load_document(store.folder / "cuda-01.json")
     assert loaded.facts["environment.NVIDIA_VISIBLE_DEVICES"] == f"GPU-{wire.hash_uuid(uuid)}"
+
+
+def test_a_lock_of_another_users_is_no_place_for_a_campaign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, mode: str = "r", **_: Any) -> None:
+        assert path.name == ".lock"
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    (tmp_path / ".lock").touch()
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(UsageError, match="Permission denied"):
+        try_results(tmp_path)
+
+
+def test_who_only_asks_turns_no_campaign_away(tmp_path: Path) -> None:
+    (tmp_path / ".lock").touch()
+    asking = (tmp_path / ".lock").open("r+")
+    fcntl.flock(asking, fcntl.LOCK_SH)
+    Timer(0.05, asking.close).start()
+    with only_campaign(tmp_path):
+        pass

@@ -57,7 +57,7 @@ def find_gpus(engine: Engine) -> dict[str, Card]:
     if not gpus:
         engine.find_gpu("0")
         raise GpuError(
-            "GPU=all: the engine gives a GPU, and nothing here lists which there are",
+            "GPU=all: the engine gives a GPU, but nothing here lists the GPUs",
             "`nvidia-smi -L` must work on the engine's machine; or name one GPU",
         )
     return gpus

@@ -12,6 +12,7 @@ import fcntl
 import os
 import tempfile
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -124,6 +125,9 @@ class Store:
 
 _LOCK = ".lock"
 
+_ASKED_S = 0.2
+"""A lock that is gone by then was that of somebody who only asked."""
+
 _TRIAL_BYTES = 1_000_000
 """What is written on trial: the least that a campaign leaves."""
 
@@ -143,11 +147,13 @@ def try_results(results: Path) -> None:
     except OSError as error:
         raise _refuse_results(results, error) from error
     try:
-        # Opened, and not for writing: who only asks makes no lock.
-        with (results / _LOCK).open(encoding="utf-8") as lock:
+        # Who only asks makes no lock; one of another user's could not be taken.
+        with (results / _LOCK).open("r+", encoding="utf-8") as lock:
             _take_lock(results, lock, fcntl.LOCK_SH)
-    except OSError:
+    except FileNotFoundError:
         return  # no campaign has run there
+    except OSError as error:
+        raise _refuse_results(results, error) from error
 
 
 @contextlib.contextmanager
@@ -172,13 +178,22 @@ def only_campaign(results: Path) -> Iterator[None]:
 
 
 def _take_lock(results: Path, lock: IO[str], kind: int) -> None:
+    deadline = time.monotonic() + _ASKED_S
+    while not _try_lock(lock, kind):
+        if time.monotonic() > deadline:
+            raise BusyError(
+                f"another campaign is running in {results}",
+                "wait for it to end, or stop it; two at once would measure each other",
+            )
+        time.sleep(_ASKED_S / 20)
+
+
+def _try_lock(lock: IO[str], kind: int) -> bool:
     try:
         fcntl.flock(lock, kind | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise BusyError(
-            f"another campaign is running in {results}",
-            "wait for it to end, or stop it; two at once would measure each other",
-        ) from error
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _refuse_results(results: Path, error: OSError) -> UsageError:

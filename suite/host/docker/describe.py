@@ -98,5 +98,5 @@ class Description:
             raise EngineError(
                 f"docker at {self.endpoint.where} can't bind a container to CPUs (no cpuset control "
                 "group, as in rootless mode), so that CPUS= would not hold",
-                f"let `CPUS=` out; or {DELEGATE}",
+                f"leave `CPUS=` out; or {DELEGATE}",
             )

@@ -5,6 +5,7 @@ Like this whole folder, and nothing else, it imports docker.
 
 from __future__ import annotations
 
+import contextlib
 import struct
 import uuid
 from collections.abc import Iterator
@@ -13,13 +14,14 @@ from typing import Any
 
 from docker.api.client import APIClient
 
-from suite.errors import EngineError
+from suite.errors import EngineError, GpuError
+from suite.host.docker.connect import connect
 from suite.host.docker.endpoint import Endpoint
 from suite.host.docker.errors import Refused, Silence, engine_error, engine_errors, sdk_calls
 from suite.host.docker.limits import USER, container_limits, job_labels
 from suite.host.docker.volumes import make_volumes, name_volumes
 from suite.host.engine import Ending, Job
-from suite.host.gpu.commands import EngineKind
+from suite.host.gpu.commands import FIND_HANG, EngineKind, reword
 from suite.host.gpu.remedies import explain_refusal
 from suite.host.gpu.request import choose_variables
 from suite.host.machine.ending import DIARY_BYTES, phrase_ending
@@ -56,6 +58,7 @@ def start_run(
     """
     name = f"crossover-{uuid.uuid4().hex[:16]}"
     started = datetime.now(timezone.utc)
+    starting = False
     try:
         with sdk_calls("starting a container", endpoint):
             make_volumes(api, job, owner)
@@ -73,17 +76,24 @@ def start_run(
                 },
                 host_config=api.create_host_config(**container_limits(job, memlock=memlock)),
             )
+            starting = True
             api.start(created["Id"])
+            starting = False
             stream = api.logs(created["Id"], stdout=True, stderr=False, stream=True, follow=True)
     except BaseException as error:
         # By name: a container can exist although its creation raised.
-        hung = isinstance(error, Silence)
-        discard_container(api, endpoint, name, patience_s=_HUNG_S if hung else None)
+        if isinstance(error, Refused):
+            discard_container(api, endpoint, name)
+        else:
+            _discard_hung(endpoint, name)
         if isinstance(error, Refused):
             raise _refusal(error, job, endpoint, kind, memlock=memlock) from error
-        if isinstance(error, Silence) and job.gpu is not None:
-            text = f"a container with the GPU did not start within {api.timeout:.0f} s"
-            raise explain_refusal(text, endpoint.where, kind) from error
+        if isinstance(error, Silence) and starting and job.gpu is not None:
+            raise GpuError(
+                f"the engine at {endpoint.where} did not start a container with the GPU within "
+                f"{api.timeout:.0f} s: what gives it the GPU, or the driver behind that, hangs",
+                reword(FIND_HANG, kind),
+            ) from TimeoutError(error.what)
         raise
     return DockerRun(
         api, endpoint, created["Id"], stream, started=started, memory_bytes=job.memory_bytes
@@ -105,20 +115,20 @@ def _refusal(
     return engine_error("starting a container", refused.text, endpoint)
 
 
-def discard_container(
-    api: APIClient, endpoint: Endpoint, container: str, patience_s: float | None = None
-) -> None:
-    """Removes a container and its anonymous volumes where the engine still answers, in the time that it
-    always has or in ``patience_s``."""
-    usual = api.timeout
-    api.timeout = patience_s or usual
+def discard_container(api: APIClient, endpoint: Endpoint, container: str) -> None:
+    """Removes a container and its anonymous volumes where the engine still answers."""
     try:
         with sdk_calls("removing a container", endpoint):
             api.remove_container(container, v=True, force=True)
     except (Refused, EngineError):
         return  # it never existed, is being removed already, or nobody is there to ask
-    finally:
-        api.timeout = usual
+
+
+def _discard_hung(endpoint: Endpoint, container: str) -> None:
+    """As `discard_container`, where the engine or a person breaks off: what can't be removed at once is
+    left for the next campaign to sweep."""
+    with contextlib.suppress(EngineError), contextlib.closing(connect(endpoint, _HUNG_S)) as api:
+        discard_container(api, endpoint, container)
 
 
 class DockerRun:

@@ -163,5 +163,6 @@ def _word_refusal(probe: Probe, error: GpuError) -> Finding:
             return not_applicable(NO_GPU)
         return no(error.what, error.remedy, stops=error.exit_status)
     if isinstance(error.__cause__, TimeoutError):
-        raise Unknown(error.what, "ask again; a busy machine takes longer") from error
+        remedy = f"ask again, since a busy machine takes longer; {error.remedy}"
+        raise Unknown(error.what, remedy) from error
     return no(error.what, error.remedy, stops=error.exit_status)

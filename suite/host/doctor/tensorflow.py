@@ -4,6 +4,7 @@ it is none of ours.
 
 from __future__ import annotations
 
+import re
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -18,11 +19,13 @@ from suite.host.doctor.machine import Examined
 from suite.host.doctor.probe import Probe
 from suite.host.engine import Ending, GpuRequest, Job, Stock
 from suite.host.gpu.commands import EngineKind, kind_of
-from suite.host.gpu.refusals import find_refusal
 from suite.host.gpu.remedies import explain_worker
 from suite.host.provision.overlay import OTHER_TENSORFLOW
 from suite.host.provision.volumes import choose_environment, compile_cache
 from suite.model import SIMULATED, Image
+
+_NO_MEMORY = re.compile(r"device:GPU:\d+ with 0 MB memory")
+"""What TensorFlow says of a GPU whose memory another process has, whole."""
 
 _VIEW_S = 12.0
 _CLOSING_S = 3.0
@@ -137,7 +140,7 @@ def _start(probe: Probe, job: Job) -> tuple[dict[str, Any], Ending]:
     if not stopped:
         return records, ending
     # TensorFlow waits 10 s for memory that another process has.
-    if job.gpu is not None and "facts" not in records and find_refusal(ending.diary) is not None:
+    if job.gpu is not None and "facts" not in records and _NO_MEMORY.search(ending.diary):
         return records, replace(ending, phrase=f"not within {limit:.0f} s")
     raise Unknown(
         f"TensorFlow did not come up within {limit:.0f} s: what is read for the first time takes longer",

@@ -27,6 +27,11 @@ ALLOW_CDI = (
 )
 TRY_TOOLKIT = "`docker run --rm --gpus all IMAGE nvidia-smi`"
 
+FIND_HANG = (
+    "`nvidia-smi` on the engine's machine must answer within seconds; where it hangs too, `sudo reboot`; "
+    "else `sudo nvidia-container-cli -k -d /dev/tty info` says where NVIDIA's hook hangs"
+)
+
 INSTALL_TOOLKIT = (
     "NVIDIA's package repository, which no distribution has of its own "
     "(https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html), "
@@ -71,6 +76,8 @@ _WORDS: Mapping[EngineKind, Mapping[str, str]] = {
         ALLOW_CDI: "podman 5.4 or newer",
         TRY_TOOLKIT: "`podman run --rm --device nvidia.com/gpu=all IMAGE nvidia-smi`",
         "`docker context ls`": "`podman system connection list`",
+        "else `sudo nvidia-container-cli -k -d /dev/tty info` says where NVIDIA's hook hangs": "else "
+        f"{WRITE_SPEC} writes the specification anew",
     },
     "local": {
         OTHER_BUILD: "LOCAL_PYTHON=path of an interpreter whose TensorFlow was built for it",

@@ -49,12 +49,6 @@ REFUSALS: tuple[GpuRefusal, ...] = (
         "`sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups=true --in-place`",
     ),
     GpuRefusal(
-        pattern=r"did not start within \d+ s",
-        cause="NVIDIA's hook, or the driver behind it, hangs",
-        remedy="`nvidia-smi` on the engine's machine must answer within seconds; where it hangs too, "
-        "`sudo reboot`; else `sudo nvidia-container-cli -k -d /dev/tty info` says where the hook hangs",
-    ),
-    GpuRefusal(
         pattern=r"driver/library version mismatch",
         cause="the driver was upgraded under a loaded kernel module",
         remedy="`sudo reboot`; `sudo apt-mark hold 'nvidia-*' 'libnvidia-*'` keeps it from "

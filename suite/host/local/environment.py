@@ -146,16 +146,14 @@ def try_to_make(lock: Path, interpreter: Interpreter) -> bool | None:
         EngineError: the interpreter has no venv, or the package index does not answer.
     """
     parts = _ask([interpreter.path, "-c", "import ensurepip, venv"])
-    if parts.returncode:
+    if parts is not None and parts.returncode:
         raise EngineError(
             f"{interpreter.title} can't make environments: {_last_line(parts.stderr)}", WAYS_OUT
         )
     package = lock.read_text(encoding="utf-8").partition("==")[0].rpartition("\n")[2].strip()
     pip: list[str | Path] = [interpreter.path, "-m", "pip", "--disable-pip-version-check"]
     asked = _ask([*pip, "--retries=0", "--timeout=5", "index", "versions", package])
-    if asked.returncode and (
-        "No module named" in asked.stderr or "unknown command" in asked.stderr
-    ):
+    if asked is None or "No module named" in asked.stderr or "unknown command" in asked.stderr:
         return None
     if asked.returncode:
         raise EngineError(
@@ -164,18 +162,20 @@ def try_to_make(lock: Path, interpreter: Interpreter) -> bool | None:
     return True
 
 
-def _ask(command: list[str | Path]) -> subprocess.CompletedProcess[str]:
-    """What a short command of an interpreter's says.
+def _ask(command: list[str | Path]) -> subprocess.CompletedProcess[str] | None:
+    """What a short command of an interpreter's says; None: it takes too long to tell.
 
     Raises:
-        EngineError: it does not end.
+        EngineError: it can't be run.
     """
     try:
         return subprocess.run(
             command, capture_output=True, text=True, timeout=_INDEX_S, check=False
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise EngineError(f"no answer from the package index: {error}", WAYS_OUT) from error
+    except subprocess.TimeoutExpired:
+        return None
+    except OSError as error:
+        raise EngineError(f"{command[0]} can't be run: {error.strerror}", WAYS_OUT) from error
 
 
 def _last_line(text: str) -> str:
