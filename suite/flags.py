@@ -63,6 +63,17 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "interrupted": "{status}",
         "repeated": "repeated; the document does not say why",
     },
+    # Of a whole campaign: told in the title and over every table.
+    ("caution", "campaign"): {
+        "simulated": "The numbers were made up to test or to show the report. No machine was measured",
+        "stand-in": "The GPU's driver was a stand-in that the project's tests bring, and no GPU stands "
+        "behind it: arms with a GPU have no numbers here, and what is said of that GPU is made up. The CPU's "
+        "arms were measured",
+        "not-containerized": "The worker ran as a plain process of this machine, not in a container: its "
+        "libraries and limits are not those of an image",
+        "others-at-work": "{gpus} GPUs of this machine ran this campaign at the same time, each with its "
+        "share of the CPUs and the memory: the survey that it is a part of sets it beside the same GPU alone",
+    },
     ("invalid", "campaign"): {
         "set-aside": "{disturbed} of {invocations} invocations had to be set aside: {codes:codes}",
     },

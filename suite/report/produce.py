@@ -28,6 +28,7 @@ from suite.report.render.markdown import render_page
 from suite.report.sections.machine import account, list_by_family, name_machine, narrate
 from suite.report.text.markup import show_plainly
 from suite.report.text.page import Page
+from suite.report.text.wording import name_banners
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +173,7 @@ def look(folder: Path) -> Precision:
 def _render_terminal(summary: Summary, undrawn: str | None) -> str:
     headers, rows = list_by_family(summary, show_plainly, named=False)
     table = tabulate(rows, headers=headers, tablefmt="simple", disable_numparse=True)
-    title = " — ".join(["Crossover", *summary.banners])
+    title = " — ".join(["Crossover", *name_banners(summary.flags)])
     lines = [title, name_machine(summary, show_plainly), "", *narrate(summary, show_plainly), ""]
     lines += [table, "", *account(summary, show_plainly), ""]
     return "\n".join([*lines, *([undrawn, ""] if undrawn else [])])

@@ -15,6 +15,7 @@ from suite import wire
 from suite.analysis.documents.read import load_campaign
 from suite.content import suite_content
 from suite.errors import EngineError, GpuError, NoGpuError, UsageError
+from suite.flags import KINDS
 from suite.host.campaign import durations, plan
 from suite.host.campaign.arms import ARMS, Arms, against_itself, resolve_arms
 from suite.host.campaign.conductor import Conductor
@@ -30,7 +31,6 @@ from suite.host.campaign.store import Store
 from suite.host.engine import GpuRequest, Job
 from suite.host.provision.limits import MEMORY_SHARE
 from suite.model import SIMULATED, Campaign, Cell, Scalar, SuiteIdentity, Work, container_seconds
-from suite.report.pages.campaign import STAND_IN
 from suite.report.produce import collate
 from suite.worker import scenarios
 from suite.worker.session import cell as cells
@@ -878,7 +878,9 @@ def test_a_stand_ins_document_makes_the_whole_campaign_simulated(
         arm: {START.id: 1, **{f"made.{name}": 6 for name in "abcd"}} for arm in ("cpu", "cuda")
     }
     if simulated:
-        assert f"**SIMULATED.** {STAND_IN}" in collate(stage.folder).files["report.md"]
+        assert (
+            f"**SIMULATED.** {KINDS['stand-in'].text}." in collate(stage.folder).files["report.md"]
+        )
 
 
 def test_a_campaign_is_known_for_simulated_from_its_first_document_of_a_stand_in(

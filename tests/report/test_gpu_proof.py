@@ -18,8 +18,8 @@ from suite.analysis.campaign.proof import (
     is_elsewhere,
     is_simulated,
 )
+from suite.flags import KINDS
 from suite.model import SIMULATED, CellResult, Document, Scalar
-from suite.report.pages.campaign import MADE_UP, STAND_IN
 from suite.report.produce import Collated, collate
 from suite.report.render.html import render_html_page
 from suite.worker import scenarios
@@ -359,12 +359,13 @@ def test_a_stand_in_is_said_in_the_title_and_over_every_table(tmp_path: Path) ->
     lines = text.splitlines()
     assert lines[0] == "# Crossover: cuda against cpu — SIMULATED"
     assert all(line.startswith("**SIMULATED**") for line in lines if "Table: " in line)
-    assert f"**SIMULATED.** {STAND_IN}" in lines
-    assert MADE_UP not in text
+    assert f"**SIMULATED.** {KINDS['stand-in'].text}." in lines
+    assert KINDS["simulated"].text not in text
     assert collated.terminal.startswith("Crossover — SIMULATED\n")
     # Of a campaign that was made up as a whole, the other explanation is right; but not where a
     # stand-in's document is there, for which its plan says that it is simulated.
-    for value, right, wrong in ((True, STAND_IN, MADE_UP), (None, MADE_UP, STAND_IN)):
+    stand_in, made_up = KINDS["stand-in"].text, KINDS["simulated"].text
+    for value, right, wrong in ((True, stand_in, made_up), (None, made_up, stand_in)):
         text = collate_with(tmp_path / f"marked-{value}", value, simulated=True)[0].files[
             "report.md"
         ]

@@ -15,10 +15,10 @@ from suite.analysis.causes.advice import KINDS
 from suite.analysis.causes.insight import Insight, find_insight
 from suite.analysis.documents.published import read_figures
 from suite.analysis.documents.read import LoadedCampaign
+from suite.flags import KINDS as FLAGS
 from suite.flags import Flag, raise_flag
 from suite.model import Campaign, Cell, Document, Work
 from suite.report.exports.exchange import render_json
-from suite.report.pages.campaign import MADE_UP, STAND_IN
 from tests import machines, synthetic
 from tests.hosts import QUIET, Host
 from tests.machines import CPU, GPU, MILD, Device
@@ -421,8 +421,8 @@ def test_simulated_is_said_in_the_title_and_over_every_table() -> None:
     captions = [line for line in lines if "Table: " in line]
     assert len(captions) > 15
     assert all(line.startswith("**SIMULATED**") for line in captions)
-    assert f"**SIMULATED.** {MADE_UP}" in lines
-    assert STAND_IN not in text
+    assert f"**SIMULATED.** {FLAGS['simulated'].text}." in lines
+    assert FLAGS["stand-in"].text not in text
 
 
 HOSTILE_NUMBERS = (0.0, -1.0, 1e308, 1e-308, 5e-324)

@@ -16,7 +16,7 @@ from suite.analysis.documents.read import LoadedCampaign
 from suite.flags import raise_flag
 from suite.model import Cell, Document, Param, Scalar, Telemetry, Work
 from suite.report.exports.exchange import render_json
-from suite.report.text.wording import word, word_in_cell
+from suite.report.text.wording import name_banners, word, word_in_cell
 from tests import synthetic
 from tests.rendering import render_markdown
 
@@ -252,7 +252,7 @@ def test_in_an_invalid_campaign_what_is_impossible_is_still_told(cell: Cell) -> 
         loaded, documents=[replace(one, telemetry=robbed, absent={}) for one in loaded.documents]
     )
     summary = summarise(loaded)
-    assert "INVALID" in summary.banners
+    assert "INVALID" in name_banners(summary.flags)
     (flag,) = find_insight(summary).limits.errors
     assert flag.code in IMPLAUSIBLE
     assert flag.where == {"arm": "cuda", "cell": cell.id}

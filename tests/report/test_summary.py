@@ -238,24 +238,24 @@ def test_doubts_about_a_cell(campaign: Campaign, documents: list[Document]) -> N
 
 def test_banners(campaign: Campaign) -> None:
     none = synthetic.make_documents(campaign, isolation="none")
-    assert summarise_these(campaign, none).banners == ("SIMULATED", "NOT CONTAINERIZED")
+    assert codes(summarise_these(campaign, none).flags) == ["simulated", "not-containerized"]
     real = replace(campaign, simulated=False)
-    assert summarise_these(real, none).banners == ("NOT CONTAINERIZED",)
-    assert summarise_these(real, []).banners == ()
+    assert codes(summarise_these(real, none).flags) == ["not-containerized"]
+    assert summarise_these(real, []).flags == ()
     there = synthetic.make_documents(campaign)
-    for value, said in {True: ("SIMULATED",), False: (), None: ()}.items():
+    for value, said in {True: ["stand-in"], False: [], None: []}.items():
         found = [
             replace(one, facts={**one.facts, "gpu.simulated": value})
             if one.invocation.arm == "cuda"
             else one
             for one in there
         ]
-        assert summarise_these(real, found).banners == said
+        assert codes(summarise_these(real, found).flags) == said
     # A control that nobody compares is enough, and so is one document of all.
     only = replace(there[-1], facts={**there[-1].facts, "gpu.simulated": True})
-    assert summarise_these(real, [*there[:-1], only]).banners == ("SIMULATED",)
+    assert codes(summarise_these(real, [*there[:-1], only]).flags) == ["stand-in"]
     loaded = LoadedCampaign(folder="x", campaign=real, documents=there, controls=[only])
-    assert summarise(loaded).banners == ("SIMULATED",)
+    assert codes(summarise(loaded).flags) == ["stand-in"]
 
 
 def test_time_is_booked_once(campaign: Campaign, documents: list[Document]) -> None:

@@ -21,6 +21,7 @@ from suite.model import Cell, Survey, SurveyMember
 from suite.report.produce import collate_survey
 from suite.wire import SCHEMA, dump_document
 from tests import synthetic
+from tests.flagging import codes
 from tests.hosts import QUIET
 
 PRODUCT = "matmul.square/n=1000/precision=fp32/operands=device/xla=off"
@@ -161,9 +162,9 @@ def test_programs_get_the_same_unscaled(folder: Path) -> None:
 
 def test_the_campaign_of_one_at_once_says_that_it_was_not_alone(folder: Path) -> None:
     summary = summarise(load_campaign(folder.parent / "box-gpu0-at-once"))
-    assert "WITH OTHER GPUS AT WORK" in summary.banners
+    assert "others-at-work" in codes(summary.flags)
     alone = summarise(load_campaign(folder.parent / "box-gpu0"))
-    assert "WITH OTHER GPUS AT WORK" not in alone.banners
+    assert "others-at-work" not in codes(alone.flags)
 
 
 def test_how_much_they_were_at_work_together_is_told(tmp_path: Path) -> None:

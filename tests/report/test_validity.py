@@ -25,7 +25,7 @@ from suite.analysis.numbers.verdict import Verdict
 from suite.flags import KINDS, raise_flag
 from suite.model import Campaign, Document, Scalar, Telemetry
 from suite.report.produce import collate
-from suite.report.text.wording import tell, word, word_invalid
+from suite.report.text.wording import name_banners, tell, word, word_invalid
 from tests import synthetic
 from tests.rendering import render_markdown
 
@@ -122,7 +122,7 @@ def test_a_campaign_is_invalid_when_over_a_fifth_is_set_aside(
     summary = summarise_these(campaign, changed)
     assert [one.code for one in summary.invalid] == ["set-aside"]
     assert names(summary) == {"INVALID"}
-    assert "INVALID" in summary.banners
+    assert "INVALID" in name_banners(summary.flags)
     assert "3 of 12 invocations" in render_markdown(summary)
 
 

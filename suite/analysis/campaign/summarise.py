@@ -89,18 +89,16 @@ class CellSummary:
 class Summary:
     """The analysis of a campaign.
 
-    ``counted`` are the documents of its blocks by arm and block, the last repeat of each; of these,
-    ``excluded`` lists those that do not count after all, among every invocation that does not.
-    ``invalid`` is why nothing of the campaign is to be judged.  ``places`` is what each arm's numbers
-    were made on.
+    ``counted`` are the documents of its blocks by arm and block, the last repeat of each.  ``flags``
+    are those of the whole campaign, and of every invocation that does not count; ``places`` is what
+    each arm's numbers were made on.
     """
 
     loaded: LoadedCampaign
     counted: Mapping[str, Mapping[int, Document]]
     places: Mapping[str, Place]
     cells: tuple[CellSummary, ...]
-    excluded: tuple[Flag, ...]
-    invalid: tuple[Flag, ...]
+    flags: tuple[Flag, ...]
     conclusions: Conclusions
 
     @property
@@ -119,23 +117,14 @@ class Summary:
         return self.campaign.arms[1:]
 
     @property
-    def stand_in(self) -> bool:
-        """Whether a stand-in without a GPU was some arm's driver."""
-        return any(map(is_simulated, (*self.loaded.documents, *self.loaded.controls)))
+    def excluded(self) -> tuple[Flag, ...]:
+        """The invocations that do not count."""
+        return tuple(one for one in self.flags if one.severity == "excluded")
 
     @property
-    def simulated(self) -> bool:
-        """Whether its documents are made up, or those of a stand-in."""
-        return self.campaign.simulated or self.stand_in
-
-    @property
-    def banners(self) -> tuple[str, ...]:
-        """What has to stand in the title and over every table, in capitals."""
-        isolations = {document.invocation.isolation for document in self.loaded.documents}
-        found = ["SIMULATED"] if self.simulated else []
-        found += ["NOT CONTAINERIZED"] if "none" in isolations else []
-        found += ["WITH OTHER GPUS AT WORK"] if self.campaign.at_once > 1 else []
-        return (*found, *(["INVALID"] if self.invalid else []))
+    def invalid(self) -> tuple[Flag, ...]:
+        """Why nothing of the campaign is to be judged."""
+        return find_invalid(self.flags)
 
 
 def summarise(loaded: LoadedCampaign) -> Summary:
@@ -187,10 +176,24 @@ def summarise(loaded: LoadedCampaign) -> Summary:
         cells=tuple(
             replace(one, verdicts=conclusions.verdicts.get(one.cell.id, {})) for one in cells
         ),
-        excluded=tuple(excluded),
-        invalid=invalid,
+        flags=(*_flag_campaign(loaded), *invalid, *excluded),
         conclusions=conclusions,
     )
+
+
+def _flag_campaign(loaded: LoadedCampaign) -> list[Flag]:
+    """What has to be said over everything."""
+    campaign = loaded.campaign
+    flags = []
+    if any(map(is_simulated, (*loaded.documents, *loaded.controls))):
+        flags.append(raise_flag("stand-in"))
+    elif campaign.simulated:
+        flags.append(raise_flag("simulated"))
+    if any(one.invocation.isolation == "none" for one in loaded.documents):
+        flags.append(raise_flag("not-containerized"))
+    if campaign.at_once > 1:
+        flags.append(raise_flag("others-at-work", gpus=campaign.at_once))
+    return flags
 
 
 def _summarise_arm(

@@ -117,9 +117,9 @@ class Versus:
     pairs: tuple[Pair, ...]
 
     @property
-    def banners(self) -> tuple[str, ...]:
-        """Every banner that one of the campaigns has."""
-        return tuple(dict.fromkeys(one for found in self.summaries for one in found.banners))
+    def flags(self) -> tuple[Flag, ...]:
+        """Those of all its campaigns."""
+        return tuple(one for found in self.summaries for one in found.flags)
 
 
 def set_side_by_side(summaries: Sequence[Summary], wanted: Sequence[str] = ()) -> Versus:

@@ -78,11 +78,9 @@ class Surveyed:
         return [*self.alone.values(), *self.at_once.values()]
 
     @property
-    def banners(self) -> tuple[str, ...]:
-        """What has to stand over every table: the banners of the campaigns of one GPU alone, and
-        those of the others but that they are not alone."""
-        found = [one for summary in self.alone.values() for one in summary.banners]
-        return tuple(dict.fromkeys(found))
+    def flags(self) -> tuple[Flag, ...]:
+        """Those of the campaigns of one GPU alone; the others' say besides that they are not alone."""
+        return tuple(one for summary in self.alone.values() for one in summary.flags)
 
     def of_gpu(self, contrast: Contrast) -> dict[str, Ratio]:
         """The sound ratios of cells that tell of a GPU: samples of work that was seen on one."""

@@ -25,7 +25,7 @@ from suite.report.exports.findings import describe_estimate, describe_findings, 
 from suite.report.exports.reasons import describe_causes, describe_insight
 from suite.report.text.markup import guard_formula
 from suite.report.text.units import name_rate
-from suite.report.text.wording import tell, word, word_invalid, word_missing
+from suite.report.text.wording import name_banners, tell, word, word_invalid, word_missing
 from suite.wire import SCHEMA
 
 UNIT = "s"
@@ -37,7 +37,7 @@ def render_json(summary: Summary, insight: Insight | None = None) -> str:
 
     ``insight`` is what was found in the campaign already; None: it is found here.
     """
-    campaign = summary.campaign
+    campaign, banners = summary.campaign, name_banners(summary.flags)
     insight = insight or find_insight(summary)
     cases = {case.cell.cell.id: case for case in insight.cases}
     findings, reasons = describe_findings(summary), describe_insight(insight)
@@ -49,10 +49,10 @@ def render_json(summary: Summary, insight: Insight | None = None) -> str:
             "profile": campaign.profile,
             "seed": campaign.seed,
             "label": campaign.label,
-            "simulated": summary.simulated,
+            "simulated": "SIMULATED" in banners,
             "blocks": {arm: sorted(blocks) for arm, blocks in summary.counted.items()},
         },
-        "banners": list(summary.banners),
+        "banners": list(banners),
         "arms": campaign.arms,
         "not_run": campaign.not_run,
         "ratio_is": "time of the arm over time of the first arm; under 1 the arm is faster",

@@ -9,7 +9,7 @@ from suite.analysis.several.comparison import Pair, Versus
 from suite.analysis.several.places import Contrast, Surveyed
 from suite.report.exports.exchange import describe_suites
 from suite.report.exports.findings import describe_comparison
-from suite.report.text.wording import tell, word
+from suite.report.text.wording import name_banners, tell, word
 from suite.wire import SCHEMA
 
 
@@ -17,7 +17,7 @@ def render_versus_json(versus: Versus) -> str:
     """The same for programs, with a final newline: unscaled numbers, times in seconds a call."""
     content = {
         "schema": SCHEMA,
-        "banners": list(versus.banners),
+        "banners": list(name_banners(versus.flags)),
         "campaigns": [
             {
                 "number": number,
@@ -61,7 +61,7 @@ def render_survey_json(found: Surveyed) -> str:
         "schema": SCHEMA,
         **describe_suites(survey.suite),
         "id": survey.id,
-        "banners": list(found.banners),
+        "banners": list(name_banners(found.flags)),
         "gpus": survey.gpus,
         "rounds": survey.rounds,
         "campaigns": [

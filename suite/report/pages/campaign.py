@@ -22,7 +22,7 @@ from suite.report.sections.trust import write_trust
 from suite.report.sections.waterfalls import write_waterfalls
 from suite.report.text.markup import escape
 from suite.report.text.page import Page
-from suite.report.text.wording import word
+from suite.report.text.wording import name_banners, word
 
 
 def compose(summary: Summary, undrawn: str | None = None, insight: Insight | None = None) -> Page:
@@ -30,7 +30,7 @@ def compose(summary: Summary, undrawn: str | None = None, insight: Insight | Non
 
     ``insight`` is what was found in the campaign already; None: it is found here.
     """
-    page = Page(summary.banners)
+    page = Page(name_banners(summary.flags))
     insight = insight or find_insight(summary)
     others = ", ".join(map(escape, summary.others))
     base = escape(summary.base)
@@ -94,22 +94,11 @@ def _explain_verdicts(summary: Summary, other: str) -> str:
     )
 
 
-MADE_UP = "The numbers were made up to test or to show the report. No machine was measured."
-STAND_IN = (
-    "The GPU's driver was a stand-in that the project's tests bring, and no GPU stands behind it: arms with "
-    "a GPU have no numbers here, and what is said of that GPU is made up. The CPU's arms were measured."
-)
+_NOT_A_FINDING = "Too many of its invocations were disturbed (below): nothing here is a finding."
 
 
 def _explain_banners(page: Page, summary: Summary) -> None:
-    explanations = {
-        "NOT CONTAINERIZED": "The worker ran as a plain process of this machine, not in a "
-        "container: its libraries and limits are not those of an image.",
-        "WITH OTHER GPUS AT WORK": f"{summary.campaign.at_once} GPUs of this machine ran this campaign "
-        "at the same time, each with its share of the CPUs and the memory: the survey that it is a "
-        "part of sets it beside the same GPU alone.",
-        "INVALID": "Too many of its invocations were disturbed (below): nothing here is a finding.",
-        "SIMULATED": STAND_IN if summary.stand_in else MADE_UP,
-    }
-    for banner in summary.banners:
-        page.paragraph(f"**{banner}.** {explanations[banner]}")
+    for flag in summary.flags:
+        for banner in name_banners([flag]):
+            why = _NOT_A_FINDING if flag.severity == "invalid" else f"{word(flag)}."
+            page.paragraph(f"**{banner}.** {why}")

@@ -23,7 +23,7 @@ from suite.report.sections.tables import (
 )
 from suite.report.text.markup import escape
 from suite.report.text.page import NO_NUMBER, Page
-from suite.report.text.wording import tell, word, word_invalid
+from suite.report.text.wording import name_banners, tell, word, word_invalid
 
 _NOT_PLANNED = "the cell is not in the plan of this campaign"
 _INSTANCES = (
@@ -34,7 +34,7 @@ _INSTANCES = (
 
 def compose_versus(versus: Versus) -> Page:
     """The report over several campaigns, in no format yet."""
-    page = Page(versus.banners)
+    page = Page(name_banners(versus.flags))
     page.title(f"Crossover: {len(versus.summaries)} campaigns side by side")
     page.paragraph(" ".join([*(_word_pair(one) for one in versus.pairs), _INSTANCES]))
     _write_campaigns(page, versus)
@@ -117,7 +117,9 @@ def _write_campaigns(page: Page, versus: Versus) -> None:
         rows.append(
             [
                 str(number),
-                escape(campaign.id) + (f" — {' · '.join(one.banners)}" if one.banners else ""),
+                " — ".join(
+                    filter(None, [escape(campaign.id), " · ".join(name_banners(one.flags))])
+                ),
                 name_machine(one, escape),
                 escape(campaign.profile),
                 blocks,

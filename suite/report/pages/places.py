@@ -24,7 +24,7 @@ from suite.report.sections.tables import (
 from suite.report.text.markup import escape
 from suite.report.text.page import NO_NUMBER, Page
 from suite.report.text.units import show_times
-from suite.report.text.wording import tell, word, word_invalid, word_verdict
+from suite.report.text.wording import name_banners, tell, word, word_invalid, word_verdict
 
 _NOT_PLANNED = "the cell is not in the plan of this campaign"
 _ALONE, _AT_ONCE = "alone", "with all others at work"
@@ -33,7 +33,7 @@ _ALONE, _AT_ONCE = "alone", "with all others at work"
 def compose_survey(found: Surveyed) -> Page:
     """The report of a survey, in no format yet."""
     survey = found.survey
-    page = Page(found.banners)
+    page = Page(name_banners(found.flags))
     page.title(f"Crossover: the {len(survey.gpus)} GPUs of one machine")
     page.paragraph(" ".join([*_tell_apart(found), *_tell_crowd(found)]))
     if survey.stopped:
@@ -76,7 +76,7 @@ def compose_survey(found: Surveyed) -> Page:
 
 def render_survey_terminal(found: Surveyed) -> str:
     """A few plain lines for a terminal."""
-    title = " — ".join(filter(None, ["Crossover", " · ".join(found.banners)]))
+    title = " — ".join(filter(None, ["Crossover", " · ".join(name_banners(found.flags))]))
     return "\n".join([title, "", *_tell_apart(found), *_tell_crowd(found), ""])
 
 

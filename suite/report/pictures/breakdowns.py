@@ -24,6 +24,7 @@ from suite.report.pictures.picture import (
 )
 from suite.report.text.markup import show_plainly
 from suite.report.text.units import show_seconds, show_share
+from suite.report.text.wording import name_banners
 
 REST = "rest"
 
@@ -157,7 +158,7 @@ def depict_decomposition(summary: Summary, bars: Sequence[Bar]) -> Picture | Non
         alt=" ".join([f"{title}.", *told]),
         tables=("mlp",),
         arms=tuple(summary.campaign.arms),
-        banner=" · ".join(summary.banners),
+        banner=" · ".join(name_banners(summary.flags)),
         content=Stacks(x_label="share of the step", bars=tuple(kept)),
     )
 
@@ -204,7 +205,7 @@ def depict_waterfalls(summary: Summary, waterfalls: Sequence[Waterfall]) -> Pict
         alt=" ".join([f"{title}.", *told]),
         tables=("asked",),
         arms=tuple(summary.campaign.arms),
-        banner=" · ".join(summary.banners),
+        banner=" · ".join(name_banners(summary.flags)),
         content=Dots(unit="s", x_label="time", groups=tuple(groups)),
     )
 

@@ -12,6 +12,7 @@ from suite.report.pictures.picture import Dots, Mark, Picture, Row, Rows
 from suite.report.text.markup import show_plainly
 from suite.report.text.names import sort_cells
 from suite.report.text.units import show_seconds
+from suite.report.text.wording import name_banners
 
 PARTS: Mapping[str, str] = {
     "input": "input alone",
@@ -76,7 +77,7 @@ def depict_pipelines(summary: Summary) -> Picture | None:
         alt=" ".join([f"{title}.", *_describe(groups), *tell_missing(missing)]),
         tables=("tfdata", "mlp") if computed else ("tfdata",),
         arms=tuple(summary.campaign.arms),
-        banner=" · ".join(summary.banners),
+        banner=" · ".join(name_banners(summary.flags)),
         content=Dots(unit="s", x_label="time of one batch", groups=tuple(groups)),
     )
 

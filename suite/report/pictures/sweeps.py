@@ -12,6 +12,7 @@ from suite.report.pictures.picture import Line, Mark, Panel, Picture, PictureNam
 from suite.report.text.crossovers import OPEN, show_end, tell_apart, word_best, word_crossover
 from suite.report.text.markup import show_plainly
 from suite.report.text.units import name_rate, show_rate, show_seconds, show_size
+from suite.report.text.wording import name_banners
 
 Take = Callable[[ArmResult], Mark | None]
 Word = Callable[[float], str]
@@ -96,7 +97,7 @@ def _depict(
         alt=" ".join([f"{title}.", *told, *tell_missing(missing)]),
         tables=(name,),
         arms=tuple(summary.campaign.arms),
-        banner=" · ".join(summary.banners),
+        banner=" · ".join(name_banners(summary.flags)),
         content=Sweeps(unit=unit, y_label=y_label, panels=panels),
     )
 

@@ -15,6 +15,20 @@ from suite.analysis.numbers.verdict import Verdict
 from suite.flags import KINDS, Flag, is_common
 from suite.report.text.units import show_rate, show_seconds, show_share
 
+_BANNERS: Mapping[str, str] = {
+    "simulated": "SIMULATED",
+    "stand-in": "SIMULATED",
+    "not-containerized": "NOT CONTAINERIZED",
+    "others-at-work": "WITH OTHER GPUS AT WORK",
+    "set-aside": "INVALID",
+}
+"""What has to stand in the title and over every table."""
+
+
+def name_banners(flags: Iterable[Flag]) -> tuple[str, ...]:
+    """The banners of a campaign, or of several."""
+    return tuple(dict.fromkeys(_BANNERS[one.code] for one in flags if one.code in _BANNERS))
+
 
 def word(flag: Flag, *, brief: bool = False) -> str:
     """The sentence of one flag, without a full stop.
