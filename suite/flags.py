@@ -74,6 +74,11 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "others-at-work": "{gpus} GPUs of this machine ran this campaign at the same time, each with its "
         "share of the CPUs and the memory: the survey that it is a part of sets it beside the same GPU alone",
     },
+    ("caution", "arm"): {
+        "far-below-published": "{arm}: {precision:products} reach {share:share} of what was published for a "
+        "{part} ({published:{unit}/s}, {source}); look at: clock and power limit, throttling, link width, "
+        "TF32 off, another device than thought",
+    },
     ("invalid", "campaign"): {
         "set-aside": "{disturbed} of {invocations} invocations had to be set aside: {codes:codes}",
     },
@@ -190,10 +195,15 @@ def is_common(flag: Flag) -> bool:
     return "of" not in flag.values or 2 * len(flag.where["blocks"]) > flag.values["of"]
 
 
+def pick(flags: Iterable[Flag], severity: Severity) -> tuple[Flag, ...]:
+    """The flags that are so grave."""
+    return tuple(one for one in flags if one.severity == severity)
+
+
 def find_invalid(flags: Iterable[Flag]) -> tuple[Flag, ...]:
     """The flags for which a number is struck: those of the first kind that is invalid, or all
     that befell some blocks."""
-    found = [one for one in flags if one.severity == "invalid"]
+    found = pick(flags, "invalid")
     return tuple(one for one in found if _is_told_with(found[0], one))
 
 

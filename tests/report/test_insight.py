@@ -16,10 +16,11 @@ from suite.analysis.causes.insight import Insight, find_insight
 from suite.analysis.documents.published import read_figures
 from suite.analysis.documents.read import LoadedCampaign
 from suite.flags import KINDS as FLAGS
-from suite.flags import Flag, raise_flag
+from suite.flags import Flag, pick, raise_flag
 from suite.model import Campaign, Cell, Document, Work
 from suite.report.exports.exchange import render_json
 from tests import machines, synthetic
+from tests.flagging import codes
 from tests.hosts import QUIET, Host
 from tests.machines import CPU, GPU, MILD, Device
 from tests.rendering import render_markdown
@@ -255,8 +256,7 @@ def test_a_rate_is_held_against_what_was_published(
     assert found.part.name == "A10"
     assert found.band == band
     assert found.share_of_peak == pytest.approx(flops / 31.2e12, rel=NEAR)
-    assert not limits.errors
-    assert bool(limits.warnings) == warnings
+    assert codes(limits.flags) == (["far-below-published"] if warnings else [])
     memory = next(one for one in limits.limits if (one.arm, one.what) == ("cuda", "memory"))
     assert memory.rate.value == pytest.approx(400e9, rel=NEAR)
     assert memory.band == "in band"
@@ -267,11 +267,11 @@ def test_a_product_beyond_the_peak_wins_nothing() -> None:
     campaign, documents = machines.make_campaign(PRODUCTS, gpu=gpu, host=QUIET)
     summary = summary_of(campaign, name_gpu(documents, "NVIDIA A10"))
     insight = find_insight(summary)
-    beyond = {flag.where["cell"] for flag in insight.limits.errors}
+    beyond = {flag.where["cell"] for flag in pick(insight.limits.flags, "invalid")}
     honest = {one.cell.id for one in summary.cells} - beyond
     assert beyond
     assert honest
-    assert {(one.code, one.values["part"]) for one in insight.limits.errors} == {
+    assert {(one.code, one.values["part"]) for one in pick(insight.limits.flags, "invalid")} == {
         ("above-peak", "A10")
     }
     for one in summary.cells:
@@ -297,8 +297,7 @@ def test_a_product_beyond_the_peak_wins_nothing() -> None:
 @pytest.mark.parametrize("name", ["NVIDIA A10G", "NVIDIA A10-4Q", "A10", "nvidia a10", ""])
 def test_parts_match_by_their_exact_names(name: str) -> None:
     limits = limits_of(1e15, name).limits
-    assert not limits.errors
-    assert not limits.warnings
+    assert not limits.flags
     assert (name or "a device without a name") in limits.unknown or name == ""
 
 

@@ -87,7 +87,7 @@ def load(
 def find_errors(cell: Cell, seconds: float, **more: object) -> tuple[str, ...]:
     summary = summarise(load(cell, seconds, **more))  # type: ignore[arg-type]
     assert summary.cells[0].arms[str(more.get("arm", "cuda"))].estimate
-    return tuple(map(word_in_cell, find_insight(summary).limits.errors))
+    return tuple(map(word_in_cell, find_insight(summary).limits.flags))
 
 
 A10 = {"gpu_0.name": "NVIDIA A10"}
@@ -187,7 +187,7 @@ def test_a_gpus_second_arm_is_a_gpus() -> None:
         )
         for one in loaded.documents
     ]
-    (flag,) = find_insight(summarise(replace(loaded, documents=documents))).limits.errors
+    (flag,) = find_insight(summarise(replace(loaded, documents=documents))).limits.flags
     assert (flag.code, flag.where) == ("below-call", {"arm": "cuda-again", "cell": cell.id})
 
 
@@ -225,14 +225,14 @@ def test_one_block_that_is_impossible_makes_the_whole_cell_so(bad: int) -> None:
     cell = make_copy(LARGE)
     loaded = load(cell, GOOD)
     fine = spoil(loaded, dict.fromkeys((1, 2, 3), GOOD))
-    assert not find_insight(summarise(fine)).limits.errors
+    assert not find_insight(summarise(fine)).limits.flags
     summary = summarise(spoil(loaded, {bad: BAD}))
     (found,) = summary.cells
     value = found.arms["cuda"].estimate
     assert value
     places = find_places(summary.counted, read_figures())
     assert find_impossible("cuda", cell, places["cuda"], value.value) is None
-    assert find_insight(summary).limits.errors == found.arms["cuda"].invalid
+    assert find_insight(summary).limits.flags == found.arms["cuda"].invalid
     (flag,) = found.arms["cuda"].invalid
     assert (flag.code, flag.severity) == ("above-pcie", "invalid")
     assert "moves 11.6 TB/s" in word(flag)
@@ -253,7 +253,7 @@ def test_in_an_invalid_campaign_what_is_impossible_is_still_told(cell: Cell) -> 
     )
     summary = summarise(loaded)
     assert "INVALID" in name_banners(summary.flags)
-    (flag,) = find_insight(summary).limits.errors
+    (flag,) = find_insight(summary).limits.flags
     assert flag.code in IMPLAUSIBLE
     assert flag.where == {"arm": "cuda", "cell": cell.id}
     assert summary.cells[0].arms["cuda"].invalid == (flag,)

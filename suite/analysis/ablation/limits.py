@@ -17,8 +17,7 @@ from suite.analysis.campaign.bounds import IMPLAUSIBLE, Place
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.documents.published import ANY, Figure, Figures, Part
 from suite.analysis.numbers.estimate import Estimate, estimate
-from suite.flags import Flag
-from suite.report.text.units import show_rate, show_share
+from suite.flags import Flag, raise_flag
 
 Band = Literal["in band", "below the band", "above the band", "far below"]
 
@@ -33,9 +32,6 @@ SIMILAR = 2.0
 
 LARGE = 4000.0
 """A figure without a size is of a large product: this large at least."""
-
-LOOK_AT = "clock and power limit, throttling, link width, TF32 off, another device than thought"
-"""What makes a device slower than it should be."""
 
 BYTES = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0}
 """Bytes of an operand's element."""
@@ -104,14 +100,13 @@ class Use:
 class Limits:
     """Everything about limits: per arm and precision, per cell, and what is wrong.
 
-    ``errors`` are rates above a theoretical peak and prices under their bounds; ``warnings`` are rates
-    far below what others measured; ``unknown`` are the devices that have no published figures.
+    ``flags`` are those of rates above a theoretical peak, of prices under their bounds, and of rates far
+    below what others measured; ``unknown`` are the devices that have no published figures.
     """
 
     limits: tuple[Limit, ...]
     uses: tuple[Use, ...]
-    errors: tuple[Flag, ...]
-    warnings: tuple[str, ...]
+    flags: tuple[Flag, ...]
     unknown: tuple[str, ...]
 
 
@@ -130,8 +125,7 @@ def find_limits(catalogue: Catalogue, places: Mapping[str, Place], figures: Figu
     return Limits(
         limits=tuple(limits),
         uses=tuple(_find_uses(catalogue, limits)),
-        errors=tuple(_find_errors(catalogue)),
-        warnings=tuple(_find_warnings(limits)),
+        flags=(*_find_impossible(catalogue), *_flag_slow(limits)),
         unknown=tuple(
             dict.fromkeys(one.device or "a device without a name" for one in limits if not one.part)
         ),
@@ -255,22 +249,25 @@ def _find_uses(catalogue: Catalogue, limits: list[Limit]) -> Iterable[Use]:
             )
 
 
-def _find_errors(catalogue: Catalogue) -> Iterable[Flag]:
+def _find_impossible(catalogue: Catalogue) -> Iterable[Flag]:
     """Every number that the hardware can't have made."""
     results = (result for one in catalogue.cells.values() for result in one.arms.values())
     return (flag for one in results for flag in one.invalid if flag.code in IMPLAUSIBLE)
 
 
-def _find_warnings(limits: list[Limit]) -> Iterable[str]:
+def _flag_slow(limits: list[Limit]) -> Iterable[Flag]:
     for limit in limits:
         if limit.band != "far below" or limit.part is None or limit.part.device == "cpu":
             continue
         near = max(limit.comparisons, key=lambda one: one.share)
-        what = "memory" if limit.what == "memory" else f"{limit.precision} products"
-        yield (
-            f"{limit.arm}: {what} reach {show_share(near.share, 1.0)} of what was published for a "
-            f"{limit.part.name} ({show_rate(near.figure.low, limit.unit, 1.0)}, "
-            f"{near.figure.source}); look at: {LOOK_AT}"
+        yield raise_flag(
+            *("far-below-published", {"arm": limit.arm}),
+            precision=limit.precision,
+            share=near.share,
+            part=limit.part.name,
+            published=near.figure.low,
+            unit=limit.unit,
+            source=near.figure.source,
         )
 
 

@@ -35,7 +35,7 @@ from suite.analysis.documents.telemetry import join
 from suite.analysis.numbers.estimate import Estimate, estimate
 from suite.analysis.numbers.ratio import Ratio, compare
 from suite.analysis.numbers.verdict import Verdict
-from suite.flags import Flag, find_invalid, raise_flag
+from suite.flags import Flag, find_invalid, pick, raise_flag
 from suite.model import Campaign, Cell, CellResult, Document, OutcomeName, Work
 
 NOT_LOOKED_FOR = "this version of the suite does not look for it"
@@ -119,7 +119,7 @@ class Summary:
     @property
     def excluded(self) -> tuple[Flag, ...]:
         """The invocations that do not count."""
-        return tuple(one for one in self.flags if one.severity == "excluded")
+        return pick(self.flags, "excluded")
 
     @property
     def invalid(self) -> tuple[Flag, ...]:

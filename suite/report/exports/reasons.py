@@ -17,8 +17,9 @@ from suite.analysis.causes.insight import Insight
 from suite.analysis.causes.rules import RULES
 from suite.analysis.documents.published import Figure
 from suite.analysis.numbers.ratio import Ratio
+from suite.flags import pick
 from suite.report.exports.findings import describe_estimate
-from suite.report.text.wording import word_in_cell
+from suite.report.text.wording import word, word_in_cell
 
 ONE_ARM = "there are not both a CPU and a GPU arm"
 NO_WATERFALL = "no case has a number for two of its stages"
@@ -203,8 +204,8 @@ def _describe_limits(insight: Insight) -> dict[str, Any]:
             }
             for one in limits.uses
         ],
-        "errors": [word_in_cell(one) for one in limits.errors],
-        "warnings": list(limits.warnings),
+        "errors": [word_in_cell(one) for one in pick(limits.flags, "invalid")],
+        "warnings": [word(one) for one in pick(limits.flags, "caution")],
         "unknown": list(limits.unknown),
     }
 

@@ -14,7 +14,7 @@ from suite.report.pages.gallery import write_pictures
 from suite.report.sections.causes import tell_causes, write_advice, write_causes
 from suite.report.sections.crossovers import write_crossovers
 from suite.report.sections.environment import write_environment, write_repeating
-from suite.report.sections.limits import tell_limits, write_costs, write_limit_doubts, write_limits
+from suite.report.sections.limits import tell_limits, write_costs, write_limit_flags, write_limits
 from suite.report.sections.machine import account, list_by_family, name_machine, narrate
 from suite.report.sections.steps import write_steps
 from suite.report.sections.tables import gives_verdicts, write_marks, write_tables
@@ -64,7 +64,7 @@ def compose(summary: Summary, undrawn: str | None = None, insight: Insight | Non
     write_limits(page, summary, insight)
     write_costs(page, summary, insight)
     page.heading("Is it to be trusted?")
-    write_limit_doubts(page, insight)
+    write_limit_flags(page, insight)
     write_trust(page, summary)
     page.heading("Environment")
     write_environment(page, summary)

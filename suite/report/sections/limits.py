@@ -9,11 +9,12 @@ from suite.analysis.ablation.limits import Comparison, Limit, Use
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.causes.insight import Insight
 from suite.analysis.documents.published import ANY
+from suite.flags import pick
 from suite.report.text.markup import escape
 from suite.report.text.names import Show, name_cells
 from suite.report.text.page import NO_NUMBER, Page
 from suite.report.text.units import show_money, show_rate, show_share, show_times
-from suite.report.text.wording import word_in_cell
+from suite.report.text.wording import word, word_in_cell
 
 _NO_PART = "no figures are known for a device of exactly this name"
 _NO_PEAK = "no theoretical peak is known for this"
@@ -25,14 +26,15 @@ _NO_ROOF = "no roof: the memory's bandwidth was not measured, or the cell is no 
 def tell_limits(insight: Insight, show: Show) -> list[str]:
     """Sentences for the report's opening: how near the GPU comes to what it is sold for."""
     limits = insight.limits
+    impossible = pick(limits.flags, "invalid")
     sentences = []
-    if limits.errors:
-        count = len(limits.errors)
+    if impossible:
+        count = len(impossible)
         many = "one number is" if count == 1 else f"{count} numbers are"
         first = "" if count == 1 else "; the first"
         sentences.append(
             f"NOT PLAUSIBLE: {many} more than the hardware can do, and count{'s' * (count == 1)} for "
-            f"nothing here{first}: {show(word_in_cell(limits.errors[0]))}."
+            f"nothing here{first}: {show(word_in_cell(impossible[0]))}."
         )
     for one in limits.limits:
         if one.arm != insight.catalogue.gpu or one.what != "products" or one.part is None:
@@ -49,20 +51,14 @@ def tell_limits(insight: Insight, show: Show) -> list[str]:
     return sentences
 
 
-def write_limit_doubts(page: Page, insight: Insight) -> None:
+def write_limit_flags(page: Page, insight: Insight) -> None:
     """What the limits say against believing the numbers, or the machine."""
-    page.bullets(
-        [
-            *(
-                f"**More than the hardware can do.** {escape(word_in_cell(one), 900)}."
-                for one in insight.limits.errors
-            ),
-            *(
-                f"**Far below what others measured.** {escape(w, 900)}."
-                for w in insight.limits.warnings
-            ),
-        ]
+    flags = insight.limits.flags
+    impossible = (
+        ("More than the hardware can do", word_in_cell(one)) for one in pick(flags, "invalid")
     )
+    slow = (("Far below what others measured", word(one)) for one in pick(flags, "caution"))
+    page.bullets(f"**{what}.** {escape(why, 900)}." for what, why in (*impossible, *slow))
 
 
 def write_limits(page: Page, summary: Summary, insight: Insight) -> None:

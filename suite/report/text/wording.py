@@ -11,8 +11,9 @@ from string import Formatter
 from typing import Any
 
 from suite.analysis.campaign.summarise import ArmResult
+from suite.analysis.documents.published import ANY
 from suite.analysis.numbers.verdict import Verdict
-from suite.flags import KINDS, Flag, is_common
+from suite.flags import KINDS, Flag, is_common, pick
 from suite.report.text.units import show_rate, show_seconds, show_share
 
 _BANNERS: Mapping[str, str] = {
@@ -64,8 +65,7 @@ def word_verdict(verdict: Verdict) -> str:
 
 def word_missing(result: ArmResult) -> str | None:
     """Why an arm has no number for a cell; None: it has one."""
-    missing = (word(one) for one in result.flags if one.severity == "missing")
-    return result.reason or next(missing, None)
+    return result.reason or next(map(word, pick(result.flags, "missing")), None)
 
 
 def tell(flags: Iterable[Flag], *, brief: bool = False) -> list[str]:
@@ -126,6 +126,7 @@ _SHOWN: Mapping[str, Callable[[Any], str]] = {
     "missing": lambda lost: "; ".join(_word_lost(*one) for one in lost),
     "grown": lambda grown: ", ".join(f"{count} in block {block}" for count, block in grown),
     "ranges": lambda seen: ", ".join(_show_range(*one) for one in seen),
+    "products": lambda precision: "memory" if precision == ANY else f"{precision} products",
     "share": lambda value: show_share(value, 1.0),
     "codes": lambda codes: "; ".join(KINDS[code].text for code in codes),
     "whose": lambda arm: f"{arm}: " if arm else "",
