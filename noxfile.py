@@ -5,9 +5,13 @@ They run in the environment that make made (.venv), so nothing is installed twic
 
 from __future__ import annotations
 
+import logging
+
 import nox
 
 nox.options.default_venv_backend = "none"
+# Nothing here makes an environment, so whether uv is there is for nobody.
+logging.getLogger("nox").addFilter(lambda record: "uv binary" not in record.getMessage())
 
 nox.options.sessions = ["lint", "tests"]
 

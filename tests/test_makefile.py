@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -147,6 +148,21 @@ def test_setting_up_is_one_line_and_pips_own_words_come_only_where_it_fails(
         assert theirs[:2] == ["Collecting click", "WARNING: retrying"]
     else:
         assert (done.returncode, theirs) == (0, [])
+
+
+def test_a_session_says_nothing_of_a_tool_that_it_does_not_need() -> None:
+    here = Path(sys.executable).parent
+    done = subprocess.run(
+        [sys.executable, "-m", "nox", "-s", "collate", "--", "--help"],
+        cwd=ROOT,
+        env={**os.environ, "UV": "/nowhere/uv", "PATH": f"{here}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "nox > python -m suite report --help" in done.stderr
+    assert "uv binary" not in done.stderr
 
 
 NOX = """#!/bin/sh

@@ -42,7 +42,7 @@ def word_begin(campaign: Campaign) -> str:
         f"{campaign.blocks} block{'s' if campaign.blocks != 1 else ''}"
         + ("" if calibrated else " after a calibration")
         + (f", with the controls {', '.join(controls)}" if controls else "")
-        + f"; about {before_s / 60:.0f} min{word_cost(campaign, before_s)}, a guess until "
+        + f"; about {word_minutes(before_s)}{word_cost(campaign, before_s)}, a guess until "
         + f"{'the first block' if calibrated else 'the calibration'} is done"
     )
 
