@@ -34,7 +34,7 @@ REPEATS = 2
 
 
 class Conductor:
-    """Runs a campaign that has been drawn up, or the rest of one.
+    """Runs a campaign that has been planned, or the rest of one.
 
     ``collate`` is called after every block and at the end: what there is by then is worth a report.
     ``interim_look`` says how many cells are known well enough by then, of how many, and whether
@@ -126,7 +126,7 @@ class Conductor:
         block = 1
         while block <= self.campaign.blocks and not self._stop_before(block):
             yield block
-            missing = [arm for arm in self.arms if (arm, block) not in self.documents]
+            missing = self._missing([block])
             for arm in plan.order_arms(self.campaign, block):
                 self._invoke(arm, block)
             if missing:

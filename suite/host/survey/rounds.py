@@ -74,7 +74,7 @@ class Household(Protocol):
 
 
 class Surveyor:
-    """Runs a survey that has been drawn up, or the rest of one."""
+    """Runs a survey that has been planned, or the rest of one."""
 
     def __init__(
         self,

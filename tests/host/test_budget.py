@@ -1,0 +1,74 @@
+"""What a campaign has taken and will take, against a limit, without a campaign."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from suite.host.campaign.budget import Budget
+from suite.model import Document, container_seconds
+from tests import synthetic
+
+
+def lasting(seconds: float, arm: str = "cpu") -> Document:
+    """A document whose containers lived so long."""
+    made = synthetic.make_document(synthetic.make_campaign(arms=("cpu", "cuda")), arm, 1)
+    (first, *_) = made.invocation.containers
+    one = replace(first, ended=first.started + timedelta(seconds=seconds))
+    document = replace(made, invocation=replace(made.invocation, containers=[one]))
+    assert container_seconds(document) == pytest.approx(seconds)
+    return document
+
+
+def budget_of(limit_s: float | None) -> Budget:
+    budget = Budget(limit_s, ("cpu", "cuda"))
+    budget.expect("cpu", 10.0)
+    budget.expect("cuda", 20.0)
+    return budget
+
+
+def test_what_is_needed_is_known_once_every_arm_is_expected_to_take_something() -> None:
+    budget = Budget(None, ("cpu", "cuda"))
+    budget.expect("cpu", 10.0)
+    assert budget.need_s(["cpu"]) is None
+    budget.expect("cuda", 20.0)
+    assert budget.need_s(["cpu", "cuda", "cuda"]) == 50.0
+    assert budget.need_s([]) == 0
+
+
+def test_a_block_that_would_cross_the_limit_is_refused_and_one_that_fits_is_not() -> None:
+    budget = budget_of(45.0)
+    budget.book(lasting(20.0))
+    assert budget.refuse(2, ["cpu"]) is None
+    assert budget.refuse(2, []) is None
+    assert budget.refuse(2, ["cpu", "cuda"]) == (
+        "after block 1: the next one was predicted to cross the budget of 45 s "
+        "(20 s spent, 30 s more)"
+    )
+
+
+def test_what_an_earlier_command_took_is_spent_and_not_on_this_budget() -> None:
+    budget = budget_of(45.0)
+    budget.resume([lasting(100.0), lasting(200.0)])
+    assert budget.spent_s == pytest.approx(300.0)
+    assert budget.refuse(3, ["cpu", "cuda"]) is None
+    budget.book(lasting(20.0))
+    assert "(20 s spent, 30 s more)" in (budget.refuse(3, ["cpu", "cuda"]) or "")
+
+
+def test_a_repeat_takes_what_its_arm_is_expected_to_or_what_it_took() -> None:
+    for limit_s, barred in ((29.0, True), (31.0, False), (None, False)):
+        budget = budget_of(limit_s)
+        budget.book(lasting(20.0))
+        assert budget.bars_repeat(lasting(20.0)) is barred
+    unknown = Budget(39.0, ("cpu", "cuda"))
+    unknown.book(lasting(20.0))
+    assert unknown.bars_repeat(lasting(20.0))
+
+
+def test_without_a_limit_nothing_is_refused() -> None:
+    budget = budget_of(None)
+    budget.book(lasting(1e6))
+    assert budget.refuse(2, ["cpu", "cuda"]) is None
