@@ -37,10 +37,10 @@ def word(flag: Flag, *, brief: bool = False) -> str:
     ``brief``: not in how many blocks, so that a footnote is the same in every table.
     """
     values = {"arm": None, **flag.where, **flag.values}
-    if brief:
-        values |= {"blocks": "most blocks", "share": "most blocks"}
-    elif "of" in values:
-        values["share"] = f"{len(values['blocks'])} of {values['of']} blocks"
+    if "of" in values:
+        most = "most blocks"
+        values["some"] = most if brief else f"{len(values['blocks'])} of {values['of']} blocks"
+        values["blocks"] = most if brief else values["blocks"]
     if "far" in values:
         far, over = f"{100 * values['far']:.0f} %", f"over {100 * values['over']:.0f} %"
         values["far"] = over if brief else far

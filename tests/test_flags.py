@@ -1,0 +1,259 @@
+"""The registry of flags: every kind is raised by campaigns that have it, and every flag can be told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from itertools import chain
+from string import Formatter
+
+import pytest
+
+from suite import flags
+from suite.analysis.campaign.bounds import IMPLAUSIBLE
+from suite.analysis.campaign.conclude import ONE_ARM
+from suite.analysis.campaign.summarise import Summary, summarise
+from suite.analysis.campaign.validity import OF_CELLS
+from suite.analysis.causes.insight import find_insight
+from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.numbers.estimate import estimate
+from suite.analysis.numbers.ratio import Ratio
+from suite.analysis.numbers.verdict import Verdict
+from suite.analysis.several.comparison import set_side_by_side
+from suite.flags import KINDS, Flag
+from suite.model import Cell, Check, Document, Scalar, Telemetry, Work
+from suite.report.text.wording import word
+from tests import synthetic
+
+STEP, START = "mlp.train/net=A/batch=8/data=device/precision=fp32", "overhead.startup/stage=import"
+CELLS = [one for one in synthetic.make_cells() if one.id in {STEP, START}]
+
+Change = Callable[[Document], Document]
+
+
+def make(
+    blocks: int = 6,
+    change: Change = lambda one: one,
+    cells: list[Cell] | None = None,
+    **plan: object,
+) -> LoadedCampaign:
+    """A campaign of two arms whose documents were changed so."""
+    campaign = synthetic.make_campaign(blocks=blocks, cells=cells or CELLS)
+    documents = synthetic.make_documents(campaign, samples=60, calibration=False)
+    return LoadedCampaign(
+        folder="made-up",
+        campaign=replace(campaign, **plan),  # type: ignore[arg-type]
+        documents=[change(one) for one in documents],
+    )
+
+
+def on_cuda(changes: Mapping[int, Change]) -> Change:
+    """These changes in these blocks of the arm with a GPU."""
+
+    def change(one: Document) -> Document:
+        if one.invocation.arm != "cuda":
+            return one
+        return changes.get(one.invocation.block, lambda same: same)(one)
+
+    return change
+
+
+def watch(facts: Mapping[str, Scalar]) -> Change:
+    return lambda one: replace(
+        one, telemetry=Telemetry(started=one.invocation.started, facts=dict(facts))
+    )
+
+
+def tell(facts: Mapping[str, Scalar]) -> Change:
+    return lambda one: replace(one, facts={**one.facts, **facts})
+
+
+def in_step(**fields: object) -> Change:
+    return lambda one: synthetic.change_cell(one, STEP, **fields)
+
+
+def evidence(found: Mapping[str, float]) -> Change:
+    return in_step(evidence=dict(found))
+
+
+def invoke(**fields: object) -> Change:
+    return lambda one: replace(one, invocation=replace(one.invocation, **fields))  # type: ignore[arg-type]
+
+
+def lose(one: Document) -> Document:
+    return synthetic.lose_cell(one, STEP, "failed", "it broke")
+
+
+def change_image(one: Document) -> Document:
+    return invoke(image=replace(one.invocation.image, content="e" * 64))(one)
+
+
+def repeat(loaded: LoadedCampaign, **fields: object) -> LoadedCampaign:
+    """The campaign with its first document again; ``fields`` are the first one's then."""
+    first, *rest = loaded.documents
+    again = invoke(repeat=1)(first)
+    return replace(loaded, documents=[invoke(**fields)(first), again, *rest])
+
+
+def price(case: str, amount: float, unit: str, size: float | None = None, **params: str) -> Cell:
+    return synthetic.make_cell("overhead", case, params, Work(amount=amount, unit=unit, bytes=size))
+
+
+COPY, CALL = price("copy", 1.0, "copy", 2.0**28), price("eager_op", 1.0, "call")
+SMALL = price("copy", 1.0, "copy", 4.0, direction="to-device")
+CHAIN, SUM = price("graph_op", 1000.0, "operation"), price("sum", 1.0, "sum", 2.0**28)
+LARGE = synthetic.make_cell(
+    "matmul",
+    "square",
+    {"n": 8000, "precision": "fp32", "operands": "device", "xla": "off"},
+    Work(amount=2.0 * 8000**3, unit="FLOP"),
+    sweep="n",
+)
+PRODUCT = next(one for one in synthetic.make_cells() if one.case == "square")
+
+
+A10: Mapping[str, Scalar] = {"gpu.0.name": "NVIDIA A10"}
+
+
+def hurry(seconds: float, facts: Mapping[str, Scalar] = A10) -> Change:
+    """Every cell takes so long."""
+
+    def change(one: Document) -> Document:
+        cells = [replace(cell, samples_s=[seconds] * 60, warmup_s=[]) for cell in one.cells]
+        return tell(facts)(replace(one, cells=cells))
+
+    return change
+
+
+def grow(start: int | None, end: int | None) -> Change:
+    return tell({"cuda.cache.at_start.files": start, "cuda.cache.at_end.files": end})
+
+
+def is_on_one_arm(one: Document) -> bool:
+    """So that no block has both arms."""
+    return (one.invocation.arm == "cpu") == (one.invocation.block < 4)
+
+
+SPIKES = [3e-3 if i % 10 == 0 else 1e-3 + 1e-6 * (i % 7) for i in range(60)]
+MODES = [1.3e-3 if i * 7 % 10 < 5 else 1e-3 for i in range(60)]
+EVERY = range(1, 7)
+CAMPAIGNS = [
+    make(
+        change=on_cuda(
+            {
+                1: watch({"cpu.throttled_s": 2.0}),
+                2: watch({"cpu.steal_share": 0.5}),
+                3: watch({"gpu.is_named": False}),
+                4: tell({"gpu.at_end": "gone"}),
+            }
+        )
+    ),
+    make(change=on_cuda({1: evidence({"gpu.slowdown_share": 0.1})})),
+    make(change=on_cuda(dict.fromkeys(EVERY, evidence({"gpu.other_processes": 1.0})))),
+    repeat(make(), status="interrupted"),
+    repeat(make()),
+    make(change=on_cuda({1: change_image, 2: invoke(isolation="none"), 3: invoke(limits={})})),
+    make(change=on_cuda({1: grow(0, 24), 2: grow(24, None)})),
+    make(change=on_cuda({1: tell({"gpu.simulated": True})}), at_once=2),
+    make(change=on_cuda({1: lose, 2: in_step(calls_per_sample=9)})),
+    make(change=on_cuda({1: in_step(work=Work(amount=9.0, unit="example"))})),
+    make(change=on_cuda({1: in_step(check=Check(what="a sum", value=41.0, tolerance=1e-6))})),
+    make(
+        change=on_cuda(
+            {
+                1: in_step(labels=["warm-up cap", "short samples", "dispatch-bound", "odd"]),
+                2: evidence({"foreign_cpus": 0.9, "gpu.capped_share": 0.9, "thermal_events": 1.0}),
+                3: in_step(spent_s={"measure": 99.0}),
+                4: watch({"cpu.steal_share": 0.05}),
+            }
+        )
+    ),
+    make(
+        change=on_cuda(
+            {
+                1: in_step(samples_s=[1e-3] * 46 + [2e-3] * 14),
+                2: in_step(samples_s=[1e-3] * 20 + [1.5e-3] * 40),
+                3: in_step(samples_s=[1e-3] * 9),
+            }
+        )
+    ),
+    make(change=on_cuda(dict.fromkeys(EVERY, in_step(samples_s=SPIKES)))),
+    make(change=on_cuda(dict.fromkeys(EVERY, in_step(samples_s=MODES)))),
+    make(12, on_cuda({b: in_step(samples_s=[(1 + b % 2) * 1e-3] * 60) for b in range(1, 13)})),
+    make(2),
+    make(profile="quick"),
+    make(change=on_cuda(dict.fromkeys(EVERY, lose))),
+    make(change=lambda one: lose(one) if is_on_one_arm(one) else one),
+    make(
+        cells=[COPY, CALL, SMALL, CHAIN, SUM, PRODUCT],
+        change=on_cuda(dict.fromkeys(EVERY, hurry(1e-9))),
+    ),
+    make(
+        cells=[COPY],
+        change=on_cuda(dict.fromkeys(EVERY, hurry(1e-9, {"cpu.architecture": "aarch64"}))),
+    ),
+    make(cells=[COPY], change=hurry(1e-9)),
+    make(cells=[LARGE], change=on_cuda(dict.fromkeys(EVERY, hurry(0.5)))),
+]
+
+
+def gather(summary: Summary) -> Iterable[Flag]:
+    """Every flag of a campaign."""
+    yield from summary.flags
+    yield from find_insight(summary).limits.flags
+    for one in summary.cells:
+        for arm in one.arms.values():
+            yield from arm.flags
+            yield from (
+                flag for found in (arm.estimate, arm.first_call) if found for flag in found.flags
+            )
+        yield from gather_compared(chain(one.ratios.values(), one.verdicts.values()))
+
+
+def gather_compared(found: Iterable[Ratio | Verdict | Flag]) -> Iterable[Flag]:
+    for one in found:
+        yield from (one,) if isinstance(one, Flag) else one.flags
+
+
+def compare() -> Iterable[Flag]:
+    """The flags of campaigns set side by side."""
+    first = make()
+    for second in (
+        make(cells=CELLS[:1]),
+        make(change=in_step(calls_per_sample=9)),
+        make(change=in_step(check=Check(what="a sum", value=9.0))),
+        make(change=in_step(work=Work(amount=9.0, unit="example"))),
+    ):
+        campaign = replace(second.campaign, id="another")
+        both = [summarise(first), summarise(replace(second, campaign=campaign))]
+        for pair in set_side_by_side(both).pairs:
+            yield from pair.flags
+            yield from chain.from_iterable(pair.beside.values())
+            yield from gather_compared(pair.ratios.values())
+
+
+@pytest.fixture(scope="module")
+def raised() -> list[Flag]:
+    found = [flag for one in CAMPAIGNS for flag in gather(summarise(one))]
+    too_wide = estimate([5e-324, 1e308, 5e-324]).flags
+    return [*found, *compare(), *too_wide, ONE_ARM]
+
+
+def test_every_kind_is_raised(raised: list[Flag]) -> None:
+    assert {one.code for one in raised} == set(KINDS)
+
+
+def test_every_flag_has_its_words(raised: list[Flag]) -> None:
+    for one in raised:
+        for text in (word(one), word(one, brief=True)):
+            assert text.strip()
+            assert not set("{}") & set(text)
+            assert not text.endswith(".")
+
+
+def test_codes_are_unique_and_placeholders_have_names() -> None:
+    assert sum(map(len, flags._TEXTS.values())) == len(KINDS)
+    for kind in KINDS.values():
+        names = [name for _, name, _, _ in Formatter().parse(kind.text) if name is not None]
+        assert all(name.isidentifier() for name in names)
+    assert set(KINDS) > OF_CELLS | IMPLAUSIBLE
