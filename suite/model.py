@@ -1,4 +1,4 @@
-"""The words of the trade: what a cell, an outcome, an invocation and a campaign are.
+"""The words of the trade: what an outcome, an invocation and a campaign are.
 
 Frozen, keyword-only dataclasses; the standard library only, because the measured container
 loads this file too.  Durations are seconds, sizes are bytes, instants carry their UTC offset.
@@ -6,19 +6,18 @@ loads this file too.  Durations are seconds, sizes are bytes, instants carry the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, get_args
 
-Param = str | int | float
-"""The value of one axis of a cell; numbers stay numbers."""
+from suite.cells.cell import Cell, Param, Work
+from suite.cells.traits import ProfileName
 
 Scalar = str | int | float | bool | None
 """The value of one fact; ``None`` is "looked for and not there"."""
 
 OutcomeName = Literal["measured", "skipped", "failed", "pending"]
-ProfileName = Literal["smoke", "quick", "standard", "full"]
 InvocationStatus = Literal["running", "complete", "interrupted"]
 Isolation = Literal["container", "none"]
 
@@ -68,51 +67,6 @@ def is_control(arm: str, arms: Sequence[str]) -> bool:
     """Whether documents of this arm are controls of a campaign whose plan has these arms."""
     twin = arm.endswith(TWIN) and arm.removesuffix(TWIN) in arms
     return arm not in arms and (twin or arm == HIDDEN)
-
-
-def cell_id(scenario: str, case: str, params: Mapping[str, Param]) -> str:
-    """The id of a cell: ``family.case/axis=value/…`` with every axis in its declared order."""
-    return "/".join([f"{scenario}.{case}", *(f"{axis}={value}" for axis, value in params.items())])
-
-
-@dataclass(frozen=True, kw_only=True)
-class Work:
-    """What one call of a cell's step gets done; rates are derived from it and never stored.
-
-    ``unit`` is a singular noun (``FLOP``, ``example``, ``element``, ``call``); ``bytes`` is what
-    a call moves, where the cell is about moving.
-    """
-
-    amount: float
-    unit: str
-    bytes: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cell:
-    """One case with its parameters, as declared: what may be asked of every arm.
-
-    ``profiles`` names the profiles that contain it; ``arms`` the arms on which it has a meaning
-    (empty: all).  ``sweep`` is the axis along which calibration climbs before it dares the next
-    size.  A ``one_shot`` cell is of what happens once: one sample an invocation, no warm-up.
-    ``asked_about`` cells are people's own cases and have four times the budget.
-    ``by_host`` cells are measured from outside the container.
-    ``reads_files`` cells need a place on disk, which the host gives to no other.
-    """
-
-    id: str
-    scenario: str
-    case: str
-    params: dict[str, Param]
-    question: str
-    work: Work
-    profiles: list[ProfileName]
-    arms: list[str] = field(default_factory=list)
-    sweep: str | None = None
-    one_shot: bool = False
-    asked_about: bool = False
-    by_host: bool = False
-    reads_files: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

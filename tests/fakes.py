@@ -18,10 +18,11 @@ import pytest
 
 from suite import wire
 from suite.analysis.campaign.proof import is_elsewhere
+from suite.cells.cell import Cell
 from suite.errors import EngineError, GpuError, NoGpuError
 from suite.host.engine import Card, Ending, GpuRequest, Job, Say, Volume
 from suite.host.machine.ending import phrase_ending
-from suite.model import Cell, CellResult, Check, Image, Isolation, Scalar
+from suite.model import CellResult, Check, Image, Isolation, Scalar
 from suite.worker import scenarios
 
 SECOND = 1_000_000_000

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from suite.model import Campaign, Cell, Document, Param, ProfileName, Work
+from suite.cells.cell import Cell, Param, Work
+from suite.cells.traits import ProfileName
+from suite.model import Campaign, Document
 from tests import synthetic
 from tests.hosts import Host
 

@@ -15,11 +15,12 @@ from pathlib import Path
 import numpy as np
 
 from suite.analysis.campaign.proof import is_elsewhere
+from suite.cells.cell import Cell, Param, Work, cell_id
+from suite.cells.traits import ProfileName
 from suite.model import (
     TWIN,
     Campaign,
     CampaignIdentity,
-    Cell,
     CellResult,
     Check,
     Container,
@@ -27,13 +28,9 @@ from suite.model import (
     Image,
     Invocation,
     Isolation,
-    Param,
     Prediction,
-    ProfileName,
     Scalar,
     SuiteIdentity,
-    Work,
-    cell_id,
     is_control,
 )
 from suite.wire import SCHEMA, dump_document

@@ -20,8 +20,9 @@ from suite.analysis.numbers.estimate import estimate
 from suite.analysis.numbers.ratio import Ratio
 from suite.analysis.numbers.verdict import Verdict
 from suite.analysis.several.comparison import set_side_by_side
+from suite.cells.cell import Cell, Work
 from suite.flags import KINDS, Flag
-from suite.model import Cell, Check, Document, Scalar, Telemetry, Work
+from suite.model import Check, Document, Scalar, Telemetry
 from suite.report.text.wording import word
 from tests import synthetic
 

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from suite import wire
 from suite.analysis.documents.read import _convert, load_document
+from suite.cells.cell import Cell, Work, cell_id
+from suite.cells.traits import ProfileName
 from suite.model import (
     Campaign,
     CampaignIdentity,
-    Cell,
     CellResult,
     Check,
     Container,
@@ -28,11 +29,8 @@ from suite.model import (
     InvocationStatus,
     OutcomeName,
     Prediction,
-    ProfileName,
     SuiteIdentity,
     Telemetry,
-    Work,
-    cell_id,
 )
 from tests import synthetic
 

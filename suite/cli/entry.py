@@ -17,6 +17,8 @@ from tabulate import tabulate
 
 from suite import __version__, wire
 from suite.analysis.documents.read import is_survey
+from suite.cells.cell import Cell
+from suite.cells.traits import ProfileName
 from suite.cli.commands.bench import run_bench
 from suite.cli.commands.generate import generated
 from suite.cli.commands.surveys import check_survey
@@ -34,7 +36,6 @@ from suite.host.doctor.machine import Machine, Question
 from suite.host.doctor.page import draw_screen, write_lines
 from suite.host.provision import debian_base
 from suite.host.provision.images import STAND_IN
-from suite.model import Cell, ProfileName
 from suite.report.produce import collate_side_by_side
 from suite.report.text.markup import show_plainly
 from suite.worker import scenarios

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from suite import wire
+from suite.cells.traits import ProfileName
 from suite.errors import UsageError
 from suite.host.campaign import durations
 from suite.host.campaign.arms import AUTO, check_arms
@@ -17,7 +18,6 @@ from suite.host.campaign.request import Request
 from suite.host.gpu.choice import NOTATION
 from suite.host.machine.cpus import parse_cpus
 from suite.host.watch.observe import Mode
-from suite.model import ProfileName
 
 ALL_GPUS = "all"
 """The value of GPU that asks for a survey."""

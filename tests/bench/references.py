@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from suite.cells.cell import Cell
 from suite.content import SUITE
-from suite.model import Cell
 from suite.worker import scenarios
 from suite.worker.scenarios.asked import dataset, slices
 from suite.worker.scenarios.mlp import fallback

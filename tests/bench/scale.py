@@ -14,7 +14,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from suite.model import Work
+from suite.cells.cell import Work
 from suite.report.produce import collate
 from suite.wire import dump_document
 from tests import synthetic

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from suite.model import HIDDEN, Campaign, Cell, Document, Work
+from suite.cells.cell import Cell, Work
+from suite.model import HIDDEN, Campaign, Document
 from suite.report.produce import collate, look
 from tests import synthetic
 from tests.hosts import HOSTS, TYPICAL, Host

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from suite.analysis.campaign.proof import find_operations, is_elsewhere
+from suite.cells.cell import Cell
 from suite.host.docker.engine import DockerEngine
 from suite.host.engine import Job
-from suite.model import Cell, Image
+from suite.model import Image
 from suite.worker import scenarios
 
 PREPARE = """

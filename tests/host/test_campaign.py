@@ -13,6 +13,7 @@ import pytest
 
 from suite import wire
 from suite.analysis.documents.read import load_campaign
+from suite.cells.cell import Cell, Work
 from suite.content import suite_content
 from suite.errors import EngineError, GpuError, NoGpuError, UsageError
 from suite.flags import KINDS
@@ -30,7 +31,7 @@ from suite.host.campaign.request import (
 from suite.host.campaign.store import Store
 from suite.host.engine import GpuRequest, Job
 from suite.host.provision.limits import MEMORY_SHARE
-from suite.model import SIMULATED, Campaign, Cell, Scalar, SuiteIdentity, Work, container_seconds
+from suite.model import SIMULATED, Campaign, Scalar, SuiteIdentity, container_seconds
 from suite.report.produce import collate
 from suite.worker import scenarios
 from suite.worker.session import cell as cells

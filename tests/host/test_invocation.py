@@ -13,6 +13,7 @@ import pytest
 from suite import wire
 from suite.analysis.campaign.validity import find_fault
 from suite.analysis.documents.read import load_campaign, load_document
+from suite.cells.cell import Cell, Work
 from suite.errors import EngineError, GpuError
 from suite.host.campaign import durations, plan
 from suite.host.campaign.arms import ARMS
@@ -25,12 +26,10 @@ from suite.host.watch.observe import Observe
 from suite.model import (
     AT_END,
     Campaign,
-    Cell,
     CellResult,
     Document,
     Excluded,
     Telemetry,
-    Work,
     count_compiled,
     document_name,
     facts_of,

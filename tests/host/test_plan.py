@@ -11,19 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from suite.cells.cell import Cell, Work
 from suite.errors import UsageError
 from suite.host.campaign import durations, plan
 from suite.host.machine.cpus import parse_cpus, write_cpus
-from suite.model import (
-    Campaign,
-    Cell,
-    CellResult,
-    Container,
-    Document,
-    Excluded,
-    Work,
-    container_seconds,
-)
+from suite.model import Campaign, CellResult, Container, Document, Excluded, container_seconds
 from suite.worker import scenarios
 from suite.worker.loop import measure
 from suite.worker.session.cell import ASKED_ABOUT_BUDGETS

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from suite.analysis.documents.read import load_campaign
+from suite.cells.cell import Cell
 from suite.errors import GpuError, UsageError
 from suite.host.campaign.arms import ARMS, Arms
 from suite.host.campaign.conductor import Conductor
@@ -24,7 +25,7 @@ from suite.host.machine.machine import find_cores
 from suite.host.survey.halting import Halted, HaltingEngine
 from suite.host.survey.plan import Part, keep_whole_rounds, plan_survey, share_cpus
 from suite.host.survey.rounds import AT_ONCE, Surveyor, order_turns, step_at_once
-from suite.model import Cell, Document, SuiteIdentity, Survey
+from suite.model import Document, SuiteIdentity, Survey
 from suite.worker import scenarios
 from tests.fakes import FakeEngine, Life, Script, Worker, fake_image, record
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from suite.cells.cell import Cell, Work
 from suite.content import SUITE
 from suite.errors import EngineError
 from suite.host.docker import leftovers
@@ -29,7 +30,6 @@ from suite.host.provision.volumes import (
     choose_volumes,
     scratch_volume,
 )
-from suite.model import Cell, Work
 from suite.worker.proof import compile_cache
 from suite.worker.scenario import scratch
 from tests import synthetic

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from suite.analysis.numbers.crossover import Point, find_crossover, find_sweeps, place_points
 from suite.analysis.numbers.ratio import Ratio, compare
-from suite.model import Work
+from suite.cells.cell import Work
 from tests import synthetic
 from tests.hosts import TYPICAL, draw_levels
 

@@ -14,7 +14,8 @@ from suite.analysis.campaign.summarise import summarise
 from suite.analysis.causes.explain import CPU_IS_RIGHT, Case, explain, find_causes
 from suite.analysis.causes.rules import RULES, RuleName, Suspicion
 from suite.analysis.documents.read import LoadedCampaign
-from suite.model import Campaign, Cell, Document
+from suite.cells.cell import Cell
+from suite.model import Campaign, Document
 from tests import machines, synthetic
 from tests.hosts import QUIET, Host
 from tests.machines import CPU, GPU, MILD, ROUGH, Device

@@ -15,9 +15,10 @@ from suite.analysis.causes.advice import KINDS
 from suite.analysis.causes.insight import Insight, find_insight
 from suite.analysis.documents.published import read_figures
 from suite.analysis.documents.read import LoadedCampaign
+from suite.cells.cell import Cell, Work
 from suite.flags import KINDS as FLAGS
 from suite.flags import Flag, pick, raise_flag
-from suite.model import Campaign, Cell, Document, Work
+from suite.model import Campaign, Document
 from suite.report.exports.exchange import render_json
 from tests import machines, synthetic
 from tests.flagging import codes

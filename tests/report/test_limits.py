@@ -13,8 +13,9 @@ from suite.analysis.campaign.summarise import summarise
 from suite.analysis.causes.insight import find_insight
 from suite.analysis.documents.published import read_figures
 from suite.analysis.documents.read import LoadedCampaign
+from suite.cells.cell import Cell, Param, Work
 from suite.flags import raise_flag
-from suite.model import Cell, Document, Param, Scalar, Telemetry, Work
+from suite.model import Document, Scalar, Telemetry
 from suite.report.exports.exchange import render_json
 from suite.report.text.wording import name_banners, word, word_in_cell
 from tests import synthetic

@@ -9,8 +9,9 @@ import pytest
 
 from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.documents.read import LoadedCampaign
+from suite.cells.cell import Cell, Param, Work
 from suite.flags import raise_flag
-from suite.model import Campaign, Cell, Document, Param, Work
+from suite.model import Campaign, Document
 from suite.report.pages.gallery import depict
 from suite.report.pictures.breakdowns import depict_decomposition, depict_waterfalls
 from suite.report.pictures.picture import (

@@ -18,7 +18,8 @@ from markdown_it.token import Token
 from suite import __version__, wire
 from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.documents.read import LoadedCampaign
-from suite.model import Campaign, Document, Work
+from suite.cells.cell import Work
+from suite.model import Campaign, Document
 from suite.report.exports.exchange import render_csv, render_json
 from suite.report.pictures.picture import POSSIBLE_FILES
 from suite.report.produce import Collated, collate

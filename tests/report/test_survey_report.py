@@ -15,9 +15,10 @@ from suite import __version__, wire
 from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.documents.read import load_campaign, load_document, load_survey
 from suite.analysis.several.places import Surveyed, analyse, drop_lonely, find_overlap, middle, pool
+from suite.cells.cell import Cell
 from suite.errors import DocumentError
 from suite.flags import raise_flag
-from suite.model import Cell, Survey, SurveyMember
+from suite.model import Survey, SurveyMember
 from suite.report.produce import collate_survey
 from suite.wire import SCHEMA, dump_document
 from tests import synthetic

@@ -18,9 +18,10 @@ from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.numbers.ratio import Ratio
 from suite.analysis.numbers.verdict import MARGIN, Verdict
 from suite.analysis.several.comparison import Pair, Versus, set_side_by_side
+from suite.cells.cell import Cell
 from suite.errors import UsageError
 from suite.flags import KINDS, Flag, raise_flag
-from suite.model import Campaign, Cell, Check, Document
+from suite.model import Campaign, Check, Document
 from suite.report.pages.comparison import compose_versus
 from suite.report.produce import collate, collate_side_by_side
 from suite.report.render.markdown import render_page

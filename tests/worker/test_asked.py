@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from suite.model import Cell
+from suite.cells.cell import Cell
 from suite.worker import scenarios
 from suite.worker.scenarios.asked import clones, dataset, fit, products, slices
 from suite.worker.scenarios.asked.stages import Stage, find

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from suite.cells.scenario import Ops
 from suite.model import Check
-from suite.worker.scenario.scenario import GraphProof, Prepared, TensorProof, WrongResult
+from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult
 from suite.worker.scenarios.asked import clones, dataset, fit, products, slices
 from suite.worker.scenarios.asked.stages import pin
 from suite.worker.scenarios.mlp.networks import A, B, weights
@@ -179,7 +180,7 @@ def test_updates_are_looked_for_where_the_model_is(script: Script) -> None:
     assert arithmetic == [("naive", "cpu"), ("traced", "cpu")]
     for key in arithmetic:
         proof = proofs[key].proof
-        assert isinstance(proof, GraphProof)
+        assert isinstance(proof, Ops)
         assert proof.groups == TRAINING_PROOF.groups[:1]
     waiting = [stage for (stage, _), prepared in proofs.items() if not prepared.enqueues]
     assert Counter(waiting) == dict.fromkeys(

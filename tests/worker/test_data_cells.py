@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suite.model import Cell, ProfileName
+from suite.cells.cell import Cell
+from suite.cells.traits import ProfileName
 from suite.worker import scenarios
 from suite.worker.scenario.scenario import Inapplicable, WrongResult
 from suite.worker.scenarios.mlp.networks import A, examples

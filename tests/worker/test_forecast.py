@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from suite.model import Cell, Work
+from suite.cells.cell import Cell, Work
 from suite.worker.session.forecast import TRUSTED_S, Forecast
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from suite.cells.scenario import Ops
 from suite.worker.loop import trace
 from suite.worker.proof.placement import (
     NotPlaced,
@@ -23,11 +24,11 @@ from suite.worker.proof.placement import (
     short,
     watch,
 )
-from suite.worker.scenario.scenario import GraphProof, Prepared, Resident, TensorProof, lay
+from suite.worker.scenario.scenario import Prepared, Resident, TensorProof, lay
 from tests.fakes import FakeTensorFlow
 from tests.worker.test_runner import Bench, assert_no_numbers
 
-PROOF = GraphProof(groups=(("MatMul", "_MklMatMul"), ("ApplyAdam",)))
+PROOF = Ops(groups=(("MatMul", "_MklMatMul"), ("ApplyAdam",)))
 GPU_NODES = [
     ("MatMul", "GPU:0", "dense/MatMul"),
     ("MatMul", "GPU:0", "gradient/MatMul"),
@@ -75,10 +76,10 @@ def test_one_node_of_the_work_elsewhere_spoils_the_proof(index: int) -> None:
 
 def test_a_node_that_was_never_placed_is_no_proof() -> None:
     with pytest.raises(NotPlaced, match="unplaced"):
-        prove_graph(GraphProof(groups=(("MatMul",),)), [("MatMul", short(""), "product")], "CPU:0")
+        prove_graph(Ops(groups=(("MatMul",),)), [("MatMul", short(""), "product")], "CPU:0")
 
 
-FALLBACK = GraphProof(groups=(("MatMul",),), cpu=(("PyFunc", "PyFuncStateless"),))
+FALLBACK = Ops(groups=(("MatMul",),), cpu=(("PyFunc", "PyFuncStateless"),))
 
 
 def test_a_cell_about_a_fallback_has_it_on_the_cpu_and_the_rest_on_its_device() -> None:
@@ -238,7 +239,7 @@ def test_what_a_failed_call_left_does_not_come_out_with_the_next_cell(collector:
     assert operations(seen) == ["MatMul"]
     # So that the proof of one cell's work is not made of another's.
     with pytest.raises(NotPlaced, match="no Conv2D node"):
-        prove_graph(GraphProof(groups=(("Conv2D",),)), seen.nodes, "GPU:0")
+        prove_graph(Ops(groups=(("Conv2D",),)), seen.nodes, "GPU:0")
 
 
 def test_the_fences_own_graphs_belong_to_no_cell(collector: Collector) -> None:
@@ -372,7 +373,7 @@ def test_a_cell_whose_data_is_not_where_it_says_has_no_number(
 
 
 def test_a_cell_that_counts_on_a_number_of_nodes_gets_them_all() -> None:
-    chain = GraphProof(groups=(("Mul", "_MklMul"),), least=3)
+    chain = Ops(groups=(("Mul", "_MklMul"),), least=3)
     nodes = [("Mul", "CPU:0", f"mul_{index}") for index in range(3)]
     assert prove_graph(chain, nodes, "CPU:0").nodes == {"CPU:0": 3}
     with pytest.raises(NotPlaced, match="2 Mul or _MklMul nodes were executed, 3 expected"):

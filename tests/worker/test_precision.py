@@ -10,12 +10,14 @@ from typing import Any, cast
 
 import pytest
 
-from suite.model import Check, Work
+from suite.cells.cell import Work
+from suite.cells.scenario import Point, Scenario
+from suite.model import Check
 from suite.worker.loop import trace
 from suite.worker.loop.measure import Loop
 from suite.worker.proof import precision
 from suite.worker.proof.precision import demand, explain_lack, switch
-from suite.worker.scenario.scenario import Inapplicable, Point, Prepared, Scenario, WrongResult
+from suite.worker.scenario.scenario import Inapplicable, Prepared, WrongResult
 from suite.worker.scenarios.matmul import square
 from suite.worker.session.cell import Request, Times
 from suite.worker.session.session import Runner

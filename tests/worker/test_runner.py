@@ -11,23 +11,18 @@ from typing import Any
 import pytest
 
 from suite import wire
-from suite.model import CellResult, Check, Work
+from suite.cells.cell import Work
+from suite.cells.scenario import Ops, Point, Scenario
+from suite.model import CellResult, Check
 from suite.worker.loop import trace
 from suite.worker.loop.measure import Loop
-from suite.worker.scenario.scenario import (
-    GraphProof,
-    Inapplicable,
-    Point,
-    Prepared,
-    Scenario,
-    WrongResult,
-)
+from suite.worker.scenario.scenario import Inapplicable, Prepared, WrongResult
 from suite.worker.session.cell import Account, Request, Times
 from suite.worker.session.session import Runner
 from tests.fakes import SECOND, FakeDevice, FakeTensorFlow
 
 TIMES = Times(warmup_s=0.05, measure_s=0.1, budget_s=2.0)
-MATMUL = GraphProof(groups=(("MatMul",),))
+MATMUL = Ops(groups=(("MatMul",),))
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +44,7 @@ class Bench:
     trouble: BaseException | None = None
     enqueues: bool = True
     on: Any = "arm"
-    proof: GraphProof | None = MATMUL
+    proof: Ops | None = MATMUL
     call_ns: Callable[[int], int] | None = None
     run_up: Callable[[], object] | None = None
 

@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from suite.cells.cell import Cell, Work
+from suite.cells.scenario import Point, Scenario
+from suite.cells.traits import PROFILES
 from suite.content import SUITE
 from suite.host.campaign.arms import ARMS
-from suite.model import Cell, Work
 from suite.worker import scenarios
-from suite.worker.scenario.scenario import PROFILES, Point, Scenario
 from suite.worker.scenarios.matmul import square
 from suite.worker.scenarios.matmul.square import TOLERANCE, relative_error
 from suite.worker.scenarios.mlp import networks, training

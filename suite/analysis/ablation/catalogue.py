@@ -14,8 +14,9 @@ from suite.analysis.ablation.trace import Trace, find_traces
 from suite.analysis.campaign.summarise import CellSummary, Summary
 from suite.analysis.numbers.ratio import Ratio, compare
 from suite.analysis.numbers.verdict import Verdict, is_beyond
+from suite.cells.cell import Cell, Param
 from suite.flags import Flag
-from suite.model import AGAIN, HIDDEN, Cell, CellResult, Param
+from suite.model import AGAIN, HIDDEN, CellResult
 
 Values = Mapping[int, float]
 """Invocation values by block."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from suite.model import Param
+from suite.cells.cell import Param
 
 StepRule = Literal["overhead", "transfer", "fallback", "start-up"]
 

@@ -16,7 +16,7 @@ from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.numbers.estimate import Estimate, estimate
 from suite.analysis.numbers.ratio import Ratio, compare
 from suite.analysis.numbers.verdict import MARGIN, is_beyond
-from suite.model import Param
+from suite.cells.cell import Param
 
 
 @dataclass(frozen=True, kw_only=True)

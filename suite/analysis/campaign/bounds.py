@@ -12,8 +12,9 @@ from typing import Any
 from suite.analysis.campaign.proof import WITHOUT_GPU
 from suite.analysis.documents.published import Figure, Figures, Part
 from suite.analysis.numbers.estimate import derive_rate
+from suite.cells.cell import Cell
 from suite.flags import Flag, raise_flag
-from suite.model import AGAIN, Cell, Document, Scalar
+from suite.model import AGAIN, Document, Scalar
 
 IMPLAUSIBLE = frozenset(
     {

@@ -25,8 +25,10 @@ from suite.analysis.numbers.crossover import (
 from suite.analysis.numbers.estimate import FEWEST
 from suite.analysis.numbers.ratio import Ratio, compare
 from suite.analysis.numbers.verdict import MARGIN, Verdict, judge
+from suite.cells.cell import Cell
+from suite.cells.traits import ProfileName
 from suite.flags import Flag, raise_flag
-from suite.model import HIDDEN, TWIN, Campaign, Cell, ProfileName
+from suite.model import HIDDEN, TWIN, Campaign
 
 JUDGED = ("standard", "full")
 """The profiles whose campaigns give verdicts."""

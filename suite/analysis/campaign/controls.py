@@ -13,7 +13,7 @@ import numpy as np
 
 from suite.analysis.numbers.ratio import Ratio, compare
 from suite.analysis.numbers.verdict import MARGIN, Verdict, judge
-from suite.model import Cell
+from suite.cells.cell import Cell
 
 FLOOR_SHARE = 95.0
 """The noise floor is this percentile of the twins' |ratio - 1|."""

@@ -35,8 +35,9 @@ from suite.analysis.documents.telemetry import join
 from suite.analysis.numbers.estimate import Estimate, estimate
 from suite.analysis.numbers.ratio import Ratio, compare
 from suite.analysis.numbers.verdict import Verdict
+from suite.cells.cell import Cell, Work
 from suite.flags import Flag, find_invalid, pick, raise_flag
-from suite.model import Campaign, Cell, CellResult, Document, OutcomeName, Work
+from suite.model import Campaign, CellResult, Document, OutcomeName
 
 NOT_LOOKED_FOR = "this version of the suite does not look for it"
 

@@ -9,16 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
-from suite.model import (
-    Cell,
-    CellResult,
-    Container,
-    Document,
-    Invocation,
-    Telemetry,
-    Work,
-    cell_id,
-)
+from suite.cells.cell import Cell, Work, cell_id
+from suite.model import CellResult, Container, Document, Invocation, Telemetry
 
 Complaint = tuple[str, str]
 """The path of a field, such as ``$.cells[3].samples_s[2]``, and what is wrong with it."""

@@ -15,15 +15,8 @@ from suite.analysis.documents.rules import (
     judge_span,
     judge_work,
 )
-from suite.model import (
-    AGAIN,
-    ARM_NAMES,
-    Campaign,
-    Cell,
-    Document,
-    Survey,
-    is_control,
-)
+from suite.cells.cell import Cell
+from suite.model import AGAIN, ARM_NAMES, Campaign, Document, Survey, is_control
 
 
 def judge_plan(plan: Campaign) -> Iterator[Complaint]:

@@ -16,7 +16,7 @@ from scipy.interpolate import PchipInterpolator
 from scipy.optimize import brentq
 
 from suite.analysis.numbers.ratio import Ratio
-from suite.model import Cell, Param
+from suite.cells.cell import Cell, Param
 
 LEFT_OPEN = 2.0
 """Between two sizes the truth lies within so many times what two ways to interpolate differ by.  In

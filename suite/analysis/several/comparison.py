@@ -21,9 +21,10 @@ from suite.analysis.campaign.summarise import (
 )
 from suite.analysis.numbers.ratio import Ratio, compare, compare_campaigns
 from suite.analysis.numbers.verdict import MARGIN, Verdict
+from suite.cells.cell import Cell
 from suite.errors import UsageError
 from suite.flags import Flag, raise_flag
-from suite.model import Cell, CellResult
+from suite.model import CellResult
 
 CLOSE_SHARE = 95.0
 

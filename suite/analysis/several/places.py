@@ -19,8 +19,9 @@ from suite.analysis.campaign.summarise import (
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.numbers.ratio import Ratio, compare
 from suite.analysis.numbers.verdict import MARGIN, Verdict
+from suite.cells.cell import Cell
 from suite.flags import Flag, raise_flag
-from suite.model import Cell, Document, Survey
+from suite.model import Document, Survey
 
 ARM = "cuda"
 """The arm that a survey is about."""

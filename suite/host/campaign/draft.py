@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
 from suite import wire
+from suite.cells.cell import Cell
 from suite.host.campaign import plan
 from suite.host.campaign.arms import Arm
 from suite.host.campaign.outcomes import judge_start, make_pending
@@ -20,7 +21,6 @@ from suite.host.provision.volumes import compile_cache
 from suite.model import (
     Campaign,
     CampaignIdentity,
-    Cell,
     CellResult,
     Container,
     Document,

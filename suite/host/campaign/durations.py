@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 import statistics
 
+from suite.cells.cell import Cell
 from suite.errors import UsageError
 from suite.host.campaign.plan import cells_of, order_arms
-from suite.model import Campaign, Cell, Document, container_seconds
+from suite.model import Campaign, Document, container_seconds
 
 ASKED_ABOUT_BUDGETS = 4.0
 """The worker gives cells that people asked about so many times the budget; its deadline follows."""

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from suite.model import Cell, CellResult, Container, Document, Isolation
+from suite.cells.cell import Cell
+from suite.model import CellResult, Container, Document, Isolation
 
 
 def make_pending(cell: Cell) -> CellResult:

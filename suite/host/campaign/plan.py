@@ -11,17 +11,17 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from suite.cells.cell import Cell
+from suite.cells.traits import ProfileName
 from suite.errors import UsageError
 from suite.model import (
     AGAIN,
     HIDDEN,
     TWIN,
     Campaign,
-    Cell,
     CellResult,
     Document,
     Excluded,
-    ProfileName,
     count_compiled,
 )
 

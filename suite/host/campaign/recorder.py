@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 
+from suite.cells.cell import Cell
 from suite.host.campaign import plan
 from suite.host.campaign.draft import Draft, InvocationSpec, Keep, Watch
 from suite.host.campaign.session import ArmRefused, Hung, ProtocolError, Session
@@ -16,7 +17,7 @@ from suite.host.gpu.commands import kind_of
 from suite.host.gpu.remedies import explain_failure, explain_worker
 from suite.host.provision.volumes import choose_environment, choose_volumes
 from suite.host.watch.observe import Observation, Observe
-from suite.model import AT_END, Cell, Document
+from suite.model import AT_END, Document
 
 NO_PROGRESS_CAP = 3
 """After so many containers in a row that died before any cell had begun, no more are tried."""

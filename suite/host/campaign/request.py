@@ -12,12 +12,14 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from suite import __version__, wire
+from suite.cells.cell import Cell
+from suite.cells.traits import ProfileName
 from suite.content import SUITE, suite_content
 from suite.errors import UsageError
 from suite.host.campaign import durations, plan
 from suite.host.campaign.arms import AUTO, Arms
 from suite.host.campaign.store import campaign_name
-from suite.model import Campaign, Cell, Prediction, ProfileName, SuiteIdentity
+from suite.model import Campaign, Prediction, SuiteIdentity
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from suite import wire
+from suite.cells.cell import Cell
 from suite.errors import EngineError
 from suite.host.campaign import durations
 from suite.host.campaign.draft import Draft
@@ -17,7 +18,7 @@ from suite.host.campaign.outcomes import demand_sense
 from suite.host.engine import Running
 from suite.host.gpu.remedies import explain_failure
 from suite.host.provision.overlay import OTHER_TENSORFLOW
-from suite.model import Cell, CellResult, Scalar
+from suite.model import CellResult, Scalar
 
 
 class ProtocolError(Exception):

@@ -10,12 +10,14 @@ from datetime import datetime, timezone
 from typing import Any
 
 from suite import __version__, wire
+from suite.cells.cell import Cell
+from suite.cells.traits import ProfileName
 from suite.errors import CrossoverError, EngineError
 from suite.host.campaign import durations, plan
 from suite.host.campaign.arms import ARMS
 from suite.host.doctor.finding import Finding, Unknown, no, unknown, yes
 from suite.host.doctor.probe import Probe
-from suite.model import Campaign, Cell, Prediction, ProfileName, SuiteIdentity
+from suite.model import Campaign, Prediction, SuiteIdentity
 
 TYPE_NAMES = ("instance-type", "instance_type", "instanceType", "vmSize", "machine-type", "flavor")
 """What clouds call the type of a machine in what they tell cloud-init."""

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from suite.cells.cell import Cell
 from suite.host.campaign.store import try_results
 from suite.host.doctor.finding import Unknown
 from suite.host.engine import Engine, GpuSupport, Stock
 from suite.host.machine.machine import cpus_allowed
-from suite.model import Cell
 
 ENGINE_S = 8.0
 """An engine, or a registry that it asks, that has said nothing for so long is not waited for."""

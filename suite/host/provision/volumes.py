@@ -6,9 +6,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 
+from suite.cells.cell import Cell
 from suite.host.engine import GpuRequest, Volume
 from suite.host.provision.images import identify_packages
-from suite.model import Campaign, Cell, Image
+from suite.model import Campaign, Image
 
 SCRATCH_TARGET = "/scratch"
 """The image makes this folder for the worker's user."""

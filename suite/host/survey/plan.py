@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
 from suite import wire
+from suite.cells.cell import Cell
 from suite.errors import UsageError
 from suite.host.campaign import durations, plan
 from suite.host.campaign.arms import Arms
@@ -23,7 +24,7 @@ from suite.host.campaign.request import (
 )
 from suite.host.campaign.store import campaign_name
 from suite.host.machine.cpus import write_cpus
-from suite.model import Campaign, Cell, Document, Survey, SurveyMember
+from suite.model import Campaign, Document, Survey, SurveyMember
 
 
 def share_cpus(

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from suite.analysis.numbers.verdict import LEVEL, NO_VERDICTS, Verdict, count_verdicts
 from suite.analysis.several.comparison import Column, Pair, Versus, find_invalid
+from suite.cells.cell import Cell
 from suite.flags import Flag
-from suite.model import Cell
 from suite.report.sections.environment import SOMEWHERE, gather_facts
 from suite.report.sections.family_tables import Columns, write_family_tables
 from suite.report.sections.machine import name_machine

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 
 from suite.analysis.numbers.verdict import LEVEL, NO_VERDICTS, Verdict, count_verdicts
 from suite.analysis.several.places import ARM, Contrast, Surveyed, middle
+from suite.cells.cell import Cell
 from suite.flags import Flag
-from suite.model import Cell
 from suite.report.sections.environment import SOMEWHERE
 from suite.report.sections.family_tables import Columns, write_family_tables
 from suite.report.sections.machine import name_machine

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from suite.analysis.campaign.summarise import ArmResult, CellSummary, Summary
-from suite.model import Cell
+from suite.cells.cell import Cell
 from suite.report.pictures.captions import explain_marks, mark_time, tell_missing
 from suite.report.pictures.picture import Dots, Mark, Picture, Row, Rows
 from suite.report.text.markup import show_plainly

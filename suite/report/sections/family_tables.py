@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from suite.model import Cell
+from suite.cells.cell import Cell
 from suite.report.sections.tables import TITLES, Entry
 from suite.report.text.markup import escape
 from suite.report.text.names import list_families, name_cells, sort_cells

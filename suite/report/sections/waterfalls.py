@@ -8,7 +8,7 @@ from suite.analysis.ablation.questions import Case
 from suite.analysis.ablation.waterfall import Misled, Waterfall, name_place
 from suite.analysis.causes.insight import Insight
 from suite.analysis.numbers.ratio import Ratio
-from suite.model import Param
+from suite.cells.cell import Param
 from suite.report.text.markup import escape
 from suite.report.text.page import Page
 from suite.report.text.units import align, show_gain, show_ratio, show_seconds

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from suite.analysis.ablation.reach import Reach
 from suite.analysis.numbers.crossover import Crossover, Sweep
-from suite.model import Param
+from suite.cells.cell import Param
 from suite.report.text.names import Show
 from suite.report.text.units import show_rate, show_size
 

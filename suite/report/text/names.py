@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from suite.model import Cell
+from suite.cells.cell import Cell
 
 Show = Callable[[str], str]
 """Makes a document's text safe for where it will stand: Markdown, or a terminal."""

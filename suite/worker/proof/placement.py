@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from suite.worker.scenario.scenario import GraphProof, Resident, TensorProof
+from suite.cells.scenario import Ops
+from suite.worker.scenario.scenario import Resident, TensorProof
 
 
 class NotPlaced(Exception):
@@ -64,7 +65,7 @@ def short(device: str) -> str:
     return (device or "unplaced").rsplit("device:", 1)[-1].lstrip("/")
 
 
-def prove_graph(proof: GraphProof, nodes: list[tuple[str, str, str]], device: str) -> Placement:
+def prove_graph(proof: Ops, nodes: list[tuple[str, str, str]], device: str) -> Placement:
     """The placement of graphs whose work has to be on ``device`` (such as ``GPU:0``).
 
     Raises:
@@ -130,7 +131,7 @@ def prove_resident(resident: Resident) -> None:
 
 
 def prove(
-    proof: GraphProof | TensorProof | None,
+    proof: Ops | TensorProof | None,
     seen: Watch,
     result: Any,
     device: str,

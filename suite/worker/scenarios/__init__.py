@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import difflib
 
-from suite.model import Cell
-from suite.worker.scenario.scenario import Scenario
+from suite.cells.cell import Cell
+from suite.cells.scenario import Scenario
 from suite.worker.scenarios import asked
 from suite.worker.scenarios.matmul import square
 from suite.worker.scenarios.mlp import build, fallback, infer, loop, train

@@ -13,11 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from suite.model import Cell, CellResult
+from suite.cells.cell import Cell
+from suite.cells.scenario import Scenario
+from suite.model import CellResult
 from suite.worker.loop import evidence, trace
 from suite.worker.loop.measure import LEAST_SAMPLES, Loop, Timing
 from suite.worker.proof.placement import Placement, Watch, prove, watch
-from suite.worker.scenario.scenario import Prepared, Scenario
+from suite.worker.scenario.scenario import Prepared
 from suite.worker.session.forecast import Forecast
 
 ASKED_ABOUT_BUDGETS = 4.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from suite.model import Cell
+from suite.cells.cell import Cell
 
 TRUSTED_S = 1e-3
 """A call that takes less than this is ruled by overhead: scaling it by work would foretell hours for

@@ -8,7 +8,8 @@ import traceback
 from dataclasses import replace
 from datetime import datetime, timezone
 
-from suite.model import Cell, CellResult
+from suite.cells.cell import Cell
+from suite.model import CellResult
 from suite.worker.loop.measure import Loop
 from suite.worker.proof.placement import NotPlaced
 from suite.worker.scenario.scenario import Inapplicable, WrongResult

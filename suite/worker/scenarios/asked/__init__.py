@@ -7,7 +7,7 @@ A new case is one file here and one line in `SCENARIOS`.
 
 from __future__ import annotations
 
-from suite.worker.scenario.scenario import Scenario
+from suite.cells.scenario import Scenario
 from suite.worker.scenarios.asked import clones, dataset, fit, products, slices
 
 SCENARIOS: tuple[Scenario, ...] = (

@@ -11,8 +11,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from suite.model import Check, Param, Work
-from suite.worker.scenario.scenario import Prepared, Scenario, TensorProof, WrongResult
+from suite.cells.cell import Param, Work
+from suite.cells.scenario import Scenario
+from suite.model import Check
+from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult
 from suite.worker.scenarios.asked.stages import QUICK, On, Stage, belongs, find, placed, point
 from suite.worker.scenarios.mlp.networks import B, build, examples, weights
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from suite.model import Check, Work
-from suite.worker.scenario.scenario import Prepared, Scenario
+from suite.cells.cell import Work
+from suite.cells.scenario import Scenario
+from suite.model import Check
+from suite.worker.scenario.scenario import Prepared
 from suite.worker.scenarios.asked.stages import (
     ARMS_OF,
     QUICK,

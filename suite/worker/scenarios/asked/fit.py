@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from suite.model import Check, Param, Work
-from suite.worker.scenario.scenario import Point, Prepared, Scenario, WrongResult
+from suite.cells.cell import Param, Work
+from suite.cells.scenario import Point, Scenario
+from suite.model import Check
+from suite.worker.scenario.scenario import Prepared, WrongResult
 from suite.worker.scenarios.asked.stages import (
     ARMS_OF,
     FULL,

@@ -12,15 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from suite.cells.scenario import Point, Scenario
 from suite.model import Check
-from suite.worker.scenario.scenario import (
-    Point,
-    Prepared,
-    Resident,
-    Scenario,
-    TensorProof,
-    WrongResult,
-)
+from suite.worker.scenario.scenario import Prepared, Resident, TensorProof, WrongResult
 from suite.worker.scenarios.asked.stages import (
     ARMS_OF,
     FULL,

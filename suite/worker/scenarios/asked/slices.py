@@ -8,15 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from suite.model import Check, Work
-from suite.worker.scenario.scenario import (
-    GraphProof,
-    Prepared,
-    Resident,
-    Scenario,
-    WrongResult,
-    lay,
-)
+from suite.cells.cell import Work
+from suite.cells.scenario import Ops, Scenario
+from suite.model import Check
+from suite.worker.scenario.scenario import Prepared, Resident, WrongResult, lay
 from suite.worker.scenarios.asked.stages import (
     ARMS_OF,
     QUICK,
@@ -146,9 +141,7 @@ def prepare(*, device: str, stage: str, on: str) -> Prepared:
         step=pin(fetching if loop.fetch else going_on, on),
         check=check,
         # Where the model lies elsewhere, the optimizer's updates are there, beside its variables.
-        proof=TRAINING_PROOF
-        if loop.model == "placed" or on == "arm"
-        else GraphProof(groups=(MATMUL,)),
+        proof=TRAINING_PROOF if loop.model == "placed" or on == "arm" else Ops(groups=(MATMUL,)),
         on=belongs(on),
         resident=there,
         enqueues=loop.data == "device" and not loop.fetch,

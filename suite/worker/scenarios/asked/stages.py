@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
-from suite.model import ProfileName
-from suite.worker.scenario.scenario import Point
+from suite.cells.scenario import Point
+from suite.cells.traits import ProfileName
 
 Settings = TypeVar("Settings")
 

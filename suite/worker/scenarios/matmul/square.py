@@ -7,17 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from suite.model import Check, Param, ProfileName, Work
+from suite.cells.cell import Param, Work
+from suite.cells.scenario import Point, Scenario
+from suite.cells.traits import ProfileName
+from suite.model import Check
 from suite.worker.proof.precision import STORED, demand, switch
-from suite.worker.scenario.scenario import (
-    DATA_SEED,
-    Point,
-    Prepared,
-    Scenario,
-    TensorProof,
-    WrongResult,
-    lay,
-)
+from suite.worker.scenario.scenario import DATA_SEED, Prepared, TensorProof, WrongResult, lay
 
 ASKED_ABOUT = (1, 10, 100, 500, 1000, 2000, 3000, 4000, 5000, 8000, 10000)
 """The sizes of the plot that people post; the others find the crossover."""

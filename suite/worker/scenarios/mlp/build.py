@@ -10,8 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from suite.model import Check, ProfileName, Work
-from suite.worker.scenario.scenario import Point, Prepared, Scenario, TensorProof, WrongResult
+from suite.cells.cell import Work
+from suite.cells.scenario import Point, Scenario
+from suite.cells.traits import ProfileName
+from suite.model import Check
+from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult
 from suite.worker.scenarios.mlp.networks import DEEP, B, Network, build, weights
 
 MODELS = ("B", "clone", "deep")

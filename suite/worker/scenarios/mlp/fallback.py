@@ -10,8 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from suite.model import Check, ProfileName, Work
-from suite.worker.scenario.scenario import Point, Prepared, Scenario, lay
+from suite.cells.cell import Work
+from suite.cells.scenario import Point, Scenario
+from suite.cells.traits import ProfileName
+from suite.model import Check
+from suite.worker.scenario.scenario import Prepared, lay
 from suite.worker.scenarios.mlp.networks import A, build, examples
 from suite.worker.scenarios.mlp.training import TRAINING_PROOF, Trainer, demand_finite
 

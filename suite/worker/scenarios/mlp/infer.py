@@ -6,16 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from suite.model import Check, ProfileName, Work
-from suite.worker.scenario.scenario import (
-    GraphProof,
-    Point,
-    Prepared,
-    Scenario,
-    TensorProof,
-    WrongResult,
-    lay,
-)
+from suite.cells.cell import Work
+from suite.cells.scenario import Ops, Point, Scenario
+from suite.cells.traits import ProfileName
+from suite.model import Check
+from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult, lay
 from suite.worker.scenarios.mlp.networks import MATMUL, A, build, examples, weights
 
 BATCHES = (1, 32, 512)
@@ -58,7 +53,7 @@ def prepare(*, device: str, batch: int, call: str) -> Prepared:
     return Prepared(
         step=lambda: model.predict(inputs, batch_size=batch, verbose=0),
         check=lambda answer: check(inputs, answer),
-        proof=GraphProof(groups=(MATMUL,)),
+        proof=Ops(groups=(MATMUL,)),
         traces=traces,
     )
 

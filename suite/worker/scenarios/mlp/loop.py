@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from suite.model import Check, ProfileName, Work
-from suite.worker.scenario.scenario import Point, Prepared, Scenario, WrongResult
+from suite.cells.cell import Work
+from suite.cells.scenario import Point, Scenario
+from suite.cells.traits import ProfileName
+from suite.model import Check
+from suite.worker.scenario.scenario import Prepared, WrongResult
 from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of, weights
 from suite.worker.scenarios.mlp.reference import demand_reference
 from suite.worker.scenarios.mlp.training import CHECK_TOLERANCE, TRAINING_PROOF

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from suite.model import Check, Param, ProfileName, Work
+from suite.cells.cell import Param, Work
+from suite.cells.scenario import Point, Scenario
+from suite.cells.traits import ProfileName
+from suite.model import Check
 from suite.worker.proof.precision import demand, switch
-from suite.worker.scenario.scenario import Point, Prepared, Resident, Scenario, lay
+from suite.worker.scenario.scenario import Prepared, Resident, lay
 from suite.worker.scenarios.matmul import square
 from suite.worker.scenarios.mlp.networks import (
     NETWORKS,

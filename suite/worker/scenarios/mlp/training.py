@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from suite.cells.scenario import Ops
 from suite.model import Check
-from suite.worker.scenario.scenario import GraphProof, TensorProof, WrongResult
+from suite.worker.scenario.scenario import TensorProof, WrongResult
 from suite.worker.scenarios.mlp.networks import MATMUL, Network, loss_of, weights
 from suite.worker.scenarios.mlp.reference import demand_reference
 
@@ -24,7 +25,7 @@ TOLERANCES = {"fp32": CHECK_TOLERANCE, "tf32": 2e-3, "bf16": 2e-2}
 """The same by precision: some six times what rounding every operand did to A at batch 512
 (docs/decisions/0014)."""
 
-TRAINING_PROOF = GraphProof(
+TRAINING_PROOF = Ops(
     groups=(MATMUL, ("BiasAddGrad", "ReluGrad"), ("AssignSubVariableOp", "ResourceApplyAdam"))
 )
 """Forward and backward products, a gradient, and Adam's update must run on the cell's device.  Keras
@@ -77,7 +78,7 @@ class Trainer:
         self._differentiate = differentiate
         self.step = makers[execution]()
 
-    def proof(self, batch: Sequence[Any]) -> GraphProof | TensorProof:
+    def proof(self, batch: Sequence[Any]) -> Ops | TensorProof:
         """How to prove where the step ran.
 
         Args:

@@ -7,16 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from suite.model import Check, Param, ProfileName, Work
-from suite.worker.scenario.scenario import (
-    GraphProof,
-    Point,
-    Prepared,
-    Scenario,
-    TensorProof,
-    WrongResult,
-    lay,
-)
+from suite.cells.cell import Param, Work
+from suite.cells.scenario import Ops, Point, Scenario
+from suite.cells.traits import ProfileName
+from suite.model import Check
+from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult, lay
 
 ALL: tuple[ProfileName, ...] = ("smoke", "quick", "standard", "full")
 NOT_QUICK: tuple[ProfileName, ...] = ("smoke", "standard", "full")
@@ -35,7 +30,7 @@ FACTOR = 0.999
 CHAIN_TOLERANCE = 1e-5
 """Relative: each link rounds to float32, on all devices in the same way but where one fuses."""
 
-LINKS = GraphProof(groups=(("Mul", "_MklMul"),), least=CHAIN)
+LINKS = Ops(groups=(("Mul", "_MklMul"),), least=CHAIN)
 """The chain is executed link by link: none was folded into another."""
 
 
@@ -105,7 +100,7 @@ def prepare_function(*, device: str) -> Prepared:
     return Prepared(
         step=lambda: add(one, one),
         check=_is_two,
-        proof=GraphProof(groups=(("AddV2",),)),
+        proof=Ops(groups=(("AddV2",),)),
         resident=here,
         enqueues=True,
         traces=lambda: int(add.experimental_get_tracing_count()),

@@ -6,16 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from suite.model import Check, Param, Work
-from suite.worker.scenario.scenario import (
-    DATA_SEED,
-    Point,
-    Prepared,
-    Scenario,
-    TensorProof,
-    WrongResult,
-    lay,
-)
+from suite.cells.cell import Param, Work
+from suite.cells.scenario import Point, Scenario
+from suite.model import Check
+from suite.worker.scenario.scenario import DATA_SEED, Prepared, TensorProof, WrongResult, lay
 
 COPIED = (4, 4096, 65_536, 1_048_576, 16_777_216, 268_435_456)
 """From one float, which is what fetching a loss moves, to 256 MiB."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 
-from suite.model import Param, ProfileName, Work
-from suite.worker.scenario.scenario import Point, Prepared, Scenario
+from suite.cells.cell import Param, Work
+from suite.cells.scenario import Point, Scenario
+from suite.cells.traits import ProfileName
+from suite.worker.scenario.scenario import Prepared
 from suite.worker.scenarios.mlp.networks import A
 from suite.worker.scenarios.tfdata.pipelines import Map, Pipeline, batch_work, prepare_input
 

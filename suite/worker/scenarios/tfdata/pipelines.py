@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from suite.model import Check, Work
+from suite.cells.cell import Work
+from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult
 from suite.worker.scenarios.mlp.networks import A, examples
 

@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from suite.model import Check, Work
+from suite.cells.cell import Work
+from suite.cells.scenario import Point, Scenario
+from suite.model import Check
 from suite.worker.scenario import scratch
-from suite.worker.scenario.scenario import Inapplicable, Point, Prepared, Scenario, TensorProof
+from suite.worker.scenario.scenario import Inapplicable, Prepared, TensorProof
 from suite.worker.scenarios.tfdata.files import (
     SEEN,
     Reading,

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from suite.model import Check, Param, ProfileName, Work
+from suite.cells.cell import Param, Work
+from suite.cells.scenario import Ops, Point, Scenario
+from suite.cells.traits import ProfileName
+from suite.model import Check
 from suite.worker.scenario.scenario import (
     DATA_SEED,
-    GraphProof,
     Inapplicable,
-    Point,
     Prepared,
     Resident,
-    Scenario,
     WrongResult,
 )
 from suite.worker.scenarios.mlp.networks import MATMUL, A, build
@@ -126,7 +126,7 @@ def _multiply(source: Input, device: str) -> Prepared:
     return Prepared(
         step=lambda: product(take()[0]),
         check=check,
-        proof=GraphProof(groups=(MATMUL,)),
+        proof=Ops(groups=(MATMUL,)),
         traces=lambda: int(product.experimental_get_tracing_count()),
         close=close,
     )

@@ -1,0 +1,150 @@
+"""A cell: one case with its parameters, the work of a call, and what it says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from suite.cells.traits import (
+    Data,
+    Device,
+    Dispatch,
+    Headline,
+    LinkName,
+    Precision,
+    Price,
+    ProfileName,
+    Removed,
+    Role,
+)
+
+Param = str | int | float
+"""The value of one axis of a cell; numbers stay numbers."""
+
+
+def cell_id(scenario: str, case: str, params: Mapping[str, Param]) -> str:
+    """The id of a cell: ``family.case/axis=value/…`` with every axis in its declared order."""
+    return "/".join([f"{scenario}.{case}", *(f"{axis}={value}" for axis, value in params.items())])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """What one call of a cell's step gets done; rates are derived from it and never stored.
+
+    ``unit`` is a singular noun (``FLOP``, ``example``, ``element``, ``call``); ``bytes`` is what
+    a call moves, where the cell is about moving.  ``bytes_in`` and ``bytes_out`` are what would have to
+    be copied to the device and back, where the data lay on the host.  ``steps`` are the batches that a
+    call goes through, ``launches`` the calls of a function that it hands over; None: nobody counted.
+    """
+
+    amount: float
+    unit: str
+    bytes: float | None = None
+    bytes_in: float | None = None
+    bytes_out: float | None = None
+    steps: int | None = None
+    launches: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """Another cell, by its id, and in words what is different there."""
+
+    to: str
+    words: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """One step from a script to the fair number: what changes in it, and which cause that removes.
+
+    ``cell`` measures it; None: no cell does, and what changes counts at the next one.
+    """
+
+    cell: str | None
+    change: str
+    removes: Removed | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """The stages from what people time to what they meant to time; each of its cells holds all.
+
+    ``title`` says what they do; times are given a ``unit``, of the work or, where ``by_call``, a call.
+    ``fixed`` are the axes whose values have a way each.  ``pinned``: the work is on the CPU beside a GPU.
+    """
+
+    name: str
+    title: str
+    unit: str
+    by_call: bool
+    fixed: dict[str, Param]
+    pinned: bool
+    stages: list[Stage]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One case with its parameters, as declared: what may be asked of every arm.
+
+    ``profiles`` names the profiles that contain it; ``arms`` the arms on which it has a meaning
+    (empty: all).  ``sweep`` is the axis along which calibration climbs before it dares the next
+    size.  A ``one_shot`` cell is of what happens once: one sample an invocation, no warm-up.
+    ``asked_about`` cells are people's own cases and have four times the budget.
+    ``by_host`` cells are measured from outside the container.
+    ``reads_files`` cells need a place on disk, which the host gives to no other.
+
+    The rest is what the analysis asks, in the words of `suite.cells.traits`.  Cells of equal ``kin``
+    (``kind/of what``) do the same work.  ``larger`` are the axes along which it can be had in larger
+    pieces.  ``operations`` are those of which no node may be on another device than the work's (``*``
+    stands for any letters); none: the results are what shows where it was.  ``priced``: somebody pays for
+    it by the million.  ``control``: the twins run it.  ``excess`` is the share of work beyond what is
+    declared, of a cell that does more on purpose.
+    """
+
+    id: str
+    scenario: str
+    case: str
+    params: dict[str, Param]
+    question: str
+    work: Work
+    profiles: list[ProfileName]
+    arms: list[str] = field(default_factory=list)
+    sweep: str | None = None
+    one_shot: bool = False
+    asked_about: bool = False
+    by_host: bool = False
+    reads_files: bool = False
+    role: Role = "work"
+    kin: str = ""
+    headline: Headline | None = None
+    larger: list[str] = field(default_factory=list)
+    precision: Precision = "fp32"
+    device: Device = "arm"
+    operations: list[str] = field(default_factory=list)
+    data: Data | None = None
+    dispatch: Dispatch | None = None
+    price: Price | None = None
+    priced: bool = False
+    control: bool = False
+    excess: float | None = None
+    links: dict[LinkName, list[Link]] = field(default_factory=dict)
+    way: Way | None = None
+
+    @property
+    def name(self) -> str:
+        """``family.case``."""
+        return f"{self.scenario}.{self.case}"
+
+    @property
+    def kind(self) -> str:
+        """The kind of its work, whatever it is done to."""
+        return self.kin.partition("/")[0]
+
+    @property
+    def pinned(self) -> bool:
+        """Whether its work is the CPU's on every arm.
+
+        A copy back ends in the host's memory, and is the device's work all the same.
+        """
+        return self.device == "cpu" and self.price is None

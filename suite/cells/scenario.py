@@ -1,0 +1,195 @@
+"""What a scenario declares of its cells; needs no TensorFlow.
+
+``prepare(device=…, **params)`` does everything untimed and returns a `suite.worker.scenario.Prepared`.  It
+imports TensorFlow inside, so that listing and planning are instant.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from suite.cells.cell import Cell, Link, Param, Way, Work, cell_id
+from suite.cells.links import Target, resolve
+from suite.cells.traits import (
+    PROFILES,
+    Data,
+    Device,
+    Dispatch,
+    Headline,
+    LinkName,
+    Precision,
+    Price,
+    ProfileName,
+    Role,
+)
+
+T = TypeVar("T")
+
+Links = Mapping[LinkName, Target | Sequence[Target]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ops:
+    """The cell's work happens in graphs: nodes of these operation types must have been executed
+    on the cell's device.  Several names for one operation (``MatMul``, ``_MklMatMul``) are given
+    as one group; every group needs at least one node, and no node of a group may be elsewhere.
+    ``cpu`` are groups that belong on the CPU, whatever the cell's device: of a cell about that.
+    ``least``: every other group needs so many, where the cell counts on their number.
+    ``like`` are further names, with ``*`` for any letters, of which none may be elsewhere."""
+
+    groups: tuple[tuple[str, ...], ...]
+    cpu: tuple[tuple[str, ...], ...] = ()
+    least: int = 1
+    like: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """The cell's work is eager, or one kernel of XLA's: its results lie where it was done."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """One cell of a scenario: the value of every axis, the profiles that hold it, the arms on
+    which it has a meaning (none named: all), and whether people asked about just this one.
+    """
+
+    params: Mapping[str, Param]
+    profiles: tuple[ProfileName, ...]
+    arms: tuple[str, ...] = ()
+    asked_about: bool = False
+
+
+def cross(
+    *,
+    profiles: tuple[ProfileName, ...] | Callable[..., tuple[ProfileName, ...]] = ("full",),
+    **axes: Param | Sequence[Param],
+) -> tuple[Point, ...]:
+    """The points of every combination of the axes' values, the last axis the fastest.
+
+    ``profiles`` can be a function of the axes.
+    """
+    values = [[v] if isinstance(v, str | int | float) else list(v) for v in axes.values()]
+    every = [dict(zip(axes, found, strict=True)) for found in itertools.product(*values)]
+    return tuple(
+        Point(params=one, profiles=profiles(**one) if callable(profiles) else profiles)
+        for one in every
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """One case: its name, its axes, its points, what they are, and how to prepare one of them.
+
+    ``question`` is what a cell answers; ``{axis}`` in it is filled in.  ``work`` declares what one
+    call gets done.  ``prepare`` takes ``device`` (``/CPU:0`` or ``/GPU:0``, the arm's) and the axes
+    as keywords; None: the host measures it, or the start-up sequence, whose stage is ``startup`` or,
+    without it, the one that the axis ``stage`` names.
+    ``reads_files``: it keeps its data in the scratch space (`suite.worker.scenario.scratch`).
+    What a field of the rest means is said at `Cell`; one that depends on the axes is a function of them.
+    ``proof`` is how the device of the work is shown: `Ops`, `Results`, or None: there is no operation.
+    """
+
+    family: str
+    case: str
+    about: str
+    question: str
+    axes: tuple[str, ...]
+    points: tuple[Point, ...]
+    work: Callable[..., Work]
+    prepare: Callable[..., Any] | None
+    role: Role | Callable[..., Role] = "work"
+    kin: str | Callable[..., str] = ""
+    proof: Ops | Results | Callable[..., Ops | Results | None] | None = Results()
+    sweep: str | None = None
+    headline: Headline | None = None
+    larger: tuple[str, ...] = ()
+    one_shot: bool = False
+    by_host: bool = False
+    startup: str | None = None
+    reads_files: bool = False
+    precision: Precision | Callable[..., Precision] = "fp32"
+    device: Device | Callable[..., Device] = "arm"
+    data: Data | Callable[..., Data | None] | None = None
+    dispatch: Dispatch | Callable[..., Dispatch | None] | None = None
+    price: Price | Callable[..., Price | None] | None = None
+    priced: bool | Callable[..., bool] = False
+    control: bool | Callable[..., bool] = False
+    excess: Callable[..., float] | None = None
+    links: Links | Callable[..., Links] = field(default_factory=dict)
+    way: Callable[..., Way | None] | None = None
+
+    def cells(self) -> list[Cell]:
+        """Every cell of the scenario, in declared order.
+
+        Raises:
+            ValueError: a point does not bind exactly the declared axes.
+        """
+        cells = []
+        for point in self.points:
+            if set(point.params) != set(self.axes):
+                raise ValueError(
+                    f"{self.family}.{self.case}: {dict(point.params)} binds other axes than {self.axes}"
+                )
+            cells.append(self._make(point, {axis: point.params[axis] for axis in self.axes}))
+        return cells
+
+    def _make(self, point: Point, params: dict[str, Param]) -> Cell:
+        def of(declared: T | Callable[..., T]) -> T:
+            return declared(**params) if callable(declared) else declared
+
+        proof = of(self.proof)
+        return Cell(
+            id=cell_id(self.family, self.case, params),
+            scenario=self.family,
+            case=self.case,
+            params=params,
+            question=self.question.format(**params),
+            work=self.work(**params),
+            profiles=[name for name in PROFILES if name in point.profiles],
+            arms=list(point.arms),
+            sweep=self.sweep,
+            one_shot=self.one_shot,
+            asked_about=point.asked_about,
+            by_host=self.by_host,
+            reads_files=self.reads_files,
+            role=of(self.role),
+            kin=of(self.kin),
+            headline=self.headline,
+            larger=list(self.larger),
+            precision=of(self.precision),
+            device="none" if proof is None else of(self.device),
+            operations=_list_operations(proof),
+            data=of(self.data),
+            dispatch=of(self.dispatch),
+            price=of(self.price),
+            priced=of(self.priced),
+            control=of(self.control),
+            excess=self.excess(**params) if self.excess else None,
+            links=_resolve(of(self.links), f"{self.family}.{self.case}", params),
+            way=self.way(**params) if self.way else None,
+        )
+
+
+def _list_operations(proof: Ops | Results | None) -> list[str]:
+    if not isinstance(proof, Ops):
+        return []
+    named = (name for group in proof.groups for name in group)
+    return [
+        *proof.like,
+        *(name for name in named if not any(fnmatch.fnmatchcase(name, one) for one in proof.like)),
+    ]
+
+
+def _resolve(links: Links, name: str, params: Mapping[str, Param]) -> dict[LinkName, list[Link]]:
+    found: dict[LinkName, list[Link]] = {}
+    for kind, targets in links.items():
+        several = [targets] if isinstance(targets, Target) else targets
+        there = [link for one in several if (link := resolve(one, name, params)) is not None]
+        if there:
+            found[kind] = there
+    return found

@@ -1,0 +1,64 @@
+"""The closed lists of what a cell can say of itself."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+ProfileName = Literal["smoke", "quick", "standard", "full"]
+
+PROFILES: tuple[ProfileName, ...] = ("smoke", "quick", "standard", "full")
+
+Role = Literal["work", "input", "overhead", "control", "reference"]
+"""What a cell is in the suite for: ``work`` that somebody wants done; ``input``: a pipeline, with a model
+behind it or without; ``overhead``: a price that explains the rest; ``control``: its truth is known;
+``reference``: what others are held to, such as work pinned to the CPU beside a GPU, or memory."""
+
+Headline = Literal["time", "rate"]
+"""What is drawn of a sweep that a report opens with."""
+
+Device = Literal["arm", "cpu", "none"]
+"""Where the work has to be seen: the arm's device, the CPU on every arm; ``none``: there is no operation
+that could be seen."""
+
+Data = Literal["device", "host", "pipeline", "prefetched", "file"]
+"""Where a call's inputs lie; a ``prefetched`` pipeline runs ahead of what takes from it."""
+
+Precision = Literal["fp32", "tf32", "bf16", "fp16"]
+
+Dispatch = Literal["eager", "graph", "xla", "keras"]
+"""How a call is handed over; ``keras``: by functions that Keras makes, which are graphs."""
+
+Price = Literal[
+    "fence",
+    "eager",
+    "graph",
+    "xla",
+    "operation",
+    "copy-in",
+    "copy-out",
+    "memory",
+    "start-up",
+]
+"""What a cell is the price of: waiting, a call of a dispatch, an operation inside a graph, a copy to the
+device or back, moving memory, or a start."""
+
+LinkName = Literal[
+    "nearer",
+    "fewer",
+    "without",
+    "input",
+    "compute",
+    "trivial",
+    "feed",
+    "prefetched",
+    "native",
+    "honest",
+    "start",
+]
+"""What another cell is to this one: the same with its data ``nearer``, with ``fewer`` calls handed over,
+``without`` the operation that only a CPU has; its ``input`` alone, its ``compute`` alone (data at hand), a
+``trivial`` model in its place, another ``feed``; the same ``prefetched``, or without Python (``native``); its
+``honest`` twin; the ``start`` that a cold one contains."""
+
+Removed = Literal["overhead", "transfer", "fallback", "start-up"]
+"""The cause that a stage of a waterfall takes away."""
