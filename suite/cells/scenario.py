@@ -102,9 +102,9 @@ class Scenario:
     points: tuple[Point, ...]
     work: Callable[..., Work]
     prepare: Callable[..., Any] | None
-    role: Role | Callable[..., Role] = "work"
-    kin: str | Callable[..., str] = ""
-    proof: Ops | Results | Callable[..., Ops | Results | None] | None = Results()
+    role: Role | Callable[..., Role]
+    kin: str | Callable[..., str]
+    proof: Ops | Results | Callable[..., Ops | Results | None] | None
     sweep: str | None = None
     headline: Headline | None = None
     larger: tuple[str, ...] = ()

@@ -16,9 +16,9 @@ from suite.cells.cell import Cell
 from suite.content import SUITE
 from suite.worker import scenarios
 from suite.worker.scenarios.asked import dataset, slices
-from suite.worker.scenarios.mlp import fallback
+from suite.worker.scenarios.mlp import fallback, width
 from suite.worker.scenarios.mlp import train as mlp
-from suite.worker.scenarios.mlp.networks import NETWORKS, A, B, Network, examples, widen
+from suite.worker.scenarios.mlp.networks import NETWORKS, A, B, Network, examples
 from suite.worker.scenarios.mlp.reference import name_training, train
 from suite.worker.scenarios.mlp.training import CHECK_STEPS
 from suite.worker.scenarios.tfdata import triple
@@ -64,7 +64,7 @@ def find_run(cell: Cell) -> Run | None:
         count = mlp.EXAMPLES.get((network.name, batch), network.examples)  # type: ignore[call-overload]
         inputs, labels = examples(network, max(count, batch))  # type: ignore[type-var]
     elif case == "mlp.width":
-        network, steps = widen(int(params["width"])), mlp.WIDE_STEPS
+        network, steps = width.widen(int(params["width"])), width.WIDE_STEPS
         inputs, labels = examples(network, int(batch))  # type: ignore[arg-type]
     elif case == "mlp.fallback":
         network = A

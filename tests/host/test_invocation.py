@@ -34,7 +34,7 @@ from suite.model import (
     document_name,
     facts_of,
 )
-from suite.worker.scenarios.overhead.calls import STAGES
+from suite.worker.scenarios.overhead.startup import STAGES
 from tests import synthetic
 from tests.fakes import (
     FACTS,

@@ -39,14 +39,14 @@ WORKER = """
     sys.modules.update(FakeTensorFlow().modules())
     from suite.worker import __main__
     from suite.worker.proof import facts
-    from suite.worker.scenarios.overhead import calls
+    from suite.worker.scenarios.overhead import startup as sequence
     from suite.worker.session import startup
 
     def start(arm, imported_s):
         print("noise from the start")
         if arm == "cuda":
             raise startup.Refused("TensorFlow sees no GPU here")
-        return {stage: 0.5 for stage in calls.STAGES}, "/CPU:0"
+        return {stage: 0.5 for stage in sequence.STAGES}, "/CPU:0"
 
     startup.start = start
     facts.tensorflow_facts = lambda: {"tensorflow.version": "0"}
@@ -120,7 +120,7 @@ GPU_WORKER = """
     sys.modules.update(FakeTensorFlow().modules())
     from suite.worker import __main__
     from suite.worker.proof import facts, gpu
-    from suite.worker.scenarios.overhead import calls
+    from suite.worker.scenarios.overhead import startup as sequence
     from suite.worker.session import session, startup
 
     troubles, outcomes = ([None if w == "-" else w for w in words.split(",")] for words in sys.argv[1:3])
@@ -128,7 +128,7 @@ GPU_WORKER = """
         # As a driver does that has to compile.
         if place := os.environ.get("CUDA_CACHE_PATH"):
             Path(place, "kernel").write_text("compiled")
-        return {stage: 0.5 for stage in calls.STAGES}, "/GPU:0"
+        return {stage: 0.5 for stage in sequence.STAGES}, "/GPU:0"
 
     startup.start = start
     facts.tensorflow_facts = lambda: {"tensorflow.version": "0"}

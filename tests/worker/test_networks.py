@@ -12,9 +12,10 @@ import pytest
 from suite.worker.scenario.scenario import TensorProof, WrongResult
 from suite.worker.scenarios.mlp import build, fallback, infer, loop, networks
 from suite.worker.scenarios.mlp import train as mlp
-from suite.worker.scenarios.mlp.networks import DEEP, A, B, count_flop, examples, widen
+from suite.worker.scenarios.mlp.networks import DEEP, A, B, examples
 from suite.worker.scenarios.mlp.reference import train
 from suite.worker.scenarios.mlp.training import CHECK_STEPS, TOLERANCES, TRAINING_PROOF, Trainer
+from suite.worker.scenarios.mlp.width import count_flop, widen
 
 
 def test_a_widened_network_is_a_with_other_hidden_layers() -> None:

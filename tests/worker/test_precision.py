@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from suite.cells.cell import Work
-from suite.cells.scenario import Point, Scenario
+from suite.cells.scenario import Point, Results, Scenario
 from suite.model import Check
 from suite.worker.loop import trace
 from suite.worker.loop.measure import Loop
@@ -181,6 +181,9 @@ def test_whatever_becomes_of_a_cell_tf32_is_off_behind_it(
         points=(Point(params={"precision": "tf32"}, profiles=("full",)),),
         work=lambda **_: Work(amount=1.0, unit="call"),
         prepare=prepare,
+        role="work",
+        kin="made up",
+        proof=Results(),
     )
     loop = Loop(clock=device.clock, fence=device.fence)
     times = Times(warmup_s=0.02, measure_s=0.02, budget_s=budget_s)

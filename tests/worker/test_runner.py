@@ -12,7 +12,7 @@ import pytest
 
 from suite import wire
 from suite.cells.cell import Work
-from suite.cells.scenario import Ops, Point, Scenario
+from suite.cells.scenario import Ops, Point, Results, Scenario
 from suite.model import CellResult, Check
 from suite.worker.loop import trace
 from suite.worker.loop.measure import Loop
@@ -82,6 +82,9 @@ class Bench:
             points=(Point(params={"n": n}, profiles=("smoke",), asked_about=asked_about),),
             work=lambda n: Work(amount=float(n), unit="call"),
             prepare=self.prepare,
+            role="work",
+            kin="made up",
+            proof=Results(),
             **fields,
         )
         return Request(scenario=scenario, cell=scenario.cells()[0], calls=calls)

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suite.cells.cell import Cell, Work
+from suite.cells.links import resolve, vary
 from suite.cells.scenario import Point, Scenario
 from suite.cells.traits import PROFILES
 from suite.content import SUITE
@@ -23,7 +24,6 @@ from suite.worker import scenarios
 from suite.worker.scenarios.matmul import square
 from suite.worker.scenarios.matmul.square import TOLERANCE, relative_error
 from suite.worker.scenarios.mlp import networks, training
-from suite.worker.scenarios.overhead.calls import STAGES
 
 FAMILIES = {"matmul", "mlp", "asked", "tfdata", "overhead"}
 GRAMMAR = re.compile(r"[a-z]+\.[a-z_]+(/[a-z_]+=[A-Za-z0-9._-]+)*")
@@ -45,6 +45,32 @@ def test_every_axis_is_a_keyword_of_prepare_and_of_work(scenario: Scenario, cell
         signature = inspect.signature(scenario.prepare)
         signature.bind(device="/CPU:0", **cell.params)
         assert set(signature.parameters) == {"device", *scenario.axes}
+
+
+BY_ID = {cell.id: cell for cell in CELLS}
+
+
+@pytest.mark.parametrize(("scenario", "cell"), OF_SCENARIO, ids=[c.id for _, c in OF_SCENARIO])
+def test_what_a_cell_says_of_itself_holds_together(scenario: Scenario, cell: Cell) -> None:
+    assert cell.kin
+    assert all(link.to in BY_ID for links in cell.links.values() for link in links)
+    assert set(cell.larger) <= set(cell.params)
+    # What the start-up sequence and the host measure is no operation that could be seen.
+    assert (cell.device != "none") or scenario.prepare is None or cell.price == "fence"
+    if cell.way is not None:
+        stages = [BY_ID[stage.cell] for stage in cell.way.stages if stage.cell is not None]
+        assert cell in stages
+        assert all(one.way == cell.way for one in stages[:-1])
+        fair = stages[-1]
+        assert cell.way.stages[-1].cell == fair.id
+        assert not fair.one_shot
+        assert fair.kin == cell.kin
+
+
+def test_a_link_to_an_axis_that_a_case_lacks_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"made\.up has not all of the axes m"):
+        resolve(vary(m=1), "made.up", {"n": 1})
+    assert resolve(vary(n=1), "made.up", {"n": 1}) is None
 
 
 def test_ids_are_unique() -> None:
@@ -178,6 +204,9 @@ def test_a_point_with_other_axes_is_refused(params: dict[str, int]) -> None:
         points=(Point(params=params, profiles=("full",)),),
         work=lambda **_: Work(amount=1.0, unit="call"),
         prepare=None,
+        role="work",
+        kin="made up",
+        proof=None,
     )
     with pytest.raises(ValueError, match="other axes"):
         wrong.cells()

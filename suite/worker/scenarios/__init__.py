@@ -10,16 +10,16 @@ import difflib
 from suite.cells.cell import Cell
 from suite.cells.scenario import Scenario
 from suite.worker.scenarios import asked
-from suite.worker.scenarios.matmul import square
-from suite.worker.scenarios.mlp import build, fallback, infer, loop, train
-from suite.worker.scenarios.overhead import calls, moves
+from suite.worker.scenarios.matmul import extra, square
+from suite.worker.scenarios.mlp import build, fallback, infer, loop, train, width
+from suite.worker.scenarios.overhead import calls, moves, startup
 from suite.worker.scenarios.tfdata import memory, read, triple
 
 SCENARIOS: tuple[Scenario, ...] = (
     square.SQUARE,
-    square.EXTRA_WORK,
+    extra.EXTRA_WORK,
     train.TRAIN,
-    train.WIDTH,
+    width.WIDTH,
     loop.LOOP,
     infer.INFER,
     build.BUILD,
@@ -38,8 +38,8 @@ SCENARIOS: tuple[Scenario, ...] = (
     calls.GRAPH_OP,
     moves.COPY,
     moves.SUM,
-    *calls.STARTUP,
-    calls.CONTAINER,
+    *startup.STARTUP,
+    startup.CONTAINER,
 )
 
 _BY_ID = {cell.id: (scenario, cell) for scenario in SCENARIOS for cell in scenario.cells()}

@@ -11,11 +11,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-from suite.cells.cell import Param, Work
-from suite.cells.scenario import Scenario
+from suite.cells.cell import Param, Way, Work
+from suite.cells.scenario import Results, Scenario
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult
-from suite.worker.scenarios.asked.stages import QUICK, On, Stage, belongs, find, placed, point
+from suite.worker.scenarios.asked.stages import (
+    QUICK,
+    On,
+    Question,
+    Stage,
+    belongs,
+    find,
+    identify,
+    placed,
+    point,
+    role_of,
+    way,
+)
 from suite.worker.scenarios.mlp.networks import B, build, examples, weights
 
 
@@ -37,7 +49,13 @@ STAGES = (
         one_shot=True,
         profiles=QUICK,
     ),
-    Stage(name="again", new="again, once warm", settings=AGAIN, profiles=QUICK),
+    Stage(
+        name="again",
+        new="again, once warm",
+        settings=AGAIN,
+        removes="start-up",
+        profiles=QUICK,
+    ),
 )
 
 ONS: dict[str, tuple[On, ...]] = {"first": ("arm",), "again": ("arm", "cpu")}
@@ -88,6 +106,15 @@ def prepare(*, device: str, stage: str, on: str) -> Prepared:
     )
 
 
+QUESTION = Question(case="clone", title="a model cloned, once", unit="model", by_call=True)
+
+
+def _way(stage: str, on: str) -> Way | None:  # noqa: ARG001  both stages have the same
+    if on not in ONS[STAGES[0].name]:
+        return None
+    return way(QUESTION, STAGES, on, lambda name: identify("clone", stage=name, on=on))
+
+
 SCENARIOS = tuple(
     Scenario(
         family="asked",
@@ -98,6 +125,12 @@ SCENARIOS = tuple(
         points=tuple(point(stage, on) for on in ONS[stage.name]),
         work=work,
         prepare=None if stage.settings == FIRST else prepare,
+        role=lambda on, **_: role_of(on),
+        kin="building/clone",
+        proof=None if stage.settings == FIRST else Results(),
+        device=lambda on, **_: belongs(on),
+        dispatch="eager",
+        way=_way,
         one_shot=stage.one_shot,
         startup=STARTUP if stage.settings == FIRST else None,
     )

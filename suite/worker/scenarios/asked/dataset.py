@@ -5,19 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from suite.cells.cell import Work
+from suite.cells.cell import Way, Work
 from suite.cells.scenario import Scenario
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared
 from suite.worker.scenarios.asked.stages import (
     ARMS_OF,
     QUICK,
+    Question,
     Stage,
     belongs,
     find,
+    identify,
     pin,
     placed,
     point,
+    role_of,
+    way,
 )
 from suite.worker.scenarios.mlp.networks import B, build, examples
 from suite.worker.scenarios.mlp.training import TRAINING_PROOF, Trainer, demand_finite
@@ -41,6 +45,7 @@ STAGES = (
         name="no-fetch",
         new="the loss no longer fetched every step",
         settings=NO_FETCH,
+        removes="overhead",
         profiles=QUICK,
     ),
 )
@@ -93,6 +98,17 @@ def prepare(*, device: str, stage: str, on: str) -> Prepared:
     )
 
 
+QUESTION = Question(
+    case="dataset",
+    title="100,000 examples from a dataset, the loss fetched at every step",
+    unit="example",
+)
+
+
+def _way(stage: str, on: str) -> Way:  # noqa: ARG001  both stages have the same
+    return way(QUESTION, STAGES, on, lambda name: identify("dataset", stage=name, on=on))
+
+
 SCENARIOS = tuple(
     Scenario(
         family="asked",
@@ -103,6 +119,13 @@ SCENARIOS = tuple(
         points=tuple(point(stage, on) for on in ARMS_OF),
         work=work,
         prepare=prepare,
+        role=lambda on, **_: role_of(on),
+        kin="training/B",
+        proof=TRAINING_PROOF,
+        device=lambda on, **_: belongs(on),
+        data="prefetched",
+        dispatch="graph",
+        way=_way,
     )
     for stage in STAGES
 )

@@ -7,20 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from suite.cells.cell import Param, Work
-from suite.cells.scenario import Point, Scenario
+from suite.cells.cell import Param, Way, Work
+from suite.cells.links import Target, vary
+from suite.cells.scenario import Links, Point, Scenario
+from suite.cells.traits import LinkName
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, WrongResult
 from suite.worker.scenarios.asked.stages import (
     ARMS_OF,
+    FIRST_STEP,
     FULL,
     QUICK,
     Profiles,
+    Question,
     Stage,
     belongs,
     find,
+    identify,
     pin,
     placed,
+    role_of,
+    way,
 )
 from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of, weights
 from suite.worker.scenarios.mlp.reference import demand_reference
@@ -41,9 +48,13 @@ STEADY = replace(EPOCH_3, epoch=None)
 
 STAGES = (
     Stage(name="epoch-1", new="the first epoch of a fresh model", settings=EPOCH_1, one_shot=True),
-    Stage(name="epoch-2", new="the second epoch", settings=EPOCH_2, one_shot=True),
-    Stage(name="epoch-3", new="the third epoch", settings=EPOCH_3, one_shot=True),
-    Stage(name="steady", new="an epoch once warm", settings=STEADY),
+    Stage(
+        name="epoch-2", new="the second epoch", settings=EPOCH_2, removes="start-up", one_shot=True
+    ),
+    Stage(
+        name="epoch-3", new="the third epoch", settings=EPOCH_3, removes="start-up", one_shot=True
+    ),
+    Stage(name="steady", new="an epoch once warm", settings=STEADY, removes="start-up"),
 )
 
 ENDS = ("epoch-1", "steady")
@@ -53,9 +64,9 @@ VARIANTS = ((512, "on"), (512, "off"), (8, "on"))
 """Batch and prefetch: as asked first, of which every stage is measured; then one of the two otherwise."""
 
 
-def work(**_: Param) -> Work:
+def work(batch: int, **_: Param) -> Work:
     """The examples of one epoch, the last partial batch included."""
-    return Work(amount=float(A.examples), unit="example")
+    return Work(amount=float(A.examples), unit="example", steps=-(-A.examples // batch))
 
 
 def prepare(*, device: str, stage: str, batch: int, prefetch: str, on: str) -> Prepared:
@@ -140,6 +151,33 @@ def _profiles(stage: str, batch: int, prefetch: str) -> Profiles:
     return QUICK if stage in ENDS and (batch, prefetch) == VARIANTS[0] else FULL
 
 
+QUESTION = Question(case="fit", title="Model.fit, its first epoch", unit="example")
+
+
+def _is_measured(stage: str, batch: int, prefetch: str) -> bool:
+    return stage in ENDS or (batch, prefetch) == VARIANTS[0]
+
+
+def _way(stage: str, batch: int, prefetch: str, on: str) -> Way:  # noqa: ARG001  all stages have the same
+    fixed: dict[str, Param] = {"batch": batch, "prefetch": prefetch}
+
+    def cell_of(name: str) -> str | None:
+        if not _is_measured(name, batch, prefetch):
+            return None
+        return identify("fit", stage=name, **fixed, on=on)
+
+    return way(QUESTION, STAGES, on, cell_of, fixed)
+
+
+def _link(stage: str, batch: int, prefetch: str, on: str) -> Links:  # noqa: ARG001  the axes of the case
+    if stage != STAGES[-1].name:
+        return {"start": FIRST_STEP}
+    links: dict[LinkName, Target] = {"feed": vary(prefetch="on")}
+    if on == "arm":
+        links["prefetched"] = vary("prefetched", prefetch="on")
+    return links
+
+
 SCENARIOS = tuple(
     Scenario(
         family="asked",
@@ -156,12 +194,22 @@ SCENARIOS = tuple(
                 asked_about=True,
             )
             for batch, prefetch in VARIANTS
-            if stage.name in ENDS or (batch, prefetch) == VARIANTS[0]
+            if _is_measured(stage.name, batch, prefetch)
             for on, arms in ARMS_OF.items()
         ),
         work=work,
         prepare=prepare,
+        role=lambda on, **_: role_of(on),
+        kin="training/A",
+        larger=("batch",),
         one_shot=stage.one_shot,
+        proof=TRAINING_PROOF,
+        device=lambda on, **_: belongs(on),
+        data=lambda prefetch, **_: "prefetched" if prefetch == "on" else "pipeline",
+        dispatch="keras",
+        priced=lambda stage, on, **_: (stage, on) == (STAGES[-1].name, "arm"),
+        links=_link,
+        way=_way,
     )
     for stage in STAGES
 )

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from suite.cells.scenario import Point, Scenario
+from suite.cells.cell import Param, Way, cell_id
+from suite.cells.scenario import Point, Results, Scenario
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, Resident, TensorProof, WrongResult
 from suite.worker.scenarios.asked.stages import (
@@ -22,11 +23,15 @@ from suite.worker.scenarios.asked.stages import (
     SMOKE,
     On,
     Profiles,
+    Question,
     Stage,
     belongs,
     find,
+    identify,
     pin,
     placed,
+    role_of,
+    way,
 )
 from suite.worker.scenarios.matmul import square
 
@@ -54,11 +59,13 @@ STAGES = (
         name="first-call-apart",
         new="the first call no longer timed",
         settings=FIRST_CALL_APART,
+        removes="start-up",
     ),
     Stage(
         name="warm",
         new="creation and random numbers no longer timed",
         settings=WARM,
+        removes="start-up",
     ),
 )
 """On the arm's own device the last one is `matmul.square`, and no cell of this family."""
@@ -143,6 +150,22 @@ POINTS = {
     "warm": _points("warm", ("cpu",), _ends),
 }
 
+QUESTION = Question(
+    case="matmul", title="a product, timed with everything around it", unit="product", by_call=True
+)
+
+
+def _way(n: int, stage: str, on: str) -> Way:  # noqa: ARG001  all stages have the same
+    def cell_of(name: str) -> str:
+        if (name, on) == (STAGES[-1].name, "arm"):
+            return cell_id("matmul", "square", {"n": n, **FAIR})
+        return identify("matmul", n=n, stage=name, on=on)
+
+    return way(QUESTION, STAGES, on, cell_of, {"n": n})
+
+
+FAIR: dict[str, Param] = {"precision": "fp32", "operands": "device", "xla": "off"}
+
 SCENARIOS = tuple(
     Scenario(
         family="asked",
@@ -153,8 +176,16 @@ SCENARIOS = tuple(
         points=POINTS[stage.name],
         work=square.work,
         prepare=prepare,
+        role=lambda on, **_: role_of(on),
+        kin=square.name_product,
         sweep="n",
+        larger=("n",),
         one_shot=stage.one_shot,
+        proof=Results(),
+        device=lambda on, **_: belongs(on),
+        data="device",
+        dispatch="eager",
+        way=_way,
     )
     for stage in STAGES
 )

@@ -8,23 +8,28 @@ from typing import Any, Literal
 
 import numpy as np
 
-from suite.cells.cell import Work
+from suite.cells.cell import Way, Work
 from suite.cells.scenario import Ops, Scenario
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, Resident, WrongResult, lay
 from suite.worker.scenarios.asked.stages import (
     ARMS_OF,
+    FIRST_STEP,
     QUICK,
     SMOKE,
+    Question,
     Stage,
     belongs,
     find,
+    identify,
     pin,
     placed,
     point,
+    role_of,
+    way,
 )
-from suite.worker.scenarios.mlp.networks import MATMUL, B, build, examples
-from suite.worker.scenarios.mlp.training import TRAINING_PROOF, Trainer, demand_finite
+from suite.worker.scenarios.mlp.networks import B, build, examples
+from suite.worker.scenarios.mlp.training import MATMUL_PROOF, TRAINING_PROOF, Trainer, demand_finite
 
 EXAMPLES = 1_000
 
@@ -62,12 +67,40 @@ STAGES = (
         one_shot=True,
         profiles=SMOKE,
     ),
-    Stage(name="traced", new="tracing no longer timed", settings=TRACED),
-    Stage(name="placed", new="the model made on the device timed", settings=PLACED),
-    Stage(name="float32", new="float32 inputs instead of float64", settings=FLOAT32),
-    Stage(name="no-fetch", new="the loss no longer fetched every step", settings=NO_FETCH),
-    Stage(name="device-data", new="the data already on the device", settings=DEVICE_DATA),
-    Stage(name="batch-512", new="batch 512 instead of 10", settings=BATCH_512, profiles=QUICK),
+    Stage(
+        name="traced",
+        new="tracing no longer timed",
+        settings=TRACED,
+        removes="start-up",
+    ),
+    Stage(
+        name="placed", new="the model made on the device timed", settings=PLACED, removes="fallback"
+    ),
+    Stage(
+        name="float32",
+        new="float32 inputs instead of float64",
+        settings=FLOAT32,
+        removes="transfer",
+    ),
+    Stage(
+        name="no-fetch",
+        new="the loss no longer fetched every step",
+        settings=NO_FETCH,
+        removes="overhead",
+    ),
+    Stage(
+        name="device-data",
+        new="the data already on the device",
+        settings=DEVICE_DATA,
+        removes="transfer",
+    ),
+    Stage(
+        name="batch-512",
+        new="batch 512 instead of 10",
+        settings=BATCH_512,
+        removes="overhead",
+        profiles=QUICK,
+    ),
 )
 
 
@@ -140,13 +173,25 @@ def prepare(*, device: str, stage: str, on: str) -> Prepared:
     return Prepared(
         step=pin(fetching if loop.fetch else going_on, on),
         check=check,
-        # Where the model lies elsewhere, the optimizer's updates are there, beside its variables.
-        proof=TRAINING_PROOF if loop.model == "placed" or on == "arm" else Ops(groups=(MATMUL,)),
+        proof=proof_of(stage, on),
         on=belongs(on),
         resident=there,
         enqueues=loop.data == "device" and not loop.fetch,
         traces=trainer.traces,
     )
+
+
+def proof_of(stage: str, on: str) -> Ops:
+    """Where the model lies elsewhere, the optimizer's updates are there, beside its variables."""
+    there = find(STAGES, stage).model == "placed" or on == "arm"
+    return TRAINING_PROOF if there else MATMUL_PROOF
+
+
+QUESTION = Question(case="slices", title="1,000 examples in slices of 10", unit="example")
+
+
+def _way(stage: str, on: str) -> Way:  # noqa: ARG001  all stages have the same
+    return way(QUESTION, STAGES, on, lambda name: identify("slices", stage=name, on=on))
 
 
 SCENARIOS = tuple(
@@ -159,7 +204,15 @@ SCENARIOS = tuple(
         points=tuple(point(stage, on) for on in ARMS_OF),
         work=work,
         prepare=prepare,
+        role=lambda on, **_: role_of(on),
+        kin="training/B",
         one_shot=stage.one_shot,
+        proof=proof_of,
+        device=lambda on, **_: belongs(on),
+        data=stage.settings.data,
+        dispatch="graph",
+        links={"start": FIRST_STEP} if stage.one_shot else {},
+        way=_way,
     )
     for stage in STAGES
 )

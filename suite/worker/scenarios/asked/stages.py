@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
+from suite.cells.cell import Param, Way, cell_id
+from suite.cells.cell import Stage as StageOf
+from suite.cells.links import cell
 from suite.cells.scenario import Point
-from suite.cells.traits import ProfileName
+from suite.cells.traits import ProfileName, Removed, Role
 
 Settings = TypeVar("Settings")
 
@@ -29,14 +32,68 @@ class Stage(Generic[Settings]):
 
     ``new`` says in at most eight words what differs from the stage before (of the first: what the
     asker does).  ``settings`` differ from those of the stage before in exactly one field.
+    ``removes`` is the cause that this takes away.
     ``one_shot``: what is timed happens once in a process, so it has one sample an invocation.
     """
 
     name: str
     new: str
     settings: Settings
+    removes: Removed | None = None
     one_shot: bool = False
     profiles: Profiles = FULL
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What people do, in a few words, and what times are given for: ``by_call`` a call, else that much
+    work."""
+
+    case: str
+    title: str
+    unit: str
+    by_call: bool = False
+
+
+def identify(case: str, **axes: Param) -> str:
+    """The id of a cell of this family."""
+    return cell_id("asked", case, axes)
+
+
+def way(
+    question: Question,
+    stages: tuple[Stage[Any], ...],
+    on: str,
+    cell_of: Callable[[str], str | None],
+    fixed: Mapping[str, Param] | None = None,
+) -> Way:
+    """All stages of a question in one place; ``cell_of`` gives the cell that measures a stage, by name."""
+    return Way(
+        name=question.case,
+        title=question.title,
+        unit=question.unit,
+        by_call=question.by_call,
+        fixed=dict(fixed or {}),
+        pinned=on == "cpu",
+        stages=[
+            # The first one is the script itself.
+            StageOf(
+                cell=cell_of(stage.name),
+                change=stage.new if index else "as asked",
+                removes=stage.removes,
+            )
+            for index, stage in enumerate(stages)
+        ],
+    )
+
+
+def role_of(on: str) -> Role:
+    """What people compare a GPU with is a reference, and no work to choose a device for."""
+    return "reference" if on == "cpu" else "work"
+
+
+FIRST_STEP = cell("overhead.startup", stage="step")
+"""What a process's first training step takes by itself; a cold cell that trains contains one."""
 
 
 def point(stage: Stage[Any], on: On) -> Point:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from suite.cells.cell import Param, Work
-from suite.cells.scenario import Point, Scenario
+from suite.cells.links import vary
+from suite.cells.scenario import Point, Results, Scenario
 from suite.cells.traits import ProfileName
 from suite.model import Check
 from suite.worker.proof.precision import STORED, demand, switch
@@ -38,9 +40,19 @@ LEAST_ERROR = {"tf32": 3e-5}
 operands and product are stored in the precision, their type says so already."""
 
 
+BYTES = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0}
+"""Bytes of an element as it is stored, by precision."""
+
+
 def work(n: int, **_: Param) -> Work:
     """2n³ floating-point operations: n multiplications and n additions an element."""
     return Work(amount=2.0 * n**3, unit="FLOP")
+
+
+def square_work(n: int, precision: str, **_: Param) -> Work:
+    """The same of one call, and the two matrices that it reads and the one that it writes."""
+    size = BYTES[precision] * n * n
+    return replace(work(n), bytes_in=2 * size, bytes_out=size, launches=1)
 
 
 def relative_error(left: Any, right: Any, product: Any) -> float:
@@ -99,7 +111,7 @@ def confirm(precision: str, device: str) -> None:
 
     if precision not in LEAST_ERROR:
         return
-    host = _operands(CONFIRMED)
+    host = draw_operands(CONFIRMED)
     with tf.device(device):
         product = tf.matmul(*(tf.constant(matrix) for matrix in host))
     check_product(host[0], host[1], product.numpy(), precision)
@@ -109,13 +121,13 @@ CONFIRMED = 512
 """The size of that product: a multiple of what a tensor core takes at once."""
 
 
-def _operands(n: int) -> list[Any]:
+def draw_operands(n: int) -> list[Any]:
     """The two seeded N(0, 1) matrices of a size, float32."""
     source = np.random.default_rng([DATA_SEED, n])
     return [source.standard_normal((n, n), dtype=np.float32) for _ in range(2)]
 
 
-def _check(left: Any, right: Any, product: Any, precision: str) -> Check:
+def check_tensor(left: Any, right: Any, product: Any, precision: str) -> Check:
     """`check_product` of a tensor."""
     return check_product(left, right, product.numpy(), precision)
 
@@ -132,7 +144,7 @@ def prepare(*, device: str, n: int, precision: str, operands: str, xla: str) -> 
 
     demand(precision, device)
     stored = tf.as_dtype(STORED[precision]).as_numpy_dtype
-    host = [matrix.astype(stored, copy=False) for matrix in _operands(n)]
+    host = [matrix.astype(stored, copy=False) for matrix in draw_operands(n)]
     multiply, traces = tf.matmul, _never
     if xla == "on":
         multiply, traces = _compile()
@@ -146,7 +158,7 @@ def prepare(*, device: str, n: int, precision: str, operands: str, xla: str) -> 
 
     return Prepared(
         step=step,
-        check=lambda product: _check(host[0], host[1], product, precision),
+        check=lambda product: check_tensor(host[0], host[1], product, precision),
         proof=TensorProof(tensors=lambda product: [product]),
         resident=here,
         enqueues=True,
@@ -188,40 +200,15 @@ def _prepare_fetched(multiply: Any, host: list[Any], device: str, precision: str
     )
 
 
-EXTRA = 5
-"""Per cent of work that the control does beyond what it declares."""
-
-
-def extra_work(n: int, **_: Param) -> Work:
-    """What the control declares: the honest product's work, and not what it does beyond."""
-    return work(n)
-
-
-def prepare_extra(
-    *, device: str, n: int, precision: str, operands: str, xla: str, extra: int
-) -> Prepared:
-    """The square product with more rows than it says: ``extra`` per cent more of the same work."""
-    import tensorflow as tf
-
-    if (precision, operands, xla) != ("fp32", "device", "off"):
-        raise ValueError(f"no such product: {precision}, {operands}, xla {xla}")
-    source = np.random.default_rng([DATA_SEED, n, extra])
-    more = source.standard_normal((n * extra // 100, n), dtype=np.float32)
-    honest = _operands(n)
-    host = [np.concatenate([honest[0], more]), honest[1]]
-    here = lay(device, *host)
-    left, right = here.tensors
-
-    return Prepared(
-        step=lambda: tf.matmul(left, right),
-        check=lambda product: _check(host[0], host[1], product, precision),
-        proof=TensorProof(tensors=lambda product: [product]),
-        resident=here,
-        enqueues=True,
-    )
-
-
 FULL: tuple[ProfileName, ...] = ("full",)
+
+CONTROL_SIZES = (10, 100, 500, 1000)
+"""Of the plain products those that twins run, from overhead to arithmetic."""
+
+
+def name_product(n: int, **_: Param) -> str:
+    """Products of one size are the same work."""
+    return f"product/{n}"
 
 
 def _point(
@@ -262,29 +249,26 @@ SQUARE = Scenario(
         *(_point(n, operands="host") for n in VARIED_SIZES),
         *(_point(n, xla="on") for n in VARIED_SIZES),
     ),
-    work=work,
+    work=square_work,
     prepare=prepare,
+    role="work",
+    kin=name_product,
     sweep="n",
-)
-
-EXTRA_WORK = Scenario(
-    family="matmul",
-    case="extra",
-    about="A control: the square product with more of it than it declares.",
-    question="A control, not a product to compare: are {extra} % more work than declared seen at n = {n}?",
-    axes=("n", "precision", "operands", "xla", "extra"),
-    points=(
-        Point(
-            params={
-                "n": 1000,
-                "precision": "fp32",
-                "operands": "device",
-                "xla": "off",
-                "extra": EXTRA,
-            },
-            profiles=("standard", "full"),
-        ),
+    headline="time",
+    larger=("n",),
+    proof=Results(),
+    precision=lambda precision, **_: precision,
+    data=lambda operands, **_: operands,
+    dispatch=lambda xla, **_: "xla" if xla == "on" else "eager",
+    control=lambda n, precision, operands, xla: (
+        n in CONTROL_SIZES and (precision, operands, xla) == ("fp32", "device", "off")
     ),
-    work=extra_work,
-    prepare=prepare_extra,
+    links=lambda n, precision, operands, xla: {
+        "nearer": vary("with the operands on the device", operands="device"),
+        **(
+            {"fewer": vary(xla="on")}
+            if n in VARIED_SIZES and (precision, operands, xla) == ("fp32", "device", "off")
+            else {}
+        ),
+    },
 )

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from suite.cells.cell import Work
-from suite.cells.scenario import Point, Scenario
-from suite.cells.traits import ProfileName
+from suite.cells.scenario import Results, Scenario, cross
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult
 from suite.worker.scenarios.mlp.networks import DEEP, B, Network, build, weights
@@ -66,15 +65,17 @@ def check(made: Any, network: Network, *, same: bool) -> Check:
     return Check(what=f"{len(found)} arrays of weights, {whose}")
 
 
-FULL: tuple[ProfileName, ...] = ("full",)
-
 BUILD = Scenario(
     family="mlp",
     case="build",
     about="A model made again in a warm process: network B, its clone, and one of 50 layers.",
     question="How long does making a model take once the process is warm ({model})?",
     axes=("model",),
-    points=tuple(Point(params={"model": model}, profiles=FULL) for model in MODELS),
+    points=cross(model=MODELS),
     work=work,
     prepare=prepare,
+    role="work",
+    kin=lambda model: f"building/{model}",
+    proof=Results(),
+    dispatch="keras",
 )

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from suite.cells.cell import Work
-from suite.cells.scenario import Point, Scenario
-from suite.cells.traits import ProfileName
+from suite.cells.links import vary
+from suite.cells.scenario import Scenario, cross
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, lay
 from suite.worker.scenarios.mlp.networks import A, build, examples
@@ -27,7 +27,7 @@ CALLED = ("PyFunc", "PyFuncStateless")
 
 def work(batch: int, python: str) -> Work:  # noqa: ARG001  the axes of the case
     """One training step on so many examples."""
-    return Work(amount=float(batch), unit="example")
+    return Work(amount=float(batch), unit="example", steps=1)
 
 
 def squash(tanh: Callable[[Any], Any], mean: Callable[[Any], Any], inputs: Any) -> Any:
@@ -81,17 +81,20 @@ def prepare(*, device: str, batch: int, python: str) -> Prepared:
     )
 
 
-FULL: tuple[ProfileName, ...] = ("full",)
-
 FALLBACK = Scenario(
     family="mlp",
     case="fallback",
     about="A training step of A with a numpy_function inside, pinned to the CPU, and without.",
     question="What does a training step of A at batch {batch} take with Python inside: {python}?",
     axes=("batch", "python"),
-    points=tuple(
-        Point(params={"batch": BATCH, "python": python}, profiles=FULL) for python in PYTHON
-    ),
+    points=cross(batch=BATCH, python=PYTHON),
     work=work,
     prepare=prepare,
+    role="work",
+    kin="training/A",
+    larger=("batch",),
+    proof=TRAINING_PROOF,
+    data="device",
+    dispatch="graph",
+    links={"without": vary("without it", python="none")},
 )

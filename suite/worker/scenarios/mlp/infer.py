@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from suite.cells.cell import Work
-from suite.cells.scenario import Ops, Point, Scenario
-from suite.cells.traits import ProfileName
+from suite.cells.links import vary
+from suite.cells.scenario import Point, Results, Scenario
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult, lay
-from suite.worker.scenarios.mlp.networks import MATMUL, A, build, examples, weights
+from suite.worker.scenarios.mlp.networks import A, build, examples, weights
+from suite.worker.scenarios.mlp.training import MATMUL_PROOF
 
 BATCHES = (1, 32, 512)
 CALLS = ("direct", "predict")
@@ -23,7 +24,7 @@ would be 1e-3."""
 
 def work(batch: int, call: str) -> Work:  # noqa: ARG001  the axes of the case
     """So many examples answered."""
-    return Work(amount=float(batch), unit="example")
+    return Work(amount=float(batch), unit="example", steps=1)
 
 
 def prepare(*, device: str, batch: int, call: str) -> Prepared:
@@ -53,7 +54,7 @@ def prepare(*, device: str, batch: int, call: str) -> Prepared:
     return Prepared(
         step=lambda: model.predict(inputs, batch_size=batch, verbose=0),
         check=lambda answer: check(inputs, answer),
-        proof=Ops(groups=(MATMUL,)),
+        proof=MATMUL_PROOF,
         traces=traces,
     )
 
@@ -82,8 +83,6 @@ def check(inputs: Any, found: Any) -> Check:
     return Check(what=f"every probability within {TOLERANCE:g} of float64's: off by {off:.1e}")
 
 
-FULL: tuple[ProfileName, ...] = ("full",)
-
 INFER = Scenario(
     family="mlp",
     case="infer",
@@ -91,11 +90,19 @@ INFER = Scenario(
     question="How long does network A take to answer {batch} examples (call: {call})?",
     axes=("batch", "call"),
     points=tuple(
-        Point(params={"batch": batch, "call": call}, profiles=FULL)
+        Point(params={"batch": batch, "call": call}, profiles=("full",))
         for call in CALLS
         for batch in BATCHES
     ),
     work=work,
     prepare=prepare,
+    role="work",
+    kin="inference/A",
     sweep="batch",
+    larger=("batch",),
+    proof=lambda call, **_: Results() if call == "direct" else MATMUL_PROOF,
+    data=lambda call, **_: "device" if call == "direct" else "host",
+    dispatch=lambda call, **_: "eager" if call == "direct" else "keras",
+    priced=True,
+    links={"fewer": vary(call="direct")},
 )

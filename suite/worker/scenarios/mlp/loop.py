@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from suite.cells.cell import Work
-from suite.cells.scenario import Point, Scenario
-from suite.cells.traits import ProfileName
+from suite.cells.links import vary
+from suite.cells.scenario import Scenario, cross
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, WrongResult
 from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of, weights
@@ -25,9 +25,15 @@ def count_steps(batch: int) -> int:
     return A.examples // batch
 
 
-def work(batch: int, steps_per_execution: int) -> Work:  # noqa: ARG001  the axes of the case
+def work(batch: int, steps_per_execution: int) -> Work:
     """The examples of one epoch in whole batches."""
-    return Work(amount=float(count_steps(batch) * batch), unit="example")
+    steps = count_steps(batch)
+    return Work(
+        amount=float(steps * batch),
+        unit="example",
+        steps=steps,
+        launches=max(1.0, steps / steps_per_execution),
+    )
 
 
 def prepare(*, device: str, batch: int, steps_per_execution: int) -> Prepared:
@@ -89,8 +95,6 @@ def _evaluate(model: Any, inputs: Any, labels: Any) -> float:
     return float(model.evaluate(inputs, labels, batch_size=len(inputs), verbose=0))
 
 
-FULL: tuple[ProfileName, ...] = ("full",)
-
 LOOP = Scenario(
     family="mlp",
     case="loop",
@@ -98,11 +102,15 @@ LOOP = Scenario(
     question="What does an epoch of Model.fit take at batch {batch}, "
     "{steps_per_execution} steps an execution?",
     axes=("batch", "steps_per_execution"),
-    points=tuple(
-        Point(params={"batch": batch, "steps_per_execution": steps}, profiles=FULL)
-        for batch in BATCHES
-        for steps in STEPS_PER_EXECUTION
-    ),
+    points=cross(batch=BATCHES, steps_per_execution=STEPS_PER_EXECUTION),
     work=work,
     prepare=prepare,
+    role="work",
+    kin="training/A",
+    larger=("batch",),
+    proof=TRAINING_PROOF,
+    data="prefetched",
+    dispatch="keras",
+    priced=True,
+    links={"fewer": vary(steps_per_execution=STEPS_PER_EXECUTION[-1])},
 )

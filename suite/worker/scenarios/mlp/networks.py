@@ -8,7 +8,7 @@ Both with Adam.  Weights come from NumPy, so that every arm starts from the same
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,11 @@ class Network:
         units = [units for units, _ in self.layers]
         return list(zip([self.inputs, *units], units, strict=False))
 
+    @property
+    def example_bytes(self) -> int:
+        """Bytes of an example: its float32 inputs and an int64 label."""
+        return self.inputs * 4 + 8
+
 
 A = Network(
     name="A",
@@ -74,27 +79,6 @@ DEEP = Network(
     examples=1_000,
 )
 """50 layers: not trained here, but built, which takes time by the layer."""
-
-
-def widen(width: int) -> Network:
-    """Network A with both hidden layers of a width.
-
-    The learning rate falls as the width grows, or the first steps of a wide network overshoot and
-    the check, whose loss has to fall, would see that instead of a fault.
-    """
-    hidden = ((width, "relu"), (width, "relu"))
-    rate = A.learning_rate * min(1.0, 256 / width)
-    return replace(A, layers=(*hidden, A.layers[-1]), learning_rate=rate)
-
-
-def count_flop(network: Network, batch: int) -> float:
-    """The floating-point operations of a training step's products.
-
-    Each kernel once forward, once for its own gradient, and once for its input's gradient, which the
-    first one needs none of; biases, activations, the loss and Adam are not counted.
-    """
-    sizes = [before * units for before, units in network.kernels]
-    return 2.0 * batch * (3 * sum(sizes) - sizes[0])
 
 
 def examples(network: Network, count: int) -> tuple[Any, Any]:

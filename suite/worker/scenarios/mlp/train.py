@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from suite.cells.cell import Param, Work
-from suite.cells.scenario import Point, Scenario
-from suite.cells.traits import ProfileName
+from suite.cells.links import Target, cell, vary
+from suite.cells.scenario import Links, Point, Results, Scenario
+from suite.cells.traits import Data, LinkName, ProfileName
 from suite.model import Check
 from suite.worker.proof.precision import demand, switch
 from suite.worker.scenario.scenario import Prepared, Resident, lay
@@ -16,11 +17,15 @@ from suite.worker.scenarios.mlp.networks import (
     NETWORKS,
     Network,
     build,
-    count_flop,
     examples,
-    widen,
 )
-from suite.worker.scenarios.mlp.training import CHECK_STEPS, TOLERANCES, Trainer, demand_finite
+from suite.worker.scenarios.mlp.training import (
+    CHECK_STEPS,
+    TOLERANCES,
+    TRAINING_PROOF,
+    Trainer,
+    demand_finite,
+)
 
 BATCHES = {"A": (8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096), "B": (10, 32, 512)}
 FED = {"A": (32, 512), "B": (10, 32)}
@@ -38,9 +43,14 @@ EXAMPLES = {("B", 10): 1_000}
 """People who ask about batches of 10 have 1,000 examples; else a network's own number."""
 
 
-def work(batch: int, **_: Param) -> Work:
+def work(net: str, batch: int, **_: Param) -> Work:
     """One training step on so many examples."""
-    return Work(amount=float(batch), unit="example")
+    return Work(
+        amount=float(batch),
+        unit="example",
+        bytes_in=float(batch * NETWORKS[net].example_bytes),
+        steps=1,
+    )
 
 
 def prepare(
@@ -49,7 +59,7 @@ def prepare(
     """One training step of the network, with its data from where ``data`` says."""
     network = NETWORKS[net]
     count = EXAMPLES.get((net, batch), network.examples)
-    return _prepare(
+    return prepare_step(
         network,
         device,
         batch=batch,
@@ -60,7 +70,7 @@ def prepare(
     )
 
 
-def _prepare(
+def prepare_step(
     network: Network,
     device: str,
     *,
@@ -191,6 +201,40 @@ def _point(
     return Point(params=params, profiles=profiles)
 
 
+def _link(net: str, batch: int, data: str, precision: str, execution: str) -> Links:
+    """The step with its data nearer, handed over less often, and taken apart where it is plain."""
+    links: dict[LinkName, Target] = {}
+    if data == "host":
+        links["nearer"] = vary(AT_HAND, data="device")
+    if execution == "eager":
+        links["fewer"] = vary(execution="graph")
+    plain = (precision, execution) == ("fp32", "graph")
+    if plain and (net, data) == ("A", "device") and batch in EXECUTED:
+        links["fewer"] = vary(execution="xla")
+    if plain:
+        links["compute"] = plain_step(net, batch)
+    if (net, data) == ("A", "dataset"):
+        links["input"] = cell("tfdata.slices", batch=batch, shuffle="on", prefetch="on")
+    return links
+
+
+AT_HAND = "with the data on the device"
+
+
+def plain_step(net: str, batch: int) -> Target:
+    """The step in a graph with its data at hand."""
+    axes = {"data": "device", "precision": "fp32", "execution": "graph"}
+    return cell("mlp.train", AT_HAND, net=net, batch=batch, **axes)
+
+
+DATA: dict[str, Data] = {"device": "device", "host": "host", "dataset": "prefetched"}
+
+CONTROLS = (
+    *(("A", batch, "device", "fp32", "graph") for batch in (32, 512, 4096)),
+    ("A", 32, "dataset", "fp32", "graph"),
+)
+"""The steps that twins run."""
+
 TRAIN = Scenario(
     family="mlp",
     case="train",
@@ -214,49 +258,16 @@ TRAIN = Scenario(
     ),
     work=work,
     prepare=prepare,
+    role="work",
+    kin=lambda net, **_: f"training/{net}",
     sweep="batch",
-)
-
-WIDTHS = (64, 512, 2048, 8192)
-LOW_WIDTHS = (2048, 8192)
-"""The widths whose products are large enough for tensor cores to matter."""
-
-WIDE_STEPS = 5
-"""Steps that a wide network's check trains: at width 8192 one takes seconds on a small CPU."""
-
-
-def width_work(width: int, batch: int, precision: str) -> Work:  # noqa: ARG001  the axes of the case
-    """The floating-point operations of a step's products: by width, a step's time follows them."""
-    return Work(amount=count_flop(widen(width), batch), unit="FLOP")
-
-
-def prepare_width(*, device: str, width: int, batch: int, precision: str) -> Prepared:
-    """One training step of network A with both hidden layers of a width, one batch on the device."""
-    return _prepare(
-        widen(width), device, batch=batch, count=batch, precision=precision, steps=WIDE_STEPS
-    )
-
-
-WIDTH = Scenario(
-    family="mlp",
-    case="width",
-    about="One training step of network A with both hidden layers of a width.",
-    question="What does a training step take with hidden layers of {width}, batch {batch} ({precision})?",
-    axes=("width", "batch", "precision"),
-    points=tuple(
-        Point(
-            params={"width": width, "batch": batch, "precision": precision},
-            profiles=STANDARD if (batch, precision) == (512, "fp32") and width > 64 else FULL,
-        )
-        for precision, batches, widths in (
-            ("fp32", (32, 512), WIDTHS),
-            ("tf32", (512,), LOW_WIDTHS),
-            ("bf16", (512,), LOW_WIDTHS),
-        )
-        for batch in batches
-        for width in widths
-    ),
-    work=width_work,
-    prepare=prepare_width,
-    sweep="width",
+    headline="rate",
+    larger=("batch",),
+    proof=lambda execution, **_: TRAINING_PROOF if execution == "graph" else Results(),
+    precision=lambda precision, **_: precision,
+    data=lambda data, **_: DATA[data],
+    dispatch=lambda execution, **_: execution,
+    priced=True,
+    control=lambda **axes: tuple(axes.values()) in CONTROLS,
+    links=_link,
 )

@@ -25,8 +25,11 @@ TOLERANCES = {"fp32": CHECK_TOLERANCE, "tf32": 2e-3, "bf16": 2e-2}
 """The same by precision: some six times what rounding every operand did to A at batch 512
 (docs/decisions/0014)."""
 
+MATMUL_PROOF = Ops(groups=(MATMUL,), like=("*MatMul*",))
+
 TRAINING_PROOF = Ops(
-    groups=(MATMUL, ("BiasAddGrad", "ReluGrad"), ("AssignSubVariableOp", "ResourceApplyAdam"))
+    groups=(MATMUL, ("BiasAddGrad", "ReluGrad"), ("AssignSubVariableOp", "ResourceApplyAdam")),
+    like=MATMUL_PROOF.like,
 )
 """Forward and backward products, a gradient, and Adam's update must run on the cell's device.  Keras
 before 3.6 adds biases by a plain addition (tried: 3.3.3), whose gradient has no operation of its own."""

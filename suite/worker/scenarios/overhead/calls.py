@@ -8,18 +8,14 @@ from typing import Any
 import numpy as np
 
 from suite.cells.cell import Param, Work
-from suite.cells.scenario import Ops, Point, Scenario
-from suite.cells.traits import ProfileName
+from suite.cells.scenario import Ops, Point, Results, Scenario
+from suite.cells.traits import Price, ProfileName
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult, lay
 
 ALL: tuple[ProfileName, ...] = ("smoke", "quick", "standard", "full")
 NOT_QUICK: tuple[ProfileName, ...] = ("smoke", "standard", "full")
 FULL: tuple[ProfileName, ...] = ("full",)
-
-STAGES = ("import", "devices", "kernel", "build", "clone", "deep", "step")
-"""The stages in their fixed order; each but ``clone``, which is a cell of the family asked, is one of
-``overhead.startup``."""
 
 CHAIN = 1_000
 """Operations in the chain: enough that the call around them is a small part of it."""
@@ -33,6 +29,8 @@ CHAIN_TOLERANCE = 1e-5
 LINKS = Ops(groups=(("Mul", "_MklMul"),), least=CHAIN)
 """The chain is executed link by link: none was folded into another."""
 
+ADDITION = Ops(groups=(("AddV2",),))
+
 
 def call(**_: Param) -> Work:
     """One call."""
@@ -42,11 +40,6 @@ def call(**_: Param) -> Work:
 def links(**_: Param) -> Work:
     """The operations of the chain."""
     return Work(amount=float(CHAIN), unit="operation")
-
-
-def start(**_: Param) -> Work:
-    """One start."""
-    return Work(amount=1.0, unit="start")
 
 
 def _is_two(result: Any) -> Check:
@@ -100,7 +93,7 @@ def prepare_function(*, device: str) -> Prepared:
     return Prepared(
         step=lambda: add(one, one),
         check=_is_two,
-        proof=Ops(groups=(("AddV2",),)),
+        proof=ADDITION,
         resident=here,
         enqueues=True,
         traces=lambda: int(add.experimental_get_tracing_count()),
@@ -173,6 +166,16 @@ def product() -> float:
     return float(value)
 
 
+CONTROLS = ("eager_op", "function_call")
+"""Those that twins run."""
+
+PRICES: dict[str, Price] = {
+    "fence": "fence",
+    "eager_op": "eager",
+    "function_call": "graph",
+    "xla_call": "xla",
+}
+
 FENCE, EAGER_OP, FUNCTION_CALL, XLA_CALL = (
     Scenario(
         family="overhead",
@@ -183,14 +186,20 @@ FENCE, EAGER_OP, FUNCTION_CALL, XLA_CALL = (
         points=(Point(params={}, profiles=profiles),),
         work=call,
         prepare=prepare,
+        role="overhead",
+        kin=case,
+        proof=proof,
+        price=PRICES[case],
+        control=case in CONTROLS,
     )
-    for case, about, question, prepare, profiles in (
+    for case, about, question, prepare, profiles, proof in (
         (
             "fence",
             "Waiting for idle devices: the price of every sample's ends.",
             "What does waiting for an idle device cost?",
             prepare_fence,
             NOT_QUICK,
+            None,
         ),
         (
             "eager_op",
@@ -198,6 +207,7 @@ FENCE, EAGER_OP, FUNCTION_CALL, XLA_CALL = (
             "What does one eager operation cost, whatever its size?",
             prepare_eager,
             ALL,
+            Results(),
         ),
         (
             "function_call",
@@ -205,6 +215,7 @@ FENCE, EAGER_OP, FUNCTION_CALL, XLA_CALL = (
             "What does one call of a tf.function cost, whatever is in it?",
             prepare_function,
             ALL,
+            ADDITION,
         ),
         (
             "xla_call",
@@ -212,6 +223,7 @@ FENCE, EAGER_OP, FUNCTION_CALL, XLA_CALL = (
             "What does one call of a function compiled by XLA cost, whatever is in it?",
             prepare_xla,
             FULL,
+            Results(),
         ),
     )
 )
@@ -225,51 +237,8 @@ GRAPH_OP = Scenario(
     points=(Point(params={}, profiles=FULL),),
     work=links,
     prepare=prepare_graph_op,
-)
-
-STAGE_QUESTIONS = {
-    "import": "How long does importing TensorFlow and Keras take in a fresh process?",
-    "devices": "How long does initialising the devices take?",
-    "kernel": "How long does the first kernel of a process take?",
-    "build": "How long does the first model take to build?",
-    "deep": "How long does the first model of 50 layers take to build?",
-    "step": "How long does the first training step take, tracing included?",
-}
-
-STAGE_PROFILES = {
-    "import": ALL,
-    "devices": NOT_QUICK,
-    "kernel": NOT_QUICK,
-    "build": NOT_QUICK,
-    "step": ALL,
-}
-"""A stage that is not named here is in the full profile alone."""
-
-STARTUP = tuple(
-    Scenario(
-        family="overhead",
-        case="startup",
-        about="The start-up sequence, once an invocation, always in this order.",
-        question=STAGE_QUESTIONS[stage],
-        axes=("stage",),
-        points=(Point(params={"stage": stage}, profiles=STAGE_PROFILES.get(stage, FULL)),),
-        work=start,
-        prepare=None,
-        one_shot=True,
-    )
-    for stage in STAGES
-    if stage in STAGE_QUESTIONS
-)
-
-CONTAINER = Scenario(
-    family="overhead",
-    case="container",
-    about="From asking the engine to start a container to its first word.",
-    question="How long does starting a container take?",
-    axes=(),
-    points=(Point(params={}, profiles=ALL),),
-    work=start,
-    prepare=None,
-    one_shot=True,
-    by_host=True,
+    role="overhead",
+    kin="graph_op",
+    proof=LINKS,
+    price="operation",
 )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from suite.cells.cell import Param, Work
-from suite.cells.scenario import Point, Scenario
+from suite.cells.scenario import Results, Scenario, cross
 from suite.model import Check
 from suite.worker.scenario.scenario import DATA_SEED, Prepared, TensorProof, WrongResult, lay
 
@@ -137,13 +137,14 @@ COPY = Scenario(
     about="One tensor copied to the device or from it; on the CPU arm, within memory.",
     question="What does copying {bytes} bytes {direction} cost?",
     axes=("direction", "bytes"),
-    points=tuple(
-        Point(params={"direction": direction, "bytes": size}, profiles=("full",))
-        for direction in ("to-device", "from-device")
-        for size in COPIED
-    ),
+    points=cross(direction=("to-device", "from-device"), bytes=COPIED),
     work=one_copy,
     prepare=prepare_copy,
+    role="overhead",
+    kin=lambda direction, **_: f"copying/{direction}",
+    proof=Results(),
+    device=lambda direction, **_: "arm" if direction == "to-device" else "cpu",
+    price=lambda direction, **_: "copy-in" if direction == "to-device" else "copy-out",
 )
 
 SUM = Scenario(
@@ -152,7 +153,11 @@ SUM = Scenario(
     about="A large element-wise sum in place: the bandwidth of the device's memory.",
     question="How fast is the device's memory, by adding {bytes} bytes to {bytes} bytes?",
     axes=("bytes",),
-    points=(Point(params={"bytes": SUMMED}, profiles=("full",)),),
+    points=cross(bytes=SUMMED),
     work=one_sum,
     prepare=prepare_sum,
+    role="reference",
+    kin="sum",
+    proof=Results(),
+    price="memory",
 )

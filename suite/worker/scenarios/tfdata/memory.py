@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-
 from suite.cells.cell import Param, Work
-from suite.cells.scenario import Point, Scenario
-from suite.cells.traits import ProfileName
+from suite.cells.links import vary
+from suite.cells.scenario import Links, Point, Results, Scenario, cross
 from suite.worker.scenario.scenario import Prepared
 from suite.worker.scenarios.mlp.networks import A
-from suite.worker.scenarios.tfdata.pipelines import Map, Pipeline, batch_work, prepare_input
-
-FULL: tuple[ProfileName, ...] = ("full",)
+from suite.worker.scenarios.tfdata.pipelines import (
+    Map,
+    Pipeline,
+    batch_work,
+    place_data,
+    prepare_input,
+)
 
 BATCH = 512
 """The batch of all cells that do not sweep it."""
@@ -52,6 +54,8 @@ def prepare_map(
     return prepare_input(Pipeline(batch=batch, prefetch=prefetch, map=how))
 
 
+PREFETCHED: Links = {"prefetched": vary("prefetched", prefetch="on")}
+
 SLICES = Scenario(
     family="tfdata",
     case="slices",
@@ -59,15 +63,15 @@ SLICES = Scenario(
     question="How many elements a second come from memory at batch {batch}, "
     "shuffle {shuffle}, prefetch {prefetch}?",
     axes=("batch", "shuffle", "prefetch"),
-    points=tuple(
-        Point(
-            params={"batch": batch, "shuffle": shuffle, "prefetch": prefetch},
-            profiles=FULL,
-        )
-        for batch, shuffle, prefetch in itertools.product((32, 512), ("on", "off"), ("on", "off"))
-    ),
+    points=cross(batch=(32, BATCH), shuffle=("on", "off"), prefetch=("on", "off")),
     work=work,
     prepare=prepare_slices,
+    role="input",
+    kin="slices",
+    proof=Results(),
+    device="cpu",
+    data=lambda prefetch, **_: place_data(prefetch),
+    links=PREFETCHED,
 )
 
 CACHE = Scenario(
@@ -76,9 +80,14 @@ CACHE = Scenario(
     about="The native map, sequential, with its results kept in memory: every pass but the first.",
     question="How many elements a second come from a filled cache behind a map, prefetch {prefetch}?",
     axes=("batch", "prefetch"),
-    points=(Point(params={"batch": BATCH, "prefetch": "on"}, profiles=FULL),),
+    points=cross(batch=BATCH, prefetch="on"),
     work=work,
     prepare=prepare_cache,
+    role="input",
+    kin="cache",
+    proof=Results(),
+    device="cpu",
+    data="prefetched",
 )
 
 MAPS = (
@@ -112,10 +121,16 @@ MAP = Scenario(
                 "batch": BATCH,
                 "prefetch": prefetch,
             },
-            profiles=FULL,
+            profiles=("full",),
         )
         for function, calls, place, prefetch in MAPS
     ),
     work=work,
     prepare=prepare_map,
+    role="input",
+    kin="map",
+    proof=Results(),
+    device="cpu",
+    data=lambda prefetch, **_: place_data(prefetch),
+    links={**PREFETCHED, "native": vary("native map", function="native")},
 )

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from suite.cells.cell import Work
+from suite.cells.traits import Data
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult
 from suite.worker.scenarios.mlp.networks import A, examples
@@ -38,6 +39,11 @@ Started = tuple[Take, Callable[[], None]]
 def batch_work(batch: int) -> Work:
     """One batch of A's examples; the bytes are those that come out."""
     return Work(amount=float(batch), unit="element", bytes=float(batch * BYTES_AN_ELEMENT))
+
+
+def place_data(prefetch: str) -> Data:
+    """Where the inputs lie of what takes from a pipeline."""
+    return "prefetched" if prefetch == "on" else "pipeline"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.cells.cell import Work
-from suite.cells.scenario import Point, Scenario
+from suite.cells.scenario import Point, Results, Scenario
 from suite.model import Check
 from suite.worker.scenario import scratch
 from suite.worker.scenario.scenario import Inapplicable, Prepared, TensorProof
@@ -156,5 +156,10 @@ READ = Scenario(
     ),
     work=work,
     prepare=prepare,
+    role="input",
+    kin="read",
+    proof=Results(),
+    device="cpu",
+    data="file",
     reads_files=True,
 )

@@ -12,24 +12,21 @@ from typing import Any
 import numpy as np
 
 from suite.cells.cell import Param, Work
-from suite.cells.scenario import Ops, Point, Scenario
-from suite.cells.traits import ProfileName
+from suite.cells.links import Target, vary
+from suite.cells.scenario import Links, Ops, Results, Scenario, cross
+from suite.cells.traits import LinkName, ProfileName
 from suite.model import Check
-from suite.worker.scenario.scenario import (
-    DATA_SEED,
-    Inapplicable,
-    Prepared,
-    Resident,
-    WrongResult,
-)
-from suite.worker.scenarios.mlp.networks import MATMUL, A, build
-from suite.worker.scenarios.mlp.training import TRAINING_PROOF, Trainer, demand_finite
+from suite.worker.scenario.scenario import DATA_SEED, Inapplicable, Prepared, Resident, WrongResult
+from suite.worker.scenarios.mlp.networks import A, build
+from suite.worker.scenarios.mlp.train import plain_step
+from suite.worker.scenarios.mlp.training import MATMUL_PROOF, TRAINING_PROOF, Trainer, demand_finite
 from suite.worker.scenarios.tfdata.pipelines import (
     Input,
     Map,
     Pipeline,
     Started,
     batch_work,
+    place_data,
     prepare_input,
     start,
 )
@@ -55,7 +52,8 @@ PIPELINES: Mapping[str, Callable[[int], Pipeline]] = {
 
 def work(batch: int, **_: Param) -> Work:
     """One batch taken from the pipeline, whatever is then done with it."""
-    return batch_work(batch)
+    found = batch_work(batch)
+    return replace(found, bytes_in=found.bytes, steps=1)
 
 
 def prepare(*, device: str, pipeline: str, part: str, batch: int) -> Prepared:
@@ -126,7 +124,7 @@ def _multiply(source: Input, device: str) -> Prepared:
     return Prepared(
         step=lambda: product(take()[0]),
         check=check,
-        proof=Ops(groups=(MATMUL,)),
+        proof=MATMUL_PROOF,
         traces=lambda: int(product.experimental_get_tracing_count()),
         close=close,
     )
@@ -161,7 +159,7 @@ FULL: tuple[ProfileName, ...] = ("full",)
 STANDARD: tuple[ProfileName, ...] = ("standard", "full")
 
 
-def _profiles(pipeline: str, part: str) -> tuple[ProfileName, ...]:
+def _profiles(pipeline: str, part: str, **_: Param) -> tuple[ProfileName, ...]:
     if (pipeline, part) == ("native", "input"):
         return ("smoke", *STANDARD)
     if part == "together" and pipeline in {"parallel", "numpy_function"}:
@@ -175,6 +173,35 @@ PARTS = {
     "trivial": "with a model of one product behind them",
 }
 
+
+def _name_kin(pipeline: str, part: str, batch: int) -> str:  # noqa: ARG001  the axes of the case
+    """A trivial model, or none, behind the pipeline is other work than the model itself."""
+    return "training/A" if part == "together" else f"{part}/{pipeline}"
+
+
+def _link(pipeline: str, part: str, batch: int) -> Links:
+    """The parts of what takes from a pipeline, and the same behind the other pipelines."""
+    if part == "input":
+        return {}
+    links: dict[LinkName, Target | tuple[Target, ...]] = {
+        "input": vary(part="input"),
+        "feed": tuple(vary(pipeline=other) for other in PIPELINES),
+    }
+    if part == "together":
+        links |= {"trivial": vary(part="trivial"), "compute": plain_step("A", batch)}
+        if pipeline == "native":
+            links["prefetched"] = vary("prefetched, map in parallel", pipeline="parallel")
+        if pipeline == "numpy_function":
+            links["native"] = vary("native map in parallel", pipeline="parallel")
+    return links
+
+
+PROOFS: dict[str, Ops | Results] = {
+    "input": Results(),
+    "together": TRAINING_PROOF,
+    "trivial": MATMUL_PROOF,
+}
+
 TRIPLE = tuple(
     Scenario(
         family="tfdata",
@@ -184,15 +211,18 @@ TRIPLE = tuple(
         + words
         + "?",
         axes=("pipeline", "part", "batch"),
-        points=tuple(
-            Point(
-                params={"pipeline": pipeline, "part": part, "batch": BATCH},
-                profiles=_profiles(pipeline, part),
-            )
-            for pipeline in PIPELINES
-        ),
+        points=cross(profiles=_profiles, pipeline=tuple(PIPELINES), part=part, batch=BATCH),
         work=work,
         prepare=prepare,
+        role="input",
+        kin=_name_kin,
+        proof=PROOFS[part],
+        device="cpu" if part == "input" else "arm",
+        data=lambda pipeline, batch, **_: place_data(PIPELINES[pipeline](batch).prefetch),
+        dispatch=None if part == "input" else "graph",
+        priced=part == "together",
+        control=lambda pipeline, part, **_: part == "input" and pipeline != "numpy_function",
+        links=_link,
     )
     for part, words in PARTS.items()
 )
@@ -204,9 +234,12 @@ TO_DEVICE = Scenario(
     question="How many elements a second are trained on at batch {batch}, "
     "with copying to the device ahead {ahead}?",
     axes=("ahead", "batch"),
-    points=tuple(
-        Point(params={"ahead": ahead, "batch": BATCH}, profiles=FULL) for ahead in ("on", "off")
-    ),
+    points=cross(ahead=("on", "off"), batch=BATCH),
     work=work,
     prepare=prepare_to_device,
+    role="input",
+    kin="to_device",
+    proof=TRAINING_PROOF,
+    data="prefetched",
+    links={"nearer": vary("when copied ahead", ahead="on")},
 )
