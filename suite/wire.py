@@ -14,11 +14,15 @@ import re
 from datetime import datetime
 from typing import Any
 
-SCHEMA = 1
+SCHEMA = 2
 """The number that every document and plan carries.
 
-History: 1, November 2026, the first.
+History: 1, November 2026, the first.  2, the same month: the cells of a plan say what they are
+(`suite.cells`); what a plan of schema 1 leaves out stands in ``suite.analysis.documents.schema1``.
 """
+
+READ = (1, SCHEMA)
+"""The schemas that this version reads."""
 
 _UUID = re.compile(r"\b(GPU|MIG)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b", re.IGNORECASE)
 

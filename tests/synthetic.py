@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from suite.analysis.campaign.proof import is_elsewhere
+from suite.analysis.documents.schema1 import tell_traits
 from suite.cells.cell import Cell, Param, Work, cell_id
 from suite.cells.traits import ProfileName
 from suite.model import (
@@ -59,7 +60,7 @@ def make_cell(
         work=work,
         profiles=["smoke", "quick", "standard", "full"],
     )
-    return replace(cell, **fields)  # type: ignore[arg-type]
+    return replace(tell_traits(cell), **fields)  # type: ignore[arg-type]
 
 
 def make_cells() -> list[Cell]:

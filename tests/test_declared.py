@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,8 +19,9 @@ from suite.analysis.campaign.controls import find_honest
 from suite.analysis.campaign.summarise import CellSummary, summarise
 from suite.analysis.causes import advice, naive, suspects
 from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.documents.schema1 import tell_traits
 from suite.analysis.numbers.crossover import MAIN
-from suite.cells.cell import Cell
+from suite.cells.cell import Cell, Work
 from suite.cells.families import FAMILIES
 from suite.host.campaign.plan import CONTROLS
 from suite.report.sections.tables import TITLES
@@ -44,6 +46,23 @@ def names(cells: Iterable[CellSummary | None]) -> list[str]:
 
 def linked(cell: Cell, *links: Any) -> list[str]:
     return [one.to for name in links for one in cell.links.get(name, ())]
+
+
+BARE = ("id", "scenario", "case", "params", "question", "profiles", "arms", "sweep", "one_shot")
+BARE += ("asked_about", "by_host", "reads_files")
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=[cell.id for cell in CELLS])
+def test_a_plan_of_schema_1_is_read_as_what_its_cells_now_say(cell: Cell) -> None:
+    work = Work(amount=cell.work.amount, unit=cell.work.unit, bytes=cell.work.bytes)
+    told = tell_traits(Cell(**{name: getattr(cell, name) for name in BARE}, work=work))
+    declared = {one.id for one in CELLS}
+    links = {
+        name: [one for one in found if one.to in declared] for name, found in told.links.items()
+    }
+    links = {name: found for name, found in links.items() if found}
+    # Which cells the twins ran, each plan says.
+    assert replace(told, links=links, control=cell.control) == cell
 
 
 def test_kin() -> None:

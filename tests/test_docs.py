@@ -85,7 +85,7 @@ def test_the_schema_fits_what_a_campaign_writes(
 @pytest.mark.parametrize(
     "fields",
     [
-        {"schema": 2},
+        {"schema": 3},
         {"mood": "good"},
         {"cells": {}},
         {"facts": {"a": []}},

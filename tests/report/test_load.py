@@ -117,10 +117,10 @@ def become(outcome: str, **fields: Any) -> Change:
 EMPTIED = {"samples_s": [], "warmup_s": [], "first_call_s": None}
 
 REFUSED: list[tuple[Change, str]] = [
-    (set_at("schema", value=7), "$.schema: the file has schema 7, this version reads 1"),
+    (set_at("schema", value=7), "$.schema: the file has schema 7, this version reads 1 and 2"),
     (set_at("schema", value="1"), "$.schema: is a text, not a whole number"),
     (set_at("schema", value=True), "$.schema: is true or false, not a whole number"),
-    (drop("schema"), "$.schema: is missing; this version reads schema 1"),
+    (drop("schema"), "$.schema: is missing; this version reads schema 1 and 2"),
     (drop("facts"), "$: Object missing required field `facts`"),
     (set_at("surprise", value=1), "$.surprise: is no field that this version knows"),
     (set_at("cells", 0, "sample_s", value=[]), "$.cells[0].sample_s: is no field"),
@@ -192,7 +192,7 @@ def test_refuses_with_file_and_field(folder: Path, change: Change, expected: str
 
 
 REFUSED_PLANS: list[tuple[Change, str]] = [
-    (set_at("schema", value=2), "$.schema: the file has schema 2, this version reads 1"),
+    (set_at("schema", value=3), "$.schema: the file has schema 3, this version reads 1 and 2"),
     (set_at("created", value="2026-01-01T00:00:00"), "$.created: 2026-01-01T00:00:00 has no UTC"),
     (set_at("arms", value=[]), "$.arms: names no arm"),
     (set_at("arms", value=["cpu", "cpu"]), "$.arms[1]: 'cpu' is empty or stands there twice"),

@@ -24,6 +24,7 @@ from suite.worker import scenarios
 from suite.worker.scenarios.matmul import square
 from suite.worker.scenarios.matmul.square import TOLERANCE, relative_error
 from suite.worker.scenarios.mlp import networks, training
+from suite.worker.scenarios.overhead.startup import STAGES
 
 FAMILIES = {"matmul", "mlp", "asked", "tfdata", "overhead"}
 GRAMMAR = re.compile(r"[a-z]+\.[a-z_]+(/[a-z_]+=[A-Za-z0-9._-]+)*")

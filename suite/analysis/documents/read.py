@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,10 +15,11 @@ import msgspec
 
 from suite.analysis.documents.rules import Complaint, judge_document
 from suite.analysis.documents.rules_plan import judge_membership, judge_plan, judge_survey
+from suite.analysis.documents.schema1 import tell_all
 from suite.analysis.documents.strict_json import read_json, refuse, refuse_first
 from suite.errors import DocumentError
 from suite.model import PLAN, SURVEY, Campaign, Document, Survey, document_name
-from suite.wire import SCHEMA
+from suite.wire import READ
 
 DERIVED = frozenset({PLAN, "summary.json"})
 """The JSON files of a campaign folder that are no documents."""
@@ -95,7 +96,7 @@ def load_plan(folder: Path) -> Campaign:
     path = folder / PLAN
     plan = _convert(path, read_json(path), Campaign)
     refuse_first(path, judge_plan(plan))
-    return plan
+    return replace(plan, cells=tell_all(plan.cells)) if plan.schema == 1 else plan
 
 
 def is_survey(folder: Path) -> bool:
@@ -136,7 +137,7 @@ def schema() -> dict[str, Any]:
         definition["additionalProperties"] = False
         definition["description"] = " ".join(definition.get("description", "").split())
     for name in ("Document", "Campaign", "Survey"):
-        definitions[name]["properties"]["schema"] = {"const": SCHEMA}
+        definitions[name]["properties"]["schema"] = {"enum": list(READ)}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A document of one invocation, or the plan of a campaign or of a survey",

@@ -10,11 +10,13 @@ from typing import Any, NoReturn
 
 from suite.analysis.documents.rules import Complaint
 from suite.errors import DocumentError
-from suite.wire import SCHEMA
+from suite.wire import READ
 
 _LARGEST = 2**63
 """Integers from here on are no count, size or seed; every JSON reader agrees below it."""
 
+
+_READ = " and ".join(map(str, READ))
 
 MEND = "Put the original file back, or remove it and measure again what it held (RESUME=…)."
 
@@ -55,12 +57,12 @@ def read_json(path: Path) -> dict[str, Any]:
         refuse(path, "$", f"is {name_type(value)}, not an object")
     number = value.get("schema")
     if number is None:
-        refuse(path, "$.schema", f"is missing; this version reads schema {SCHEMA}")
+        refuse(path, "$.schema", f"is missing; this version reads schema {_READ}")
     if not isinstance(number, int) or isinstance(number, bool):
         refuse(path, "$.schema", f"is {name_type(number)}, not a whole number")
-    if number != SCHEMA:
+    if number not in READ:
         raise DocumentError(
-            f"{path.name}: $.schema: the file has schema {number}, this version reads {SCHEMA}",
+            f"{path.name}: $.schema: the file has schema {number}, this version reads {_READ}",
             "Read it with the version of the suite that wrote it, or a newer one.",
         )
     refuse_first(path, _judge_values(value))

@@ -26,7 +26,9 @@ from suite.report.exports.reasons import describe_causes, describe_insight
 from suite.report.text.markup import guard_formula
 from suite.report.text.units import name_rate
 from suite.report.text.wording import name_banners, tell, word, word_invalid, word_missing
-from suite.wire import SCHEMA
+
+SCHEMA = 1
+"""The number of ``summary.json``, which has a history of its own."""
 
 UNIT = "s"
 """Every value here is in seconds per call."""

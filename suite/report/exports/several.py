@@ -7,7 +7,7 @@ from typing import Any
 
 from suite.analysis.several.comparison import Pair, Versus
 from suite.analysis.several.places import Contrast, Surveyed
-from suite.report.exports.exchange import describe_suites
+from suite.report.exports.exchange import SCHEMA, describe_suites
 from suite.report.exports.findings import describe_comparison
 from suite.report.text.wording import name_banners, tell, word
 from suite.wire import SCHEMA

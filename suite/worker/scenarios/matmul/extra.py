@@ -18,7 +18,7 @@ EXTRA = 5
 
 def work(n: int, **_: Param) -> Work:
     """What the control declares: the honest product's work, and not what it does beyond."""
-    return replace(square.work(n), launches=1)
+    return replace(square.work(n), launches=1.0)
 
 
 def prepare(

@@ -52,7 +52,7 @@ def work(n: int, **_: Param) -> Work:
 def square_work(n: int, precision: str, **_: Param) -> Work:
     """The same of one call, and the two matrices that it reads and the one that it writes."""
     size = BYTES[precision] * n * n
-    return replace(work(n), bytes_in=2 * size, bytes_out=size, launches=1)
+    return replace(work(n), bytes_in=2 * size, bytes_out=size, launches=1.0)
 
 
 def relative_error(left: Any, right: Any, product: Any) -> float:
