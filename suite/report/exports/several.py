@@ -10,7 +10,6 @@ from suite.analysis.several.places import Contrast, Surveyed
 from suite.report.exports.exchange import SCHEMA, describe_suites
 from suite.report.exports.findings import describe_comparison
 from suite.report.text.wording import name_banners, tell, word
-from suite.wire import SCHEMA
 
 
 def render_versus_json(versus: Versus) -> str:
