@@ -144,7 +144,15 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "below-copy": "{arm}: takes {seconds:seconds}, but no call that reaches a GPU takes under "
         f"{{least:seconds}}: {_NOT_THE_WORK}",
     },
-    ("missing", "cell"): {"results-differ": _RESULTS},
+    ("missing", "cell"): {
+        "results-differ": _RESULTS,
+        "not-measured": "{arm}: {endings:endings}",
+        "not-reached": "{arm}: pending: not reached yet",
+        "not-on-arm": "{arm}: skipped: means something on {arms:names} only",
+        "left-out": "{arm}: {outcome} in the calibration: {reason}",
+        "not-tried": "{arm}: pending: no block has tried it",
+        "no-block": "{arm}: pending: no block has run on this arm",
+    },
     # No ratio, or no verdict on one.
     ("missing", "comparison"): {
         "no-number": "no ratio: one of the two arms has no number",

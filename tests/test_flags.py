@@ -22,7 +22,7 @@ from suite.analysis.numbers.verdict import Verdict
 from suite.analysis.several.comparison import set_side_by_side
 from suite.cells.cell import Cell, Work
 from suite.flags import KINDS, Flag
-from suite.model import Check, Document, Scalar, Telemetry
+from suite.model import Check, Document, Excluded, Scalar, Telemetry
 from suite.report.text.wording import word
 from tests import synthetic
 
@@ -83,6 +83,20 @@ def invoke(**fields: object) -> Change:
 
 def lose(one: Document) -> Document:
     return synthetic.lose_cell(one, STEP, "failed", "it broke")
+
+
+def pend(one: Document) -> Document:
+    return synthetic.lose_cell(one, STEP, "pending", None)
+
+
+def drop(one: Document) -> Document:
+    return replace(one, cells=[cell for cell in one.cells if cell.id != STEP])
+
+
+def keep_cpu(loaded: LoadedCampaign) -> LoadedCampaign:
+    return replace(
+        loaded, documents=[one for one in loaded.documents if one.invocation.arm == "cpu"]
+    )
 
 
 def change_image(one: Document) -> Document:
@@ -182,6 +196,13 @@ CAMPAIGNS = [
     make(change=on_cuda(dict.fromkeys(EVERY, in_step(samples_s=MODES)))),
     make(12, on_cuda({b: in_step(samples_s=[(1 + b % 2) * 1e-3] * 60) for b in range(1, 13)})),
     make(2),
+    make(change=on_cuda(dict.fromkeys(EVERY, pend))),
+    make(
+        cells=[replace(CELLS[0], arms=["cpu"]), CELLS[1]],
+        change=on_cuda(dict.fromkeys(EVERY, drop)),
+    ),
+    make(excluded={"cuda": {STEP: Excluded(outcome="failed", reason="x")}}, change=drop),
+    keep_cpu(make(change=drop)),
     make(profile="quick"),
     make(change=on_cuda(dict.fromkeys(EVERY, lose))),
     make(change=lambda one: lose(one) if is_on_one_arm(one) else one),

@@ -15,7 +15,7 @@ from suite import wire
 from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.campaign.validity import (
     asks_for_repeat,
-    find_cell_fault,
+    find_cell_disturbance,
     find_labels,
 )
 from suite.analysis.documents.read import LoadedCampaign
@@ -111,7 +111,7 @@ def test_what_a_gpu_does_stands_beside_its_numbers_or_against_them(
     tmp_path: Path,
 ) -> None:
     joined = join_document(run(cuda, tmp_path, profile))
-    assert {find_cell_fault(cell) for cell in joined.cells} == {fault}
+    assert {find_cell_disturbance(cell) for cell in joined.cells} == {fault}
     found = {code for cell in joined.cells for code, _ in find_labels(cell)}
     assert found == (set() if label is None else {label})
     assert (asks_for_repeat(joined) is None) is (fault is None)
@@ -176,8 +176,8 @@ def test_a_gpu_that_is_lost_half_way_is_unknown_from_there_on(
         "gpu.clock_sm_mhz",
     ):
         assert name not in behind
-    assert find_cell_fault(joined.cells[0]) == "gpu-slowdown"
-    assert find_cell_fault(joined.cells[-1]) is None
+    assert find_cell_disturbance(joined.cells[0]) == "gpu-slowdown"
+    assert find_cell_disturbance(joined.cells[-1]) is None
 
 
 def test_counters_that_begin_anew_tell_nothing_of_that_time(cuda: Document, tmp_path: Path) -> None:

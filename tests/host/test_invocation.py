@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from suite import wire
-from suite.analysis.campaign.validity import find_fault
+from suite.analysis.campaign.validity import find_whole_disturbance
 from suite.analysis.documents.read import load_campaign, load_document
 from suite.cells.cell import Cell, Work
 from suite.errors import EngineError, GpuError
@@ -873,11 +873,11 @@ def test_a_gpu_that_breaks_behind_the_last_cell_is_not_fine(
     engine = FakeEngine(otherwise=lambda job: end_of(flow.worker(job), *words, **end))
     document = flow.run(engine)
     assert str(document.facts[AT_END]).startswith(said)
-    assert find_fault(document) == "gpu-lost"
+    assert find_whole_disturbance(document) == "gpu-lost"
     # Without a GPU it is an ending like any other: every outcome had been told.
     flow = Flow(tmp_path / "cpu")
     engine = FakeEngine(otherwise=lambda job: end_of(flow.worker(job), *words, **end))
-    assert find_fault(flow.run(engine)) is None
+    assert find_whole_disturbance(flow.run(engine)) is None
 
 
 def test_each_container_keeps_the_facts_in_which_it_differs(tmp_path: Path) -> None:
@@ -898,7 +898,7 @@ def test_each_container_keeps_the_facts_in_which_it_differs(tmp_path: Path) -> N
     assert facts_of(document, cell.container)["cuda.cache.at_start.files"] == 0
     assert "cuda.cache.at_start.files" not in facts_of(document, two.id)
     # One container's bad end is not made good by the next one's.
-    assert find_fault(document) == "gpu-lost"
+    assert find_whole_disturbance(document) == "gpu-lost"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.campaign.validity import (
-    find_cell_fault,
+    find_cell_disturbance,
     find_labels,
 )
 from suite.analysis.documents.read import LoadedCampaign
@@ -120,7 +120,7 @@ def test_a_healthy_gpu_says_nothing_against_its_numbers(one: Document) -> None:
         assert cell.evidence["gpu.capped_share"] == 0.0
         assert cell.evidence["gpu.other_processes"] == 0.0
         assert cell.evidence["cpu.throttle_events"] == 0.0
-        assert find_cell_fault(cell) is None
+        assert find_cell_disturbance(cell) is None
         assert find_labels(cell) == []
     assert joined.telemetry is not None
     assert joined.telemetry.facts[IS_NAMED] is True
@@ -136,7 +136,7 @@ def test_a_power_cap_is_a_label_by_counter_or_by_samples(one: Document) -> None:
     for series in (counted, polled):
         joined = join_document(watch(one, series))
         assert labels(joined) == {"power-capped"}
-        assert not any(find_cell_fault(cell) for cell in joined.cells)
+        assert not any(find_cell_disturbance(cell) for cell in joined.cells)
 
 
 @pytest.mark.parametrize(
@@ -151,12 +151,12 @@ def test_a_power_cap_is_a_label_by_counter_or_by_samples(one: Document) -> None:
 )
 def test_heat_and_hardware_slowdowns_are_faults(changed: Series, one: Document) -> None:
     joined = join_document(watch(one, {**HEALTHY, **changed}))
-    assert {find_cell_fault(cell) for cell in joined.cells} == {"gpu-slowdown"}
+    assert {find_cell_disturbance(cell) for cell in joined.cells} == {"gpu-slowdown"}
 
 
 def test_under_one_per_cent_of_heat_is_none(one: Document) -> None:
     cool = {**HEALTHY, "gpu.held_by_heat_s": lambda at: 0.005 * at}
-    assert not any(find_cell_fault(cell) for cell in join_document(watch(one, cool)).cells)
+    assert not any(find_cell_disturbance(cell) for cell in join_document(watch(one, cool)).cells)
 
 
 def test_a_short_trouble_is_held_against_the_cells_beside_it_only(one: Document) -> None:
@@ -167,7 +167,7 @@ def test_a_short_trouble_is_held_against_the_cells_beside_it_only(one: Document)
     # The watch begins anew with other series, at the same instant.
     shared = {**HEALTHY, "gpu.other_processes": lambda at: 1 if at >= window[0] else 0}
     joined = join_document(watch(one, shared, every_s=0.05))
-    faults = [find_cell_fault(cell) for cell in joined.cells]
+    faults = [find_cell_disturbance(cell) for cell in joined.cells]
     assert faults[-1] == "gpu-shared"
     assert faults[0] is None
 
@@ -175,7 +175,7 @@ def test_a_short_trouble_is_held_against_the_cells_beside_it_only(one: Document)
 def test_a_worker_that_is_not_recognised_is_nobody_else(one: Document) -> None:
     unseen = {**HEALTHY, "gpu.own_processes": lambda _: 0, "gpu.other_processes": lambda _: 1}
     joined = join_document(watch(one, unseen))
-    assert not any(find_cell_fault(cell) for cell in joined.cells)
+    assert not any(find_cell_disturbance(cell) for cell in joined.cells)
     assert all("gpu.other_processes" not in cell.evidence for cell in joined.cells)
 
 

@@ -160,7 +160,7 @@ def test_three_arms_have_a_line_each() -> None:
 def test_a_missing_number_breaks_the_line_and_is_named() -> None:
     summary = make_summary(make_sweeps())
     name = summary.cells[3].cell.id
-    picture = find(change(summary, name, "cpu", estimate=None, reason="cpu: failed"), "matmul")
+    picture = find(change(summary, name, "cpu", estimate=None), "matmul")
     assert isinstance(picture.content, Sweeps)
     lines = picture.content.panels[0].lines
     assert [mark is None for _, mark in lines[0].marks] == [False] * 3 + [True] + [False] * 4

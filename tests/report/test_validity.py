@@ -13,7 +13,7 @@ from suite.analysis.campaign.validity import (
     COUNTERS,
     OF_CELLS,
     asks_for_repeat,
-    find_cell_fault,
+    find_cell_disturbance,
     find_disturbance,
     find_labels,
 )
@@ -283,16 +283,17 @@ def test_evidence_of_others_stands_beside_the_number_or_against_it(
     (quiet, *_) = documents[0].cells
     alone = {"throttled_share": 0.0, "steal_share": 0.01, "foreign_cpus": 0.02, "own_cpus": 1.0}
     calm = replace(quiet, evidence=dict(alone))
-    assert (find_cell_fault(calm), find_labels(calm)) == (None, [])
+    assert (find_cell_disturbance(calm), find_labels(calm)) == (None, [])
     unknown = replace(quiet, evidence=dict.fromkeys(alone))
-    assert (find_cell_fault(unknown), find_labels(unknown)) == (None, [])
+    assert (find_cell_disturbance(unknown), find_labels(unknown)) == (None, [])
     beside = replace(quiet, evidence={**alone, "foreign_cpus": 0.9})
-    assert find_cell_fault(beside) is None
+    assert find_cell_disturbance(beside) is None
     assert [code for code, _ in find_labels(beside)] == ["contended"]
     assert (
-        find_cell_fault(replace(quiet, evidence={**alone, "throttled_share": 0.3})) == "cpu-quota"
+        find_cell_disturbance(replace(quiet, evidence={**alone, "throttled_share": 0.3}))
+        == "cpu-quota"
     )
-    assert find_cell_fault(replace(quiet, evidence={**alone, "steal_share": 0.2})) == "steal"
+    assert find_cell_disturbance(replace(quiet, evidence={**alone, "steal_share": 0.2})) == "steal"
 
 
 def test_time_that_no_sample_explains_is_a_stall_between_samples_or_within_one(

@@ -11,14 +11,28 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from suite.analysis.campaign.accounting import ended_well
 from suite.analysis.campaign.validity import find_labels
 from suite.analysis.documents.read import LoadedCampaign
+from suite.cells.cell import Cell
 from suite.flags import Flag, raise_flag
-from suite.model import CACHE, CellResult, Check, Document, Scalar, count_compiled
+from suite.model import (
+    CACHE,
+    Campaign,
+    CellResult,
+    Check,
+    Document,
+    OutcomeName,
+    Scalar,
+    count_compiled,
+)
 
 _IDENTITY = re.compile(r"(^|[._])(driver|version|model|name)([._]|$)")
 """Facts whose change during a campaign means that something else was measured."""
 
 _GPU = re.compile(r"^gpu(\.\d+)?\.uuid$")
 """Facts that say which GPU it was.  A driver may not tell, so that not known is no change."""
+
+
+_WORST: Sequence[OutcomeName] = ("failed", "skipped", "pending")
+"""Of several outcomes without a number the first of these says most."""
 
 
 def counted_documents(loaded: LoadedCampaign) -> dict[str, dict[int, Document]]:
@@ -106,21 +120,33 @@ def find_disagreement(results: Mapping[str, Mapping[int, CellResult]]) -> Flag |
     return raise_flag("results-differ", tolerance=tolerance, seen=seen)
 
 
-def explain_missing(results: dict[int, CellResult], documents: dict[int, Document]) -> str:
-    """Why no block has a number for a cell, from what each block has of it: outcome, reason, blocks.
-
-    Adds how the container ended where the reason does not say it.
-    """
-    groups: dict[str, list[int]] = {}
-    for block, one in results.items():
-        text = one.outcome + (f": {one.reason}" if one.reason else "")
-        ending = _find_ending(one, documents[block])
-        if one.outcome == "failed" and ending and not ended_well(ending) and ending not in text:
-            text += f" (its container: {ending})"
-        groups.setdefault(text, []).append(block)
-    if len(groups) == 1:
-        return next(iter(groups))
-    return "; ".join(f"{_word_blocks(blocks)}: {text}" for text, blocks in groups.items())
+def find_missing(
+    campaign: Campaign,
+    cell: Cell,
+    arm: str,
+    results: Mapping[int, CellResult],
+    documents: Mapping[int, Document],
+) -> tuple[OutcomeName, Flag]:
+    """Why an arm has no number for a cell: the outcome that says most, and what every block has of it."""
+    where = {"arm": arm, "cell": cell.id}
+    if results:
+        outcomes = {one.outcome for one in results.values()}
+        worst = next(name for name in _WORST if name in outcomes)
+        endings: dict[tuple[str, str, str], list[int]] = {}
+        for block, one in results.items():
+            ending = one.outcome, one.reason or "", _find_ending(one, documents[block])
+            endings.setdefault(ending, []).append(block)
+        if list(endings) == [("pending", "", "")]:
+            return worst, raise_flag("not-reached", where)
+        return worst, raise_flag("not-measured", where, endings=list(endings.items()))
+    if cell.arms and arm not in cell.arms:
+        return "skipped", raise_flag("not-on-arm", where, arms=cell.arms)
+    left = campaign.excluded.get(arm, {}).get(cell.id)
+    if left is not None:
+        return left.outcome, raise_flag(
+            *("left-out", where), outcome=left.outcome, reason=left.reason
+        )
+    return "pending", raise_flag("not-tried" if documents else "no-block", where)
 
 
 def varying(documents: Iterable[Document]) -> list[str]:
@@ -197,13 +223,13 @@ def flag_cold(arm: str, documents: Mapping[int, Document]) -> list[Flag]:
     return [*flags, *([raise_flag("cold-cache", {"arm": arm}, unknown=unknown)] if unknown else [])]
 
 
-def _word_blocks(blocks: Sequence[int]) -> str:
-    return f"block{'s' if len(blocks) > 1 else ''} {', '.join(map(str, blocks))}"
-
-
-def _find_ending(result: CellResult, document: Document) -> str | None:
+def _find_ending(result: CellResult, document: Document) -> str:
+    """How the container ended in which a cell failed, where the cell's reason does not say it."""
     endings = {one.id: one.status for one in document.invocation.containers}
-    return endings.get(result.container or "")
+    ending = endings.get(result.container or "")
+    if result.outcome != "failed" or not ending or ended_well(ending):
+        return ""
+    return "" if ending in f"failed: {result.reason}" else ending
 
 
 def _keys(values: dict[str, Scalar]) -> list[tuple[str, tuple[str, Hashable]]]:

@@ -5,15 +5,18 @@ Decides what the controls found; what a table then says of other cells is not fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from suite.analysis.campaign.reading import read
+from suite.analysis.campaign.validity import find_cell_disturbance, find_whole_disturbance
 from suite.analysis.numbers.ratio import Ratio, compare
 from suite.analysis.numbers.verdict import MARGIN, Verdict, judge
 from suite.cells.cell import Cell
+from suite.model import CellResult, Document
 
 FLOOR_SHARE = 95.0
 """The noise floor is this percentile of the twins' |ratio - 1|."""
@@ -138,3 +141,31 @@ def is_input_only(scenario: str, placements: Iterable[Mapping[str, Any]]) -> boo
         and bool(seen)
         and all(one and all("GPU" not in device for device in one) for one in seen)
     )
+
+
+def gather_placements(
+    results: Mapping[str, Mapping[int, Mapping[str, CellResult]]],
+) -> dict[str, list[Mapping[str, int]]]:
+    """Every measured invocation's nodes by device, by cell."""
+    placements: dict[str, list[Mapping[str, int]]] = {}
+    for blocks in results.values():
+        for by_id in blocks.values():
+            for one in by_id.values():
+                if one.outcome == "measured":
+                    placements.setdefault(one.id, []).append(one.placement)
+    return placements
+
+
+def read_controls(documents: Sequence[Document]) -> dict[str, dict[str, dict[int, float]]]:
+    """The values of the control arms, by arm, cell and block; disturbed ones left out."""
+    last: dict[tuple[str, int], Document] = {}
+    for document in documents:
+        if document.invocation.block >= 1:
+            last[document.invocation.arm, document.invocation.block] = document
+    values: dict[str, dict[str, dict[int, float]]] = {}
+    for (arm, block), document in last.items():
+        by_cell = values.setdefault(arm, {})
+        for one in document.cells if find_whole_disturbance(document) is None else ():
+            if one.outcome == "measured" and find_cell_disturbance(one) is None:
+                by_cell.setdefault(one.id, {})[block] = read(one).value
+    return values

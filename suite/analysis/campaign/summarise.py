@@ -5,27 +5,28 @@ Brings the evidence together; `conclude` draws the verdicts from it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from suite.analysis.campaign.bounds import IMPLAUSIBLE, Place, find_impossible, find_places
 from suite.analysis.campaign.conclude import Conclusions, Evidence, conclude
 from suite.analysis.campaign.consistency import (
     counted_documents,
-    explain_missing,
     find_disagreement,
+    find_missing,
     flag_arms,
     flag_cell,
     flag_cold,
     flag_labels,
 )
+from suite.analysis.campaign.controls import gather_placements, read_controls
 from suite.analysis.campaign.proof import disown, is_simulated
 from suite.analysis.campaign.reading import Reading, flag_readings, read
 from suite.analysis.campaign.validity import (
     MOST_SET_ASIDE,
     exclude,
-    find_cell_fault,
-    find_fault,
+    find_cell_disturbance,
+    find_whole_disturbance,
     is_contended,
     judge_campaign,
 )
@@ -46,7 +47,7 @@ NOT_LOOKED_FOR = "this version of the suite does not look for it"
 class ArmResult:
     """What a campaign knows of one cell on one arm.
 
-    ``estimate`` is in seconds per call; where it is None, ``reason`` or a flag says why.
+    ``estimate`` is in seconds per call; where it is None, a flag says why.
     ``first_call`` is the cell's cold first call in seconds, never pooled with the samples.  ``flags``
     speak against the number or stand beside it, those first for which it is shown struck through.
     ``readings`` are the invocations that count, by block.
@@ -54,7 +55,6 @@ class ArmResult:
 
     arm: str
     outcome: OutcomeName
-    reason: str | None
     estimate: Estimate | None
     first_call: Estimate | None
     work: Work
@@ -166,8 +166,8 @@ def summarise(loaded: LoadedCampaign) -> Summary:
         ratios={one.cell.id: one.ratios for one in cells},
         values={one.cell.id: {arm: r.values for arm, r in one.arms.items()} for one in cells},
         invalid={one.cell.id: {arm: r.invalid for arm, r in one.arms.items()} for one in cells},
-        placements=_gather_placements(results),
-        controls=_read_controls(loaded.controls),
+        placements=gather_placements(results),
+        controls=read_controls(loaded.controls),
     )
     conclusions = conclude(campaign, evidence)
     return Summary(
@@ -211,15 +211,14 @@ def _summarise_arm(
 ) -> ArmResult:
     measured = {block: one for block, one in results.items() if one.outcome == "measured"}
     if not measured:
-        outcome, reason = _find_reason(campaign, cell, arm, results, documents)
+        outcome, missing = find_missing(campaign, cell, arm, results, documents)
         return ArmResult(
             arm=arm,
             outcome=outcome,
-            reason=f"{arm}: {reason}",
             estimate=None,
             first_call=None,
             work=cell.work,
-            flags=(),
+            flags=(missing,),
             readings={},
         )
     planned = campaign.calls.get(arm, {}).get(cell.id)
@@ -227,28 +226,28 @@ def _summarise_arm(
     found = [*flags, *flag_cell(where, results, planned)]
     cold = flag_cold(arm, documents)
     found += cold if cell.one_shot and not cell.by_host else []
-    faults: dict[str, list[int]] = {}
+    disturbances: dict[str, list[int]] = {}
     for block, one in measured.items():
-        code = find_fault(documents[block]) or find_cell_fault(one)
+        code = find_whole_disturbance(documents[block]) or find_cell_disturbance(one)
         if code is not None:
-            faults.setdefault(code, []).append(block)
-    out = {block for blocks in faults.values() for block in blocks}
+            disturbances.setdefault(code, []).append(block)
+    out = {block for blocks in disturbances.values() for block in blocks}
     kept = measured
-    if faults and not invalid and not find_invalid(flags):
+    if disturbances and not invalid and not find_invalid(flags):
         few = len(out) <= MOST_SET_ASIDE * len(measured)
-        disturbed = tuple(
+        told = tuple(
             raise_flag(
                 *(code, {**where, "blocks": tuple(blocks)}),
                 severity="excluded" if few else "invalid",
                 scope="cell",
             )
-            for code, blocks in faults.items()
+            for code, blocks in disturbances.items()
         )
         if few:
             kept = {block: one for block, one in measured.items() if block not in out}
-            found += disturbed
+            found += told
         else:
-            invalid = disturbed
+            invalid = told
     found += flag_labels(where, measured)
     # Numbers of different work are no numbers, so nobody reads them.
     readings = {} if disagreement else {block: read(one) for block, one in kept.items()}
@@ -268,36 +267,12 @@ def _summarise_arm(
     return ArmResult(
         arm=arm,
         outcome="measured",
-        reason=None,
         estimate=value,
         first_call=first and replace(first, flags=(*first.flags, *cold)),
         work=next(one.work for one in measured.values() if one.work),
         flags=(*invalid, *found, *([disagreement] if disagreement else [])),
         readings=readings,
     )
-
-
-def _find_reason(
-    campaign: Campaign,
-    cell: Cell,
-    arm: str,
-    results: dict[int, CellResult],
-    documents: dict[int, Document],
-) -> tuple[OutcomeName, str]:
-    """Why an arm has no number for a cell: the outcome that says most, and all reasons."""
-    if results:
-        outcomes = [one.outcome for one in results.values()]
-        worst = next(name for name in ("failed", "skipped", "pending") if name in outcomes)
-        reason = explain_missing(results, documents)
-        return worst, "pending: not reached yet" if reason == "pending" else reason
-    if cell.arms and arm not in cell.arms:
-        return "skipped", f"skipped: means something on {', '.join(cell.arms)} only"
-    excluded = campaign.excluded.get(arm, {}).get(cell.id)
-    if excluded is not None:
-        return excluded.outcome, f"{excluded.outcome} in the calibration: {excluded.reason}"
-    if documents:
-        return "pending", "pending: no block has tried it"
-    return "pending", "pending: no block has run on this arm"
 
 
 def refuse_ratio(*results: ArmResult) -> Flag | None:
@@ -317,31 +292,3 @@ def _compare(base: ArmResult, other: ArmResult) -> Ratio | Flag:
 
 def _index(documents: Mapping[int, Document]) -> dict[int, dict[str, CellResult]]:
     return {block: {one.id: one for one in found.cells} for block, found in documents.items()}
-
-
-def _gather_placements(
-    results: Mapping[str, Mapping[int, Mapping[str, CellResult]]],
-) -> dict[str, list[Mapping[str, int]]]:
-    """Every measured invocation's nodes by device, by cell."""
-    placements: dict[str, list[Mapping[str, int]]] = {}
-    for blocks in results.values():
-        for by_id in blocks.values():
-            for one in by_id.values():
-                if one.outcome == "measured":
-                    placements.setdefault(one.id, []).append(one.placement)
-    return placements
-
-
-def _read_controls(documents: Sequence[Document]) -> dict[str, dict[str, dict[int, float]]]:
-    """The values of the control arms, by arm, cell and block; disturbed ones left out."""
-    last: dict[tuple[str, int], Document] = {}
-    for document in documents:
-        if document.invocation.block >= 1:
-            last[document.invocation.arm, document.invocation.block] = document
-    values: dict[str, dict[str, dict[int, float]]] = {}
-    for (arm, block), document in last.items():
-        by_cell = values.setdefault(arm, {})
-        for one in document.cells if find_fault(document) is None else ():
-            if one.outcome == "measured" and find_cell_fault(one) is None:
-                by_cell.setdefault(one.id, {})[block] = read(one).value
-    return values

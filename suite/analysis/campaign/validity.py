@@ -69,7 +69,7 @@ CONTENDED = (("cpu.steal_share", _exceeds(0.02)), ("cpu.pressure_share", _exceed
 """Names in the facts of an invocation's telemetry that label its numbers ``contended``, and from where on."""
 
 
-def find_fault(document: Document) -> str | None:
+def find_whole_disturbance(document: Document) -> str | None:
     """What its GPU at the end, or its telemetry, says against a whole invocation: a code, or None."""
     # A container that died in a cell, or an arm without a GPU, does not say how its GPU was at the end.
     told = [document.facts, *(one.facts for one in document.invocation.containers)]
@@ -84,11 +84,11 @@ def find_disturbance(document: Document) -> str | None:
 
     Its telemetry says so; or one disturbance befell more of its measured cells than may be set aside.
     """
-    whole = find_fault(document)
+    whole = find_whole_disturbance(document)
     if whole is not None:
         return whole
     measured = [one for one in document.cells if one.outcome == "measured"]
-    found = Counter(code for one in measured if (code := find_cell_fault(one)))
+    found = Counter(code for one in measured if (code := find_cell_disturbance(one)))
     code, count = next(iter(found.most_common(1)), (None, 0))
     return code if count > MOST_SET_ASIDE * len(measured) else None
 
@@ -102,7 +102,7 @@ def asks_for_repeat(document: Document) -> str | None:
     return None if code in {"cpu-quota", "gpu-other"} else code
 
 
-def find_cell_fault(result: CellResult) -> str | None:
+def find_cell_disturbance(result: CellResult) -> str | None:
     """What its labels or its evidence say against one cell of an invocation, the first code, or None."""
     said = next((label for label in result.labels if label in OF_CELLS), None)
     if said is not None:
@@ -161,7 +161,7 @@ def exclude(loaded: LoadedCampaign) -> list[Flag]:
     for document in documents:
         invocation = document.invocation
         repeated = invocation.repeat < last[invocation.arm, invocation.block]
-        code = find_fault(document) or (_explain_repeat(document) if repeated else None)
+        code = find_whole_disturbance(document) or (_explain_repeat(document) if repeated else None)
         if code is not None:
             where = {name: getattr(invocation, name) for name in ("arm", "block", "repeat")}
             flags.append(raise_flag(code, where, repeated=repeated, status=invocation.status))
@@ -171,7 +171,7 @@ def exclude(loaded: LoadedCampaign) -> list[Flag]:
 def judge_campaign(loaded: LoadedCampaign, excluded: Sequence[Flag]) -> tuple[Flag, ...]:
     """Why a whole campaign is INVALID: over a fifth of its invocations were disturbed.
 
-    Interrupted ones were repeated for no fault of theirs and do not count against it.
+    Interrupted ones were repeated for nothing that disturbed them and do not count against it.
     """
     count = sum(one.invocation.block >= 1 for one in loaded.documents)
     codes = [one.code for one in excluded if one.code != "interrupted"]

@@ -65,7 +65,7 @@ def word_verdict(verdict: Verdict) -> str:
 
 def word_missing(result: ArmResult) -> str | None:
     """Why an arm has no number for a cell; None: it has one."""
-    return result.reason or next(map(word, pick(result.flags, "missing")), None)
+    return next(map(word, pick(result.flags, "missing")), None)
 
 
 def tell(flags: Iterable[Flag], *, brief: bool = False) -> list[str]:
@@ -115,6 +115,18 @@ def _word_lost(outcome: str, block: int, reason: str | None) -> str:
     return f"{outcome} in block {block}" + (f": {reason}" if reason else "")
 
 
+def _word_endings(endings: Sequence[tuple[tuple[str, str, str], Sequence[int]]]) -> str:
+    words = {
+        outcome
+        + (f": {reason}" if reason else "")
+        + (f" (its container: {ending})" if ending else ""): blocks
+        for (outcome, reason, ending), blocks in endings
+    }
+    if len(words) == 1:
+        return next(iter(words))
+    return "; ".join(f"{name_blocks(blocks)}: {text}" for text, blocks in words.items())
+
+
 def _show_range(name: str, low: float, high: float) -> str:
     ends = dict.fromkeys((f"{low:.9g}", f"{high:.9g}"))
     return f"{name} {' to '.join(ends)}"
@@ -123,6 +135,8 @@ def _show_range(name: str, low: float, high: float) -> str:
 _SHOWN: Mapping[str, Callable[[Any], str]] = {
     "seconds": show_seconds,
     "blocks": lambda blocks: blocks if isinstance(blocks, str) else name_blocks(blocks),
+    "endings": _word_endings,
+    "names": ", ".join,
     "missing": lambda lost: "; ".join(_word_lost(*one) for one in lost),
     "grown": lambda grown: ", ".join(f"{count} in block {block}" for count, block in grown),
     "ranges": lambda seen: ", ".join(_show_range(*one) for one in seen),
