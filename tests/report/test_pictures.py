@@ -171,7 +171,7 @@ def test_a_missing_number_breaks_the_line_and_is_named() -> None:
 
 def test_an_invalid_number_is_struck_and_explained() -> None:
     summary = make_summary(make_sweeps())
-    flags = (raise_flag("changed", {"arm": "cuda"}, what="image", facts=()),)
+    flags = (raise_flag("changed", {"arm": "cuda"}, what="image"),)
     struck = change(summary, summary.cells[0].cell.id, "cuda", flags=flags)
     picture = find(struck, "matmul")
     assert isinstance(picture.content, Sweeps)

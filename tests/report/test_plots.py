@@ -57,7 +57,7 @@ def make_pictures() -> dict[str, Picture]:
     again = make_summary(make_sweeps(), arms=["cpu", "cpu-again"])
     pictures |= {f"a/a, {picture.name}": picture for picture in depict(again)}
     lost = change(full, full.cells[2].cell.id, "cuda", estimate=None)
-    struck = (raise_flag("changed", {"arm": "cpu"}, what="image", facts=()),)
+    struck = (raise_flag("changed", {"arm": "cpu"}, what="image"),)
     lost = change(lost, lost.cells[4].cell.id, "cpu", flags=struck)
     pictures["troubled"] = depict(lost)[0]
     return pictures

@@ -47,17 +47,31 @@ def counted_documents(loaded: LoadedCampaign) -> dict[str, dict[int, Document]]:
     return counted
 
 
-def flag_arms(loaded: LoadedCampaign) -> dict[str, tuple[Flag, ...]]:
-    """By arm what stands beside every number on it: its invocations were not all alike."""
+def flag_arms(loaded: LoadedCampaign) -> dict[str, list[Flag]]:
+    """By arm what stands beside every number on it, or against it: its invocations were not all alike.
+
+    Something else was measured half-way: another suite, image, driver or machine; or the same, under
+    other limits.
+    """
     by_arm = counted_documents(loaded)
-    changes = find_changes(loaded)
-    return {
-        arm: (
-            *changes[arm],
-            *_flag_documents(arm, list(documents.values())),
-        )
-        for arm, documents in by_arm.items()
-    }
+    planned = loaded.campaign.suite.content
+    contents = {one.suite.content for docs in by_arm.values() for one in docs.values()} | {planned}
+    flags: dict[str, list[Flag]] = {}
+    for arm, by_block in by_arm.items():
+        documents, where = list(by_block.values()), {"arm": arm}
+        found = flags[arm] = []
+        if documents and len(contents) > 1:
+            found.append(raise_flag("changed", what="suite"))
+        if len({one.invocation.image.content or one.invocation.image.id for one in documents}) > 1:
+            found.append(raise_flag("changed", where, what="image"))
+        facts = _find_changed_facts(documents)
+        if facts:
+            found.append(raise_flag("changed", where, what="facts", facts=facts))
+        if len({one.invocation.isolation for one in documents}) > 1:
+            found.append(raise_flag("isolation-differs", where))
+        if len({tuple(sorted(_keys(one.invocation.limits))) for one in documents}) > 1:
+            found.append(raise_flag("limits-differ", where))
+    return flags
 
 
 def flag_cell(
@@ -160,29 +174,14 @@ def varying(documents: Iterable[Document]) -> list[str]:
     return [name for name in names if len(seen[name]) > 1]
 
 
-def find_changes(loaded: LoadedCampaign) -> dict[str, tuple[Flag, ...]]:
-    """By arm what else was measured half-way: another suite, image, driver or machine."""
-    by_arm = counted_documents(loaded)
-    planned = loaded.campaign.suite.content
-    contents = {one.suite.content for docs in by_arm.values() for one in docs.values()} | {planned}
-    changes: dict[str, tuple[Flag, ...]] = {}
-    for arm, by_block in by_arm.items():
-        documents = list(by_block.values())
-        what = ["suite"] if documents and len(contents) > 1 else []
-        images = {one.invocation.image.content or one.invocation.image.id for one in documents}
-        what += ["image"] if len(images) > 1 else []
-        changed = [name for name in varying(documents) if _IDENTITY.search(name)]
-        changed += _vary_where_known([one.facts for one in documents], _GPU)
-        watched = [one.telemetry.facts for one in documents if one.telemetry]
-        changed += _vary_where_known(watched, _GPU, _IDENTITY)
-        what += ["facts"] if changed else []
-        changes[arm] = tuple(
-            raise_flag("changed", {"arm": arm}, what=one, facts=changed if one == "facts" else ())
-            if one != "suite"
-            else raise_flag("changed", what=one, facts=())
-            for one in what
-        )
-    return changes
+def _find_changed_facts(documents: Sequence[Document]) -> list[str]:
+    """The facts of another driver or machine."""
+    watched = [one.telemetry.facts for one in documents if one.telemetry]
+    return [
+        *(name for name in varying(documents) if _IDENTITY.search(name)),
+        *_vary_where_known([one.facts for one in documents], _GPU),
+        *_vary_where_known(watched, _GPU, _IDENTITY),
+    ]
 
 
 def _vary_where_known(
@@ -195,15 +194,6 @@ def _vary_where_known(
             if value is not None and any(one.search(name) for one in patterns):
                 seen.setdefault(name, set()).add(value)
     return sorted(name for name, values in seen.items() if len(values) > 1)
-
-
-def _flag_documents(arm: str, documents: Sequence[Document]) -> list[Flag]:
-    codes = []
-    if len({one.invocation.isolation for one in documents}) > 1:
-        codes.append("isolation-differs")
-    if len({tuple(sorted(_keys(one.invocation.limits))) for one in documents}) > 1:
-        codes.append("limits-differ")
-    return [raise_flag(code, {"arm": arm}) for code in codes]
 
 
 def flag_cold(arm: str, documents: Mapping[int, Document]) -> list[Flag]:

@@ -5,7 +5,7 @@ Brings the evidence together; `conclude` draws the verdicts from it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from suite.analysis.campaign.bounds import IMPLAUSIBLE, Place, find_impossible, find_places
@@ -204,7 +204,7 @@ def _summarise_arm(
     *,
     results: dict[int, CellResult],
     documents: dict[int, Document],
-    flags: tuple[Flag, ...],
+    flags: Sequence[Flag],
     disagreement: Flag | None,
     invalid: tuple[Flag, ...],
     place: Place,

@@ -36,7 +36,7 @@ def word(flag: Flag, *, brief: bool = False) -> str:
 
     ``brief``: not in how many blocks, so that a footnote is the same in every table.
     """
-    values = {"arm": None, **flag.where, **flag.values}
+    values = {"arm": "", "facts": (), **flag.where, **flag.values}
     if "of" in values:
         most = "most blocks"
         values["some"] = most if brief else f"{len(values['blocks'])} of {values['of']} blocks"
