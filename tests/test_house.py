@@ -8,13 +8,13 @@ from pathlib import Path
 
 from suite.content import SUITE
 
-LONGEST = 437
+LONGEST = 391
 """Lines of the longest file; the goal is 300."""
 
 MOST_IN_A_FOLDER = 13
 """Modules of the fullest folder, its `__init__` aside; the goal is 12."""
 
-STILL_POINT_UP = 7
+STILL_POINT_UP = 5
 """Imports that the contracts ignore; the goal is none."""
 
 FILES = sorted(SUITE.rglob("*.py"))
