@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 from suite import wire
-from suite.analysis.campaign.proof import is_elsewhere
 from suite.cells.cell import Cell
 from suite.errors import EngineError, GpuError, NoGpuError
 from suite.host.engine import Card, Ending, GpuRequest, Job, Say, Volume
@@ -295,7 +294,7 @@ class Worker:
         if different.get("outcome", "measured") != "measured":
             return replace(blank, **different)
         one_shot = cell.one_shot
-        device = "GPU:0" if gpu and not is_elsewhere(identity) else "CPU:0"
+        device = "GPU:0" if gpu and cell.device == "arm" else "CPU:0"
         return replace(
             blank,
             outcome="measured",

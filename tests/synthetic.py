@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-from suite.analysis.campaign.proof import is_elsewhere
 from suite.analysis.documents.schema1 import tell_traits
 from suite.cells.cell import Cell, Param, Work, cell_id
 from suite.cells.traits import ProfileName
@@ -390,7 +389,7 @@ def _measure(
         series = [one * more for one, more in zip(series, added[warming:], strict=True)]
     series, warmup = [_round(one) for one in series], [_round(one) for one in warmup]
     first = series[0] if cell.one_shot else _round(level + 0.05 * _spread(draw, host.within))
-    device = "GPU:0" if arm == "cuda" and not is_elsewhere(cell.id) else "CPU:0"
+    device = "GPU:0" if arm == "cuda" and cell.device == "arm" else "CPU:0"
     calls = 1 if cell.one_shot else 10
     return CellResult(
         id=cell.id,

@@ -44,6 +44,9 @@ FAMILIES = {
     )
 }
 
+STEPS, WAYS = FAMILIES["mlp"], FAMILIES["asked"]
+"""Whose tables hold the numbers of the pictures of a step in its parts, and of the waterfalls."""
+
 
 def name_title(family: str) -> str | None:
     """What a family is about; None: it is not one of ours."""

@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 
+from suite.analysis.campaign import proof
 from suite.analysis.campaign.proof import (
     DEMANDS,
-    disown_document,
-    find_misplaced,
     find_unproven,
-    is_elsewhere,
     is_simulated,
 )
+from suite.cells.cell import Cell, Param, Work
 from suite.flags import KINDS
 from suite.model import SIMULATED, CellResult, Document, Scalar
 from suite.report.produce import Collated, collate
@@ -27,6 +26,22 @@ from tests import synthetic
 from tests.planted.judge import EXIT_TROUBLED, find_numbers
 
 CAMPAIGN = synthetic.make_campaign(blocks=1)
+
+
+def planned(identity: str) -> Cell:
+    """What a plan says of a cell of this id."""
+    name, *axes = identity.split("/")
+    family, _, case = name.partition(".")
+    params: dict[str, Param] = dict(axis.split("=", 1) for axis in axes)
+    return synthetic.make_cell(family, case, params, Work(amount=1.0, unit="call"))
+
+
+def disown_document(document: Document) -> Document:
+    return proof.disown_document(document, {one.id: planned(one.id) for one in document.cells})
+
+
+def find_misplaced(cell: CellResult) -> str | None:
+    return proof.find_misplaced(cell, planned(cell.id))
 
 
 @pytest.fixture
@@ -227,7 +242,7 @@ def test_what_belongs_on_the_cpu_beside_the_work_is_fine(
 
 def test_cells_whose_nodes_all_lie_where_they_belong_are_fine(document: Document) -> None:
     for cell in scenarios.cells():
-        device = "CPU:0" if is_elsewhere(cell.id) else "GPU:0"
+        device = "CPU:0" if cell.device != "arm" else "GPU:0"
         assert find_misplaced(seen(cell.id, {device: 9}, document=document)) is None, cell.id
 
 
@@ -375,9 +390,9 @@ def test_a_stand_in_is_said_in_the_title_and_over_every_table(tmp_path: Path) ->
 
 def test_the_exceptions_are_whole_cases_and_few() -> None:
     """`tests/engine` holds them to what the worker's scenarios declare."""
-    elsewhere = [cell for cell in scenarios.cells() if is_elsewhere(cell.id)]
+    elsewhere = [cell for cell in scenarios.cells() if cell.device != "arm"]
     assert {cell.scenario for cell in elsewhere} == {"asked", "tfdata", "overhead"}
-    assert all(is_elsewhere(cell.id) for cell in scenarios.cells() if cell.by_host)
+    assert all(cell.device != "arm" for cell in scenarios.cells() if cell.by_host)
     for cell in elsewhere:
         if cell.scenario == "asked":
             assert cell.params["on"] == "cpu" or cell.params["stage"] == "first"

@@ -213,7 +213,7 @@ def test_a_quick_campaign_gives_no_verdicts(documents: list[Document]) -> None:
     assert "No verdicts of cuda against cpu: no verdict" in render_markdown(summary)
 
 
-def test_the_honest_twin_is_named_by_its_axes() -> None:
+def test_the_honest_twin_is_the_cell_that_is_named() -> None:
     work = synthetic.make_cells()[0].work
     honest = synthetic.make_cell("matmul", "square", {"n": 9}, work)
     cells = [honest, synthetic.make_cell("matmul", "square", {"n": 8}, work)]
@@ -222,18 +222,20 @@ def test_the_honest_twin_is_named_by_its_axes() -> None:
         return find_honest(synthetic.make_cell("matmul", "extra", params, work), cells)
 
     assert find(n=9) == (honest, 1.05)
-    assert find(of="square", n=9, extra=10) == (honest, 1.1)
-    assert find(of="round", n=9) is None
+    assert find(n=9, extra=10) == (honest, 1.1)
+    assert find(n=7) is None
     assert find(n=9, extra="much") is None
     assert find_honest(honest, cells) is None
 
 
 def test_input_only_cells_were_never_seen_on_a_gpu() -> None:
-    assert is_input_only("tfdata", [{"CPU:0": 3}, {"CPU:0": 1}])
-    assert not is_input_only("tfdata", [{"CPU:0": 3}, {"CPU:0": 1, "GPU:0": 1}])
-    assert not is_input_only("tfdata", [{}])
-    assert not is_input_only("tfdata", [])
-    assert not is_input_only("matmul", [{"CPU:0": 3}])
+    work = synthetic.make_cells()[0].work
+    pipeline = synthetic.make_cell("tfdata", "map", {}, work)
+    assert is_input_only(pipeline, [{"CPU:0": 3}, {"CPU:0": 1}])
+    assert not is_input_only(pipeline, [{"CPU:0": 3}, {"CPU:0": 1, "GPU:0": 1}])
+    assert not is_input_only(pipeline, [{}])
+    assert not is_input_only(pipeline, [])
+    assert not is_input_only(synthetic.make_cell("matmul", "square", {}, work), [{"CPU:0": 3}])
 
 
 def test_there_is_no_floor_without_twins() -> None:

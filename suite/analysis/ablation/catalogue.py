@@ -1,6 +1,6 @@
 """The cells of an analysed campaign, found by what they are, with their values ready to compare.
 
-Pure; knows the names of cases and axes, and says nothing about what their numbers mean.
+Pure; knows no name of a case, and says nothing about what the numbers mean.
 """
 
 from __future__ import annotations
@@ -14,33 +14,13 @@ from suite.analysis.ablation.trace import Trace, find_traces
 from suite.analysis.campaign.summarise import CellSummary, Summary
 from suite.analysis.numbers.ratio import Ratio, compare
 from suite.analysis.numbers.verdict import Verdict, is_beyond
-from suite.cells.cell import Cell, Param
+from suite.cells.cell import Cell
+from suite.cells.traits import LinkName, Price
 from suite.flags import Flag
 from suite.model import AGAIN, HIDDEN, CellResult
 
 Values = Mapping[int, float]
 """Invocation values by block."""
-
-WORKS: Mapping[str, tuple[str, str]] = {
-    "matmul.square": ("product", "n"),
-    "matmul.extra": ("product", "n"),
-    "asked.matmul": ("product", "n"),
-    "mlp.train": ("training", "net"),
-    "mlp.loop": ("training", "=A"),
-    "mlp.fallback": ("training", "=A"),
-    "tfdata.triple": ("training", "=A"),
-    "asked.fit": ("training", "=A"),
-    "asked.slices": ("training", "=B"),
-    "asked.dataset": ("training", "=B"),
-    "mlp.width": ("training at width", "width"),
-    "mlp.infer": ("inference", "=A"),
-    "mlp.build": ("building", "model"),
-    "asked.clone": ("building", "=clone"),
-    "overhead.startup": ("starting", "stage"),
-    "overhead.copy": ("copying", "direction"),
-}
-"""By case what its cells get done, and the axis (or ``=`` the word) that says of what: cells that
-agree in both are variants of the same work."""
 
 LARGEST = 1e100
 """No amount, size or rate is larger, and no inverse of one; a document can hold any number."""
@@ -66,41 +46,31 @@ class Catalogue:
     margin: float
     traces: Mapping[str, Mapping[str, Trace]] = field(default_factory=dict)
 
-    def find(self, name: str, **axes: Param) -> CellSummary | None:
-        """The first cell of a case (``family.case``) with these values on the axes that it has."""
-        return next(iter(self.select(name, **axes)), None)
+    def price(self, price: Price, arm: str) -> CellSummary | None:
+        """The first cell with a number that is the price of something."""
+        return next((one for one in self.prices(price) if self.values(one, arm)), None)
 
-    def select(self, name: str, **axes: Param) -> list[CellSummary]:
-        """Every cell of a case with these values on the axes that it has, in the plan's order."""
-        return [
-            one
-            for one in self.cells.values()
-            if name_case(one.cell) == name
-            and all(one.cell.params.get(axis, value) == value for axis, value in axes.items())
-        ]
+    def prices(self, price: Price) -> list[CellSummary]:
+        """Every cell that is the price of something, in the plan's order."""
+        return [one for one in self.cells.values() if one.cell.price == price]
 
-    def vary(self, one: CellSummary, **axes: Param) -> CellSummary | None:
-        """The cell that differs from this one in these axes alone; None where there is none."""
-        if not all(axis in one.cell.params for axis in axes):
-            return None
-        wanted = {**one.cell.params, **axes}
-        if wanted == one.cell.params:
-            return None
-        return next(
-            (
-                other
-                for other in self.cells.values()
-                if name_case(other.cell) == name_case(one.cell) and other.cell.params == wanted
-            ),
-            None,
-        )
+    def links(self, one: CellSummary, name: LinkName) -> list[tuple[CellSummary, str]]:
+        """The cells of the plan that a cell links to by a name, and what is different there."""
+        links = one.cell.links.get(name, ())
+        return [(self.cells[link.to], link.words) for link in links if link.to in self.cells]
+
+    def link(self, one: CellSummary, name: LinkName) -> tuple[CellSummary | None, str]:
+        """The first of them; None: there is none."""
+        return next(iter(self.links(one, name)), (None, ""))
 
     def line(self, one: CellSummary, axis: str, arm: str) -> list[tuple[float, CellSummary]]:
         """The cells with a number that differ from this one in a numeric axis alone, this one
         among them, sizes ascending."""
         fixed = {name: value for name, value in one.cell.params.items() if name != axis}
         found = []
-        for other in self.select(name_case(one.cell)):
+        for other in self.cells.values():
+            if other.cell.name != one.cell.name:
+                continue
             size = other.cell.params.get(axis)
             rest = {name: value for name, value in other.cell.params.items() if name != axis}
             if isinstance(size, int | float) and rest == fixed and self.values(other, arm):
@@ -223,49 +193,19 @@ def open_catalogue(summary: Summary) -> Catalogue:
     )
 
 
-def name_case(cell: Cell) -> str:
-    """``family.case``."""
-    return f"{cell.scenario}.{cell.case}"
-
-
-def name_work(cell: Cell) -> tuple[str, Param]:
-    """What a cell gets done: two cells with the same answer are variants of the same work."""
-    name = name_case(cell)
-    kind, axis = WORKS.get(name, (name, "="))
-    if cell.params.get("part", "together") != "together":
-        # A trivial model, or none, behind the pipeline is other work than the model itself.
-        kind, axis = f"{name}, {cell.params['part']}", "pipeline"
-    if axis.startswith("="):
-        return kind, axis[1:]
-    return kind, cell.params.get(axis, "")
+def trains(cell: Cell) -> bool:
+    """Whether a call trains a network."""
+    return cell.kind.startswith("training")
 
 
 def name_unit(cell: Cell) -> str:
     """The unit of a cell's work; an element that a model is trained on is an example."""
-    trained = name_work(cell)[0].startswith("training") and cell.work.unit == "element"
-    return "example" if trained else cell.work.unit
-
-
-def name_precision(cell: Cell) -> str:
-    """The precision of a cell's arithmetic: fp32 where its id does not say."""
-    return str(cell.params.get("precision", "fp32"))
-
-
-def is_pinned_to_cpu(cell: Cell) -> bool:
-    """Whether the cell's work is on the CPU on every arm, by its id."""
-    if cell.params.get("on") == "cpu" or cell.params.get("part") == "input":
-        return True
-    cases = {"tfdata.triple", "tfdata.to_device"}
-    return cell.scenario == "tfdata" and name_case(cell) not in cases
+    return "example" if trains(cell) and cell.work.unit == "element" else cell.work.unit
 
 
 def count_steps(cell: Cell) -> float:
     """The training steps in a call: more than one where a call goes through more than a batch."""
-    batch = cell.params.get("batch")
-    if not isinstance(batch, int | float) or batch <= 0 or name_unit(cell) != "example":
-        return 1.0
-    steps = cell.work.amount / batch
-    return max(1.0, float(math.ceil(steps))) if steps < LARGEST else 1.0
+    return float(cell.work.steps or 1)
 
 
 def divide(values: Values, by: float) -> Values:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from suite.analysis.ablation.catalogue import Catalogue, Values, divide, name_case, name_unit
+from suite.analysis.ablation.catalogue import Catalogue, Values, divide, name_unit
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.numbers.estimate import Estimate, estimate
 from suite.analysis.numbers.ratio import Ratio, compare
 
 HOUR_S = 3600.0
 MILLION = 1e6
-
-PRICED = ("mlp.train", "mlp.width", "mlp.loop", "mlp.infer", "asked.fit", "tfdata.triple")
-"""Cases whose steps or examples somebody pays for by the million."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,14 +38,10 @@ class Cost:
 
 
 def find_costs(catalogue: Catalogue, price: Price) -> list[Cost]:
-    """The costs of every cell that trains or infers, warm ones only, in the plan's order."""
+    """The costs of every cell that somebody pays for by the million, in the plan's order."""
     found = []
     for one in catalogue.cells.values():
-        if name_case(one.cell) not in PRICED or one.cell.one_shot:
-            continue
-        if one.cell.params.get("on") == "cpu":
-            continue
-        if one.cell.params.get("part", "together") != "together":
+        if not one.cell.priced:
             continue
         second = price.hourly / HOUR_S * MILLION
         steps = {arm: _scale(catalogue.steps(one, arm), second) for arm in catalogue.arms}

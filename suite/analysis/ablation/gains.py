@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from suite.analysis.ablation.catalogue import (
-    COUNTED,
-    Catalogue,
-    is_pinned_to_cpu,
-    name_precision,
-    name_unit,
-    name_work,
-)
+from suite.analysis.ablation.catalogue import COUNTED, Catalogue, name_unit
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.numbers.ratio import Ratio, compare
-
-LARGER = ("batch", "n")
-"""The axes along which the same work can be had in larger pieces."""
 
 
 def find_gain(
@@ -44,7 +34,7 @@ def best_gain(*gains: Gain | None) -> Gain | None:
 def find_larger(catalogue: Catalogue, one: CellSummary, arm: str) -> Gain | None:
     """The larger size of the same work at which a unit of it takes least time, if that is less."""
     found = []
-    for axis in LARGER:
+    for axis in one.cell.larger:
         here = one.cell.params.get(axis)
         if isinstance(here, int | float):
             found += [
@@ -63,16 +53,14 @@ def find_use(catalogue: Catalogue, one: CellSummary, arm: str) -> tuple[float, C
     """
     unit = name_unit(one.cell)
     rate = catalogue.rate(one, arm)
-    if rate is None or unit not in COUNTED or is_pinned_to_cpu(one.cell):
+    if rate is None or unit not in COUNTED or one.cell.pinned:
         return None
     share, best = 1.0, one
     for other in catalogue.cells.values():
-        alike = name_unit(other.cell) == unit and name_precision(other.cell) == name_precision(
-            one.cell
-        )
-        kind, other_kind = name_work(one.cell), name_work(other.cell)
-        alike = alike and (kind == other_kind or (unit == "FLOP" and kind[0] == other_kind[0]))
-        if not alike or is_pinned_to_cpu(other.cell):
+        alike = name_unit(other.cell) == unit and other.cell.precision == one.cell.precision
+        kin = other.cell.kin == one.cell.kin
+        alike = alike and (kin or (unit == "FLOP" and other.cell.kind == one.cell.kind))
+        if not alike or other.cell.pinned:
             continue
         found = catalogue.rate(other, arm)
         if found is not None and rate / found < share:
@@ -85,9 +73,9 @@ def find_winner(catalogue: Catalogue, one: CellSummary) -> CellSummary | None:
     variants = [
         other
         for other in catalogue.cells.values()
-        if name_work(other.cell) == name_work(one.cell)
+        if other.cell.kin == one.cell.kin
         and not other.cell.one_shot
-        and not is_pinned_to_cpu(other.cell)
+        and not other.cell.pinned
         and catalogue.wins(other)
     ]
     ratios = [(ratio.value, other) for other in variants if (ratio := catalogue.ratio(other))]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from suite.analysis.ablation.catalogue import Catalogue, Values, divide, name_case, name_precision
+from suite.analysis.ablation.catalogue import Catalogue, Values, divide
 from suite.analysis.ablation.gains import find_use
 from suite.analysis.campaign.bounds import IMPLAUSIBLE, Place
 from suite.analysis.campaign.summarise import CellSummary
@@ -33,8 +33,8 @@ SIMILAR = 2.0
 LARGE = 4000.0
 """A figure without a size is of a large product: this large at least."""
 
-BYTES = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0}
-"""Bytes of an operand's element."""
+PRODUCT: Literal["product"] = "product"
+"""The kind of work that figures are published of, as cells call it, too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,13 +134,15 @@ def find_limits(catalogue: Catalogue, places: Mapping[str, Place], figures: Figu
 
 def _find_products(catalogue: Catalogue, arm: str, place: Place, figures: Figures) -> list[Limit]:
     by_precision: dict[str, list[CellSummary]] = {}
-    for one in catalogue.select("matmul.square", operands="device"):
-        if one.cell.work.unit == "FLOP" and catalogue.per_work(one, arm):
-            by_precision.setdefault(name_precision(one.cell), []).append(one)
+    for one in catalogue.cells.values():
+        cell = one.cell
+        plain = (cell.role, cell.kind, cell.data, cell.way) == ("work", PRODUCT, "device", None)
+        if plain and cell.work.unit == "FLOP" and catalogue.per_work(one, arm):
+            by_precision.setdefault(cell.precision, []).append(one)
     found = []
     for precision, cells in by_precision.items():
         best = max(cells, key=lambda one: catalogue.rate(one, arm) or 0.0)
-        published = figures.select(place.part, "product", "measured", precision)
+        published = figures.select(place.part, PRODUCT, "measured", precision)
         compared = (_compare(catalogue, arm, cells, best, figure) for figure in published)
         found.append(
             Limit(
@@ -160,11 +162,8 @@ def _find_products(catalogue: Catalogue, arm: str, place: Place, figures: Figure
 
 
 def _find_memory(catalogue: Catalogue, arm: str, place: Place, figures: Figures) -> list[Limit]:
-    for one in catalogue.select("overhead.sum"):
-        size = one.cell.work.bytes or one.cell.params.get("bytes")
-        if not isinstance(size, int | float):
-            continue
-        values = divide(catalogue.values(one, arm), float(size))
+    for one in catalogue.prices("memory"):
+        values = divide(catalogue.values(one, arm), one.cell.work.bytes or 0.0)
         if not values:
             continue
         rate = _find_rate(values)
@@ -231,14 +230,15 @@ def _find_uses(catalogue: Catalogue, limits: list[Limit]) -> Iterable[Use]:
             used = find_use(catalogue, one, arm)
             if used is None:
                 continue
-            rate, precision = catalogue.rate(one, arm) or 0.0, name_precision(one.cell)
-            peak = peaks.get(precision) if one.cell.work.unit == "FLOP" else None
-            roof = None
-            n, top = one.cell.params.get("n"), best.get(precision)
-            square = name_case(one.cell) == "matmul.square"
-            if square and memory and top and isinstance(n, int | float) and n > 0:
-                # 2n³ operations for two matrices read and one written.
-                roof = min(top, memory * 2 * n / (3 * BYTES.get(precision, 4.0)))
+            rate, work, precision = (
+                catalogue.rate(one, arm) or 0.0,
+                one.cell.work,
+                one.cell.precision,
+            )
+            peak = peaks.get(precision) if work.unit == "FLOP" else None
+            roof, top = None, best.get(precision)
+            if memory and top and work.bytes_in and work.bytes_out:
+                roof = min(top, memory * work.amount / (work.bytes_in + work.bytes_out))
             yield Use(
                 cell=one.cell.id,
                 arm=arm,

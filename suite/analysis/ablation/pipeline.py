@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from suite.analysis.ablation.catalogue import Catalogue, Values, divide, mean, name_case
+from suite.analysis.ablation.catalogue import Catalogue, Values, divide, mean
 from suite.analysis.campaign.summarise import CellSummary
 from suite.report.text.units import show_seconds, show_share
 
@@ -14,6 +14,9 @@ NEAR = 0.10
 
 NO_FASTER = 0.05
 """A trivial model that saves at most so much is no faster than the full one."""
+
+FED = ("pipeline", "prefetched")
+"""Where the data of a step lie that takes from a pipeline."""
 
 HALF = 0.50
 """Where neither the input alone nor a trivial model was measured, so much must go away with the
@@ -28,8 +31,8 @@ class Pipeline:
     """A step behind its pipeline on an arm: seconds a step, by block, of it and of its parts.
 
     ``compute`` is the same model with its data at hand, ``trivial`` a model of one product behind
-    the same pipeline, ``others`` the same model behind other pipelines.  A part without a number
-    is empty.
+    the same pipeline, ``others`` the same model behind other pipelines, each with what is different
+    there.  A part without a number is empty.
     """
 
     together: Values
@@ -37,7 +40,7 @@ class Pipeline:
     compute: Values
     trivial: Values
     compute_cell: CellSummary | None
-    others: tuple[CellSummary, ...]
+    others: tuple[tuple[CellSummary, str], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,28 +61,11 @@ class InputLimit:
 
 def find_pipeline(catalogue: Catalogue, one: CellSummary, arm: str) -> Pipeline | None:
     """The parts of a cell that has a pipeline in front of a model; None: it has none."""
-    params = one.cell.params
-    name = name_case(one.cell)
-    alone = compute = trivial = None
-    others: list[CellSummary | None] = []
-    if name == "tfdata.triple" and params.get("part") in {"together", "trivial"}:
-        alone = catalogue.vary(one, part="input")
-        if params["part"] == "together":
-            trivial = catalogue.vary(one, part="trivial")
-            compute = _find_training(catalogue, one)
-        kinds = dict.fromkeys(
-            kind for c in catalogue.select(name) if (kind := c.cell.params.get("pipeline"))
-        )
-        others = [catalogue.vary(one, pipeline=kind) for kind in kinds]
-    elif name == "mlp.train" and params.get("data") == "dataset":
-        compute = catalogue.vary(one, data="device")
-        # The pipeline that this feed is made of, alone; its examples are those of network A.
-        if params.get("net", "A") == "A":
-            axes = {"shuffle": "on", "prefetch": "on", "batch": params.get("batch", 0)}
-            alone = catalogue.find("tfdata.slices", **axes)
-    elif name == "asked.fit" and params.get("prefetch") == "off" and not one.cell.one_shot:
-        others = [catalogue.vary(one, prefetch="on")]
-    else:
+    alone, compute, trivial = (
+        catalogue.link(one, name)[0] for name in ("input", "compute", "trivial")
+    )
+    feeds = catalogue.links(one, "feed")
+    if one.cell.data not in FED or not one.cell.links.keys() & {"input", "compute", "feed"}:
         return None
     together = _per_step(catalogue, one, arm)
     if not together:
@@ -90,7 +76,7 @@ def find_pipeline(catalogue: Catalogue, one: CellSummary, arm: str) -> Pipeline 
         compute=_per_step(catalogue, compute, arm),
         trivial=_per_step(catalogue, trivial, arm),
         compute_cell=compute,
-        others=tuple(other for other in others if other and _per_step(catalogue, other, arm)),
+        others=tuple(other for other in feeds if _per_step(catalogue, other[0], arm)),
     )
 
 
@@ -107,7 +93,7 @@ def find_input_limit(catalogue: Catalogue, one: CellSummary, arm: str) -> InputL
         return None
     whole = mean(found.together) or 0.0
     alone, compute, trivial = map(mean, (found.input, found.compute, found.trivial))
-    fastest = _find_fastest(catalogue, found, arm)
+    fastest, words = _find_fastest(catalogue, found, arm)
     quickest = mean(_per_step(catalogue, fastest, arm)) if fastest else None
     known = [part for part in (compute, quickest) if part is not None]
     less = min([*known, whole])
@@ -122,11 +108,8 @@ def find_input_limit(catalogue: Catalogue, one: CellSummary, arm: str) -> InputL
         limits = (near or idle) and not busy
         confirmed = (near and idle) or less * (1 + NEAR) <= whole
     share = 1 - less / whole if known else min(1.0, (alone or trivial or 0.0) / whole)
-    better, words = fastest, ""
-    if fastest is not None and quickest is not None and quickest < whole:
-        axis = "prefetch" if name_case(one.cell) == "asked.fit" else "pipeline"
-        words = f"with {axis}={fastest.cell.params.get(axis)}"
-    else:
+    better = fastest
+    if quickest is None or quickest >= whole:
         better = found.compute_cell if compute is not None else None
         words = "with the data on the device"
     return InputLimit(
@@ -158,17 +141,13 @@ def _word(
     return "; ".join(parts)
 
 
-def _find_training(catalogue: Catalogue, one: CellSummary) -> CellSummary | None:
-    """The training step of the triple's network with its data at hand."""
-    axes = {"net": "A", "data": "device", "precision": "fp32", "execution": "graph"}
-    return catalogue.find("mlp.train", **axes, batch=one.cell.params.get("batch", 512))
-
-
-def _find_fastest(catalogue: Catalogue, found: Pipeline, arm: str) -> CellSummary | None:
+def _find_fastest(
+    catalogue: Catalogue, found: Pipeline, arm: str
+) -> tuple[CellSummary | None, str]:
     return min(
         found.others,
-        key=lambda other: mean(_per_step(catalogue, other, arm)) or math.inf,
-        default=None,
+        key=lambda other: mean(_per_step(catalogue, other[0], arm)) or math.inf,
+        default=(None, ""),
     )
 
 

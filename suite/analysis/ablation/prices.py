@@ -14,10 +14,9 @@ from suite.analysis.ablation.catalogue import (
     Catalogue,
     count_steps,
     mean,
-    name_case,
-    name_unit,
 )
 from suite.analysis.campaign.summarise import CellSummary
+from suite.cells.traits import Price
 
 FLAT = 0.10
 """Times that differ by less than this, over a factor of `SPAN` in size, do not grow with size."""
@@ -27,18 +26,6 @@ SPAN = 8.0
 
 ROUNDING = 1e-9
 """What a threshold may be missed by: a quotient of measured numbers is rounded somewhere."""
-
-AXES = ("batch", "width", "n")
-"""The axes along which a call gets more work; a time that stays flat along one is a fixed price."""
-
-NOT_SWEPT = frozenset({"overhead", "tfdata"})
-"""Families in which a flat time is no news: prices are fixed, and pipelines have no device."""
-
-VALUE_BYTES, LABEL_BYTES = 4, 8
-"""float32, which every operand is that the suite copies; and int64."""
-
-INPUTS = {"A": 128, "B": 100}
-"""The float32 inputs of an example of each network; its label is one int64 more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +45,7 @@ class Flat:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Price:
+class Paid:
     """Seconds of a call or a copy that other cells have measured, and which, in words."""
 
     seconds: float
@@ -70,10 +57,9 @@ def find_flat(catalogue: Catalogue, one: CellSummary, arm: str) -> Flat | None:
 
     None: its time grows, or too few sizes of it were measured to tell.
     """
-    if one.cell.scenario in NOT_SWEPT:
-        return None
     best: Flat | None = None
-    for axis in AXES:
+    swept = [one.cell.sweep] if one.cell.sweep else []
+    for axis in dict.fromkeys([*one.cell.larger, *swept]):
         points = [
             (size, seconds)
             for size, other in catalogue.line(one, axis, arm)
@@ -98,91 +84,73 @@ def find_flat(catalogue: Catalogue, one: CellSummary, arm: str) -> Flat | None:
     return best
 
 
-def price_handover(catalogue: Catalogue, one: CellSummary, arm: str) -> Price | None:
+def price_handover(catalogue: Catalogue, one: CellSummary, arm: str) -> Paid | None:
     """What handing over a call's steps takes on an arm: calls, and the operations inside them.
 
     The operations are the nodes that were seen on the device; many of them are fused or cost
     nothing, so that this is an upper bound where the price of an operation was measured.
     """
-    params = one.cell.params
-    by_xla = params.get("xla") == "on" or params.get("execution") == "xla"
-    if params.get("execution") == "eager" or params.get("call") == "direct":
+    cell, dispatch = one.cell, one.cell.dispatch
+    steps, launches = count_steps(cell), cell.work.launches
+    if dispatch is None or (dispatch == "eager" and launches is None):
         return None
-    if one.cell.scenario == "matmul":
-        name = "overhead.xla_call" if by_xla else "overhead.eager_op"
-        return _price_calls(catalogue, name, arm, 1.0)
-    # A trivial model behind a pipeline is handed over as the full one is.
-    trivial = params.get("part") == "trivial"
-    if one.cell.scenario != "mlp" and name_unit(one.cell) != "example" and not trivial:
-        return None
-    steps = count_steps(one.cell)
-    together = params.get("steps_per_execution", 1)
-    several = isinstance(together, int | float) and together > 0
-    calls = max(1.0, steps / float(together)) if several else steps
-    price = _price_calls(
-        catalogue, "overhead.xla_call" if by_xla else "overhead.function_call", arm, calls
-    )
-    operation = catalogue.find("overhead.graph_op")
-    seconds = mean(catalogue.per_work(operation, arm)) if operation else None
-    nodes = None if by_xla else catalogue.nodes(one, arm)
-    if price is None or seconds is None or nodes is None:
+    call: Price = "graph" if dispatch == "keras" else dispatch
+    price = _price_calls(catalogue, call, arm, steps if launches is None else launches)
+    if dispatch in {"eager", "xla"}:
         return price
-    return Price(
+    operation = next(iter(catalogue.prices("operation")), None)
+    seconds = mean(catalogue.per_work(operation, arm)) if operation else None
+    nodes = catalogue.nodes(one, arm)
+    if price is None or operation is None or seconds is None or nodes is None:
+        return price
+    return Paid(
         seconds=price.seconds + steps * nodes * seconds,
-        words=f"{price.words} and {nodes} operations a step (overhead.graph_op)",
+        words=f"{price.words} and {nodes} operations a step ({operation.cell.name})",
     )
 
 
-def price_copies(catalogue: Catalogue, one: CellSummary, arm: str) -> Price | None:
+def price_copies(catalogue: Catalogue, one: CellSummary, arm: str) -> Paid | None:
     """What copying a call's data to the device, and its result back, takes by the copy cells."""
-    params = one.cell.params
-    n, batch = params.get("n"), params.get("batch")
-    if name_case(one.cell) == "matmul.square" and isinstance(n, int | float):
-        size = float(n) * n * VALUE_BYTES
-        there = price_copy(catalogue, 2 * size, arm, "to-device")
-        back = price_copy(catalogue, size, arm, "from-device")
-        if there is None or back is None:
-            return None
-        return Price(seconds=there.seconds + back.seconds, words=f"{there.words}, {back.words}")
-    inputs = INPUTS.get(str(params.get("net", "A")))
-    if one.cell.work.bytes:
-        size = one.cell.work.bytes
-    elif inputs and isinstance(batch, int | float) and name_unit(one.cell) == "example":
-        size = float(batch) * (inputs * VALUE_BYTES + LABEL_BYTES) * count_steps(one.cell)
-    else:
+    work = one.cell.work
+    if work.bytes_in is None:
         return None
-    return price_copy(catalogue, size, arm, "to-device")
+    there = price_copy(catalogue, work.bytes_in, arm, "copy-in")
+    if work.bytes_out is None:
+        return there
+    back = price_copy(catalogue, work.bytes_out, arm, "copy-out")
+    if there is None or back is None:
+        return None
+    return Paid(seconds=there.seconds + back.seconds, words=f"{there.words}, {back.words}")
 
 
-def price_copy(catalogue: Catalogue, size: float, arm: str, direction: str) -> Price | None:
+def price_copy(catalogue: Catalogue, size: float, arm: str, copy: Price) -> Paid | None:
     """What one copy of so many bytes takes: between two measured sizes on a line in logarithms.
 
     Beyond the largest size its bandwidth holds, below the smallest its time.  None: no copy was
     measured in this direction.
     """
-    cells = catalogue.select("overhead.copy", direction=direction)
+    cells = catalogue.prices(copy)
     points = sorted(
-        (float(size_of), seconds)
+        (size_of, seconds)
         for one in cells
-        if isinstance(size_of := one.cell.params.get("bytes"), int | float)
-        and 0 < size_of < LARGEST
+        if (size_of := one.cell.work.bytes) is not None and 0 < size_of < LARGEST
         if (seconds := catalogue.seconds(one, arm)) is not None
     )
     if not points or not 0 < size < LARGEST:
         return None
-    words = f"{size:,.0f} B {direction} (overhead.copy)"
+    words = f"{size:,.0f} B {cells[0].cell.kin.partition('/')[2]} ({cells[0].cell.name})"
     below = [point for point in points if point[0] <= size]
     above = [point for point in points if point[0] >= size]
     if not below:
-        return Price(seconds=above[0][1], words=words)
+        return Paid(seconds=above[0][1], words=words)
     if not above:
         largest, seconds = below[-1]
-        return Price(seconds=seconds * size / largest, words=words)
+        return Paid(seconds=seconds * size / largest, words=words)
     (small, first), (large, second) = below[-1], above[0]
     if small == large:
-        return Price(seconds=first, words=words)
+        return Paid(seconds=first, words=words)
     share = math.log(size / small) / math.log(large / small)
-    return Price(seconds=first * (second / first) ** share, words=words)
+    return Paid(seconds=first * (second / first) ** share, words=words)
 
 
 def _find_stretches(
@@ -202,9 +170,10 @@ def _find_stretches(
     return found
 
 
-def _price_calls(catalogue: Catalogue, name: str, arm: str, calls: float) -> Price | None:
-    seconds = catalogue.seconds(catalogue.find(name), arm)
-    if seconds is None:
+def _price_calls(catalogue: Catalogue, call: Price, arm: str, calls: float) -> Paid | None:
+    one = next(iter(catalogue.prices(call)), None)
+    seconds = catalogue.seconds(one, arm)
+    if one is None or seconds is None:
         return None
     count = "a call" if calls == 1 else f"{calls:,.0f} calls"
-    return Price(seconds=calls * seconds, words=f"{count} ({name})")
+    return Paid(seconds=calls * seconds, words=f"{count} ({one.cell.name})")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from suite.analysis.ablation.catalogue import Catalogue, mean, name_case
+from suite.analysis.ablation.catalogue import Catalogue, mean, trains
 from suite.analysis.ablation.pipeline import NEAR, NO_FASTER, Pipeline, find_pipeline
 from suite.analysis.ablation.prices import price_copies, price_handover
 from suite.analysis.campaign.summarise import CellSummary
@@ -22,9 +22,6 @@ PartName = Literal["input", "transfer", "dispatch", "compute"]
 Bound = Literal["input", "compute", "both"]
 
 PARTS: tuple[PartName, ...] = ("input", "transfer", "dispatch", "compute")
-
-PREFETCHED = frozenset({"parallel", "numpy_function"})
-"""The pipelines of the triple that run ahead of the model."""
 
 UNEXPLAINED = 0.20
 """A rest beyond this share of the step is called unexplained."""
@@ -96,18 +93,10 @@ class Repayment:
 
 
 def decompose_steps(catalogue: Catalogue) -> list[Decomposition]:
-    """Every training step of the mlp cells in fp32 graphs, and of the triples, on every arm."""
+    """Every step that says what its computing alone is, on every arm."""
     found = []
     for one in catalogue.cells.values():
-        params = one.cell.params
-        name = name_case(one.cell)
-        plain = (params.get("precision", "fp32"), params.get("execution", "graph")) == (
-            "fp32",
-            "graph",
-        )
-        step = name == "mlp.train" and plain
-        triple = name == "tfdata.triple" and params.get("part") == "together"
-        for arm in catalogue.arms if step or triple else ():
+        for arm in catalogue.arms if "compute" in one.cell.links else ():
             decomposed = _decompose(catalogue, one, arm)
             if decomposed is not None:
                 found.append(decomposed)
@@ -115,10 +104,15 @@ def decompose_steps(catalogue: Catalogue) -> list[Decomposition]:
 
 
 def find_triples(catalogue: Catalogue) -> list[Triple]:
-    """Every pipeline of the triple that was measured with its model, on every arm."""
+    """Every pipeline that was measured with its model, on every arm."""
     found = []
+    triples = [
+        one
+        for one in catalogue.cells.values()
+        if one.cell.role == "input" and "compute" in one.cell.links
+    ]
     for arm in catalogue.arms:
-        for one in catalogue.select("tfdata.triple", part="together"):
+        for one in triples:
             pipeline = find_pipeline(catalogue, one, arm)
             if pipeline is None:
                 continue
@@ -127,12 +121,12 @@ def find_triples(catalogue: Catalogue) -> list[Triple]:
             )
             others = [
                 value
-                for other in pipeline.others
+                for other, _ in pipeline.others
                 if (value := mean(catalogue.steps(other, arm))) is not None
             ]
             together = estimate(list(pipeline.together.values()))
             quickest = min(others, default=None)
-            hides = one.cell.params.get("pipeline") in PREFETCHED
+            hides = one.cell.data == "prefetched"
             bound, evidence = _find_bound(pipeline, quickest, hides=hides)
             found.append(
                 Triple(
@@ -158,7 +152,7 @@ def find_repayments(catalogue: Catalogue) -> list[Repayment]:
         return found
     for one in catalogue.cells.values():
         first = one.arms[gpu].first_call
-        if one.cell.scenario != "mlp" or one.cell.case not in {"train", "width"} or first is None:
+        if not trains(one.cell) or one.cell.sweep is None or first is None:
             continue
         slow, fast = catalogue.steps(one, cpu), catalogue.steps(one, gpu)
         ratio = compare(fast, slow)
@@ -190,7 +184,7 @@ def _decompose(catalogue: Catalogue, one: CellSummary, arm: str) -> Decompositio
         return None
     parts: dict[PartName, float | None] = dict.fromkeys(PARTS)
     absent: dict[PartName, str] = {}
-    here = _find_at_hand(catalogue, one)
+    here, _ = catalogue.link(one, "compute")
     alone = mean(catalogue.steps(here, arm))
     if alone is None:
         return None
@@ -222,21 +216,18 @@ def _decompose(catalogue: Catalogue, one: CellSummary, arm: str) -> Decompositio
     return Decomposition(cell=one.cell.id, arm=arm, whole=whole, parts=parts, absent=absent)
 
 
-def _find_at_hand(catalogue: Catalogue, one: CellSummary) -> CellSummary | None:
-    """The same step with its data on the device; the cell itself where it is that."""
-    if name_case(one.cell) == "mlp.train":
-        if one.cell.params.get("data", "device") == "device":
-            return one
-        return catalogue.vary(one, data="device")
-    axes = {"net": "A", "data": "device", "precision": "fp32", "execution": "graph"}
-    return catalogue.find("mlp.train", **axes, batch=one.cell.params.get("batch", 512))
-
-
 def _find_transfer(
     catalogue: Catalogue, one: CellSummary, here: CellSummary | None, arm: str, left: float
 ) -> float | None:
     """Seconds of a step for copying: what is saved without it, as far as the copies explain it."""
-    host = catalogue.vary(here, data="host") if here else None
+    host = next(
+        (
+            other
+            for other in catalogue.cells.values()
+            if here and other.cell.data == "host" and catalogue.link(other, "compute")[0] is here
+        ),
+        None,
+    )
     fed, at_hand = mean(catalogue.steps(host, arm)), mean(catalogue.steps(here, arm))
     price = price_copies(catalogue, host or one, arm)
     if fed is not None and at_hand is not None:

@@ -1,7 +1,7 @@
 """From what the asker's script prints to the fair number, one change at a time.
 
 The factors of the steps that were measured, and what the script says about the GPU against what the
-fair numbers say; the cases themselves are `questions`.  Pure.
+fair numbers say; the stages are what the cells say.  Pure.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from suite.analysis.ablation.catalogue import Catalogue, Values, name_case
-from suite.analysis.ablation.questions import CASES, Case, Stage, StepRule
+from suite.analysis.ablation.catalogue import Catalogue, Values
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.numbers.estimate import Estimate, estimate
 from suite.analysis.numbers.ratio import Ratio, compare
 from suite.analysis.numbers.verdict import MARGIN, is_beyond
-from suite.cells.cell import Param
+from suite.cells.cell import Param, Way
+from suite.cells.traits import Removed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,7 @@ class Leg:
     cell: str
     unit: str
     changes: tuple[str, ...]
-    rules: tuple[StepRule, ...]
+    rules: tuple[Removed, ...]
     values: Values
 
 
@@ -40,25 +40,30 @@ class Step:
 
     cell: str
     changes: tuple[str, ...]
-    rules: tuple[StepRule, ...]
+    rules: tuple[Removed, ...]
     value: Estimate
     factor: Ratio | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Waterfall:
-    """One case on one arm: ``pinned`` where the work was on the CPU beside a visible GPU.
+    """One case on one arm; ``factor`` is what the whole way takes away."""
 
-    ``factor`` is what the whole way takes away; ``fixed`` are the values of the case's own axes.
-    """
-
-    case: Case
+    case: Way
     arm: str
-    pinned: bool
-    fixed: Mapping[str, Param]
     steps: tuple[Step, ...]
     factor: Ratio
     ends: tuple[Values, Values] = field(repr=False)
+
+    @property
+    def pinned(self) -> bool:
+        """Whether the work was on the CPU beside a visible GPU."""
+        return self.case.pinned
+
+    @property
+    def fixed(self) -> Mapping[str, Param]:
+        """The values of the case's own axes."""
+        return self.case.fixed
 
     @property
     def largest(self) -> Step | None:
@@ -74,7 +79,7 @@ class Misled:
     ``factor``, at least 1, is by how much the script is off.
     """
 
-    case: Case
+    case: Way
     fixed: Mapping[str, Param]
     base: str
     other: str
@@ -94,14 +99,17 @@ class Misled:
 
 
 def build_waterfalls(catalogue: Catalogue) -> list[Waterfall]:
-    """Every waterfall of which at least two stages have a number, in the order of the cases."""
+    """Every waterfall of which at least two stages have a number, in the order of the plan."""
+    places: dict[str, dict[bool, Way]] = {}
+    for one in catalogue.cells.values():
+        if (way := one.cell.way) is not None:
+            places.setdefault(f"{way.name} {way.fixed}", {})[way.pinned] = way
     return [
         found
-        for case in CASES
-        for fixed in _list_fixed(catalogue, case)
+        for ways in places.values()
         for arm in catalogue.arms
-        for pinned in (False, True)
-        if (found := _build(catalogue, case, fixed, arm, pinned=pinned)) is not None
+        for _, way in sorted(ways.items())
+        if (found := _build(catalogue, way, arm)) is not None
     ]
 
 
@@ -115,7 +123,7 @@ def find_misled(waterfalls: list[Waterfall], catalogue: Catalogue) -> list[Misle
             rival = (other.arm == catalogue.cpu and not other.pinned) or (
                 other.arm == one.arm and other.pinned
             )
-            same = (other.case, other.fixed) == (one.case, one.fixed)
+            same = (other.case.name, other.fixed) == (one.case.name, one.fixed)
             if not (rival and same and _same_ends(one, other)):
                 continue
             naive, fair = (compare(other.ends[end], one.ends[end]) for end in (0, 1))
@@ -146,15 +154,12 @@ def find_way(catalogue: Catalogue, one: CellSummary, arm: str) -> list[Leg]:
 
     Nothing where the cell belongs to no case, is its last stage, or has no number.
     """
-    for case in CASES:
-        for index, stage in enumerate(case.stages):
-            if not _is_stage(one, stage):
-                continue
-            fixed = {axis: one.cell.params[axis] for axis in case.over if axis in one.cell.params}
-            pinned = one.cell.params.get("on") == "cpu"
-            legs = list(_walk(catalogue, case, fixed, arm, pinned=pinned, begin=index))
-            return legs if len(legs) > 1 and legs[0].cell == one.cell.id else []
-    return []
+    way = one.cell.way
+    cells = [stage.cell for stage in way.stages] if way else []
+    if way is None or one.cell.id not in cells:
+        return []
+    legs = list(_walk(catalogue, way, arm, begin=cells.index(one.cell.id)))
+    return legs if len(legs) > 1 else []
 
 
 def _find_side(ratio: Ratio) -> int:
@@ -166,54 +171,32 @@ def _find_side(ratio: Ratio) -> int:
     return (ratio.value > 1) - (ratio.value < 1)
 
 
-def _list_fixed(catalogue: Catalogue, case: Case) -> Iterator[dict[str, Param]]:
-    seen = []
-    for one in catalogue.select(case.stages[0].case):
-        fixed = {axis: one.cell.params[axis] for axis in case.over if axis in one.cell.params}
-        if fixed not in seen:
-            seen.append(fixed)
-            yield fixed
-
-
-def _walk(
-    catalogue: Catalogue,
-    case: Case,
-    fixed: Mapping[str, Param],
-    arm: str,
-    *,
-    pinned: bool,
-    begin: int = 0,
-) -> Iterator[Leg]:
+def _walk(catalogue: Catalogue, way: Way, arm: str, *, begin: int = 0) -> Iterator[Leg]:
     """The stages that have a number, each with all changes since the one before; nothing where the
     first has none."""
     changes: list[str] = []
-    rules: list[StepRule] = []
-    last: str | None = None
-    for index, stage in enumerate(case.stages[begin:]):
-        # Two cells can be the same stage, one for each place; its change is one change.
-        if stage.change not in {*changes, last}:
-            changes.append(stage.change)
-            rules += [stage.rule] if stage.rule else []
-        cell = _find_cell(catalogue, stage, fixed, pinned=pinned)
-        values = _measure(catalogue, case, cell, arm)
+    rules: list[Removed] = []
+    for index, stage in enumerate(way.stages[begin:]):
+        changes.append(stage.change)
+        rules += [stage.removes] if stage.removes else []
+        cell = catalogue.cells.get(stage.cell or "")
+        values = (catalogue.values if way.by_call else catalogue.per_work)(cell, arm)
         if cell is not None and values:
             first = index == 0
             yield Leg(
                 cell=cell.cell.id,
-                unit=case.unit,
+                unit=way.unit,
                 changes=(stage.change,) if first else tuple(changes),
                 rules=() if first else tuple(dict.fromkeys(rules)),
                 values=values,
             )
-            changes, rules, last = [], [], stage.change
+            changes, rules = [], []
         elif index == 0:
             return
 
 
-def _build(
-    catalogue: Catalogue, case: Case, fixed: Mapping[str, Param], arm: str, *, pinned: bool
-) -> Waterfall | None:
-    legs = list(_walk(catalogue, case, fixed, arm, pinned=pinned))
+def _build(catalogue: Catalogue, way: Way, arm: str) -> Waterfall | None:
+    legs = list(_walk(catalogue, way, arm))
     factor = compare(legs[-1].values, legs[0].values) if len(legs) > 1 else None
     if factor is None:
         return None
@@ -229,41 +212,11 @@ def _build(
         for leg, found in zip(legs, factors, strict=True)
     ]
     return Waterfall(
-        case=case,
+        case=way,
         arm=arm,
-        pinned=pinned,
-        fixed=dict(fixed),
         steps=tuple(steps),
         factor=factor,
         ends=(legs[0].values, legs[-1].values),
-    )
-
-
-def _measure(catalogue: Catalogue, case: Case, cell: CellSummary | None, arm: str) -> Values:
-    """Seconds by block for what the case counts."""
-    return catalogue.values(cell, arm) if case.by_call else catalogue.per_work(cell, arm)
-
-
-def _find_cell(
-    catalogue: Catalogue, stage: Stage, fixed: Mapping[str, Param], *, pinned: bool
-) -> CellSummary | None:
-    """The cell of a stage, on the arm's own device or pinned to the CPU."""
-    if pinned and stage.case == "matmul.square":
-        return None
-    if not pinned and stage.axes.get("stage") == "warm":
-        return None
-    axes = {**stage.axes, **fixed}
-    if stage.case != "matmul.square":
-        axes["on"] = "cpu" if pinned else "arm"
-    found = catalogue.select(stage.case, **axes)
-    # A pinned cell has to say so; an axis that a cell lacks fits any value.
-    return next((one for one in found if not pinned or one.cell.params.get("on") == "cpu"), None)
-
-
-def _is_stage(one: CellSummary, stage: Stage) -> bool:
-    params = one.cell.params
-    return name_case(one.cell) == stage.case and all(
-        params.get(axis) == value for axis, value in stage.axes.items()
     )
 
 

@@ -13,6 +13,7 @@ from suite.analysis.campaign.proof import WITHOUT_GPU
 from suite.analysis.documents.published import Figure, Figures, Part
 from suite.analysis.numbers.estimate import derive_rate
 from suite.cells.cell import Cell
+from suite.cells.traits import Price
 from suite.flags import Flag, raise_flag
 from suite.model import AGAIN, Document, Scalar
 
@@ -96,16 +97,16 @@ def find_impossible(arm: str, cell: Cell, place: Place, seconds: float) -> Flag 
     Work that the cell pins to the CPU beside a GPU is not held against the GPU.
     """
     where = {"arm": arm, "cell": cell.id}
-    if cell.params.get("on") == "cpu":
+    if cell.pinned:
         return None
     if cell.work.unit == "FLOP":
         return _find_impossible_product(where, cell, place, seconds)
-    find_bound = BOUNDS.get(f"{cell.scenario}.{cell.case}")
+    find_bound = BOUNDS.get(cell.price)
     bound = find_bound(place) if find_bound else None
     amount = cell.work.bytes if bound and bound.per_byte else cell.work.amount
     if bound is None or not amount or seconds / amount >= bound.seconds:
         # A copy to a GPU or from it is a call as well, however small.
-        copies = place.is_gpu and cell.case == "copy" and seconds < CALL
+        copies = place.is_gpu and find_bound is _bound_copy and seconds < CALL
         return raise_flag("below-copy", where, seconds=seconds, least=CALL) if copies else None
     if bound.per_byte:
         rate, most = derive_rate(amount, seconds), 1 / bound.seconds
@@ -117,7 +118,7 @@ def find_impossible(arm: str, cell: Cell, place: Place, seconds: float) -> Flag 
 def _find_impossible_product(
     where: Mapping[str, str], cell: Cell, place: Place, seconds: float
 ) -> Flag | None:
-    precision = str(cell.params.get("precision", "fp32"))
+    precision = cell.precision
     peak, rate = place.products.get(precision), cell.work.amount / seconds
     if peak is None or place.part is None or rate <= peak.high:
         return None
@@ -201,12 +202,14 @@ def _bound_operation(place: Place) -> Bound | None:
     return Bound(code="below-operation", seconds=OPERATION) if place.is_gpu else None
 
 
-BOUNDS: Mapping[str, Callable[[Place], Bound | None]] = {
-    "overhead.copy": _bound_copy,
-    "overhead.sum": _bound_sum,
-    "overhead.eager_op": _bound_call,
-    "overhead.function_call": _bound_call,
-    "overhead.xla_call": _bound_call,
-    "overhead.graph_op": _bound_operation,
+BOUNDS: Mapping[Price | None, Callable[[Place], Bound | None]] = {
+    "copy-in": _bound_copy,
+    "copy-out": _bound_copy,
+    "memory": _bound_sum,
+    "eager": _bound_call,
+    "graph": _bound_call,
+    "xla": _bound_call,
+    "operation": _bound_operation,
 }
-"""By case what bounds it.  A fence and a start can take any time above zero, which `rules` asks of all."""
+"""By price what bounds it.  A fence and a start can take any time above
+zero, which `rules` asks of all."""

@@ -231,7 +231,7 @@ def _find_input_only(
 ) -> dict[str, dict[str, Verdict]]:
     found = {}
     for cell in cells:
-        if is_input_only(cell.scenario, evidence.placements.get(cell.id, ())):
+        if is_input_only(cell, evidence.placements.get(cell.id, ())):
             judged = {
                 arm: one
                 for arm, one in verdicts[cell.id].items()

@@ -21,9 +21,6 @@ from suite.model import CellResult, Document
 FLOOR_SHARE = 95.0
 """The noise floor is this percentile of the twins' |ratio - 1|."""
 
-EXTRA = 5.0
-"""Per cent of work that a known-extra-work cell does beyond what it declares, unless it says."""
-
 AGAIN = "-again"
 """An arm with this behind another's name is that arm once more: a campaign A/A."""
 
@@ -111,25 +108,13 @@ def find_excess(families: Iterable[Family]) -> float | None:
 
 
 def find_honest(cell: Cell, cells: Iterable[Cell]) -> tuple[Cell, float] | None:
-    """The honest twin of a known-extra-work cell (case ``extra``) and the true ratio of their work.
-
-    The twin has the family, the case that the axis ``of`` names (``square`` where it names none)
-    and all other axes; the axis ``extra`` is the extra work in per cent.  None: no such cell.
-    """
-    if cell.case != "extra":
-        return None
-    case = cell.params.get("of", "square")
-    extra = cell.params.get("extra", EXTRA)
-    if isinstance(extra, str):
-        return None
-    params = {name: value for name, value in cell.params.items() if name not in {"of", "extra"}}
-    for one in cells:
-        if (one.scenario, one.case, one.params) == (cell.scenario, case, params):
-            return one, 1 + extra / 100
-    return None
+    """The honest twin of a known-extra-work cell and the true ratio of their work; None: no such cell."""
+    names = [link.to for link in cell.links.get("honest", ())]
+    twin = next((one for one in cells if one.id in names), None)
+    return None if twin is None or cell.excess is None else (twin, 1 + cell.excess)
 
 
-def is_input_only(scenario: str, placements: Iterable[Mapping[str, Any]]) -> bool:
+def is_input_only(cell: Cell, placements: Iterable[Mapping[str, Any]]) -> bool:
     """Whether a cell's work was seen on CPUs alone, on whichever arm: a pipeline without a model.
 
     ``placements`` are the nodes by device of every measured invocation on every arm; a cell whose
@@ -137,7 +122,7 @@ def is_input_only(scenario: str, placements: Iterable[Mapping[str, Any]]) -> boo
     """
     seen = list(placements)
     return (
-        scenario == "tfdata"
+        cell.role == "input"
         and bool(seen)
         and all(one and all("GPU" not in device for device in one) for one in seen)
     )

@@ -6,13 +6,13 @@ another worker or of somebody's hand: what is not shown here has no number at al
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from suite.analysis.documents.read import LoadedCampaign
+from suite.cells.cell import Cell
 from suite.model import (
     AGAIN,
     HIDDEN,
@@ -60,54 +60,24 @@ DEMANDS: Sequence[tuple[str, Callable[[Scalar], bool], str]] = (
 )
 """Facts of an invocation on the arm, what they have to say, and what it means where they don't."""
 
-UNPLACED = (
-    *("overhead.fence", "overhead.startup/*", "overhead.container"),
-    "asked.clone/stage=first/*",
-)
-"""The cells that run no operation which could be seen anywhere."""
-
-ON_CPU = (
-    *("*/on=cpu", "*/on=cpu/*", "overhead.copy/direction=from-device/*"),
-    *("tfdata.slices/*", "tfdata.cache/*", "tfdata.map/*", "tfdata.read/*"),
-    "tfdata.triple/*/part=input/*",
-)
-"""The cells whose work belongs on the CPU on every arm.  One that is missing here loses its number on
-the GPU's; it never gets one that is not its own."""
-
-PRODUCTS = r"\w*MatMul\w*"
-TRAINING = rf"{PRODUCTS}|BiasAddGrad|ReluGrad|AssignSubVariableOp|ResourceApplyAdam"
-
-GRAPHS: Sequence[tuple[str, str]] = (
-    ("overhead.function_call", "AddV2"),
-    ("overhead.graph_op", "Mul|_MklMul"),
-    ("mlp.train/*/execution=graph", TRAINING),
-    *((f"mlp.{case}/*", TRAINING) for case in ("width", "loop", "fallback")),
-    ("mlp.infer/*/call=predict", PRODUCTS),
-    # Where the model lies beside the CPU that is asked for, its optimizer's updates are there.
-    *((f"asked.slices/stage={stage}/on=cpu", PRODUCTS) for stage in ("naive", "traced")),
-    *((f"asked.{case}/*", TRAINING) for case in ("slices", "dataset", "fit")),
-    ("tfdata.triple/*/part=together/*", TRAINING),
-    ("tfdata.triple/*/part=trivial/*", PRODUCTS),
-    ("tfdata.to_device/*", TRAINING),
-)
-"""The cells that run as graphs, and the operations of which no node may be on another device than the
-work's; the first pattern that fits counts.  Other nodes may (arguments, iterators, metrics).  A cell
-that stands in no line is seen by its results alone, which all have to lie on its device."""
-
 _NODES = re.compile(r"(?P<operation>\S+) on (?P<device>\S+) ×(?P<count>\d+)")
 
 
 def disown(loaded: LoadedCampaign) -> LoadedCampaign:
     """The campaign in which what is not proven to be the GPU's has failed, and says why."""
+    cells = {one.id: one for one in loaded.campaign.cells}
     return replace(
         loaded,
-        documents=[disown_document(one) for one in loaded.documents],
-        controls=[disown_document(one) for one in loaded.controls],
+        documents=[disown_document(one, cells) for one in loaded.documents],
+        controls=[disown_document(one, cells) for one in loaded.controls],
     )
 
 
-def disown_document(document: Document) -> Document:
-    """The document without the numbers that it does not prove; the same one on other arms."""
+def disown_document(document: Document, cells: Mapping[str, Cell]) -> Document:
+    """The document without the numbers that it does not prove; the same one on other arms.
+
+    ``cells`` are the plan's, by id.
+    """
     if document.invocation.arm.removesuffix(TWIN).removesuffix(AGAIN) in WITHOUT_GPU:
         return document
     if is_simulated(document):
@@ -121,7 +91,8 @@ def disown_document(document: Document) -> Document:
         document,
         cells=[
             _fail(one, why)
-            if one.outcome == "measured" and (why := unproven[one.container] or find_misplaced(one))
+            if one.outcome == "measured"
+            and (why := unproven[one.container] or find_misplaced(one, cells[one.id]))
             else one
             for one in document.cells
         ],
@@ -152,41 +123,30 @@ def find_unproven(facts: Mapping[str, Scalar]) -> str | None:
     return None
 
 
-def is_elsewhere(identity: str) -> bool:
-    """Whether the work of the cell of this id is not the GPU's on its arm: the CPU's, or nobody's."""
-    return _fits(identity, UNPLACED) or _fits(identity, ON_CPU)
+def find_misplaced(cell: CellResult, planned: Cell) -> str | None:
+    """Why the work of a cell on a GPU's arm was not all seen where the plan says that it belongs, or None.
 
-
-def find_operations(identity: str) -> str | None:
-    """Which operations of the cell of this id belong on its device: a pattern of their names; None:
-    it does not run as graphs, and all that is seen of it belongs there."""
-    return next((names for pattern, names in GRAPHS if _fits(identity, [pattern])), None)
-
-
-def find_misplaced(cell: CellResult) -> str | None:
-    """Why the work of a cell on a GPU's arm was not all seen where it belongs, or None."""
-    if _fits(cell.id, UNPLACED):
+    Of the operations that it names no node may be elsewhere; others may (arguments, iterators, metrics).
+    A cell that names none is seen by its results alone, which all have to lie on its device.
+    """
+    if planned.device == "none":
         return None
-    device = "CPU:0" if _fits(cell.id, ON_CPU) else "GPU:0"
+    device = "CPU:0" if planned.device == "cpu" else "GPU:0"
     others = {name: count for name, count in cell.placement.items() if name != device and count}
     if cell.placement.get(device, 0) < 1:
         return f"its work was seen on {', '.join(cell.placement) or 'no device at all'}"
-    operations = find_operations(cell.id)
-    belongs = re.compile(rf"({operations or '.*'}) on (?!{device}( |$))")
+    names = "|".join(re.escape(name).replace(r"\*", r"\w*") for name in planned.operations)
+    belongs = re.compile(rf"({names or '.*'}) on (?!{device}( |$))")
     away = [text for text in cell.elsewhere if belongs.match(text)]
     if away:
         return f"work of it was seen elsewhere: {', '.join(away[:3])}"
-    if operations is None:
+    if not planned.operations:
         return f"work of it was seen on {', '.join(others)}" if others else None
     # What ran elsewhere can be judged only where all of it is named.
     if _count(cell.elsewhere) != others:
         seen = ", ".join(f"{count} on {name}" for name, count in others.items()) or "none"
         return f"the nodes seen elsewhere ({seen}) are not those that are named"
     return None
-
-
-def _fits(identity: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatch.fnmatchcase(identity, pattern) for pattern in patterns)
 
 
 def _count(elsewhere: Sequence[str]) -> dict[str, int] | None:

@@ -9,7 +9,7 @@ from typing import Literal
 from suite.analysis.ablation.catalogue import Catalogue
 from suite.analysis.ablation.gains import Gain, find_gain
 from suite.analysis.ablation.waterfall import Waterfall, build_waterfalls
-from suite.analysis.campaign.summarise import CellSummary
+from suite.cells.traits import LinkName
 
 Kind = Literal[
     "a larger batch",
@@ -22,11 +22,8 @@ Kind = Literal[
 USUAL_BATCH = 32
 """Keras's own default: a larger batch is larger than this, where it was measured."""
 
-MODELS = ("mlp.train", "mlp.width", "mlp.loop", "mlp.infer")
-"""Cases with a sweep or a pair of batches."""
-
-PREFETCHED = ("asked.fit", "tfdata.slices", "tfdata.map")
-"""Cases with and without prefetch, otherwise the same."""
+BATCH = "batch"
+"""The axis along which work can be had in larger pieces by whoever trains."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,59 +54,52 @@ def advise(catalogue: Catalogue) -> list[Help]:
 def _enlarge(catalogue: Catalogue, arm: str) -> Iterator[Help]:
     """From the usual batch (the smallest, where that was not measured) to the best larger one."""
     seen = set()
-    for name in MODELS:
-        for one in catalogue.select(name):
-            if one.cell.params.get("data", "device") != "device":
-                continue
-            line = catalogue.line(one, "batch", arm)
-            key = tuple(other.cell.id for _, other in line)
-            if len(line) < 2 or key in seen:
-                continue
-            seen.add(key)
-            begin = next((pair for pair in line if pair[0] == USUAL_BATCH), line[0])
-            gains = [
-                find_gain(catalogue, begin[1], other, arm, f"batch {size:g}")
-                for size, other in line
-                if size > begin[0]
-            ]
-            best = max((g for g in gains if g), key=lambda g: g.ratio.value, default=None)
-            if best is not None:
-                yield Help(kind="a larger batch", arm=arm, cell=begin[1].cell.id, gain=best)
+    for one in catalogue.cells.values():
+        if one.cell.role != "work" or one.cell.way is not None or BATCH not in one.cell.larger:
+            continue
+        # Of a step whose data can lie nearer, the nearest is the one to enlarge.
+        near = [*one.cell.links.get("nearer", ()), *one.cell.links.get("compute", ())]
+        if any(link.to != one.cell.id for link in near):
+            continue
+        line = catalogue.line(one, BATCH, arm)
+        key = tuple(other.cell.id for _, other in line)
+        if len(line) < 2 or key in seen:
+            continue
+        seen.add(key)
+        begin = next((pair for pair in line if pair[0] == USUAL_BATCH), line[0])
+        gains = [
+            find_gain(catalogue, begin[1], other, arm, f"{BATCH} {size:g}")
+            for size, other in line
+            if size > begin[0]
+        ]
+        best = max((g for g in gains if g), key=lambda g: g.ratio.value, default=None)
+        if best is not None:
+            yield Help(kind="a larger batch", arm=arm, cell=begin[1].cell.id, gain=best)
 
 
 def _prefetch(catalogue: Catalogue, arm: str) -> Iterator[Help]:
-    for name in PREFETCHED:
-        for one in catalogue.select(name, prefetch="off"):
-            pinned = one.cell.params.get("on") == "cpu"
-            if one.cell.params.get("prefetch") == "off" and not (pinned or one.cell.one_shot):
-                other = catalogue.vary(one, prefetch="on")
-                yield from _help(catalogue, "prefetch", arm, (one, other), "prefetched")
-    yield from _feed(catalogue, "prefetch", arm, "native", "prefetched, map in parallel")
+    return _follow(catalogue, "prefetch", arm, "prefetched")
 
 
 def _unpython(catalogue: Catalogue, arm: str) -> Iterator[Help]:
-    kind: Kind = "less Python in the pipeline"
-    yield from _feed(catalogue, kind, arm, "numpy_function", "native map in parallel")
-    for one in catalogue.select("tfdata.map", function="numpy_function"):
-        if one.cell.params.get("function") == "numpy_function":
-            other = catalogue.vary(one, function="native")
-            yield from _help(catalogue, kind, arm, (one, other), "native map")
-
-
-def _feed(catalogue: Catalogue, kind: Kind, arm: str, pipeline: str, words: str) -> Iterator[Help]:
-    """The triple's model behind a pipeline, against the parallel one."""
-    for one in catalogue.select("tfdata.triple", pipeline=pipeline, part="together"):
-        other = catalogue.vary(one, pipeline="parallel")
-        yield from _help(catalogue, kind, arm, (one, other), words)
+    found = _follow(catalogue, "less Python in the pipeline", arm, "native")
+    # First what a model waits for.
+    return iter(sorted(found, key=lambda one: catalogue.cells[one.cell].cell.pinned))
 
 
 def _stay(catalogue: Catalogue, arm: str) -> Iterator[Help]:
-    for one in catalogue.select("mlp.fallback"):
-        if one.cell.params.get("python") != "none":
-            other = catalogue.vary(one, python="none")
-            yield from _help(
-                catalogue, "no fallback", arm, (one, other), "the same step without it"
-            )
+    return _follow(catalogue, "no fallback", arm, "without", "the same step without it")
+
+
+def _follow(
+    catalogue: Catalogue, kind: Kind, arm: str, link: LinkName, said: str = ""
+) -> Iterator[Help]:
+    """From every cell with this link to the cell that it leads to."""
+    for one in catalogue.cells.values():
+        for other, words in catalogue.links(one, link):
+            gain = find_gain(catalogue, one, other, arm, said or words)
+            if gain is not None:
+                yield Help(kind=kind, arm=arm, cell=one.cell.id, gain=gain)
 
 
 def _warm_up(catalogue: Catalogue, arm: str) -> Iterator[Help]:
@@ -134,19 +124,6 @@ def _take_start(waterfall: Waterfall) -> list[str]:
             break
         found.append(step.cell)
     return found
-
-
-def _help(
-    catalogue: Catalogue,
-    kind: Kind,
-    arm: str,
-    pair: tuple[CellSummary, CellSummary | None],
-    words: str,
-) -> Iterator[Help]:
-    one, other = pair
-    gain = find_gain(catalogue, one, other, arm, words)
-    if gain is not None:
-        yield Help(kind=kind, arm=arm, cell=one.cell.id, gain=gain)
 
 
 KINDS: dict[Kind, Callable[[Catalogue, str], Iterator[Help]]] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from suite.analysis.ablation.catalogue import Catalogue, is_pinned_to_cpu
+from suite.analysis.ablation.catalogue import Catalogue
 from suite.analysis.ablation.gains import Gain, find_use, find_winner
 from suite.analysis.ablation.prices import ROUNDING
 from suite.analysis.campaign.summarise import CellSummary
@@ -26,9 +26,6 @@ UNKNOWN_SHARE = 0.5
 
 SYMPTOM: RuleName = "too small"
 """Says that a device is idle and not what keeps it waiting: named after every cause that does."""
-
-PAID = frozenset({"overhead"})
-"""Families whose cells are prices, not work for which one could choose a device."""
 
 TRACE = 0.10
 """What is left to a cause after the others have named theirs is a trace, and not said, under this."""
@@ -123,8 +120,9 @@ def _explain(catalogue: Catalogue, one: CellSummary, gpu: str) -> Case | None:
     hopeless = (
         wins is False
         and winner is None
-        and one.cell.scenario not in PAID
-        and not is_pinned_to_cpu(one.cell)
+        # A price is no work for which one could choose a device.
+        and one.cell.price is None
+        and not one.cell.pinned
     )
     causes = tuple(
         Cause(
@@ -163,7 +161,7 @@ def _tell_unknown(one: CellSummary) -> Suspicion:
     evidence = "none of the causes looked for fires: " + ", ".join(
         name for name in RULES if name != "unknown"
     )
-    if is_pinned_to_cpu(one.cell):
+    if one.cell.pinned:
         evidence = (
             "its work is on the CPU on both arms, so that the GPU has no part in it: the image, "
             "or noise"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from suite.analysis.ablation.catalogue import Catalogue, mean, name_case
+from suite.analysis.ablation.catalogue import Catalogue, mean
 from suite.analysis.ablation.gains import Gain
 from suite.analysis.ablation.prices import ROUNDING
 from suite.analysis.ablation.waterfall import Leg, find_way
@@ -14,12 +14,6 @@ from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.causes.rules import RULES, RuleName, Suspicion
 from suite.analysis.numbers.ratio import compare
 from suite.report.text.units import show_count, show_seconds, show_share
-
-STARTS = frozenset({"overhead.startup", "overhead.container"})
-"""Cases that are a start by definition."""
-
-TRAINED = frozenset({"asked.slices", "asked.fit"})
-"""Cases whose cold cells trace a training step inside the timer."""
 
 LEAP = 0.5
 """Changes that were not measured apart must take away so much of a time to be blamed for it."""
@@ -35,7 +29,7 @@ def suspect_way(catalogue: Catalogue, one: CellSummary, arm: str) -> list[Suspic
     Changes that were measured together and have several causes name none of them; then start-up is
     suspected of a cold cell, and overhead of a warm one, where they take half of the time.
     """
-    if name_case(one.cell) in STARTS:
+    if one.cell.price == "start-up":
         evidence = "the cell is a start, paid once a process"
         return [Suspicion(rule="start-up", share=1.0, confirmed=True, evidence=evidence)]
     way = find_way(catalogue, one, arm)
@@ -92,7 +86,7 @@ def _suspect_leaps(
             Suspicion(rule="overhead", share=share, confirmed=False, evidence=evidence, gain=gain)
         ]
     own = catalogue.seconds(one, arm) or 0.0
-    first = catalogue.seconds(catalogue.find("overhead.startup", stage="step"), arm)
+    first = catalogue.seconds(catalogue.link(one, "start")[0], arm)
     confirmed = first is not None and first >= RULES["start-up"].threshold * own
     if first is not None:
         evidence += f"; a process's first step takes {show_seconds(first)} by itself"
@@ -124,9 +118,9 @@ def _word_repayment(catalogue: Catalogue, one: CellSummary, arm: str, way: Seque
 
 def _suspect_first_step(catalogue: Catalogue, one: CellSummary, arm: str) -> list[Suspicion]:
     """Start-up, by the price of a process's first step alone: nothing later on the way was measured."""
-    first = catalogue.seconds(catalogue.find("overhead.startup", stage="step"), arm)
+    first = catalogue.seconds(catalogue.link(one, "start")[0], arm)
     own = catalogue.seconds(one, arm)
-    if name_case(one.cell) not in TRAINED or not one.cell.one_shot or not (first and own):
+    if not (first and own):
         return []
     share = min(1.0, first / own)
     if share < RULES["start-up"].threshold - ROUNDING:

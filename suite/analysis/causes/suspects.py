@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from suite.analysis.ablation.catalogue import Catalogue, is_pinned_to_cpu, mean, name_case
+from suite.analysis.ablation.catalogue import Catalogue, mean
 from suite.analysis.ablation.gains import Gain, best_gain, find_gain, find_larger, find_use
 from suite.analysis.ablation.pipeline import find_input_limit
 from suite.analysis.ablation.prices import (
@@ -20,6 +20,7 @@ from suite.analysis.ablation.prices import (
 )
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.causes.rules import RULES, Suspicion
+from suite.cells.traits import Price
 from suite.report.text.units import show_seconds, show_share
 
 Test = Callable[[Catalogue, CellSummary, str], Suspicion | None]
@@ -34,39 +35,28 @@ AGREES = 2.0
 TWICE = 2.0
 """A rate that grows by this factor along the sizes shows that the size is what it lacks."""
 
-PRICES = frozenset(
-    f"overhead.{case}" for case in ("fence", "eager_op", "function_call", "xla_call", "graph_op")
-)
-"""Cases that have nothing to compute: their time is a price."""
+PRICES = frozenset({"fence", "eager", "graph", "xla", "operation"})
+"""What has nothing to compute: its time is a price."""
 
 FALLEN = ("PyFunc", "NumpyFunction", "MatMul", "Conv", "BiasAdd", "Relu", "Tanh", "ResourceApply")
 """Parts of the names of operations that are a step's work: seen on the CPU they have fallen there.
 Constants, arguments and what carries values across belong there."""
 
-FEWER_HANDOVERS: tuple[tuple[str, str | int, str | int], ...] = (
-    ("execution", "eager", "graph"),
-    ("execution", "graph", "xla"),
-    ("steps_per_execution", 1, 32),
-    ("call", "predict", "direct"),
-    ("xla", "off", "on"),
-)
-"""Axis, value and the value that hands over less often: the same work otherwise."""
+COPIES: tuple[Price, ...] = ("copy-out", "copy-in")
 
-DATA_NEARER = (
-    ("data", "host", "device", "with the data on the device"),
-    ("operands", "host", "device", "with the operands on the device"),
-    ("ahead", "off", "on", "when copied ahead"),
-)
-"""Axis, value, the value with the data nearer to the device, and that in words."""
+
+def _is_bare(one: CellSummary) -> bool:
+    """Whether the step alone is timed: no pipeline in front of it, and nothing of a script around it."""
+    return one.cell.role in {"work", "control"} and one.cell.way is None
 
 
 def suspect_fallback(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspicion | None:
     """Work that is pinned to the CPU inside the step, or fell there."""
-    if one.cell.scenario not in {"mlp", "matmul"}:
+    if not _is_bare(one):
         return None
     strays = [name for name in catalogue.strays(one, arm) if any(op in name for op in FALLEN)]
-    without = catalogue.vary(one, python="none")
-    gain = find_gain(catalogue, one, without, arm, "without it")
+    without, words = catalogue.link(one, "without")
+    gain = find_gain(catalogue, one, without, arm, words)
     if without is None or gain is None:
         if not strays:
             return None
@@ -75,13 +65,14 @@ def suspect_fallback(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspic
     share = _find_saving(gain)
     if share < RULES["fallback"].threshold - ROUNDING:
         return None
-    named = ", ".join(strays) or f"a {one.cell.params['python']} on the CPU"
-    own, less = (mean(catalogue.steps(cell, arm)) or 0.0 for cell in (one, without))
+    own = next(v for axis, v in one.cell.params.items() if without.cell.params.get(axis) != v)
+    named = ", ".join(strays) or f"a {own} on the CPU"
+    whole, less = (mean(catalogue.steps(cell, arm)) or 0.0 for cell in (one, without))
     evidence = (
-        f"{named}, inside the step: {show_seconds(own)} with it, {show_seconds(less)} without, "
+        f"{named}, inside the step: {show_seconds(whole)} with it, {show_seconds(less)} without, "
         f"{_share(share)} of the step"
     )
-    ways = [price_copy(catalogue, 4, arm, way) for way in ("from-device", "to-device")]
+    ways = [price_copy(catalogue, 4, arm, way) for way in COPIES]
     least = sum(price.seconds for price in ways if price)
     if all(ways):
         evidence += f"; the way to the CPU and back takes at least {show_seconds(least)}"
@@ -106,41 +97,33 @@ def suspect_input(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspicion
 
 def suspect_transfer(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspicion | None:
     """Data that is copied to the device at every step."""
-    if name_case(one.cell) == "overhead.copy":
+    if one.cell.price in COPIES:
         evidence = "the cell is nothing but a copy"
         return Suspicion(rule="transfer", share=1.0, confirmed=True, evidence=evidence)
-    for axis, value, nearer, words in DATA_NEARER:
-        if one.cell.params.get(axis) != value:
-            continue
-        other = catalogue.vary(one, **{axis: nearer})
-        gain = find_gain(catalogue, one, other, arm, words)
-        if gain is None:
-            continue
-        share = _find_saving(gain)
-        if share < RULES["transfer"].threshold - ROUNDING:
-            return None
-        own, less = (catalogue.seconds(cell, arm) or 0.0 for cell in (one, other))
-        evidence = (
-            f"{show_seconds(own)}, and {show_seconds(less)} {words}: {_share(share)} of the step"
-        )
-        agrees, more = _compare_copies(catalogue, one, arm, own - less)
-        return Suspicion(
-            rule="transfer",
-            share=share,
-            confirmed=agrees and is_sure(gain),
-            evidence=f"{evidence}; {more}",
-            gain=gain,
-        )
-    return None
+    other, words = catalogue.link(one, "nearer")
+    gain = find_gain(catalogue, one, other, arm, words)
+    if gain is None or _find_saving(gain) < RULES["transfer"].threshold - ROUNDING:
+        return None
+    share = _find_saving(gain)
+    own, less = (catalogue.seconds(cell, arm) or 0.0 for cell in (one, other))
+    evidence = f"{show_seconds(own)}, and {show_seconds(less)} {words}: {_share(share)} of the step"
+    agrees, more = _compare_copies(catalogue, one, arm, own - less)
+    return Suspicion(
+        rule="transfer",
+        share=share,
+        confirmed=agrees and is_sure(gain),
+        evidence=f"{evidence}; {more}",
+        gain=gain,
+    )
 
 
 def suspect_overhead(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspicion | None:
     """A price a call that does not depend on how much work the call has."""
-    if name_case(one.cell) in PRICES:
+    if one.cell.price in PRICES:
         words = "the cell computes nothing: its time is the price itself"
         return Suspicion(rule="overhead", share=1.0, confirmed=True, evidence=words)
     own = catalogue.seconds(one, arm)
-    if own is None or one.cell.one_shot or is_pinned_to_cpu(one.cell):
+    if own is None or one.cell.one_shot or one.cell.pinned:
         return None
     least = RULES["overhead"].threshold - ROUNDING
     evidence: list[str] = []
@@ -180,7 +163,7 @@ def suspect_overhead(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspic
 
 def suspect_smallness(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspicion | None:
     """So little work that most of the device is idle."""
-    if one.cell.scenario not in {"matmul", "mlp"} or one.cell.one_shot:
+    if not _is_bare(one) or one.cell.one_shot:
         return None
     used = find_use(catalogue, one, arm)
     if used is None or used[0] >= RULES["too small"].threshold + ROUNDING:
@@ -198,15 +181,8 @@ def suspect_smallness(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspi
 
 def find_fewer(catalogue: Catalogue, one: CellSummary, arm: str) -> Gain | None:
     """The variant of a cell with fewer handovers that helps most; None: none was measured to help."""
-    return best_gain(
-        *(
-            find_gain(
-                catalogue, one, catalogue.vary(one, **{axis: fewer}), arm, f"with {axis}={fewer}"
-            )
-            for axis, value, fewer in FEWER_HANDOVERS
-            if one.cell.params.get(axis) == value
-        )
-    )
+    fewer = catalogue.links(one, "fewer")
+    return best_gain(*(find_gain(catalogue, one, other, arm, words) for other, words in fewer))
 
 
 def _compare_copies(

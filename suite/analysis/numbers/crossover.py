@@ -17,14 +17,12 @@ from scipy.optimize import brentq
 
 from suite.analysis.numbers.ratio import Ratio
 from suite.cells.cell import Cell, Param
+from suite.cells.traits import Headline
 
 LEFT_OPEN = 2.0
 """Between two sizes the truth lies within so many times what two ways to interpolate differ by.  In
 simulation, with the suite's sizes, the range then contains the truth in 94 to 99 of 100 campaigns;
 without, in hardly any where the machine is quiet, because no sweep is a straight line."""
-
-MAIN = frozenset({("matmul", "square"), ("mlp", "train")})
-"""The cases that people ask about by size: raw arithmetic, and a training step."""
 
 Answer = Literal["crosses", "always", "never", "not monotone", "unclear", "no answer"]
 
@@ -48,6 +46,11 @@ class Sweep:
     axis: str
     fixed: Mapping[str, Param]
     cells: tuple[Cell, ...]
+
+    @property
+    def headline(self) -> Headline | None:
+        """What is drawn of it where a report opens with it."""
+        return self.cells[0].headline
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,11 +94,13 @@ def find_sweeps(cells: Iterable[Cell]) -> list[Sweep]:
 
 
 def pick_main(sweeps: Iterable[Sweep]) -> list[Sweep]:
-    """The sweeps that a report opens with: of these cases the longest, and of each network."""
+    """The sweeps that a report opens with: of each such case, and of each kin in it, the longest."""
     longest: dict[tuple[str, str, str], Sweep] = {}
     for sweep in sweeps:
-        if (sweep.scenario, sweep.case) in MAIN:
-            key = sweep.scenario, sweep.case, str(sweep.fixed.get("net", ""))
+        if sweep.headline is not None:
+            kin = {cell.kin for cell in sweep.cells}
+            # Along some axes it is more of the same work, along others it is other work.
+            key = sweep.scenario, sweep.case, kin.pop() if len(kin) == 1 else ""
             if len(sweep.cells) > len(longest.setdefault(key, sweep).cells):
                 longest[key] = sweep
     return list(longest.values())

@@ -81,22 +81,6 @@ def choose_cells(
     return [c for c in of_profile if any(fnmatch.fnmatchcase(c.id, glob) for glob in only)]
 
 
-CONTROLS = (
-    "matmul.square/n=10/precision=fp32/operands=device/xla=off",
-    "matmul.square/n=100/precision=fp32/operands=device/xla=off",
-    "matmul.square/n=500/precision=fp32/operands=device/xla=off",
-    "matmul.square/n=1000/precision=fp32/operands=device/xla=off",
-    "mlp.train/net=A/batch=32/data=device/precision=fp32/execution=graph",
-    "mlp.train/net=A/batch=512/data=device/precision=fp32/execution=graph",
-    "mlp.train/net=A/batch=4096/data=device/precision=fp32/execution=graph",
-    "mlp.train/net=A/batch=32/data=dataset/precision=fp32/execution=graph",
-    "tfdata.triple/pipeline=native/part=input/*",
-    "tfdata.triple/pipeline=parallel/part=input/*",
-    "overhead.eager_op",
-    "overhead.function_call",
-)
-"""The dozen that twins and the hidden GPU's arm run: every family, from overhead to arithmetic."""
-
 CONTROLLED: tuple[ProfileName, ...] = ("standard", "full")
 """The profiles whose campaigns carry controls: those that give verdicts."""
 
@@ -105,7 +89,7 @@ def choose_controls(cells: Iterable[Cell], profile: ProfileName) -> list[str]:
     """The ids of the campaign's cells that its control invocations run."""
     if profile not in CONTROLLED:
         return []
-    return [c.id for c in cells if any(fnmatch.fnmatchcase(c.id, glob) for glob in CONTROLS)]
+    return [cell.id for cell in cells if cell.control]
 
 
 def control_arms(campaign: Campaign) -> list[str]:

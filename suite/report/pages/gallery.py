@@ -17,7 +17,7 @@ from suite.report.pictures.breakdowns import (
 )
 from suite.report.pictures.picture import Picture
 from suite.report.pictures.pipelines import depict_pipelines
-from suite.report.pictures.sweeps import depict_products, depict_training
+from suite.report.pictures.sweeps import depict_sweeps
 from suite.report.text.markup import escape
 from suite.report.text.page import Page
 
@@ -35,8 +35,8 @@ def depict(summary: Summary, insight: Insight | None = None) -> tuple[Picture, .
     """
     insight = insight or find_insight(summary)
     found = [
-        depict_products(summary),
-        depict_training(summary),
+        depict_sweeps(summary, "time"),
+        depict_sweeps(summary, "rate"),
         depict_decomposition(summary, list_bars(insight)),
         depict_pipelines(summary),
         depict_waterfalls(summary, list_waterfalls(insight)),

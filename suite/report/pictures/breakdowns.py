@@ -9,8 +9,11 @@ from suite.analysis.ablation.step import PARTS
 from suite.analysis.ablation.waterfall import Waterfall as Way
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.causes.insight import Insight
+from suite.cells import families
+from suite.cells.cell import Cell
 from suite.report.pictures.captions import explain_marks
 from suite.report.pictures.picture import (
+    STEPS,
     Bar,
     Dots,
     Mark,
@@ -40,7 +43,8 @@ def list_bars(insight: Insight) -> list[Bar]:
     several = len({one.arm for one in insight.steps}) > 1
     return [
         Bar(
-            label=_shorten(one.cell) + (f", {one.arm}" if several else ""),
+            label=_shorten(insight.catalogue.cells[one.cell].cell)
+            + (f", {one.arm}" if several else ""),
             parts=(
                 *(Part(name=name, seconds=one.parts[name] or 0.0) for name in PARTS),
                 Part(name=REST, seconds=one.rest),
@@ -83,21 +87,19 @@ def _name_step(changes: Sequence[str]) -> str:
     return changes[0] if len(changes) == 1 else f"with {len(changes)} changes made"
 
 
-def _shorten(cell: str) -> str:
+def _shorten(cell: Cell) -> str:
     """A cell without what most have in common, such as ``A batch=32 host``.
 
-    Words stand for themselves; a number needs its axis.
+    Words stand for themselves; a number needs its axis.  What is the same of all steps that are taken apart
+    needs no word.
     """
-    case, *axes = cell.split("/")
-    kept = [] if case == "mlp.train" else [case.partition(".")[2]]
-    for text in axes:
-        axis, _, value = text.partition("=")
-        if text not in _USUAL:
-            kept.append(text if value.replace(".", "", 1).isdigit() else value or axis)
+    kept = [] if cell.role == "work" else [cell.case]
+    for axis, value in cell.params.items():
+        if value not in {cell.precision, cell.dispatch}:
+            number = str(value).replace(".", "", 1).isdigit()
+            kept.append(f"{axis}={value}" if number else str(value) or axis)
     return " ".join(kept)
 
-
-_USUAL = frozenset({"precision=fp32", "execution=graph"})
 
 WANTED = "compute"
 """The part that a step is made for: the picture tells of what else takes most."""
@@ -143,7 +145,7 @@ def depict_decomposition(summary: Summary, bars: Sequence[Bar]) -> Picture | Non
         for bar in kept
     ]
     return Picture(
-        name="decomposition",
+        name=STEPS,
         title=title,
         caption=" ".join(
             [
@@ -156,7 +158,7 @@ def depict_decomposition(summary: Summary, bars: Sequence[Bar]) -> Picture | Non
             ]
         ),
         alt=" ".join([f"{title}.", *told]),
-        tables=("mlp",),
+        tables=(families.STEPS.name,),
         arms=tuple(summary.campaign.arms),
         banner=" · ".join(name_banners(summary.flags)),
         content=Stacks(x_label="share of the step", bars=tuple(kept)),
@@ -190,7 +192,7 @@ def depict_waterfalls(summary: Summary, waterfalls: Sequence[Waterfall]) -> Pict
     ]
     marks = [mark for group in groups for row in group.rows for _, mark in row.marks]
     return Picture(
-        name="asked",
+        name=families.WAYS.name,
         title=title,
         caption=" ".join(
             [
@@ -203,7 +205,7 @@ def depict_waterfalls(summary: Summary, waterfalls: Sequence[Waterfall]) -> Pict
             ]
         ),
         alt=" ".join([f"{title}.", *told]),
-        tables=("asked",),
+        tables=(families.WAYS.name,),
         arms=tuple(summary.campaign.arms),
         banner=" · ".join(name_banners(summary.flags)),
         content=Dots(unit="s", x_label="time", groups=tuple(groups)),

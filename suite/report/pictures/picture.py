@@ -7,7 +7,8 @@ Texts are plain and come from documents: whoever draws must take them as they st
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+
+from suite.cells.families import FAMILIES, WAYS
 
 FOLDER = "plots"
 """Where in a campaign's folder the pictures lie."""
@@ -138,12 +139,14 @@ class Waterfall:
 
 
 Content = Sweeps | Dots | Stacks
-PictureName = Literal["matmul", "mlp", "decomposition", "pipelines", "asked"]
 
 
-POSSIBLE_FILES = tuple(
-    f"{FOLDER}/{name}.{ending}" for name in get_args(PictureName) for ending in ("svg", "png")
-)
+STEPS, PIPELINES = "decomposition", "pipelines"
+"""The pictures that are of no family alone; the others have their family's name."""
+
+_NAMES = (*(one.name for one in FAMILIES.values() if one.subject), WAYS.name, STEPS, PIPELINES)
+
+POSSIBLE_FILES = tuple(f"{FOLDER}/{name}.{ending}" for name in _NAMES for ending in ("svg", "png"))
 """Every file that a report's pictures can be, by its path in the campaign's folder."""
 
 
@@ -156,7 +159,7 @@ class Picture:
     plan's, so that an arm looks the same in every picture; ``banner`` must stand inside.
     """
 
-    name: PictureName
+    name: str
     title: str
     caption: str
     alt: str

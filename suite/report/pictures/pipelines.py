@@ -8,7 +8,7 @@ from dataclasses import replace
 from suite.analysis.campaign.summarise import ArmResult, CellSummary, Summary
 from suite.cells.cell import Cell
 from suite.report.pictures.captions import explain_marks, mark_time, tell_missing
-from suite.report.pictures.picture import Dots, Mark, Picture, Row, Rows
+from suite.report.pictures.picture import PIPELINES, Dots, Mark, Picture, Row, Rows
 from suite.report.text.markup import show_plainly
 from suite.report.text.names import sort_cells
 from suite.report.text.units import show_seconds
@@ -22,8 +22,8 @@ PARTS: Mapping[str, str] = {
 }
 """The rows of a pipeline, top to bottom; ``compute`` is the training cell."""
 
-COMPUTE = {"net": "A", "data": "device", "precision": "fp32", "execution": "graph"}
-"""The training cell that is the triple's computing, at the triple's batch."""
+AXIS = "pipeline"
+"""What tells the pipelines apart."""
 
 _COUNTED = frozenset({"element", "example"})
 """Units of work of which a batch is so many."""
@@ -32,14 +32,14 @@ _COUNTED = frozenset({"element", "example"})
 def depict_pipelines(summary: Summary) -> Picture | None:
     """The parts of every pipeline as times of a batch; None where there is nothing to draw."""
     by_id = {one.cell.id: one for one in summary.cells}
-    triple = [
-        one for one in summary.campaign.cells if (one.scenario, one.case) == ("tfdata", "triple")
-    ]
-    names = list(dict.fromkeys(str(one.params.get("pipeline")) for one in sort_cells(triple)))
+    parts = {one.id: _name_part(one) for one in summary.campaign.cells if AXIS in one.params}
+    triple = [one for one in summary.campaign.cells if parts.get(one.id)]
+    links = [link.to for one in triple for link in one.links.get("compute", ())]
+    compute = next((by_id[name].cell for name in links if name in by_id), None)
+    names = list(dict.fromkeys(str(one.params[AXIS]) for one in sort_cells(triple)))
     groups = []
     for name in names:
-        cells = {str(c.params.get("part")): c for c in triple if c.params.get("pipeline") == name}
-        compute = _find_compute(summary, next(iter(cells.values())))
+        cells = {parts[c.id]: c for c in triple if str(c.params[AXIS]) == name}
         if compute is not None:
             cells["compute"] = compute
         rows = [
@@ -58,10 +58,10 @@ def depict_pipelines(summary: Summary) -> Picture | None:
         for arm in summary.campaign.arms
         if arm not in dict(row.marks)
     ]
-    computed = any(row.label == PARTS["compute"] for group in groups for row in group.rows)
+    drawn = [*triple, *([compute] if compute else [])]
     title = f"The input pipeline: {_state(summary, groups)}"
     return Picture(
-        name="pipelines",
+        name=PIPELINES,
         title=title,
         caption=" ".join(
             [
@@ -75,20 +75,20 @@ def depict_pipelines(summary: Summary) -> Picture | None:
             ]
         ),
         alt=" ".join([f"{title}.", *_describe(groups), *tell_missing(missing)]),
-        tables=("tfdata", "mlp") if computed else ("tfdata",),
+        tables=tuple(dict.fromkeys(one.scenario for one in drawn)),
         arms=tuple(summary.campaign.arms),
         banner=" · ".join(name_banners(summary.flags)),
         content=Dots(unit="s", x_label="time of one batch", groups=tuple(groups)),
     )
 
 
-def _find_compute(summary: Summary, cell: Cell) -> Cell | None:
-    """The training cell of a triple's batch."""
-    wanted = {**COMPUTE, "batch": cell.params.get("batch")}
-    for one in summary.campaign.cells:
-        if (one.scenario, one.case) == ("mlp", "train") and one.params == wanted:
-            return one
-    return None
+def _name_part(cell: Cell) -> str:
+    """Which part of a pipeline and what takes from it a cell is; empty: it is none."""
+    if cell.role != "input":
+        return ""
+    if cell.pinned:
+        return "input"
+    return "together" if "compute" in cell.links else "trivial"
 
 
 def _mark_row(one: CellSummary) -> tuple[tuple[str, Mark], ...]:

@@ -1,4 +1,4 @@
-"""The pictures of the two sweeps: time against size of a product, throughput against batch."""
+"""The pictures of the sweeps that a report opens with: time, or throughput, against size."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable
 from suite.analysis.ablation.reach import find_reach
 from suite.analysis.campaign.summarise import ArmResult, Summary
 from suite.analysis.numbers.crossover import Crossover, Sweep, find_sweeps, pick_main
+from suite.cells.families import FAMILIES, Family
+from suite.cells.traits import Headline
 from suite.report.pictures.captions import explain_marks, mark_rate, mark_time, tell_missing
-from suite.report.pictures.picture import Line, Mark, Panel, Picture, PictureName, Span, Sweeps
+from suite.report.pictures.picture import Line, Mark, Panel, Picture, Span, Sweeps
 from suite.report.text.crossovers import OPEN, show_end, tell_apart, word_best, word_crossover
 from suite.report.text.markup import show_plainly
 from suite.report.text.units import name_rate, show_rate, show_seconds, show_size
@@ -18,63 +20,31 @@ Take = Callable[[ArmResult], Mark | None]
 Word = Callable[[float], str]
 
 
-def depict_products(summary: Summary) -> Picture | None:
-    """Time a product against its size; None where there is nothing to draw."""
-    sweeps = _choose(summary, "matmul", "square")[:1]
+def depict_sweeps(summary: Summary, headline: Headline) -> Picture | None:
+    """The sweeps that the report opens with, as times (of the longest) or as rates (a panel each kin);
+    None where there is nothing to draw."""
+    sweeps = [
+        one for one in pick_main(find_sweeps(summary.campaign.cells)) if one.headline == headline
+    ]
+    family = FAMILIES.get(sweeps[0].scenario) if sweeps else None
+    if family is None:
+        return None
+    if headline == "time":
+        return _depict(summary, sweeps[:1], family, unit="s", take=mark_time, word=show_seconds)
+    counted = sweeps[0].cells[0].work.unit
+    unit = name_rate(counted)
     return _depict(
         summary,
         sweeps,
-        name="matmul",
-        subject="Square products",
-        caption=(
-            "Time of one product of n × n matrices against n, both on logarithmic scales. Where a "
-            "line is flat the call costs, not the arithmetic; where it climbs it is the arithmetic."
-        ),
-        unit="s",
-        y_label="time of one product",
-        take=mark_time,
-        word=show_seconds,
-    )
-
-
-def depict_training(summary: Summary) -> Picture | None:
-    """Throughput of a training step against its batch, a panel a network; None as above."""
-    sweeps = _choose(summary, "mlp", "train")
-    unit = name_rate(sweeps[0].cells[0].work.unit) if sweeps else ""
-    return _depict(
-        summary,
-        sweeps,
-        name="mlp",
-        subject="Training small networks",
-        caption=(
-            f"{show_plainly(unit).capitalize()} of a training step against its batch, both on "
-            "logarithmic scales. Where a line climbs a larger batch costs little more; where "
-            "it is flat the device is busy."
-        ),
+        family,
         unit=unit,
-        y_label=show_plainly(unit),
         take=mark_rate,
-        word=lambda rate: show_rate(rate, sweeps[0].cells[0].work.unit, 1.0) or "",
+        word=lambda rate: show_rate(rate, counted, 1.0) or "",
     )
-
-
-def _choose(summary: Summary, scenario: str, case: str) -> list[Sweep]:
-    """The longest sweep of a case; of several networks the longest of each."""
-    longest = pick_main(find_sweeps(summary.campaign.cells))
-    return [one for one in longest if (one.scenario, one.case) == (scenario, case)]
 
 
 def _depict(
-    summary: Summary,
-    sweeps: list[Sweep],
-    *,
-    name: PictureName,
-    subject: str,
-    caption: str,
-    unit: str,
-    y_label: str,
-    take: Take,
-    word: Word,
+    summary: Summary, sweeps: list[Sweep], family: Family, *, unit: str, take: Take, word: Word
 ) -> Picture | None:
     drawn = [(sweep, _make_panel(summary, sweep, take)) for sweep in sweeps]
     drawn = [(sweep, panel) for sweep, panel in drawn if any(map(_find_ends, panel.lines))]
@@ -82,7 +52,9 @@ def _depict(
         return None
     panels = tuple(panel for _, panel in drawn)
     shown = [sweep for sweep, _ in drawn]
-    title = f"{subject}: {'; '.join(_state(summary, sweep, shown) for sweep in shown)}"
+    shown_unit = show_plainly(unit)
+    caption = family.reading.format(Unit=shown_unit.capitalize())
+    title = f"{family.subject}: {'; '.join(_state(summary, sweep, shown) for sweep in shown)}"
     marks = [mark for panel in panels for line in panel.lines for _, mark in line.marks]
     spans = [span for panel in panels for span in panel.spans]
     missing = [text for sweep, panel in drawn for text in _list_missing(sweep, panel)]
@@ -91,14 +63,14 @@ def _depict(
         aids.insert(0, "The shaded range is where the lines cross, with its 95 % uncertainty.")
     told = [text for panel in panels for text in _describe(panel, word)]
     return Picture(
-        name=name,
+        name=family.name,
         title=title,
         caption=" ".join([caption, *aids]),
         alt=" ".join([f"{title}.", *told, *tell_missing(missing)]),
-        tables=(name,),
+        tables=(family.name,),
         arms=tuple(summary.campaign.arms),
         banner=" · ".join(name_banners(summary.flags)),
-        content=Sweeps(unit=unit, y_label=y_label, panels=panels),
+        content=Sweeps(unit=unit, y_label=family.drawn.format(unit=shown_unit), panels=panels),
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from suite.cells.cell import Cell
-from suite.report.sections.tables import TITLES, Entry
+from suite.cells.families import name_title
+from suite.report.sections.tables import Entry
 from suite.report.text.markup import escape
 from suite.report.text.names import list_families, name_cells, sort_cells
 from suite.report.text.page import Page
@@ -34,7 +35,7 @@ def write_family_tables(
     names, shared = name_cells(cells, escape)
     for family in list_families(ordered):
         kin = [one for one in ordered if one.scenario == family]
-        title = TITLES.get(family)
+        title = name_title(family)
         page.heading(escape(family) + (f": {title}" if title else ""), level=3)
         shown = {one.id for one in kin}
         kept = [text for ids, text in shared.items() if shown & set(ids)]

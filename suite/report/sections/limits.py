@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from suite.analysis.ablation.cost import Cost
-from suite.analysis.ablation.limits import Comparison, Limit, Use
+from suite.analysis.ablation.limits import PRODUCT, Comparison, Limit, Use
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.causes.insight import Insight
 from suite.analysis.documents.published import ANY
@@ -82,7 +82,10 @@ def write_limits(page: Page, summary: Summary, insight: Insight) -> None:
         [_list_limit(page, one, names_of) for one in limits.limits],
         right=(3, 5),
     )
-    uses = [one for one in limits.uses if one.cell.startswith("matmul.")]
+    products = {
+        one.cell.id for one in summary.cells if one.cell.kind == PRODUCT and one.cell.way is None
+    }
+    uses = [one for one in limits.uses if one.cell in products]
     if uses:
         _write_uses(page, uses, names_of)
 

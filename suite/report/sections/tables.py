@@ -11,6 +11,7 @@ from suite.analysis.campaign.summarise import ArmResult, CellSummary, Summary
 from suite.analysis.numbers.estimate import Estimate
 from suite.analysis.numbers.ratio import Ratio
 from suite.analysis.numbers.verdict import MARKS, Verdict
+from suite.cells.families import name_title
 from suite.flags import Flag
 from suite.report.text.markup import escape
 from suite.report.text.names import list_families, name_cells, sort_cells
@@ -18,13 +19,6 @@ from suite.report.text.page import NO_NUMBER, Page
 from suite.report.text.units import align, show_rate, show_ratio, show_seconds
 from suite.report.text.wording import tell, word, word_invalid, word_missing, word_verdict
 
-TITLES = {
-    "matmul": "the raw arithmetic of matrix products",
-    "mlp": "training small networks",
-    "asked": "what people ask about, as they time it",
-    "tfdata": "the input pipeline",
-    "overhead": "the prices that explain the rest",
-}
 _NO_RATE = "no rate: the cell declares no work that could be counted"
 _NOT_TIMED = "no first call of its own: the cell was measured without one"
 
@@ -46,7 +40,7 @@ def write_tables(page: Page, summary: Summary) -> None:
     everything = sorted(summary.cells, key=lambda one: ordered[one.cell.id])
     for family in list_families(one.cell for one in everything):
         cells = [one for one in everything if one.cell.scenario == family]
-        title = TITLES.get(family)
+        title = name_title(family)
         page.heading(escape(family) + (f": {title}" if title else ""), level=3)
         _write_family(page, summary, family, cells)
     _write_first_calls(page, summary, everything)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from suite.analysis.ablation.questions import Case
 from suite.analysis.ablation.waterfall import Misled, Waterfall, name_place
 from suite.analysis.causes.insight import Insight
 from suite.analysis.numbers.ratio import Ratio
-from suite.cells.cell import Param
+from suite.cells.cell import Param, Way
 from suite.report.text.markup import escape
 from suite.report.text.page import Page
 from suite.report.text.units import align, show_gain, show_ratio, show_seconds
@@ -104,7 +103,7 @@ def _tell_misled(one: Misled) -> str:
     return f"By the script, {against}: {naive}; fairly timed: {fair}: {verdict}."
 
 
-def _name_unit(case: Case) -> str:
+def _name_unit(case: Way) -> str:
     return f"{'an' if case.unit[0] in 'aeiou' else 'a'} {case.unit}"
 
 
