@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from suite.analysis.documents.schema1 import tell_traits
 from suite.cells.cell import Cell, Work
 from suite.cells.families import FAMILIES
+from suite.content import SUITE
 from suite.worker import scenarios
 
 CELLS = scenarios.cells()
@@ -32,3 +34,31 @@ def test_a_plan_of_schema_1_is_read_as_what_its_cells_now_say(cell: Cell) -> Non
 
 def test_every_family_has_its_title_in_the_order_of_the_reports() -> None:
     assert list(FAMILIES) == list(dict.fromkeys(cell.scenario for cell in CELLS))
+
+
+FAMILY_NAMES = {cell.scenario for cell in CELLS} - {"overhead"}  # which is a cause's name as well
+BEGINNINGS = tuple(f"{cell.scenario}." for cell in CELLS)
+
+
+def names_a_case(text: str) -> bool:
+    return text in FAMILY_NAMES or text.startswith(BEGINNINGS)
+
+
+def test_nobody_but_the_scenarios_spells_a_family_or_a_case() -> None:
+    """What a cell is its plan says; so a new scenario is one file and one line."""
+    spelled = {}
+    for path in SUITE.rglob("*.py"):
+        name = path.relative_to(SUITE).as_posix()
+        if name.startswith("worker/scenarios/") or name in ALLOWED:
+            continue
+        texts = {
+            node.value
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        }
+        if found := {text for text in texts if names_a_case(text)}:
+            spelled[name] = found
+    assert not spelled
+
+
+ALLOWED = {"cells/families.py", "analysis/documents/schema1.py"}

@@ -65,7 +65,8 @@ def suspect_fallback(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspic
     share = _find_saving(gain)
     if share < RULES["fallback"].threshold - ROUNDING:
         return None
-    own = next(v for axis, v in one.cell.params.items() if without.cell.params.get(axis) != v)
+    there = without.cell.params
+    own = next((v for axis, v in one.cell.params.items() if there.get(axis) != v), "part")
     named = ", ".join(strays) or f"a {own} on the CPU"
     whole, less = (mean(catalogue.steps(cell, arm)) or 0.0 for cell in (one, without))
     evidence = (

@@ -146,8 +146,10 @@ def judge_work(path: str, work: Work) -> Iterator[Complaint]:
     yield from demand_text({f"{path}.unit": work.unit})
     if work.amount < 0:
         yield f"{path}.amount", f"{work.amount} is negative"
-    if work.bytes is not None and work.bytes < 0:
-        yield f"{path}.bytes", f"{work.bytes} is negative"
+    for name in ("bytes", "bytes_in", "bytes_out", "steps", "launches"):
+        count = getattr(work, name)
+        if count is not None and count < 0:
+            yield f"{path}.{name}", f"{count} is negative"
 
 
 def judge_span(

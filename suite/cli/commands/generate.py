@@ -9,6 +9,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 from suite.analysis.documents.read import schema
+from suite.cells.families import SHOWN
 from suite.content import SUITE
 from suite.host.doctor.examine import diagnosis_schema
 from suite.model import PLAN
@@ -24,11 +25,11 @@ ROOT = SUITE.parent
 SAMPLE_MARKS = ("<!-- sample:begin", "<!-- sample:end -->")
 
 
-SAMPLE_SECTIONS = ("matmul: the raw",)
+SAMPLE_SECTIONS = (f"{SHOWN[0].name}:",)
 """The table of the sample that the README shows."""
 
 
-SAMPLE_PICTURE = "matmul"
+SAMPLE_PICTURE = SHOWN[0].name
 """And its picture."""
 
 
