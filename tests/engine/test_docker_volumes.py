@@ -134,7 +134,7 @@ def test_a_cell_reads_the_files_that_it_has_made_there(
 
 FILL = """
 import os, pathlib
-from suite.worker import compile_cache
+from suite.worker.proof import compile_cache
 place = pathlib.Path(os.environ["CUDA_CACHE_PATH"])
 print(place, *(os.environ[name] for name in ("CUDA_CACHE_MAXSIZE", "CUDA_CACHE_DISABLE")))
 print(compile_cache.facts("start")["cuda.cache.at_start.files"])

@@ -25,7 +25,7 @@ ROOT = SUITE.parent
 SAMPLE_MARKS = ("<!-- sample:begin", "<!-- sample:end -->")
 
 
-SAMPLE_SECTIONS = (f"{SHOWN[0].name}:",)
+SAMPLE_SECTIONS = (f"{SHOWN[0].name}: {SHOWN[0].title}",)
 """The table of the sample that the README shows."""
 
 
