@@ -119,7 +119,7 @@ class Scenario:
     price: Price | Callable[..., Price | None] | None = None
     priced: bool | Callable[..., bool] = False
     control: bool | Callable[..., bool] = False
-    excess: Callable[..., float] | None = None
+    excess: Callable[..., float | None] | None = None
     links: Links | Callable[..., Links] = field(default_factory=dict)
     way: Callable[..., Way | None] | None = None
 
@@ -143,36 +143,32 @@ class Scenario:
             return declared(**params) if callable(declared) else declared
 
         proof = of(self.proof)
+        same = {name: getattr(self, name) for name in _SAME}
+        traits: dict[str, Any] = {name: of(getattr(self, name)) for name in _TRAITS}
+        if proof is None:
+            traits["device"] = "none"
         return Cell(
             id=cell_id(self.family, self.case, params),
             scenario=self.family,
-            case=self.case,
             params=params,
             question=self.question.format(**params),
-            work=self.work(**params),
             profiles=[name for name in PROFILES if name in point.profiles],
             arms=list(point.arms),
-            sweep=self.sweep,
-            one_shot=self.one_shot,
             asked_about=point.asked_about,
-            by_host=self.by_host,
-            reads_files=self.reads_files,
-            role=of(self.role),
-            kin=of(self.kin),
-            headline=self.headline,
             larger=list(self.larger),
-            precision=of(self.precision),
-            device="none" if proof is None else of(self.device),
             operations=_list_operations(proof),
-            data=of(self.data),
-            dispatch=of(self.dispatch),
-            price=of(self.price),
-            priced=of(self.priced),
-            control=of(self.control),
-            excess=self.excess(**params) if self.excess else None,
             links=_resolve(of(self.links), f"{self.family}.{self.case}", params),
-            way=self.way(**params) if self.way else None,
+            **same,
+            **traits,
         )
+
+
+_SAME = ("case", "sweep", "headline", "one_shot", "by_host", "reads_files")
+_TRAITS = (
+    *("work", "role", "kin", "precision", "device", "data", "dispatch", "price", "priced"),
+    *("control", "excess", "way"),
+)
+"""The fields that a cell has from its scenario as they are, and those that can depend on its axes."""
 
 
 def _list_operations(proof: Ops | Results | None) -> list[str]:

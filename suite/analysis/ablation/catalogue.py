@@ -46,10 +46,6 @@ class Catalogue:
     margin: float
     traces: Mapping[str, Mapping[str, Trace]] = field(default_factory=dict)
 
-    def price(self, price: Price, arm: str) -> CellSummary | None:
-        """The first cell with a number that is the price of something."""
-        return next((one for one in self.prices(price) if self.values(one, arm)), None)
-
     def prices(self, price: Price) -> list[CellSummary]:
         """Every cell that is the price of something, in the plan's order."""
         return [one for one in self.cells.values() if one.cell.price == price]

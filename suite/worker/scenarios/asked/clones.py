@@ -6,27 +6,27 @@ happen only once in a process, on the arm's device; the CPU beside a GPU has the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from suite.cells.cell import Param, Way, Work
+from suite.cells.cell import Param, Work
 from suite.cells.scenario import Results, Scenario
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult
 from suite.worker.scenarios.asked.stages import (
+    PINNED,
     QUICK,
     On,
-    Question,
     Stage,
     belongs,
     find,
     identify,
     placed,
     point,
-    role_of,
-    way,
+    ways,
 )
 from suite.worker.scenarios.mlp.networks import B, build, examples, weights
 
@@ -106,13 +106,11 @@ def prepare(*, device: str, stage: str, on: str) -> Prepared:
     )
 
 
-QUESTION = Question(case="clone", title="a model cloned, once", unit="model", by_call=True)
+def _cell_of(case: str, axes: Mapping[str, Param]) -> str | None:
+    return identify(case, axes) if axes["on"] in ONS[str(axes["stage"])] else None
 
 
-def _way(stage: str, on: str) -> Way | None:  # noqa: ARG001  both stages have the same
-    if on not in ONS[STAGES[0].name]:
-        return None
-    return way(QUESTION, STAGES, on, lambda name: identify("clone", stage=name, on=on))
+WAY = ways("clone", "a model cloned, once", STAGES, unit="model", by_call=True, cell_of=_cell_of)
 
 
 SCENARIOS = tuple(
@@ -125,12 +123,11 @@ SCENARIOS = tuple(
         points=tuple(point(stage, on) for on in ONS[stage.name]),
         work=work,
         prepare=None if stage.settings == FIRST else prepare,
-        role=lambda on, **_: role_of(on),
+        **PINNED,
         kin="building/clone",
         proof=None if stage.settings == FIRST else Results(),
-        device=lambda on, **_: belongs(on),
         dispatch="eager",
-        way=_way,
+        way=WAY,
         one_shot=stage.one_shot,
         startup=STARTUP if stage.settings == FIRST else None,
     )

@@ -5,23 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from suite.cells.cell import Way, Work
+from suite.cells.cell import Work
 from suite.cells.scenario import Scenario
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared
 from suite.worker.scenarios.asked.stages import (
     ARMS_OF,
+    PINNED,
     QUICK,
-    Question,
     Stage,
     belongs,
     find,
-    identify,
     pin,
     placed,
     point,
-    role_of,
-    way,
+    ways,
 )
 from suite.worker.scenarios.mlp.networks import B, build, examples
 from suite.worker.scenarios.mlp.training import TRAINING_PROOF, Trainer, demand_finite
@@ -98,15 +96,7 @@ def prepare(*, device: str, stage: str, on: str) -> Prepared:
     )
 
 
-QUESTION = Question(
-    case="dataset",
-    title="100,000 examples from a dataset, the loss fetched at every step",
-    unit="example",
-)
-
-
-def _way(stage: str, on: str) -> Way:  # noqa: ARG001  both stages have the same
-    return way(QUESTION, STAGES, on, lambda name: identify("dataset", stage=name, on=on))
+WAY = ways("dataset", "100,000 examples from a dataset, the loss fetched at every step", STAGES)
 
 
 SCENARIOS = tuple(
@@ -119,13 +109,12 @@ SCENARIOS = tuple(
         points=tuple(point(stage, on) for on in ARMS_OF),
         work=work,
         prepare=prepare,
-        role=lambda on, **_: role_of(on),
+        **PINNED,
         kin="training/B",
         proof=TRAINING_PROOF,
-        device=lambda on, **_: belongs(on),
         data="prefetched",
         dispatch="graph",
-        way=_way,
+        way=WAY,
     )
     for stage in STAGES
 )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from suite.cells.cell import Param, Way, Work
+from suite.cells.cell import Param, Work
 from suite.cells.links import Target, vary
 from suite.cells.scenario import Links, Point, Scenario
 from suite.cells.traits import LinkName
@@ -17,17 +18,16 @@ from suite.worker.scenarios.asked.stages import (
     ARMS_OF,
     FIRST_STEP,
     FULL,
+    PINNED,
     QUICK,
     Profiles,
-    Question,
     Stage,
     belongs,
     find,
     identify,
     pin,
     placed,
-    role_of,
-    way,
+    ways,
 )
 from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of, weights
 from suite.worker.scenarios.mlp.reference import demand_reference
@@ -151,22 +151,21 @@ def _profiles(stage: str, batch: int, prefetch: str) -> Profiles:
     return QUICK if stage in ENDS and (batch, prefetch) == VARIANTS[0] else FULL
 
 
-QUESTION = Question(case="fit", title="Model.fit, its first epoch", unit="example")
-
-
-def _is_measured(stage: str, batch: int, prefetch: str) -> bool:
+def _is_measured(stage: str, batch: int, prefetch: str, **_: Param) -> bool:
     return stage in ENDS or (batch, prefetch) == VARIANTS[0]
 
 
-def _way(stage: str, batch: int, prefetch: str, on: str) -> Way:  # noqa: ARG001  all stages have the same
-    fixed: dict[str, Param] = {"batch": batch, "prefetch": prefetch}
+def _cell_of(case: str, axes: Mapping[str, Any]) -> str | None:
+    return identify(case, axes) if _is_measured(**axes) else None
 
-    def cell_of(name: str) -> str | None:
-        if not _is_measured(name, batch, prefetch):
-            return None
-        return identify("fit", stage=name, **fixed, on=on)
 
-    return way(QUESTION, STAGES, on, cell_of, fixed)
+WAY = ways(
+    "fit",
+    "Model.fit, its first epoch",
+    STAGES,
+    over=("batch", "prefetch"),
+    cell_of=_cell_of,
+)
 
 
 def _link(stage: str, batch: int, prefetch: str, on: str) -> Links:  # noqa: ARG001  the axes of the case
@@ -199,17 +198,16 @@ SCENARIOS = tuple(
         ),
         work=work,
         prepare=prepare,
-        role=lambda on, **_: role_of(on),
+        **PINNED,
         kin="training/A",
         larger=("batch",),
         one_shot=stage.one_shot,
         proof=TRAINING_PROOF,
-        device=lambda on, **_: belongs(on),
         data=lambda prefetch, **_: "prefetched" if prefetch == "on" else "pipeline",
         dispatch="keras",
         priced=lambda stage, on, **_: (stage, on) == (STAGES[-1].name, "arm"),
         links=_link,
-        way=_way,
+        way=WAY,
     )
     for stage in STAGES
 )

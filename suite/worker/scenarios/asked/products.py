@@ -8,30 +8,29 @@ All are fenced, as every sample here: on a GPU an unfenced timer sees the work h
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from suite.cells.cell import Param, Way, cell_id
+from suite.cells.cell import Param, cell_id
 from suite.cells.scenario import Point, Results, Scenario
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, Resident, TensorProof, WrongResult
 from suite.worker.scenarios.asked.stages import (
     ARMS_OF,
     FULL,
+    PINNED,
     QUICK,
     SMOKE,
     On,
     Profiles,
-    Question,
     Stage,
     belongs,
     find,
     identify,
     pin,
     placed,
-    role_of,
-    way,
+    ways,
 )
 from suite.worker.scenarios.matmul import square
 
@@ -150,21 +149,24 @@ POINTS = {
     "warm": _points("warm", ("cpu",), _ends),
 }
 
-QUESTION = Question(
-    case="matmul", title="a product, timed with everything around it", unit="product", by_call=True
+
+def _cell_of(case: str, axes: Mapping[str, Param]) -> str | None:
+    if (axes["stage"], axes["on"]) == (STAGES[-1].name, "arm"):
+        fair = {"n": axes["n"], "precision": "fp32", "operands": "device", "xla": "off"}
+        return cell_id("matmul", "square", fair)
+    return identify(case, axes)
+
+
+WAY = ways(
+    "matmul",
+    "a product, timed with everything around it",
+    STAGES,
+    unit="product",
+    by_call=True,
+    over=("n",),
+    cell_of=_cell_of,
 )
 
-
-def _way(n: int, stage: str, on: str) -> Way:  # noqa: ARG001  all stages have the same
-    def cell_of(name: str) -> str:
-        if (name, on) == (STAGES[-1].name, "arm"):
-            return cell_id("matmul", "square", {"n": n, **FAIR})
-        return identify("matmul", n=n, stage=name, on=on)
-
-    return way(QUESTION, STAGES, on, cell_of, {"n": n})
-
-
-FAIR: dict[str, Param] = {"precision": "fp32", "operands": "device", "xla": "off"}
 
 SCENARIOS = tuple(
     Scenario(
@@ -176,16 +178,15 @@ SCENARIOS = tuple(
         points=POINTS[stage.name],
         work=square.work,
         prepare=prepare,
-        role=lambda on, **_: role_of(on),
+        **PINNED,
         kin=square.name_product,
         sweep="n",
         larger=("n",),
         one_shot=stage.one_shot,
         proof=Results(),
-        device=lambda on, **_: belongs(on),
         data="device",
         dispatch="eager",
-        way=_way,
+        way=WAY,
     )
     for stage in STAGES
 )

@@ -8,25 +8,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-from suite.cells.cell import Way, Work
+from suite.cells.cell import Work
 from suite.cells.scenario import Ops, Scenario
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, Resident, WrongResult, lay
 from suite.worker.scenarios.asked.stages import (
     ARMS_OF,
     FIRST_STEP,
+    PINNED,
     QUICK,
     SMOKE,
-    Question,
     Stage,
     belongs,
     find,
-    identify,
     pin,
     placed,
     point,
-    role_of,
-    way,
+    ways,
 )
 from suite.worker.scenarios.mlp.networks import B, build, examples
 from suite.worker.scenarios.mlp.training import MATMUL_PROOF, TRAINING_PROOF, Trainer, demand_finite
@@ -187,11 +185,7 @@ def proof_of(stage: str, on: str) -> Ops:
     return TRAINING_PROOF if there else MATMUL_PROOF
 
 
-QUESTION = Question(case="slices", title="1,000 examples in slices of 10", unit="example")
-
-
-def _way(stage: str, on: str) -> Way:  # noqa: ARG001  all stages have the same
-    return way(QUESTION, STAGES, on, lambda name: identify("slices", stage=name, on=on))
+WAY = ways("slices", "1,000 examples in slices of 10", STAGES)
 
 
 SCENARIOS = tuple(
@@ -204,15 +198,14 @@ SCENARIOS = tuple(
         points=tuple(point(stage, on) for on in ARMS_OF),
         work=work,
         prepare=prepare,
-        role=lambda on, **_: role_of(on),
+        **PINNED,
         kin="training/B",
         one_shot=stage.one_shot,
         proof=proof_of,
-        device=lambda on, **_: belongs(on),
         data=stage.settings.data,
         dispatch="graph",
         links={"start": FIRST_STEP} if stage.one_shot else {},
-        way=_way,
+        way=WAY,
     )
     for stage in STAGES
 )

@@ -10,7 +10,7 @@ from suite.cells.cell import Param, Way, cell_id
 from suite.cells.cell import Stage as StageOf
 from suite.cells.links import cell
 from suite.cells.scenario import Point
-from suite.cells.traits import ProfileName, Removed, Role
+from suite.cells.traits import ProfileName, Removed
 
 Settings = TypeVar("Settings")
 
@@ -44,53 +44,55 @@ class Stage(Generic[Settings]):
     profiles: Profiles = FULL
 
 
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """What people do, in a few words, and what times are given for: ``by_call`` a call, else that much
-    work."""
-
-    case: str
-    title: str
-    unit: str
-    by_call: bool = False
-
-
-def identify(case: str, **axes: Param) -> str:
+def identify(case: str, axes: Mapping[str, Param]) -> str | None:
     """The id of a cell of this family."""
     return cell_id("asked", case, axes)
 
 
-def way(
-    question: Question,
+def ways(
+    case: str,
+    title: str,
     stages: tuple[Stage[Any], ...],
-    on: str,
-    cell_of: Callable[[str], str | None],
-    fixed: Mapping[str, Param] | None = None,
-) -> Way:
-    """All stages of a question in one place; ``cell_of`` gives the cell that measures a stage, by name."""
-    return Way(
-        name=question.case,
-        title=question.title,
-        unit=question.unit,
-        by_call=question.by_call,
-        fixed=dict(fixed or {}),
-        pinned=on == "cpu",
-        stages=[
-            # The first one is the script itself.
-            StageOf(
-                cell=cell_of(stage.name),
-                change=stage.new if index else "as asked",
-                removes=stage.removes,
-            )
-            for index, stage in enumerate(stages)
-        ],
-    )
+    *,
+    unit: str = "example",
+    by_call: bool = False,
+    over: tuple[str, ...] = (),
+    cell_of: Callable[[str, Mapping[str, Param]], str | None] = identify,
+) -> Callable[..., Way | None]:
+    """What gives each cell of a case its way: the case's stages, in the same place.
+
+    ``title`` says what people do, in a few words; times are given a ``unit``, of the work or ``by_call``.
+    ``over`` are the axes whose values have a way each.  ``cell_of`` gives the cell that measures a stage,
+    by all axes; where none measures the first one there is no way.
+    """
+
+    def find_way(**axes: Param) -> Way | None:
+        cells = [cell_of(case, {**axes, "stage": one.name}) for one in stages]
+        if cells[0] is None:
+            return None
+        # The first stage is the script itself.
+        changes = ["as asked", *(one.new for one in stages[1:])]
+        return Way(
+            name=case,
+            title=title,
+            unit=unit,
+            by_call=by_call,
+            fixed={axis: axes[axis] for axis in over},
+            pinned=axes["on"] == "cpu",
+            stages=[
+                StageOf(cell=cell, change=change, removes=one.removes)
+                for cell, change, one in zip(cells, changes, stages, strict=True)
+            ],
+        )
+
+    return find_way
 
 
-def role_of(on: str) -> Role:
-    """What people compare a GPU with is a reference, and no work to choose a device for."""
-    return "reference" if on == "cpu" else "work"
-
+PINNED: dict[str, Any] = {
+    "role": lambda on, **_: "reference" if on == "cpu" else "work",
+    "device": lambda on, **_: belongs(on),
+}
+"""What people compare a GPU with is a reference, and no work to choose a device for."""
 
 FIRST_STEP = cell("overhead.startup", stage="step")
 """What a process's first training step takes by itself; a cold cell that trains contains one."""
