@@ -67,18 +67,29 @@ class Point:
 def cross(
     *,
     profiles: tuple[ProfileName, ...] | Callable[..., tuple[ProfileName, ...]] = ("full",),
+    arms: tuple[str, ...] | Callable[..., tuple[str, ...]] = (),
+    asked_about: bool | Callable[..., bool] = False,
     **axes: Param | Sequence[Param],
 ) -> tuple[Point, ...]:
     """The points of every combination of the axes' values, the last axis the fastest.
 
-    ``profiles`` can be a function of the axes.
+    What else a point has can be a function of the axes.
     """
     values = [[v] if isinstance(v, str | int | float) else list(v) for v in axes.values()]
     every = [dict(zip(axes, found, strict=True)) for found in itertools.product(*values)]
     return tuple(
-        Point(params=one, profiles=profiles(**one) if callable(profiles) else profiles)
+        Point(
+            params=one,
+            profiles=_apply(profiles, one),
+            arms=_apply(arms, one),
+            asked_about=_apply(asked_about, one),
+        )
         for one in every
     )
+
+
+def _apply(declared: T | Callable[..., T], axes: Mapping[str, Param]) -> T:
+    return declared(**axes) if callable(declared) else declared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,12 +150,9 @@ class Scenario:
         return cells
 
     def _make(self, point: Point, params: dict[str, Param]) -> Cell:
-        def of(declared: T | Callable[..., T]) -> T:
-            return declared(**params) if callable(declared) else declared
-
-        proof = of(self.proof)
+        proof = _apply(self.proof, params)
         same = {name: getattr(self, name) for name in _SAME}
-        traits: dict[str, Any] = {name: of(getattr(self, name)) for name in _TRAITS}
+        traits: dict[str, Any] = {name: _apply(getattr(self, name), params) for name in _TRAITS}
         if proof is None:
             traits["device"] = "none"
         return Cell(
@@ -157,7 +165,7 @@ class Scenario:
             asked_about=point.asked_about,
             larger=list(self.larger),
             operations=_list_operations(proof),
-            links=_resolve(of(self.links), f"{self.family}.{self.case}", params),
+            links=_resolve(_apply(self.links, params), f"{self.family}.{self.case}", params),
             **same,
             **traits,
         )

@@ -25,7 +25,7 @@ from suite.worker.scenarios.asked.stages import (
     find,
     identify,
     placed,
-    point,
+    points,
     ways,
 )
 from suite.worker.scenarios.mlp.networks import B, build, examples, weights
@@ -42,20 +42,8 @@ FIRST = Timed(clone="the first")
 AGAIN = replace(FIRST, clone="later ones")
 
 STAGES = (
-    Stage(
-        name="first",
-        new="the first time in a process",
-        settings=FIRST,
-        one_shot=True,
-        profiles=QUICK,
-    ),
-    Stage(
-        name="again",
-        new="again, once warm",
-        settings=AGAIN,
-        removes="start-up",
-        profiles=QUICK,
-    ),
+    Stage("first", "the first time in a process", FIRST, one_shot=True, profiles=QUICK),
+    Stage("again", "again, once warm", AGAIN, "start-up", profiles=QUICK),
 )
 
 ONS: dict[str, tuple[On, ...]] = {"first": ("arm",), "again": ("arm", "cpu")}
@@ -120,7 +108,7 @@ SCENARIOS = tuple(
         about="Network B cloned under tf.device: the first time in a process, and again.",
         question=f"What does cloning network B take {stage.new} (work on: {{on}})?",
         axes=("stage", "on"),
-        points=tuple(point(stage, on) for on in ONS[stage.name]),
+        points=points(stage, ONS[stage.name]),
         work=work,
         prepare=None if stage.settings == FIRST else prepare,
         **PINNED,

@@ -10,7 +10,6 @@ from suite.cells.scenario import Scenario
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared
 from suite.worker.scenarios.asked.stages import (
-    ARMS_OF,
     PINNED,
     QUICK,
     Stage,
@@ -18,7 +17,7 @@ from suite.worker.scenarios.asked.stages import (
     find,
     pin,
     placed,
-    point,
+    points,
     ways,
 )
 from suite.worker.scenarios.mlp.networks import B, build, examples
@@ -38,13 +37,9 @@ FETCH = Loop(fetch=True)
 NO_FETCH = replace(FETCH, fetch=False)
 
 STAGES = (
-    Stage(name="fetch", new="the loss fetched every step", settings=FETCH, profiles=QUICK),
+    Stage("fetch", "the loss fetched every step", FETCH, profiles=QUICK),
     Stage(
-        name="no-fetch",
-        new="the loss no longer fetched every step",
-        settings=NO_FETCH,
-        removes="overhead",
-        profiles=QUICK,
+        "no-fetch", "the loss no longer fetched every step", NO_FETCH, "overhead", profiles=QUICK
     ),
 )
 
@@ -106,7 +101,7 @@ SCENARIOS = tuple(
         about="Network B on a dataset of 100,000 examples: batch 32, prefetched, not shuffled.",
         question=f"What does a step of network B on a dataset take with {stage.new} (work on: {{on}})?",
         axes=("stage", "on"),
-        points=tuple(point(stage, on) for on in ARMS_OF),
+        points=points(stage),
         work=work,
         prepare=prepare,
         **PINNED,

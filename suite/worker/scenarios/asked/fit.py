@@ -10,12 +10,13 @@ import numpy as np
 
 from suite.cells.cell import Param, Work
 from suite.cells.links import Target, vary
-from suite.cells.scenario import Links, Point, Scenario
+from suite.cells.scenario import Links, Scenario, cross
 from suite.cells.traits import LinkName
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, WrongResult
 from suite.worker.scenarios.asked.stages import (
     ARMS_OF,
+    ASKED,
     FIRST_STEP,
     FULL,
     PINNED,
@@ -47,14 +48,10 @@ EPOCH_3 = replace(EPOCH_2, epoch=3)
 STEADY = replace(EPOCH_3, epoch=None)
 
 STAGES = (
-    Stage(name="epoch-1", new="the first epoch of a fresh model", settings=EPOCH_1, one_shot=True),
-    Stage(
-        name="epoch-2", new="the second epoch", settings=EPOCH_2, removes="start-up", one_shot=True
-    ),
-    Stage(
-        name="epoch-3", new="the third epoch", settings=EPOCH_3, removes="start-up", one_shot=True
-    ),
-    Stage(name="steady", new="an epoch once warm", settings=STEADY, removes="start-up"),
+    Stage("epoch-1", "the first epoch of a fresh model", EPOCH_1, one_shot=True),
+    Stage("epoch-2", "the second epoch", EPOCH_2, "start-up", one_shot=True),
+    Stage("epoch-3", "the third epoch", EPOCH_3, "start-up", one_shot=True),
+    Stage("steady", "an epoch once warm", STEADY, "start-up"),
 )
 
 ENDS = ("epoch-1", "steady")
@@ -186,15 +183,17 @@ SCENARIOS = tuple(
         "prefetch {prefetch} (work on: {on})?",
         axes=("stage", "batch", "prefetch", "on"),
         points=tuple(
-            Point(
-                params={"stage": stage.name, "batch": batch, "prefetch": prefetch, "on": on},
-                profiles=_profiles(stage.name, batch, prefetch),
-                arms=arms,
-                asked_about=True,
-            )
+            point
             for batch, prefetch in VARIANTS
             if _is_measured(stage.name, batch, prefetch)
-            for on, arms in ARMS_OF.items()
+            for point in cross(
+                stage=stage.name,
+                batch=batch,
+                prefetch=prefetch,
+                on=tuple(ARMS_OF),
+                **ASKED,
+                profiles=_profiles(stage.name, batch, prefetch),
+            )
         ),
         work=work,
         prepare=prepare,

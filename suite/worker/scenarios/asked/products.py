@@ -8,16 +8,17 @@ All are fenced, as every sample here: on a GPU an unfenced timer sees the work h
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from suite.cells.cell import Param, cell_id
-from suite.cells.scenario import Point, Results, Scenario
+from suite.cells.scenario import Point, Results, Scenario, cross
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, Resident, TensorProof, WrongResult
 from suite.worker.scenarios.asked.stages import (
-    ARMS_OF,
+    ASKED,
     FULL,
     PINNED,
     QUICK,
@@ -48,24 +49,9 @@ FIRST_CALL_APART = replace(NAIVE, first_call="apart")
 WARM = replace(FIRST_CALL_APART, operands="created before")
 
 STAGES = (
-    Stage(
-        name="naive",
-        new="creation, random numbers and first call timed",
-        settings=NAIVE,
-        one_shot=True,
-    ),
-    Stage(
-        name="first-call-apart",
-        new="the first call no longer timed",
-        settings=FIRST_CALL_APART,
-        removes="start-up",
-    ),
-    Stage(
-        name="warm",
-        new="creation and random numbers no longer timed",
-        settings=WARM,
-        removes="start-up",
-    ),
+    Stage("naive", "creation, random numbers and first call timed", NAIVE, one_shot=True),
+    Stage("first-call-apart", "the first call no longer timed", FIRST_CALL_APART, "start-up"),
+    Stage("warm", "creation and random numbers no longer timed", WARM, "start-up"),
 )
 """On the arm's own device the last one is `matmul.square`, and no cell of this family."""
 
@@ -124,30 +110,27 @@ def _check(made: list[Any]) -> Check:
     return Check(what=f"Freivalds: relative error {error:.1e} ≤ {allowed:g}; operands random")
 
 
-def _points(
-    stage: str, ons: tuple[On, ...], profiles: Callable[[int], Profiles]
-) -> tuple[Point, ...]:
-    return tuple(
-        Point(
-            params={"n": n, "stage": stage, "on": on},
-            profiles=profiles(n),
-            arms=ARMS_OF[on],
-            asked_about=True,
-        )
-        for on in ons
-        for n in square.ASKED_ABOUT
-    )
-
-
 def _ends(n: int) -> Profiles:
     return QUICK if n in ENDS else FULL
 
 
-POINTS = {
-    "naive": _points("naive", ("arm", "cpu"), lambda n: SMOKE if n == ENDS[0] else _ends(n)),
-    "first-call-apart": _points("first-call-apart", ("arm", "cpu"), lambda _: FULL),
-    "warm": _points("warm", ("cpu",), _ends),
+PLACES: dict[str, tuple[tuple[On, ...], Callable[[int], Profiles]]] = {
+    "naive": (("arm", "cpu"), lambda n: SMOKE if n == ENDS[0] else _ends(n)),
+    "first-call-apart": (("arm", "cpu"), lambda _: FULL),
+    "warm": (("cpu",), _ends),
 }
+"""Where each stage is pinned, and the profiles of each size."""
+
+
+def _points(stage: str) -> tuple[Point, ...]:
+    ons, profiles = PLACES[stage]
+    every = (
+        cross(
+            n=square.ASKED_ABOUT, stage=stage, on=on, **ASKED, profiles=lambda n, **_: profiles(n)
+        )
+        for on in ons
+    )
+    return tuple(itertools.chain.from_iterable(every))
 
 
 def _cell_of(case: str, axes: Mapping[str, Param]) -> str | None:
@@ -175,7 +158,7 @@ SCENARIOS = tuple(
         about="A product: creation and first call timed; first call apart; warm, which is matmul.square.",
         question=f"What does a product of n = {{n}} take with {stage.new} (work on: {{on}})?",
         axes=("n", "stage", "on"),
-        points=POINTS[stage.name],
+        points=_points(stage.name),
         work=square.work,
         prepare=prepare,
         **PINNED,

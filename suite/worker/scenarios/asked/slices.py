@@ -13,7 +13,6 @@ from suite.cells.scenario import Ops, Scenario
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, Resident, WrongResult, lay
 from suite.worker.scenarios.asked.stages import (
-    ARMS_OF,
     FIRST_STEP,
     PINNED,
     QUICK,
@@ -23,7 +22,7 @@ from suite.worker.scenarios.asked.stages import (
     find,
     pin,
     placed,
-    point,
+    points,
     ways,
 )
 from suite.worker.scenarios.mlp.networks import B, build, examples
@@ -58,47 +57,13 @@ DEVICE_DATA = replace(NO_FETCH, data="device")
 BATCH_512 = replace(DEVICE_DATA, batch=512)
 
 STAGES = (
-    Stage(
-        name="naive",
-        new="everything as asked",
-        settings=NAIVE,
-        one_shot=True,
-        profiles=SMOKE,
-    ),
-    Stage(
-        name="traced",
-        new="tracing no longer timed",
-        settings=TRACED,
-        removes="start-up",
-    ),
-    Stage(
-        name="placed", new="the model made on the device timed", settings=PLACED, removes="fallback"
-    ),
-    Stage(
-        name="float32",
-        new="float32 inputs instead of float64",
-        settings=FLOAT32,
-        removes="transfer",
-    ),
-    Stage(
-        name="no-fetch",
-        new="the loss no longer fetched every step",
-        settings=NO_FETCH,
-        removes="overhead",
-    ),
-    Stage(
-        name="device-data",
-        new="the data already on the device",
-        settings=DEVICE_DATA,
-        removes="transfer",
-    ),
-    Stage(
-        name="batch-512",
-        new="batch 512 instead of 10",
-        settings=BATCH_512,
-        removes="overhead",
-        profiles=QUICK,
-    ),
+    Stage("naive", "everything as asked", NAIVE, one_shot=True, profiles=SMOKE),
+    Stage("traced", "tracing no longer timed", TRACED, "start-up"),
+    Stage("placed", "the model made on the device timed", PLACED, "fallback"),
+    Stage("float32", "float32 inputs instead of float64", FLOAT32, "transfer"),
+    Stage("no-fetch", "the loss no longer fetched every step", NO_FETCH, "overhead"),
+    Stage("device-data", "the data already on the device", DEVICE_DATA, "transfer"),
+    Stage("batch-512", "batch 512 instead of 10", BATCH_512, "overhead", profiles=QUICK),
 )
 
 
@@ -195,7 +160,7 @@ SCENARIOS = tuple(
         about="Network B, 1,000 examples in slices of 10: as asked, then one mistake less at a time.",
         question=f"What does network B's loop over slices take with {stage.new} (work on: {{on}})?",
         axes=("stage", "on"),
-        points=tuple(point(stage, on) for on in ARMS_OF),
+        points=points(stage),
         work=work,
         prepare=prepare,
         **PINNED,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from suite.cells.cell import Param, Way, cell_id
 from suite.cells.cell import Stage as StageOf
 from suite.cells.links import cell
-from suite.cells.scenario import Point
+from suite.cells.scenario import Point, cross
 from suite.cells.traits import ProfileName, Removed
 
 Settings = TypeVar("Settings")
@@ -26,7 +26,7 @@ QUICK: Profiles = ("quick", "standard", "full")
 FULL: Profiles = ("full",)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Stage(Generic[Settings]):
     """One step of a waterfall: its name, what is new in it, and everything that it sets.
 
@@ -88,6 +88,9 @@ def ways(
     return find_way
 
 
+ASKED: dict[str, Any] = {"arms": lambda on, **_: ARMS_OF[on], "asked_about": True}
+"""What every point of this family is."""
+
 PINNED: dict[str, Any] = {
     "role": lambda on, **_: "reference" if on == "cpu" else "work",
     "device": lambda on, **_: belongs(on),
@@ -98,14 +101,9 @@ FIRST_STEP = cell("overhead.startup", stage="step")
 """What a process's first training step takes by itself; a cold cell that trains contains one."""
 
 
-def point(stage: Stage[Any], on: On) -> Point:
-    """The cell of a stage that has no other axis, with its work on the arm's device or pinned."""
-    return Point(
-        params={"stage": stage.name, "on": on},
-        profiles=stage.profiles,
-        arms=ARMS_OF[on],
-        asked_about=True,
-    )
+def points(stage: Stage[Any], ons: Iterable[On] = tuple(ARMS_OF)) -> tuple[Point, ...]:
+    """The cells of a stage that has no other axis, with its work on the arm's device and pinned."""
+    return cross(stage=stage.name, on=tuple(ons), **ASKED, profiles=stage.profiles)
 
 
 def find(stages: tuple[Stage[Settings], ...], name: str) -> Settings:

@@ -10,7 +10,7 @@ import numpy as np
 
 from suite.cells.cell import Param, Work
 from suite.cells.links import vary
-from suite.cells.scenario import Point, Results, Scenario
+from suite.cells.scenario import Results, Scenario, cross
 from suite.cells.traits import ProfileName
 from suite.model import Check
 from suite.worker.proof.precision import STORED, demand, switch
@@ -211,20 +211,7 @@ def name_product(n: int, **_: Param) -> str:
     return f"product/{n}"
 
 
-def _point(
-    n: int,
-    profiles: tuple[ProfileName, ...] = FULL,
-    *,
-    precision: str = "fp32",
-    operands: str = "device",
-    xla: str = "off",
-    asked_about: bool = False,
-) -> Point:
-    params: dict[str, Param] = {"n": n, "precision": precision, "operands": operands, "xla": xla}
-    return Point(params=params, profiles=profiles, asked_about=asked_about)
-
-
-def _profiles(n: int) -> tuple[ProfileName, ...]:
+def _profiles(n: int, **_: Param) -> tuple[ProfileName, ...]:
     """Of the plain product: the smoke profile has one small and one large, standard all but one."""
     if n in {10, 1000}:
         return ("smoke", "quick", "standard", "full")
@@ -232,6 +219,8 @@ def _profiles(n: int) -> tuple[ProfileName, ...]:
         return ("quick", "standard", "full")
     return FULL if n == 32 else ("standard", "full")
 
+
+PLAIN: dict[str, Any] = {"precision": "fp32", "operands": "device", "xla": "off"}
 
 SQUARE = Scenario(
     family="matmul",
@@ -241,13 +230,15 @@ SQUARE = Scenario(
     "XLA {xla})?",
     axes=("n", "precision", "operands", "xla"),
     points=(
-        *(
-            _point(n, _profiles(n), asked_about=n in ASKED_ABOUT)
-            for n in sorted((*ASKED_ABOUT, *BETWEEN))
+        *cross(
+            n=sorted((*ASKED_ABOUT, *BETWEEN)),
+            **PLAIN,
+            profiles=_profiles,
+            asked_about=lambda n, **_: n in ASKED_ABOUT,
         ),
-        *(_point(n, precision=precision) for precision in LOW for n in LOW_SIZES),
-        *(_point(n, operands="host") for n in VARIED_SIZES),
-        *(_point(n, xla="on") for n in VARIED_SIZES),
+        *(p for low in LOW for p in cross(n=LOW_SIZES, **{**PLAIN, "precision": low})),
+        *cross(n=VARIED_SIZES, **{**PLAIN, "operands": "host"}),
+        *cross(n=VARIED_SIZES, **{**PLAIN, "xla": "on"}),
     ),
     work=square_work,
     prepare=prepare,
@@ -260,15 +251,9 @@ SQUARE = Scenario(
     precision=lambda precision, **_: precision,
     data=lambda operands, **_: operands,
     dispatch=lambda xla, **_: "xla" if xla == "on" else "eager",
-    control=lambda n, precision, operands, xla: (
-        n in CONTROL_SIZES and (precision, operands, xla) == ("fp32", "device", "off")
-    ),
-    links=lambda n, precision, operands, xla: {
+    control=lambda n, **rest: n in CONTROL_SIZES and rest == PLAIN,
+    links=lambda n, **rest: {
         "nearer": vary("with the operands on the device", operands="device"),
-        **(
-            {"fewer": vary(xla="on")}
-            if n in VARIED_SIZES and (precision, operands, xla) == ("fp32", "device", "off")
-            else {}
-        ),
+        **({"fewer": vary(xla="on")} if n in VARIED_SIZES and rest == PLAIN else {}),
     },
 )

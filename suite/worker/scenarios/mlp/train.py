@@ -7,7 +7,7 @@ from typing import Any
 
 from suite.cells.cell import Param, Work
 from suite.cells.links import Target, cell, vary
-from suite.cells.scenario import Links, Point, Results, Scenario
+from suite.cells.scenario import Links, Results, Scenario, cross
 from suite.cells.traits import Data, LinkName, ProfileName
 from suite.model import Check
 from suite.worker.proof.precision import demand, switch
@@ -172,7 +172,7 @@ FULL: tuple[ProfileName, ...] = ("full",)
 STANDARD: tuple[ProfileName, ...] = ("standard", "full")
 
 
-def _profiles(net: str, batch: int, data: str) -> tuple[ProfileName, ...]:
+def _profiles(net: str, batch: int, data: str, **_: Param) -> tuple[ProfileName, ...]:
     """Of the plain step in a graph: every batch from the device, three of the other data."""
     if (net, batch, data) == ("A", 32, "device"):
         return ("smoke", "quick", "standard", "full")
@@ -180,25 +180,6 @@ def _profiles(net: str, batch: int, data: str) -> tuple[ProfileName, ...]:
         return ("quick", "standard", "full")
     fed = (net, data) == ("A", "host") or (net, batch, data) == ("A", 32, "dataset")
     return STANDARD if data == "device" or fed else FULL
-
-
-def _point(
-    net: str,
-    batch: int,
-    data: str = "device",
-    profiles: tuple[ProfileName, ...] = FULL,
-    *,
-    precision: str = "fp32",
-    execution: str = "graph",
-) -> Point:
-    params: dict[str, Param] = {
-        "net": net,
-        "batch": batch,
-        "data": data,
-        "precision": precision,
-        "execution": execution,
-    }
-    return Point(params=params, profiles=profiles)
 
 
 def _link(net: str, batch: int, data: str, precision: str, execution: str) -> Links:
@@ -223,8 +204,7 @@ AT_HAND = "with the data on the device"
 
 def plain_step(net: str, batch: int) -> Target:
     """The step in a graph with its data at hand."""
-    axes = {"data": "device", "precision": "fp32", "execution": "graph"}
-    return cell("mlp.train", AT_HAND, net=net, batch=batch, **axes)
+    return cell("mlp.train", AT_HAND, net=net, batch=batch, data="device", **PLAIN)
 
 
 DATA: dict[str, Data] = {"device": "device", "host": "host", "dataset": "prefetched"}
@@ -235,6 +215,8 @@ CONTROLS = (
 )
 """The steps that twins run."""
 
+PLAIN: dict[str, Any] = {"precision": "fp32", "execution": "graph"}
+
 TRAIN = Scenario(
     family="mlp",
     case="train",
@@ -244,16 +226,18 @@ TRAIN = Scenario(
     axes=("net", "batch", "data", "precision", "execution"),
     points=(
         *(
-            _point(net, batch, data, _profiles(net, batch, data))
+            point
             for data, batches in (("device", BATCHES), ("host", FED), ("dataset", FED))
             for net in batches
-            for batch in batches[net]
+            for point in cross(net=net, batch=batches[net], data=data, **PLAIN, profiles=_profiles)
         ),
-        *(_point("A", LOW_BATCH, precision=precision) for precision in LOW),
+        *cross(net="A", batch=LOW_BATCH, data="device", **{**PLAIN, "precision": LOW}),
         *(
-            _point("A", batch, execution=execution)
+            point
             for execution in EXECUTIONS
-            for batch in EXECUTED
+            for point in cross(
+                net="A", batch=EXECUTED, data="device", **{**PLAIN, "execution": execution}
+            )
         ),
     ),
     work=work,

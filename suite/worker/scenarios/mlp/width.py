@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from suite.cells.cell import Work
-from suite.cells.scenario import Point, Scenario
+from suite.cells.cell import Param, Work
+from suite.cells.scenario import Scenario, cross
 from suite.cells.traits import ProfileName
 from suite.worker.scenario.scenario import Prepared
 from suite.worker.scenarios.mlp import train
@@ -13,6 +13,7 @@ from suite.worker.scenarios.mlp.networks import A, Network
 from suite.worker.scenarios.mlp.training import TRAINING_PROOF
 
 WIDTHS = (64, 512, 2048, 8192)
+LOW = ("tf32", "bf16")
 LOW_WIDTHS = (2048, 8192)
 """The widths whose products are large enough for tensor cores to matter."""
 
@@ -53,9 +54,8 @@ def prepare(*, device: str, width: int, batch: int, precision: str) -> Prepared:
     )
 
 
-def _profiles(width: int, batch: int, precision: str) -> tuple[ProfileName, ...]:
-    plain = (batch, precision) == (512, "fp32") and width > 64
-    return ("standard", "full") if plain else ("full",)
+def _profiles(width: int, **_: Param) -> tuple[ProfileName, ...]:
+    return ("standard", "full") if width > 64 else ("full",)
 
 
 WIDTH = Scenario(
@@ -64,20 +64,10 @@ WIDTH = Scenario(
     about="One training step of network A with both hidden layers of a width.",
     question="What does a training step take with hidden layers of {width}, batch {batch} ({precision})?",
     axes=("width", "batch", "precision"),
-    points=tuple(
-        Point(
-            params={"width": width, "batch": batch, "precision": precision},
-            profiles=("standard", "full")
-            if (batch, precision) == (512, "fp32") and width > 64
-            else ("full",),
-        )
-        for precision, batches, widths in (
-            ("fp32", (32, 512), WIDTHS),
-            ("tf32", (512,), LOW_WIDTHS),
-            ("bf16", (512,), LOW_WIDTHS),
-        )
-        for batch in batches
-        for width in widths
+    points=(
+        *cross(width=WIDTHS, batch=32, precision="fp32"),
+        *cross(width=WIDTHS, batch=512, precision="fp32", profiles=_profiles),
+        *(p for low in LOW for p in cross(width=LOW_WIDTHS, batch=512, precision=low)),
     ),
     work=work,
     prepare=prepare,
