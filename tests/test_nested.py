@@ -103,4 +103,5 @@ def test_their_session_requires_them() -> None:
     given = [
         word for node in ast.walk(session) if isinstance(node, ast.Call) for word in node.keywords
     ]
-    assert [(word.arg, ast.literal_eval(word.value)) for word in given] == [("REQUIRE_ENGINE", "1")]
+    required = {word.arg: ast.literal_eval(word.value) for word in given}
+    assert required == {"REQUIRE_ENGINE": "1", "REQUIRE_GPU_RUNTIME": "1"}

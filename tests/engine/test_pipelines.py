@@ -13,7 +13,7 @@ from suite.model import Image
 
 COUNT = """
 import itertools, json, threading, time
-from suite.worker.scenarios import pipelines
+from suite.worker.scenarios.tfdata import pipelines
 from suite.worker.scenarios.mlp.networks import A, examples
 
 made, inside, most, lock = 0, 0, 0, threading.Lock()
