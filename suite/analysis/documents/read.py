@@ -15,7 +15,7 @@ import msgspec
 
 from suite.analysis.documents.rules import Complaint, judge_document
 from suite.analysis.documents.rules_plan import judge_membership, judge_plan, judge_survey
-from suite.analysis.documents.schema1 import tell_all
+from suite.analysis.documents.schema1 import tell_traits
 from suite.analysis.documents.strict_json import read_json, refuse, refuse_first
 from suite.errors import DocumentError
 from suite.model import PLAN, SURVEY, Campaign, Document, Survey, document_name
@@ -96,7 +96,7 @@ def load_plan(folder: Path) -> Campaign:
     path = folder / PLAN
     plan = _convert(path, read_json(path), Campaign)
     refuse_first(path, judge_plan(plan))
-    return replace(plan, cells=tell_all(plan.cells)) if plan.schema == 1 else plan
+    return replace(plan, cells=list(map(tell_traits, plan.cells))) if plan.schema == 1 else plan
 
 
 def is_survey(folder: Path) -> bool:

@@ -8,7 +8,7 @@ of schema 2 says all of this itself, so that a new scenario adds nothing here.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -294,8 +294,3 @@ def _tell_extra(cell: Cell) -> Cell:
     axes = {axis: value for axis, value in cell.params.items() if axis != "extra"}
     honest = Link(to=cell_id(cell.scenario, "square", axes), words="")
     return replace(cell, excess=extra / 100, links={**cell.links, "honest": [honest]})
-
-
-def tell_all(cells: Iterable[Cell]) -> list[Cell]:
-    """The cells of a plan of schema 1 with what they are."""
-    return [tell_traits(cell) for cell in cells]
