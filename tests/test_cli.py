@@ -35,7 +35,7 @@ from suite.report import produce as collating
 from suite.worker import scenarios
 from tests import synthetic
 from tests.fakes import FakeEngine, Life, Worker, asked_cells, asked_option
-from tests.host.machines import FakeExamined
+from tests.host.doctor.machines import FakeExamined
 from tests.shell import Heard, Shell, complaint
 
 pytestmark = pytest.mark.usefixtures("own_signals", "suite_identity")

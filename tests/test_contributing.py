@@ -83,7 +83,7 @@ def test_the_scenario_is_listed_and_passes_what_is_tested_of_all(tree: Path) -> 
     told = run(
         tree,
         *("pytest", *options, f"--basetemp={tree.parent / 'inner'}"),
-        "tests/worker/test_scenarios.py",
+        "tests/worker/scenarios/test_scenarios.py",
         "tests/worker/test_vector.py",
         *(
             f"tests/test_docs.py::test_{name}"

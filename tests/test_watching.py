@@ -23,7 +23,7 @@ from suite.analysis.documents.telemetry import join_document
 from suite.flags import KINDS
 from suite.model import Campaign, Document, Scalar
 from tests import synthetic
-from tests.host.fake_nvml import (
+from tests.host.gpu.fake_nvml import (
     BRAKED,
     CAPPED,
     CUT,
@@ -35,7 +35,7 @@ from tests.host.fake_nvml import (
     SHARED,
     Profile,
 )
-from tests.host.watching import watch
+from tests.host.watch.watching import watch
 from tests.rendering import render_markdown
 
 pytestmark = pytest.mark.simulated

@@ -95,7 +95,7 @@ def test_what_no_engine_says_has_its_own_row(cause: str) -> None:
 
 def test_every_refusal_of_an_engine_or_the_hook_is_tried() -> None:
     """They stand above the GPU that is hidden, which both the hook and TensorFlow tell of, and the hook's
-    wrapper last of all; what TensorFlow prints is tried in tests/host/test_remedies.py."""
+    wrapper last of all; what TensorFlow prints is tried in tests/host/gpu/test_remedies.py."""
     first = next(n for n, row in enumerate(REFUSALS) if "CUDA_ERROR_NO_DEVICE" in row.pattern)
     theirs = {row.cause for row in (*REFUSALS[:first], REFUSALS[-1])}
     texts = [*HOOKS.values(), *ENGINES.values(), *ELSEWHERE.values()]

@@ -32,12 +32,12 @@ from suite.model import AGAIN, AT_END, Document, Image, SuiteIdentity
 from suite.report import produce as collating
 from suite.wire import dump_document
 from tests import synthetic
+from tests.analysis.documents.test_telemetry import FACTS as TELEMETRY
+from tests.analysis.documents.test_telemetry import HEALTHY, HOST_ONLY, Series, watch
+from tests.analysis.several.test_places import write_survey
 from tests.engine.conftest import api, base, cpu_image, engine
 from tests.fakes import FakeEngine, Life, Script, Worker, is_on_gpu, record
 from tests.planted.judge import find_compared, find_numbers
-from tests.report.test_gauges import FACTS as TELEMETRY
-from tests.report.test_gauges import HEALTHY, HOST_ONLY, Series, watch
-from tests.report.test_survey_report import write_survey
 
 __all__ = ["api", "base", "cpu_image", "engine"]
 

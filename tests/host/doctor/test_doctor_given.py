@@ -10,7 +10,7 @@ import pytest
 
 from suite.host.engine import Card, Slice
 from tests.fakes import Life, record
-from tests.host.machines import (
+from tests.host.doctor.machines import (
     GPU_FILES,
     HOOK,
     WELL,

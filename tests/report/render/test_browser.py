@@ -11,7 +11,7 @@ import pytest
 
 from suite.report.produce import collate, draw
 from tests.golden_campaigns import write_golden
-from tests.report.test_html import parse
+from tests.report.render.test_html import parse
 
 BROWSERS = ("chromium", "chromium-headless-shell", "google-chrome")
 

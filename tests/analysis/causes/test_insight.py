@@ -21,11 +21,11 @@ from suite.flags import Flag, pick, raise_flag
 from suite.model import Campaign, Document
 from suite.report.exports.exchange import render_json
 from tests import machines, synthetic
+from tests.analysis.causes.test_explain import QUICK, TRAINED
 from tests.flagging import codes
 from tests.hosts import QUIET, Host
 from tests.machines import CPU, GPU, MILD, Device
 from tests.rendering import render_markdown
-from tests.report.test_explain import QUICK, TRAINED
 
 ALL = machines.make_cells()
 NEAR = 0.03

@@ -23,7 +23,7 @@ from suite.host.gpu.request import choose_request
 from suite.host.provision.volumes import compile_cache
 from suite.model import Image, Scalar
 from tests.fakes import Life
-from tests.host.machines import (
+from tests.host.doctor.machines import (
     CDI,
     GPU_FILES,
     HOOK,

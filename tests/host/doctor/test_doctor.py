@@ -27,7 +27,7 @@ from suite.host.engine import GpuRequest, GpuSupport
 from suite.host.provision.volumes import compile_cache
 from suite.model import SIMULATED, Image
 from tests.fakes import Life, record
-from tests.host.machines import (
+from tests.host.doctor.machines import (
     CDI,
     GB,
     GPU_FILES,

@@ -23,7 +23,7 @@ from suite.worker.scenarios.mlp.reference import (
 from suite.worker.scenarios.mlp.references import LOSSES
 from tests.bench.references import find_run, list_runs
 
-SAMPLES = Path(__file__).parents[2] / "results" / "samples"
+SAMPLES = Path(__file__).parents[3] / "results" / "samples"
 CELLS = {cell.id: cell for cell in scenarios.cells()}
 CHEAP = 10_000
 """Runs of networks with at most so many weights a layer are computed again here."""

@@ -26,7 +26,7 @@ from suite.report.pictures.breakdowns import depict_decomposition, depict_waterf
 from suite.report.pictures.picture import Line, Mark, Panel, Picture, Span, Sweeps
 from suite.report.plots.files import draw, render_png, render_svg
 from suite.report.plots.sheet import own_style, pick_ticks
-from tests.report.test_pictures import (
+from tests.report.pictures.test_pictures import (
     BARS,
     WATERFALLS,
     change,
@@ -92,7 +92,7 @@ def test_another_process_gives_the_same_bytes(tmp_path: Path) -> None:
     (tmp_path / "matplotlibrc").write_text("lines.linewidth: 9\nfont.size: 30\n")
     program = """
         import hashlib
-        from tests.report.test_plots import PICTURES
+        from tests.report.plots.test_plots import PICTURES
         from suite.report.plots import render_png, render_svg
         for name in ("matmul", "pipelines"):
             drawn = render_svg(PICTURES[name]).encode() + render_png(PICTURES[name])

@@ -30,8 +30,8 @@ from suite.host.provision.volumes import CACHE_TARGET, CACHE_VARIABLE, choose_vo
 from suite.model import Image
 from tests import synthetic
 from tests.fakes import FakeEngine, Life, asked_option, fake_image
-from tests.host.docker_fakes import HERE, IMAGE, FakeApi, api_error
-from tests.host.test_campaign import Stage, stage  # noqa: F401  a fixture
+from tests.host.campaign.test_conductor import Stage, stage  # noqa: F401  a fixture
+from tests.host.docker.docker_fakes import HERE, IMAGE, FakeApi, api_error
 
 DRIVER = "580.65.06"
 GPU = GpuRequest(driver="nvidia", devices=("0",), kernel_driver=DRIVER)

@@ -10,7 +10,7 @@ from suite.host.watch.observe import read_lines
 from suite.host.watch.sampler import Owners, sample_until_told
 from suite.host.watch.sensors import HostSensors
 from suite.model import Telemetry
-from tests.host.fake_nvml import FakeNvml, Profile
+from tests.host.gpu.fake_nvml import FakeNvml, Profile
 
 CONTAINER = "c0ffee" * 8
 

@@ -26,7 +26,7 @@ from suite.worker.proof.placement import (
 )
 from suite.worker.scenario.scenario import Prepared, Resident, TensorProof, lay
 from tests.fakes import FakeTensorFlow
-from tests.worker.test_runner import Bench, assert_no_numbers
+from tests.worker.session.test_session import Bench, assert_no_numbers
 
 PROOF = Ops(groups=(("MatMul", "_MklMatMul"), ("ApplyAdam",)))
 GPU_NODES = [

@@ -24,7 +24,7 @@ from suite.report.sections.verdict import (
 )
 from suite.report.text.crossovers import name_sweep, word_crossover, word_reach
 from tests import synthetic
-from tests.report.test_pictures import change, make_summary, make_sweeps
+from tests.report.pictures.test_pictures import change, make_summary, make_sweeps
 
 
 def judged(*names: VerdictName) -> Summary:
