@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from suite.cells.cell import Cell, Work
+from suite.cells.cell import Cell, Link, Work
 from suite.model import HIDDEN, Campaign, Document
 from suite.report.produce import collate, look
 from tests import synthetic
@@ -29,7 +29,10 @@ def make_cells() -> list[Cell]:
         for n in SIZES
     ]
     work = Work(amount=2e9, unit="FLOP")
-    extra = synthetic.make_cell("matmul", "extra", {"of": "square", "n": 1000}, work)
+    honest = Link(to="matmul.square/n=1000", words="")
+    extra = synthetic.make_cell(
+        "matmul", "extra", {"n": 1000}, work, excess=0.05, links={"honest": [honest]}
+    )
     element = Work(amount=32.0, unit="element")
     fillers = [
         synthetic.make_cell("mlp", "train", {"batch": batch}, Work(amount=1.0, unit="example"))
