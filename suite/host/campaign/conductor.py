@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from dataclasses import replace
 from typing import Any
 
+from suite.errors import GpuError
 from suite.host.campaign import durations, plan
 from suite.host.campaign.arms import Arms, find_arm
 from suite.host.campaign.budget import Budget
@@ -104,6 +105,10 @@ class Conductor:
         """
         try:
             yield from self._run(resumed)
+        except GpuError as error:
+            # The report then says why there is no more; who goes on with it begins with that arm again.
+            self._write_plan(stopped=error.what)
+            raise
         finally:
             for volume in campaign_volumes(self.campaign, self.campaign.cells):
                 self.engine.remove_volume(volume)

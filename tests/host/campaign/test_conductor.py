@@ -491,6 +491,8 @@ def test_a_gpu_that_the_worker_can_not_see_ends_the_campaign(stage: Stage) -> No
     assert [d.invocation.status for d in load(stage).documents] == ["complete", "interrupted"]
     assert stage.folder is not None
     assert "no libcuda" in (stage.folder / "logs" / "cuda-00.log").read_text()
+    report = collate(stage.folder).files["report.md"]
+    assert "The campaign ended early: the arm cuda can't be had: TensorFlow sees no GPU" in report
 
 
 def test_an_engine_that_vanishes_ends_the_campaign_and_leaves_what_was_measured(
