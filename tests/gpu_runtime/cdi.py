@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.gpu_runtime.hook import DRIVER
+from tests.gpu_runtime.hook import DRIVER, NULL
 
 SITE = "/opt/crossover/venv/lib/python3.13/site-packages"
 """Where the images' packages lie."""
@@ -48,4 +48,5 @@ def specify(stand_ins: Path, *, wheels: bool) -> str:
 
 def describe_node(name: str) -> dict[str, object]:
     """A device node with the numbers of /dev/null, which every container may open."""
-    return {"path": f"/dev/{name}", "type": "c", "major": 1, "minor": 3}
+    kind, major, minor = NULL
+    return {"path": f"/dev/{name}", "type": kind, "major": int(major), "minor": int(minor)}

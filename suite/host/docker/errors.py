@@ -182,12 +182,9 @@ def sdk_calls(doing: str, endpoint: Endpoint) -> Iterator[None]:
         OSError,
     ) as error:
         told = engine_error(doing, say(error), endpoint, answered=False)
-        raise (Silence(told.what, told.remedy) if is_silence(error) else told) from error
-
-
-def is_silence(error: BaseException) -> bool:
-    """Whether a call of the SDK was given up because its answer took too long."""
-    return isinstance(error, ReadTimeout)
+        raise (
+            Silence(told.what, told.remedy) if isinstance(error, ReadTimeout) else told
+        ) from error
 
 
 @contextmanager

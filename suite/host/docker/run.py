@@ -84,10 +84,8 @@ def start_run(
         # By name: a container can exist although its creation raised.
         if isinstance(error, Refused):
             discard_container(api, endpoint, name)
-        else:
-            _discard_hung(endpoint, name)
-        if isinstance(error, Refused):
             raise _refusal(error, job, endpoint, kind, memlock=memlock) from error
+        _discard_hung(endpoint, name)
         if isinstance(error, Silence) and starting and job.gpu is not None:
             raise GpuError(
                 f"the engine at {endpoint.where} did not start a container with the GPU within "

@@ -16,7 +16,7 @@ from suite.analysis.causes.rules import RULES
 from suite.report.text.markup import escape
 from suite.report.text.names import Show, name_cells
 from suite.report.text.page import Page
-from suite.report.text.units import show_gain, show_ratio, show_share
+from suite.report.text.units import show_gain, show_ratio, show_share, show_things
 
 LONGEST = 900
 """Characters of an evidence in a table's cell."""
@@ -31,7 +31,7 @@ def tell_causes(insight: Insight, show: Show) -> list[str]:
         first = Counter(case.causes[0].rule for case in losses)
         parts = [f"{rule} in {first[rule]}" for rule in RULES if first[rule]]
         parts.sort(key=lambda part: -int(part.rsplit(" ", 1)[1]))
-        cells = f"{len(losses)} cell{'' if len(losses) == 1 else 's'}"
+        cells = show_things(len(losses), "cell")
         sentences.append(f"Why {gpu} loses {cells}: first of all {', '.join(parts)}.")
     helping = [f"{one.kind} ({_show_gain(one)})" for one in _find_best(insight, by_case=False)]
     if helping:

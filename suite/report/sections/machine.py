@@ -15,7 +15,7 @@ from suite.model import Scalar
 from suite.report.sections.trust import tell_builds
 from suite.report.sections.verdict import tell_sureness, tell_verdicts
 from suite.report.text.names import Show, list_families, name_cells
-from suite.report.text.units import show_bytes, show_duration, show_ratio
+from suite.report.text.units import show_bytes, show_duration, show_ratio, show_things
 from suite.report.text.wording import word_invalid, word_missing
 
 
@@ -68,8 +68,8 @@ def tell_wrong(summary: Summary, show: Show) -> list[str]:
             name, reason = wrong[0]
             why = reason.partition(WRONG)[2].strip()
             sentences.append(
-                f"{show(arm)} COMPUTES WRONGLY: {_count(len(wrong), 'cell')} without a number, the first "
-                f"{show(name)}: {show(why)}."
+                f"{show(arm)} COMPUTES WRONGLY: {show_things(len(wrong), 'cell')} without a number, the "
+                f"first {show(name)}: {show(why)}."
             )
     return sentences
 
@@ -78,13 +78,13 @@ def account(summary: Summary, show: Show) -> list[str]:
     """What was planned, what became of it, and what it took."""
     campaign = summary.campaign
     arms = ", ".join(map(show, campaign.arms))
-    cells = _count(len(campaign.cells), "cell")
-    on = f"{_count(len(campaign.arms), 'arm')}: {arms}"
+    cells = show_things(len(campaign.cells), "cell")
+    on = f"{show_things(len(campaign.arms), 'arm')}: {arms}"
     sentences = [f"A campaign of {cells} (profile {campaign.profile}) on {on}."]
     for arm in campaign.arms:
         done = len(summary.counted[arm])
         sentences.append(
-            f"{show(arm)}: {_count(done, 'block')} of {campaign.blocks} done, "
+            f"{show(arm)}: {show_things(done, 'block')} of {campaign.blocks} done, "
             f"{count_outcomes(summary.cells, arm)}."
         )
     for arm, reason in campaign.not_run.items():
@@ -93,7 +93,7 @@ def account(summary: Summary, show: Show) -> list[str]:
         sentences.append(_end(f"The campaign ended early: {show(campaign.stopped)}"))
     deaths = len(find_deaths([*summary.loaded.documents, *summary.loaded.controls]))
     if deaths:
-        sentences.append(f"{_count(deaths, 'container')} died on the way (below).")
+        sentences.append(f"{show_things(deaths, 'container')} died on the way (below).")
     if campaign.prediction.actual_s > 0:
         took = show_duration(campaign.prediction.actual_s)
         sentences.append(f"It took {took} of container time.")
@@ -159,7 +159,3 @@ def _show_ends(
 def _end(sentence: str) -> str:
     """The sentence with its full stop; a reason from outside can have brought one."""
     return sentence if sentence.endswith(".") else f"{sentence}."
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

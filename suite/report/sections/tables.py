@@ -16,7 +16,7 @@ from suite.flags import Flag
 from suite.report.text.markup import escape
 from suite.report.text.names import list_families, name_cells, sort_cells
 from suite.report.text.page import NO_NUMBER, Page
-from suite.report.text.units import align, show_rate, show_ratio, show_seconds
+from suite.report.text.units import align, show_rate, show_ratio, show_seconds, show_things
 from suite.report.text.wording import tell, word, word_invalid, word_missing, word_verdict
 
 _NO_RATE = "no rate: the cell declares no work that could be counted"
@@ -200,9 +200,7 @@ def _mark(page: Page, notes: Sequence[str]) -> str:
 def _word_blocks(summary: Summary) -> str:
     counts = {arm: len(blocks) for arm, blocks in summary.counted.items()}
     if len(set(counts.values())) == 1:
-        return _count_blocks(next(iter(counts.values())))
-    return ", ".join(f"{escape(arm)}: {_count_blocks(count)}" for arm, count in counts.items())
-
-
-def _count_blocks(count: int) -> str:
-    return f"{count} block{'' if count == 1 else 's'}"
+        return show_things(next(iter(counts.values())), "block")
+    return ", ".join(
+        f"{escape(arm)}: {show_things(count, 'block')}" for arm, count in counts.items()
+    )

@@ -18,7 +18,7 @@ from suite.analysis.numbers.ratio import Ratio
 from suite.analysis.numbers.verdict import Verdict, VerdictName
 from suite.report.text.crossovers import OPEN, name_sweep, word_crossover, word_reach
 from suite.report.text.names import Show, name_cells
-from suite.report.text.units import show_ratio
+from suite.report.text.units import show_ratio, show_things
 
 PROVISIONAL = frozenset({"smoke", "quick"})
 """Profiles whose intervals are marked provisional."""
@@ -51,14 +51,16 @@ def count_verdicts(summary: Summary, other: str, show: Show) -> str:
     if not counts:
         return f"{against}: no verdicts; {_count_hints(summary, other)}."
     silent = len(found) - counts.total()
-    rest = f"; {_count(silent, 'more cell')} can't be compared" if silent else ""
+    rest = f"; {show_things(silent, 'more cell')} can't be compared" if silent else ""
     judged = counts.total() - counts["INVALID"]
     if not judged:
-        return f"{against}: all {_count(counts.total(), 'comparison')} are INVALID{rest}."
+        return f"{against}: all {show_things(counts.total(), 'comparison')} are INVALID{rest}."
     parts = [f"{words} in {counts[name]}" for name, words in _OTHERS.items() if counts[name]]
-    invalid = f"; {_count(counts['INVALID'], 'more cell')} INVALID" if counts["INVALID"] else ""
+    invalid = (
+        f"; {show_things(counts['INVALID'], 'more cell')} INVALID" if counts["INVALID"] else ""
+    )
     return (
-        f"Of {_count(judged, 'cell')} {show(other)} is faster than {show(summary.base)} in "
+        f"Of {show_things(judged, 'cell')} {show(other)} is faster than {show(summary.base)} in "
         f"{counts['FASTER']} and slower in {counts['SLOWER']}"
         f"{''.join(f', {part}' for part in parts)}{invalid}{rest}."
     )
@@ -151,7 +153,7 @@ def _count_hints(summary: Summary, other: str) -> str:
     faster = sum(one.high is not None and one.high < 1 for one in ratios)
     slower = sum(one.low is not None and one.low > 1 for one in ratios)
     return (
-        f"hints, not findings, are the intervals that exclude 1: of {_count(len(ratios), 'cell')} "
+        f"hints, not findings, are the intervals that exclude 1: of {show_things(len(ratios), 'cell')} "
         f"faster in {faster}, slower in {slower}"
     )
 
@@ -159,7 +161,3 @@ def _count_hints(summary: Summary, other: str) -> str:
 def _shorten(reason: str) -> str:
     """A reason without what was looked at, which stands further below."""
     return reason.partition(": ")[0]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -180,6 +180,11 @@ def show_count(value: float, low: float | None, high: float | None) -> str:
     return f"{math.ceil(value):,} ({math.ceil(low):,}–{math.ceil(high):,})"
 
 
+def show_things(number: int, noun: str) -> str:
+    """A whole number of things, such as ``1 cell`` or ``3 cells``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def align(texts: Sequence[str]) -> list[str]:
     """The texts padded with spaces to one width, so that the decimal points of their first
     numbers stand below each other; a dash stands where the units do.
