@@ -17,7 +17,7 @@ class Budget:
         self.spent_s = 0.0
         """What every invocation took, those of earlier commands among them."""
         self._limit_s = limit_s
-        self._arms = frozenset(arms)
+        self._arms = set(arms)
         self._resumed_s = 0.0
         self._expected_s: dict[str, float] = {}
 
@@ -34,6 +34,10 @@ class Budget:
     def expect(self, arm: str, seconds: float) -> None:
         """What an invocation of an arm is expected to take from now on."""
         self._expected_s[arm] = seconds
+
+    def forget(self, arms: Iterable[str]) -> None:
+        """Expects no more of these arms."""
+        self._arms.difference_update(arms)
 
     def need_s(self, arms: Iterable[str]) -> float | None:
         """What one invocation of each of these should take; None before the calibration."""

@@ -78,6 +78,7 @@ class Conductor:
         self.listener = listener
         self.collate = collate
         self.documents: dict[tuple[str, int], Document] = {}
+        self.refused: GpuError | None = None
         self.fresh = True
         self.memory_bytes = allow_memory(engine, campaign.at_once)
 
@@ -88,7 +89,8 @@ class Conductor:
             the plan as it is at the end.
 
         Raises:
-            GpuError, EngineError: as the engine or worker refuse; what was measured is kept.
+            GpuError, EngineError: as the engine or worker refuse; what was measured is kept.  An arm
+                whose calibration is refused is left out, and raises when the others are done.
         """
         for _ in self.steps(resumed):
             pass
@@ -112,6 +114,8 @@ class Conductor:
         finally:
             for volume in campaign_volumes(self.campaign, self.campaign.cells):
                 self.engine.remove_volume(volume)
+        if self.refused is not None:
+            raise self.refused
 
     def _run(self, resumed: Sequence[Document]) -> Iterator[int]:
         complete = [
@@ -125,7 +129,10 @@ class Conductor:
         self._write_plan()
         self.listener.say(word_begin(self.campaign))
         for arm in plan.order_arms(self.campaign, 0):
-            self._calibrate(arm)
+            try:
+                self._calibrate(arm)
+            except GpuError as error:
+                self._leave_out(arm, error)
         if self.campaign.calibrated_by is None:
             self._predict()
         block = 1
@@ -133,7 +140,8 @@ class Conductor:
             yield block
             missing = self._missing([block])
             for arm in plan.order_arms(self.campaign, block):
-                self._invoke(arm, block)
+                if arm in self.arms:
+                    self._invoke(arm, block)
             if missing:
                 self.fresh = False
                 self._correct(block)
@@ -161,6 +169,24 @@ class Conductor:
             )
         for one in sharing:
             self.budget.expect(one, durations.predict_invocation_s(self.campaign, one, document))
+
+    def _leave_out(self, arm: str, refused: GpuError) -> None:
+        """Goes on without an arm that can't be had, and without those that share its calibration.
+
+        Raises:
+            GpuError: the same, where no arm would be left.
+        """
+        sharing = [one for one in self.arms if plan.calibrating_arm(self.campaign, one) == arm]
+        left = {name: one for name, one in self.arms.items() if name not in sharing}
+        if not set(left) & set(self.campaign.arms):
+            raise refused
+        self.arms, self.refused = left, refused
+        self.budget.forget(sharing)
+        missed = dict.fromkeys((one for one in sharing if one in self.campaign.arms), refused.what)
+        self._write_plan(not_run={**self.campaign.not_run, **missed})
+        self.listener.say(
+            f"{refused.what}; the other arms go on, and the campaign ends as failed: {refused.remedy}"
+        )
 
     def _look_whether_enough(self, block: int) -> None:
         """After the last planned block: adds more where the intervals are still too wide.

@@ -108,9 +108,10 @@ def resume_plan(campaign: Campaign, *, blocks: int | None) -> Campaign:
             f"{campaign.id} has {campaign.blocks} blocks planned; BLOCKS={blocks} is fewer",
             "leave BLOCKS out, or name more",
         )
-    if blocks is None:
-        return replace(campaign, stopped=None)
-    return replace(campaign, blocks=blocks, most_blocks=blocks, stopped=None)
+    # An arm of the plan that could not be had is tried again.
+    not_run = {arm: why for arm, why in campaign.not_run.items() if arm not in campaign.arms}
+    campaign = replace(campaign, stopped=None, not_run=not_run)
+    return campaign if blocks is None else replace(campaign, blocks=blocks, most_blocks=blocks)
 
 
 def identify_suite() -> SuiteIdentity:

@@ -56,9 +56,11 @@ def narrate(summary: Summary, show: Show) -> list[str]:
 
 
 def tell_wrong(summary: Summary, show: Show) -> list[str]:
-    """Which arm computes wrongly, before a word of its speed: a cell's check knows what is right."""
-    sentences = []
+    """Which arm was refused or computes wrongly, before a word of its speed."""
+    sentences, refused = [], summary.campaign.not_run
     for arm in summary.campaign.arms:
+        if arm in refused:
+            sentences.append(_end(f"{show(arm)} WAS NOT MEASURED: {show(refused[arm])}"))
         wrong = [
             (one.cell.id, reason)
             for one in summary.cells
@@ -88,7 +90,8 @@ def account(summary: Summary, show: Show) -> list[str]:
             f"{count_outcomes(summary.cells, arm)}."
         )
     for arm, reason in campaign.not_run.items():
-        sentences.append(_end(f"{show(arm)} was not run: {show(reason)}"))
+        if arm not in campaign.arms:
+            sentences.append(_end(f"{show(arm)} was not run: {show(reason)}"))
     if campaign.stopped:
         sentences.append(_end(f"The campaign ended early: {show(campaign.stopped)}"))
     deaths = len(find_deaths([*summary.loaded.documents, *summary.loaded.controls]))

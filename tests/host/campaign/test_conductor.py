@@ -480,19 +480,51 @@ def test_a_campaign_can_not_shrink(stage: Stage) -> None:
     assert resume_plan(campaign, blocks=3) == campaign
 
 
-def test_a_gpu_that_the_worker_can_not_see_ends_the_campaign(stage: Stage) -> None:
+def test_an_arm_that_the_worker_refuses_costs_no_other_arm(stage: Stage) -> None:
     def refusing(job: Job) -> Life:
         refused = record("refused", reason="TensorFlow sees no GPU")
         return Life(words=[stage.worker.greeting()[0], refused], code=4, diary="no libcuda\n")
 
-    engine = FakeEngine(stage.worker, refusing, gpu=REQUEST)
+    first = FakeEngine(stage.worker, refusing, otherwise=stage.worker, gpu=REQUEST)
     with pytest.raises(GpuError, match="the arm cuda can't be had"):
-        stage.run(engine, stage.plan_campaign(HERE), HERE)
-    assert [d.invocation.status for d in load(stage).documents] == ["complete", "interrupted"]
+        stage.run(first, stage.plan_campaign(HERE, blocks=2), HERE)
+    assert [
+        (d.invocation.arm, d.invocation.block, d.invocation.status) for d in load(stage).documents
+    ] == [
+        *(("cpu", block, "complete") for block in range(3)),
+        ("cuda", 0, "interrupted"),
+    ]
     assert stage.folder is not None
     assert "no libcuda" in (stage.folder / "logs" / "cuda-00.log").read_text()
-    report = collate(stage.folder).files["report.md"]
-    assert "The campaign ended early: the arm cuda can't be had: TensorFlow sees no GPU" in report
+    assert any("the other arms go on" in line for line in stage.ears.lines)
+    collated = collate(stage.folder)
+    refusal = "cuda WAS NOT MEASURED: the arm cuda can't be had: TensorFlow sees no GPU"
+    assert collated.terminal.count(refusal) == 1
+    assert "ended early" not in collated.files["report.md"]
+    # Who mends the machine and goes on gets the arm, and what was said of it is gone.
+    loaded = load(stage)
+    whole = stage.run(
+        FakeEngine(otherwise=stage.worker, gpu=REQUEST),
+        resume_plan(loaded.campaign, blocks=None),
+        HERE,
+        resumed=loaded.documents,
+    )
+    assert whole.not_run == {}
+    assert [d.invocation.status for d in load(stage).documents] == ["complete"] * 6
+    assert "WAS NOT MEASURED" not in collate(stage.folder).terminal
+
+
+def test_a_campaign_whose_only_arm_is_refused_ends_at_once(stage: Stage) -> None:
+    def refusing(job: Job) -> Life:
+        refused = record("refused", reason="TensorFlow sees no GPU")
+        return Life(words=[stage.worker.greeting()[0], refused], code=4, diary="")
+
+    engine = FakeEngine(refusing, gpu=REQUEST)
+    only = resolve_arms(engine, ["cuda"], "0")
+    with pytest.raises(GpuError, match="the arm cuda can't be had"):
+        stage.run(engine, stage.plan_campaign(only), only)
+    assert load(stage).campaign.stopped is not None
+    assert [d.invocation.block for d in load(stage).documents] == [0]
 
 
 def test_an_engine_that_vanishes_ends_the_campaign_and_leaves_what_was_measured(
