@@ -129,10 +129,7 @@ class Conductor:
         self._write_plan()
         self.listener.say(word_begin(self.campaign))
         for arm in plan.order_arms(self.campaign, 0):
-            try:
-                self._calibrate(arm)
-            except GpuError as error:
-                self._leave_out(arm, error)
+            self._calibrate(arm)
         if self.campaign.calibrated_by is None:
             self._predict()
         block = 1
@@ -151,14 +148,12 @@ class Conductor:
         self.collate()
 
     def _calibrate(self, arm: str) -> None:
-        document = self._invoke(arm, 0)
-        if document.invocation.repeat == 0 and plan.has_compiled(document):
-            self.listener.say(
-                f"{arm} is calibrated again: the GPU's driver had to compile kernels, which made cells "
-                "look slower than they are; now it finds them in its cache"
-            )
-            document = self.documents[arm, 0] = self._record(arm, 0, 1)
-            self._write_plan()
+        """Finds K and what an invocation takes; an arm that can't be had is left out."""
+        try:
+            document = self._invoke_calibration(arm)
+        except GpuError as error:
+            self._leave_out(arm, error)
+            return
         calls, excluded = plan.freeze(document)
         sharing = [one for one in self.arms if plan.calibrating_arm(self.campaign, one) == arm]
         if arm not in self.campaign.calls:
@@ -169,6 +164,17 @@ class Conductor:
             )
         for one in sharing:
             self.budget.expect(one, durations.predict_invocation_s(self.campaign, one, document))
+
+    def _invoke_calibration(self, arm: str) -> Document:
+        document = self._invoke(arm, 0)
+        if document.invocation.repeat == 0 and plan.has_compiled(document):
+            self.listener.say(
+                f"{arm} is calibrated again: the GPU's driver had to compile kernels, which made cells "
+                "look slower than they are; now it finds them in its cache"
+            )
+            document = self.documents[arm, 0] = self._record(arm, 0, 1)
+            self._write_plan()
+        return document
 
     def _leave_out(self, arm: str, refused: GpuError) -> None:
         """Goes on without an arm that can't be had, and without those that share its calibration.
