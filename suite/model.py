@@ -293,8 +293,7 @@ class Campaign:
     ``calls`` is K, the calls in a sample, by arm and cell, frozen by the calibration.
     ``excluded`` gives by arm and cell the outcome and reason that the calibration found for cells
     that no block then tries.  ``commands`` are the exact words that repeat the campaign.
-    ``not_run`` says by arm why an arm was left out: one that the machine might have run, or one of
-    the plan's whose calibration was refused.
+    ``not_run`` says by arm why it was left out; one of the plan's, why its calibration was refused.
     ``settings`` is what else was asked for and must stay the same when the campaign goes on: engine,
     cpus, gpu (a UUID as a hash), base_image, cuda_image (with its digest, where its registry gave it
     one), telemetry.  ``controls`` are the ids of the cells that
