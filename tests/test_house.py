@@ -14,7 +14,7 @@ LONGEST = 391
 MOST_IN_A_FOLDER = 13
 """Modules of the fullest folder, its `__init__` aside; the goal is 12."""
 
-STILL_POINT_UP = 5
+STILL_POINT_UP = 1
 """Imports that the contracts ignore; the goal is none."""
 
 FILES = sorted(SUITE.rglob("*.py"))

@@ -12,6 +12,7 @@ from statistics import median
 
 from suite.analysis.ablation.trace import Trace, find_traces
 from suite.analysis.campaign.summarise import CellSummary, Summary
+from suite.analysis.numbers.evidence import Evidence, cite
 from suite.analysis.numbers.ratio import Ratio, compare
 from suite.analysis.numbers.verdict import Verdict, is_beyond
 from suite.cells.cell import Cell
@@ -50,14 +51,17 @@ class Catalogue:
         """Every cell that is the price of something, in the plan's order."""
         return [one for one in self.cells.values() if one.cell.price == price]
 
-    def links(self, one: CellSummary, name: LinkName) -> list[tuple[CellSummary, str]]:
+    def links(self, one: CellSummary, name: LinkName) -> list[tuple[CellSummary, Evidence]]:
         """The cells of the plan that a cell links to by a name, and what is different there."""
-        links = one.cell.links.get(name, ())
-        return [(self.cells[link.to], link.words) for link in links if link.to in self.cells]
+        return [
+            (self.cells[link.to], cite("linked", words=link.words))
+            for link in one.cell.links.get(name, ())
+            if link.to in self.cells
+        ]
 
-    def link(self, one: CellSummary, name: LinkName) -> tuple[CellSummary | None, str]:
+    def link(self, one: CellSummary, name: LinkName) -> tuple[CellSummary | None, Evidence]:
         """The first of them; None: there is none."""
-        return next(iter(self.links(one, name)), (None, ""))
+        return next(iter(self.links(one, name)), (None, cite("linked", words="")))
 
     def line(self, one: CellSummary, axis: str, arm: str) -> list[tuple[float, CellSummary]]:
         """The cells with a number that differ from this one in a numeric axis alone, this one

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 from suite.analysis.ablation.catalogue import COUNTED, Catalogue, name_unit
 from suite.analysis.campaign.summarise import CellSummary
+from suite.analysis.numbers.evidence import Evidence, cite
 from suite.analysis.numbers.ratio import Ratio, compare
 
 
 def find_gain(
-    catalogue: Catalogue, one: CellSummary, other: CellSummary | None, arm: str, words: str
+    catalogue: Catalogue, one: CellSummary, other: CellSummary | None, arm: str, how: Evidence
 ) -> Gain | None:
     """How many times less time a unit of work takes at another cell on an arm.
 
-    Under 1 it takes more.  None: one of the two has no number.
+    Under 1 it takes more.  ``how`` says what is different there.  None: one of the two has no number.
     """
     if other is None:
         return None
@@ -22,7 +23,7 @@ def find_gain(
     same = name_unit(one.cell) == name_unit(other.cell)
     measure = catalogue.per_work if same else catalogue.values
     ratio = compare(measure(other, arm), measure(one, arm))
-    return Gain(words=words, at=other.cell.id, ratio=ratio) if ratio else None
+    return Gain(how=how, at=other.cell.id, ratio=ratio) if ratio else None
 
 
 def best_gain(*gains: Gain | None) -> Gain | None:
@@ -38,7 +39,7 @@ def find_larger(catalogue: Catalogue, one: CellSummary, arm: str) -> Gain | None
         here = one.cell.params.get(axis)
         if isinstance(here, int | float):
             found += [
-                find_gain(catalogue, one, other, arm, f"at {axis} {size:g}")
+                find_gain(catalogue, one, other, arm, cite("at-size", axis=axis, size=size))
                 for size, other in catalogue.line(one, axis, arm)
                 if size > here
             ]
@@ -86,9 +87,9 @@ def find_winner(catalogue: Catalogue, one: CellSummary) -> CellSummary | None:
 class Gain:
     """What was measured to help: at the cell ``at`` a unit of work takes ``ratio`` times less time.
 
-    ``words`` say what is different there.
+    ``how`` says what is different there.
     """
 
-    words: str
+    how: Evidence
     at: str
     ratio: Ratio

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from suite.analysis.ablation.catalogue import Catalogue, Values, divide, mean
 from suite.analysis.campaign.summarise import CellSummary
-from suite.report.text.units import show_seconds, show_share
+from suite.analysis.numbers.evidence import Evidence, cite
 
 NEAR = 0.10
 """A step that takes at most so much longer than one of its parts alone takes as long as the part."""
@@ -40,7 +41,7 @@ class Pipeline:
     compute: Values
     trivial: Values
     compute_cell: CellSummary | None
-    others: tuple[tuple[CellSummary, str], ...]
+    others: tuple[tuple[CellSummary, Evidence], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,15 +49,15 @@ class InputLimit:
     """Whether the input is what a step waits for, and the evidence.
 
     ``share`` is the part of the step that would go away with a pipeline that costs nothing;
-    ``better`` is the cell in which the same model is fed faster, ``words`` say how.
+    ``better`` is the cell in which the same model is fed faster, ``how`` says what is different there.
     """
 
     limits: bool
     confirmed: bool
     share: float
-    evidence: str
+    evidence: tuple[Evidence, ...]
     better: CellSummary | None
-    words: str
+    how: Evidence
 
 
 def find_pipeline(catalogue: Catalogue, one: CellSummary, arm: str) -> Pipeline | None:
@@ -93,7 +94,7 @@ def find_input_limit(catalogue: Catalogue, one: CellSummary, arm: str) -> InputL
         return None
     whole = mean(found.together) or 0.0
     alone, compute, trivial = map(mean, (found.input, found.compute, found.trivial))
-    fastest, words = _find_fastest(catalogue, found, arm)
+    fastest, how = _find_fastest(catalogue, found, arm)
     quickest = mean(_per_step(catalogue, fastest, arm)) if fastest else None
     known = [part for part in (compute, quickest) if part is not None]
     less = min([*known, whole])
@@ -111,43 +112,42 @@ def find_input_limit(catalogue: Catalogue, one: CellSummary, arm: str) -> InputL
     better = fastest
     if quickest is None or quickest >= whole:
         better = found.compute_cell if compute is not None else None
-        words = "with the data on the device"
+        how = cite("at-hand")
     return InputLimit(
         limits=limits,
         confirmed=confirmed,
         share=share,
-        evidence=_word(whole, alone, compute, trivial, quickest),
+        evidence=tuple(_cite_parts(whole, alone, compute, trivial, quickest)),
         better=better,
-        words=words,
+        how=how,
     )
 
 
-def _word(
+def _cite_parts(
     whole: float,
     alone: float | None,
     compute: float | None,
     trivial: float | None,
     quickest: float | None,
-) -> str:
-    parts = [f"{show_seconds(whole)} a step"]
+) -> Iterator[Evidence]:
+    yield cite("step", seconds=whole)
     if alone is not None:
-        parts.append(f"input alone {show_seconds(alone)}, {show_share(alone, whole)} of it")
+        yield cite("input-alone", seconds=alone, share=alone / whole)
     if trivial is not None:
-        parts.append(f"a trivial model behind the same pipeline {show_seconds(trivial)}")
+        yield cite("trivial-model", seconds=trivial)
     if compute is not None:
-        parts.append(f"the model alone {show_seconds(compute)}")
+        yield cite("model-alone", seconds=compute)
     if quickest is not None and quickest < whole:
-        parts.append(f"behind another pipeline {show_seconds(quickest)}")
-    return "; ".join(parts)
+        yield cite("other-pipeline", seconds=quickest)
 
 
 def _find_fastest(
     catalogue: Catalogue, found: Pipeline, arm: str
-) -> tuple[CellSummary | None, str]:
+) -> tuple[CellSummary | None, Evidence]:
     return min(
         found.others,
         key=lambda other: mean(_per_step(catalogue, other[0], arm)) or math.inf,
-        default=(None, ""),
+        default=(None, cite("at-hand")),
     )
 
 

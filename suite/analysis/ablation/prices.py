@@ -6,7 +6,7 @@ Pure; measured prices only, and a price that no cell gives is None.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from suite.analysis.ablation.catalogue import (
@@ -16,6 +16,7 @@ from suite.analysis.ablation.catalogue import (
     mean,
 )
 from suite.analysis.campaign.summarise import CellSummary
+from suite.analysis.numbers.evidence import Value
 from suite.cells.traits import Price
 
 FLAT = 0.10
@@ -46,10 +47,10 @@ class Flat:
 
 @dataclass(frozen=True, kw_only=True)
 class Paid:
-    """Seconds of a call or a copy that other cells have measured, and which, in words."""
+    """Seconds of calls or copies that other cells have measured; ``values`` say how many and which."""
 
     seconds: float
-    words: str
+    values: Mapping[str, Value]
 
 
 def find_flat(catalogue: Catalogue, one: CellSummary, arm: str) -> Flat | None:
@@ -105,7 +106,7 @@ def price_handover(catalogue: Catalogue, one: CellSummary, arm: str) -> Paid | N
         return price
     return Paid(
         seconds=price.seconds + steps * nodes * seconds,
-        words=f"{price.words} and {nodes} operations a step ({operation.cell.name})",
+        values={**price.values, "nodes": nodes, "operation": operation.cell.name},
     )
 
 
@@ -120,7 +121,8 @@ def price_copies(catalogue: Catalogue, one: CellSummary, arm: str) -> Paid | Non
     back = price_copy(catalogue, work.bytes_out, arm, "copy-out")
     if there is None or back is None:
         return None
-    return Paid(seconds=there.seconds + back.seconds, words=f"{there.words}, {back.words}")
+    back_values = {f"{name}_back": value for name, value in back.values.items()}
+    return Paid(seconds=there.seconds + back.seconds, values={**there.values, **back_values})
 
 
 def price_copy(catalogue: Catalogue, size: float, arm: str, copy: Price) -> Paid | None:
@@ -138,19 +140,24 @@ def price_copy(catalogue: Catalogue, size: float, arm: str, copy: Price) -> Paid
     )
     if not points or not 0 < size < LARGEST:
         return None
-    words = f"{size:,.0f} B {cells[0].cell.kin.partition('/')[2]} ({cells[0].cell.name})"
+    cell = cells[0].cell
+    values: Mapping[str, Value] = {
+        "size": size,
+        "way": cell.kin.partition("/")[2],
+        "copy": cell.name,
+    }
     below = [point for point in points if point[0] <= size]
     above = [point for point in points if point[0] >= size]
     if not below:
-        return Paid(seconds=above[0][1], words=words)
+        return Paid(seconds=above[0][1], values=values)
     if not above:
         largest, seconds = below[-1]
-        return Paid(seconds=seconds * size / largest, words=words)
+        return Paid(seconds=seconds * size / largest, values=values)
     (small, first), (large, second) = below[-1], above[0]
     if small == large:
-        return Paid(seconds=first, words=words)
+        return Paid(seconds=first, values=values)
     share = math.log(size / small) / math.log(large / small)
-    return Paid(seconds=first * (second / first) ** share, words=words)
+    return Paid(seconds=first * (second / first) ** share, values=values)
 
 
 def _find_stretches(
@@ -175,5 +182,4 @@ def _price_calls(catalogue: Catalogue, call: Price, arm: str, calls: float) -> P
     seconds = catalogue.seconds(one, arm)
     if one is None or seconds is None:
         return None
-    count = "a call" if calls == 1 else f"{calls:,.0f} calls"
-    return Paid(seconds=calls * seconds, words=f"{count} ({one.cell.name})")
+    return Paid(seconds=calls * seconds, values={"calls": calls, "call": one.cell.name})

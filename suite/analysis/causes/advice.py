@@ -9,14 +9,15 @@ from typing import Literal
 from suite.analysis.ablation.catalogue import Catalogue
 from suite.analysis.ablation.gains import Gain, find_gain
 from suite.analysis.ablation.waterfall import Waterfall, build_waterfalls
+from suite.analysis.numbers.evidence import Evidence, cite
 from suite.cells.traits import LinkName
 
 Kind = Literal[
-    "a larger batch",
+    "larger-batch",
     "prefetch",
-    "less Python in the pipeline",
-    "no fallback",
-    "timing after warm-up",
+    "less-python",
+    "no-fallback",
+    "warm-timing",
 ]
 
 USUAL_BATCH = 32
@@ -68,13 +69,13 @@ def _enlarge(catalogue: Catalogue, arm: str) -> Iterator[Help]:
         seen.add(key)
         begin = next((pair for pair in line if pair[0] == USUAL_BATCH), line[0])
         gains = [
-            find_gain(catalogue, begin[1], other, arm, f"{BATCH} {size:g}")
+            find_gain(catalogue, begin[1], other, arm, cite("of-size", axis=BATCH, size=size))
             for size, other in line
             if size > begin[0]
         ]
         best = max((g for g in gains if g), key=lambda g: g.ratio.value, default=None)
         if best is not None:
-            yield Help(kind="a larger batch", arm=arm, cell=begin[1].cell.id, gain=best)
+            yield Help(kind="larger-batch", arm=arm, cell=begin[1].cell.id, gain=best)
 
 
 def _prefetch(catalogue: Catalogue, arm: str) -> Iterator[Help]:
@@ -82,22 +83,22 @@ def _prefetch(catalogue: Catalogue, arm: str) -> Iterator[Help]:
 
 
 def _unpython(catalogue: Catalogue, arm: str) -> Iterator[Help]:
-    found = _follow(catalogue, "less Python in the pipeline", arm, "native")
+    found = _follow(catalogue, "less-python", arm, "native")
     # First what a model waits for.
     return iter(sorted(found, key=lambda one: catalogue.cells[one.cell].cell.pinned))
 
 
 def _stay(catalogue: Catalogue, arm: str) -> Iterator[Help]:
-    return _follow(catalogue, "no fallback", arm, "without", "the same step without it")
+    return _follow(catalogue, "no-fallback", arm, "without", cite("without-it"))
 
 
 def _follow(
-    catalogue: Catalogue, kind: Kind, arm: str, link: LinkName, said: str = ""
+    catalogue: Catalogue, kind: Kind, arm: str, link: LinkName, said: Evidence | None = None
 ) -> Iterator[Help]:
     """From every cell with this link to the cell that it leads to."""
     for one in catalogue.cells.values():
-        for other, words in catalogue.links(one, link):
-            gain = find_gain(catalogue, one, other, arm, said or words)
+        for other, how in catalogue.links(one, link):
+            gain = find_gain(catalogue, one, other, arm, said or how)
             if gain is not None:
                 yield Help(kind=kind, arm=arm, cell=one.cell.id, gain=gain)
 
@@ -111,9 +112,9 @@ def _warm_up(catalogue: Catalogue, arm: str) -> Iterator[Help]:
         if len(steps) < 2:
             continue
         first, last = (catalogue.cells[name] for name in (steps[0], steps[-1]))
-        gain = find_gain(catalogue, first, last, arm, "once warm")
+        gain = find_gain(catalogue, first, last, arm, cite("warm"))
         if gain is not None:
-            yield Help(kind="timing after warm-up", arm=arm, cell=first.cell.id, gain=gain)
+            yield Help(kind="warm-timing", arm=arm, cell=first.cell.id, gain=gain)
 
 
 def _take_start(waterfall: Waterfall) -> list[str]:
@@ -127,10 +128,10 @@ def _take_start(waterfall: Waterfall) -> list[str]:
 
 
 KINDS: dict[Kind, Callable[[Catalogue, str], Iterator[Help]]] = {
-    "a larger batch": _enlarge,
+    "larger-batch": _enlarge,
     "prefetch": _prefetch,
-    "less Python in the pipeline": _unpython,
-    "no fallback": _stay,
-    "timing after warm-up": _warm_up,
+    "less-python": _unpython,
+    "no-fallback": _stay,
+    "warm-timing": _warm_up,
 }
 """What can help, in the order in which it is told; each finds its pairs of cells."""

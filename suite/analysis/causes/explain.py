@@ -16,6 +16,7 @@ from suite.analysis.causes.naive import suspect_way
 from suite.analysis.causes.rules import RULES, RuleName, Suspicion
 from suite.analysis.causes.suspects import TESTS
 from suite.analysis.causes.witness import attest
+from suite.analysis.numbers.evidence import Evidence, cite
 from suite.analysis.numbers.ratio import Ratio
 
 WASTED = 0.10
@@ -30,15 +31,11 @@ SYMPTOM: RuleName = "too small"
 TRACE = 0.10
 """What is left to a cause after the others have named theirs is a trace, and not said, under this."""
 
-CPU_IS_RIGHT = (
-    "the CPU is the right device for this: the GPU wins at no variant of it that was measured"
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Cause:
-    """Why a cell is slow: the rule that fired, its evidence in numbers, what to do, and what that
-    was measured to gain.
+    """Why a cell is slow: the rule that fired, its evidence in numbers, and what to do about it was
+    measured to gain.
 
     ``share`` is the part of the cell's time on the GPU that it explains; None: not measured.
     ``provisional``: the cell has no verdict, only a ratio that says so.
@@ -47,8 +44,7 @@ class Cause:
     rule: RuleName
     confirmed: bool
     provisional: bool
-    evidence: str
-    advice: str
+    evidence: tuple[Evidence, ...]
     gain: Gain | None
     share: float | None
 
@@ -59,7 +55,8 @@ class Case:
 
     ``loses``: the GPU is the slower one; else it wins or nobody can tell, but reaches only ``use``
     of its own best rate (None: there is no rate to compare).  ``winner`` is the variant of the same
-    work at which the GPU wins by most.
+    work at which the GPU wins by most.  ``hopeless``: it loses at every variant that was measured, so
+    that the CPU is the right device.
     """
 
     cell: CellSummary
@@ -68,6 +65,7 @@ class Case:
     provisional: bool
     use: float | None
     winner: CellSummary | None
+    hopeless: bool
     causes: tuple[Cause, ...]
 
 
@@ -130,7 +128,6 @@ def _explain(catalogue: Catalogue, one: CellSummary, gpu: str) -> Case | None:
             confirmed=suspicion.confirmed,
             provisional=provisional,
             evidence=suspicion.evidence,
-            advice=CPU_IS_RIGHT if hopeless else RULES[suspicion.rule].advice,
             gain=suspicion.gain,
             share=suspicion.share,
         )
@@ -143,6 +140,7 @@ def _explain(catalogue: Catalogue, one: CellSummary, gpu: str) -> Case | None:
         provisional=provisional,
         use=use,
         winner=winner,
+        hopeless=hopeless,
         causes=causes,
     )
 
@@ -158,12 +156,7 @@ def _rank(suspicion: Suspicion) -> tuple[bool, int, bool, int]:
 
 
 def _tell_unknown(one: CellSummary) -> Suspicion:
-    evidence = "none of the causes looked for fires: " + ", ".join(
-        name for name in RULES if name != "unknown"
-    )
+    evidence = cite("none-fires", rules=tuple(name for name in RULES if name != "unknown"))
     if one.cell.pinned:
-        evidence = (
-            "its work is on the CPU on both arms, so that the GPU has no part in it: the image, "
-            "or noise"
-        )
-    return Suspicion(rule="unknown", share=None, confirmed=False, evidence=evidence)
+        evidence = cite("on-cpu-on-both")
+    return Suspicion(rule="unknown", share=None, confirmed=False, evidence=(evidence,))

@@ -20,8 +20,8 @@ from suite.analysis.ablation.prices import (
 )
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.causes.rules import RULES, Suspicion
+from suite.analysis.numbers.evidence import Evidence, cite
 from suite.cells.traits import Price
-from suite.report.text.units import show_seconds, show_share
 
 Test = Callable[[Catalogue, CellSummary, str], Suspicion | None]
 """Tries one cell on the GPU's arm."""
@@ -55,30 +55,30 @@ def suspect_fallback(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspic
     if not _is_bare(one):
         return None
     strays = [name for name in catalogue.strays(one, arm) if any(op in name for op in FALLEN)]
-    without, words = catalogue.link(one, "without")
-    gain = find_gain(catalogue, one, without, arm, words)
+    without, how = catalogue.link(one, "without")
+    gain = find_gain(catalogue, one, without, arm, how)
     if without is None or gain is None:
         if not strays:
             return None
-        evidence = f"{', '.join(strays)}, inside the step; no cell says what it takes without"
-        return Suspicion(rule="fallback", share=None, confirmed=False, evidence=evidence)
+        seen = cite("fallen-unmeasured", operations=tuple(strays))
+        return Suspicion(rule="fallback", share=None, confirmed=False, evidence=(seen,))
     share = _find_saving(gain)
-    if share < RULES["fallback"].threshold - ROUNDING:
+    if share < RULES["fallback"] - ROUNDING:
         return None
     there = without.cell.params
     own = next((v for axis, v in one.cell.params.items() if there.get(axis) != v), "part")
-    named = ", ".join(strays) or f"a {own} on the CPU"
     whole, less = (mean(catalogue.steps(cell, arm)) or 0.0 for cell in (one, without))
-    evidence = (
-        f"{named}, inside the step: {show_seconds(whole)} with it, {show_seconds(less)} without, "
-        f"{_share(share)} of the step"
-    )
+    if strays:
+        found = cite("fallen", operations=tuple(strays), whole=whole, less=less, share=share)
+    else:
+        found = cite("on-cpu", part=own, whole=whole, less=less, share=share)
+    evidence = [found]
     ways = [price_copy(catalogue, 4, arm, way) for way in COPIES]
     least = sum(price.seconds for price in ways if price)
     if all(ways):
-        evidence += f"; the way to the CPU and back takes at least {show_seconds(least)}"
+        evidence.append(cite("round-trip", least=least))
     return Suspicion(
-        rule="fallback", share=share, confirmed=is_sure(gain), evidence=evidence, gain=gain
+        rule="fallback", share=share, confirmed=is_sure(gain), evidence=tuple(evidence), gain=gain
     )
 
 
@@ -92,28 +92,28 @@ def suspect_input(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspicion
         share=limit.share,
         confirmed=limit.confirmed,
         evidence=limit.evidence,
-        gain=best_gain(find_gain(catalogue, one, limit.better, arm, limit.words)),
+        gain=best_gain(find_gain(catalogue, one, limit.better, arm, limit.how)),
     )
 
 
 def suspect_transfer(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspicion | None:
     """Data that is copied to the device at every step."""
     if one.cell.price in COPIES:
-        evidence = "the cell is nothing but a copy"
+        evidence = (cite("is-copy"),)
         return Suspicion(rule="transfer", share=1.0, confirmed=True, evidence=evidence)
-    other, words = catalogue.link(one, "nearer")
-    gain = find_gain(catalogue, one, other, arm, words)
-    if gain is None or _find_saving(gain) < RULES["transfer"].threshold - ROUNDING:
+    other, how = catalogue.link(one, "nearer")
+    gain = find_gain(catalogue, one, other, arm, how)
+    if gain is None or _find_saving(gain) < RULES["transfer"] - ROUNDING:
         return None
     share = _find_saving(gain)
     own, less = (catalogue.seconds(cell, arm) or 0.0 for cell in (one, other))
-    evidence = f"{show_seconds(own)}, and {show_seconds(less)} {words}: {_share(share)} of the step"
-    agrees, more = _compare_copies(catalogue, one, arm, own - less)
+    nearer = cite("nearer", own=own, less=less, share=share, **how.values)
+    agrees, copies = _compare_copies(catalogue, one, arm, own - less)
     return Suspicion(
         rule="transfer",
         share=share,
         confirmed=agrees and is_sure(gain),
-        evidence=f"{evidence}; {more}",
+        evidence=(nearer, copies),
         gain=gain,
     )
 
@@ -121,43 +121,49 @@ def suspect_transfer(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspic
 def suspect_overhead(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspicion | None:
     """A price a call that does not depend on how much work the call has."""
     if one.cell.price in PRICES:
-        words = "the cell computes nothing: its time is the price itself"
-        return Suspicion(rule="overhead", share=1.0, confirmed=True, evidence=words)
+        evidence = (cite("is-price"),)
+        return Suspicion(rule="overhead", share=1.0, confirmed=True, evidence=evidence)
     own = catalogue.seconds(one, arm)
     if own is None or one.cell.one_shot or one.cell.pinned:
         return None
-    least = RULES["overhead"].threshold - ROUNDING
-    evidence: list[str] = []
+    least = RULES["overhead"] - ROUNDING
+    found: list[Evidence] = []
     share, rest = 0.0, None
     flat = find_flat(catalogue, one, arm)
     if flat is not None:
         rest = flat.share
-        evidence.append(
-            f"{show_seconds(flat.low)} to {show_seconds(flat.high)} a step from {flat.axis} "
-            f"{flat.first:g} to {flat.last:g}: {flat.last / flat.first:,.0f} times the size in "
-            f"{flat.high / flat.low:.2f} times the time"
+        found.append(
+            cite(
+                "flat",
+                axis=flat.axis,
+                first=flat.first,
+                last=flat.last,
+                low=flat.low,
+                high=flat.high,
+                times=flat.last / flat.first,
+                longer=flat.high / flat.low,
+            )
         )
     enqueueing = catalogue.enqueueing(one, arm)
     if "dispatch-bound" in catalogue.labels(one, arm) or (enqueueing or 0.0) > BUSY:
         rest = max(rest or 0.0, enqueueing or BUSY)
-        evidence.append("dispatch-bound: handing over takes longer than the device does")
+        found.append(cite("dispatch-bound"))
     price = price_handover(catalogue, one, arm)
     if price is not None and price.seconds >= least * own:
         share = min(1.0, price.seconds / own)
-        part = f"up to {show_seconds(price.seconds)} of {show_seconds(own)}"
-        evidence.append(f"handing over {price.words} takes {part}")
+        found.append(cite("handover", price=price.seconds, own=own, **price.values))
     fewer = find_fewer(catalogue, one, arm)
     if fewer is not None and _find_saving(fewer) >= least:
         share = max(share, _find_saving(fewer))
-        evidence.append(f"{_share(_find_saving(fewer))} of it go away {fewer.words}")
-    if not evidence:
+        found.append(cite("fewer", share=_find_saving(fewer), **fewer.how.values))
+    if not found:
         return None
     return Suspicion(
         rule="overhead",
         share=share,
         rest=rest,
-        confirmed=len(evidence) > 1,
-        evidence="; ".join(evidence),
+        confirmed=len(found) > 1,
+        evidence=tuple(found),
         gain=best_gain(fewer, find_larger(catalogue, one, arm)),
     )
 
@@ -167,7 +173,7 @@ def suspect_smallness(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspi
     if not _is_bare(one) or one.cell.one_shot:
         return None
     used = find_use(catalogue, one, arm)
-    if used is None or used[0] >= RULES["too small"].threshold + ROUNDING:
+    if used is None or used[0] >= RULES["too small"] + ROUNDING:
         return None
     share, best = used
     larger = find_larger(catalogue, one, arm)
@@ -175,7 +181,7 @@ def suspect_smallness(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspi
         rule="too small",
         share=1 - share,
         confirmed=larger is not None and larger.ratio.value >= TWICE,
-        evidence=f"{_share(share)} of the rate that this device reaches at {best.cell.id}",
+        evidence=(cite("of-best", share=share, best=best.cell.id),),
         gain=larger,
     )
 
@@ -183,22 +189,22 @@ def suspect_smallness(catalogue: Catalogue, one: CellSummary, arm: str) -> Suspi
 def find_fewer(catalogue: Catalogue, one: CellSummary, arm: str) -> Gain | None:
     """The variant of a cell with fewer handovers that helps most; None: none was measured to help."""
     fewer = catalogue.links(one, "fewer")
-    return best_gain(*(find_gain(catalogue, one, other, arm, words) for other, words in fewer))
+    return best_gain(*(find_gain(catalogue, one, other, arm, how) for other, how in fewer))
 
 
 def _compare_copies(
     catalogue: Catalogue, one: CellSummary, arm: str, saved: float
-) -> tuple[bool, str]:
-    """Whether what is saved without copying agrees with what the copies take, and that in words."""
+) -> tuple[bool, Evidence]:
+    """Whether what is saved without copying agrees with what the copies take, and that as evidence."""
     price = price_copies(catalogue, one, arm)
     if price is None:
-        return False, "no cell says what such a copy takes"
-    words = f"copying {price.words} takes {show_seconds(price.seconds)}"
-    if saved > price.seconds * AGREES:
-        return False, f"{words}, so that more than the copy is in the difference"
-    if saved < price.seconds / AGREES:
-        return False, f"{words}, which is more than the difference"
-    return True, words
+        return False, cite("copies-unknown")
+    seconds = price.seconds
+    if saved > seconds * AGREES:
+        return False, cite("copies-take-less", seconds=seconds, **price.values)
+    if saved < seconds / AGREES:
+        return False, cite("copies-take-more", seconds=seconds, **price.values)
+    return True, cite("copies", seconds=seconds, **price.values)
 
 
 def is_sure(gain: Gain | None) -> bool:
@@ -209,10 +215,6 @@ def is_sure(gain: Gain | None) -> bool:
 def _find_saving(gain: Gain) -> float:
     """The share of the time that goes away."""
     return 1 - 1 / gain.ratio.value
-
-
-def _share(share: float) -> str:
-    return show_share(share, 1.0)
 
 
 TESTS: tuple[Test, ...] = (

@@ -1,4 +1,4 @@
-"""What a trace says to a cause: in words, and whether it agrees."""
+"""What a trace says to a cause, and whether it agrees."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from suite.analysis.ablation.trace import Trace
 from suite.analysis.causes.rules import RuleName, Suspicion
-from suite.report.text.units import show_seconds, show_share
+from suite.analysis.numbers.evidence import Evidence, Value, cite
 
 WAITS = 0.5
 """A GPU that has work for less of the time waits for whatever hands it over, feeds or copies."""
@@ -21,13 +21,13 @@ _WAITING: frozenset[RuleName] = frozenset({"overhead", "input", "fallback"})
 
 
 def attest(suspicion: Suspicion, trace: Trace | None) -> Suspicion:
-    """The suspicion with what a trace says to it: in words, and confirmed where it agrees.
+    """The suspicion with what a trace saw as more evidence, and confirmed where that agrees.
 
     A trace that does not agree is told as well, and takes no confirmation away that the cells gave.
     """
     if trace is None:
         return suspicion
-    evidence = f"{suspicion.evidence}; {word_trace(trace)}"
+    evidence = (*suspicion.evidence, cite_trace(trace))
     agrees = is_agreed(suspicion, trace)
     return replace(suspicion, evidence=evidence, confirmed=suspicion.confirmed or agrees)
 
@@ -41,14 +41,15 @@ def is_agreed(suspicion: Suspicion, trace: Trace) -> bool:
     return False
 
 
-def word_trace(trace: Trace) -> str:
-    """A trace in words, such as ``a trace of 20 calls saw the GPU busy 12 % of the time, …``."""
-    words = [f"the GPU busy {show_share(trace.get('busy_share', 0.0), 1.0)} of the time"]
+def cite_trace(trace: Trace) -> Evidence:
+    """What a trace saw, as evidence; copies and gaps where there were any."""
+    values: dict[str, Value] = {
+        "calls": trace.get("calls", 0.0),
+        "busy": trace.get("busy_share", 0.0),
+        "kernels": trace.get("kernels", 0.0),
+    }
     if trace.get("copies"):
-        copied = show_share(trace.get("copy_share", 0.0), 1.0)
-        words.append(f"copying {copied} ({trace['copies']:.3g} copies a call)")
-    words.append(f"{trace.get('kernels', 0.0):.3g} kernels a call")
-    gap = trace.get("longest_gap_s", 0.0)
-    if gap > 0:
-        words.append(f"{show_seconds(gap)} without work at most")
-    return f"a trace of {trace.get('calls', 0.0):.0f} calls saw {', '.join(words)}"
+        values |= {"copied": trace.get("copy_share", 0.0), "copies": trace["copies"]}
+    if trace.get("longest_gap_s", 0.0) > 0:
+        values["gap"] = trace["longest_gap_s"]
+    return cite("trace", **values)

@@ -19,6 +19,7 @@ from suite.analysis.documents.published import Figure
 from suite.analysis.numbers.ratio import Ratio
 from suite.flags import pick
 from suite.report.exports.findings import describe_estimate
+from suite.report.text.evidence import CHANGES, RULE_TEXTS, word_advice, word_evidence
 from suite.report.text.wording import word, word_in_cell
 
 ONE_ARM = "there are not both a CPU and a GPU arm"
@@ -35,17 +36,19 @@ _NOT_SHOWN = "not shown: the interval of what a step saves holds nothing, too"
 
 def describe_causes(case: Case | None) -> list[dict[str, Any]]:
     """A cell's causes, the heaviest first; none where it needs no explanation."""
+    if case is None:
+        return []
     return [
         {
             "rule": cause.rule,
             "confirmed": cause.confirmed,
             "provisional": cause.provisional,
             "share": cause.share,
-            "evidence": cause.evidence,
-            "advice": cause.advice,
+            "evidence": word_evidence(*cause.evidence),
+            "advice": word_advice(case, cause),
             "gain": _describe_gain(cause.gain) if cause.gain else None,
         }
-        for cause in (case.causes if case else ())
+        for cause in case.causes
     ]
 
 
@@ -64,8 +67,8 @@ def describe_insight(insight: Insight) -> dict[str, Any]:
         absent["cost"] = NO_TRAINING
     return {
         "rules": {
-            rule.name: {"fires": rule.fires, "needs": rule.needs, "threshold": rule.threshold}
-            for rule in RULES.values()
+            rule: {"fires": text.fires, "needs": text.needs, "threshold": RULES[rule]}
+            for rule, text in RULE_TEXTS.items()
         },
         "advice": _describe_advice(insight) or None,
         "waterfalls": [_describe_waterfall(one) for one in insight.waterfalls] or None,
@@ -80,13 +83,13 @@ def describe_insight(insight: Insight) -> dict[str, Any]:
 
 
 def _describe_gain(gain: Gain) -> dict[str, Any]:
-    return {"words": gain.words, "at": gain.at, **describe_estimate(gain.ratio)}
+    return {"words": word_evidence(gain.how), "at": gain.at, **describe_estimate(gain.ratio)}
 
 
 def _describe_advice(insight: Insight) -> list[dict[str, Any]]:
     return [
         {
-            "kind": kind,
+            "kind": CHANGES[kind],
             "measured": [
                 {
                     "arm": one.arm,

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.causes.advice import Help
-from suite.analysis.causes.explain import CPU_IS_RIGHT, Case, Cause
+from suite.analysis.causes.explain import Case, Cause
 from suite.analysis.causes.insight import Insight
 from suite.analysis.causes.rules import RULES
+from suite.report.text.evidence import CHANGES, word_advice, word_evidence
 from suite.report.text.markup import escape
 from suite.report.text.names import Show, name_cells
 from suite.report.text.page import Page
@@ -33,7 +34,9 @@ def tell_causes(insight: Insight, show: Show) -> list[str]:
         parts.sort(key=lambda part: -int(part.rsplit(" ", 1)[1]))
         cells = show_things(len(losses), "cell")
         sentences.append(f"Why {gpu} loses {cells}: first of all {', '.join(parts)}.")
-    helping = [f"{one.kind} ({_show_gain(one)})" for one in _find_best(insight, by_case=False)]
+    helping = [
+        f"{CHANGES[one.kind]} ({_show_gain(one)})" for one in _find_best(insight, by_case=False)
+    ]
     if helping:
         sentences.append(f"What would help, at best: {'; '.join(helping)}.")
     for one in insight.misled:
@@ -117,9 +120,9 @@ def write_advice(page: Page, summary: Summary, insight: Insight) -> None:
         ["change", "from", "to", "takes", "helps"],
         [
             [
-                one.kind,
+                CHANGES[one.kind],
                 names.get(one.cell, escape(one.cell)),
-                escape(one.gain.words),
+                escape(word_evidence(one.gain.how)),
                 _show_gain(one),
                 "yes" if one.helps else "no",
             ]
@@ -131,26 +134,23 @@ def write_advice(page: Page, summary: Summary, insight: Insight) -> None:
             f"Of each kind and case the largest gain; all {len(insight.advice)} stand in "
             "`summary.json`."
         )
-    hopeless = [
-        case for case in insight.cases if any(c.advice == CPU_IS_RIGHT for c in case.causes)
-    ]
+    hopeless = sum(case.hopeless for case in insight.cases)
     if hopeless:
         page.paragraph(
-            f"The CPU is the right device for {len(hopeless)} of the cells above: the GPU wins at "
+            f"The CPU is the right device for {hopeless} of the cells above: the GPU wins at "
             "no variant of the same work that was measured."
         )
 
 
 def _list_case(case: Case, names: Mapping[str, str], cpu: str, gpu: str) -> list[str]:
     ratio = _show_ratio(case, cpu, gpu) + (" (provisional)" if case.provisional else "")
-    first = case.causes[0]
-    advice = escape(first.advice)
+    advice = escape(word_advice(case, case.causes[0]))
     gains = [cause.gain for cause in case.causes if cause.gain is not None]
     # What helps where the GPU wins all the same at no variant would be no help.
-    if gains and first.advice != CPU_IS_RIGHT:
+    if gains and not case.hopeless:
         ratio_of = gains[0].ratio
         times = show_gain(ratio_of.value, ratio_of.low, ratio_of.high)
-        advice += f": {times} a unit of work {escape(gains[0].words)}"
+        advice += f": {times} a unit of work {escape(word_evidence(gains[0].how))}"
     if case.winner is not None and case.winner is not case.cell:
         advice += f"; {gpu} wins at {names[case.winner.cell.id]}"
     return [
@@ -174,8 +174,10 @@ def _name_causes(causes: Sequence[Cause]) -> str:
 
 def _word_evidence(causes: Sequence[Cause]) -> str:
     if len(causes) == 1:
-        return escape(causes[0].evidence, limit=LONGEST)
-    return " ".join(f"{c.rule}: {escape(c.evidence, limit=LONGEST)}." for c in causes)
+        return escape(word_evidence(*causes[0].evidence), limit=LONGEST)
+    return " ".join(
+        f"{one.rule}: {escape(word_evidence(*one.evidence), limit=LONGEST)}." for one in causes
+    )
 
 
 def _show_ratio(case: Case, cpu: str, gpu: str) -> str:

@@ -5,6 +5,7 @@ Plain text that can hold a document's words: whoever writes it down escapes it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from string import Formatter
@@ -14,7 +15,7 @@ from suite.analysis.campaign.summarise import ArmResult
 from suite.analysis.documents.published import ANY
 from suite.analysis.numbers.verdict import Verdict
 from suite.flags import KINDS, Flag, is_common, pick
-from suite.report.text.units import show_rate, show_seconds, show_share
+from suite.report.text.units import show_count, show_rate, show_seconds, show_share
 
 _BANNERS: Mapping[str, str] = {
     "simulated": "SIMULATED",
@@ -44,7 +45,7 @@ def word(flag: Flag, *, brief: bool = False) -> str:
     if "far" in values:
         far, over = f"{100 * values['far']:.0f} %", f"over {100 * values['over']:.0f} %"
         values["far"] = over if brief else far
-    return _WORDS.vformat(KINDS[flag.code].text, (), values)
+    return fill(KINDS[flag.code].text, values)
 
 
 def word_in_cell(flag: Flag) -> str:
@@ -142,6 +143,8 @@ _SHOWN: Mapping[str, Callable[[Any], str]] = {
     "ranges": lambda seen: ", ".join(_show_range(*one) for one in seen),
     "products": lambda precision: "memory" if precision == ANY else f"{precision} products",
     "share": lambda value: show_share(value, 1.0),
+    "count": lambda number: show_count(number, None, None),
+    "calls": lambda number: "a call" if number == 1 else f"{number:,.0f} calls",
     "codes": lambda codes: "; ".join(KINDS[code].text for code in codes),
     "whose": lambda arm: f"{arm}: " if arm else "",
     "part": {"suite": "the suite's measured part ", "image": "the image ", "facts": ""}.__getitem__,
@@ -161,4 +164,17 @@ class _Words(Formatter):
         return super().format_field(value, format_spec)
 
 
-_WORDS = _Words()
+_OPTIONAL = re.compile(r"\[([^]]*)\]")
+
+
+def fill(text: str, values: Mapping[str, Any]) -> str:
+    """A registry's text with values in the places of their names.
+
+    What stands in square brackets is left out where its values are not there.
+    """
+
+    def keep(part: re.Match[str]) -> str:
+        names = {name for _, name, _, _ in Formatter().parse(part[1]) if name}
+        return part[1] if names <= values.keys() else ""
+
+    return _Words().vformat(_OPTIONAL.sub(keep, text), (), values)

@@ -20,6 +20,7 @@ from suite.flags import KINDS as FLAGS
 from suite.flags import Flag, pick, raise_flag
 from suite.model import Campaign, Document
 from suite.report.exports.exchange import render_json
+from suite.report.text.evidence import CHANGES
 from tests import machines, synthetic
 from tests.analysis.causes.test_explain import QUICK, TRAINED
 from tests.flagging import codes
@@ -207,7 +208,7 @@ def test_advice_stands_in_its_order_with_its_gain() -> None:
     assert kinds == list(KINDS)
     for kind in kinds:
         assert any(one.helps for one in insight.advice if one.kind == kind)
-    larger = next(one for one in insight.advice if one.kind == "a larger batch")
+    larger = next(one for one in insight.advice if one.kind == "larger-batch")
     assert larger.cell == TRAINED.format(32, "device")
     assert larger.gain.at == TRAINED.format(4096, "device")
     truth = machines.step_time(gpu, 32) / 32 / (machines.step_time(gpu, 4096) / 4096)
@@ -218,7 +219,7 @@ def test_advice_stands_in_its_order_with_its_gain() -> None:
 def test_what_does_not_help_is_said_to() -> None:
     insight = tell(GPU, cells=machines.choose(ALL, "mlp.fallback"))
     (found,) = insight.advice
-    assert (found.kind, found.helps) == ("no fallback", False)
+    assert (found.kind, found.helps) == ("no-fallback", False)
 
 
 def name_gpu(documents: list[Document], name: str) -> list[Document]:
@@ -402,7 +403,7 @@ def test_the_json_holds_what_the_report_says() -> None:
     for cell in content["cells"]:
         if cell["verdict"] == "SLOWER":
             assert cell["causes"]
-    assert [one["kind"] for one in content["advice"]] == list(KINDS)
+    assert [one["kind"] for one in content["advice"]] == [CHANGES[kind] for kind in KINDS]
     assert {one["case"] for one in content["waterfalls"]} == {
         *("matmul", "clone", "slices", "dataset", "fit")
     }

@@ -10,10 +10,13 @@ from suite.analysis.ablation.trace import find_traces
 from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.causes.insight import find_insight
 from suite.analysis.causes.rules import RuleName, Suspicion
-from suite.analysis.causes.witness import attest, word_trace
+from suite.analysis.causes.witness import attest, cite_trace
 from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.numbers.evidence import cite
 from suite.model import Document
+from suite.report.text.evidence import word_evidence
 from tests import machines, synthetic
+from tests.flagging import codes
 
 STEP = "mlp.train/net=A/batch=32/data=device/precision=fp32/execution=graph"
 IDLE = {
@@ -30,7 +33,7 @@ COPYING = {**IDLE, "busy_share": 0.6, "copy_share": 0.4, "copies": 2.0}
 
 
 def suspect(rule: RuleName, share: float | None = 0.6) -> Suspicion:
-    return Suspicion(rule=rule, share=share, confirmed=False, evidence="numbers")
+    return Suspicion(rule=rule, share=share, confirmed=False, evidence=(cite("is-price"),))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +54,7 @@ def test_a_trace_confirms_what_it_shows(
 ) -> None:
     found = attest(suspect(rule), trace)
     assert found.confirmed is agrees
-    assert found.evidence.startswith("numbers; a trace of 20 calls saw the GPU busy ")
+    assert codes(found.evidence) == ["is-price", "trace"]
 
 
 def test_a_trace_takes_no_confirmation_away_and_none_says_nothing() -> None:
@@ -61,7 +64,7 @@ def test_a_trace_takes_no_confirmation_away_and_none_says_nothing() -> None:
 
 
 def test_a_trace_in_words() -> None:
-    assert word_trace(COPYING) == (
+    assert word_evidence(cite_trace(COPYING)) == (
         "a trace of 20 calls saw the GPU busy 60.0 % of the time, copying 40.0 % (2 copies a call), "
         "14 kernels a call, 400 µs without work at most"
     )
@@ -84,5 +87,6 @@ def test_the_report_hears_the_calibrations_trace_and_no_other() -> None:
     summary = traced(0)
     assert find_traces(summary)["cuda"] == {STEP: IDLE}
     case = next(one for one in find_insight(summary).cases if one.cell.cell.id == STEP)
-    assert "a trace of 20 calls saw the GPU busy 12.0 %" in case.causes[0].evidence
+    (seen,) = [one for one in case.causes[0].evidence if one.code == "trace"]
+    assert seen.values == {"calls": 20.0, "busy": 0.12, "kernels": 14.0, "gap": 4e-4}
     assert not any(find_traces(traced(1)).values())

@@ -1,0 +1,153 @@
+"""Evidence in words: the registry of what supports a cause, and of what was found to help.
+
+Plain text that can hold a document's words: whoever writes it down escapes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from suite.analysis.causes.advice import Kind
+from suite.analysis.causes.explain import Case, Cause
+from suite.analysis.causes.rules import RuleName
+from suite.analysis.numbers.evidence import Evidence
+from suite.report.text.wording import fill
+
+_COPIES = (
+    "copying {size:,.0f} B {way} ({copy})[, {size_back:,.0f} B {way_back} ({copy_back})] takes "
+    "{seconds:seconds}"
+)
+_IN_THE_STEP = (
+    "inside the step: {whole:seconds} with it, {less:seconds} without, {share:share} of the step"
+)
+
+SENTENCES: Mapping[str, str] = {
+    # What a cell is, so that it needs no other evidence.
+    "is-copy": "the cell is nothing but a copy",
+    "is-price": "the cell computes nothing: its time is the price itself",
+    "is-start": "the cell is a start, paid once a process",
+    "on-cpu-on-both": "its work is on the CPU on both arms, so that the GPU has no part in it: the image, "
+    "or noise",
+    "none-fires": "none of the causes looked for fires: {rules:names}",
+    # Work on the CPU.
+    "fallen-unmeasured": "{operations:names}, inside the step; no cell says what it takes without",
+    "fallen": f"{{operations:names}}, {_IN_THE_STEP}",
+    "on-cpu": f"a {{part}} on the CPU, {_IN_THE_STEP}",
+    "round-trip": "the way to the CPU and back takes at least {least:seconds}",
+    # The pipeline.
+    "step": "{seconds:seconds} a step",
+    "input-alone": "input alone {seconds:seconds}, {share:share} of it",
+    "trivial-model": "a trivial model behind the same pipeline {seconds:seconds}",
+    "model-alone": "the model alone {seconds:seconds}",
+    "other-pipeline": "behind another pipeline {seconds:seconds}",
+    # Copies.
+    "nearer": "{own:seconds}, and {less:seconds} {words}: {share:share} of the step",
+    "copies-unknown": "no cell says what such a copy takes",
+    "copies": _COPIES,
+    "copies-take-less": f"{_COPIES}, so that more than the copy is in the difference",
+    "copies-take-more": f"{_COPIES}, which is more than the difference",
+    # Handing over.
+    "flat": "{low:seconds} to {high:seconds} a step from {axis} {first:g} to {last:g}: {times:,.0f} times "
+    "the size in {longer:.2f} times the time",
+    "dispatch-bound": "dispatch-bound: handing over takes longer than the device does",
+    "handover": "handing over {calls:calls} ({call})[ and {nodes} operations a step ({operation})] takes "
+    "up to {price:seconds} of {own:seconds}",
+    "fewer": "{share:share} of it go away {words}",
+    "of-best": "{share:share} of the rate that this device reaches at {best}",
+    # What a script's own time consists of.
+    "gone": "of its time go away: {share:share} ({changes:names})",
+    "gone-too": "{share:share} ({changes:names})",
+    "gone-together": "{share:share} of it go away with all of: {changes:names}",
+    "first-step": "a process's first step takes {seconds:seconds} by itself[, of {own:seconds}]",
+    "repaid": "repaid after {units:count} {unit}s at the fair number",
+    "repayment-unknown": "whether it is ever repaid is not shown",
+    "never-repaid": "never repaid, because the fair number saves nothing",
+    # What a profiler saw.
+    "trace": "a trace of {calls:.0f} calls saw the GPU busy {busy:share} of the time"
+    "[, copying {copied:share} ({copies:.3g} copies a call)], {kernels:.3g} kernels a call"
+    "[, {gap:seconds} without work at most]",
+    # What is different at a cell that takes less time.
+    "linked": "{words}",
+    "at-size": "at {axis} {size:g}",
+    "of-size": "{axis} {size:g}",
+    "at-hand": "with the data on the device",
+    "fair": "at the fair number",
+    "warm": "once warm",
+    "without-it": "the same step without it",
+}
+"""The sentence of each code, with the names of the values that it needs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleText:
+    """When a rule fires, what that takes, and what to do about its cause."""
+
+    fires: str
+    needs: str
+    advice: str
+
+
+RULE_TEXTS: Mapping[RuleName, RuleText] = {
+    "fallback": RuleText(
+        fires="an operation of the step runs on the CPU, and the step without it takes at least 10 % less",
+        needs="the same step without it, or the devices that its nodes were seen on",
+        advice="take the operation that runs on the CPU out of the step",
+    ),
+    "input": RuleText(
+        fires="the step takes hardly longer (10 %) than its input alone, or a trivial model behind the "
+        "same pipeline is no faster (5 %)",
+        needs="the input alone, or a trivial model behind the same pipeline; without either, the same "
+        "step without its pipeline taking at most half",
+        advice="make the pipeline faster: prefetch, map in parallel, no Python in it",
+    ),
+    "transfer": RuleText(
+        fires="at least 30 % of the step go away when the data is on the device already",
+        needs="the same step with its data on the device; the copies' own times confirm it",
+        advice="keep the data on the device, or copy it ahead",
+    ),
+    "start-up": RuleText(
+        fires="at least half of the time goes into starting and setting up, not into the work",
+        needs="the same work when warm and set up",
+        advice="time after a warm-up and without the set-up, or run long enough to repay it",
+    ),
+    "overhead": RuleText(
+        fires="the time is flat (10 %) over a factor of 8 in size, the step is dispatch-bound, or handing "
+        "over takes at least half of it",
+        needs="other sizes of the same work, or the prices of calls and operations",
+        advice="give each call more work: a larger batch, several steps a call, one compiled graph",
+    ),
+    "too small": RuleText(
+        fires="the rate is under 10 % of this device's own best at this precision",
+        needs="a larger size of the same work",
+        advice="use larger sizes: at this one most of the device is idle",
+    ),
+    "unknown": RuleText(
+        fires="none of the others does",
+        needs="nothing",
+        advice="look at a profiler's trace of this cell",
+    ),
+}
+
+_CPU_IS_RIGHT = (
+    "the CPU is the right device for this: the GPU wins at no variant of it that was measured"
+)
+
+CHANGES: Mapping[Kind, str] = {
+    "larger-batch": "a larger batch",
+    "prefetch": "prefetch",
+    "less-python": "less Python in the pipeline",
+    "no-fallback": "no fallback",
+    "warm-timing": "timing after warm-up",
+}
+"""What can help."""
+
+
+def word_evidence(*found: Evidence) -> str:
+    """The evidence in one sentence, without a full stop."""
+    return "; ".join(fill(SENTENCES[one.code], one.values) for one in found)
+
+
+def word_advice(case: Case, cause: Cause) -> str:
+    """What to do about a cause."""
+    return _CPU_IS_RIGHT if case.hopeless else RULE_TEXTS[cause.rule].advice

@@ -1,0 +1,92 @@
+"""The registry of evidence: every code of the analysis has its sentence, every placeholder its value."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from string import Formatter
+
+import pytest
+
+from suite.analysis.causes.advice import KINDS
+from suite.analysis.causes.rules import RULES
+from suite.analysis.numbers.evidence import Evidence, cite
+from suite.content import SUITE
+from suite.report.text.evidence import CHANGES, RULE_TEXTS, SENTENCES, word_evidence
+
+
+def find_cited() -> Iterator[tuple[str, set[str | None]]]:
+    """Every code that the analysis cites, with the names of its values; None: and others."""
+    for path in (SUITE / "analysis").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "cite":
+                strings = [one for one in ast.walk(node.args[0]) if isinstance(one, ast.Constant)]
+                assert strings, f"{path}:{node.lineno}: no code that stands there"
+                for one in strings:
+                    yield str(one.value), {keyword.arg for keyword in node.keywords}
+
+
+def list_names(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+
+
+def test_every_code_has_its_sentence_and_every_sentence_its_code() -> None:
+    assert {code for code, _ in find_cited()} == set(SENTENCES)
+    assert list(RULE_TEXTS) == list(RULES)
+    assert list(CHANGES) == list(KINDS)
+
+
+def test_every_placeholder_has_its_value_and_every_value_its_placeholder() -> None:
+    for code, given in find_cited():
+        names = list_names(SENTENCES[code])
+        assert all(name.isidentifier() for name in names)
+        assert given - {None} <= names, code
+        needed = list_names(
+            "".join(part.partition("]")[2] for part in f"]{SENTENCES[code]}".split("["))
+        )
+        assert None in given or needed <= given, code
+
+
+COPY = {"seconds": 2.0, "size": 4096.0, "way": "to the device", "copy": "a"}
+BACK = {"size_back": 4.0, "way_back": "back", "copy_back": "b"}
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (
+            cite("handover", price=2e-6, own=4e-6, calls=1.0, call="overhead.call"),
+            "handing over a call (overhead.call) takes up to 2.00 µs of 4.00 µs",
+        ),
+        (
+            cite("handover", price=1, own=2, calls=1e4, call="a", nodes=3, operation="b"),
+            "handing over 10,000 calls (a) and 3 operations a step (b) takes up to 1.00 s of 2.00 s",
+        ),
+        (
+            Evidence(code="copies", values=COPY),
+            "copying 4,096 B to the device (a) takes 2.00 s",
+        ),
+        (
+            Evidence(code="copies-take-more", values=COPY | BACK),
+            "copying 4,096 B to the device (a), 4 B back (b) takes 2.00 s, which is more than the difference",
+        ),
+        (
+            cite("nearer", own=2.0, less=1.0, share=0.5, words="with data={device} [x]"),
+            "2.00 s, and 1.00 s with data={device} [x]: 50.0 % of the step",
+        ),
+        (
+            cite("trace", calls=20.0, busy=0.5, kernels=14.0),
+            "a trace of 20 calls saw the GPU busy 50.0 % of the time, 14 kernels a call",
+        ),
+        (cite("repaid", units=1234.5, unit="step"), "repaid after 1,235 steps at the fair number"),
+    ],
+)
+def test_evidence_in_words(found: Evidence, words: str) -> None:
+    assert word_evidence(found) == words
+
+
+def test_evidence_is_told_in_its_order() -> None:
+    pair = cite("is-copy"), cite("first-step", seconds=1.0, own=2.0)
+    assert word_evidence(*pair) == (
+        "the cell is nothing but a copy; a process's first step takes 1.00 s by itself, of 2.00 s"
+    )
