@@ -19,7 +19,7 @@ from suite.analysis.documents.published import ANY, Figure, Figures, Part
 from suite.analysis.numbers.estimate import Estimate, estimate
 from suite.flags import Flag, raise_flag
 
-Band = Literal["in band", "below the band", "above the band", "far below"]
+Band = Literal["in", "below", "above", "far below"]
 
 BELOW, ABOVE = 0.15, 0.10
 """In band: from 15 % under to 10 % over a published figure of the same precision and a similar size."""
@@ -74,7 +74,7 @@ class Limit:
     @property
     def band(self) -> Band | None:
         """The kindest of the comparisons: one published figure that is met is enough."""
-        order: tuple[Band, ...] = ("in band", "above the band", "below the band", "far below")
+        order: tuple[Band, ...] = ("in", "above", "below", "far below")
         found = {one.band for one in self.comparisons}
         return next((band for band in order if band in found), None)
 
@@ -101,13 +101,14 @@ class Limits:
     """Everything about limits: per arm and precision, per cell, and what is wrong.
 
     ``flags`` are those of rates above a theoretical peak, of prices under their bounds, and of rates far
-    below what others measured; ``unknown`` are the devices that have no published figures.
+    below what others measured; ``unknown`` are the devices that have no published figures (None: one
+    without a name).
     """
 
     limits: tuple[Limit, ...]
     uses: tuple[Use, ...]
     flags: tuple[Flag, ...]
-    unknown: tuple[str, ...]
+    unknown: tuple[str | None, ...]
 
 
 def find_limits(catalogue: Catalogue, places: Mapping[str, Place], figures: Figures) -> Limits:
@@ -126,9 +127,7 @@ def find_limits(catalogue: Catalogue, places: Mapping[str, Place], figures: Figu
         limits=tuple(limits),
         uses=tuple(_find_uses(catalogue, limits)),
         flags=(*_find_impossible(catalogue), *_flag_slow(limits)),
-        unknown=tuple(
-            dict.fromkeys(one.device or "a device without a name" for one in limits if not one.part)
-        ),
+        unknown=tuple(dict.fromkeys(one.device or None for one in limits if not one.part)),
     )
 
 
@@ -213,9 +212,9 @@ def _judge(figure: Figure, cell: str, rate: float) -> Comparison:
     if rate < FAR * figure.low:
         band: Band = "far below"
     elif rate < (1 - BELOW) * figure.low:
-        band = "below the band"
+        band = "below"
     else:
-        band = "in band" if rate <= (1 + ABOVE) * figure.high else "above the band"
+        band = "in" if rate <= (1 + ABOVE) * figure.high else "above"
     nearest = figure.low if rate < figure.low else min(rate, figure.high)
     return Comparison(figure=figure, cell=cell, share=rate / nearest, band=band)
 

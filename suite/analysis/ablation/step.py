@@ -15,8 +15,8 @@ from suite.analysis.ablation.pipeline import NEAR, NO_FASTER, Pipeline, find_pip
 from suite.analysis.ablation.prices import price_copies, price_handover
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.numbers.estimate import Estimate, estimate
+from suite.analysis.numbers.evidence import Evidence, cite
 from suite.analysis.numbers.ratio import compare
-from suite.report.text.units import show_share
 
 PartName = Literal["input", "transfer", "dispatch", "compute"]
 Bound = Literal["input", "compute", "both"]
@@ -42,7 +42,7 @@ class Decomposition:
     arm: str
     whole: float
     parts: Mapping[PartName, float | None]
-    absent: Mapping[PartName, str]
+    absent: Mapping[PartName, Evidence]
 
     @property
     def rest(self) -> float:
@@ -72,7 +72,7 @@ class Triple:
     trivial_s: float | None
     overlap: float | None
     bound: Bound | None
-    evidence: str
+    evidence: Evidence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,14 +183,14 @@ def _decompose(catalogue: Catalogue, one: CellSummary, arm: str) -> Decompositio
     if whole is None:
         return None
     parts: dict[PartName, float | None] = dict.fromkeys(PARTS)
-    absent: dict[PartName, str] = {}
+    absent: dict[PartName, Evidence] = {}
     here, _ = catalogue.link(one, "compute")
     alone = mean(catalogue.steps(here, arm))
     if alone is None:
         return None
     price = price_handover(catalogue, here, arm) if here else None
     if price is None:
-        absent["dispatch"] = "no cell gives the price of a call; it is in compute"
+        absent["dispatch"] = cite("no-call-price")
         parts["compute"] = min(alone, whole)
     else:
         # The host can't have handed over for longer than it was seen to.
@@ -203,7 +203,7 @@ def _decompose(catalogue: Catalogue, one: CellSummary, arm: str) -> Decompositio
     left = max(0.0, whole - alone)
     parts["transfer"] = _find_transfer(catalogue, one, here, arm, left)
     if parts["transfer"] is None:
-        absent["transfer"] = "neither the step with its data on the host nor a copy was measured"
+        absent["transfer"] = cite("no-copy")
     left -= parts["transfer"] or 0.0
     pipeline = find_pipeline(catalogue, one, arm)
     if pipeline is None:
@@ -212,7 +212,7 @@ def _decompose(catalogue: Catalogue, one: CellSummary, arm: str) -> Decompositio
         # No more of the step can be the input than the input takes alone.
         parts["input"] = min(left, mean(pipeline.input) or 0.0)
     else:
-        absent["input"] = "the input alone was not measured"
+        absent["input"] = cite("no-input-alone")
     return Decomposition(cell=one.cell.id, arm=arm, whole=whole, parts=parts, absent=absent)
 
 
@@ -246,7 +246,7 @@ def _find_overlap(together: float, alone: float | None, compute: float | None) -
 
 def _find_bound(
     found: Pipeline, quickest: float | None, *, hides: bool
-) -> tuple[Bound | None, str]:
+) -> tuple[Bound | None, Evidence]:
     """What a step waits for, and what says so.
 
     ``quickest`` is a step of the same model behind the fastest other pipeline.  A pipeline that
@@ -255,23 +255,25 @@ def _find_bound(
     together = mean(found.together) or 0.0
     alone, compute, trivial = map(mean, (found.input, found.compute, found.trivial))
     if alone is not None and compute is not None:
-        alike = max(alone, compute) <= (1 + NEAR) * min(alone, compute)
-        longer: Bound = "input" if alone > compute else "compute"
-        return (
-            ("both", "the input alone takes as long as the model alone")
-            if alike
-            else (longer, "the longer of the two alone")
-        )
+        if max(alone, compute) <= (1 + NEAR) * min(alone, compute):
+            return "both", cite("both-as-long")
+        return ("input" if alone > compute else "compute"), cite("longer-of-two")
     if trivial is not None:
-        bound: Bound = "input" if trivial >= (1 - NO_FASTER) * together else "compute"
-        return bound, "a trivial model behind the same pipeline"
+        waits = trivial >= (1 - NO_FASTER) * together
+        return ("input" if waits else "compute"), cite("by-trivial-model")
     if alone is not None:
-        return ("input" if 2 * alone >= together else "compute"), "the input alone"
-    known = {"with its data at hand": compute, "behind another pipeline": quickest}
-    longer_by = 1 + NEAR if hides else 2.0
-    for words, seconds in known.items():
-        if seconds is not None and longer_by * seconds <= together:
-            return "input", f"the same model takes {show_share(seconds, together)} of it {words}"
+        return ("input" if 2 * alone >= together else "compute"), cite("by-input-alone")
+    return _compare_models(together, compute, quickest, 1 + NEAR if hides else 2.0)
+
+
+def _compare_models(
+    together: float, compute: float | None, quickest: float | None, longer_by: float
+) -> tuple[Bound | None, Evidence]:
+    """The same by the model elsewhere, of which the step must take so many times the time."""
+    if compute is not None and longer_by * compute <= together:
+        return "input", cite("same-model-at-hand", share=compute / together)
+    if quickest is not None and longer_by * quickest <= together:
+        return "input", cite("same-model-elsewhere", share=quickest / together)
     if compute is not None:
-        return "compute", "the model alone takes most of the step"
-    return None, "neither the input nor the model was measured alone"
+        return "compute", cite("model-takes-most")
+    return None, cite("neither-alone")

@@ -79,10 +79,8 @@ class Misled:
     ``factor``, at least 1, is by how much the script is off.
     """
 
-    case: Way
-    fixed: Mapping[str, Param]
-    base: str
-    other: str
+    other: Waterfall
+    base: Waterfall
     naive: Ratio
     fair: Ratio
     factor: float
@@ -132,21 +130,14 @@ def find_misled(waterfalls: list[Waterfall], catalogue: Catalogue) -> list[Misle
             off = naive.value / fair.value
             found.append(
                 Misled(
-                    case=one.case,
-                    fixed=one.fixed,
-                    base=name_place(other),
-                    other=name_place(one),
+                    other=one,
+                    base=other,
                     naive=naive,
                     fair=fair,
                     factor=max(off, 1 / off),
                 )
             )
     return found
-
-
-def name_place(one: Waterfall) -> str:
-    """Where a waterfall was measured: ``cuda``, or ``cuda, pinned to its CPU``."""
-    return f"{one.arm}, pinned to its CPU" if one.pinned else one.arm
 
 
 def find_way(catalogue: Catalogue, one: CellSummary, arm: str) -> list[Leg]:

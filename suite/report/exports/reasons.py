@@ -20,7 +20,8 @@ from suite.analysis.numbers.ratio import Ratio
 from suite.flags import pick
 from suite.report.exports.findings import describe_estimate
 from suite.report.text.evidence import CHANGES, RULE_TEXTS, word_advice, word_evidence
-from suite.report.text.wording import word, word_in_cell
+from suite.report.text.names import name_place
+from suite.report.text.wording import BANDS, NAMELESS, word, word_in_cell
 
 ONE_ARM = "there are not both a CPU and a GPU arm"
 NO_WATERFALL = "no case has a number for two of its stages"
@@ -133,9 +134,9 @@ def _describe_step(step: Step) -> dict[str, Any]:
 
 def _describe_misled(one: Misled) -> dict[str, Any]:
     return {
-        "case": one.case.name,
-        "fixed": dict(one.fixed),
-        "of": [one.other, one.base],
+        "case": one.other.case.name,
+        "fixed": dict(one.other.fixed),
+        "of": [name_place(one.other), name_place(one.base)],
         "naive": describe_estimate(one.naive),
         "fair": describe_estimate(one.fair),
         "factor": one.factor,
@@ -160,7 +161,7 @@ def _describe_parts(one: Decomposition) -> dict[str, Any]:
         **{str(name): seconds for name, seconds in one.parts.items()},
         "rest": one.rest,
         "unexplained": one.unexplained,
-        "absent": dict(one.absent),
+        "absent": {name: word_evidence(why) for name, why in one.absent.items()},
     }
 
 
@@ -177,7 +178,7 @@ def _describe_triple(one: Triple) -> dict[str, Any]:
         "arm": one.arm,
         "together": describe_estimate(one.together),
         **known,
-        "evidence": one.evidence,
+        "evidence": word_evidence(one.evidence),
         "absent": {name: "not measured" for name, value in known.items() if value is None},
     }
 
@@ -209,7 +210,7 @@ def _describe_limits(insight: Insight) -> dict[str, Any]:
         ],
         "errors": [word_in_cell(one) for one in pick(limits.flags, "invalid")],
         "warnings": [word(one) for one in pick(limits.flags, "caution")],
-        "unknown": list(limits.unknown),
+        "unknown": [one or NAMELESS for one in limits.unknown],
     }
 
 
@@ -232,7 +233,7 @@ def _describe_limit(one: Limit) -> dict[str, Any]:
         "unit": f"{one.unit}/s",
         "peak": _describe_figure(one.peak) if one.peak else None,
         "share_of_peak": one.share_of_peak,
-        "band": one.band,
+        "band": BANDS[one.band] if one.band else None,
         "published": [_describe_comparison(found) for found in one.comparisons],
         "absent": absent,
     }
@@ -240,7 +241,7 @@ def _describe_limit(one: Limit) -> dict[str, Any]:
 
 def _describe_comparison(one: Comparison) -> dict[str, Any]:
     figure = _describe_figure(one.figure)
-    return {"cell": one.cell, "share": one.share, "band": one.band, "figure": figure}
+    return {"cell": one.cell, "share": one.share, "band": BANDS[one.band], "figure": figure}
 
 
 def _describe_figure(one: Figure) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from suite.analysis.causes.insight import Insight
 from suite.analysis.causes.rules import RULES
 from suite.report.text.evidence import CHANGES, word_advice, word_evidence
 from suite.report.text.markup import escape
-from suite.report.text.names import Show, name_cells
+from suite.report.text.names import Show, name_cells, name_place
 from suite.report.text.page import Page
 from suite.report.text.units import show_gain, show_ratio, show_share, show_things
 
@@ -41,10 +41,10 @@ def tell_causes(insight: Insight, show: Show) -> list[str]:
         sentences.append(f"What would help, at best: {'; '.join(helping)}.")
     for one in insight.misled:
         if one.reverses:
-            fixed = "".join(f", {axis}={value}" for axis, value in one.fixed.items())
+            fixed = "".join(f", {axis}={value}" for axis, value in one.other.fixed.items())
             sentences.append(
-                f"The script of people who ask ({show(one.case.title + fixed)}) names the wrong "
-                f"winner of {show(one.other)} and {show(one.base)}."
+                f"The script of people who ask ({show(one.other.case.title + fixed)}) names the wrong "
+                f"winner of {show(name_place(one.other))} and {show(name_place(one.base))}."
             )
             break
     return sentences

@@ -14,7 +14,7 @@ from suite.report.text.markup import escape
 from suite.report.text.names import Show, name_cells
 from suite.report.text.page import NO_NUMBER, Page
 from suite.report.text.units import show_money, show_rate, show_share, show_times
-from suite.report.text.wording import word, word_in_cell
+from suite.report.text.wording import BANDS, NAMELESS, word, word_in_cell
 
 _NO_PART = "no figures are known for a device of exactly this name"
 _NO_PEAK = "no theoretical peak is known for this"
@@ -41,7 +41,7 @@ def tell_limits(insight: Insight, show: Show) -> list[str]:
             continue
         if one.share_of_peak is None:
             continue
-        band = f"; beside published figures: {one.band}" if one.band else ""
+        band = f"; beside published figures: {BANDS[one.band]}" if one.band else ""
         sentences.append(
             f"{show(one.arm)} ({show(one.part.name)}) reaches {_show_rate(one)} at "
             f"{show(one.precision)}: {show_share(one.share_of_peak, 1.0)} of its theoretical "
@@ -73,7 +73,7 @@ def write_limits(page: Page, summary: Summary, insight: Insight) -> None:
         "for a cause; above the theoretical peak the number is wrong."
     )
     if limits.unknown:
-        names = ", ".join(map(escape, limits.unknown))
+        names = ", ".join(escape(one or NAMELESS) for one in limits.unknown)
         page.paragraph(f"No published figures are known for {names}; parts match by exact name.")
     names_of = name_cells([one.cell for one in summary.cells], escape)[0]
     page.table(
@@ -137,7 +137,9 @@ def _word_comparison(one: Comparison) -> str:
     value = low if low == high else f"{low} to {high}"
     caveat = f"; {figure.caveat}" if figure.caveat else ""
     share = show_share(one.share, 1.0)
-    return escape(f"{one.band}, {share} of {value} ({figure.source}, {figure.date}{caveat})", 600)
+    return escape(
+        f"{BANDS[one.band]}, {share} of {value} ({figure.source}, {figure.date}{caveat})", 600
+    )
 
 
 def _write_uses(page: Page, uses: list[Use], names: Mapping[str, str]) -> None:

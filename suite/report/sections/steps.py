@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from suite.analysis.ablation.step import PARTS, Decomposition, Repayment, Triple
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.causes.insight import Insight
+from suite.report.text.evidence import word_evidence
 from suite.report.text.markup import escape
 from suite.report.text.names import name_cells
 from suite.report.text.page import NO_NUMBER, Page
@@ -64,8 +65,8 @@ def _write_parts(page: Page, insight: Insight, names: Mapping[str, str]) -> None
 def _show_part(page: Page, one: Decomposition, name: str) -> str:
     part = next(value for known, value in one.parts.items() if known == name)
     if part is None:
-        reason = next(text for known, text in one.absent.items() if known == name)
-        return f"{NO_NUMBER} {page.mark(escape(reason))}"
+        reason = next(why for known, why in one.absent.items() if known == name)
+        return f"{NO_NUMBER} {page.mark(escape(word_evidence(reason)))}"
     return show_share(part, one.whole)
 
 
@@ -93,7 +94,7 @@ def _list_triple(page: Page, one: Triple) -> list[str]:
         alone(one.compute_s),
         together,
         _say_none(page) if one.overlap is None else show_share(one.overlap, 1.0),
-        f"{_BOUNDS[one.bound]}: {one.evidence}" if one.bound else f"unknown: {one.evidence}",
+        f"{_BOUNDS[one.bound] if one.bound else 'unknown'}: {word_evidence(one.evidence)}",
     ]
 
 
@@ -106,7 +107,7 @@ def _tell_triple(one: Triple) -> str:
     if one.compute_s is not None:
         waiting = max(0.0, 1 - one.compute_s / one.together.value)
         text += f": without its input {show_share(waiting, 1.0)} of the step would go away"
-    return f"{text} ({one.evidence})."
+    return f"{text} ({word_evidence(one.evidence)})."
 
 
 def _write_repayments(page: Page, insight: Insight, names: Mapping[str, str]) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from suite.analysis.ablation.waterfall import Misled, Waterfall, name_place
+from suite.analysis.ablation.waterfall import Misled, Waterfall
 from suite.analysis.causes.insight import Insight
 from suite.analysis.numbers.ratio import Ratio
 from suite.cells.cell import Param, Way
 from suite.report.text.markup import escape
+from suite.report.text.names import name_place
 from suite.report.text.page import Page
 from suite.report.text.units import align, show_gain, show_ratio, show_seconds
 
@@ -25,7 +26,7 @@ def write_waterfalls(page: Page, insight: Insight) -> None:
     )
     for name in dict.fromkeys(one.case.name for one in insight.waterfalls):
         found = [one for one in insight.waterfalls if one.case.name == name]
-        misled = [one for one in insight.misled if one.case.name == name]
+        misled = [one for one in insight.misled if one.other.case.name == name]
         case = found[0].case
         page.heading(f"{escape(case.name)}: {escape(case.title)}", level=3)
         _write_steps(page, found)
@@ -59,7 +60,7 @@ def _tell(found: list[Waterfall], misled: list[Misled]) -> Iterable[str]:
     """A paragraph for every waterfall of a case: each place's way, and what the script misleads to."""
     for fixed in _list_fixed(found):
         sentences = [_tell_way(one) for one in found if one.fixed == fixed]
-        sentences += [_tell_misled(one) for one in misled if one.fixed == fixed]
+        sentences += [_tell_misled(one) for one in misled if one.other.fixed == fixed]
         yield _name(fixed, "", after=": ") + " ".join(sentences)
 
 
@@ -88,10 +89,9 @@ def _tell_way(one: Waterfall) -> str:
 
 def _tell_misled(one: Misled) -> str:
     """What the script says about two places, and what is so."""
+    other, base = (escape(name_place(place)) for place in (one.other, one.base))
     naive, fair = (
-        show_ratio(
-            ratio.value, ratio.low, ratio.high, other=escape(one.other), base=escape(one.base)
-        )
+        show_ratio(ratio.value, ratio.low, ratio.high, other=other, base=base)
         for ratio in (one.naive, one.fair)
     )
     verdict = f"it is off by a factor of {one.factor:.3g}"
@@ -99,8 +99,7 @@ def _tell_misled(one: Misled) -> str:
         verdict = "it names the wrong winner"
     elif one.invents:
         verdict = "it sees a difference where none can be told"
-    against = f"{escape(one.other)} against {escape(one.base)}"
-    return f"By the script, {against}: {naive}; fairly timed: {fair}: {verdict}."
+    return f"By the script, {other} against {base}: {naive}; fairly timed: {fair}: {verdict}."
 
 
 def _name_unit(case: Way) -> str:

@@ -67,6 +67,19 @@ SENTENCES: Mapping[str, str] = {
     "trace": "a trace of {calls:.0f} calls saw the GPU busy {busy:share} of the time"
     "[, copying {copied:share} ({copies:.3g} copies a call)], {kernels:.3g} kernels a call"
     "[, {gap:seconds} without work at most]",
+    # What a step waits for.
+    "both-as-long": "the input alone takes as long as the model alone",
+    "longer-of-two": "the longer of the two alone",
+    "by-trivial-model": "a trivial model behind the same pipeline",
+    "by-input-alone": "the input alone",
+    "same-model-at-hand": "the same model takes {share:share} of it with its data at hand",
+    "same-model-elsewhere": "the same model takes {share:share} of it behind another pipeline",
+    "model-takes-most": "the model alone takes most of the step",
+    "neither-alone": "neither the input nor the model was measured alone",
+    # Why a part of a step can't be told.
+    "no-call-price": "no cell gives the price of a call; it is in compute",
+    "no-copy": "neither the step with its data on the host nor a copy was measured",
+    "no-input-alone": "the input alone was not measured",
     # What is different at a cell that takes less time.
     "linked": "{words}",
     "at-size": "at {axis} {size:g}",

@@ -1,9 +1,10 @@
-"""In which order cells stand in a table, and what they are called there.  Pure."""
+"""In which order cells stand in a table, and what they and their places are called there.  Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from suite.analysis.ablation.waterfall import Waterfall
 from suite.cells.cell import Cell
 
 Show = Callable[[str], str]
@@ -66,3 +67,8 @@ def _find_constant(group: Sequence[Cell]) -> list[str]:
         return []
     axes = list(dict.fromkeys(axis for cell in group for axis in cell.params))
     return [axis for axis in axes if len({repr(cell.params.get(axis)) for cell in group}) == 1]
+
+
+def name_place(one: Waterfall) -> str:
+    """Where a waterfall was measured: ``cuda``, or ``cuda, pinned to its CPU``."""
+    return f"{one.arm}, pinned to its CPU" if one.pinned else one.arm

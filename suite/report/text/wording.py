@@ -11,6 +11,7 @@ from itertools import groupby
 from string import Formatter
 from typing import Any
 
+from suite.analysis.ablation.limits import Band
 from suite.analysis.campaign.summarise import ArmResult
 from suite.analysis.documents.published import ANY
 from suite.analysis.numbers.verdict import Verdict
@@ -25,6 +26,16 @@ _BANNERS: Mapping[str, str] = {
     "set-aside": "INVALID",
 }
 """What has to stand in the title and over every table."""
+
+BANDS: Mapping[Band, str] = {
+    "in": "in band",
+    "below": "below the band",
+    "above": "above the band",
+    "far below": "far below",
+}
+"""Where a rate lies beside a published one."""
+
+NAMELESS = "a device without a name"
 
 
 def name_banners(flags: Iterable[Flag]) -> tuple[str, ...]:

@@ -102,9 +102,9 @@ def test_the_last_step_of_the_product_is_the_plain_product_or_the_warm_one_on_th
 
 def test_the_script_names_the_wrong_winner() -> None:
     insight = tell(replace(GPU, start=1.0), cells=SLICES)
-    against = {(one.other, one.base): one for one in insight.misled}
-    assert set(against) == {("cuda", "cpu"), ("cuda", "cuda, pinned to its CPU")}
-    for one in against.values():
+    against = [(one.other.arm, one.base.arm, one.base.pinned) for one in insight.misled]
+    assert sorted(against) == [("cuda", "cpu", False), ("cuda", "cuda", True)]
+    for one in insight.misled:
         assert one.naive.value > 1 > one.fair.value
         assert one.reverses
         assert not one.invents
@@ -164,7 +164,7 @@ def test_without_prices_dispatch_is_not_told_from_compute() -> None:
         tell(cells=machines.choose(ALL, "mlp.train")), TRAINED.format(512, "device"), "cpu"
     )
     assert found.parts["dispatch"] is None
-    assert "dispatch" in found.absent
+    assert found.absent["dispatch"].code == "no-call-price"
 
 
 def find_triple(insight: Insight, pipeline: str, arm: str = "cpu") -> Triple:
@@ -243,10 +243,10 @@ def limits_of(flops: float, name: str) -> Insight:
 @pytest.mark.parametrize(
     ("flops", "band", "warnings"),
     [
-        (14e12, "in band", False),
-        (11e12, "below the band", False),
+        (14e12, "in", False),
+        (11e12, "below", False),
         (8e12, "far below", True),
-        (20e12, "above the band", False),
+        (20e12, "above", False),
     ],
 )
 def test_a_rate_is_held_against_what_was_published(
@@ -261,7 +261,7 @@ def test_a_rate_is_held_against_what_was_published(
     assert codes(limits.flags) == (["far-below-published"] if warnings else [])
     memory = next(one for one in limits.limits if (one.arm, one.what) == ("cuda", "memory"))
     assert memory.rate.value == pytest.approx(400e9, rel=NEAR)
-    assert memory.band == "in band"
+    assert memory.band == "in"
 
 
 def test_a_product_beyond_the_peak_wins_nothing() -> None:
@@ -300,7 +300,7 @@ def test_a_product_beyond_the_peak_wins_nothing() -> None:
 def test_parts_match_by_their_exact_names(name: str) -> None:
     limits = limits_of(1e15, name).limits
     assert not limits.flags
-    assert (name or "a device without a name") in limits.unknown or name == ""
+    assert name in limits.unknown or name == ""
 
 
 def test_an_error_stands_in_the_doubts_and_at_the_top() -> None:
