@@ -10,29 +10,6 @@ from dataclasses import dataclass
 
 from suite.model import Document, lived_seconds
 
-KINDS = {
-    "container_start": "starting containers",
-    "import": "importing TensorFlow",
-    "devices": "initialising devices",
-    "kernel": "start-up: first kernel",
-    "build": "start-up: first model",
-    "clone": "start-up: first clone",
-    "deep": "start-up: first deep model",
-    "step": "start-up: first step",
-    "facts": "recording facts",
-    "prepare": "preparing cells",
-    "first_call": "tracing and first calls",
-    "placement": "proving placement",
-    "calibrate": "finding the calls in a sample",
-    "warmup": "warm-up",
-    "measure": "measuring",
-    "trace": "tracing the GPU, untimed",
-    "check": "checking results",
-    "hygiene": "cleaning up between cells",
-    "writing": "sending and writing",
-}
-"""What the kinds of spent time are called, in the order of a container's life."""
-
 _GOOD_ENDINGS = ("exit code 0",)
 """A worker that has told everything ends so, also when one of its cells failed."""
 
@@ -41,13 +18,14 @@ _GOOD_ENDINGS = ("exit code 0",)
 class Death:
     """A container that ended before its work was done.
 
-    ``lived_s`` is its container time, ``lost`` the cells that failed in it; ``restart_s`` is what
-    the start of the next one cost.  ``replaced``: there was a next one.
+    ``status`` None: nobody knows how it ended.  ``lived_s`` is its container time, ``lost`` the cells
+    that failed in it; ``restart_s`` is what the start of the next one cost.  ``replaced``: there was a
+    next one.
     """
 
     arm: str
     block: int
-    status: str
+    status: str | None
     lived_s: float
     lost: tuple[str, ...]
     replaced: bool
@@ -100,7 +78,7 @@ def find_deaths(documents: Iterable[Document]) -> list[Death]:
                 Death(
                     arm=invocation.arm,
                     block=invocation.block,
-                    status=status or "ended in an unknown way",
+                    status=status,
                     lived_s=lived_seconds(document, container),
                     lost=tuple(lost),
                     replaced=bool(later),

@@ -34,16 +34,6 @@ JUDGED = ("standard", "full")
 """The profiles whose campaigns give verdicts."""
 
 ONE_ARM = raise_flag("one-arm")
-NO_TWINS = "unknown, because no twin invocations are among the documents"
-NO_INTERVAL = "no twin cell has an interval"
-NO_HIDDEN = "no invocations of the CUDA image without its GPU beside a cpu arm"
-NO_EXTRA = "no cell that does known extra work was measured beside its honest twin"
-NO_INPUT = "no input-only cell has a verdict"
-NO_SWEEP = "no sweep with two sizes"
-UNKNOWN_FLOOR = (
-    f"verdicts take {100 * MARGIN:.0f} % as the margin, because the noise floor of this campaign "
-    "is unknown"
-)
 
 Values = Mapping[str, Mapping[str, Mapping[int, float]]]
 """Invocation values in seconds per call, by two names and block."""

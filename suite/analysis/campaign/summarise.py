@@ -40,8 +40,6 @@ from suite.cells.cell import Cell, Work
 from suite.flags import Flag, find_invalid, pick, raise_flag
 from suite.model import Campaign, CellResult, Document, OutcomeName
 
-NOT_LOOKED_FOR = "this version of the suite does not look for it"
-
 
 @dataclass(frozen=True, kw_only=True)
 class ArmResult:

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 from scipy.optimize import brentq
 
+from suite.analysis.numbers.evidence import Evidence, cite
 from suite.analysis.numbers.ratio import Ratio
 from suite.cells.cell import Cell, Param
 from suite.cells.traits import Headline
@@ -70,7 +71,7 @@ class Crossover:
     high: float | None = None
     size: float | None = None
     rising: bool = True
-    reason: str | None = None
+    reason: Evidence | None = None
 
 
 def find_sweeps(cells: Iterable[Cell]) -> list[Sweep]:
@@ -125,19 +126,18 @@ def find_crossover(points: Sequence[Point]) -> Crossover:
     what they leave open of the curve between two of them.
     """
     if len(points) < 2:
-        reason = "fewer than two sizes have a valid ratio with an interval"
-        return Crossover(answer="no answer", reason=reason)
+        return Crossover(answer="no answer", reason=cite("few-sizes"))
     signs = [1 if one.low > 1 else -1 if one.high < 1 else 0 for one in points]
     told = [(index, sign) for index, sign in enumerate(signs) if sign]
     if not told:
-        return Crossover(answer="unclear", reason="at every size the interval contains 1")
+        return Crossover(answer="unclear", reason=cite("no-size-tells"))
     changes = [
         (before, after)
         for (before, sign), (after, next_sign) in pairwise(told)
         if sign != next_sign
     ]
     if len(changes) > 1:
-        return Crossover(answer="not monotone", reason="the winner changes more than once")
+        return Crossover(answer="not monotone", reason=cite("winner-changes"))
     if changes:
         return _cross(points, *changes[0], rising=told[0][1] > 0)
     return _bound(points, told[0][0], told[-1][0], wins=told[0][1] < 0)
@@ -150,8 +150,7 @@ def _bound(points: Sequence[Point], first: int, last: int, *, wins: bool) -> Cro
     """
     leads, trails = first > 0, last < len(points) - 1
     if leads and trails:
-        reason = "at both ends of the sweep the interval contains 1"
-        return Crossover(answer="unclear", reason=reason)
+        return Crossover(answer="unclear", reason=cite("no-end-tells"))
     if leads:
         end = _find_end(points, first - 1, first, rising=wins)
         return Crossover(answer="crosses", low=None, high=end, rising=wins)

@@ -5,11 +5,11 @@ Pure.  Sees ratios and reasons, never a sample.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
+from suite.analysis.numbers.evidence import Evidence, cite
 from suite.analysis.numbers.ratio import Ratio
 from suite.flags import Flag
 
@@ -37,15 +37,19 @@ MARKS: Mapping[VerdictName, str] = {
 class Verdict:
     """What one comparison of one cell means; ``name`` is about the other arm, against the base.
 
-    ``code`` is a word for programs, ``reason`` a phrase for people, ``p`` the Holm-adjusted
-    p-value where there is one.  INVALID has no phrase of its own: the ``flags`` say why.
+    ``reason`` is what it rests on, ``p`` the Holm-adjusted p-value where there is one.  INVALID has no
+    reason of its own: the ``flags`` say why.
     """
 
     name: VerdictName
-    code: str
-    reason: str
+    reason: Evidence | None = None
     p: float | None = None
     flags: tuple[Flag, ...] = ()
+
+    @property
+    def code(self) -> str:
+        """The reason in a word for programs."""
+        return self.reason.code if self.reason else self.flags[0].code
 
 
 def adjust(ps: Sequence[float]) -> list[float]:
@@ -76,8 +80,7 @@ def judge(
     verdicts = {}
     for name, ratio in ratios.items():
         if name in invalid:
-            flags = invalid[name]
-            verdicts[name] = Verdict(name="INVALID", code=flags[0].code, reason="", flags=flags)
+            verdicts[name] = Verdict(name="INVALID", flags=invalid[name])
         elif ratio.low is not None:
             verdicts[name] = _judge_one(ratio, adjusted.get(name), margin)
     return verdicts
@@ -90,44 +93,20 @@ def is_beyond(ratio: float, margin: float) -> bool:
 
 def _judge_one(ratio: Ratio, p: float | None, margin: float) -> Verdict:
     if p is None:
-        reason = "resolution: every block gave the same ratio, so the timer is too coarse to judge"
-        return Verdict(name="INCONCLUSIVE", code="resolution", reason=reason)
+        return Verdict(name="INCONCLUSIVE", reason=cite("resolution"))
     if p < LEVEL and is_beyond(ratio.value, margin):
-        return Verdict(
-            name="SLOWER" if ratio.value > 1 else "FASTER",
-            code="significant",
-            reason=f"Holm-adjusted p {_show_p(p)}, and beyond {100 * margin:.1f} %",
-            p=p,
-        )
+        side: VerdictName = "SLOWER" if ratio.value > 1 else "FASTER"
+        return Verdict(name=side, reason=cite("significant", p=p, margin=margin), p=p)
     # Schuirmann 1987: both one-sided tests at 5 % reject exactly where the 90 % interval is inside.
     # Inside whichever way round the ratio is turned, which is 1/1.05 to 1.05.
     if _is_inside(ratio):
-        reason = f"the 90 % interval lies within ±{100 * EQUIVALENCE:.0f} %"
-        return Verdict(name="EQUIVALENT", code="within-margin", reason=reason, p=p)
+        return Verdict(name="EQUIVALENT", reason=cite("within-margin", margin=EQUIVALENCE), p=p)
     if p < LEVEL:
-        reason = f"significant, but within {100 * margin:.1f} %, where noise alone can be"
-        return Verdict(name="INCONCLUSIVE", code="within-noise", reason=reason, p=p)
-    reason = f"the interval is too wide to tell (Holm-adjusted p {_show_p(p)})"
-    return Verdict(name="INCONCLUSIVE", code="not-significant", reason=reason, p=p)
+        return Verdict(name="INCONCLUSIVE", reason=cite("within-noise", margin=margin), p=p)
+    return Verdict(name="INCONCLUSIVE", reason=cite("not-significant", p=p), p=p)
 
 
 def _is_inside(ratio: Ratio) -> bool:
     if ratio.inner_low is None or ratio.inner_high is None:
         return False
     return ratio.inner_low > 1 / (1 + EQUIVALENCE) and ratio.inner_high < 1 + EQUIVALENCE
-
-
-def _show_p(p: float) -> str:
-    return f"{p:.2g}" if p >= 1e-4 else "under 0.0001"
-
-
-def count_verdicts(verdicts: Iterable[Verdict | Flag]) -> tuple[str, int]:
-    """How many verdicts of each kind there are, such as ``slower in 3, equivalent in 2``, and how many
-    in all; reasons for missing ones do not count."""
-    counts = Counter(one.name for one in verdicts if isinstance(one, Verdict))
-    parts = [f"{name.lower()} in {counts[name]}" for name in get_args(VerdictName) if counts[name]]
-    return ", ".join(parts), counts.total()
-
-
-NO_VERDICTS = "no verdicts; a ratio whose interval excludes 1 is a hint, not a finding"
-"""What stands in the place of a count where there is none to count."""

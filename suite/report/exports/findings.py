@@ -9,16 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from suite.analysis.campaign.conclude import (
-    NO_EXTRA,
-    NO_HIDDEN,
-    NO_INPUT,
-    NO_INTERVAL,
-    NO_SWEEP,
-    NO_TWINS,
-    ONE_ARM,
-    Conclusions,
-)
+from suite.analysis.campaign.conclude import ONE_ARM, Conclusions
 from suite.analysis.campaign.controls import ExtraWork, Family
 from suite.analysis.campaign.software import find_builds, find_differing
 from suite.analysis.campaign.summarise import Summary
@@ -27,7 +18,18 @@ from suite.analysis.numbers.estimate import Estimate
 from suite.analysis.numbers.ratio import Ratio
 from suite.analysis.numbers.verdict import MARGIN, Verdict
 from suite.flags import Flag
-from suite.report.text.wording import tell, word, word_invalid, word_verdict
+from suite.report.text.evidence import word_evidence, word_verdict
+from suite.report.text.wording import (
+    NO_EXTRA,
+    NO_HIDDEN,
+    NO_INPUT,
+    NO_INTERVAL,
+    NO_SWEEP,
+    NO_TWINS,
+    tell,
+    word,
+    word_invalid,
+)
 
 
 def describe_findings(summary: Summary) -> dict[str, Any]:
@@ -107,7 +109,7 @@ def _describe_crossovers(summary: Summary) -> Iterable[dict[str, Any]]:
                 "high": crossover.high,
                 "size": crossover.size,
                 "faster_above": faster[0] if crossover.answer == "crosses" else None,
-                "reason": crossover.reason,
+                "reason": word_evidence(crossover.reason) if crossover.reason else None,
             }
 
 

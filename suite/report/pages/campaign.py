@@ -5,7 +5,6 @@ No clock, no network, no facts of this machine: the same analysis gives the same
 
 from __future__ import annotations
 
-from suite.analysis.campaign.conclude import UNKNOWN_FLOOR
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.causes.insight import Insight, find_insight
 from suite.analysis.numbers.verdict import LEVEL, Verdict
@@ -22,7 +21,7 @@ from suite.report.sections.trust import write_trust
 from suite.report.sections.waterfalls import write_waterfalls
 from suite.report.text.markup import escape
 from suite.report.text.page import Page
-from suite.report.text.wording import name_banners, word
+from suite.report.text.wording import UNKNOWN_FLOOR, name_banners, word
 
 
 def compose(summary: Summary, undrawn: str | None = None, insight: Insight | None = None) -> Page:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from suite.analysis.numbers.verdict import LEVEL, NO_VERDICTS, Verdict, count_verdicts
+from suite.analysis.numbers.verdict import LEVEL, Verdict
 from suite.analysis.several.comparison import Column, Pair, Versus, find_invalid
 from suite.cells.cell import Cell
 from suite.flags import Flag
@@ -23,7 +23,14 @@ from suite.report.sections.tables import (
 )
 from suite.report.text.markup import escape
 from suite.report.text.page import NO_NUMBER, Page
-from suite.report.text.wording import name_banners, tell, word, word_invalid
+from suite.report.text.wording import (
+    NO_VERDICTS,
+    count_verdicts,
+    name_banners,
+    tell,
+    word,
+    word_invalid,
+)
 
 _NOT_PLANNED = "the cell is not in the plan of this campaign"
 _INSTANCES = (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from suite.analysis.numbers.verdict import LEVEL, NO_VERDICTS, Verdict, count_verdicts
+from suite.analysis.numbers.verdict import LEVEL, Verdict
 from suite.analysis.several.places import ARM, Contrast, Surveyed, middle
 from suite.cells.cell import Cell
 from suite.flags import Flag
@@ -21,10 +21,18 @@ from suite.report.sections.tables import (
     show_verdict,
     write_marks,
 )
+from suite.report.text.evidence import word_verdict
 from suite.report.text.markup import escape
 from suite.report.text.page import NO_NUMBER, Page
 from suite.report.text.units import show_times
-from suite.report.text.wording import name_banners, tell, word, word_invalid, word_verdict
+from suite.report.text.wording import (
+    NO_VERDICTS,
+    count_verdicts,
+    name_banners,
+    tell,
+    word,
+    word_invalid,
+)
 
 _NOT_PLANNED = "the cell is not in the plan of this campaign"
 _ALONE, _AT_ONCE = "alone", "with all others at work"

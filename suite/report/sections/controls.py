@@ -8,14 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from suite.analysis.campaign.conclude import (
-    NO_EXTRA,
-    NO_HIDDEN,
-    NO_INPUT,
-    NO_TWINS,
-    UNKNOWN_FLOOR,
-    Conclusions,
-)
+from suite.analysis.campaign.conclude import Conclusions
 from suite.analysis.campaign.controls import ExtraWork, Family
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.campaign.timing import MOST, find_timing_costs
@@ -25,6 +18,7 @@ from suite.report.text.markup import escape
 from suite.report.text.names import list_families, name_cells
 from suite.report.text.page import NO_NUMBER, Page
 from suite.report.text.units import show_share
+from suite.report.text.wording import NO_EXTRA, NO_HIDDEN, NO_INPUT, NO_TWINS, UNKNOWN_FLOOR
 
 KINDS: Mapping[SteadyClass, str] = {
     "flat": "flat: one level from the warm-up's first sample on",

@@ -9,7 +9,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from suite.analysis.campaign.accounting import KINDS, find_deaths, spent_seconds
+from suite.analysis.campaign.accounting import find_deaths, spent_seconds
 from suite.analysis.campaign.controls import Family
 from suite.analysis.campaign.software import (
     Build,
@@ -25,7 +25,7 @@ from suite.report.text.markup import escape
 from suite.report.text.names import Show
 from suite.report.text.page import Page
 from suite.report.text.units import align, show_duration, show_share
-from suite.report.text.wording import word, word_invalid
+from suite.report.text.wording import SPENT, UNKNOWN_END, word, word_invalid
 
 _WANTED = ("warmup", "measure")
 """The kinds that the campaign is run for."""
@@ -99,10 +99,10 @@ def _write_times(page: Page, summary: Summary) -> None:
     documents = {arm: [one for one in everything if one.invocation.arm == arm] for arm in arms}
     by_arm = {arm: spent_seconds(found) for arm, found in documents.items()}
     totals = {arm: sum(map(container_seconds, found)) for arm, found in documents.items()}
-    known = [kind for kind in KINDS if any(kind in spent for spent in by_arm.values())]
-    others = sorted({kind for spent in by_arm.values() for kind in spent} - set(KINDS))
+    known = [kind for kind in SPENT if any(kind in spent for spent in by_arm.values())]
+    others = sorted({kind for spent in by_arm.values() for kind in spent} - set(SPENT))
     rests = {arm: totals[arm] - sum(by_arm[arm].values()) for arm in arms}
-    names = [*(KINDS[kind] for kind in known), *map(escape, others)]
+    names = [*(SPENT[kind] for kind in known), *map(escape, others)]
     columns = [[*names, "the rest, not itemised", "all"]]
     headers = ["kind"]
     for arm in arms:
@@ -134,7 +134,7 @@ def _write_times(page: Page, summary: Summary) -> None:
 def _word_deaths(summary: Summary) -> Iterable[str]:
     for death in find_deaths(_all_documents(summary)):
         text = (
-            f"{escape(death.arm)}, block {death.block}: {escape(death.status)} after "
+            f"{escape(death.arm)}, block {death.block}: {escape(death.status or UNKNOWN_END)} after "
             f"{show_duration(death.lived_s)}; cells lost: "
             + (", ".join(map(escape, death.lost)) or "none")
         )

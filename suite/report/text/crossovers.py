@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from suite.analysis.ablation.reach import Reach
 from suite.analysis.numbers.crossover import Crossover, Sweep
 from suite.cells.cell import Param
+from suite.report.text.evidence import word_evidence
 from suite.report.text.names import Show
 from suite.report.text.units import show_rate, show_size
 
@@ -37,8 +38,8 @@ def word_crossover(found: Crossover, axis: str, other: str, base: str, show: Sho
         return f"{show(other if found.answer == 'always' else base)} wins at every {show(axis)}"
     if found.answer == "not monotone":
         return f"the winner changes more than once along {show(axis)}"
-    if found.answer != "crosses":
-        return f"nobody can say who wins: {show(found.reason or 'no reason is known')}"
+    if found.reason is not None:
+        return f"nobody can say who wins: {show(word_evidence(found.reason))}"
     winner = f"{show(other if found.rising else base)} wins from {show(axis)}"
     low, high = map(show_end, (found.low, found.high))
     if low is None:

@@ -1,4 +1,4 @@
-"""Evidence in words: the registry of what supports a cause, and of what was found to help.
+"""Evidence in words: the registry of what supports a verdict or a cause, and of what was found to help.
 
 Plain text that can hold a document's words: whoever writes it down escapes it.
 """
@@ -12,7 +12,8 @@ from suite.analysis.causes.advice import Kind
 from suite.analysis.causes.explain import Case, Cause
 from suite.analysis.causes.rules import RuleName
 from suite.analysis.numbers.evidence import Evidence
-from suite.report.text.wording import fill
+from suite.analysis.numbers.verdict import Verdict
+from suite.report.text.wording import fill, word_invalid
 
 _COPIES = (
     "copying {size:,.0f} B {way} ({copy})[, {size_back:,.0f} B {way_back} ({copy_back})] takes "
@@ -23,6 +24,17 @@ _IN_THE_STEP = (
 )
 
 SENTENCES: Mapping[str, str] = {
+    # What a verdict rests on.
+    "resolution": "resolution: every block gave the same ratio, so the timer is too coarse to judge",
+    "significant": "Holm-adjusted p {p:p}, and beyond {margin:share}",
+    "within-margin": "the 90 % interval lies within ±{margin:percent}",
+    "within-noise": "significant, but within {margin:share}, where noise alone can be",
+    "not-significant": "the interval is too wide to tell (Holm-adjusted p {p:p})",
+    # Why nobody can say where a sweep crosses over.
+    "few-sizes": "fewer than two sizes have a valid ratio with an interval",
+    "no-size-tells": "at every size the interval contains 1",
+    "no-end-tells": "at both ends of the sweep the interval contains 1",
+    "winner-changes": "the winner changes more than once",
     # What a cell is, so that it needs no other evidence.
     "is-copy": "the cell is nothing but a copy",
     "is-price": "the cell computes nothing: its time is the price itself",
@@ -159,6 +171,11 @@ CHANGES: Mapping[Kind, str] = {
 def word_evidence(*found: Evidence) -> str:
     """The evidence in one sentence, without a full stop."""
     return "; ".join(fill(SENTENCES[one.code], one.values) for one in found)
+
+
+def word_verdict(verdict: Verdict) -> str:
+    """What a verdict rests on."""
+    return word_evidence(verdict.reason) if verdict.reason else word_invalid(verdict.flags)
 
 
 def word_advice(case: Case, cause: Cause) -> str:

@@ -6,15 +6,16 @@ Plain text that can hold a document's words: whoever writes it down escapes it.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from string import Formatter
-from typing import Any
+from typing import Any, get_args
 
 from suite.analysis.ablation.limits import Band
 from suite.analysis.campaign.summarise import ArmResult
 from suite.analysis.documents.published import ANY
-from suite.analysis.numbers.verdict import Verdict
+from suite.analysis.numbers.verdict import MARGIN, Verdict, VerdictName
 from suite.flags import KINDS, Flag, is_common, pick
 from suite.report.text.units import show_count, show_rate, show_seconds, show_share
 
@@ -36,6 +37,42 @@ BANDS: Mapping[Band, str] = {
 """Where a rate lies beside a published one."""
 
 NAMELESS = "a device without a name"
+UNKNOWN_END = "ended in an unknown way"
+
+SPENT: Mapping[str, str] = {
+    "container_start": "starting containers",
+    "import": "importing TensorFlow",
+    "devices": "initialising devices",
+    "kernel": "start-up: first kernel",
+    "build": "start-up: first model",
+    "clone": "start-up: first clone",
+    "deep": "start-up: first deep model",
+    "step": "start-up: first step",
+    "facts": "recording facts",
+    "prepare": "preparing cells",
+    "first_call": "tracing and first calls",
+    "placement": "proving placement",
+    "calibrate": "finding the calls in a sample",
+    "warmup": "warm-up",
+    "measure": "measuring",
+    "trace": "tracing the GPU, untimed",
+    "check": "checking results",
+    "hygiene": "cleaning up between cells",
+    "writing": "sending and writing",
+}
+"""What the kinds of spent time are called, in the order of a container's life."""
+
+NO_VERDICTS = "no verdicts; a ratio whose interval excludes 1 is a hint, not a finding"
+NO_TWINS = "unknown, because no twin invocations are among the documents"
+NO_INTERVAL = "no twin cell has an interval"
+NO_HIDDEN = "no invocations of the CUDA image without its GPU beside a cpu arm"
+NO_EXTRA = "no cell that does known extra work was measured beside its honest twin"
+NO_INPUT = "no input-only cell has a verdict"
+NO_SWEEP = "no sweep with two sizes"
+UNKNOWN_FLOOR = (
+    f"verdicts take {100 * MARGIN:.0f} % as the margin, because the noise floor of this campaign is "
+    "unknown"
+)
 
 
 def name_banners(flags: Iterable[Flag]) -> tuple[str, ...]:
@@ -70,9 +107,12 @@ def word_invalid(flags: Sequence[Flag]) -> str:
     return _word_blocks(flags) if in_blocks else "; ".join(map(word, flags))
 
 
-def word_verdict(verdict: Verdict) -> str:
-    """What a verdict rests on."""
-    return verdict.reason or word_invalid(verdict.flags)
+def count_verdicts(verdicts: Iterable[Verdict | Flag]) -> tuple[str, int]:
+    """How many verdicts of each kind there are, such as ``slower in 3, equivalent in 2``, and how many
+    in all; reasons for missing ones do not count."""
+    counts = Counter(one.name for one in verdicts if isinstance(one, Verdict))
+    parts = [f"{name.lower()} in {counts[name]}" for name in get_args(VerdictName) if counts[name]]
+    return ", ".join(parts), counts.total()
 
 
 def word_missing(result: ArmResult) -> str | None:
@@ -154,6 +194,8 @@ _SHOWN: Mapping[str, Callable[[Any], str]] = {
     "ranges": lambda seen: ", ".join(_show_range(*one) for one in seen),
     "products": lambda precision: "memory" if precision == ANY else f"{precision} products",
     "share": lambda value: show_share(value, 1.0),
+    "percent": lambda share: f"{100 * share:.0f} %",
+    "p": lambda p: f"{p:.2g}" if p >= 1e-4 else "under 0.0001",
     "count": lambda number: show_count(number, None, None),
     "calls": lambda number: "a call" if number == 1 else f"{number:,.0f} calls",
     "codes": lambda codes: "; ".join(KINDS[code].text for code in codes),

@@ -10,6 +10,7 @@ from suite.analysis.ablation.reach import find_reach
 from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.numbers.crossover import Crossover, find_sweeps, pick_main
+from suite.analysis.numbers.evidence import cite
 from suite.analysis.numbers.ratio import Ratio
 from suite.analysis.numbers.verdict import Verdict, VerdictName
 from suite.flags import raise_flag
@@ -34,7 +35,7 @@ def judged(*names: VerdictName) -> Summary:
     for place, one in enumerate(summary.cells):
         if place < len(names):
             value = {"FASTER": 0.1 + place / 100, "SLOWER": 5.0 + place}.get(names[place], 1.0)
-            verdict = Verdict(name=names[place], code="x", reason="x", p=0.01)
+            verdict = Verdict(name=names[place], reason=cite("not-significant", p=0.01), p=0.01)
             ratio = Ratio(value=value, low=value * 0.9, high=value * 1.1, n=3)
             cells.append(replace(one, verdicts={"cuda": verdict}, ratios={"cuda": ratio}))
         else:
@@ -111,8 +112,10 @@ def test_the_largest_win_and_loss_are_among_the_cells_that_are_called_so() -> No
         (Crossover(answer="always"), "cuda wins at every n"),
         (Crossover(answer="never"), "cpu wins at every n"),
         (Crossover(answer="not monotone"), "the winner changes more than once along n"),
-        (Crossover(answer="unclear", reason="why"), "nobody can say who wins: why"),
-        (Crossover(answer="no answer"), "nobody can say who wins: no reason is known"),
+        (
+            Crossover(answer="unclear", reason=cite("no-end-tells")),
+            "nobody can say who wins: at both ends of the sweep the interval contains 1",
+        ),
     ],
 )
 def test_a_crossover_in_words(found: Crossover, words: str) -> None:
