@@ -9,8 +9,10 @@ import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from suite.analysis.campaign.accounting import ended_well
+from suite.analysis.campaign.proof import Withheld
 from suite.analysis.campaign.validity import find_labels
 from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.numbers.evidence import Evidence
 from suite.cells.cell import Cell
 from suite.flags import Flag, raise_flag
 from suite.model import (
@@ -82,7 +84,9 @@ def flag_cell(
     measured = {block: one for block, one in results.items() if one.outcome == "measured"}
     if len(measured) < len(results):
         missing = [
-            (one.outcome, block, one.reason) for block, one in results.items() if not one.samples_s
+            (one.outcome, block, _find_reason(one))
+            for block, one in results.items()
+            if not one.samples_s
         ]
         some, every = len(measured), len(results)
         flags.append(
@@ -146,13 +150,17 @@ def find_missing(
     if results:
         outcomes = {one.outcome for one in results.values()}
         worst = next(name for name in _WORST if name in outcomes)
-        endings: dict[tuple[str, str, str], list[int]] = {}
+        endings: list[tuple[tuple[str, str | Evidence, str], list[int]]] = []
         for block, one in results.items():
-            ending = one.outcome, one.reason or "", _find_ending(one, documents[block])
-            endings.setdefault(ending, []).append(block)
-        if list(endings) == [("pending", "", "")]:
+            ending = one.outcome, _find_reason(one) or "", _find_ending(one, documents[block])
+            alike = next((blocks for known, blocks in endings if known == ending), None)
+            if alike is None:
+                endings.append((ending, [block]))
+            else:
+                alike.append(block)
+        if [ending for ending, _ in endings] == [("pending", "", "")]:
             return worst, raise_flag("not-reached", where)
-        return worst, raise_flag("not-measured", where, endings=list(endings.items()))
+        return worst, raise_flag("not-measured", where, endings=endings)
     if cell.arms and arm not in cell.arms:
         return "skipped", raise_flag("not-on-arm", where, arms=cell.arms)
     left = campaign.excluded.get(arm, {}).get(cell.id)
@@ -211,6 +219,11 @@ def flag_cold(arm: str, documents: Mapping[int, Document]) -> list[Flag]:
     unknown = [block for block, count in compiled.items() if count is None]
     flags = [raise_flag("ptx-jit", {"arm": arm}, grown=grown)] if grown else []
     return [*flags, *([raise_flag("cold-cache", {"arm": arm}, unknown=unknown)] if unknown else [])]
+
+
+def _find_reason(result: CellResult) -> str | Evidence | None:
+    """Why a cell has no number, in its document's words or as what was found in it."""
+    return result.why if isinstance(result, Withheld) else result.reason
 
 
 def _find_ending(result: CellResult, document: Document) -> str:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.numbers.evidence import Evidence, cite
 from suite.cells.cell import Cell
 from suite.model import (
     AGAIN,
@@ -29,38 +30,49 @@ WITHOUT_GPU = ("cpu", HIDDEN)
 """The arms whose numbers are no GPU's; nor are their twins', and their other selves'.  Every other arm
 has to prove its GPU, whatever its name is."""
 
-DEMANDS: Sequence[tuple[str, Callable[[Scalar], bool], str]] = (
-    ("tensorflow.build.cuda", lambda value: value is True, "TensorFlow was built for CPU only"),
+DEMANDS: Sequence[tuple[str, Callable[[Scalar], bool], Callable[..., Evidence]]] = (
+    (
+        "tensorflow.build.cuda",
+        lambda value: value is True,
+        lambda **seen: cite("built-for-cpu", **seen),
+    ),
     (
         "tensorflow.devices",
         lambda value: isinstance(value, str) and "GPU:0" in value.split(", "),
-        "TensorFlow had no GPU among its devices",
+        lambda **seen: cite("no-gpu-device", **seen),
     ),
     (
         "gpu.0.name",
         lambda value: isinstance(value, str) and bool(value.strip()),
-        "the GPU had no name",
+        lambda **seen: cite("no-gpu-name", **seen),
     ),
     (
         "tensorflow.soft_placement",
         lambda value: value is False,
-        "soft placement was on, so that work could quietly run on the CPU",
+        lambda **seen: cite("soft-placement", **seen),
     ),
     (
         "tensorflow.tf32",
         lambda value: value is False,
-        "TF32 was on outside the cells that ask for it, so that fp32 was none",
+        lambda **seen: cite("tf32-on", **seen),
     ),
     (
         "cuda.driver_api",
         # Not TensorFlow tells it but the driver's own library, wherever it is in the process.
         lambda value: isinstance(value, int) and not isinstance(value, bool) and value > 0,
-        "CUDA's driver library in the worker's process did not tell its version",
+        lambda **seen: cite("no-driver-version", **seen),
     ),
 )
-"""Facts of an invocation on the arm, what they have to say, and what it means where they don't."""
+"""Facts of an invocation on the arm, what they have to say, and what tells where they don't."""
 
 _NODES = re.compile(r"(?P<operation>\S+) on (?P<device>\S+) ×(?P<count>\d+)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Withheld(CellResult):
+    """A cell without its number, and in the place of a document's reason ``why``."""
+
+    why: Evidence
 
 
 def disown(loaded: LoadedCampaign) -> LoadedCampaign:
@@ -81,7 +93,14 @@ def disown_document(document: Document, cells: Mapping[str, Cell]) -> Document:
     if document.invocation.arm.removesuffix(TWIN).removesuffix(AGAIN) in WITHOUT_GPU:
         return document
     if is_simulated(document):
-        return replace(document, cells=[_withhold(one) for one in document.cells])
+        driver = cite("stand-in-driver")
+        return replace(
+            document,
+            cells=[
+                _withhold(one, "skipped", driver) if one.outcome == "measured" else one
+                for one in document.cells
+            ],
+        )
     # Each cell by what its own container saw: that the next one was well proves nothing of it.
     unproven = {
         place: find_unproven(facts_of(document, place))
@@ -90,7 +109,7 @@ def disown_document(document: Document, cells: Mapping[str, Cell]) -> Document:
     return replace(
         document,
         cells=[
-            _fail(one, why)
+            _withhold(one, "failed", why)
             if one.outcome == "measured"
             and (why := unproven[one.container] or find_misplaced(one, cells[one.id]))
             else one
@@ -105,25 +124,17 @@ def is_simulated(document: Document) -> bool:
     return any(facts_of(document, place).get(SIMULATED) is True for place in places)
 
 
-def _withhold(cell: CellResult) -> CellResult:
-    """The cell without its number, which is no GPU's; why it has none otherwise stays."""
-    if cell.outcome != "measured":
-        return cell
-    why = "simulated: its driver is a stand-in, and no GPU made this number"
-    return _strip(cell, "skipped", why)
-
-
-def find_unproven(facts: Mapping[str, Scalar]) -> str | None:
+def find_unproven(facts: Mapping[str, Scalar]) -> Evidence | None:
     """Why no number of a container with these facts is proven to be a GPU's, or None."""
-    for name, holds, meaning in DEMANDS:
+    for name, holds, tell in DEMANDS:
         if name not in facts:
-            return f"its document does not have the fact {name}"
+            return cite("no-fact", fact=name)
         if not holds(facts[name]):
-            return f"{meaning} ({name}: {facts[name]!r})"
+            return tell(fact=name, value=repr(facts[name]))
     return None
 
 
-def find_misplaced(cell: CellResult, planned: Cell) -> str | None:
+def find_misplaced(cell: CellResult, planned: Cell) -> Evidence | None:
     """Why the work of a cell on a GPU's arm was not all seen where the plan says that it belongs, or None.
 
     Of the operations that it names no node may be elsewhere; others may (arguments, iterators, metrics).
@@ -134,18 +145,19 @@ def find_misplaced(cell: CellResult, planned: Cell) -> str | None:
     device = "CPU:0" if planned.device == "cpu" else "GPU:0"
     others = {name: count for name, count in cell.placement.items() if name != device and count}
     if cell.placement.get(device, 0) < 1:
-        return f"its work was seen on {', '.join(cell.placement) or 'no device at all'}"
+        devices = tuple(cell.placement)
+        return cite("seen-on", devices=devices) if devices else cite("seen-nowhere")
     names = "|".join(re.escape(name).replace(r"\*", r"\w*") for name in planned.operations)
     belongs = re.compile(rf"({names or '.*'}) on (?!{device}( |$))")
     away = [text for text in cell.elsewhere if belongs.match(text)]
     if away:
-        return f"work of it was seen elsewhere: {', '.join(away[:3])}"
+        return cite("seen-elsewhere", operations=tuple(away[:3]))
     if not planned.operations:
-        return f"work of it was seen on {', '.join(others)}" if others else None
+        return cite("seen-also-on", devices=tuple(others)) if others else None
     # What ran elsewhere can be judged only where all of it is named.
     if _count(cell.elsewhere) != others:
-        seen = ", ".join(f"{count} on {name}" for name, count in others.items()) or "none"
-        return f"the nodes seen elsewhere ({seen}) are not those that are named"
+        seen = tuple(f"{count} on {name}" for name, count in others.items())
+        return cite("seen-unnamed", seen=seen)
     return None
 
 
@@ -160,28 +172,19 @@ def _count(elsewhere: Sequence[str]) -> dict[str, int] | None:
     return dict(counts)
 
 
-def _fail(cell: CellResult, why: str) -> CellResult:
-    """The cell as one that failed."""
-    return _strip(cell, "failed", f"not proven to be the GPU's: {why}")
-
-
-def _strip(cell: CellResult, outcome: OutcomeName, reason: str) -> CellResult:
+def _withhold(cell: CellResult, outcome: OutcomeName, why: Evidence) -> Withheld:
     """The cell with another outcome; its samples, of nobody knows what, are gone with it."""
-    return replace(
-        cell,
+    return Withheld(
+        id=cell.id,
+        scenario=cell.scenario,
+        case=cell.case,
+        params=cell.params,
         outcome=outcome,
-        reason=reason,
-        first_call_s=None,
-        calls_per_sample=None,
-        warmup_status=None,
-        warmup_s=[],
-        samples_s=[],
-        enqueue_fraction=None,
-        placement={},
-        elsewhere=[],
-        check=None,
-        peak_memory_bytes=None,
-        labels=[],
-        evidence={},
-        trace={},
+        work=cell.work,
+        started=cell.started,
+        ended=cell.ended,
+        container=cell.container,
+        spent_s=cell.spent_s,
+        absent=cell.absent,
+        why=why,
     )

@@ -18,7 +18,7 @@ from suite.analysis.numbers.estimate import Estimate
 from suite.analysis.numbers.ratio import Ratio
 from suite.analysis.numbers.verdict import MARGIN, Verdict
 from suite.flags import Flag
-from suite.report.text.evidence import word_evidence, word_verdict
+from suite.report.text.evidence import word_evidence
 from suite.report.text.wording import (
     NO_EXTRA,
     NO_HIDDEN,
@@ -29,6 +29,7 @@ from suite.report.text.wording import (
     tell,
     word,
     word_invalid,
+    word_verdict,
 )
 
 

@@ -21,7 +21,6 @@ from suite.report.sections.tables import (
     show_verdict,
     write_marks,
 )
-from suite.report.text.evidence import word_verdict
 from suite.report.text.markup import escape
 from suite.report.text.page import NO_NUMBER, Page
 from suite.report.text.units import show_times
@@ -32,6 +31,7 @@ from suite.report.text.wording import (
     tell,
     word,
     word_invalid,
+    word_verdict,
 )
 
 _NOT_PLANNED = "the cell is not in the plan of this campaign"

@@ -13,12 +13,11 @@ from suite.analysis.numbers.ratio import Ratio
 from suite.analysis.numbers.verdict import MARKS, Verdict
 from suite.cells.families import name_title
 from suite.flags import Flag
-from suite.report.text.evidence import word_verdict
 from suite.report.text.markup import escape
 from suite.report.text.names import list_families, name_cells, sort_cells
 from suite.report.text.page import NO_NUMBER, Page
 from suite.report.text.units import align, show_rate, show_ratio, show_seconds, show_things
-from suite.report.text.wording import tell, word, word_invalid, word_missing
+from suite.report.text.wording import tell, word, word_invalid, word_missing, word_verdict
 
 _NO_RATE = "no rate: the cell declares no work that could be counted"
 _NOT_TIMED = "no first call of its own: the cell was measured without one"

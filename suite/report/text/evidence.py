@@ -12,8 +12,7 @@ from suite.analysis.causes.advice import Kind
 from suite.analysis.causes.explain import Case, Cause
 from suite.analysis.causes.rules import RuleName
 from suite.analysis.numbers.evidence import Evidence
-from suite.analysis.numbers.verdict import Verdict
-from suite.report.text.wording import fill, word_invalid
+from suite.report.text.filling import fill
 
 _COPIES = (
     "copying {size:,.0f} B {way} ({copy})[, {size_back:,.0f} B {way_back} ({copy_back})] takes "
@@ -23,6 +22,8 @@ _IN_THE_STEP = (
     "inside the step: {whole:seconds} with it, {less:seconds} without, {share:share} of the step"
 )
 
+_UNPROVEN, _FACT = "not proven to be the GPU's:", "({fact}: {value})"
+
 SENTENCES: Mapping[str, str] = {
     # What a verdict rests on.
     "resolution": "resolution: every block gave the same ratio, so the timer is too coarse to judge",
@@ -30,6 +31,21 @@ SENTENCES: Mapping[str, str] = {
     "within-margin": "the 90 % interval lies within ±{margin:percent}",
     "within-noise": "significant, but within {margin:share}, where noise alone can be",
     "not-significant": "the interval is too wide to tell (Holm-adjusted p {p:p})",
+    # Why a number is not proven to be a GPU's.
+    "stand-in-driver": "simulated: its driver is a stand-in, and no GPU made this number",
+    "no-fact": f"{_UNPROVEN} its document does not have the fact {{fact}}",
+    "built-for-cpu": f"{_UNPROVEN} TensorFlow was built for CPU only {_FACT}",
+    "no-gpu-device": f"{_UNPROVEN} TensorFlow had no GPU among its devices {_FACT}",
+    "no-gpu-name": f"{_UNPROVEN} the GPU had no name {_FACT}",
+    "soft-placement": f"{_UNPROVEN} soft placement was on, so that work could quietly run on the CPU {_FACT}",
+    "tf32-on": f"{_UNPROVEN} TF32 was on outside the cells that ask for it, so that fp32 was none {_FACT}",
+    "no-driver-version": f"{_UNPROVEN} CUDA's driver library in the worker's process did not tell its "
+    f"version {_FACT}",
+    "seen-nowhere": f"{_UNPROVEN} its work was seen on no device at all",
+    "seen-on": f"{_UNPROVEN} its work was seen on {{devices:names}}",
+    "seen-also-on": f"{_UNPROVEN} work of it was seen on {{devices:names}}",
+    "seen-elsewhere": f"{_UNPROVEN} work of it was seen elsewhere: {{operations:names}}",
+    "seen-unnamed": f"{_UNPROVEN} the nodes seen elsewhere ({{seen:names}}) are not those that are named",
     # Why nobody can say where a sweep crosses over.
     "few-sizes": "fewer than two sizes have a valid ratio with an interval",
     "no-size-tells": "at every size the interval contains 1",
@@ -171,11 +187,6 @@ CHANGES: Mapping[Kind, str] = {
 def word_evidence(*found: Evidence) -> str:
     """The evidence in one sentence, without a full stop."""
     return "; ".join(fill(SENTENCES[one.code], one.values) for one in found)
-
-
-def word_verdict(verdict: Verdict) -> str:
-    """What a verdict rests on."""
-    return word_evidence(verdict.reason) if verdict.reason else word_invalid(verdict.flags)
 
 
 def word_advice(case: Case, cause: Cause) -> str:

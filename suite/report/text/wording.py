@@ -5,19 +5,19 @@ Plain text that can hold a document's words: whoever writes it down escapes it.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
-from string import Formatter
 from typing import Any, get_args
 
 from suite.analysis.ablation.limits import Band
 from suite.analysis.campaign.summarise import ArmResult
 from suite.analysis.documents.published import ANY
+from suite.analysis.numbers.evidence import Evidence
 from suite.analysis.numbers.verdict import MARGIN, Verdict, VerdictName
 from suite.flags import KINDS, Flag, is_common, pick
-from suite.report.text.units import show_count, show_rate, show_seconds, show_share
+from suite.report.text.evidence import word_evidence
+from suite.report.text.filling import fill
 
 _BANNERS: Mapping[str, str] = {
     "simulated": "SIMULATED",
@@ -93,7 +93,7 @@ def word(flag: Flag, *, brief: bool = False) -> str:
     if "far" in values:
         far, over = f"{100 * values['far']:.0f} %", f"over {100 * values['over']:.0f} %"
         values["far"] = over if brief else far
-    return fill(KINDS[flag.code].text, values)
+    return fill(KINDS[flag.code].text, values, _SHOWN)
 
 
 def word_in_cell(flag: Flag) -> str:
@@ -105,6 +105,11 @@ def word_invalid(flags: Sequence[Flag]) -> str:
     """Why a number is struck, in one sentence; empty where it is not."""
     in_blocks = any("blocks" in one.where for one in flags)
     return _word_blocks(flags) if in_blocks else "; ".join(map(word, flags))
+
+
+def word_verdict(verdict: Verdict) -> str:
+    """What a verdict rests on."""
+    return word_evidence(verdict.reason) if verdict.reason else word_invalid(verdict.flags)
 
 
 def count_verdicts(verdicts: Iterable[Verdict | Flag]) -> tuple[str, int]:
@@ -163,15 +168,20 @@ def name_blocks(blocks: Sequence[int]) -> str:
     return f"block{'s' if len(blocks) > 1 else ''} {', '.join(map(str, blocks))}"
 
 
-def _word_lost(outcome: str, block: int, reason: str | None) -> str:
-    return f"{outcome} in block {block}" + (f": {reason}" if reason else "")
+def _word_lost(outcome: str, block: int, reason: str | Evidence | None) -> str:
+    return f"{outcome} in block {block}{_word_reason(reason)}"
 
 
-def _word_endings(endings: Sequence[tuple[tuple[str, str, str], Sequence[int]]]) -> str:
+def _word_reason(reason: str | Evidence | None) -> str:
+    words = word_evidence(reason) if isinstance(reason, Evidence) else reason
+    return f": {words}" if words else ""
+
+
+def _word_endings(
+    endings: Sequence[tuple[tuple[str, str | Evidence, str], Sequence[int]]],
+) -> str:
     words = {
-        outcome
-        + (f": {reason}" if reason else "")
-        + (f" (its container: {ending})" if ending else ""): blocks
+        outcome + _word_reason(reason) + (f" (its container: {ending})" if ending else ""): blocks
         for (outcome, reason, ending), blocks in endings
     }
     if len(words) == 1:
@@ -185,49 +195,15 @@ def _show_range(name: str, low: float, high: float) -> str:
 
 
 _SHOWN: Mapping[str, Callable[[Any], str]] = {
-    "seconds": show_seconds,
     "blocks": lambda blocks: blocks if isinstance(blocks, str) else name_blocks(blocks),
     "endings": _word_endings,
-    "names": ", ".join,
     "missing": lambda lost: "; ".join(_word_lost(*one) for one in lost),
     "grown": lambda grown: ", ".join(f"{count} in block {block}" for count, block in grown),
     "ranges": lambda seen: ", ".join(_show_range(*one) for one in seen),
     "products": lambda precision: "memory" if precision == ANY else f"{precision} products",
-    "share": lambda value: show_share(value, 1.0),
-    "percent": lambda share: f"{100 * share:.0f} %",
-    "p": lambda p: f"{p:.2g}" if p >= 1e-4 else "under 0.0001",
-    "count": lambda number: show_count(number, None, None),
-    "calls": lambda number: "a call" if number == 1 else f"{number:,.0f} calls",
     "codes": lambda codes: "; ".join(KINDS[code].text for code in codes),
     "whose": lambda arm: f"{arm}: " if arm else "",
     "part": {"suite": "the suite's measured part ", "image": "the image ", "facts": ""}.__getitem__,
     "listed": lambda names: f": {', '.join(names)}" if names else "",
 }
-"""What a placeholder can ask for behind its colon, beside Python's own formats and ``unit/s``."""
-
-
-class _Words(Formatter):
-    """Puts values into a text, each as its placeholder asks."""
-
-    def format_field(self, value: Any, format_spec: str) -> Any:
-        if format_spec in _SHOWN:
-            return _SHOWN[format_spec](value)
-        if format_spec.endswith("/s"):
-            return show_rate(value or 0.0, format_spec.removesuffix("/s"), 1.0) or "no finite rate"
-        return super().format_field(value, format_spec)
-
-
-_OPTIONAL = re.compile(r"\[([^]]*)\]")
-
-
-def fill(text: str, values: Mapping[str, Any]) -> str:
-    """A registry's text with values in the places of their names.
-
-    What stands in square brackets is left out where its values are not there.
-    """
-
-    def keep(part: re.Match[str]) -> str:
-        names = {name for _, name, _, _ in Formatter().parse(part[1]) if name}
-        return part[1] if names <= values.keys() else ""
-
-    return _Words().vformat(_OPTIONAL.sub(keep, text), (), values)
+"""What the placeholders of flags can ask for beside what all can."""

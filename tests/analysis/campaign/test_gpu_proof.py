@@ -13,9 +13,11 @@ import pytest
 from suite.analysis.campaign import proof
 from suite.analysis.campaign.proof import (
     DEMANDS,
+    Withheld,
     find_unproven,
     is_simulated,
 )
+from suite.analysis.numbers.evidence import Evidence, cite
 from suite.cells.cell import Cell, Param, Work
 from suite.flags import KINDS
 from suite.model import SIMULATED, CellResult, Document, Scalar
@@ -40,8 +42,13 @@ def disown_document(document: Document) -> Document:
     return proof.disown_document(document, {one.id: planned(one.id) for one in document.cells})
 
 
-def find_misplaced(cell: CellResult) -> str | None:
+def find_misplaced(cell: CellResult) -> Evidence | None:
     return proof.find_misplaced(cell, planned(cell.id))
+
+
+def find_reasons(document: Document) -> list[Evidence]:
+    """Why the cells of a document have no number, as far as that was found in it."""
+    return [one.why for one in document.cells if isinstance(one, Withheld)]
 
 
 @pytest.fixture
@@ -76,7 +83,7 @@ def test_every_fact_is_needed_on_the_arm_and_its_likes(
     document = replace(document, facts=facts, invocation=replace(document.invocation, arm=arm))
     disowned = disown_document(document)
     assert {one.outcome for one in disowned.cells} == {"failed"}
-    assert all(name in (one.reason or "") for one in disowned.cells)
+    assert find_reasons(disowned) == [cite("no-fact", fact=name)] * len(disowned.cells)
     assert not any(one.samples_s or one.first_call_s or one.check for one in disowned.cells)
 
 
@@ -101,26 +108,31 @@ def test_every_fact_is_needed_on_the_arm_and_its_likes(
     ],
 )
 def test_a_fact_has_to_say_the_right_thing(name: str, value: Scalar, document: Document) -> None:
-    assert name in (find_unproven({**document.facts, name: value}) or "")
+    found = find_unproven({**document.facts, name: value})
+    assert found is not None
+    assert found.values == {"fact": name, "value": repr(value)}
 
 
 @pytest.mark.parametrize(
-    ("fields", "reason"),
+    ("fields", "code"),
     [
-        ({"placement": {"CPU:0": 3}}, "seen on CPU:0"),
-        ({"placement": {"/GPU:0": 3}}, "seen on /GPU:0"),
-        ({"placement": {"GPU:1": 3}}, "seen on GPU:1"),
-        ({"placement": {"GPU:0": 0}}, "seen on GPU:0"),
-        ({"placement": {}}, "no device at all"),
-        ({"elsewhere": ["_MklNativeFusedMatMul on CPU:0 ×2"]}, "elsewhere: _MklNative"),
-        ({"elsewhere": ["BatchMatMulV2 on unplaced ×1"]}, "elsewhere: BatchMatMulV2"),
+        ({"placement": {"CPU:0": 3}}, "seen-on"),
+        ({"placement": {"/GPU:0": 3}}, "seen-on"),
+        ({"placement": {"GPU:1": 3}}, "seen-on"),
+        ({"placement": {"GPU:0": 0}}, "seen-on"),
+        ({"placement": {}}, "seen-nowhere"),
+        ({"elsewhere": ["_MklNativeFusedMatMul on CPU:0 ×2"]}, "seen-elsewhere"),
+        ({"elsewhere": ["BatchMatMulV2 on unplaced ×1"]}, "seen-elsewhere"),
     ],
 )
 def test_work_that_was_not_seen_on_the_gpu_is_none_of_its(
-    fields: dict[str, object], reason: str, document: Document
+    fields: dict[str, list[str] | dict[str, int]], code: str, document: Document
 ) -> None:
-    changed = replace(product(document), **fields)  # type: ignore[arg-type]
-    assert reason in (find_misplaced(changed) or "")
+    ((name, value),) = fields.items()
+    found = find_misplaced(replace(product(document), **{name: value}))  # type: ignore[arg-type]
+    assert found is not None
+    assert found.code == code
+    assert next(iter(found.values.values()), ()) == tuple(value)
 
 
 TRAINED = "mlp.train/net=A/batch=512/data=device/precision=fp32/execution=graph"
@@ -261,7 +273,9 @@ def test_each_cell_is_judged_by_its_own_container(document: Document) -> None:
     document = synthetic.change_cell(document, first.id, container="bad")
     document = replace(document, invocation=replace(document.invocation, containers=[bad, good]))
     disowned = {one.id: one for one in disown_document(document).cells}
-    assert "TensorFlow was built for CPU only" in (disowned.pop(first.id).reason or "")
+    lost = disowned.pop(first.id)
+    assert isinstance(lost, Withheld)
+    assert lost.why == cite("built-for-cpu", fact="tensorflow.build.cuda", value="False")
     assert {one.outcome for one in disowned.values()} == {"measured"}
 
 
@@ -287,10 +301,9 @@ def test_a_number_on_a_stand_in_is_nobodys(arm: str, document: Document) -> None
     broken, *others = sorted(found.cells, key=lambda one: one.id != product(document).id)
     # Why it had none before stays.
     assert (broken.outcome, broken.reason) == ("failed", "it broke")
-    assert len(others) == len(document.cells) - 1
+    assert find_reasons(found) == [cite("stand-in-driver")] * (len(document.cells) - 1)
     for one in others:
         assert one.outcome == "skipped"
-        assert (one.reason or "").startswith("simulated: ")
         assert not any((one.samples_s, one.warmup_s, one.check, one.placement, one.elsewhere))
         assert one.first_call_s is one.calls_per_sample is one.peak_memory_bytes is None
 
