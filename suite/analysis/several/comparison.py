@@ -59,11 +59,33 @@ class Column:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pair:
+class Contrast:
+    """Times over other times by cell, and what they amount to.
+
+    ``invalid`` says of which cells a side must not be believed, and why.  ``margin`` is what a
+    difference must exceed: the largest of 2 % and the noise floors of the campaigns that it rests on.
+    """
+
+    ratios: Mapping[str, Ratio | Flag]
+    verdicts: Mapping[str, Verdict | Flag]
+    invalid: Mapping[str, tuple[Flag, ...]]
+    margin: float
+
+    @property
+    def sound(self) -> dict[str, Ratio]:
+        """The ratios of cells that are not INVALID on any side."""
+        return {
+            name: one
+            for name, one in self.ratios.items()
+            if isinstance(one, Ratio) and name not in self.invalid
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair(Contrast):
     """One comparison: the times of ``other`` over those of ``base``, by cell.
 
-    ``verdicts`` are about ``other``.  ``margin`` is what a difference must exceed, the largest of
-    2 % and both campaigns' noise floors; ``floor_known`` is whether both have one.
+    ``verdicts`` are about ``other``.  ``floor_known`` is whether both campaigns have a noise floor.
     ``interleaved``: both arms are of one campaign, so that ratios are paired by block; else they
     are Welch's and drift between the campaigns is not in their intervals, as ``flags`` then say of
     all of it.  ``beside`` are those of one ratio.
@@ -71,10 +93,7 @@ class Pair:
 
     base: Column
     other: Column
-    ratios: Mapping[str, Ratio | Flag]
-    verdicts: Mapping[str, Verdict | Flag]
     beside: Mapping[str, tuple[Flag, ...]]
-    margin: float
     floor_known: bool
 
     @property
@@ -86,15 +105,6 @@ class Pair:
     def flags(self) -> tuple[Flag, ...]:
         """What stands beside every ratio."""
         return () if self.interleaved else (raise_flag("not-interleaved"),)
-
-    @property
-    def sound(self) -> dict[str, Ratio]:
-        """The ratios of cells that are not INVALID on either side."""
-        return {
-            name: one
-            for name, one in self.ratios.items()
-            if isinstance(one, Ratio) and not find_invalid(self, name)
-        }
 
     @property
     def distances(self) -> tuple[float, float] | None:
@@ -150,12 +160,6 @@ def set_side_by_side(summaries: Sequence[Summary], wanted: Sequence[str] = ()) -
     return Versus(
         summaries=tuple(summaries), columns=columns, cells=tuple(cells.values()), pairs=pairs
     )
-
-
-def find_invalid(pair: Pair, identity: str) -> tuple[Flag, ...]:
-    """Why a comparison of this cell must not be believed."""
-    results = [one.find(identity) for one in (pair.base, pair.other)]
-    return next((one.invalid for one in results if one and one.invalid), ())
 
 
 def _demand_comparable(summaries: Sequence[Summary]) -> None:
@@ -218,18 +222,28 @@ def _compare(base: Column, other: Column, names: Sequence[str]) -> Pair:
     margin = max(MARGIN, *(floor or 0.0 for floor in floors))
     if base.run == other.run:
         margin = base.summary.conclusions.margin
-    pair = Pair(
+    sides = {name: [one for c in (base, other) if (one := c.find(name))] for name in names}
+    invalid = find_invalid(sides)
+    profiles = [one.summary.campaign.profile for one in (base, other)]
+    return Pair(
         base=base,
         other=other,
         ratios=ratios,
-        verdicts={},
+        verdicts=judge_all(ratios, *profiles, margin=margin, invalid=invalid),
+        invalid=invalid,
         beside={name: flags for name, (_, flags) in found.items()},
         margin=margin,
         floor_known=None not in floors,
     )
-    invalid = {name: flags for name in names if (flags := find_invalid(pair, name))}
-    profiles = [one.summary.campaign.profile for one in (base, other)]
-    return replace(pair, verdicts=judge_all(ratios, *profiles, margin=margin, invalid=invalid))
+
+
+def find_invalid(sides: Mapping[str, Sequence[ArmResult]]) -> dict[str, tuple[Flag, ...]]:
+    """The cells of a comparison of which some side must not be believed, and why."""
+    return {
+        name: flags
+        for name, results in sides.items()
+        if (flags := next((one.invalid for one in results if one.invalid), ()))
+    }
 
 
 def _compare_cell(base: Column, other: Column, name: str) -> tuple[Ratio | Flag, tuple[Flag, ...]]:

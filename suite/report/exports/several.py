@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from suite.analysis.several.comparison import Pair, Versus
-from suite.analysis.several.places import Contrast, Surveyed
+from suite.analysis.several.comparison import Contrast, Pair, Versus
+from suite.analysis.several.places import Surveyed
 from suite.report.exports.exchange import SCHEMA, describe_suites
 from suite.report.exports.findings import describe_comparison
 from suite.report.text.wording import name_banners, tell, word
@@ -14,23 +14,24 @@ from suite.report.text.wording import name_banners, tell, word
 
 def render_versus_json(versus: Versus) -> str:
     """The same for programs, with a final newline: unscaled numbers, times in seconds a call."""
-    content = {
-        "schema": SCHEMA,
-        "banners": list(name_banners(versus.flags)),
-        "campaigns": [
-            {
-                "number": number,
-                "id": one.campaign.id,
-                "profile": one.campaign.profile,
-                "arms": one.campaign.arms,
-                "noise_floor": one.conclusions.floor,
-            }
-            for number, one in enumerate(versus.summaries, start=1)
-        ],
-        "ratio_is": "time of the other column over time of the base; under 1 the other is faster",
-        "pairs": [_describe_pair(one) for one in versus.pairs],
-    }
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return _dump(
+        {
+            "schema": SCHEMA,
+            "banners": list(name_banners(versus.flags)),
+            "campaigns": [
+                {
+                    "number": number,
+                    "id": one.campaign.id,
+                    "profile": one.campaign.profile,
+                    "arms": one.campaign.arms,
+                    "noise_floor": one.conclusions.floor,
+                }
+                for number, one in enumerate(versus.summaries, start=1)
+            ],
+            "ratio_is": "time of the other column over time of the base; under 1 the other is faster",
+            "pairs": [_describe_pair(one) for one in versus.pairs],
+        }
+    )
 
 
 def _describe_pair(pair: Pair) -> dict[str, Any]:
@@ -44,11 +45,8 @@ def _describe_pair(pair: Pair) -> dict[str, Any]:
         "distance_median": distances[0] if distances else None,
         "distance_p95": distances[1] if distances else None,
         "cells": {
-            name: {
-                **describe_comparison(ratio, pair.verdicts[name]),
-                "doubts": tell(pair.beside[name]),
-            }
-            for name, ratio in pair.ratios.items()
+            name: {**one, "doubts": tell(pair.beside[name])}
+            for name, one in _describe_cells(pair).items()
         },
     }
 
@@ -76,14 +74,18 @@ def render_survey_json(found: Surveyed) -> str:
     }
     if found.overlap is None:
         content["absent"] = {"overlap": "no round has two GPUs at work at once"}
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return _dump(content)
 
 
 def _describe_contrast(one: Contrast) -> dict[str, Any]:
+    return {"margin": one.margin, "cells": _describe_cells(one)}
+
+
+def _describe_cells(one: Contrast) -> dict[str, dict[str, Any]]:
     return {
-        "margin": one.margin,
-        "cells": {
-            name: describe_comparison(ratio, one.verdicts[name])
-            for name, ratio in one.ratios.items()
-        },
+        name: describe_comparison(ratio, one.verdicts[name]) for name, ratio in one.ratios.items()
     }
+
+
+def _dump(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

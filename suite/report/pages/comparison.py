@@ -6,21 +6,16 @@ No clock, no network, no facts of this machine: the same campaigns give the same
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from suite.analysis.numbers.verdict import LEVEL, Verdict
-from suite.analysis.several.comparison import Column, Pair, Versus, find_invalid
+from suite.analysis.several.comparison import Pair, Versus
 from suite.cells.cell import Cell
-from suite.flags import Flag
+from suite.report.pages import frame
 from suite.report.sections.environment import SOMEWHERE, gather_facts
 from suite.report.sections.family_tables import Columns, write_family_tables
 from suite.report.sections.machine import name_machine
-from suite.report.sections.tables import (
-    Entry,
-    show_comparison,
-    show_time,
-    show_verdict,
-    write_marks,
-)
+from suite.report.sections.tables import Entry, show_comparison
 from suite.report.text.markup import escape
 from suite.report.text.page import NO_NUMBER, Page
 from suite.report.text.wording import (
@@ -28,11 +23,8 @@ from suite.report.text.wording import (
     count_verdicts,
     name_banners,
     tell,
-    word,
-    word_invalid,
 )
 
-_NOT_PLANNED = "the cell is not in the plan of this campaign"
 _INSTANCES = (
     "This compares the machines at the hours at which they were measured. A statement about types "
     "of machines takes at least three instances of each."
@@ -41,16 +33,14 @@ _INSTANCES = (
 
 def compose_versus(versus: Versus) -> Page:
     """The report over several campaigns, in no format yet."""
-    page = Page(name_banners(versus.flags))
-    page.title(f"Crossover: {len(versus.summaries)} campaigns side by side")
-    page.paragraph(" ".join([*(_word_pair(one) for one in versus.pairs), _INSTANCES]))
+    said = [*map(_word_pair, versus.pairs), _INSTANCES]
+    page = frame.begin_page(f"{len(versus.summaries)} campaigns side by side", versus.flags, said)
     _write_campaigns(page, versus)
     _write_differences(page, versus)
     page.heading("Tables")
     page.paragraph(
-        "A column is an arm of a campaign, by its number in the table above. A time is the "
-        "geometric mean over invocations of the median seconds a call, ± half of its 95 % interval. "
-        "Ratios between campaigns are Welch's, on logarithms."
+        "A column is an arm of a campaign, by its number in the table above. "
+        f"{frame.TIME.format('invocations')} Ratios between campaigns are Welch's, on logarithms."
     )
     for pair in versus.pairs:
         page.paragraph(_explain(pair))
@@ -58,14 +48,12 @@ def compose_versus(versus: Versus) -> Page:
         page,
         versus.cells,
         caption="Table: {}. Time a call and its 95 % interval.".format,
-        columns=lambda cells: _list_columns(versus, cells),
+        columns=partial(_list_columns, versus),
     )
-    page.heading("How to repeat it")
-    page.paragraph("From the campaigns' documents alone, byte for byte, by:")
     folders = " ".join(f"{SOMEWHERE}/{one.loaded.folder}" for one in versus.summaries)
     pairs = " ".join(f"{one.other.name}/{one.base.name}" for one in versus.pairs)
-    page.code(f'make compare RUNS="{folders}" PAIRS="{pairs}"')
-    write_marks(page)
+    command = f'make compare RUNS="{folders}" PAIRS="{pairs}"'
+    frame.end_page(page, {"From the campaigns' documents alone, byte for byte, by:": command})
     return page
 
 
@@ -87,12 +75,9 @@ def _word_pair(pair: Pair) -> str:
 def _explain(pair: Pair) -> str:
     """What the verdicts of one comparison rest on."""
     name = f"{escape(pair.other.name)} against {escape(pair.base.name)}"
-    verdicts = [one for one in pair.verdicts.values() if isinstance(one, Verdict)]
-    if not verdicts:
-        missing = [one for one in pair.verdicts.values() if isinstance(one, Flag)]
-        reasons = dict.fromkeys(map(word, missing))
-        return f"No verdicts of {name}: {'; '.join(map(escape, reasons)) or 'there is no cell'}."
-    tested = sum(one.p is not None for one in verdicts)
+    if absence := frame.explain_absence(pair.verdicts.values(), f" of {name}"):
+        return absence
+    tested = sum(isinstance(v, Verdict) and v.p is not None for v in pair.verdicts.values())
     test = "paired t test" if pair.interleaved else "Welch's t test"
     floor = (
         ""
@@ -114,35 +99,30 @@ def _explain(pair: Pair) -> str:
 
 
 def _write_campaigns(page: Page, versus: Versus) -> None:
-    rows = []
-    for number, one in enumerate(versus.summaries, start=1):
-        campaign, floor = one.campaign, one.conclusions.floor
-        blocks = ", ".join(
-            f"{escape(arm)}: {sum(block >= 1 for block in found)}"
-            for arm, found in one.counted.items()
-        )
-        rows.append(
-            [
-                str(number),
-                " — ".join(
-                    filter(None, [escape(campaign.id), " · ".join(name_banners(one.flags))])
-                ),
-                name_machine(one, escape),
-                escape(campaign.profile),
-                blocks,
-                campaign.created.isoformat(),
-                "unknown" if floor is None else f"{100 * floor:.1f} %",
-            ]
-        )
-    page.table(
+    rows = [
+        [
+            str(number),
+            " — ".join(
+                filter(None, [escape(one.campaign.id), " · ".join(name_banners(one.flags))])
+            ),
+            name_machine(one, escape),
+            escape(one.campaign.profile),
+            ", ".join(
+                f"{escape(arm)}: {sum(block >= 1 for block in found)}"
+                for arm, found in one.counted.items()
+            ),
+            one.campaign.created.isoformat(),
+            frame.show_floor(one),
+        ]
+        for number, one in enumerate(versus.summaries, start=1)
+    ]
+    frame.write_campaigns(
+        page,
         "Table: the campaigns.",
         ["number", "campaign", "machine", "profile", "blocks", "begun", "noise floor"],
         rows,
+        {f"Campaign {number}": one for number, one in enumerate(versus.summaries, start=1)},
     )
-    for number, one in enumerate(versus.summaries, start=1):
-        if one.invalid:
-            why = escape(word_invalid(one.invalid))
-            page.paragraph(f"**Campaign {number} is INVALID**: {why}.")
 
 
 def _write_differences(page: Page, versus: Versus) -> None:
@@ -173,27 +153,19 @@ def _write_differences(page: Page, versus: Versus) -> None:
 
 def _list_columns(versus: Versus, cells: Sequence[Cell]) -> Columns:
     for column in versus.columns:
-        yield f"{escape(column.name)}, time a call", [_show_cell(column, one.id) for one in cells]
+        yield from frame.list_times(column.name, [column.find(one.id) for one in cells])
     for pair in versus.pairs:
         against = f"{escape(pair.other.name)} against {escape(pair.base.name)}"
         yield against, [_show_pair(pair, one.id) for one in cells]
-        if any(isinstance(one, Verdict) for one in pair.verdicts.values()):
-            marks = [show_verdict(pair.verdicts[one.id]) for one in cells]
-            yield f"{escape(pair.other.name)} is", marks
-
-
-def _show_cell(column: Column, identity: str) -> Entry:
-    found = column.find(identity)
-    return show_time(found) if found else (NO_NUMBER, (_NOT_PLANNED,))
+        yield from frame.list_verdicts(pair.other.name, pair.verdicts, cells)
 
 
 def _show_pair(pair: Pair, identity: str) -> Entry:
-    invalid = find_invalid(pair, identity)
     text, notes = show_comparison(
         pair.ratios[identity],
         other=pair.other.name,
         base=pair.base.name,
-        invalid=[invalid] if invalid else [],
+        invalid=[pair.invalid[identity]] if identity in pair.invalid else [],
     )
     return text, (*notes, *(tell(pair.beside[identity]) if text != NO_NUMBER else ()))
 

@@ -6,21 +6,18 @@ No clock, no network, no facts of this machine: the same campaigns give the same
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
-from suite.analysis.numbers.verdict import LEVEL, Verdict
-from suite.analysis.several.places import ARM, Contrast, Surveyed, middle
+from suite.analysis.numbers.verdict import LEVEL
+from suite.analysis.several.comparison import Contrast
+from suite.analysis.several.places import ARM, Surveyed, find_result, middle
 from suite.cells.cell import Cell
 from suite.flags import Flag
+from suite.report.pages import frame
 from suite.report.sections.environment import SOMEWHERE
 from suite.report.sections.family_tables import Columns, write_family_tables
 from suite.report.sections.machine import name_machine
-from suite.report.sections.tables import (
-    Entry,
-    show_comparison,
-    show_time,
-    show_verdict,
-    write_marks,
-)
+from suite.report.sections.tables import Entry, show_comparison
 from suite.report.text.markup import escape
 from suite.report.text.page import NO_NUMBER, Page
 from suite.report.text.units import show_times
@@ -31,19 +28,14 @@ from suite.report.text.wording import (
     tell,
     word,
     word_invalid,
-    word_verdict,
 )
-
-_NOT_PLANNED = "the cell is not in the plan of this campaign"
-_ALONE, _AT_ONCE = "alone", "with all others at work"
 
 
 def compose_survey(found: Surveyed) -> Page:
     """The report of a survey, in no format yet."""
     survey = found.survey
-    page = Page(name_banners(found.flags))
-    page.title(f"Crossover: the {len(survey.gpus)} GPUs of one machine")
-    page.paragraph(" ".join([*_tell_apart(found), *_tell_crowd(found)]))
+    said = [*_tell_apart(found), *_tell_crowd(found)]
+    page = frame.begin_page(f"the {len(survey.gpus)} GPUs of one machine", found.flags, said)
     if survey.stopped:
         page.paragraph(f"**Stopped** {escape(survey.stopped)}.")
     if found.lonely:
@@ -53,32 +45,22 @@ def compose_survey(found: Surveyed) -> Page:
             "some GPU did not finish it, so that the others met fewer neighbours."
         )
     _write_campaigns(page, found)
-    page.heading("Each GPU alone")
-    page.paragraph(
-        "A time is the geometric mean over rounds of the median seconds a call, ± half of its 95 % "
-        "interval. The spread is the slowest GPU's time over the fastest one's. "
-        + _explain_apart(found)
-    )
-    write_family_tables(
+    for title, explained, place, columns in (
+        ("Each GPU alone", _explain_apart(found), "each GPU alone", _columns_alone),
+        ("All at once", _explain_crowd(found), "all GPUs at once", _columns_crowd),
+    ):
+        page.heading(title)
+        page.paragraph(explained)
+        caption = f"Table: {place}, {{}}.".format
+        write_family_tables(page, found.cells, caption=caption, columns=partial(columns, found))
+    again = f"make report RUN={SOMEWHERE}/{survey.id}"
+    frame.end_page(
         page,
-        found.cells,
-        caption="Table: each GPU alone, {}.".format,
-        columns=lambda cells: _columns_alone(found, cells),
+        {
+            "The survey, on a machine like this one:": survey.command,
+            "This report, from the documents alone and byte for byte:": again,
+        },
     )
-    page.heading("All at once")
-    page.paragraph(_explain_crowd(found))
-    write_family_tables(
-        page,
-        found.cells,
-        caption="Table: all GPUs at once, {}.".format,
-        columns=lambda cells: _columns_crowd(found, cells),
-    )
-    page.heading("How to repeat it")
-    page.paragraph("The survey, on a machine like this one:")
-    page.code(survey.command)
-    page.paragraph("This report, from the documents alone and byte for byte:")
-    page.code(f"make report RUN={SOMEWHERE}/{survey.id}")
-    write_marks(page)
     return page
 
 
@@ -102,9 +84,9 @@ def _tell_apart(found: Surveyed) -> Iterable[str]:
         typical = middle(found.of_gpu(one).values())
         size = "" if typical is None else f", {_off(typical)} in the median cell"
         yield f"GPU {gpu} alone against GPU {first} alone: {_count(one)}{size}."
-    worst = max((one for one in _spreads(found) if one[1] in found.on_gpu), default=None)
-    if worst is not None:
-        factor, name = worst
+    spreads = {name: one for name, one in found.spreads.items() if name in found.on_gpu}
+    if spreads:
+        factor, name = max((factor, name) for name, factor in spreads.items())
         yield f"The largest spread between GPUs is {factor:.2f} times, in {escape(name)}."
 
 
@@ -139,67 +121,65 @@ def _count(one: Contrast) -> str:
     return f"{counted} of {number} cells" if number else NO_VERDICTS
 
 
-def _spreads(found: Surveyed) -> Iterable[tuple[float, str]]:
-    """The slowest GPU's time over the fastest one's, and the cell, of cells that none has INVALID."""
-    for cell in found.cells:
-        results = [found.result(one, cell.id) for one in found.alone.values()]
-        known = [r.estimate.value for r in results if r and r.estimate and not r.invalid]
-        if len(known) == len(results) > 1:
-            yield max(known) / min(known), cell.id
-
-
 def _write_campaigns(page: Page, found: Surveyed) -> None:
-    rows = []
     summaries = {one.campaign.id: one for one in found.summaries}
+    rows = []
     for member in found.survey.members:
         one = summaries.get(member.campaign)
-        how = _AT_ONCE if member.at_once else _ALONE
-        cpus = found.survey.cpus.get(member.gpu, "") if member.at_once else "all"
-        if one is None:
-            rows.append(
-                [escape(member.gpu), how, cpus, escape(member.campaign), "not begun", "", ""]
-            )
-            continue
-        floor = one.conclusions.floor
         rows.append(
             [
                 escape(member.gpu),
-                how,
-                escape(cpus),
+                "with all others at work" if member.at_once else "alone",
+                escape(found.survey.cpus.get(member.gpu, "")) if member.at_once else "all",
                 escape(member.campaign),
-                name_machine(one, escape),
-                str(sum(block >= 1 for block in one.counted.get(ARM, {}))),
-                "unknown" if floor is None else f"{100 * floor:.1f} %",
+                name_machine(one, escape) if one else "not begun",
+                str(sum(block >= 1 for block in one.counted.get(ARM, {}))) if one else "",
+                frame.show_floor(one) if one else "",
             ]
         )
-    page.table(
+    frame.write_campaigns(
+        page,
         "Table: the campaigns. Each lies in a folder of that name beside this one, with a report of its own.",
         ["GPU", "measured", "CPUs", "campaign", "machine", "rounds", "noise floor"],
         rows,
+        summaries,
     )
-    for one in found.summaries:
-        if one.invalid:
-            why = escape(word_invalid(one.invalid))
-            page.paragraph(f"**{escape(one.campaign.id)} is INVALID**: {why}.")
 
 
 def _explain_apart(found: Surveyed) -> str:
-    """What the verdicts on the GPUs alone rest on."""
-    if not found.apart:
-        return ""
-    first = next(iter(found.alone))
-    return _explain(
-        list(found.apart.values()), f"a GPU is called faster or slower than GPU {first}"
+    """What a number of a GPU alone is, and what the verdicts rest on."""
+    spread = "The spread is the slowest GPU's time over the fastest one's."
+    named = f"a GPU is called faster or slower than GPU {next(iter(found.alone), '')}"
+    verdicts = _explain_verdicts(list(found.apart.values()), named) if found.apart else ""
+    return f"{frame.TIME.format('rounds')} {spread} {verdicts}"
+
+
+def _explain_crowd(found: Surveyed) -> str:
+    """What a number of all at once is, and what the verdicts rest on."""
+    told = (
+        "Times with all GPUs at work over times of the same GPU alone, each GPU running the same cells "
+        "in the same order. Alone a worker may use every CPU; at once each has a share of its own, as "
+        "the table above says, so that what is lost can be the processor's as well as the "
+        "machine's memory, links, power or heat."
     )
+    if not found.survey.whole_cores:
+        told += (
+            " Which CPUs are threads of one core is not known here, so two shares may lie on the same "
+            "cores."
+        )
+    if found.overlap is not None:
+        told += (
+            f" In every round at least {100 * found.overlap:.0f} % of each GPU's measuring had all "
+            "others measuring, too."
+        )
+    named = "the mean over the GPUs is called slower or faster"
+    return f"{told} The mean is geometric over the GPUs. {_explain_verdicts([found.pooled], named)}"
 
 
-def _explain(contrasts: Sequence[Contrast], what: str) -> str:
+def _explain_verdicts(contrasts: Sequence[Contrast], what: str) -> str:
     """What the verdicts of some contrasts rest on; ``what`` is what they call faster or slower."""
-    verdicts = [v for one in contrasts for v in one.verdicts.values() if isinstance(v, Verdict)]
-    if not verdicts:
-        missing = [v for one in contrasts for v in one.verdicts.values() if isinstance(v, Flag)]
-        every = map(word, missing)
-        return f"No verdicts: {'; '.join(map(escape, dict.fromkeys(every))) or 'there is no cell'}."
+    if absence := frame.explain_absence(v for one in contrasts for v in one.verdicts.values()):
+        return absence
     margins = sorted({f"{100 * one.margin:.1f} %" for one in contrasts})
     width = margins[0] if len(margins) == 1 else f"{margins[0]} to {margins[-1]}"
     return (
@@ -209,48 +189,16 @@ def _explain(contrasts: Sequence[Contrast], what: str) -> str:
     )
 
 
-def _explain_crowd(found: Surveyed) -> str:
-    overlap = (
-        ""
-        if found.overlap is None
-        else f" In every round at least {100 * found.overlap:.0f} % of each GPU's measuring had all "
-        "others measuring, too."
-    )
-    cores = (
-        ""
-        if found.survey.whole_cores
-        else " Which CPUs are threads of one core is not known here, so two shares may lie on the same "
-        "cores."
-    )
-    return (
-        "Times with all GPUs at work over times of the same GPU alone, each GPU running the same cells "
-        "in the same order. Alone a worker may use every CPU; at once each has a share of its own, as "
-        "the table above says, so that what is lost can be the processor's as well as the "
-        f"machine's memory, links, power or heat.{cores}{overlap} The mean is geometric over the GPUs. "
-        + _explain([found.pooled], "the mean over the GPUs is called slower or faster")
-    )
-
-
 def _columns_alone(found: Surveyed, cells: Sequence[Cell]) -> Columns:
     for gpu, summary in found.alone.items():
-        times = [
-            show_time(one)
-            if (one := found.result(summary, cell.id))
-            else (NO_NUMBER, (_NOT_PLANNED,))
-            for cell in cells
-        ]
-        yield f"GPU {escape(gpu)}, time a call", times
+        yield from frame.list_times(f"GPU {gpu}", [find_result(summary, cell.id) for cell in cells])
     if not found.apart:
         return
-    spreads = {name: factor for factor, name in _spreads(found)}
+    spreads: dict[str, Entry] = {n: (f"{one:.3f}", ()) for n, one in found.spreads.items()}
     none: Entry = (NO_NUMBER, ("not every GPU has a number",))
-    yield (
-        "spread",
-        [(f"{spreads[c.id]:.3f}", ()) if c.id in spreads else none for c in cells],
-    )
+    yield "spread", [spreads.get(cell.id, none) for cell in cells]
     for gpu, contrast in found.apart.items():
-        if any(isinstance(v, Verdict) for v in contrast.verdicts.values()):
-            yield f"GPU {escape(gpu)} is", [show_verdict(contrast.verdicts[c.id]) for c in cells]
+        yield from frame.list_verdicts(f"GPU {gpu}", contrast.verdicts, cells)
 
 
 def _columns_crowd(found: Surveyed, cells: Sequence[Cell]) -> Columns:
@@ -258,22 +206,15 @@ def _columns_crowd(found: Surveyed, cells: Sequence[Cell]) -> Columns:
         yield f"GPU {escape(gpu)}, at once over alone", [_show_factor(one, c.id) for c in cells]
     if not found.crowded:
         return
-    yield (
-        "mean",
-        [
-            show_comparison(
-                found.pooled.ratios[c.id],
-                other="at once",
-                base="alone",
-                invalid=_find_invalid(found, c.id),
-            )
-            for c in cells
-        ],
-    )
-    number = len(found.alone)
-    yield f"{number} at once do", [_show_work(found, c.id, number) for c in cells]
-    if any(isinstance(v, Verdict) for v in found.pooled.verdicts.values()):
-        yield "at once is", [show_verdict(found.pooled.verdicts[c.id]) for c in cells]
+    pooled, number = found.pooled, len(found.alone)
+    means = []
+    for cell in cells:
+        why = [pooled.invalid[cell.id]] if cell.id in pooled.invalid else []
+        ratio = pooled.ratios[cell.id]
+        means.append(show_comparison(ratio, other="at once", base="alone", invalid=why))
+    yield "mean", means
+    yield f"{number} at once do", [_show_work(pooled, c.id, number) for c in cells]
+    yield from frame.list_verdicts("at once", pooled.verdicts, cells)
 
 
 def _show_factor(one: Contrast, identity: str) -> Entry:
@@ -281,20 +222,14 @@ def _show_factor(one: Contrast, identity: str) -> Entry:
     if isinstance(ratio, Flag):
         return NO_NUMBER, (word(ratio),)
     text = show_times(ratio.value, ratio.low, ratio.high)
-    verdict = one.verdicts[identity]
-    if isinstance(verdict, Verdict) and verdict.name == "INVALID":
-        return f"~~{text}~~", (word_verdict(verdict),)
+    if identity in one.invalid:
+        return f"~~{text}~~", (word_invalid(one.invalid[identity]),)
     return text, tuple(tell(ratio.flags))
 
 
-def _find_invalid(found: Surveyed, identity: str) -> list[Sequence[Flag]]:
-    verdict = found.pooled.verdicts[identity]
-    return [verdict.flags] if isinstance(verdict, Verdict) and verdict.flags else []
-
-
-def _show_work(found: Surveyed, identity: str, number: int) -> Entry:
+def _show_work(pooled: Contrast, identity: str, number: int) -> Entry:
     """How many times the work of one GPU alone they do at once; an INVALID cell has no such number."""
-    ratio = found.pooled.sound.get(identity)
+    ratio = pooled.sound.get(identity)
     if ratio is None:
         return NO_NUMBER, ("no number of all GPUs that counts",)
     low = None if ratio.high is None else number / ratio.high

@@ -19,7 +19,9 @@ from suite.cells.cell import Cell
 from suite.errors import DocumentError
 from suite.flags import raise_flag
 from suite.model import Survey, SurveyMember
+from suite.report.pages.places import compose_survey
 from suite.report.produce import collate_survey
+from suite.report.render.markdown import render_page
 from suite.wire import SCHEMA, dump_document
 from tests import synthetic
 from tests.flagging import codes
@@ -230,6 +232,25 @@ def test_a_turn_at_once_that_one_gpu_did_not_finish_counts_for_none(tmp_path: Pa
     assert "The turn at once of round 4 does not count" in text
 
 
+def test_a_control_that_one_gpu_did_not_finish_costs_the_turn_too(folder: Path) -> None:
+    survey = load_survey(folder)
+    loaded = {m.campaign: load_campaign(folder.parent / m.campaign) for m in survey.members}
+    for gpu in GPUS:
+        name = f"box-gpu{gpu}-at-once"
+        twins = [
+            replace(one, invocation=replace(one.invocation, arm="cuda-twin"))
+            for one in loaded[name].documents
+            if (gpu, one.invocation.block) != ("1", 3)
+        ]
+        loaded[name] = replace(loaded[name], controls=twins)
+    kept, lonely = drop_lonely(survey, loaded)
+    assert lonely == (3,)
+    for name in (f"box-gpu{gpu}-at-once" for gpu in GPUS):
+        left = {one.invocation.block for one in (*kept[name].documents, *kept[name].controls)}
+        assert left == set(range(1, 11)) - {3}
+    assert kept["box-gpu1"] == loaded["box-gpu1"]
+
+
 def test_shares_that_may_lie_on_the_same_cores_are_told(folder: Path, tmp_path: Path) -> None:
     told = "two shares may lie on the same cores"
     assert told in collate_survey(folder).files["survey.md"]
@@ -238,12 +259,14 @@ def test_shares_that_may_lie_on_the_same_cores_are_told(folder: Path, tmp_path: 
     assert told not in collate_survey(folder).files["survey.md"]
 
 
-def test_an_invalid_cell_counts_nowhere(folder: Path) -> None:
+@pytest.mark.parametrize("profile", ["standard", "quick"])
+def test_an_invalid_cell_counts_nowhere(folder: Path, profile: Any) -> None:
     survey = load_survey(folder)
-    summaries: dict[str, Summary] = {
-        one.campaign: summarise(load_campaign(folder.parent / one.campaign))
-        for one in survey.members
-    }
+    summaries: dict[str, Summary] = {}
+    for one in survey.members:
+        loaded = load_campaign(folder.parent / one.campaign)
+        campaign = replace(loaded.campaign, profile=profile)
+        summaries[one.campaign] = summarise(replace(loaded, campaign=campaign))
     broken = summaries["box-gpu1-at-once"]
     cells = tuple(
         replace(
@@ -258,9 +281,16 @@ def test_an_invalid_cell_counts_nowhere(folder: Path) -> None:
     )
     summaries["box-gpu1-at-once"] = replace(broken, cells=cells)
     found = analyse(survey, summaries)
-    assert verdict(found.crowded["1"], PRODUCT) == verdict(found.pooled, PRODUCT) == "INVALID"
-    assert verdict(found.crowded["0"], PRODUCT) == "SLOWER"
+    if profile == "standard":
+        assert verdict(found.crowded["1"], PRODUCT) == verdict(found.pooled, PRODUCT) == "INVALID"
+        assert verdict(found.crowded["0"], PRODUCT) == "SLOWER"
     assert PRODUCT not in found.of_gpu(found.pooled)
+    # Struck also where the profile gives no verdicts.
+    text = render_page(compose_survey(found))
+    (row,) = [
+        line for line in text.splitlines() if "n=1000/precision=fp32" in line and "~~" in line
+    ]
+    assert row.count("~~") == 4
 
 
 def test_pooling_takes_the_blocks_that_all_have() -> None:

@@ -1,0 +1,80 @@
+"""What the reports over several campaigns have in common: how they begin and end, and their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from suite.analysis.campaign.summarise import ArmResult, Summary
+from suite.analysis.numbers.verdict import Verdict
+from suite.cells.cell import Cell
+from suite.flags import Flag
+from suite.report.sections.family_tables import Columns
+from suite.report.sections.tables import Entry, show_time, show_verdict, write_marks
+from suite.report.text.markup import escape
+from suite.report.text.page import NO_NUMBER, Page
+from suite.report.text.wording import name_banners, word, word_invalid
+
+TIME = "A time is the geometric mean over {} of the median seconds a call, ± half of its 95 % interval."
+"""What a time is, over invocations or over rounds."""
+
+_NOT_PLANNED = "the cell is not in the plan of this campaign"
+
+
+def begin_page(title: str, flags: Iterable[Flag], sentences: Iterable[str]) -> Page:
+    """A page with its banners, its title, and what it says first."""
+    page = Page(name_banners(flags))
+    page.title(f"Crossover: {title}")
+    page.paragraph(" ".join(sentences))
+    return page
+
+
+def write_campaigns(
+    page: Page,
+    caption: str,
+    headers: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    summaries: Mapping[str, Summary],
+) -> None:
+    """The table of the campaigns, and why one of them is INVALID; ``summaries`` by what they are called."""
+    page.table(caption, headers, list(rows))
+    for name, one in summaries.items():
+        if one.invalid:
+            page.paragraph(f"**{escape(name)} is INVALID**: {escape(word_invalid(one.invalid))}.")
+
+
+def show_floor(summary: Summary) -> str:
+    """A campaign's noise floor."""
+    floor = summary.conclusions.floor
+    return "unknown" if floor is None else f"{100 * floor:.1f} %"
+
+
+def explain_absence(verdicts: Iterable[Verdict | Flag], of: str = "") -> str:
+    """Why there is no verdict at all; empty where there is one."""
+    found = list(verdicts)
+    if any(isinstance(one, Verdict) for one in found):
+        return ""
+    reasons = dict.fromkeys(word(one) for one in found if isinstance(one, Flag))
+    return f"No verdicts{of}: {'; '.join(map(escape, reasons)) or 'there is no cell'}."
+
+
+def list_times(name: str, results: Iterable[ArmResult | None]) -> Columns:
+    """The column of a campaign's times; None: the cell is not in its plan."""
+    missing: Entry = (NO_NUMBER, (_NOT_PLANNED,))
+    yield f"{escape(name)}, time a call", [show_time(one) if one else missing for one in results]
+
+
+def list_verdicts(
+    name: str, verdicts: Mapping[str, Verdict | Flag], cells: Iterable[Cell]
+) -> Columns:
+    """The column of verdicts, where there is any among all cells."""
+    if any(isinstance(one, Verdict) for one in verdicts.values()):
+        yield f"{escape(name)} is", [show_verdict(verdicts[one.id]) for one in cells]
+
+
+def end_page(page: Page, commands: Mapping[str, str]) -> None:
+    """The commands that repeat it, by what they are for, and the footnotes."""
+    page.heading("How to repeat it")
+    for what, command in commands.items():
+        page.paragraph(what)
+        page.code(command)
+    write_marks(page)
