@@ -12,7 +12,7 @@ from suite.cli import conduct, entry
 from suite.cli.commands import bench, surveys
 from suite.cli.entry import main
 from suite.host.watch.observe import Observe
-from tests.fakes import FakeEngine
+from tests.fakes.engine import FakeEngine
 
 
 @dataclass

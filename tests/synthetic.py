@@ -34,7 +34,7 @@ from suite.model import (
     is_control,
 )
 from suite.wire import SCHEMA, dump_document
-from tests.hosts import QUIET, SILENT, TYPICAL, Host, draw_shape
+from tests.fakes.hosts import QUIET, SILENT, TYPICAL, Host, draw_shape
 
 __all__ = ["QUIET", "SILENT", "TYPICAL", "Host"]
 

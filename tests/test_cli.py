@@ -34,8 +34,8 @@ from suite.model import HIDDEN, SuiteIdentity
 from suite.report import produce as collating
 from suite.worker import scenarios
 from tests import synthetic
-from tests.fakes import FakeEngine, Life, Worker, asked_cells, asked_option
-from tests.host.doctor.machines import FakeExamined
+from tests.fakes.doctor_machine import FakeExamined
+from tests.fakes.engine import FakeEngine, Life, Worker, asked_cells, asked_option
 from tests.shell import Heard, Shell, complaint
 
 pytestmark = pytest.mark.usefixtures("own_signals", "suite_identity")

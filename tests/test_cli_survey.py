@@ -11,7 +11,7 @@ import pytest
 from suite.analysis.documents.read import load_campaign, load_survey
 from suite.host.engine import Card, GpuRequest, Job
 from suite.report import produce as collating
-from tests.fakes import FakeEngine, Life, Worker, record
+from tests.fakes.engine import FakeEngine, Life, Worker, record
 from tests.shell import Shell, complaint
 
 pytestmark = pytest.mark.usefixtures("suite_identity", "own_signals")

@@ -19,7 +19,7 @@ from suite.host.campaign.store import Store
 from suite.model import SuiteIdentity
 from suite.worker import scenarios
 from tests import synthetic
-from tests.fakes import FakeEngine, fake_image
+from tests.fakes.engine import FakeEngine, fake_image
 
 ROOT = SUITE.parent
 GENERATED = generated()

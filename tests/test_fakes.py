@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from suite.host.engine import Engine, Running
-from tests.fakes import SECOND, FakeDevice, FakeEngine, FakeRunning
+from tests.fakes.device import SECOND, FakeDevice
+from tests.fakes.engine import FakeEngine, FakeRunning
 
 
 @pytest.mark.parametrize(

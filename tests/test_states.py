@@ -13,10 +13,10 @@ import pytest
 from suite.errors import EngineError, GpuError, UsageError
 from suite.host.campaign.store import only_campaign
 from suite.host.gpu.request import machine_gpus, pci_gpus
-from tests import scripted_python
 from tests.agreement import compare
 from tests.commands import Command
-from tests.engine_server import WELL, Answer, EngineServer, info_here
+from tests.fakes import scripted_python
+from tests.fakes.engine_server import WELL, Answer, EngineServer, info_here
 
 pytestmark = [
     pytest.mark.processes,

@@ -15,8 +15,8 @@ from suite.content import SUITE
 from suite.errors import EngineError, UsageError
 from suite.host.docker.endpoint import DEFAULT_SOCKET
 from suite.host.gpu.request import machine_gpus, pci_gpus
-from tests import scripted_python
 from tests.agreement import compare
+from tests.fakes import scripted_python
 
 pytestmark = [
     pytest.mark.processes,

@@ -23,7 +23,7 @@ from suite.analysis.documents.telemetry import join_document
 from suite.flags import KINDS
 from suite.model import Campaign, Document, Scalar
 from tests import synthetic
-from tests.host.gpu.fake_nvml import (
+from tests.fakes.nvml import (
     BRAKED,
     CAPPED,
     CUT,

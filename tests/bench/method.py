@@ -16,7 +16,7 @@ from suite.analysis.numbers.estimate import estimate
 from suite.analysis.numbers.ratio import compare
 from tests.bench.rates import contains, count, judge_tables
 from tests.bench.rivals import RULES, decide_by_runs, read_values
-from tests.hosts import HOSTS, SAMPLES, WARMUP, Array, Host, draw_levels, draw_series
+from tests.fakes.hosts import HOSTS, SAMPLES, WARMUP, Array, Host, draw_levels, draw_series
 
 CELLS = 1000
 BLOCKS = (5, 7, 10, 20)

@@ -11,7 +11,7 @@ import numpy as np
 from suite.analysis.numbers.estimate import Estimate, estimate
 from suite.analysis.numbers.ratio import Ratio, compare
 from suite.analysis.numbers.verdict import MARGIN, judge
-from tests.hosts import SAMPLES, Array, Host, draw_levels, draw_series
+from tests.fakes.hosts import SAMPLES, Array, Host, draw_levels, draw_series
 
 SURE = 3.0
 """Standard errors of a rate within which it must hold: one false alarm in 370, at fixed seeds none."""

@@ -15,7 +15,7 @@ from suite.analysis.numbers.estimate import reduce_invocation
 from suite.analysis.numbers.ratio import compare
 from suite.analysis.numbers.steady import find_steady
 from suite.analysis.numbers.verdict import MARGIN, judge
-from tests.hosts import WARMUP, Array
+from tests.fakes.hosts import WARMUP, Array
 
 LEVEL = 0.05
 PYPERF_VALUES = 3

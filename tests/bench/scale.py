@@ -18,7 +18,7 @@ from suite.cells.cell import Work
 from suite.report.produce import collate
 from suite.wire import dump_document
 from tests import synthetic
-from tests.hosts import SAMPLES, WARMUP
+from tests.fakes.hosts import SAMPLES, WARMUP
 
 CELLS = 60
 COUNTS = (10, 100, 1000)

@@ -13,7 +13,7 @@ from suite.cells.cell import Cell, Link, Work
 from suite.model import HIDDEN, Campaign, Document
 from suite.report.produce import collate, look
 from tests import synthetic
-from tests.hosts import HOSTS, TYPICAL, Host
+from tests.fakes.hosts import HOSTS, TYPICAL, Host
 
 SIZES = (10, 32, 100, 320, 1000, 3200)
 SLOW = frozenset(range(5))

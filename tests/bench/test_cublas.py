@@ -8,7 +8,7 @@ import pytest
 
 from tests import synthetic
 from tests.bench import cublas
-from tests.hosts import SILENT
+from tests.fakes.hosts import SILENT
 
 
 def test_a_share_is_of_the_other_frameworks_rate(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from suite.analysis.numbers.stopping import assess
 from suite.host.campaign import plan
 from tests.bench.rates import Rate, contains, count, draw_values, estimates, ratios
-from tests.hosts import HOSTS
+from tests.fakes.hosts import HOSTS
 
 CAMPAIGNS = 5000
 BLOCKS = (5, 7, 10, 20)

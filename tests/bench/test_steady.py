@@ -9,7 +9,7 @@ import pytest
 
 from suite.analysis.numbers.steady import Steady, find_steady
 from tests.bench.rates import count
-from tests.hosts import HOSTS, SAMPLES, WARMUP, Array, Host, draw_series
+from tests.fakes.hosts import HOSTS, SAMPLES, WARMUP, Array, Host, draw_series
 
 SERIES = 800
 COUNT = WARMUP + SAMPLES

@@ -9,7 +9,7 @@ import pytest
 
 from suite.analysis.numbers.ratio import compare_campaigns
 from tests.bench.rates import contains, count, draw_values, judge_tables, ratios
-from tests.hosts import HOSTS
+from tests.fakes.hosts import HOSTS
 
 
 @pytest.mark.parametrize("name", ["quiet", "typical"])

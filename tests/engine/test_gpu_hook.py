@@ -19,7 +19,7 @@ from suite.host.docker.engine import DockerEngine
 from suite.host.engine import GpuRequest, Job
 from suite.host.gpu.refusals import REFUSALS, find_refusal
 from suite.model import Image
-from tests.daemons import DRIVER, HOOK, Daemon, carry_image, on_gpu_machine, why_not
+from tests.fakes.daemons import DRIVER, HOOK, Daemon, carry_image, on_gpu_machine, why_not
 
 ROOT = Path(__file__).parents[2]
 

@@ -20,7 +20,6 @@ from docker.client import from_env
 from suite.errors import EngineError
 from suite.host.docker.engine import DockerEngine
 from suite.host.provision.images import STAND_IN, read_specs
-from tests.daemons import carry_image, on_gpu_machine
 from tests.engines.nested import (
     DEBIAN_FREE_BYTES,
     Bench,
@@ -32,6 +31,7 @@ from tests.engines.nested import (
     start_podman,
     start_rootless,
 )
+from tests.fakes.daemons import carry_image, on_gpu_machine
 
 # The GPU that the stand-ins make, for the engine which passes it through.
 from tests.gpu_runtime.conftest import environment, site, stand_ins

@@ -17,7 +17,7 @@ from docker.errors import APIError, BuildError
 from suite.host.docker.engine import DockerEngine
 from suite.host.engine import LABEL
 from suite.host.machine.machine import own_token
-from tests.daemons import Hook, carry_image, wait_for
+from tests.fakes.daemons import Hook, carry_image, wait_for
 
 PACKAGES = (
     "docker.io iptables podman crun runc catatonit uidmap rootlesskit slirp4netns fuse-overlayfs "

@@ -28,7 +28,7 @@ from suite.host.local.environment import (
     place_environment,
 )
 from suite.host.provision.images import STAND_IN, find_spec, read_specs
-from tests.daemons import Daemon, carry_image, why_not
+from tests.fakes.daemons import Daemon, carry_image, why_not
 from tests.gpu_runtime import hook
 from tests.gpu_runtime.machine import GpuMachine
 from tests.gpu_runtime.rented import Rented

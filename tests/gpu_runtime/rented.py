@@ -20,7 +20,7 @@ from docker.errors import NotFound
 
 from suite.content import SUITE
 from suite.host.engine import LABEL
-from tests.daemons import Daemon
+from tests.fakes.daemons import Daemon
 from tests.gpu_runtime.build import build
 from tests.gpu_runtime.machine import GpuMachine
 

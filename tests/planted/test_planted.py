@@ -36,7 +36,7 @@ from tests.analysis.documents.test_telemetry import FACTS as TELEMETRY
 from tests.analysis.documents.test_telemetry import HEALTHY, HOST_ONLY, Series, watch
 from tests.analysis.several.test_places import write_survey
 from tests.engine.conftest import api, base, cpu_image, engine
-from tests.fakes import FakeEngine, Life, Script, Worker, is_on_gpu, record
+from tests.fakes.engine import FakeEngine, Life, Script, Worker, is_on_gpu, record
 from tests.planted.judge import find_compared, find_numbers
 
 __all__ = ["api", "base", "cpu_image", "engine"]

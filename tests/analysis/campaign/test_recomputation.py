@@ -18,7 +18,7 @@ from scipy import stats
 from suite.report.produce import collate
 from tests import synthetic
 from tests.bench.test_campaigns import make
-from tests.hosts import HOSTS
+from tests.fakes.hosts import HOSTS
 
 NEAR = 1e-9
 

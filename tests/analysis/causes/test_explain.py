@@ -17,10 +17,11 @@ from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.numbers.evidence import cite
 from suite.cells.cell import Cell
 from suite.model import Campaign, Document
-from tests import machines, synthetic
+from tests import synthetic
+from tests.fakes import machines
+from tests.fakes.hosts import QUIET, Host
+from tests.fakes.machines import CPU, GPU, MILD, ROUGH, Device
 from tests.flagging import codes
-from tests.hosts import QUIET, Host
-from tests.machines import CPU, GPU, MILD, ROUGH, Device
 
 ALL = machines.make_cells()
 TRAINED = "mlp.train/net=A/batch={}/data={}/precision=fp32/execution=graph"

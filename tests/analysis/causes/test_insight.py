@@ -21,11 +21,12 @@ from suite.flags import Flag, pick, raise_flag
 from suite.model import Campaign, Document
 from suite.report.exports.exchange import render_json
 from suite.report.text.evidence import CHANGES
-from tests import machines, synthetic
+from tests import synthetic
 from tests.analysis.causes.test_explain import QUICK, TRAINED
+from tests.fakes import machines
+from tests.fakes.hosts import QUIET, Host
+from tests.fakes.machines import CPU, GPU, MILD, Device
 from tests.flagging import codes
-from tests.hosts import QUIET, Host
-from tests.machines import CPU, GPU, MILD, Device
 from tests.rendering import render_markdown
 
 ALL = machines.make_cells()

@@ -15,7 +15,8 @@ from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.numbers.evidence import cite
 from suite.model import Document
 from suite.report.text.evidence import word_evidence
-from tests import machines, synthetic
+from tests import synthetic
+from tests.fakes import machines
 from tests.flagging import codes
 
 STEP = "mlp.train/net=A/batch=32/data=device/precision=fp32/execution=graph"

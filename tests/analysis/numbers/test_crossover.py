@@ -13,7 +13,7 @@ from suite.analysis.numbers.crossover import Point, find_crossover, find_sweeps,
 from suite.analysis.numbers.ratio import Ratio, compare
 from suite.cells.cell import Work
 from tests import synthetic
-from tests.hosts import TYPICAL, draw_levels
+from tests.fakes.hosts import TYPICAL, draw_levels
 
 
 def points(*ratios: float, half: float = 1.1) -> list[Point]:

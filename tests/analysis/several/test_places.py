@@ -24,8 +24,8 @@ from suite.report.produce import collate_survey
 from suite.report.render.markdown import render_page
 from suite.wire import SCHEMA, dump_document
 from tests import synthetic
+from tests.fakes.hosts import QUIET
 from tests.flagging import codes
-from tests.hosts import QUIET
 
 PRODUCT = "matmul.square/n=1000/precision=fp32/operands=device/xla=off"
 BATCH = "mlp.train/net=A/batch=512/data=device/precision=fp32"

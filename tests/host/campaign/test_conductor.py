@@ -36,7 +36,7 @@ from suite.report.produce import collate
 from suite.worker import scenarios
 from suite.worker.session import cell as cells
 from tests import synthetic
-from tests.fakes import (
+from tests.fakes.engine import (
     FACTS,
     GPU_FACTS,
     FakeEngine,

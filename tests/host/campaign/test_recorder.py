@@ -36,7 +36,7 @@ from suite.model import (
 )
 from suite.worker.scenarios.overhead.startup import STAGES
 from tests import synthetic
-from tests.fakes import (
+from tests.fakes.engine import (
     FACTS,
     GPU_FACTS,
     FakeEngine,

@@ -15,8 +15,8 @@ from suite.host.docker.stream import follow_build, follow_pull
 from suite.host.engine import LABEL
 from suite.host.provision import images
 from suite.model import Image
-from tests.host.docker.docker_fakes import HERE, FakeApi, api_error
-from tests.host.provision.pip_words import PIP_MEANS, PIP_SAYS
+from tests.fakes.docker_api import HERE, FakeApi, api_error
+from tests.fakes.pip_words import PIP_MEANS, PIP_SAYS
 
 
 def provide(api: FakeApi, said: list[str], **changes: Any) -> Image:

@@ -22,7 +22,7 @@ from suite.host.docker.limits import container_limits, job_labels
 from suite.host.docker.run import start_run
 from suite.host.engine import LABEL, GpuRequest, Job
 from suite.host.machine.ending import phrase_ending
-from tests.host.docker.docker_fakes import HERE, IMAGE, FakeApi, api_error
+from tests.fakes.docker_api import HERE, IMAGE, FakeApi, api_error
 
 GPU = GpuRequest(driver="nvidia", devices=("0",))
 

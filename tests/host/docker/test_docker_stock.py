@@ -15,7 +15,7 @@ from suite.host.docker.volumes import LASTING
 from suite.host.engine import LABEL, GpuSupport
 from suite.host.local.engine import LocalEngine
 from suite.host.provision.images import ImageSpec, follow, plan_build, read_specs
-from tests.host.docker.docker_fakes import HERE, FakeApi, api_error
+from tests.fakes.docker_api import HERE, FakeApi, api_error
 
 SPEC = read_specs()["cpu"]
 

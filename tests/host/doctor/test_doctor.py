@@ -26,8 +26,8 @@ from suite.host.doctor.probe import Probe
 from suite.host.engine import GpuRequest, GpuSupport
 from suite.host.provision.volumes import compile_cache
 from suite.model import SIMULATED, Image
-from tests.fakes import Life, record
-from tests.host.doctor.machines import (
+from tests.fakes.clock import Clock
+from tests.fakes.doctor_machine import (
     CDI,
     GB,
     GPU_FILES,
@@ -38,7 +38,6 @@ from tests.host.doctor.machines import (
     TOOLKIT,
     VIEW,
     WELL,
-    Clock,
     FakeExamined,
     diagnose,
     line,
@@ -47,6 +46,7 @@ from tests.host.doctor.machines import (
     sees,
     smi,
 )
+from tests.fakes.engine import Life, record
 
 
 def expect(found: Diagnosis, status: int, **different: str) -> None:

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from suite.host.engine import Card, Slice
-from tests.fakes import Life, record
-from tests.host.doctor.machines import (
+from tests.fakes.doctor_machine import (
     GPU_FILES,
     HOOK,
     WELL,
@@ -20,6 +19,7 @@ from tests.host.doctor.machines import (
     make_machine,
     sees,
 )
+from tests.fakes.engine import Life, record
 
 UNFIT = Life(words=[record("unfit", reason="its TensorFlow lacks tf.thing")], code=3)
 

@@ -22,8 +22,7 @@ from suite.host.gpu.remedies import explain_refusal
 from suite.host.gpu.request import choose_request
 from suite.host.provision.volumes import compile_cache
 from suite.model import Image, Scalar
-from tests.fakes import Life
-from tests.host.doctor.machines import (
+from tests.fakes.doctor_machine import (
     CDI,
     GPU_FILES,
     HOOK,
@@ -38,6 +37,7 @@ from tests.host.doctor.machines import (
     sees,
     smi,
 )
+from tests.fakes.engine import Life
 
 pytestmark = pytest.mark.simulated
 

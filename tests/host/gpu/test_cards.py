@@ -14,7 +14,7 @@ import pytest
 
 from suite.host.engine import Card, Slice
 from suite.host.gpu import cards, nvml
-from tests.host.gpu.fake_nvml import HEALTHY, SLICE_UUIDS, UUIDS, FakeNvml
+from tests.fakes.nvml import HEALTHY, SLICE_UUIDS, UUIDS, FakeNvml
 
 pytestmark = pytest.mark.simulated
 

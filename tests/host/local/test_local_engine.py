@@ -19,8 +19,8 @@ from suite.host.local import run as local_run
 from suite.host.local.engine import LocalEngine
 from suite.host.local.environment import find_interpreter, given_interpreter, make_environment
 from suite.host.local.run import LocalRun, sweep_folders
-from tests.fakes import fake_image
-from tests.host.provision.pip_words import PIP_MEANS, PIP_SAYS
+from tests.fakes.engine import fake_image
+from tests.fakes.pip_words import PIP_MEANS, PIP_SAYS
 
 # The guard against subprocesses in unit tests does not hold here: they are the subject.
 pytestmark = pytest.mark.processes

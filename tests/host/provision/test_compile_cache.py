@@ -29,9 +29,9 @@ from suite.host.provision.overlay import overlay_on
 from suite.host.provision.volumes import CACHE_TARGET, CACHE_VARIABLE, choose_volumes, compile_cache
 from suite.model import Image
 from tests import synthetic
-from tests.fakes import FakeEngine, Life, asked_option, fake_image
+from tests.fakes.docker_api import HERE, IMAGE, FakeApi, api_error
+from tests.fakes.engine import FakeEngine, Life, asked_option, fake_image
 from tests.host.campaign.test_conductor import Stage, stage  # noqa: F401  a fixture
-from tests.host.docker.docker_fakes import HERE, IMAGE, FakeApi, api_error
 
 DRIVER = "580.65.06"
 GPU = GpuRequest(driver="nvidia", devices=("0",), kernel_driver=DRIVER)

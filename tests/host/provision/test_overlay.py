@@ -22,7 +22,7 @@ from suite.host.provision.images import DOCKER, Recipe
 from suite.host.provision.overlay import CUSTOM, add_digest, overlay_on
 from suite.host.provision.volumes import CACHE_TARGET, SCRATCH_TARGET
 from suite.model import NOT_FROM_LOCK, Image
-from tests.host.docker.docker_fakes import HERE, FakeApi, api_error
+from tests.fakes.docker_api import HERE, FakeApi, api_error
 
 DIGEST = "sha256:" + "d" * 64
 SPEC = images.read_specs()[CUSTOM]

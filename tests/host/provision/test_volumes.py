@@ -33,7 +33,7 @@ from suite.host.provision.volumes import (
 from suite.worker.proof import compile_cache
 from suite.worker.scenario import scratch
 from tests import synthetic
-from tests.host.docker.docker_fakes import HERE, IMAGE, FakeApi, api_error
+from tests.fakes.docker_api import HERE, IMAGE, FakeApi, api_error
 
 VOLUME = Volume(name="crossover-1-scratch", target="/scratch", variable="WHERE", purpose="scratch")
 NOW_S = datetime(2026, 11, 21, 12, tzinfo=timezone.utc).timestamp()

@@ -27,7 +27,7 @@ from suite.host.survey.plan import Part, keep_whole_rounds, plan_survey, share_c
 from suite.host.survey.rounds import AT_ONCE, Surveyor, order_turns, step_at_once
 from suite.model import Document, SuiteIdentity, Survey
 from suite.worker import scenarios
-from tests.fakes import FakeEngine, Life, Script, Worker, fake_image, record
+from tests.fakes.engine import FakeEngine, Life, Script, Worker, fake_image, record
 
 CELLS = [cell for cell in scenarios.cells() if cell.id in {"overhead.fence", "overhead.eager_op"}]
 

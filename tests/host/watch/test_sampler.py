@@ -22,8 +22,9 @@ from suite.host.watch.observe import Sampled, make_observer, read_lines
 from suite.host.watch.sampler import Owners
 from suite.host.watch.sensors import HostSensors
 from suite.model import Telemetry
-from tests.fakes import FakeEngine
-from tests.host.gpu.fake_nvml import (
+from tests.fakes.clock import Time
+from tests.fakes.engine import FakeEngine
+from tests.fakes.nvml import (
     BRAKED,
     CAPPED,
     CUT,
@@ -38,7 +39,7 @@ from tests.host.gpu.fake_nvml import (
     NVMLError,
     Profile,
 )
-from tests.host.watch.watching import CONTAINER, Time, make_processes, watch
+from tests.host.watch.watching import CONTAINER, make_processes, watch
 
 pytestmark = pytest.mark.simulated
 
@@ -375,7 +376,7 @@ def test_the_real_process_asks_the_library_about_the_named_gpu(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "pynvml.py").write_text(
-        "import sys\nfrom tests.host.gpu.fake_nvml import CUT, FakeNvml\n"
+        "import sys\nfrom tests.fakes.nvml import CUT, FakeNvml\n"
         "sys.modules[__name__] = FakeNvml(CUT)\n"
     )
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(SUITE.parent)]))

@@ -10,24 +10,10 @@ from suite.host.watch.observe import read_lines
 from suite.host.watch.sampler import Owners, sample_until_told
 from suite.host.watch.sensors import HostSensors
 from suite.model import Telemetry
-from tests.host.gpu.fake_nvml import FakeNvml, Profile
+from tests.fakes.clock import Time
+from tests.fakes.nvml import FakeNvml, Profile
 
 CONTAINER = "c0ffee" * 8
-
-
-class Time:
-    """A clock that only waiting moves; ``told`` are the lines that come at each waiting."""
-
-    def __init__(self, *told: list[str], looks: int = 8) -> None:
-        self.now_s = 1000.0
-        self.told = [*told, *([[]] * (looks - len(told)))]
-
-    def __call__(self) -> float:
-        return self.now_s
-
-    def wait(self, seconds: float) -> list[str] | None:
-        self.now_s += seconds
-        return self.told.pop(0) if self.told else None
 
 
 def make_processes(root: Path) -> Path:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from suite.worker.loop import measure
 from suite.worker.loop.measure import CALLS_CAP, LEAST_SAMPLES, SAMPLE_FLOOR_S, WARMUP_CAP, Loop
-from tests.fakes import SECOND, FakeDevice
+from tests.fakes.device import SECOND, FakeDevice
 
 
 def loop_on(device: FakeDevice) -> Loop:

@@ -25,7 +25,7 @@ from suite.worker.proof.placement import (
     watch,
 )
 from suite.worker.scenario.scenario import Prepared, Resident, TensorProof, lay
-from tests.fakes import FakeTensorFlow
+from tests.fakes.device import FakeTensorFlow
 from tests.worker.session.test_session import Bench, assert_no_numbers
 
 PROOF = Ops(groups=(("MatMul", "_MklMatMul"), ("ApplyAdam",)))

@@ -21,7 +21,7 @@ from suite.worker.scenario.scenario import Inapplicable, Prepared, WrongResult
 from suite.worker.scenarios.matmul import square
 from suite.worker.session.cell import Request, Times
 from suite.worker.session.session import Runner
-from tests.fakes import FakeDevice, FakeTensorFlow
+from tests.fakes.device import FakeDevice, FakeTensorFlow
 
 AMPERE, TURING, PASCAL = (8, 0), (7, 5), (6, 1)
 

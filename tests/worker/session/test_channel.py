@@ -35,7 +35,7 @@ NOISY = """
 WORKER = """
     import sys
     from types import SimpleNamespace
-    from tests.fakes import FakeTensorFlow
+    from tests.fakes.device import FakeTensorFlow
     sys.modules.update(FakeTensorFlow().modules())
     from suite.worker import __main__
     from suite.worker.proof import facts
@@ -116,7 +116,7 @@ GPU_WORKER = """
     import os, sys
     from dataclasses import replace
     from pathlib import Path
-    from tests.fakes import FakeTensorFlow
+    from tests.fakes.device import FakeTensorFlow
     sys.modules.update(FakeTensorFlow().modules())
     from suite.worker import __main__
     from suite.worker.proof import facts, gpu

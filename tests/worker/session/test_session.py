@@ -19,7 +19,7 @@ from suite.worker.loop.measure import Loop
 from suite.worker.scenario.scenario import Inapplicable, Prepared, WrongResult
 from suite.worker.session.cell import Account, Request, Times
 from suite.worker.session.session import Runner
-from tests.fakes import SECOND, FakeDevice, FakeTensorFlow
+from tests.fakes.device import SECOND, FakeDevice, FakeTensorFlow
 
 TIMES = Times(warmup_s=0.05, measure_s=0.1, budget_s=2.0)
 MATMUL = Ops(groups=(("MatMul",),))

@@ -13,7 +13,8 @@ from suite.host.doctor.machine import Examined, Machine, Question, Ran
 from suite.host.engine import Card, GpuRequest, GpuSupport, Stock
 from suite.model import Isolation, Scalar
 from suite.worker import scenarios
-from tests.fakes import FakeEngine, Life, record
+from tests.fakes.clock import Clock
+from tests.fakes.engine import FakeEngine, Life, record
 
 GB = 10**9
 
@@ -175,21 +176,6 @@ def sees(*, refused: str = "", diary: str = "", **facts: Any) -> Life:
         return Life(words=[record("refused", reason=refused)], code=4, diary=diary)
     found = {"tensorflow.version": "2.21.0", **facts}
     return Life(words=[record("facts", facts=found, seconds=0.1), record("bye")], diary=diary)
-
-
-class Clock:
-    """A clock of so many nanoseconds a reading, with one gap on the way."""
-
-    def __init__(self, gap_ns: int = 0, step_ns: int = 10_000) -> None:
-        self.now_ns = 0
-        self.readings = 0
-        self.gap_ns = gap_ns
-        self.step_ns = step_ns
-
-    def __call__(self) -> int:
-        self.readings += 1
-        self.now_ns += self.step_ns + (self.gap_ns if self.readings == 100 else 0)
-        return self.now_ns
 
 
 def make_machine(

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 UNFIT = "its TensorFlow is older than 2.16"
 
@@ -34,7 +34,7 @@ def write(path: Path, how: str = "well") -> Path:
 
 def work(how: str, words: list[str]) -> int:
     """Says what the worker would say; its exit status."""
-    from tests.fakes import Worker, record
+    from tests.fakes.engine import Worker, record
 
     if how == "unfit":
         sys.stdout.write(f"{record('unfit', reason=UNFIT)}\n")

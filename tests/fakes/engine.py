@@ -1,20 +1,11 @@
-"""One fake behind each narrow door: a device with its clock, an engine with its containers, and as
-much of TensorFlow as the worker's own logic touches.
-
-Each answers from what a test has written down, and remembers what it was asked.
-"""
+"""An engine whose containers live by scripts, and the well-behaved worker that most of them run."""
 
 from __future__ import annotations
 
-import random
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
-from types import ModuleType, SimpleNamespace
 from typing import Any
-
-import pytest
 
 from suite import wire
 from suite.cells.cell import Cell
@@ -23,124 +14,6 @@ from suite.host.engine import Card, Ending, GpuRequest, Job, Say, Volume
 from suite.host.machine.ending import phrase_ending
 from suite.model import CellResult, Check, Image, Isolation, Scalar
 from suite.worker import scenarios
-
-SECOND = 1_000_000_000
-"""Nanoseconds."""
-
-
-@dataclass
-class FakeDevice:
-    """A device with a queue, and the clock of the processor that feeds it, in whole nanoseconds.
-
-    A step hands its work over (``enqueue_ns`` of the processor's time) and queues ``call_ns`` of
-    the device's; only the fence moves the clock through what is queued, plus ``fence_ns`` of its
-    own.  The first call queues ``first_ns`` more.  Set-up leaves ``left_ns`` queued.  ``jitter`` is
-    the standard deviation of a call's time as a share of it; ``drift`` makes every call that much
-    slower than the one before.
-    """
-
-    call_ns: int = 1_000_000
-    enqueue_ns: int = 0
-    fence_ns: int = 0
-    first_ns: int = 0
-    left_ns: int = 0
-    jitter: float = 0.0
-    drift: float = 0.0
-    seed: int = 0
-    now_ns: int = 10**15
-    queued_ns: int = 0
-    calls: int = 0
-    fences: int = 0
-
-    def __post_init__(self) -> None:
-        self.queued_ns = self.left_ns
-        self._draw = random.Random(self.seed)
-
-    def clock(self) -> int:
-        """This instant."""
-        return self.now_ns
-
-    def fence(self) -> None:
-        """Waits for the queue."""
-        self.now_ns += self.queued_ns + self.fence_ns
-        self.queued_ns = 0
-        self.fences += 1
-
-    def step(self) -> int:
-        """One call; its result is its number."""
-        self.calls += 1
-        self.now_ns += self.enqueue_ns
-        takes: float = self.call_ns
-        if self.drift:
-            takes *= (1.0 + self.drift) ** (self.calls - 1)
-        if self.jitter:
-            takes *= max(0.0, self._draw.gauss(1.0, self.jitter))
-        self.queued_ns += round(takes) + (self.first_ns if self.calls == 1 else 0)
-        return self.calls
-
-    def leave_work(self, nanoseconds: int) -> None:
-        """What a set-up does that nobody waited for."""
-        self.queued_ns += nanoseconds
-
-
-class FakeTensorFlow:
-    """The few names of TensorFlow that the worker's own logic calls.
-
-    ``nodes`` are what a watched first call is seen to execute: (operation, device, name).
-    """
-
-    def __init__(self, nodes: Sequence[tuple[str, str, str]] = ()) -> None:
-        self.nodes = list(nodes)
-        self.sessions_cleared = 0
-        self.statistics_reset = 0
-        self.watching = False
-        self.peak_bytes = 12_345
-        self.tf32: list[bool] = []
-
-    def install(self, monkeypatch: pytest.MonkeyPatch) -> FakeTensorFlow:
-        """Puts it where ``import tensorflow`` looks, for the length of a test."""
-        for name, module in self.modules().items():
-            monkeypatch.setitem(sys.modules, name, module)
-        return self
-
-    def modules(self) -> dict[str, ModuleType]:
-        """Modules by the name that they are imported by."""
-        names = ("tensorflow", "tensorflow.python", "tensorflow.python.eager")
-        found = {name: ModuleType(name) for name in names}
-        root: Any = found["tensorflow"]
-        root.keras = SimpleNamespace(backend=SimpleNamespace(clear_session=self._clear_session))
-        root.config = SimpleNamespace(
-            experimental=SimpleNamespace(
-                get_memory_info=lambda device: {"peak": self.peak_bytes, "current": 1},
-                reset_memory_stats=self._reset_statistics,
-                enable_tensor_float_32_execution=self.tf32.append,
-            )
-        )
-        root.test = SimpleNamespace(experimental=SimpleNamespace(sync_devices=lambda: None))
-        eager: Any = found["tensorflow.python.eager"]
-        eager.context = SimpleNamespace(context=lambda: self)
-        return found
-
-    def enable_graph_collection(self) -> None:
-        self.watching = True
-
-    def disable_graph_collection(self) -> None:
-        self.watching = False
-
-    def export_run_metadata(self) -> Any:
-        nodes = [
-            SimpleNamespace(op=operation, device=device, name=name)
-            for operation, device, name in self.nodes
-        ]
-        graph = SimpleNamespace(partition_graphs=[SimpleNamespace(node=nodes)])
-        return SimpleNamespace(function_graphs=[graph])
-
-    def _clear_session(self) -> None:
-        self.sessions_cleared += 1
-
-    def _reset_statistics(self, device: str) -> None:
-        self.statistics_reset += 1
-
 
 Word = str | BaseException
 """What a container does next: writes a line, or makes the host's wait end with an exception."""

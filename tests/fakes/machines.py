@@ -13,7 +13,7 @@ from suite.cells.cell import Cell, Param, Work
 from suite.cells.traits import ProfileName
 from suite.model import Campaign, Document
 from tests import synthetic
-from tests.hosts import Host
+from tests.fakes.hosts import Host
 
 EXAMPLE_BYTES = 129 * 4
 """128 float32 inputs and an int32 label of network A."""
