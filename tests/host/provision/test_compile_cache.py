@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from suite.analysis.documents.read import load_campaign
 from suite.errors import EngineError
 from suite.host.campaign.arms import ARMS, Arms, against_itself
 from suite.host.docker import gpu as docker_gpu
@@ -30,8 +29,8 @@ from suite.host.provision.volumes import CACHE_TARGET, CACHE_VARIABLE, choose_vo
 from suite.model import Image
 from tests import synthetic
 from tests.fakes.docker_api import HERE, IMAGE, FakeApi, api_error
-from tests.fakes.engine import FakeEngine, Life, asked_option, fake_image
-from tests.host.campaign.test_conductor import Stage, stage  # noqa: F401  a fixture
+from tests.fakes.engine import Life, asked_option, fake_image
+from tests.host.campaign.stage import Stage
 
 DRIVER = "580.65.06"
 GPU = GpuRequest(driver="nvidia", devices=("0",), kernel_driver=DRIVER)
@@ -76,15 +75,15 @@ def caches(jobs: list[Job], arm: str) -> set[tuple[Volume, ...]]:
 
 
 def test_a_campaign_gives_one_cache_to_every_invocation_with_a_gpu_and_leaves_it(
-    stage: Stage,  # noqa: F811
+    stage: Stage,
 ) -> None:
     arms = Arms(
         run=(ARMS["cpu"], ARMS["cuda"], ARMS["cuda-hidden"]),
         gpu={"cpu": None, "cuda": GPU, "cuda-hidden": None},
         not_run={},
     )
-    engine = FakeEngine(otherwise=stage.worker, gpu=GPU)
-    stage.run(engine, stage.plan_campaign(arms, blocks=2), arms)
+    stage.run(arms=arms, blocks=2)
+    engine = stage.engine
     of_cuda = [job for job in engine.jobs if job.gpu is not None]
     assert len(of_cuda) == 3
     assert {job.volumes for job in of_cuda} == {(compile_cache(fake_image("cuda"), GPU),)}
@@ -95,22 +94,20 @@ def test_a_campaign_gives_one_cache_to_every_invocation_with_a_gpu_and_leaves_it
         }
     assert caches(engine.jobs, "cpu") == caches(engine.jobs, "cuda-hidden") == {()}
     assert engine.removed_volumes == []
-    assert stage.folder is not None
     said = {
         one.invocation.arm: one.invocation.engine["gpu.compile_cache"]
-        for one in load_campaign(stage.folder).documents
+        for one in stage.load().documents
     }
     assert said == {"cpu": "none", "cuda-hidden": "none", "cuda": of_cuda[0].volumes[0].name}
 
 
 def test_an_arm_against_itself_has_one_cache_and_a_dead_container_keeps_it(
-    stage: Stage,  # noqa: F811
+    stage: Stage,
 ) -> None:
     alone = Arms(run=(ARMS["cuda"],), gpu={"cuda": GPU}, not_run={})
     dead: Any = lambda _job: Life(words=[], code=139)  # noqa: E731
-    engine = FakeEngine(dead, otherwise=stage.worker, gpu=GPU)
-    arms = against_itself(alone)
-    stage.run(engine, stage.plan_campaign(arms), arms)
+    stage.run(dead, arms=against_itself(alone))
+    engine = stage.engine
     assert len(engine.jobs) == 4
     assert {job.volumes for job in engine.jobs} == {(compile_cache(fake_image("cuda"), GPU),)}
 

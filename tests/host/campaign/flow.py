@@ -1,0 +1,114 @@
+"""One invocation with everything around it, on an engine whose containers live by scripts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from suite.analysis.documents.read import load_campaign, load_document
+from suite.cells.cell import Cell, Work
+from suite.errors import EngineError
+from suite.host.campaign import plan
+from suite.host.campaign.arms import ARMS
+from suite.host.campaign.draft import InvocationSpec
+from suite.host.campaign.recorder import Recorder
+from suite.host.campaign.store import Store
+from suite.host.engine import GpuRequest, Job
+from suite.host.watch.observe import Observe
+from suite.model import Campaign, CellResult, Document, document_name
+from tests import synthetic
+from tests.fakes.engine import FakeEngine, Life, Script, Word, Worker, asked_cells, fake_image
+
+
+def make_cells(*names: str) -> list[Cell]:
+    return [synthetic.make_cell("made", name, {}, Work(amount=1.0, unit="call")) for name in names]
+
+
+START = replace(
+    synthetic.make_cell("overhead", "container", {}, Work(amount=1.0, unit="start")),
+    by_host=True,
+    one_shot=True,
+)
+"""The cell that the host measures itself."""
+
+
+@dataclass
+class Flow:
+    """An invocation, by default block 1 of five cells, and every document that it kept on its way."""
+
+    folder: Path
+    block: int = 1
+    arm: str = "cpu"
+    cells: list[Cell] = field(default_factory=lambda: make_cells(*"abcde"))
+    kept: list[Document] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)
+    fields: dict[str, Any] = field(default_factory=dict)
+    observe: Observe | None = None
+    gpu: GpuRequest = field(default_factory=lambda: GpuRequest(driver="cdi", devices=("0",)))
+
+    def __post_init__(self) -> None:
+        made = synthetic.make_campaign(arms=("cpu", "cuda"), cells=self.cells, blocks=2)
+        self.campaign: Campaign = replace(made, **{"calls": {}, **self.fields})
+        self.store = Store.create(self.folder, "campaign")
+        self.store.write_plan(self.campaign)
+        self.worker = Worker(cells={cell.id: cell for cell in self.cells})
+        self.order = [
+            cell.id
+            for cell in plan.order_cells(self.campaign, self.arm, self.block)
+            if not cell.by_host
+        ]
+
+    def keep(self, document: Document) -> None:
+        """Writes as a campaign does; complete and valid at any moment, or the test fails."""
+        self.store.write_document(document)
+        path = self.store.folder / document_name(self.arm, self.block)
+        assert load_document(path) == document
+        assert load_campaign(self.store.folder).documents == [document]
+        self.kept.append(document)
+
+    def show(self, _: Document, identity: str | None) -> None:
+        if identity is not None:
+            self.shown.append(identity)
+
+    def run(
+        self, *scripts: Script | EngineError, otherwise: Script | None = None, **engine: Any
+    ) -> Document:
+        """Containers live by these scripts, and those after them do all that they are asked."""
+        self.engine = FakeEngine(*scripts, otherwise=otherwise or self.worker, **engine)
+        spec = InvocationSpec(
+            campaign=self.campaign,
+            arm=ARMS[self.arm],
+            block=self.block,
+            image=fake_image(ARMS[self.arm].image),
+            gpu=self.gpu if ARMS[self.arm].gpu else None,
+            cpus=(0, 1, 3),
+            memory_bytes=2**30,
+        )
+        self.recorder = Recorder(
+            self.engine, spec, keep=self.keep, watch=self.show, observe=self.observe
+        )
+        return self.recorder.run()
+
+    def greets(self, *words: Word, **end: Any) -> Script:
+        """A container that comes up, says this, and ends."""
+        return lambda _: Life(words=[*self.worker.greeting(), *words], **end)
+
+    @property
+    def asked(self) -> list[list[str]]:
+        """The cells that each container was asked for."""
+        return [asked(job) for job in self.engine.jobs]
+
+
+def asked(job: Job) -> list[str]:
+    return [identity for identity, _ in asked_cells(job)]
+
+
+def unmeasured(document: Document) -> dict[str, str]:
+    """The outcome of every cell that has no number."""
+    return {cell.id: cell.outcome for cell in document.cells if cell.outcome != "measured"}
+
+
+def result(document: Document, identity: str) -> CellResult:
+    (found,) = [cell for cell in document.cells if cell.id == identity]
+    return found

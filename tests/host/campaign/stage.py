@@ -1,0 +1,119 @@
+"""A results folder, and campaigns of made-up cells in it on an engine that lives by scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from suite.analysis.documents.read import LoadedCampaign, load_campaign
+from suite.errors import EngineError
+from suite.host.campaign.arms import ARMS, Arms
+from suite.host.campaign.conductor import Conductor
+from suite.host.campaign.listener import Progress
+from suite.host.campaign.request import Request, plan_campaign
+from suite.host.campaign.store import Store
+from suite.host.engine import GpuRequest, Job
+from suite.model import Campaign, Document
+from suite.report.produce import collate
+from tests.fakes.engine import FakeEngine, Script, Worker, asked_cells, asked_option, fake_image
+from tests.host.campaign.flow import START, make_cells
+
+REQUEST = GpuRequest(driver="cdi", devices=("0",))
+CPU = Arms(run=(ARMS["cpu"],), gpu={"cpu": None}, not_run={"cuda": "no GPU"})
+CUDA = Arms(run=(ARMS["cuda"],), gpu={"cuda": REQUEST}, not_run={})
+BOTH = Arms(run=(ARMS["cpu"], ARMS["cuda"]), gpu={"cpu": None, "cuda": REQUEST}, not_run={})
+CELLS = [START, *make_cells(*"abcd")]
+
+
+@dataclass
+class Stage:
+    """``looks`` and ``disturbances`` are what the interim looks and the invocations will come to.
+
+    Every container is said to exist for 10 s.
+    """
+
+    results: Path
+    worker: Worker = field(
+        default_factory=lambda: Worker(cells={cell.id: cell for cell in CELLS}, seconds=10.0)
+    )
+    lines: list[str] = field(default_factory=list)
+    progress: list[Progress] = field(default_factory=list)
+    collated: list[int] = field(default_factory=list)
+    looks: list[tuple[int, int, bool]] = field(default_factory=list)
+    disturbances: list[str | None] = field(default_factory=list)
+    made: Path | None = None
+
+    def plan(self, arms: Arms = CPU, **request: Any) -> Campaign:
+        given = {"seed": 3, "label": "made-up", "profile": "smoke", **request}
+        return plan_campaign(Request(**given), arms, CELLS)
+
+    def run(
+        self,
+        *scripts: Script | EngineError,
+        campaign: Campaign | None = None,
+        arms: Arms = CPU,
+        otherwise: Script | None = None,
+        memory: int | None = 8 * 2**30,
+        cpus: tuple[int, ...] | None = None,
+        resumed: Sequence[Document] = (),
+        budget_s: float | None = None,
+        **request: Any,
+    ) -> Campaign:
+        """A campaign as asked for, or the given one; its containers live by these scripts first."""
+        self.engine = FakeEngine(
+            *scripts, otherwise=otherwise or self.worker, gpu=REQUEST, memory=memory
+        )
+        campaign = campaign or self.plan(arms, **request)
+        if self.made is None:
+            self.made = Store.create(self.results, campaign.id).folder
+        images = {name: fake_image(name) for name in ("cpu", "cuda")}
+        return Conductor(
+            self.engine,
+            Store(self.folder),
+            campaign,
+            arms,
+            images,
+            cpus=cpus,
+            budget_s=budget_s,
+            listener=self,
+            collate=lambda: self.collated.append(len(self.load().documents)),
+            interim_look=lambda: self.looks.pop(0),
+            disturbed=lambda _: self.disturbances.pop(0) if self.disturbances else None,
+        ).run(resumed)
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+
+    def show(self, progress: Progress) -> None:
+        self.progress.append(progress)
+
+    def said(self, words: str) -> int:
+        """How many lines that people were told hold these words."""
+        return sum(words in line for line in self.lines)
+
+    @property
+    def folder(self) -> Path:
+        assert self.made is not None
+        return self.made
+
+    def load(self) -> LoadedCampaign:
+        return load_campaign(self.folder)
+
+    def report(self) -> str:
+        return str(collate(self.folder).files["report.md"])
+
+    def documents(self) -> list[str]:
+        """The names of the invocations' files so far."""
+        names = [path.stem for path in self.folder.glob("*.json")]
+        return sorted(name for name in names if name != "campaign")
+
+    @property
+    def turns(self) -> list[tuple[str, bool]]:
+        """Each container's arm, and whether it calibrated."""
+        return [turn(job) for job in self.engine.jobs]
+
+
+def turn(job: Job) -> tuple[str, bool]:
+    return asked_option(job, "arm"), any(calls is None for _, calls in asked_cells(job))

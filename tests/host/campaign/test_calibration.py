@@ -1,0 +1,177 @@
+"""What the facts of a calibration's GPU lead to: another calibration, and a campaign called simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from suite.analysis.documents.read import load_campaign
+from suite.flags import KINDS
+from suite.host.engine import Job
+from suite.model import SIMULATED, Scalar
+from suite.worker.session import cell as worker_cell
+from tests.fakes.engine import FACTS, GPU_FACTS, Life, Worker, record
+from tests.host.campaign.flow import START
+from tests.host.campaign.stage import BOTH, CELLS, CUDA, Stage
+
+OVER = {
+    "outcome": "skipped",
+    "reason": "would take 9 s here; the profile's budget for this cell is 5 s",
+}
+"""What the worker says of a cell that lost its budget, as to kernels that are compiled."""
+
+START_FILES, END_FILES = "cuda.cache.at_start.files", "cuda.cache.at_end.files"
+ONCE, AGAIN = ["cuda-00", "cuda-01"], ["cuda-00", "cuda-00-r1", "cuda-01"]
+
+
+class Telling(Worker):
+    """A worker that tells these facts beside the usual ones, and those ones at its end."""
+
+    facts: Mapping[str, Scalar]
+    last: Mapping[str, Scalar]
+
+    def greeting(self, *, gpu: bool = False) -> list[str]:
+        hello, startup, facts = super().greeting(gpu=gpu)
+        return [hello, startup, tell(self.facts) if gpu else facts]
+
+    def words(self, job: Job) -> list[str]:
+        *others, bye = super().words(job)
+        return [*others, *([tell({**self.facts, **self.last})] if self.last else []), bye]
+
+
+def tell(facts: Mapping[str, Scalar]) -> str:
+    return record("facts", facts={**FACTS, **GPU_FACTS, **facts}, seconds=0.1)
+
+
+def telling(facts: Mapping[str, Scalar], last: Mapping[str, Scalar] | None = None) -> Telling:
+    worker = Telling(cells={cell.id: cell for cell in CELLS}, seconds=10.0)
+    worker.facts, worker.last = facts, last or {}
+    return worker
+
+
+def compiling(
+    start: int | None, end: int | None, given_up: Mapping[str, Any] | None = OVER
+) -> Worker:
+    """A worker whose GPU's compile cache holds so many files before the start, and at the end.
+
+    ``given_up`` is what comes of one of its cells; None: it is measured as the others.
+    """
+    worker = telling({START_FILES: start}, {END_FILES: end})
+    worker.outcomes = {"made.b": given_up} if given_up else {}
+    return worker
+
+
+FULL = compiling(700, 700)
+
+
+def test_a_calibration_that_lost_a_cell_to_compiling_is_made_again_on_a_full_cache(
+    stage: Stage,
+) -> None:
+    cold, warm = compiling(0, 700), compiling(700, 700, None)
+    cold.sample_calls, warm.sample_calls = 6, 60
+    campaign = stage.run(cold, warm, otherwise=compiling(700, 700, None), arms=CUDA)
+    assert stage.documents() == AGAIN
+    # One-shot cells have one call a sample.
+    assert set(campaign.calls["cuda"].values()) == {1, 60}
+    # The cell that had been given up is measured after all.
+    assert campaign.excluded["cuda"] == {}
+    assert campaign.calls["cuda"]["made.b"] == 60
+    assert stage.said("is calibrated again") == 1
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "given_up", "again"),
+    [
+        # However few: what they took can be what the cell lacked.
+        (0, 24, OVER, True),
+        (0, 1, OVER, True),
+        (0, 0, OVER, False),
+        # Other programs' kernels, or other cells', lay there already.
+        (500, 700, OVER, True),
+        (700, 701, OVER, True),
+        (700, 700, OVER, False),
+        # CUDA throws the oldest away where there is no more room.
+        (700, 300, OVER, False),
+        (None, 700, OVER, False),
+        (0, None, OVER, False),
+        (None, None, OVER, False),
+        # Nothing was lost to it, however much it was.
+        (0, 700, None, False),
+        # What a full cache does not mend.
+        (0, 700, {"outcome": "skipped", "reason": "needs 80 GB of the GPU's memory"}, False),
+        (0, 700, {"outcome": "skipped", "reason": None}, False),
+        (0, 700, {"outcome": "failed", "reason": "the loss is over budget"}, False),
+        (0, 700, {"outcome": "unsupported", "reason": "no budget for it"}, False),
+    ],
+)
+def test_a_calibration_is_made_again_only_where_compiling_cost_it_a_cell(
+    stage: Stage,
+    start: int | None,
+    end: int | None,
+    given_up: Mapping[str, Any] | None,
+    *,
+    again: bool,
+) -> None:
+    full = compiling(700, 700, given_up)
+    stage.run(compiling(start, end, given_up), otherwise=full, arms=CUDA)
+    assert stage.documents() == (AGAIN if again else ONCE)
+    assert stage.said("is calibrated again") == again
+
+
+def test_what_the_worker_says_of_a_lost_budget_is_known_for_it() -> None:
+    """`OVER` is its text, and the plan looks for a word of it."""
+    assert OVER["reason"] == worker_cell._over(9.0, 5.0)
+
+
+def test_a_second_calibration_is_the_last_however_much_it_compiled(stage: Stage) -> None:
+    stage.run(otherwise=compiling(0, 700), arms=CUDA)
+    assert stage.documents() == AGAIN
+
+
+def test_a_second_calibration_that_was_not_had_is_had_when_the_campaign_goes_on(
+    stage: Stage,
+) -> None:
+    campaign = stage.plan(CUDA)
+    stage.run(compiling(0, 700), otherwise=FULL, campaign=campaign, arms=CUDA)
+    for name in AGAIN[1:]:
+        (stage.folder / f"{name}.json").unlink()
+    for calibrates in (True, False):
+        kept = stage.load().documents
+        stage.run(otherwise=FULL, campaign=campaign, arms=CUDA, resumed=kept)
+        assert stage.documents() == AGAIN
+        assert bool(stage.engine.jobs) is calibrates
+
+
+@pytest.mark.parametrize(
+    ("value", "simulated"),
+    [(True, True), (False, False), (None, False), (1, False), ("true", False)],
+)
+def test_a_stand_ins_document_makes_the_whole_campaign_simulated(
+    stage: Stage, value: Scalar, *, simulated: bool
+) -> None:
+    """Not the documents alone: who reads the plan and nothing else must not take it for a real one."""
+    drawn = stage.plan(BOTH)
+    assert not drawn.simulated
+    ended = stage.run(otherwise=telling({SIMULATED: value}), campaign=drawn, arms=BOTH)
+    assert ended.simulated is stage.load().campaign.simulated is simulated
+    # Nothing of the calibration is lost to it, and nothing else of the plan is changed.
+    calls = {START.id: 1, **{f"made.{name}": 6 for name in "abcd"}}
+    assert stage.load().campaign.calls == {"cpu": calls, "cuda": calls}
+    if simulated:
+        assert f"**SIMULATED.** {KINDS['stand-in'].text}." in stage.report()
+
+
+def test_a_campaign_is_known_for_simulated_from_its_first_document_of_a_stand_in(
+    stage: Stage,
+) -> None:
+    """As where it was stopped right after: what comes last is not what says it."""
+    seen: list[bool] = []
+
+    def look(job: Job) -> Life:
+        seen.append(load_campaign(stage.folder).campaign.simulated)
+        return telling({SIMULATED: True})(job)
+
+    stage.run(otherwise=look, arms=CUDA, blocks=2)
+    assert seen == [False, True, True]
