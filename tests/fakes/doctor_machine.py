@@ -87,6 +87,9 @@ class FakeExamined(FakeEngine):
         view: Life | None = None,
         isolation: Isolation = "container",
         caches: Sequence[str] = (),
+        stock_trouble: EngineError | None = None,
+        laid_on: str | None = None,
+        local_python: str | None = None,
     ) -> None:
         lives = {} if view is None else {"otherwise": lambda _job: view}
         super().__init__(
@@ -100,9 +103,9 @@ class FakeExamined(FakeEngine):
         self._support = support or GpuSupport(devices=(), cdi_folders=(), runtimes=("runc",))
         self._architecture = architecture
         self._facts = dict(facts or {})
-        self.stock_trouble: EngineError | None = None
-        self.laid_on: str | None = None
-        self.local_python: str | None = None
+        self.stock_trouble = stock_trouble
+        self.laid_on = laid_on
+        self.local_python = local_python
         self.caches = tuple(caches)
 
     @property

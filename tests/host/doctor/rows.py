@@ -1,0 +1,160 @@
+"""Made-up machines as rows of tables: what each is made of, and what the doctor is to say of it.
+
+No GPU stands behind any of them; the texts of drivers, hooks and engines are those that they print.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from suite.host.doctor.examine import CHECKS, Diagnosis
+from suite.host.doctor.machine import Ran
+from suite.host.engine import GpuSupport
+from tests.fakes.doctor_machine import (
+    CDI,
+    GB,
+    GPU_FILES,
+    HOOK,
+    TOOLKIT,
+    UUIDS,
+    FakeExamined,
+    diagnose,
+    line,
+    make_machine,
+    marks,
+    sees,
+    smi,
+)
+from tests.fakes.engine import Life
+
+H100 = "NVIDIA H100 80GB HBM3"
+LISTED = GpuSupport(
+    # As NVIDIA's toolkit names them where it is asked for indexes and UUIDs.
+    devices=("nvidia.com/gpu=0", f"nvidia.com/gpu={UUIDS[0]}", "nvidia.com/gpu=all"),
+    cdi_folders=(),
+    runtimes=(),
+)
+DRIVER_FILE = "proc/driver/nvidia/version"
+LOADED = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Mon Jan 1 00:00:00 UTC 2026"
+SLICES = """GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-11111111-2222-3333-4444-555555555555)
+  MIG 1g.10gb     Device  0: (UUID: MIG-aaaaaaaa-2222-3333-4444-555555555555)
+  MIG 3g.40gb     Device  1: (UUID: MIG-bbbbbbbb-2222-3333-4444-555555555555)
+"""
+LATE = Life(words=[TimeoutError()])
+NO_CUDA = sees(
+    refused="TensorFlow sees no GPU here",
+    diary="failed call to cuInit: INTERNAL: CUDA error: UNKNOWN ERROR (303)\n",
+)
+
+NO_GPU = "driver=x toolkit=- passthrough=- capability=- tensorflow=- idle-gpu=- base=+ "
+DEAD = "passthrough=x4 tensorflow=? "
+"""What follows where no GPU can be had."""
+UNTRIED = "tensorflow=? base=+ "
+"""What follows where nothing is built to try it with."""
+SILENT = "driver=x4 capability=? idle-gpu=? "
+"""What follows where the driver tells nothing of the GPU."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A machine, and what is found on it.
+
+    ``marks`` are those of checks that are not a plain yes: ``+`` yes, ``x`` no (with the exit status that
+    it stands for), ``?`` unknown, ``-`` not applicable; of several of one check the last counts.  ``says``
+    are pieces of text by check, of the finding and its remedy together.  ``engine`` are `FakeExamined`'s
+    words, or why there is none.
+    """
+
+    marks: str = ""
+    says: Mapping[str, str] = field(default_factory=dict)
+    smi: Mapping[str, Any] = field(default_factory=dict)
+    toolkit: Mapping[str, Any] = field(default_factory=lambda: TOOLKIT)
+    files: Mapping[str, str] = field(default_factory=dict)
+    engine: Mapping[str, Any] | Exception = field(default_factory=dict)
+    question: Mapping[str, Any] = field(default_factory=dict)
+    free: int | None = 100 * GB
+    writable: bool = True
+
+
+def smi_says(*rows: str, apps: str = "") -> dict[str, Any]:
+    return {
+        "nvidia-smi --query-gpu": Ran(code=0, text="\n".join(rows)),
+        "nvidia-smi --query-compute-apps": Ran(code=0, text=apps),
+        "nvidia-smi -L": Ran(code=0, text=SLICES),
+    }
+
+
+def smi_fails(text: str) -> dict[str, Any]:
+    return {"nvidia-smi": Ran(code=18, text=text)}
+
+
+def view(name: str, capability: str) -> Life:
+    """TensorFlow that computes on such a GPU."""
+    return sees(**{"gpu.0.name": name, "gpu.0.capability": capability})
+
+
+def plain(
+    marks: str = "", *, engine: Mapping[str, Any] | Exception | None = None, **of: Any
+) -> Row:
+    """A machine without a GPU."""
+    return Row(marks=NO_GPU + marks, engine=engine or {}, toolkit={}, **of)
+
+
+def a10g(marks: str = "", *, engine: Mapping[str, Any] | None = None, **of: Any) -> Row:
+    """A machine with an A10G, given through NVIDIA's hook, and both images built."""
+    usual = {"gpu": HOOK, "built": ("cpu", "cuda"), "view": view("NVIDIA A10G", "8.6")}
+    given = {"smi": smi_says(smi()), "files": GPU_FILES, **of}
+    return Row(marks=marks, engine={**usual, **(engine or {})}, **given)
+
+
+def h100(
+    marks: str = "",
+    *,
+    driver: str = "570.86.15",
+    engine: Mapping[str, Any] | None = None,
+    files: Mapping[str, str] | None = None,
+    **of: Any,
+) -> Row:
+    """The same with an H100, given by CDI; its driver is new enough unless it says otherwise."""
+    usual = {"gpu": CDI, "support": LISTED, "view": view(H100, "9.0")}
+    row = smi_says(smi(name=H100, driver=driver, mig="Disabled", capability="9.0"))
+    loaded = {DRIVER_FILE: LOADED.replace("570.86.15", driver)}
+    given = {"smi": row, "files": {**GPU_FILES, **loaded, **(files or {})}, **of}
+    return a10g(marks, engine={**usual, **(engine or {})}, **given)
+
+
+def hold(row: Row, root: Path) -> tuple[Diagnosis, FakeExamined | None]:
+    """Lets the doctor look at the machine, and holds what it says against the row."""
+    engine = None if isinstance(row.engine, Exception) else FakeExamined(**row.engine)
+    machine = make_machine(
+        root,
+        engine or row.engine,  # type: ignore[arg-type]
+        files={"sys/class/dmi/id/sys_vendor": "Made-Up Cloud", **row.files},
+        programs={**row.smi, **row.toolkit},
+        free=row.free,
+        writable=row.writable,
+    )
+    found = diagnose(machine, **row.question)
+    different = dict(mark.split("=") for mark in row.marks.split())
+    expected = {**dict.fromkeys(CHECKS, "+"), "base": "-", **different}
+    assert marks(found) == expected
+    stops = [int(mark[1:]) for mark in expected.values() if mark[1:]]
+    assert found.status == next(iter(stops), 0), found.verdict
+    for check, words in row.says.items():
+        one = line(found, check)
+        assert words in f"{one.text} {one.remedy}", one
+    for one in found.checks:
+        assert one.text
+        assert one.remedy or one.state != "no", one
+        assert "this check itself failed" not in one.text, one
+        # A GPU's driver that compiles first takes no time that anybody would notice.
+        assert "minutes" not in one.text or one.id in ("images", "duration"), one
+        assert not one.stops or one.state == "no", one
+        told = f"{one.text} {one.remedy} {one.facts}"
+        assert not re.search(r"[0-9a-f]{8}-[0-9a-f]{4}-|somebody", told), told
+    assert engine is None or engine.closed()
+    return found, engine
