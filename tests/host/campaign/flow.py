@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from suite.host.campaign.recorder import Recorder
 from suite.host.campaign.store import Store
 from suite.host.engine import GpuRequest, Job
 from suite.host.watch.observe import Observe
-from suite.model import Campaign, CellResult, Document, document_name
+from suite.model import Campaign, CellResult, Container, Document, document_name
 from tests import synthetic
 from tests.fakes.engine import FakeEngine, Life, Script, Word, Worker, asked_cells, fake_image
 
@@ -112,3 +113,35 @@ def unmeasured(document: Document) -> dict[str, str]:
 def result(document: Document, identity: str) -> CellResult:
     (found,) = [cell for cell in document.cells if cell.id == identity]
     return found
+
+
+def make_campaign(**fields: object) -> Campaign:
+    made = synthetic.make_campaign(arms=("cpu", "cuda"), cells=make_cells(*"abcdefgh"))
+    return replace(made, **{"calls": {}, **fields})  # type: ignore[arg-type]
+
+
+NOW = datetime(2026, 11, 21, 9, 30, tzinfo=timezone.utc)
+
+
+def calibrate(made: Campaign, results: list[CellResult], seconds: float = 20.0) -> Document:
+    """A calibration of two containers that lived so long together, and a third without an end."""
+    document = synthetic.make_document(made, "cpu", 0)
+    half = NOW + timedelta(seconds=seconds / 2)
+    containers = [Container(id=name, started=NOW, ended=half) for name in "ab"]
+    containers.append(Container(id="c", started=NOW))
+    invocation = replace(document.invocation, containers=containers)
+    return replace(document, cells=results, invocation=invocation)
+
+
+def end(cell: Cell, **fields: object) -> CellResult:
+    """What came of a cell: measured, but for these fields."""
+    made = CellResult(
+        id=cell.id,
+        scenario=cell.scenario,
+        case=cell.case,
+        params=cell.params,
+        outcome="measured",
+        calls_per_sample=5,
+        samples_s=[0.01],
+    )
+    return replace(made, **fields)  # type: ignore[arg-type]

@@ -15,13 +15,17 @@ from suite.host.engine import Card, GpuRequest
 from suite.host.gpu import request as gpu
 from suite.host.gpu.commands import EngineKind
 from suite.host.gpu.remedies import explain_refusal
+from suite.host.machine.driver import VERSION_PROBE
 
 FIRST = "11111111-aaaa-4bbb-8ccc-000000000001"
 SECOND = "22222222-aaaa-4bbb-8ccc-000000000002"
 CARDS = (Card(index=0, uuid=f"GPU-{FIRST}"), Card(index=1, uuid=f"GPU-{SECOND}"))
 FOLDERS = {"ServerVersion": "26.1.5", "CDISpecDirs": ["/etc/cdi"]}
+OLD = {"ServerVersion": "24.0"}
+ONLY_ALL = {"ServerVersion": "29.0", "DiscoveredDevices": [{"ID": "nvidia.com/gpu=all"}]}
 UNRESOLVED = "CDI device injection failed: unresolvable CDI devices nvidia.com/gpu=0"
 NO_HOOK = 'could not select device driver "" with capabilities: [[gpu]]'
+ON_BUS = ("0000:01:00.0",)
 
 
 class Machine:
@@ -53,13 +57,15 @@ class Machine:
                 return list(self.cuda.get(request.visible, ())), "exit code 0"
         return list(self.says.get(code, ())), "exit code 0"
 
-    def search(self, info: Mapping[str, Any] | None = None, **known: Any) -> GpuSearch:
+    def find(self, wanted: str, info: Mapping[str, Any] | None = None, **known: Any) -> GpuRequest:
         given = {"podman": None, "is_here": None, **known}
-        return GpuSearch(where="there", info=info or {}, kind=self.kind, ask=self.ask, **given)
+        search = GpuSearch(where="there", info=info or {}, kind=self.kind, ask=self.ask, **given)
+        return search.find(wanted)
 
     @property
-    def requests(self) -> list[GpuRequest]:
-        return [request for code, request in self.asked if code == gpu.GPU_PROBE and request]
+    def drivers(self) -> list[str]:
+        """By which the GPU was asked for."""
+        return [one.driver for code, one in self.asked if code == gpu.GPU_PROBE and one]
 
 
 @pytest.fixture(autouse=True)
@@ -104,19 +110,19 @@ def test_cuda_on_wsl_is_told_which_gpu(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     show(monkeypatch, ("dxg",), CARDS)
-    machine = Machine(nodes=WSL, cuda=EITHER)
-    found = machine.search(is_here=here).find(wanted)
+    found = Machine(nodes=WSL, cuda=EITHER).find(wanted, is_here=here)
     assert (found.visible, found.uuid) == (visible, uuid)
-    assert gpu.choose_variables(found) == {
-        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
-        "CUDA_VISIBLE_DEVICES": visible,
-    }
+    order = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+    assert gpu.choose_variables(found) == {**order, "CUDA_VISIBLE_DEVICES": visible}
 
 
 def test_cuda_that_takes_no_uuid_is_told_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
     show(monkeypatch, ("dxg",), CARDS)
     machine = Machine(nodes=WSL, cuda={"1": (SECOND,)})
-    assert machine.search(is_here=True).find(f"GPU-{SECOND}").visible == "1"
+    assert machine.find(f"GPU-{SECOND}", is_here=True).visible == "1"
+    # The only one is taken though CUDA says nothing.
+    show(monkeypatch, ("dxg",), CARDS[:1])
+    assert Machine(nodes=WSL).find("0", is_here=True).visible == "0"
 
 
 @pytest.mark.parametrize(
@@ -132,97 +138,91 @@ def test_gpus_that_can_not_be_told_apart_are_refused(
 ) -> None:
     show(monkeypatch, ("dxg",), CARDS)
     with pytest.raises(GpuError, match="can't be held to 1") as caught:
-        Machine(nodes=WSL, cuda=cuda).search(is_here=True).find("1")
+        Machine(nodes=WSL, cuda=cuda).find("1", is_here=True)
     assert "`nvidia-smi -L`" in caught.value.remedy
 
 
-def test_the_only_gpu_of_wsl_is_taken_though_cuda_says_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    show(monkeypatch, ("dxg",), CARDS[:1])
-    assert Machine(nodes=WSL).search(is_here=True).find("0").visible == "0"
-
-
 def test_a_gpu_of_its_own_needs_no_telling() -> None:
-    found = Machine().search({"ServerVersion": "24.0"}).find("1")
+    found = Machine().find("1", OLD)
     assert found.visible is None
     assert gpu.choose_variables(found) == {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
     assert gpu.choose_variables(None) == {}
 
 
-def test_the_whole_uuid_that_was_named_goes_with_the_request() -> None:
-    search = Machine().search({"ServerVersion": "24.0"})
-    assert search.find(f"GPU-{FIRST}").uuid == f"GPU-{FIRST}"
-    assert search.find("GPU-1111").uuid is None
-    assert search.find("0").uuid is None
+@pytest.mark.parametrize(
+    ("wanted", "uuid"), [(f"GPU-{FIRST}", f"GPU-{FIRST}"), ("GPU-1111", None), ("0", None)]
+)
+def test_the_whole_uuid_that_was_named_goes_with_the_request(wanted: str, uuid: str | None) -> None:
+    assert Machine().find(wanted, OLD).uuid == uuid
 
 
 def test_the_hook_is_tried_where_cdi_has_no_specification() -> None:
     machine = Machine(refuses={"cdi": UNRESOLVED})
-    found = machine.search(FOLDERS).find("0")
-    assert found == GpuRequest(driver="nvidia", devices=("0",))
-    assert [one.driver for one in machine.requests] == ["cdi", "nvidia"]
+    assert machine.find("0", FOLDERS) == GpuRequest(driver="nvidia", devices=("0",))
+    assert machine.drivers == ["cdi", "nvidia"]
+    # Not where the engine lists what it has.
+    listed = {"ServerVersion": "29.0", "DiscoveredDevices": [{"ID": "nvidia.com/gpu=0"}]}
+    machine = Machine(refuses={"cdi": UNRESOLVED}, hardware=ON_BUS)
+    with pytest.raises(GpuError, match="unresolvable"):
+        machine.find("0", listed)
+    assert machine.drivers == ["cdi"]
 
 
 def test_both_ways_are_told_where_neither_works() -> None:
-    machine = Machine(refuses={"cdi": UNRESOLVED, "nvidia": NO_HOOK}, hardware=("0000:01:00.0",))
     with pytest.raises(GpuError) as caught:
-        machine.search(FOLDERS).find("0")
-    assert UNRESOLVED in caught.value.what
-    assert "then asked through NVIDIA's hook: the engine at there refused the GPU: " in (
-        caught.value.what
-    )
-    assert NO_HOOK in caught.value.what
+        Machine(refuses={"cdi": UNRESOLVED, "nvidia": NO_HOOK}, hardware=ON_BUS).find("0", FOLDERS)
+    for said in (UNRESOLVED, "then asked through NVIDIA's hook", NO_HOOK):
+        assert said in caught.value.what
     assert "cdi generate" in caught.value.remedy
     assert "apt-get install nvidia-container-toolkit" in caught.value.remedy
 
 
-def test_an_engine_that_lists_its_devices_is_not_asked_through_the_hook() -> None:
-    info = {"ServerVersion": "29.0", "DiscoveredDevices": [{"ID": "nvidia.com/gpu=0"}]}
-    machine = Machine(refuses={"cdi": UNRESOLVED}, hardware=("0000:01:00.0",))
-    with pytest.raises(GpuError, match="unresolvable"):
-        machine.search(info).find("0")
-    assert [one.driver for one in machine.requests] == ["cdi"]
-
-
 def test_podman_on_wsl_is_asked_for_the_only_name_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = Machine(
-        refuses={"nvidia.com/gpu=1": UNRESOLVED}, nodes=WSL, cuda=EITHER, kind="podman"
-    )
-    search = machine.search(podman=(5, 4))
+    refuses = {"nvidia.com/gpu=1": UNRESOLVED}
+    machine = Machine(refuses=refuses, nodes=WSL, cuda=EITHER, kind="podman")
     show(monkeypatch, ("dxg",))
-    found = search.find("1")
+    found = machine.find("1", podman=(5, 4))
     assert (found.devices, found.visible) == ((gpu.ALL,), "1")
     show(monkeypatch, ("nvidia0",))
     with pytest.raises(GpuError, match="unresolvable"):
-        search.find("1")
-
-
-ONLY_ALL = {"ServerVersion": "29.0", "DiscoveredDevices": [{"ID": "nvidia.com/gpu=all"}]}
+        machine.find("1", podman=(5, 4))
 
 
 def test_all_is_taken_where_nothing_else_is_listed() -> None:
-    found = Machine(nodes=WSL, cuda=EITHER).search(ONLY_ALL).find("0")
+    found = Machine(nodes=WSL, cuda=EITHER).find("0", ONLY_ALL)
     assert (found.driver, found.devices, found.visible) == ("cdi", (gpu.ALL,), "0")
     # Real nodes, which `all` gives all of.
     nodes = ("/dev/nvidia0", "/dev/nvidia1")
-    assert Machine(nodes=nodes, cuda=EITHER).search(ONLY_ALL).find("1").visible == "1"
+    assert Machine(nodes=nodes, cuda=EITHER).find("1", ONLY_ALL).visible == "1"
     with pytest.raises(GpuError, match="it sees 2 GPUs"):
-        Machine(nodes=nodes, cuda={"1": (FIRST, SECOND)}).search(ONLY_ALL).find("1")
+        Machine(nodes=nodes, cuda={"1": (FIRST, SECOND)}).find("1", ONLY_ALL)
 
 
 def test_a_gpu_on_this_machine_is_no_missing_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Docker Desktop: whether it is here can't be told, and its containers see no PCI bus."""
     machine = Machine(refuses={"nvidia": NO_HOOK})
     with pytest.raises(NoGpuError):
-        machine.search().find("0")
+        machine.find("0")
     show(monkeypatch, ("dxg",))
     with pytest.raises(GpuError, match="what it shows") as caught:
-        machine.search().find("0")
+        machine.find("0")
     assert not isinstance(caught.value, NoGpuError)
     # An engine that is proven to be elsewhere has nothing to do with it.
     with pytest.raises(NoGpuError):
-        machine.search(is_here=False).find("0")
+        machine.find("0", is_here=False)
+
+
+@pytest.mark.parametrize("here", [True, None, False])
+def test_the_driver_is_read_here_or_seen_by_a_container(
+    here: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    show(monkeypatch, ("nvidia0",))
+    monkeypatch.setattr(docker_gpu, "read_version", lambda: "here")
+    machine = Machine()
+    machine.says[VERSION_PROBE] = ("580.65.06",)
+    found = machine.find("1", OLD, is_here=here)
+    assert found.kernel_driver == ("here" if here else "580.65.06")
+    assert (VERSION_PROBE in dict(machine.asked)) is not here
 
 
 class Cuda:
@@ -248,13 +248,13 @@ class Cuda:
         return 0
 
 
+@pytest.mark.parametrize(
+    ("cuda", "said"),
+    [(Cuda(FIRST, SECOND), f"{FIRST}\n{SECOND}\n"), (Cuda(FIRST, status=100), "")],
+)
 def test_the_probe_prints_the_uuids_that_cuda_sees(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    cuda: Cuda, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for cuda, said in (
-        (Cuda(FIRST, SECOND), f"{FIRST}\n{SECOND}\n"),
-        (Cuda(FIRST, status=100), ""),
-    ):
-        monkeypatch.setattr(ctypes, "CDLL", lambda _name, cuda=cuda: cuda)
-        exec(gpu.CUDA_PROBE, {})  # noqa: S102  as a container does
-        assert capsys.readouterr().out == said
+    monkeypatch.setattr(ctypes, "CDLL", lambda _name: cuda)
+    exec(gpu.CUDA_PROBE, {})  # noqa: S102  as a container does
+    assert capsys.readouterr().out == said

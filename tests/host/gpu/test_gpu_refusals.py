@@ -1,4 +1,4 @@
-"""What refusals of a GPU mean, as a table, without an engine."""
+"""What refusals of a GPU mean, as a table: of engines, of NVIDIA's hook, of TensorFlow."""
 
 from __future__ import annotations
 
@@ -6,145 +6,141 @@ import re
 
 import pytest
 
-from suite.host.gpu.commands import INSTALL_DRIVER, TRY_TOOLKIT, EngineKind, reword
-from suite.host.gpu.refusals import (
-    REFUSALS,
-    GpuRefusal,
-    find_refusal,
-    wants_cdi,
-    wants_hook,
-)
-from suite.host.gpu.remedies import explain_refusal, explain_worker
+from suite.host.gpu.commands import INSTALL_DRIVER, TRY_TOOLKIT, reword
+from suite.host.gpu.refusals import REFUSALS, GpuRefusal, find_refusal, wants_cdi, wants_hook
 
 HOOK = (
     "failed to create task for container: OCI runtime create failed: runc create failed: error "
     "running prestart hook #0: exit status 1, stderr: Auto-detected mode as 'legacy'\n"
     "nvidia-container-cli: "
 )
-
-
-@pytest.mark.parametrize(
-    ("text", "cause"),
-    [
-        ('could not select device driver "" with capabilities: [[gpu]]', "toolkit is missing"),
-        ('could not select device driver "cdi" with capabilities: []', "CDI switched off"),
-        ("CDI device injection failed: unresolvable CDI devices nvidia.com/gpu=7", "stale"),
-        (
-            HOOK + "initialization error: load library failed: libnvidia-ml.so.1: cannot open "
-            "shared object file: no such file or directory: unknown",
-            "no NVIDIA driver",
-        ),
-        (HOOK + "initialization error: nvml error: driver/library version mismatch", "upgraded"),
-        (HOOK + "initialization error: nvml error: driver not loaded: unknown", "not loaded"),
-        (HOOK + "requirement error: unsatisfied condition: cuda>=12.5, please update", "older"),
-        (HOOK + "mount error: bpf_prog_query(BPF_CGROUP_DEVICE) failed: operation not", "rootless"),
-        (
-            HOOK + "invoking the NVIDIA Container Runtime Hook directly (e.g. specifying the "
-            "docker --gpus flag) is not supported",
-            "CDI mode",
-        ),
-        ("unknown or invalid runtime name: nvidia", "not configured"),
-        (HOOK + "something that nobody has seen", "hook failed"),
-        ("CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected", "hidden"),
-        ("failed call to cuInit: INTERNAL: CUDA error: UNKNOWN ERROR (303)", "not passed"),
-        ("Cannot dlopen some GPU libraries. Please make sure", "missing beside TensorFlow"),
-        (
-            "TensorFlow sees no GPU here: TensorFlow has not loaded libcudnn.so, libcufft.so",
-            "missing beside TensorFlow",
-        ),
-        (
-            "TensorFlow sees no GPU here: libnvidia-ml.so.1, which the driver brings, can't be opened",
-            "(NVML) is not where TensorFlow runs",
-        ),
-        (
-            "TensorFlow sees no GPU here: NVML does not start (nvmlInit gives 18)",
-            "(NVML) does not start",
-        ),
-        ("LLVM ERROR: does not support target 'sm_120'", "newer than"),
-    ],
-)
-def test_refusals_are_explained_and_kept_whole(text: str, cause: str) -> None:
-    error = explain_refusal(text, "unix:///run/x.sock (DOCKER_HOST)")
-    assert cause in error.what
-    assert text in error.what
-    assert "DOCKER_HOST" in error.what
-    assert error.remedy
-
-
-def test_an_unknown_refusal_is_shown_whole() -> None:
-    error = explain_refusal("the moon is in the wrong house")
-    assert "the moon is in the wrong house" in error.what
-    assert error.remedy
-
-
-def test_only_what_cdi_may_cure_leads_to_a_second_try() -> None:
-    assert wants_cdi("invoking the NVIDIA Container Runtime Hook directly is not supported")
-    assert wants_cdi(HOOK + "mount error: bpf_prog_query(BPF_CGROUP_DEVICE) failed: operation not")
-    assert not wants_cdi('could not select device driver ""')
-    assert not wants_cdi("the moon is in the wrong house")
-
-
-def test_only_what_the_hook_may_cure_leads_to_it() -> None:
-    assert wants_hook("CDI device injection failed: unresolvable CDI devices nvidia.com/gpu=0")
-    assert wants_hook('could not select device driver "cdi" with capabilities: []')
-    assert wants_hook("failed to stat CDI host device /dev/nvidia0")
-    assert not wants_hook('could not select device driver "" with capabilities: [[gpu]]')
-    assert not wants_hook(
-        HOOK + "invoking the NVIDIA Container Runtime Hook directly (e.g. …) is not supported"
-    )
-    assert not wants_hook("the moon is in the wrong house")
-
-
-NO_RUNTIME = "unknown or invalid runtime name: nvidia"
+NVML = "initialization error: nvml error: "
+DIRECTLY = "invoking the NVIDIA Container Runtime Hook directly (e.g. …) is not supported"
 NO_TOOLKIT = 'could not select device driver "" with capabilities: [[gpu]]'
+NO_CDI = 'could not select device driver "cdi" with capabilities: []'
+UNRESOLVED = "CDI device injection failed: unresolvable CDI devices nvidia.com/gpu=7"
+CGROUPS = HOOK + "mount error: bpf_prog_query(BPF_CGROUP_DEVICE) failed: operation not permitted"
+NOBODY = "the moon is in the wrong house"
+
+OF_ENGINES = {
+    NO_TOOLKIT: "toolkit is missing",
+    NO_CDI: "CDI switched off",
+    UNRESOLVED: "stale",
+    HOOK
+    + "initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object "
+    "file: no such file or directory: unknown": "no NVIDIA driver",
+    # What wraps stands after what it wraps.
+    HOOK + NVML + "driver/library version mismatch: unknown": "upgraded",
+    HOOK + NVML + "driver not loaded: unknown": "not loaded",
+    HOOK + "device error: 7: unknown device: unknown": "no such GPU",
+    HOOK + UNRESOLVED + ": unknown": "no such device",
+    HOOK + "requirement error: unsatisfied condition: cuda>=12.5, please update": "older",
+    CGROUPS: "rootless",
+    HOOK + DIRECTLY: "CDI mode",
+    "unknown or invalid runtime name: nvidia": "not configured",
+    HOOK + "something that nobody has seen": "hook failed",
+}
+"""What engines and NVIDIA's hook print, and a part of its cause."""
+
+CUINIT = "failed call to cuInit: INTERNAL: CUDA error: "
+NO_DRIVER = CUINIT + "UNKNOWN ERROR (303)"
+LACKS = "TensorFlow sees no GPU here: "
+NO_NVML = LACKS + "libnvidia-ml.so.1, which the driver brings, can't be opened"
+FIRST_OF_TENSORFLOW = next(n for n, row in enumerate(REFUSALS) if "UNSUPPORTED_PTX" in row.pattern)
+"""Engines' and the hook's rows stand before it, and last of all."""
+
+OF_TENSORFLOW = {
+    NO_DRIVER: "not passed",
+    CUINIT + "CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected": "hidden",
+    CUINIT + "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: system has unsupported display driver": "together",
+    CUINIT
+    + "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE: forward compatibility": "do not go together",
+    CUINIT + "CUDA_ERROR_SYSTEM_NOT_READY: system not yet initialized": "fabric",
+    CUINIT + "CUDA_ERROR_DEVICE_UNAVAILABLE: device(s) is/are busy or unavailable": "for itself",
+    CUINIT + "CUDA_ERROR_UNKNOWN: unknown error": "does not answer CUDA",
+    "Cannot dlopen some GPU libraries. Please make sure": "missing beside TensorFlow",
+    LACKS + "TensorFlow has not loaded libcusolver.so, libcudnn.so": "missing beside TensorFlow",
+    NO_NVML: "management (NVML) is not where TensorFlow runs",
+    LACKS + "NVML does not start (nvmlInit gives 18)": "(NVML) does not start",
+    "gpu_kernel_to_blob_pass: CUDA_ERROR_UNSUPPORTED_PTX_VERSION: the provided": "wrong results",
+    "the provided PTX was compiled with an unsupported toolchain": "wrong results",
+    "kernel version 550.90.7 does not match DSO version 550.54.15 -- cannot find working devices in "
+    "this configuration": "not of the loaded kernel module's version",
+    "Possibly insufficient driver version: 470.57.2": "older than this TensorFlow's CUDA",
+    "Loaded runtime CuDNN library: 8.9.7 but source was compiled with: 9.3.0.  CuDNN library needs to "
+    "have matching major version": "cuDNN can't be used",
+    "Could not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED": "cuDNN can't be used",
+    "INTERNAL: CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC error": "defective",
+    "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered": "broke down",
+    "CUDA_ERROR_INVALID_PTX: a PTX JIT compilation failed": "newer than",
+    "LLVM ERROR: does not support target 'sm_120'": "newer than",
+    "CUDA_ERROR_OUT_OF_MEMORY: out of memory": "memory does not hold it",
+    "gpu_device.cc:2043] Created device /job:localhost/replica:0/task:0/device:GPU:0 with 0 MB memory:  "
+    "-> device: 0, name: NVIDIA A10G": "memory does not hold it",
+    "InternalError: Failed copying input tensor from CPU:0 to GPU:0: Dst tensor is not initialized.": (
+        "memory does not hold it"
+    ),
+    "TensorFlow computes on another GPU than the one named": "in another way",
+    "TensorFlow lists a GPU (its build is for CPU only)": "built without CUDA",
+    LACKS + "(its build is for CPU only)": "built without CUDA",
+    "the GPU has compute capability 12.0, which is newer than this TensorFlow's CUDA can compile for "
+    "(built for sm_89)": "newer than that TensorFlow",
+    "the GPU has compute capability 5.0, which is older than this TensorFlow was built for (sm_60)": (
+        "older than that TensorFlow"
+    ),
+    "Failed to initialize NVML: Unknown Error": "was taken away",
+}
+"""What TensorFlow and the worker print, and a part of its cause."""
 
 
-@pytest.mark.parametrize("text", [NO_RUNTIME, NO_TOOLKIT])
-def test_remedies_are_those_of_the_engine_that_refused(text: str) -> None:
-    of_root = explain_refusal(text).remedy
-    assert "`sudo nvidia-ctk runtime configure --runtime=docker`" in of_root
-    assert "`sudo systemctl restart docker`" in of_root
-    of_user = explain_refusal(text, kind="rootless").remedy
-    assert "--config=$HOME/.config/docker/daemon.json`" in of_user
-    assert "`systemctl --user restart docker`" in of_user
-    assert "no-cgroups=true" in of_user
-    assert "sudo systemctl" not in of_user
-    of_podman = explain_refusal(text, kind="podman").remedy
-    assert "cdi generate" in of_podman
-    assert "runtime configure" not in of_podman
-    assert "systemctl" not in of_podman
+@pytest.mark.parametrize(("text", "cause"), {**OF_ENGINES, **OF_TENSORFLOW}.items())
+def test_each_known_text_has_its_row(text: str, cause: str) -> None:
+    row = find_refusal(text)
+    assert row is not None
+    assert cause in row.cause
+
+
+def test_every_row_of_tensorflows_is_tried() -> None:
+    found = {row.cause for text in OF_TENSORFLOW if (row := find_refusal(text))}
+    assert {row.cause for row in REFUSALS[FIRST_OF_TENSORFLOW:-1]} <= found
+    assert find_refusal(NOBODY) is None
 
 
 @pytest.mark.parametrize("row", REFUSALS, ids=lambda row: row.cause[:40])
-def test_no_remedy_for_a_user_or_podman_touches_roots_docker(row: GpuRefusal) -> None:
-    kinds: tuple[EngineKind, ...] = ("rootless", "podman")
-    for kind in kinds:
+def test_every_remedy_names_a_command_or_a_setting_and_where_packages_are(row: GpuRefusal) -> None:
+    assert row.cause
+    assert re.search(r"`[a-z].+?`|\b[A-Z_]{3,}=|\{\"features\"", row.remedy)
+    if "nvidia-container-toolkit`" in row.remedy:
+        assert "container-toolkit/latest/install-guide.html" in row.remedy
+    if "install nvidia-driver`" in row.remedy:
+        assert "non-free" in row.remedy
+    if "older than" in row.cause and "driver" in row.cause:
+        # Debian's own package leads back to the same refusal.
+        assert "install nvidia-driver`" not in row.remedy
+        assert "cuda-installation-guide-linux" in row.remedy
+    for kind in ("rootless", "podman"):
         words = reword(row.remedy, kind)
         assert "sudo systemctl restart docker" not in words
         assert "/etc/docker/" not in words
 
 
-def test_packages_are_named_with_the_repository_that_has_them() -> None:
-    for row in REFUSALS:
-        if "nvidia-container-toolkit`" in row.remedy:
-            assert "container-toolkit/latest/install-guide.html" in row.remedy
-        if "install nvidia-driver`" in row.remedy:
-            assert "non-free" in row.remedy
-        if "older than" in row.cause and "driver" in row.cause:
-            # Debian's own package leads back to the same refusal.
-            assert "install nvidia-driver`" not in row.remedy
-            assert "cuda-installation-guide-linux" in row.remedy
+@pytest.mark.parametrize(
+    ("text", "by_cdi", "by_hook"),
+    [
+        (DIRECTLY, True, False),
+        (CGROUPS, True, False),
+        (UNRESOLVED, False, True),
+        (NO_CDI, False, True),
+        ("failed to stat CDI host device /dev/nvidia0", False, True),
+        (NO_TOOLKIT, False, False),
+        (NOBODY, False, False),
+    ],
+)
+def test_only_what_the_other_way_may_cure_leads_to_it(
+    text: str, by_cdi: bool, by_hook: bool
+) -> None:
+    assert (wants_cdi(text), wants_hook(text)) == (by_cdi, by_hook)
 
-
-@pytest.mark.parametrize("row", REFUSALS, ids=lambda row: row.cause[:40])
-def test_every_remedy_names_a_command_or_a_setting(row: GpuRefusal) -> None:
-    assert re.search(r"`[a-z].+?`|\b[A-Z_]{3,}=|\{\"features\"", row.remedy)
-    assert row.cause
-    assert re.compile(row.pattern)
-
-
-FIRST_OF_TENSORFLOW = next(n for n, row in enumerate(REFUSALS) if "UNSUPPORTED_PTX" in row.pattern)
-"""Engines' and the hook's rows stand before it, and last of all."""
 
 ALSO_PRINTED = (
     "Failed to initialize NVML: Driver/library version mismatch",
@@ -177,43 +173,11 @@ def test_the_rows_that_a_plain_process_can_meet_are_all_held_to_it() -> None:
     assert FIRST_OF_TENSORFLOW + len(LOCAL_ROWS) - len(ALSO_PRINTED) == len(REFUSALS) - 1
 
 
-def test_the_local_wording_keeps_what_mends_it() -> None:
-    no_driver = find_refusal("failed call to cuInit: INTERNAL: CUDA error: UNKNOWN ERROR (303)")
-    no_nvml = find_refusal("sees no GPU here: libnvidia-ml.so.1, which the driver brings")
-    assert no_driver
-    assert no_nvml
-    assert reword(no_driver.cause, "local") == (
-        "CUDA's driver library (libcuda.so.1) is not where TensorFlow runs"
-    )
-    assert reword(no_driver.remedy, "local") == f"install the driver whole: {INSTALL_DRIVER}"
-    assert reword(no_nvml.remedy, "local") == (
-        f"`nvidia-smi` must work where TensorFlow runs: install the driver whole: {INSTALL_DRIVER}"
-    )
-    # In a container both still lead to the toolkit.
-    for row in (no_driver, no_nvml):
-        assert TRY_TOOLKIT in reword(row.remedy, "docker")
-
-
-def test_a_worker_without_a_container_is_explained_without_one() -> None:
-    what = "the arm cuda can't be had: TensorFlow sees no GPU here"
-    diary = "failed call to cuInit: INTERNAL: CUDA error: UNKNOWN ERROR (303)\n"
-    local, docker = explain_worker(what, diary, "local"), explain_worker(what, diary)
-    assert "container" not in f"{local.what} {local.remedy}"
-    assert "docker" not in local.remedy
-    assert local.what.startswith(f"{what}: CUDA's driver library (libcuda.so.1) is not where")
-    # It is still quoted.
-    assert "UNKNOWN ERROR (303)" in local.what
-    assert "in a container, the GPU was not passed through" in docker.what
-    assert "docker run" in docker.remedy
-
-
-def test_what_wraps_stands_after_what_it_wraps() -> None:
-    for said, cause in {
-        "nvml error: driver/library version mismatch": "upgraded",
-        "load library failed: libnvidia-ml.so.1: cannot open shared object file": "no NVIDIA driver",
-        "device error: 7: unknown device": "no such GPU",
-        "CDI device injection failed: unresolvable CDI devices nvidia.com/gpu=7": "no such device",
-    }.items():
-        row = find_refusal(HOOK + said + ": unknown")
-        assert row is not None
-        assert cause in row.cause
+@pytest.mark.parametrize("text", [NO_DRIVER, NO_NVML])
+def test_the_local_wording_keeps_what_mends_it(text: str) -> None:
+    row = find_refusal(text)
+    assert row is not None
+    assert reword(row.remedy, "local").endswith(f"install the driver whole: {INSTALL_DRIVER}")
+    assert "is not where TensorFlow runs" in reword(row.cause, "local")
+    # In a container it still leads to the toolkit.
+    assert TRY_TOOLKIT in reword(row.remedy, "docker")

@@ -7,13 +7,8 @@ from pathlib import Path
 import pytest
 
 from suite.host.gpu.seen import describe_machine, tool_version
-from suite.host.machine.driver import read_version
 
-OPEN = (
-    "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.133.20  Release Build\n"
-    "GCC version:  gcc version 12.2.0 (Debian 12.2.0-14)\n"
-)
-CLOSED = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\n"
+DRIVER = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\n"
 
 
 def write(path: Path, text: str = "") -> None:
@@ -21,19 +16,10 @@ def write(path: Path, text: str = "") -> None:
     path.write_text(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "version"), [(OPEN, "570.133.20"), (CLOSED, "550.54.15"), ("nothing", None)]
-)
-def test_the_drivers_version_is_read(tmp_path: Path, text: str, version: str | None) -> None:
-    assert read_version(tmp_path) is None
-    write(tmp_path / "proc/driver/nvidia/version", text)
-    assert read_version(tmp_path) == version
-
-
 def test_a_machine_with_a_gpu_is_told_in_one_line(tmp_path: Path) -> None:
     for node in ("nvidia0", "nvidiactl", "nvidia-caps/nvidia-cap1"):
         write(tmp_path / "dev" / node)
-    write(tmp_path / "proc/driver/nvidia/version", CLOSED)
+    write(tmp_path / "proc/driver/nvidia/version", DRIVER)
     write(tmp_path / "etc/cdi/nvidia.yaml")
     tools = {"nvidia-ctk": "1.17.4", "nvidia-container-runtime-hook": "?"}
     told = (
@@ -43,9 +29,8 @@ def test_a_machine_with_a_gpu_is_told_in_one_line(tmp_path: Path) -> None:
     assert describe_machine(tmp_path, tools.get) == f"{told}/etc/cdi/nvidia.yaml"
     # Where both have one, that of the other folder counts, and stands first.
     write(tmp_path / "var/run/cdi/nvidia.yaml")
-    assert describe_machine(tmp_path, tools.get) == (
-        f"{told}/var/run/cdi/nvidia.yaml, /etc/cdi/nvidia.yaml"
-    )
+    both = "/var/run/cdi/nvidia.yaml, /etc/cdi/nvidia.yaml"
+    assert describe_machine(tmp_path, tools.get) == told + both
 
 
 def test_a_machine_without_anything_says_where_it_looked(tmp_path: Path) -> None:

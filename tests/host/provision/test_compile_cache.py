@@ -12,7 +12,6 @@ import pytest
 
 from suite.errors import EngineError
 from suite.host.campaign.arms import ARMS, Arms, against_itself
-from suite.host.docker import gpu as docker_gpu
 from suite.host.docker import leftovers
 from suite.host.docker.leftovers import is_outlived
 from suite.host.docker.run import start_run
@@ -21,8 +20,6 @@ from suite.host.engine import LABEL, GpuRequest, Job, Volume
 from suite.host.local import engine as local_engine
 from suite.host.local.engine import LocalEngine
 from suite.host.local.volumes import LocalVolumes, sweep_lasting
-from suite.host.machine import driver as kernel_driver
-from suite.host.machine.driver import VERSION_PROBE, find_version, read_version
 from suite.host.provision.images import follow, identify_packages, name_base, plan_build, read_specs
 from suite.host.provision.overlay import overlay_on
 from suite.host.provision.volumes import CACHE_TARGET, CACHE_VARIABLE, choose_volumes, compile_cache
@@ -202,63 +199,6 @@ def test_an_image_carries_the_hash_that_its_cache_is_called_by(base: str, *, lai
     assert plan.labels[f"{LABEL}.packages"] == cache(image).labels["packages"]
 
 
-@pytest.mark.parametrize(
-    ("text", "version"),
-    [
-        (PROC, DRIVER),
-        ("NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5\n", "550.54.15"),
-        ("575.57\n", "575.57"),
-        (f"{PROC}\n575.57\n", DRIVER),
-        ("", None),
-        ("GCC version:  gcc version 12.2.0\n", None),
-    ],
-)
-def test_the_driver_tells_its_version(text: str, version: str | None) -> None:
-    assert find_version(text) == version
-
-
-def test_the_drivers_version_is_read_from_the_kernel(tmp_path: Path) -> None:
-    assert read_version(tmp_path) is None
-    module = tmp_path / "sys/module/nvidia/version"
-    module.parent.mkdir(parents=True)
-    module.write_text("575.57.08\n")
-    assert read_version(tmp_path) == "575.57.08"
-    own = tmp_path / "proc/driver/nvidia/version"
-    own.parent.mkdir(parents=True)
-    own.write_text(PROC)
-    assert read_version(tmp_path) == DRIVER
-
-
-def test_the_probe_prints_both_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code = VERSION_PROBE.replace("/proc/driver", f"{tmp_path}/proc/driver")
-    exec(code, {})  # noqa: S102  as a container does
-    assert find_version(capsys.readouterr().out) == read_version()
-    (tmp_path / "proc/driver/nvidia").mkdir(parents=True)
-    (tmp_path / "proc/driver/nvidia/version").write_text(PROC)
-    exec(code, {})  # noqa: S102
-    assert find_version(capsys.readouterr().out) == DRIVER
-
-
-@pytest.mark.parametrize("here", [True, None, False])
-def test_the_driver_is_read_here_or_seen_by_a_container(
-    here: bool | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(docker_gpu, "read_version", lambda: "here")
-    asked: list[tuple[str, GpuRequest | None]] = []
-
-    def ask(code: str, gpu: GpuRequest | None) -> tuple[list[str], str]:
-        asked.append((code, gpu))
-        return PROC.splitlines(), "exit code 0"
-
-    search = docker_gpu.GpuSearch(
-        where="there", info={}, kind="docker", podman=None, is_here=here, ask=ask
-    )
-    assert search._kernel_driver(GPU) == ("here" if here else DRIVER)
-    assert asked == ([] if here else [(VERSION_PROBE, GPU)])
-
-
 def test_a_plain_process_has_a_folder_that_lasts_with_the_environments(tmp_path: Path) -> None:
     home = tmp_path / "arms"
     variables = LocalVolumes(home).variables(job(cache()))
@@ -312,12 +252,3 @@ def test_the_callers_own_cache_is_left_alone_and_that_is_told(
     assert "CUDA_CACHE_DISABLE" not in environment
     alone = replace(job(cache()), volumes=())
     assert CACHE_VARIABLE not in engine._environment(alone)
-
-
-def test_the_worker_and_the_host_read_the_same_driver(tmp_path: Path) -> None:
-    from suite.worker.proof import gpu as proof
-
-    own = tmp_path / "proc/driver/nvidia/version"
-    own.parent.mkdir(parents=True)
-    own.write_text(PROC)
-    assert proof.loaded_versions(tmp_path)["gpu.driver"] == kernel_driver.read_version(tmp_path)
