@@ -5,6 +5,7 @@ python -m tests.bench.references          writes the file; takes minutes for the
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,13 +19,14 @@ from suite.worker import scenarios
 from suite.worker.scenarios.asked import dataset, slices
 from suite.worker.scenarios.mlp import fallback, width
 from suite.worker.scenarios.mlp import train as mlp
-from suite.worker.scenarios.mlp.networks import NETWORKS, A, B, Network, examples
+from suite.worker.scenarios.mlp.networks import NETWORKS, A, B, Network
+from suite.worker.scenarios.mlp.networks import examples as draw_examples
 from suite.worker.scenarios.mlp.reference import name_training, train
 from suite.worker.scenarios.mlp.training import CHECK_STEPS
 from suite.worker.scenarios.tfdata import triple
 from suite.worker.scenarios.tfdata.pipelines import Input, Pipeline
 
-FILE = SUITE / "worker" / "scenarios" / "references.py"
+FILE = SUITE / "worker" / "scenarios" / "mlp" / "references.py"
 
 HEAD = '''"""NumPy's losses of the seeded training runs, by name.  Made by ``nox -s references``."""
 
@@ -34,6 +36,10 @@ from collections.abc import Mapping
 
 LOSSES: Mapping[str, float] = {
 '''
+
+
+examples = functools.cache(draw_examples)
+"""Many cells train on the same."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +54,11 @@ class Run:
     @property
     def name(self) -> str:
         return name_training(self.network, self.inputs, self.labels, self.steps)
+
+    @property
+    def weights(self) -> int:
+        """Of its largest layer."""
+        return max(before * after for before, after in self.network.kernels)
 
     @property
     def loss(self) -> float:

@@ -18,7 +18,6 @@ from suite.cells.scenario import Ops
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult
 from suite.worker.scenarios.asked import clones, dataset, fit, products, slices
-from suite.worker.scenarios.asked.stages import pin
 from suite.worker.scenarios.mlp.networks import A, B, weights
 from suite.worker.scenarios.mlp.reference import demand_reference
 from suite.worker.scenarios.mlp.training import CHECK_TOLERANCE, TRAINING_PROOF
@@ -188,23 +187,23 @@ def test_updates_are_looked_for_where_the_model_is(script: Script) -> None:
     )
 
 
-@pytest.mark.parametrize("stage", ["naive", "no-fetch"])
-def test_steps_that_were_not_made_are_a_wrong_result(script: Script, stage: str) -> None:
+@pytest.mark.parametrize(
+    ("stage", "made", "losses", "complaint"),
+    [
+        ("naive", 99, [0.5] * 100, "no multiple of 100"),
+        ("no-fetch", 99, [0.5] * 100, "no multiple of 100"),
+        ("no-fetch", 0, [0.5] * 100, "0 steps were made"),
+        ("naive", 100, [0.5] * 99, "99 losses were fetched"),
+        ("naive", 100, [0.5] * 99 + [float("nan")], "nan"),
+    ],
+)
+def test_steps_that_were_not_made_and_losses_that_are_none_are_a_wrong_result(
+    script: Script, stage: str, made: int, losses: list[float], complaint: str
+) -> None:
     _, prepared = observe(script, stage, "arm")
-    script.steps.pop()
-    with pytest.raises(WrongResult, match="no multiple of 100"):
-        prepared.check([0.5] * 100)
-    script.steps.clear()
-    with pytest.raises(WrongResult, match="0 steps were made"):
-        prepared.check([0.5] * 100)
-
-
-def test_losses_that_are_missing_or_not_finite_are_a_wrong_result(script: Script) -> None:
-    _, prepared = observe(script, "naive", "arm")
-    with pytest.raises(WrongResult, match="99 losses were fetched"):
-        prepared.check([0.5] * 99)
-    with pytest.raises(WrongResult, match="nan"):
-        prepared.check([0.5] * 99 + [float("nan")])
+    del script.steps[made:]
+    with pytest.raises(WrongResult, match=complaint):
+        prepared.check(losses)
 
 
 class Matrix:
@@ -269,16 +268,13 @@ def test_a_wrong_or_empty_product_is_caught(algebra: Algebra) -> None:
     zeros = Matrix(np.zeros((20, 20), np.float32), None)
     with pytest.raises(WrongResult, match="constant"):
         prepared.check([zeros] * 3)
-
-
-def test_one_by_one_has_no_spread_to_demand(algebra: Algebra) -> None:
-    prepared = products.prepare(device="/CPU:0", n=1, stage="naive", on="arm")
-    assert prepared.check(prepared.step()).value is None
+    # One by one has no spread to demand.
+    algebra.off = 0.0
+    single = products.prepare(device="/CPU:0", n=1, stage="naive", on="arm")
+    assert single.check(single.step()).value is None
 
 
 def test_the_first_clone_is_left_to_the_start_up(algebra: Algebra) -> None:
-    assert clones.SCENARIOS[0].prepare is None
-    assert clones.SCENARIOS[0].startup == "clone"
     with pytest.raises(ValueError, match="start-up"):
         clones.prepare(device="/CPU:0", stage="first", on="arm")
 
@@ -447,16 +443,20 @@ def prepare_fit(stage: str, batch: int = 512, prefetch: str = "on", on: str = "a
 @pytest.mark.parametrize(
     ("stage", "untimed"), [("epoch-1", 0), ("epoch-2", 1), ("epoch-3", 2), ("steady", 0)]
 )
+@pytest.mark.parametrize(("on", "scope"), [("arm", None), ("cpu", "/CPU:0")])
 def test_the_epochs_before_the_one_that_is_timed_are_a_run_up(
-    model: Model, stage: str, untimed: int
+    model: Model, stage: str, untimed: int, on: str, scope: str | None
 ) -> None:
-    prepared = prepare_fit(stage)
+    prepared = prepare_fit(stage, on=on)
     assert (prepared.run_up is None) == (untimed == 0)
     if prepared.run_up is not None:
         prepared.run_up()
     assert model.epochs == untimed
     last = prepared.step()
     assert model.epochs == untimed + 1
+    # The CPU is named in every epoch, and only there.
+    assert model.fits == [scope] * model.epochs
+    assert prepared.on == on
     assert model.compiled["jit_compile"] is False
     assert prepared.check(last).value == 0.7
 
@@ -479,51 +479,26 @@ def test_the_loss_of_the_seeded_weights_is_held_against_numpys(
     assert asked == [{"steps": 1, "loss": 0.7, "tolerance": CHECK_TOLERANCE}]
 
 
-@pytest.mark.parametrize(("on", "scope"), [("arm", None), ("cpu", "/CPU:0")])
-def test_fitting_on_the_cpu_names_it_in_every_epoch(
-    model: Model, on: str, scope: str | None
-) -> None:
-    prepared = prepare_fit("epoch-3", on=on)
-    assert prepared.run_up is not None
-    prepared.run_up()
-    prepared.step()
-    assert model.fits == [scope] * 3
-    assert prepared.on == on
-
-
 def test_a_last_partial_batch_counts_as_a_step(model: Model) -> None:
     model.steps = 1250
     prepared = prepare_fit("steady", batch=8)
     assert prepared.check(prepared.step()).what.startswith("1250 steps an epoch")
-    model.steps = 19
-    prepared = prepare_fit("steady")
-    with pytest.raises(WrongResult, match="expected 20 each"):
-        prepared.check(prepared.step())
 
 
 @pytest.mark.parametrize(
-    ("learns", "complaint"), [(0.0, "did not lower"), (float("nan"), "not finite")]
+    ("stage", "fields", "complaint"),
+    [
+        ("epoch-1", {"learns": 0.0}, "did not lower"),
+        ("epoch-1", {"learns": float("nan")}, "not finite"),
+        ("steady", {"steps": 19}, "expected 20 each"),
+        ("epoch-2", {}, "1 epochs were made"),
+    ],
 )
-def test_a_fit_that_learns_nothing_is_a_wrong_result(
-    model: Model, learns: float, complaint: str
+def test_a_fit_that_is_not_what_it_says_is_a_wrong_result(
+    model: Model, stage: str, fields: dict[str, Any], complaint: str
 ) -> None:
-    prepared = prepare_fit("epoch-1")
-    model.learns = learns
+    prepared = prepare_fit(stage)
+    for name, value in fields.items():
+        setattr(model, name, value)
     with pytest.raises(WrongResult, match=complaint):
         prepared.check(prepared.step())
-
-
-def test_another_epoch_than_the_one_named_is_a_wrong_result(model: Model) -> None:
-    prepared = prepare_fit("epoch-2")
-    with pytest.raises(WrongResult, match="1 epochs were made"):
-        prepared.check(prepared.step())
-
-
-@pytest.mark.parametrize(("on", "where"), [("arm", None), ("cpu", "/CPU:0")])
-def test_pinning_names_a_device_only_where_it_must(
-    on: str, where: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here = Scopes()
-    install(monkeypatch, device=here.device)
-    assert pin(lambda: here.scopes[-1], on)() == where
-    assert here.scopes == [None]

@@ -34,6 +34,13 @@ def tensorflow(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeTensorFlow]:
     gc.unfreeze()
 
 
+@pytest.fixture
+def on_gpu(tensorflow: FakeTensorFlow) -> FakeTensorFlow:
+    """The same where work is seen on a GPU."""
+    tensorflow.nodes = [("MatMul", "/device:GPU:0", "product")]
+    return tensorflow
+
+
 @dataclass
 class Bench:
     """A made-up scenario on a fake device, with a record of what was done to it."""
@@ -45,15 +52,12 @@ class Bench:
     enqueues: bool = True
     on: Any = "arm"
     proof: Ops | None = MATMUL
-    call_ns: Callable[[int], int] | None = None
     run_up: Callable[[], object] | None = None
 
     def prepare(self, *, device: str, n: int) -> Prepared:
         self.done.append(f"prepare {n} on {device}")
         if self.trouble is not None:
             raise self.trouble
-        if self.call_ns is not None:
-            self.device.call_ns = self.call_ns(n)
         self.device.calls = 0
 
         def checked(result: Any) -> Check:
@@ -108,11 +112,10 @@ def assert_no_numbers(result: CellResult) -> None:
     assert result.placement == {}
 
 
-def test_a_cell_is_measured_checked_and_closed_in_that_order() -> None:
+def test_a_cell_is_measured_checked_and_closed_in_that_order(tensorflow: FakeTensorFlow) -> None:
     bench = Bench(device=FakeDevice(call_ns=1_000_000, first_ns=SECOND // 5))
     result = bench.run()
-    assert result.outcome == "measured"
-    assert result.reason is None
+    assert (result.outcome, result.reason) == ("measured", None)
     assert bench.done == ["prepare 1 on /CPU:0", f"check {bench.device.calls}", "close"]
     assert (result.work, result.params) == (Work(amount=1.0, unit="call"), {"n": 1})
     assert result.check == Check(what="fine", value=4.0, tolerance=0.0)
@@ -120,12 +123,11 @@ def test_a_cell_is_measured_checked_and_closed_in_that_order() -> None:
     assert result.started is not None
     assert result.ended is not None
     assert result.started <= result.ended
-
-
-def test_the_first_call_stands_apart_and_in_no_sample() -> None:
-    result = Bench(device=FakeDevice(call_ns=1_000_000, first_ns=SECOND // 5)).run()
+    # The first call stands apart and in no sample.
     assert result.first_call_s == 0.201
     assert {*result.warmup_s, *result.samples_s} == {0.001}
+    assert result.absent["peak_memory_bytes"] == "TensorFlow does not count the CPU's memory"
+    assert (tensorflow.sessions_cleared, tensorflow.statistics_reset) == (1, 0)
 
 
 def test_work_that_preparing_left_behind_is_not_in_the_first_call() -> None:
@@ -155,67 +157,58 @@ def test_seconds_are_itemised_by_kind() -> None:
     assert "calibrate" not in bench.run(bench.request(calls=3)).spent_s
 
 
-def test_each_cell_leaves_a_clean_session(tensorflow: FakeTensorFlow) -> None:
-    bench = Bench()
-    bench.run()
-    bench.trouble = ValueError("no")
-    bench.run()
-    assert tensorflow.sessions_cleared == 2
-    assert tensorflow.statistics_reset == 0
+def raising(error: BaseException) -> Callable[..., Any]:
+    def refuse(*_: object) -> None:
+        raise error
+
+    return refuse
 
 
-def test_a_wrong_result_is_a_failure_without_a_number() -> None:
-    def refuse(_: Any) -> Check:
-        raise WrongResult("the product is off by 7")
-
-    bench = Bench(check=refuse)
+@pytest.mark.parametrize(
+    ("fields", "outcome", "reason"),
+    [
+        (
+            {"check": raising(WrongResult("the product is off by 7"))},
+            "failed",
+            "wrong result: the product is off by 7",
+        ),
+        ({"check": lambda _: 1 / 0}, "failed", "ZeroDivisionError: division by zero"),
+        ({"run_up": lambda: 1 / 0}, "failed", "ZeroDivisionError: division by zero"),
+        (
+            {"proof": Ops(groups=(("Conv2D",),))},
+            "failed",
+            "placement not proven: no Conv2D node was executed in a graph",
+        ),
+        ({"trouble": Inapplicable("needs bfloat16")}, "skipped", "needs bfloat16"),
+        # Whatever it raises, in one line and not too long.
+        (
+            {"trouble": KeyError("no\n   such layer")},
+            "failed",
+            "KeyError: 'no\\n such layer'",
+        ),
+        ({"trouble": ValueError("x" * 10_000)}, "failed", "ValueError: " + "x" * 500),
+    ],
+)
+def test_a_cell_that_goes_wrong_has_its_reason_and_no_number(
+    fields: dict[str, Any],
+    outcome: str,
+    reason: str,
+    tensorflow: FakeTensorFlow,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    bench = Bench(**fields)
     result = bench.run()
-    assert result.outcome == "failed"
-    assert result.reason == "wrong result: the product is off by 7"
+    assert (result.outcome, result.reason) == (outcome, reason)
     assert_no_numbers(result)
-    assert bench.done[-1] == "close"
-
-
-def test_unproven_placement_is_a_failure_without_a_number(tensorflow: FakeTensorFlow) -> None:
-    tensorflow.nodes = []
-    bench = Bench()
-    result = bench.run()
-    assert result.outcome == "failed"
-    assert result.reason == "placement not proven: no MatMul node was executed in a graph"
-    assert_no_numbers(result)
-    assert bench.done == ["prepare 1 on /CPU:0", "close"]
-    assert bench.device.calls == 1
+    assert ("Traceback" in capsys.readouterr().err) == ("Error: " in reason)
+    # It leaves a clean session, and what was prepared is closed.
+    assert bench.done[-1] == ("prepare 1 on /CPU:0" if bench.trouble else "close")
+    assert tensorflow.sessions_cleared == 1
 
 
 def test_work_of_the_cpu_is_looked_for_there_on_every_arm(tensorflow: FakeTensorFlow) -> None:
     assert Bench(on="cpu").run(device="/GPU:0").outcome == "measured"
     assert Bench(on="arm").run(device="/GPU:0").outcome == "failed"
-    tensorflow.nodes = [("MatMul", "/device:GPU:0", "product")]
-    assert Bench(on="arm").run(device="/GPU:0").outcome == "measured"
-
-
-def test_what_a_device_can_not_do_is_skipped_for_that_reason() -> None:
-    bench = Bench(trouble=Inapplicable("needs bfloat16"))
-    result = bench.run()
-    assert (result.outcome, result.reason) == ("skipped", "needs bfloat16")
-    assert_no_numbers(result)
-
-
-def test_whatever_a_cell_raises_is_its_own_failure(capsys: pytest.CaptureFixture[str]) -> None:
-    bench = Bench(trouble=KeyError("no\n   such layer"))
-    result = bench.run()
-    assert (result.outcome, result.reason) == ("failed", "KeyError: 'no\\n such layer'")
-    assert "Traceback" in capsys.readouterr().err
-    assert_no_numbers(result)
-
-
-def test_a_step_that_raises_is_closed_and_its_text_shortened() -> None:
-    bench = Bench(check=lambda _: 1 / 0)  # type: ignore[arg-type,return-value]
-    result = bench.run()
-    assert result.reason == "ZeroDivisionError: division by zero"
-    assert bench.done[-1] == "close"
-    long = Bench(trouble=ValueError("x" * 10_000)).run()
-    assert long.reason == "ValueError: " + "x" * 500
 
 
 def test_a_person_who_interrupts_is_not_a_cells_failure() -> None:
@@ -242,39 +235,23 @@ def test_cells_that_people_asked_about_have_four_budgets() -> None:
     assert len(result.samples_s) == 3
     slower = Bench(device=FakeDevice(call_ns=3 * SECOND))
     result = slower.run(slower.request(asked_about=True))
-    assert result.outcome == "skipped"
     assert (result.reason or "").endswith("the profile's budget for this cell is 8 s")
 
 
-def test_a_block_does_not_judge_again_what_the_calibration_let_pass() -> None:
-    bench = Bench(device=FakeDevice(call_ns=SECOND))
-    assert bench.run(bench.request(calls=1)).outcome == "measured"
-
-
-def test_a_hopeless_size_is_never_entered() -> None:
+def test_a_hopeless_size_and_those_behind_it_are_never_entered() -> None:
     bench = Bench(device=FakeDevice(call_ns=100_000_000))
     runner = bench.runner()
     assert runner.run(bench.request(1, sweep="n")).outcome == "measured"
     bench.done.clear()
-    result = runner.run(bench.request(8, sweep="n"))
-    assert result.outcome == "skipped"
+    first, second = (runner.run(bench.request(n, sweep="n")) for n in (8, 80))
+    assert (first.outcome, second.outcome) == ("skipped", "skipped")
     # 0.8 s a call: the first, the one that finds K, one of warm-up and three samples; and a little,
     # by this machine's own clock, for the check.
-    assert (result.reason or "").startswith("would take 4.8")
-    assert (result.reason or "").endswith(" s here; the profile's budget for this cell is 2 s")
+    assert (first.reason or "").startswith("would take 4.8")
+    assert (first.reason or "").endswith(" s here; the profile's budget for this cell is 2 s")
+    assert "would take 48 s" in (second.reason or "")
     assert bench.done == []
-    assert_no_numbers(result)
-
-
-def test_a_prediction_carries_on_to_the_sizes_behind_it() -> None:
-    bench = Bench(device=FakeDevice(call_ns=100_000_000))
-    runner = bench.runner()
-    runner.run(bench.request(1, sweep="n"))
-    bench.done.clear()
-    skipped = [runner.run(bench.request(n, sweep="n")) for n in (8, 80)]
-    assert [result.outcome for result in skipped] == ["skipped"] * 2
-    assert "would take 48 s" in (skipped[1].reason or "")
-    assert bench.done == []
+    assert_no_numbers(first)
 
 
 def test_what_one_size_showed_over_budget_keeps_the_next_from_being_entered() -> None:
@@ -286,17 +263,10 @@ def test_what_one_size_showed_over_budget_keeps_the_next_from_being_entered() ->
     assert bench.done == []
 
 
-def test_sizes_ruled_by_overhead_foretell_nothing() -> None:
-    bench = Bench(call_ns=lambda n: 900_000)
+def test_a_block_neither_predicts_nor_judges_again_what_the_calibration_let_pass() -> None:
+    bench = Bench(device=FakeDevice(call_ns=SECOND))
     runner = bench.runner()
-    for n in (1, 10_000):
-        assert runner.run(bench.request(n, sweep="n")).outcome == "measured"
-
-
-def test_a_block_neither_predicts_nor_refuses() -> None:
-    bench = Bench(device=FakeDevice(call_ns=100_000_000))
-    runner = bench.runner()
-    runner.run(bench.request(1, sweep="n", calls=1))
+    assert runner.run(bench.request(1, sweep="n", calls=1)).outcome == "measured"
     assert runner.forecast.seen == {}
     runner.forecast.remember(bench.request(1, sweep="n").cell, 100.0, 0.0)
     assert runner.run(bench.request(8, sweep="n", calls=1)).outcome == "measured"
@@ -334,14 +304,6 @@ def test_a_run_up_is_neither_timed_nor_a_first_call(tensorflow: FakeTensorFlow) 
     assert bench.done == ["prepare 1 on /CPU:0", "check 2", "close"]
 
 
-def test_a_run_up_that_fails_is_the_cells_failure() -> None:
-    bench = Bench()
-    bench.run_up = lambda: 1 / 0
-    result = bench.run(bench.request(one_shot=True))
-    assert result.reason == "ZeroDivisionError: division by zero"
-    assert bench.done[-1] == "close"
-
-
 def test_a_one_shot_size_that_one_call_would_break_is_never_entered() -> None:
     bench = Bench(device=FakeDevice(call_ns=100_000_000, first_ns=SECOND))
     runner = bench.runner()
@@ -358,67 +320,49 @@ def test_a_one_shot_size_that_one_call_would_break_is_never_entered() -> None:
     assert bench.done == []
 
 
-def test_a_stage_of_the_start_up_is_what_the_start_up_took() -> None:
+@pytest.mark.parametrize(("fields", "stage"), [({}, "import"), ({"startup": "import"}, "first")])
+def test_a_stage_of_the_start_up_is_what_the_start_up_took(
+    fields: dict[str, Any], stage: str
+) -> None:
     bench = Bench()
-    cell = replace(
-        bench.request().cell, id="made.up/stage=import", params={"stage": "import"}, one_shot=True
-    )
-    scenario = replace(bench.request().scenario, prepare=None)
-    result = bench.run(Request(scenario=scenario, cell=cell, calls=None))
-    assert (result.outcome, result.samples_s, result.calls_per_sample) == ("measured", [2.5], 1)
-    assert bench.done == []
-    assert bench.device.calls == 0
-
-
-def test_a_scenario_can_name_the_stage_that_it_is() -> None:
-    bench = Bench()
-    request = bench.request(startup="import", one_shot=True)
-    cell = replace(request.cell, id="made.up/stage=first", params={"stage": "first"})
+    request = bench.request(one_shot=True, **fields)
+    cell = replace(request.cell, id=f"made.up/stage={stage}", params={"stage": stage})
     scenario = replace(request.scenario, prepare=None)
     result = bench.run(Request(scenario=scenario, cell=cell, calls=None))
     assert (result.outcome, result.samples_s, result.calls_per_sample) == ("measured", [2.5], 1)
+    assert (bench.done, bench.device.calls) == ([], 0)
 
 
+@pytest.mark.parametrize(
+    ("device", "reason"), [("/CPU:0", "a CPU's step blocks"), ("/GPU:0", "the step blocks")]
+)
 def test_the_enqueue_fraction_is_null_with_its_reason_where_the_step_blocks(
-    tensorflow: FakeTensorFlow,
+    device: str, reason: str, tensorflow: FakeTensorFlow
 ) -> None:
-    on_cpu = Bench().run()
-    assert on_cpu.enqueue_fraction is None
-    assert on_cpu.absent["enqueue_fraction"] == "a CPU's step blocks"
-    tensorflow.nodes = [("MatMul", "/device:GPU:0", "product")]
-    blocking = Bench(enqueues=False).run(device="/GPU:0")
-    assert blocking.enqueue_fraction is None
-    assert blocking.absent["enqueue_fraction"] == "the step blocks"
+    tensorflow.nodes = [("MatMul", f"/device:{device[1:]}", "product")]
+    result = Bench(enqueues=device == "/CPU:0").run(device=device)
+    assert (result.enqueue_fraction, result.absent["enqueue_fraction"]) == (None, reason)
 
 
 @pytest.mark.parametrize(("enqueue_ns", "labels"), [(90_000, []), (2_000_000, ["dispatch-bound"])])
 def test_a_gpu_that_waits_for_its_cpu_is_labelled(
-    enqueue_ns: int, labels: list[str], tensorflow: FakeTensorFlow
+    enqueue_ns: int, labels: list[str], on_gpu: FakeTensorFlow
 ) -> None:
-    tensorflow.nodes = [("MatMul", "/device:GPU:0", "product")]
     bench = Bench(device=FakeDevice(call_ns=100_000, enqueue_ns=enqueue_ns))
     result = bench.run(device="/GPU:0")
     assert result.enqueue_fraction == pytest.approx(enqueue_ns / (enqueue_ns + 100_000))
     assert result.labels == labels
-    assert result.peak_memory_bytes == tensorflow.peak_bytes
-    assert tensorflow.statistics_reset == 1
 
 
-def test_the_peak_of_memory_is_the_cells_and_not_its_checks(tensorflow: FakeTensorFlow) -> None:
-    tensorflow.nodes = [("MatMul", "/device:GPU:0", "product")]
-    before = tensorflow.peak_bytes
+def test_the_peak_of_memory_is_the_cells_and_not_its_checks(on_gpu: FakeTensorFlow) -> None:
+    before = on_gpu.peak_bytes
 
     def check(_: Any) -> Check:
-        tensorflow.peak_bytes = 9 * before
+        on_gpu.peak_bytes = 9 * before
         return Check(what="trained another model")
 
     assert Bench(check=check).run(device="/GPU:0").peak_memory_bytes == before
-
-
-def test_a_cells_memory_on_the_cpu_is_absent_for_a_reason() -> None:
-    result = Bench().run()
-    assert result.peak_memory_bytes is None
-    assert result.absent["peak_memory_bytes"] == "TensorFlow does not count the CPU's memory"
+    assert on_gpu.statistics_reset == 1
 
 
 def test_the_cap_on_warm_up_is_a_label() -> None:
@@ -440,30 +384,21 @@ def test_an_account_books_time_also_when_the_block_raises() -> None:
         raise ZeroDivisionError
     assert account.spent_s["check"] >= 0
     account.add("check", 2.0)
-    account.add("warmup", 1.0)
     assert account.spent_s["check"] >= 2.0
-    assert account.spent_s["warmup"] == 1.0
 
 
-def test_only_the_calibration_of_work_on_a_gpu_is_traced(tensorflow: FakeTensorFlow) -> None:
-    assert Bench().run().trace == {}
-    tensorflow.nodes = [("MatMul", "/device:GPU:0", "product")]
+def test_only_the_calibration_of_work_on_a_gpu_is_traced(
+    on_gpu: FakeTensorFlow, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bench = Bench()
     result = bench.run(device="/GPU:0")
     assert result.trace == {"busy_share": 0.5}
     assert list(result.spent_s).index("trace") == list(result.spent_s).index("check") - 1
-    assert bench.run(bench.request(calls=3), device="/GPU:0").trace == {}
-    assert bench.run(bench.request(one_shot=True), device="/GPU:0").trace == {}
-
-
-def test_a_missing_trace_says_why_and_costs_no_number(
-    tensorflow: FakeTensorFlow, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise trace.NoTrace("no counters for you")
-
-    monkeypatch.setattr(trace, "trace", refuse)
-    tensorflow.nodes = [("MatMul", "/device:GPU:0", "product")]
-    result = Bench().run(device="/GPU:0")
+    for other in (bench.request(calls=3), bench.request(one_shot=True)):
+        assert bench.run(other, device="/GPU:0").trace == {}
+    assert Bench(on="cpu", proof=None).run().trace == {}
+    # A missing one says why and costs no number.
+    monkeypatch.setattr(trace, "trace", raising(trace.NoTrace("no counters for you")))
+    result = bench.run(device="/GPU:0")
     assert result.outcome == "measured"
     assert (result.trace, result.absent["trace"]) == ({}, "no counters for you")

@@ -1,0 +1,149 @@
+"""Freivalds' check by precision: what each lets pass, and what it takes for another precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from suite.cells.cell import Work
+from suite.worker.scenario.scenario import WrongResult
+from suite.worker.scenarios.matmul import square
+from suite.worker.scenarios.matmul.square import (
+    LEAST_ERROR,
+    TOLERANCE,
+    check_product,
+    relative_error,
+)
+
+
+def operands(size: int) -> tuple[Any, Any]:
+    source = np.random.default_rng(size)
+    return (
+        source.standard_normal((size, size), dtype=np.float32),
+        source.standard_normal((size, size), dtype=np.float32),
+    )
+
+
+def rounded(bits: int) -> Callable[[Any], Any]:
+    """To so many of float32's 23 stored bits of mantissa, the nearest, halves to even."""
+    drop = np.uint32(23 - bits)
+    half = np.uint32((1 << (22 - bits)) - 1)
+
+    def change(matrix: Any) -> Any:
+        stored = matrix.view(np.uint32)
+        near = stored + half + ((stored >> drop) & np.uint32(1))
+        return ((near >> drop) << drop).view(np.float32)
+
+    return change
+
+
+def cut_off(matrix: Any) -> Any:
+    """To TF32's ten bits of mantissa, by leaving the others out."""
+    return (matrix.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+
+
+def reading(change: Callable[[Any], Any]) -> Callable[[int], Any]:
+    """Operands, and the product of what the hardware reads of them."""
+
+    def make(size: int) -> Any:
+        left, right = operands(size)
+        return left, right, change(left) @ change(right)
+
+    return make
+
+
+def of_halves(size: int) -> Any:
+    """Operands of 16 bits, and their product in 32."""
+    left, right = (matrix.astype(np.float16) for matrix in operands(size))
+    return left, right, left.astype(np.float32) @ right.astype(np.float32)
+
+
+def stored_half(size: int) -> Any:
+    left, right, product = of_halves(size)
+    return left, right, product.astype(np.float16)
+
+
+def all_bf16(size: int) -> Any:
+    """Operands and product are rounded, and stored in 32 bits."""
+    left, right = (bf16(matrix) for matrix in operands(size))
+    return left, right, bf16(left @ right)
+
+
+tf32, bf16 = rounded(10), rounded(7)
+fp32 = reading(lambda matrix: matrix)
+
+
+@pytest.mark.parametrize("size", [64, 256, 400])
+@pytest.mark.parametrize(
+    ("made", "claimed", "complaint"),
+    [
+        (fp32, "fp32", None),
+        (fp32, "tf32", "it was not computed in tf32"),
+        (reading(tf32), "tf32", None),
+        (reading(cut_off), "tf32", None),
+        (reading(tf32), "fp32", "fp32 allows"),
+        (reading(bf16), "tf32", r"tf32 allows 0\.0015"),
+        (stored_half, "fp16", None),
+        (of_halves, "fp16", "stored as float32, not float16"),
+        (all_bf16, "bf16", "stored as float32, not bfloat16"),
+    ],
+)
+def test_a_product_passes_as_what_it_was_computed_and_stored_in(
+    made: Callable[[int], Any], claimed: str, complaint: str | None, size: int
+) -> None:
+    if complaint is None:
+        assert "relative error" in check_product(*made(size), claimed).what
+    else:
+        with pytest.raises(WrongResult, match=complaint):
+            check_product(*made(size), claimed)
+
+
+@pytest.mark.parametrize(
+    ("made", "sizes", "least", "most"),
+    [
+        (fp32, (1, 2, 10, 100, 255, 256, 257, 500), -1.0, TOLERANCE["fp32"] / 10),
+        (reading(tf32), (10, 100, 300), 10 * TOLERANCE["fp32"], 1e-3),
+        (reading(tf32), (64, 256, 400), 2 * LEAST_ERROR["tf32"], TOLERANCE["tf32"] / 1.5),
+        (reading(cut_off), (64, 256, 400), 2 * LEAST_ERROR["tf32"], TOLERANCE["tf32"] / 1.5),
+        (all_bf16, (64, 256, 400), 1.3 * TOLERANCE["fp16"], TOLERANCE["bf16"] / 3),
+    ],
+)
+def test_the_tolerances_are_far_from_what_right_products_are_off_by(
+    made: Callable[[int], Any], sizes: tuple[int, ...], least: float, most: float
+) -> None:
+    for size in sizes:
+        assert least < relative_error(*made(size)) < most, size
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    size=st.integers(1, 120),
+    row=st.integers(0, 119),
+    column=st.integers(0, 119),
+    off=st.floats(0.5, 100).map(np.float32),
+)
+def test_one_wrong_element_is_caught(size: int, row: int, column: int, off: Any) -> None:
+    left, right, product = fp32(size)
+    product[row % size, column % size] += off
+    assert relative_error(left, right, product) > TOLERANCE["fp32"]
+
+
+@pytest.mark.parametrize("name", TOLERANCE)
+def test_a_wrong_product_passes_as_nothing(name: str) -> None:
+    left, right, twice = fp32(300)
+    twice[7] = twice[8]
+    nothing, unknown = np.zeros((300, 300)), np.full((300, 300), np.nan)
+    for product in (twice, nothing, unknown):
+        with pytest.raises(WrongResult, match=f"{name} allows"):
+            check_product(
+                left, right, product.astype(np.float16 if name == "fp16" else np.float32), name
+            )
+
+
+def test_the_work_of_a_product_is_two_n_cubed() -> None:
+    assert square.work(n=1000) == Work(amount=2e9, unit="FLOP")
