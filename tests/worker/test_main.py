@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -102,9 +101,8 @@ class Scene:
 
 
 @pytest.fixture
-def scene(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
+def scene(tensorflow: FakeTensorFlow, monkeypatch: pytest.MonkeyPatch) -> Scene:
     made, run = Scene(), session.Runner.run
-    FakeTensorFlow().install(monkeypatch)
     # The arm with a GPU looks for compilers, and puts them first on it.
     monkeypatch.setenv("PATH", os.environ["PATH"])
     monkeypatch.delenv("CUDA_CACHE_PATH", raising=False)
@@ -117,8 +115,7 @@ def scene(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
     )
     monkeypatch.setattr(gpu, "loaded_versions", lambda: {"gpu.driver": "550"})
     monkeypatch.setattr(session.Runner, "run", lambda runner, asked: made.judge(run(runner, asked)))
-    yield made
-    gc.unfreeze()
+    return made
 
 
 def test_a_worker_tells_in_order_what_it_is_and_what_it_found(scene: Scene) -> None:

@@ -34,7 +34,6 @@ from suite.worker.proof.libraries import (
 
 def test_the_linker_says_what_is_loaded() -> None:
     assert is_loaded("libc.so.6")
-    assert not is_loaded("libcuda.so.1")
     assert not is_loaded("libnothing-of-this-name.so.7")
 
 
@@ -56,11 +55,8 @@ def test_what_tensorflow_does_not_find_is_opened_for_it(tmp_path: Path) -> None:
     assert find(mapped(), "libcusolver.so") == str(target)
 
 
-def test_where_the_package_is_not_here_it_is_left_to_tensorflow(tmp_path: Path) -> None:
+def test_a_library_that_is_not_here_or_does_not_open_is_left_to_tensorflow(tmp_path: Path) -> None:
     assert open_unfound([str(tmp_path)])[CUSOLVER] == "left to TensorFlow"
-
-
-def test_a_library_that_does_not_open_says_why_and_not_where(tmp_path: Path) -> None:
     target = tmp_path / UNFOUND[0] / "libcusolver.so.11"
     target.parent.mkdir(parents=True)
     target.write_text("no library")
@@ -93,32 +89,16 @@ def test_xla_finds_the_packages_own_ptxas_before_another_cudas(
     assert shutil.which("ptxas") == str(own / "ptxas")
 
 
-def test_the_packages_are_looked_for_where_python_looks(
+def test_without_a_ptxas_among_the_packages_path_stays(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("PATH", "/bin")
-    own = lay_compiler(tmp_path / COMPILERS)
-    lay_compiler(tmp_path / "later" / COMPILERS)
-    monkeypatch.setattr(sys, "path", ["/nowhere", str(tmp_path), str(tmp_path / "later")])
-    assert lead_with_compilers() == {PTXAS: "the packages' own"}
-    assert os.environ["PATH"] == f"{own}{os.pathsep}/bin"
-
-
-@pytest.mark.parametrize("laid", [None, "nvidia/cublas/bin/ptxas", f"{COMPILERS}/nvlink"])
-def test_without_a_ptxas_among_the_packages_path_stays(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, laid: str | None
-) -> None:
-    if laid:
-        (tmp_path / laid).parent.mkdir(parents=True)
-        (tmp_path / laid).write_text("")
-    # A folder of that name is no compiler.
+    # Another program, and a folder of that name, are no compiler.
+    (tmp_path / "one" / COMPILERS).mkdir(parents=True)
+    (tmp_path / "one" / COMPILERS / "nvlink").touch()
     (tmp_path / "other" / COMPILERS / "ptxas").mkdir(parents=True)
-    before = os.environ["PATH"]
-    monkeypatch.setenv("PATH", before)
-    assert lead_with_compilers([str(tmp_path), str(tmp_path / "other")]) == {
-        PTXAS: "the first on PATH"
-    }
-    assert os.environ["PATH"] == before
+    monkeypatch.setenv("PATH", "/bin")
+    found = lead_with_compilers([str(tmp_path / "one"), str(tmp_path / "other")])
+    assert (found, os.environ["PATH"]) == ({PTXAS: "the first on PATH"}, "/bin")
 
 
 def test_without_a_path_the_systems_own_follows(
@@ -137,15 +117,13 @@ def test_only_the_arm_with_a_gpu_is_told_of_compilers_and_before_it_starts(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arm: ArmName
 ) -> None:
     own = lay_compiler(tmp_path / COMPILERS)
+    lay_compiler(tmp_path / "later" / COMPILERS)
     monkeypatch.setenv("PATH", "/bin")
-    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    # Where Python looks.
+    monkeypatch.setattr(sys, "path", ["/nowhere", str(tmp_path), str(tmp_path / "later")])
     found = _look_before(arm)
-    if arm == "cuda":
-        assert found[PTXAS] == "the packages' own"
-        assert os.environ["PATH"] == f"{own}{os.pathsep}/bin"
-    else:
-        assert found == {}
-        assert os.environ["PATH"] == "/bin"
+    assert found.get(PTXAS) == ("the packages' own" if arm == "cuda" else None)
+    assert os.environ["PATH"] == (f"{own}{os.pathsep}/bin" if arm == "cuda" else "/bin")
 
 
 def open_all_but(
@@ -166,36 +144,24 @@ def maps(root: Path, *names: str) -> Path:
     return root
 
 
-@pytest.mark.parametrize("missing", DRIVER)
-def test_a_library_of_the_drivers_that_is_missing_is_named(
-    missing: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize(
+    ("missing", "statuses", "said"),
+    [
+        *(((name,), {}, f"{name}, which the driver brings, can't be opened") for name in DRIVER),
+        # Before any library of CUDA's that is missing.
+        (TOOLKIT, {"driver": 999}, "CUDA's driver does not start (cuInit gives 999)"),
+        (TOOLKIT, {"driver": 999, "nvml": 18}, "NVML does not start (nvmlInit gives 18)"),
+        *(((name,), {}, f"TensorFlow has not loaded {name}") for name in TOOLKIT),
+        ((), {}, None),
+    ],
+)
+def test_what_is_missing_is_named(
+    missing: tuple[str, ...],
+    statuses: dict[str, int],
+    said: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
-    open_all_but(monkeypatch, missing)
-    assert explain_absence(maps(tmp_path)) == (
-        f"{missing}, which the driver brings, can't be opened"
-    )
-
-
-def test_a_driver_that_does_not_start_says_so_before_any_library(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    open_all_but(monkeypatch, driver=999)
-    assert explain_absence(maps(tmp_path)) == "CUDA's driver does not start (cuInit gives 999)"
-    open_all_but(monkeypatch, driver=999, nvml=18)
-    assert explain_absence(tmp_path) == "NVML does not start (nvmlInit gives 18)"
-
-
-@pytest.mark.parametrize("missing", TOOLKIT)
-def test_a_library_of_cudas_that_is_missing_is_named(
-    missing: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    open_all_but(monkeypatch)
-    here = [f"{name}.12" for name in TOOLKIT if name != missing]
-    assert explain_absence(maps(tmp_path, *here)) == f"TensorFlow has not loaded {missing}"
-
-
-def test_where_all_are_there_nothing_is_missing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    open_all_but(monkeypatch)
-    assert explain_absence(maps(tmp_path, *(f"{name}.12" for name in TOOLKIT))) is None
+    open_all_but(monkeypatch, *missing, **statuses)
+    here = [f"{name}.12" for name in TOOLKIT if name not in missing]
+    assert explain_absence(maps(tmp_path, *here)) == said

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,9 +12,9 @@ from typing import Any
 import pytest
 
 from suite.cells.scenario import Ops
-from suite.worker.loop import trace
 from suite.worker.proof.placement import (
     NotPlaced,
+    Placement,
     Watch,
     prove,
     prove_graph,
@@ -28,93 +27,78 @@ from suite.worker.scenario.scenario import Prepared, Resident, TensorProof, lay
 from tests.fakes.device import FakeTensorFlow
 from tests.worker.session.test_session import Bench, assert_no_numbers
 
-PROOF = Ops(groups=(("MatMul", "_MklMatMul"), ("ApplyAdam",)))
-GPU_NODES = [
-    ("MatMul", "GPU:0", "dense/MatMul"),
-    ("MatMul", "GPU:0", "gradient/MatMul"),
-    ("ApplyAdam", "GPU:0", "Adam"),
-    ("_Arg", "CPU:0", "inputs"),
-    ("_Arg", "CPU:0", "labels"),
-]
+TRAINING = Ops(groups=(("MatMul", "_MklMatMul"), ("ApplyAdam",)))
+FALLBACK = Ops(groups=(("MatMul",),), cpu=(("PyFunc", "PyFuncStateless"),))
+CHAIN = Ops(groups=(("Mul", "_MklMul"),), least=3)
+
+
+def nodes(text: str) -> list[tuple[str, str, str]]:
+    """What was executed: operation, device and name of each."""
+    found = (one.split() for one in text.split(", ") if one)
+    return [(operation, device, name) for operation, device, name in found]
+
+
+TRAINED = nodes(
+    "MatMul GPU:0 dense, MatMul GPU:0 gradient, ApplyAdam GPU:0 Adam, _Arg CPU:0 inputs"
+)
 
 
 def tensor(device: str) -> Any:
     return SimpleNamespace(device=device)
 
 
-def test_work_on_its_device_is_counted_and_the_rest_listed() -> None:
-    placement = prove_graph(PROOF, GPU_NODES, "GPU:0")
-    assert placement.nodes == {"CPU:0": 2, "GPU:0": 3}
-    assert placement.elsewhere == ["_Arg on CPU:0 ×2"]
-
-
-def test_any_name_of_a_group_will_do() -> None:
-    nodes = [("_MklMatMul", "CPU:0", "a"), ("ApplyAdam", "CPU:0", "b")]
-    placement = prove_graph(PROOF, nodes, "CPU:0")
-    assert (placement.nodes, placement.elsewhere) == ({"CPU:0": 2}, [])
-
-
-@pytest.mark.parametrize("missing", ["MatMul", "ApplyAdam"])
-def test_a_group_without_a_node_is_not_proven(missing: str) -> None:
-    with pytest.raises(NotPlaced, match=missing):
-        prove_graph(PROOF, [node for node in GPU_NODES if node[0] != missing], "GPU:0")
-
-
-def test_no_graph_at_all_proves_nothing() -> None:
-    with pytest.raises(NotPlaced, match="no MatMul or _MklMatMul node"):
-        prove_graph(PROOF, [], "CPU:0")
-
-
-@pytest.mark.parametrize("index", [0, 1, 2])
-def test_one_node_of_the_work_elsewhere_spoils_the_proof(index: int) -> None:
-    nodes = list(GPU_NODES)
-    operation, _, name = nodes[index]
-    nodes[index] = (operation, "CPU:0", name)
-    with pytest.raises(NotPlaced, match=f"{operation} {name} on CPU:0"):
-        prove_graph(PROOF, nodes, "GPU:0")
-
-
-def test_a_node_that_was_never_placed_is_no_proof() -> None:
-    with pytest.raises(NotPlaced, match="unplaced"):
-        prove_graph(Ops(groups=(("MatMul",),)), [("MatMul", short(""), "product")], "CPU:0")
-
-
-FALLBACK = Ops(groups=(("MatMul",),), cpu=(("PyFunc", "PyFuncStateless"),))
-
-
-def test_a_cell_about_a_fallback_has_it_on_the_cpu_and_the_rest_on_its_device() -> None:
-    nodes = [*GPU_NODES, ("PyFunc", "CPU:0", "python")]
-    placement = prove_graph(FALLBACK, nodes, "GPU:0")
-    assert "PyFunc on CPU:0 ×1" in placement.elsewhere
-    assert placement.nodes == {"CPU:0": 3, "GPU:0": 3}
-    on_cpu = [(operation, "CPU:0", name) for operation, _, name in nodes]
-    assert prove_graph(FALLBACK, on_cpu, "CPU:0").elsewhere == []
+def lies_on(place: str, kind: str = "float32", shape: tuple[int, ...] = (512, 128)) -> Any:
+    """A tensor made by an operation on the GPU, whose bytes lie somewhere."""
+    return SimpleNamespace(
+        device="/job:localhost/replica:0/task:0/device:GPU:0",
+        backing_device=f"/job:localhost/replica:0/task:0/device:{place}" if place else place,
+        dtype=SimpleNamespace(name=kind),
+        shape=shape,
+    )
 
 
 @pytest.mark.parametrize(
-    ("nodes", "reason"),
+    ("proof", "executed", "device", "counted", "elsewhere"),
     [
-        (GPU_NODES, "no PyFunc or PyFuncStateless node"),
-        (
-            [*GPU_NODES, ("PyFunc", "GPU:0", "python")],
-            "belongs on CPU:0 ran elsewhere: PyFunc python",
-        ),
-        (
-            [("MatMul", "CPU:0", "a"), ("PyFunc", "CPU:0", "python")],
-            "belongs on GPU:0 ran elsewhere: MatMul a on CPU:0",
-        ),
+        (TRAINING, "MatMul G a, ApplyAdam G b, _Arg C c, _Arg C d", "GPU:0", (2, 2), "_Arg ×2"),
+        # Any name of a group will do.
+        (TRAINING, "_MklMatMul C a, ApplyAdam C b", "CPU:0", (2, 0), ""),
+        # A cell about a fallback has it on the CPU, and the rest on its device.
+        (FALLBACK, "MatMul G a, PyFunc C python", "GPU:0", (1, 1), "PyFunc ×1"),
+        (FALLBACK, "MatMul C a, PyFunc C python", "CPU:0", (2, 0), ""),
+        (CHAIN, "Mul C a, Mul C b, _MklMul C c", "CPU:0", (3, 0), ""),
     ],
 )
-def test_a_fallback_that_is_not_there_or_takes_more_with_it_is_not_proven(
-    nodes: list[tuple[str, str, str]], reason: str
+def test_work_on_its_device_is_counted_and_the_rest_listed(
+    proof: Ops, executed: str, device: str, counted: tuple[int, int], elsewhere: str
+) -> None:
+    found = nodes(executed.replace(" C ", " CPU:0 ").replace(" G ", " GPU:0 "))
+    placement = prove_graph(proof, found, device)
+    assert (placement.nodes.get("CPU:0", 0), placement.nodes.get("GPU:0", 0)) == counted
+    assert placement.elsewhere == ([elsewhere.replace(" ×", " on CPU:0 ×")] if elsewhere else [])
+
+
+@pytest.mark.parametrize(
+    ("proof", "executed", "reason"),
+    [
+        (TRAINING, "", "no MatMul or _MklMatMul node"),
+        (TRAINING, "ApplyAdam GPU:0 a", "no MatMul"),
+        (TRAINING, "MatMul GPU:0 a", "no ApplyAdam"),
+        (TRAINING, "MatMul CPU:0 a, MatMul GPU:0 b, ApplyAdam GPU:0 c", "MatMul a on CPU:0"),
+        (TRAINING, "MatMul GPU:0 a, MatMul CPU:0 b, ApplyAdam GPU:0 c", "MatMul b on CPU:0"),
+        (TRAINING, "MatMul GPU:0 a, MatMul GPU:0 b, ApplyAdam CPU:0 c", "ApplyAdam c on CPU:0"),
+        (FALLBACK, "MatMul GPU:0 a", "no PyFunc or PyFuncStateless node"),
+        (FALLBACK, "MatMul GPU:0 a, PyFunc GPU:0 b", "CPU:0 ran elsewhere: PyFunc b"),
+        (FALLBACK, "MatMul CPU:0 a, PyFunc CPU:0 b", "GPU:0 ran elsewhere: MatMul a on CPU:0"),
+        (FALLBACK, f"MatMul {short('')} a, PyFunc CPU:0 b", "MatMul a on unplaced"),
+        (CHAIN, "Mul GPU:0 a, Mul GPU:0 b", "2 Mul or _MklMul nodes were executed, 3 expected"),
+    ],
+)
+def test_work_that_is_not_there_or_elsewhere_is_not_proven(
+    proof: Ops, executed: str, reason: str
 ) -> None:
     with pytest.raises(NotPlaced, match=reason):
-        prove_graph(FALLBACK, nodes, "GPU:0")
-
-
-def test_eager_results_lie_where_they_belong() -> None:
-    placement = prove_tensors([tensor("/job:localhost/device:GPU:0")] * 2, "GPU:0")
-    assert (placement.nodes, placement.elsewhere) == ({"GPU:0": 2}, [])
+        prove_graph(proof, nodes(executed), "GPU:0")
 
 
 @pytest.mark.parametrize(
@@ -131,41 +115,27 @@ def test_eager_results_elsewhere_or_none_prove_nothing(tensors: list[Any], reaso
         prove_tensors(tensors, "GPU:0")
 
 
-def test_a_cell_without_operations_has_nothing_to_place() -> None:
-    placement = prove(None, Watch(nodes=list(GPU_NODES)), object(), "GPU:0")
-    assert (placement.nodes, placement.elsewhere) == ({}, [])
-
-
 def test_each_kind_of_proof_looks_at_its_own_evidence() -> None:
+    seen, there = Watch(nodes=TRAINED), tensor("/job:localhost/device:CPU:0")
     of_result = TensorProof(tensors=lambda result: [result])
-    assert prove(of_result, Watch(), tensor("/device:CPU:0"), "CPU:0").nodes == {"CPU:0": 1}
-    assert prove(PROOF, Watch(nodes=list(GPU_NODES)), None, "GPU:0").nodes["GPU:0"] == 3
+    assert prove(None, seen, object(), "GPU:0") == Placement(nodes={}, elsewhere=[])
+    assert prove(of_result, seen, there, "CPU:0") == Placement(nodes={"CPU:0": 1}, elsewhere=[])
+    # Data in its place is no proof of the work.
+    resident = Resident(device="/GPU:0", tensors=[lies_on("GPU:0")])
+    assert prove(TRAINING, seen, None, "GPU:0", resident).nodes["GPU:0"] == 3
+    with pytest.raises(NotPlaced, match="no MatMul"):
+        prove(TRAINING, Watch(), None, "GPU:0", resident)
 
 
-@pytest.mark.parametrize(
-    ("device", "name"),
-    [
-        ("/job:localhost/replica:0/task:0/device:CPU:0", "CPU:0"),
-        ("/device:GPU:0", "GPU:0"),
-        ("/GPU:1", "GPU:1"),
-        ("", "unplaced"),
-    ],
-)
-def test_a_devices_short_name(device: str, name: str) -> None:
-    assert short(device) == name
-
-
-def test_watching_sees_every_node_of_the_block_and_stops(monkeypatch: pytest.MonkeyPatch) -> None:
-    nodes = [("MatMul", "/job:localhost/replica:0/task:0/device:GPU:0", "product")]
-    tensorflow = FakeTensorFlow(nodes).install(monkeypatch)
+def test_watching_sees_every_node_of_the_block_and_stops_whatever_happens(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    place = "/job:localhost/replica:0/task:0/device:GPU:0"
+    tensorflow = FakeTensorFlow([("MatMul", place, "product")]).install(monkeypatch)
     with watch() as seen:
         assert tensorflow.watching
     assert seen.nodes == [("MatMul", "GPU:0", "product")]
     assert not tensorflow.watching
-
-
-def test_watching_stops_when_the_block_raises(monkeypatch: pytest.MonkeyPatch) -> None:
-    tensorflow = FakeTensorFlow().install(monkeypatch)
     with pytest.raises(ZeroDivisionError), watch():
         raise ZeroDivisionError
     assert not tensorflow.watching
@@ -269,31 +239,11 @@ def test_a_fence_that_fails_leaves_nothing_switched_on(collector: Collector) -> 
     assert not collector.watching
 
 
-def lies_on(place: str, kind: str = "float32", shape: tuple[int, ...] = (512, 128)) -> Any:
-    """A tensor made by an operation on the GPU, whose bytes lie somewhere."""
-    return SimpleNamespace(
-        device="/job:localhost/replica:0/task:0/device:GPU:0",
-        backing_device=f"/job:localhost/replica:0/task:0/device:{place}" if place else place,
-        dtype=SimpleNamespace(name=kind),
-        shape=shape,
-    )
-
-
-@pytest.mark.parametrize(
-    ("device", "tensors"),
-    [
-        ("/GPU:0", [lies_on("GPU:0")]),
-        ("/GPU:0", [lies_on("GPU:0"), lies_on("GPU:0", "int64", (512, 1))]),
-        ("/CPU:0", [lies_on("CPU:0"), lies_on("CPU:0", "int32", ())]),
-    ],
-)
-def test_data_that_lies_where_the_cell_says_passes(device: str, tensors: list[Any]) -> None:
-    prove_resident(Resident(device=device, tensors=tensors))
-
-
 @pytest.mark.parametrize(
     ("device", "tensors", "reason"),
     [
+        ("/GPU:0", [lies_on("GPU:0"), lies_on("GPU:0", "int64", (512, 1))], None),
+        ("/CPU:0", [lies_on("CPU:0"), lies_on("CPU:0", "int32", ())], None),
         # TensorFlow keeps a GPU's int32 in the host's memory, and says that it was made on the GPU.
         (
             "/GPU:0",
@@ -301,7 +251,6 @@ def test_data_that_lies_where_the_cell_says_passes(device: str, tensors: list[An
             r"data that belongs on GPU:0 lies on CPU:0 \(int32 of shape \(512, 1\)\)",
         ),
         ("/GPU:0", [lies_on("CPU:0")], r"lies on CPU:0 \(float32 of shape \(512, 128\)\)"),
-        ("/GPU:0", [lies_on("CPU:0", "int64", ())], r"lies on CPU:0 \(int64 of shape \(\)\)"),
         ("/GPU:0", [lies_on("GPU:1")], "belongs on GPU:0 lies on GPU:1"),
         ("/GPU:0", [lies_on("")], "belongs on GPU:0 lies on unplaced"),
         ("/CPU:0", [lies_on("GPU:0")], "belongs on CPU:0 lies on GPU:0"),
@@ -309,24 +258,20 @@ def test_data_that_lies_where_the_cell_says_passes(device: str, tensors: list[An
     ],
 )
 def test_data_that_lies_elsewhere_or_is_not_there_is_not_placed(
-    device: str, tensors: list[Any], reason: str
+    device: str, tensors: list[Any], reason: str | None
 ) -> None:
     resident = Resident(device=device, tensors=tensors)
+    if reason is None:
+        prove_resident(resident)
+        return
     with pytest.raises(NotPlaced, match=reason):
         prove_resident(resident)
     # However well the work itself was placed.
-    seen = Watch(nodes=list(GPU_NODES))
+    seen = Watch(nodes=TRAINED)
     of_result = TensorProof(tensors=lambda result: [result])
-    for proof in (None, PROOF, of_result):
+    for proof in (None, TRAINING, of_result):
         with pytest.raises(NotPlaced, match=reason):
             prove(proof, seen, tensor("/device:GPU:0"), "GPU:0", resident)
-
-
-def test_data_in_its_place_is_no_proof_of_the_work() -> None:
-    resident = Resident(device="/GPU:0", tensors=[lies_on("GPU:0")])
-    assert prove(PROOF, Watch(nodes=list(GPU_NODES)), None, "GPU:0", resident).nodes["GPU:0"] == 3
-    with pytest.raises(NotPlaced, match="no MatMul"):
-        prove(PROOF, Watch(), None, "GPU:0", resident)
 
 
 def test_arrays_are_laid_on_the_device_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -352,29 +297,17 @@ def test_arrays_are_laid_on_the_device_one_after_the_other(monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("kind", "place", "outcome"), [("int64", "GPU:0", "measured"), ("int32", "CPU:0", "failed")]
 )
+@pytest.mark.usefixtures("on_gpu")
 def test_a_cell_whose_data_is_not_where_it_says_has_no_number(
-    monkeypatch: pytest.MonkeyPatch, kind: str, place: str, outcome: str
+    kind: str, place: str, outcome: str
 ) -> None:
     class Laid(Bench):
         def prepare(self, *, device: str, n: int) -> Prepared:
             labels = Resident(device=device, tensors=[lies_on(place, kind, (n, 1))])
             return replace(super().prepare(device=device, n=n), resident=labels)
 
-    FakeTensorFlow([("MatMul", "/device:GPU:0", "product")]).install(monkeypatch)
-    monkeypatch.setattr(trace, "trace", lambda _step, _fence, _call_s: {})
     result = Laid().run(device="/GPU:0")
-    gc.unfreeze()
     assert result.outcome == outcome
     if outcome == "failed":
         assert_no_numbers(result)
-        assert "data that belongs on GPU:0 lies on CPU:0 (int32 of shape (1, 1))" in str(
-            result.reason
-        )
-
-
-def test_a_cell_that_counts_on_a_number_of_nodes_gets_them_all() -> None:
-    chain = Ops(groups=(("Mul", "_MklMul"),), least=3)
-    nodes = [("Mul", "CPU:0", f"mul_{index}") for index in range(3)]
-    assert prove_graph(chain, nodes, "CPU:0").nodes == {"CPU:0": 3}
-    with pytest.raises(NotPlaced, match="2 Mul or _MklMul nodes were executed, 3 expected"):
-        prove_graph(chain, nodes[:2], "CPU:0")
+        assert "that belongs on GPU:0 lies on CPU:0 (int32 of shape (1, 1))" in str(result.reason)

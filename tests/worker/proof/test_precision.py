@@ -2,52 +2,36 @@
 
 from __future__ import annotations
 
-import gc
 import sys
-from collections.abc import Iterator
+from dataclasses import replace
 from types import ModuleType, SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from suite.cells.cell import Work
-from suite.cells.scenario import Point, Results, Scenario
-from suite.model import Check
-from suite.worker.loop import trace
-from suite.worker.loop.measure import Loop
 from suite.worker.proof import precision
 from suite.worker.proof.precision import demand, explain_lack, switch
 from suite.worker.scenario.scenario import Inapplicable, Prepared, WrongResult
 from suite.worker.scenarios.matmul import square
-from suite.worker.session.cell import Request, Times
-from suite.worker.session.session import Runner
-from tests.fakes.device import FakeDevice, FakeTensorFlow
+from suite.worker.scenarios.mlp import train, training
+from tests.fakes.device import FakeTensorFlow
+from tests.worker.session.test_session import TIMES, Bench, raising
 
 AMPERE, TURING, PASCAL = (8, 0), (7, 5), (6, 1)
 
 
 @pytest.mark.parametrize(
-    ("name", "capability", "flags"),
+    ("name", "capability", "flags", "lack"),
     [
-        ("fp32", None, []),
-        ("fp32", PASCAL, []),
-        ("tf32", AMPERE, []),
-        ("tf32", (12, 0), []),
-        ("bf16", AMPERE, []),
-        ("fp16", AMPERE, []),
-        ("fp16", TURING, []),
-        ("bf16", None, ["avx512f", "avx512_bf16"]),
-        ("bf16", None, ["amx_bf16"]),
-        ("fp16", None, ["avx512_fp16"]),
-    ],
-)
-def test_a_device_has(name: str, capability: tuple[int, int] | None, flags: list[str]) -> None:
-    assert explain_lack(name, capability=capability, flags=flags) is None
-
-
-@pytest.mark.parametrize(
-    ("name", "capability", "flags", "reason"),
-    [
+        ("fp32", None, [], None),
+        ("fp32", PASCAL, [], None),
+        ("tf32", AMPERE, [], None),
+        ("tf32", (12, 0), [], None),
+        ("bf16", AMPERE, [], None),
+        ("fp16", TURING, [], None),
+        ("bf16", None, ["avx512f", "avx512_bf16"], None),
+        ("bf16", None, ["amx_bf16"], None),
+        ("fp16", None, ["avx512_fp16"], None),
         ("tf32", TURING, [], "GPUs have tf32 from compute capability 8.0 on; this one has 7.5"),
         ("bf16", TURING, ["avx512_bf16"], "bf16 from compute capability 8.0 on"),
         ("fp16", PASCAL, [], "fp16 from compute capability 7.0 on; this one has 6.1"),
@@ -57,12 +41,11 @@ def test_a_device_has(name: str, capability: tuple[int, int] | None, flags: list
         ("fp16", None, ["f16c", "avx512_bf16"], "TensorFlow would emulate it"),
     ],
 )
-def test_a_device_lacks(
-    name: str, capability: tuple[int, int] | None, flags: list[str], reason: str
+def test_a_device_has_or_lacks(
+    name: str, capability: tuple[int, int] | None, flags: list[str], lack: str | None
 ) -> None:
     found = explain_lack(name, capability=capability, flags=flags)
-    assert found is not None
-    assert reason in found
+    assert found is None if lack is None else lack in (found or "")
 
 
 def test_what_is_no_precision_is_no_device_s_lack() -> None:
@@ -73,6 +56,7 @@ def test_what_is_no_precision_is_no_device_s_lack() -> None:
 def test_every_precision_of_a_cell_has_its_type_tolerance_and_needs() -> None:
     assert set(precision.STORED) == set(square.TOLERANCE) == {"fp32", *square.LOW}
     assert set(precision.CAPABILITIES) == set(square.LOW)
+    assert set(training.TOLERANCES) == {"fp32", *train.LOW}
     assert set(square.LEAST_ERROR) == {"tf32"}, "the one that is stored as another"
 
 
@@ -92,26 +76,19 @@ class Gpu:
         )
 
 
-@pytest.fixture
-def ampere(monkeypatch: pytest.MonkeyPatch) -> Gpu:
-    gpu = Gpu(AMPERE)
-    monkeypatch.setitem(sys.modules, "tensorflow", gpu.module)
-    return gpu
-
-
-def test_a_cell_goes_on_where_its_device_has_the_precision(ampere: Gpu) -> None:
-    for name in precision.STORED:
-        demand(name, "/GPU:0")
-    assert ampere.switched == []
-
-
-@pytest.mark.parametrize("capability", [TURING, None])
-def test_a_cell_does_not_apply_where_its_device_lacks_the_precision(
+@pytest.mark.parametrize("capability", [AMPERE, TURING, None])
+def test_a_cell_applies_where_its_device_has_the_precision(
     capability: tuple[int, int] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "tensorflow", Gpu(capability).module)
-    with pytest.raises(Inapplicable, match=r"compute capability 8\.0"):
-        demand("tf32", "/GPU:0")
+    gpu = Gpu(capability)
+    monkeypatch.setitem(sys.modules, "tensorflow", gpu.module)
+    if capability == AMPERE:
+        for name in precision.STORED:
+            demand(name, "/GPU:0")
+        assert gpu.switched == []
+    else:
+        with pytest.raises(Inapplicable, match=r"compute capability 8\.0"):
+            demand("tf32", "/GPU:0")
 
 
 def test_a_cpu_is_asked_by_its_flags(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,71 +100,36 @@ def test_a_cpu_is_asked_by_its_flags(monkeypatch: pytest.MonkeyPatch) -> None:
     demand("bf16", "/CPU:0")
 
 
-def test_tf32_is_switched_on_and_off_again_and_nothing_else_touches_it(ampere: Gpu) -> None:
+def test_tf32_is_switched_on_and_off_again_and_nothing_else_touches_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gpu = Gpu(AMPERE)
+    monkeypatch.setitem(sys.modules, "tensorflow", gpu.module)
     for name in ("fp32", "bf16", "fp16"):
         switch(name)()
-    assert ampere.switched == []
+    assert gpu.switched == []
     switch_back = switch("tf32")
-    assert ampere.switched == [True]
+    assert gpu.switched == [True]
     switch_back()
-    assert ampere.switched == [True, False]
-
-
-@pytest.fixture
-def tensorflow(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeTensorFlow]:
-    monkeypatch.setattr(trace, "trace", lambda _step, _fence, _call_s: {})
-    yield FakeTensorFlow().install(monkeypatch)
-    gc.unfreeze()
-
-
-def fine(_: Any) -> Check:
-    return Check(what="fine")
-
-
-def wrong(_: Any) -> Check:
-    raise WrongResult("off by 7")
-
-
-def breaks() -> object:
-    raise RuntimeError("the device broke")
+    assert gpu.switched == [True, False]
 
 
 @pytest.mark.parametrize(
-    ("step", "check", "budget_s", "outcome"),
+    ("fields", "budget_s", "outcome"),
     [
-        (None, fine, 2.0, "measured"),
-        (None, wrong, 2.0, "failed"),
-        (breaks, fine, 2.0, "failed"),
-        (None, fine, 1e-9, "skipped"),
+        ({}, 2.0, "measured"),
+        ({"check": raising(WrongResult("off by 7"))}, 2.0, "failed"),
+        ({"run_up": raising(RuntimeError("the device broke"))}, 2.0, "failed"),
+        ({}, 1e-9, "skipped"),
     ],
-    ids=["measured", "wrong", "broken", "over budget"],
 )
 def test_whatever_becomes_of_a_cell_tf32_is_off_behind_it(
-    step: Any, check: Any, budget_s: float, outcome: str, tensorflow: FakeTensorFlow
+    fields: dict[str, Any], budget_s: float, outcome: str, on_gpu: FakeTensorFlow
 ) -> None:
-    device = FakeDevice()
+    class Switched(Bench):
+        def prepare(self, *, device: str, n: int) -> Prepared:
+            return replace(super().prepare(device=device, n=n), close=switch("tf32"))
 
-    def prepare(*, device: str, precision: str) -> Prepared:
-        assert device == "/GPU:0"
-        return Prepared(step=step or made_step, check=check, proof=None, close=switch(precision))
-
-    made_step = device.step
-    scenario = Scenario(
-        family="made",
-        case="up",
-        about="Made up.",
-        question="{precision}?",
-        axes=("precision",),
-        points=(Point(params={"precision": "tf32"}, profiles=("full",)),),
-        work=lambda **_: Work(amount=1.0, unit="call"),
-        prepare=prepare,
-        role="work",
-        kin="made up",
-        proof=Results(),
-    )
-    loop = Loop(clock=device.clock, fence=device.fence)
-    times = Times(warmup_s=0.02, measure_s=0.02, budget_s=budget_s)
-    runner = Runner(loop, "/GPU:0", times, {})
-    result = runner.run(Request(scenario=scenario, cell=scenario.cells()[0], calls=None))
-    assert result.outcome == outcome
-    assert tensorflow.tf32 == [True, False]
+    times = replace(TIMES, budget_s=budget_s)
+    assert Switched(**fields).run(device="/GPU:0", times=times).outcome == outcome
+    assert on_gpu.tf32 == [True, False]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,21 +23,7 @@ from tests.fakes.device import SECOND, FakeDevice, FakeTensorFlow
 TIMES = Times(warmup_s=0.05, measure_s=0.1, budget_s=2.0)
 MATMUL = Ops(groups=(("MatMul",),))
 
-
-@pytest.fixture(autouse=True)
-def tensorflow(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeTensorFlow]:
-    """TensorFlow's place, for the hygiene between cells; and an unfrozen collector afterwards."""
-    # The profiler is TensorFlow's own; test_trace reads what it says.
-    monkeypatch.setattr(trace, "trace", lambda _step, _fence, _call_s: {"busy_share": 0.5})
-    yield FakeTensorFlow([("MatMul", "/device:CPU:0", "product")]).install(monkeypatch)
-    gc.unfreeze()
-
-
-@pytest.fixture
-def on_gpu(tensorflow: FakeTensorFlow) -> FakeTensorFlow:
-    """The same where work is seen on a GPU."""
-    tensorflow.nodes = [("MatMul", "/device:GPU:0", "product")]
-    return tensorflow
+pytestmark = pytest.mark.usefixtures("tensorflow")
 
 
 @dataclass
