@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import sys
 import uuid
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -27,83 +29,58 @@ BUILT = ["sm_60", "sm_70", "sm_80", "sm_89", "compute_90"]
 
 
 @pytest.mark.parametrize(
-    ("device", "refused"),
+    ("device", "built", "refused"),
     [
-        ((6, 0), None),
-        ((6, 1), None),
-        ((7, 5), None),
-        ((8, 0), None),
-        ((8, 6), None),
-        ((8, 9), None),
-        ((9, 0), None),
-        ((10, 0), "newer than this TensorFlow's CUDA"),
-        ((12, 0), "newer than this TensorFlow's CUDA"),
-        ((5, 2), "older than this TensorFlow was built for"),
-        ((3, 5), "older than this TensorFlow was built for"),
+        *((capable, BUILT, None) for capable in [(6, 0), (6, 1), (7, 5), (8, 6), (8, 9), (9, 0)]),
+        ((10, 0), BUILT, "newer than this TensorFlow's CUDA"),
+        ((12, 0), BUILT, "newer than this TensorFlow's CUDA"),
+        ((5, 2), BUILT, "older than this TensorFlow was built for"),
+        # Another build may know newer devices.
+        ((12, 0), ["sm_90", "sm_120"], None),
+        ((12, 1), ["sm_90", "compute_100"], None),
+        ((10, 0), ["compute_90", "sm_100", "sm_120"], None),
+        ((10, 3), ["sm_100", "compute_120"], None),
+        ((12, 0), [], None),
+        # Code for one device or one family runs on no other.
+        ((10, 0), ["sm_100a"], None),
+        ((10, 3), ["sm_90a", "sm_100a"], "compute capability 10.3"),
+        ((10, 3), ["sm_100f"], None),
+        ((12, 0), ["sm_100f", "compute_100f"], "compute capability 12.0"),
+        ((10, 0), ["compute_100a"], None),
+        ((10, 3), ["compute_100a"], "compute capability 10.3"),
+        ((9, 0), ["sm_90a"], None),
+        # A refusal names an image that would do.
+        ((12, 0), BUILT, "`make bench CUDA_IMAGE=nvcr.io/nvidia/tensorflow:"),
     ],
 )
-def test_what_the_locked_build_runs_on(device: tuple[int, int], refused: str | None) -> None:
-    why = judge_capability(device, BUILT)
+def test_what_a_build_runs_on(
+    device: tuple[int, int], built: list[str], refused: str | None
+) -> None:
+    why = judge_capability(device, built)
     assert why is None if refused is None else refused in (why or "")
 
 
-def test_another_build_may_know_newer_devices() -> None:
-    assert judge_capability((12, 0), ["sm_90", "sm_120"]) is None
-    assert judge_capability((12, 1), ["sm_90", "compute_100"]) is None
-    assert judge_capability((12, 0), ["sm_100", "sm_120"]) is None
-    assert judge_capability((10, 0), ["compute_90", "sm_100", "sm_120"]) is None
-    assert judge_capability((10, 3), ["sm_100", "compute_120"]) is None
-    assert judge_capability((12, 0), []) is None
+class _OpError(Exception):
+    pass
 
 
-@pytest.mark.parametrize(
-    ("device", "built", "expected"),
-    [
-        ((10, 0), ["sm_100a"], True),
-        ((10, 3), ["sm_90a", "sm_100a"], False),
-        ((10, 3), ["sm_100f"], True),
-        ((12, 0), ["sm_100f", "compute_100f"], False),
-        ((10, 0), ["compute_100a"], True),
-        ((10, 3), ["compute_100a"], False),
-        ((9, 0), ["sm_90a"], True),
-    ],
-)
-def test_code_for_one_device_or_one_family_runs_on_no_other(
-    device: tuple[int, int], built: list[str], expected: bool
-) -> None:
-    assert (judge_capability(device, built) is None) is expected
-
-
-def test_a_refusal_names_an_image_that_would_do() -> None:
-    why = judge_capability((12, 0), BUILT)
-    assert "compute capability 12.0" in (why or "")
-    assert "`make bench CUDA_IMAGE=nvcr.io/nvidia/tensorflow:" in (why or "")
-
-
+@dataclass
 class Device:
-    """As much of TensorFlow as makes a product on a device."""
+    """As much of TensorFlow as makes a product and a sum on a device, off by so much."""
 
-    def __init__(self, place: str = "GPU:0") -> None:
-        self.place = place
-        self.wrong = 0.0
-        self.sum_wrong = 0.0
-        self.error: Exception | None = None
+    place: str = "GPU:0"
+    wrong: float = 0.0
+    sum_wrong: float = 0.0
+    error: Exception | None = None
 
-    def install(self, monkeypatch: pytest.MonkeyPatch) -> Device:
+    def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         module: Any = ModuleType("tensorflow")
-        module.device = lambda _name: _Scope()
+        module.device = contextlib.nullcontext
         module.constant = lambda value: value
-        module.matmul = self.matmul
-        module.add = self.add
+        module.matmul = lambda left, right: self.give(left @ right + self.wrong)
+        module.add = lambda left, right: self.give(left + right + self.sum_wrong)
         module.errors = SimpleNamespace(OpError=_OpError)
         monkeypatch.setitem(sys.modules, "tensorflow", module)
-        return self
-
-    def matmul(self, left: Any, right: Any) -> Any:
-        return self.give(left @ right + self.wrong)
-
-    def add(self, left: Any, right: Any) -> Any:
-        return self.give(left + right + self.sum_wrong)
 
     def give(self, result: Any) -> Any:
         if self.error is not None:
@@ -114,41 +91,24 @@ class Device:
         )
 
 
-class _OpError(Exception):
-    pass
-
-
-class _Scope:
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-
-def test_a_device_that_is_right_has_no_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
-    Device().install(monkeypatch)
-    assert find_trouble("/GPU:0") is None
-
-
 @pytest.mark.parametrize(
-    ("fields", "trouble"),
+    ("device", "trouble"),
     [
-        ({"place": "CPU:0"}, "was made on CPU:0"),
-        ({"wrong": 1.0}, "wrong result for a small product"),
+        (Device(), None),
+        (Device(place="CPU:0"), "was made on CPU:0"),
+        (Device(wrong=1.0), "wrong result for a small product"),
         # What a driver before 555 does to the kernels that a wheel brings as PTX: no exception.
-        ({"sum_wrong": 1.0}, "wrong result for a small sum by elements"),
-        ({"error": _OpError("CUDA_ERROR_ILLEGAL_ADDRESS")}, "CUDA_ERROR_ILLEGAL_ADDRESS"),
-        ({"error": RuntimeError("device unknown")}, "device unknown"),
+        (Device(sum_wrong=1.0), "wrong result for a small sum by elements"),
+        (Device(error=_OpError("CUDA_ERROR_ILLEGAL_ADDRESS")), "CUDA_ERROR_ILLEGAL_ADDRESS"),
+        (Device(error=RuntimeError("device unknown")), "device unknown"),
     ],
 )
 def test_trouble_is_said(
-    monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any], trouble: str
+    monkeypatch: pytest.MonkeyPatch, device: Device, trouble: str | None
 ) -> None:
-    device = Device().install(monkeypatch)
-    for name, value in fields.items():
-        setattr(device, name, value)
-    assert trouble in (find_trouble("/GPU:0") or "")
+    device.install(monkeypatch)
+    found = find_trouble("/GPU:0")
+    assert found is None if trouble is None else trouble in (found or "")
 
 
 def write(root: Path, name: str, text: str) -> None:
@@ -219,6 +179,7 @@ def test_the_open_kernel_modules_file_is_read_too(tmp_path: Path) -> None:
 
 def test_what_is_not_loaded_or_refuses_is_unknown(tmp_path: Path) -> None:
     assert set(loaded_versions(tmp_path).values()) == {None}
+    assert set(device_identity(tmp_path).values()) == {None}
     write(tmp_path, "proc/self/maps", MAPS)
 
     def broken(path: str) -> Any:
@@ -256,28 +217,24 @@ def driver(*, device: int = 0, address: int = 0, identity: int = 0) -> Any:
     return SimpleNamespace(cuDeviceGet=get, cuDeviceGetPCIBusId=place, cuDeviceGetUuid_v2=name)
 
 
-def test_cuda_says_where_its_device_sits_and_which_it_is(tmp_path: Path) -> None:
-    write(tmp_path, "proc/self/maps", MAPS)
-    found = device_identity(tmp_path, lambda _path: driver())
-    assert found == {"gpu.0.pci": "0000:c1:00.0", "gpu.0.uuid": wire.hash_uuid(f"GPU-{UUID}")}
-    assert str(UUID) not in str(found)
-
-
 @pytest.mark.parametrize(
     ("library", "known"),
     [
+        (driver(), {"gpu.0.pci", "gpu.0.uuid"}),
         (driver(device=100), set()),
         (driver(identity=1), {"gpu.0.pci"}),
         (driver(address=1), {"gpu.0.uuid"}),
         (SimpleNamespace(), set()),
     ],
 )
-def test_a_device_that_does_not_say_is_unknown(
+def test_cuda_says_where_its_device_sits_and_which_it_is_or_it_is_unknown(
     library: Any, known: set[str], tmp_path: Path
 ) -> None:
+    told = {"gpu.0.pci": "0000:c1:00.0", "gpu.0.uuid": wire.hash_uuid(f"GPU-{UUID}")}
     write(tmp_path, "proc/self/maps", MAPS)
     found = device_identity(tmp_path, lambda _path: library)
-    assert {name for name, value in found.items() if value is not None} == known
+    assert found == {name: told[name] if name in known else None for name in told}
+    assert str(UUID) not in str(found)
 
 
 def test_a_driver_of_the_tests_says_so_by_its_name(tmp_path: Path) -> None:
@@ -285,7 +242,3 @@ def test_a_driver_of_the_tests_says_so_by_its_name(tmp_path: Path) -> None:
     stand_in = SimpleNamespace(**{STAND_IN: 1})
     assert simulation_facts(tmp_path, lambda _path: stand_in) == {SIMULATED: True}
     assert simulation_facts(tmp_path, lambda _path: driver()) == {SIMULATED: False}
-
-
-def test_without_the_driver_no_device_is_asked(tmp_path: Path) -> None:
-    assert set(device_identity(tmp_path).values()) == {None}

@@ -31,46 +31,32 @@ def test_call_and_check_are_scaled_by_work() -> None:
     assert forecast.predict(cell(10)) is None
     forecast.remember(cell(10), 0.5, 0.25)
     assert forecast.predict(cell(20)) == (4.0, 2.0)
+    # Neither another sweep, nor none, nor a size that is no larger.
+    for other in (cell(20, sweep=None), cell(20, precision="tf32"), cell(10), cell(5)):
+        assert forecast.predict(other) is None
 
 
-@pytest.mark.parametrize(
-    "other",
-    [cell(20, sweep=None), cell(20, precision="tf32"), cell(10), cell(5)],
-    ids=["no sweep", "another sweep", "the same size", "a smaller size"],
-)
-def test_it_is_silent_about(other: Cell) -> None:
+def test_what_overhead_rules_and_what_has_no_sweep_foretells_nothing() -> None:
     forecast = Forecast()
-    forecast.remember(cell(10), 0.5, 0.25)
-    assert forecast.predict(other) is None
-
-
-def test_what_overhead_rules_foretells_nothing() -> None:
-    forecast = Forecast()
+    forecast.remember(cell(10, sweep=None), 0.5, 0.25)
+    assert forecast.seen == {}
     forecast.remember(cell(10), 0.99 * TRUSTED_S, 0.25)
     assert forecast.predict(cell(20)) is None
 
 
-def test_cells_without_a_sweep_are_not_remembered() -> None:
-    forecast = Forecast()
-    forecast.remember(cell(10, sweep=None), 0.5, 0.25)
-    assert forecast.seen == {}
-
-
 def test_what_a_first_time_costs_at_any_size_is_not_scaled() -> None:
+    def once(n: int) -> Cell:
+        return cell(n, one_shot=True)
+
     forecast = Forecast()
     # A library is loaded in the first call of all; scaled by work it would make n = 100 a week.
-    forecast.remember(cell(1, one_shot=True), 0.5, 0.25)
-    assert forecast.predict(cell(100, one_shot=True)) == (0.5, 0.25)
-    forecast.remember(cell(100, one_shot=True), 0.25, 0.125)
-    assert forecast.predict(cell(1000, one_shot=True)) == (0.25, 0.125)
-    forecast.remember(cell(1000, one_shot=True), 0.5, 0.25)
-    assert forecast.predict(cell(2000, one_shot=True)) == (0.5 + 7 * 0.25, 0.25 + 7 * 0.125)
-
-
-def test_one_shot_sizes_smaller_than_the_last_foretell_nothing() -> None:
-    forecast = Forecast()
-    forecast.remember(cell(10, one_shot=True), 0.5, 0.25)
-    assert forecast.predict(cell(5, one_shot=True)) is None
+    forecast.remember(once(1), 0.5, 0.25)
+    assert forecast.predict(once(100)) == (0.5, 0.25)
+    forecast.remember(once(100), 0.25, 0.125)
+    assert forecast.predict(once(1000)) == (0.25, 0.125)
+    assert forecast.predict(once(50)) is None
+    forecast.remember(once(1000), 0.5, 0.25)
+    assert forecast.predict(once(2000)) == (0.5 + 7 * 0.25, 0.25 + 7 * 0.125)
 
 
 def test_two_sizes_tell_the_overhead_from_the_work() -> None:
