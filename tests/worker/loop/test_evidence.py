@@ -94,22 +94,18 @@ def test_what_others_did_is_what_was_done_less_our_own(tmp_path: Path) -> None:
 
 def test_heat_is_counted_by_core_and_once_a_package(tmp_path: Path) -> None:
     cpus = sorted(os.sched_getaffinity(0))
-    for cpu in range(512):
-        folder = tmp_path / f"sys/devices/system/cpu/cpu{cpu}/thermal_throttle"
+    folders = [tmp_path / f"sys/devices/system/cpu/cpu{cpu}/thermal_throttle" for cpu in range(512)]
+    for folder in folders:
         folder.mkdir(parents=True)
+    # Folders that the engine has emptied tell nothing.
+    assert evidence.read(tmp_path).thermal_events is None
+    for folder in folders:
         (folder / "core_throttle_count").write_text("2\n")
         (folder / "package_throttle_count").write_text("5\n")
     before = evidence.read(tmp_path)
     assert before.thermal_events == 2 * len(cpus) + 5
-    core = tmp_path / f"sys/devices/system/cpu/cpu{cpus[0]}/thermal_throttle/core_throttle_count"
-    core.write_text("5\n")
+    (folders[cpus[0]] / "core_throttle_count").write_text("5\n")
     assert evidence.compare(before, evidence.read(tmp_path))["thermal_events"] == 3
-
-
-def test_a_folder_that_the_engine_has_emptied_is_unknown(tmp_path: Path) -> None:
-    for cpu in range(512):
-        (tmp_path / f"sys/devices/system/cpu/cpu{cpu}/thermal_throttle").mkdir(parents=True)
-    assert evidence.read(tmp_path).thermal_events is None
 
 
 def test_the_clock_comes_from_cpufreq_else_from_the_list_of_processors(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import math
 import weakref
@@ -11,7 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suite.worker.loop import measure
-from suite.worker.loop.measure import CALLS_CAP, LEAST_SAMPLES, SAMPLE_FLOOR_S, WARMUP_CAP, Loop
+from suite.worker.loop.measure import (
+    CALLS_CAP,
+    LEAST_SAMPLES,
+    SAMPLE_FLOOR_S,
+    WARMUP_CAP,
+    WINDOW,
+    Loop,
+)
 from tests.fakes.device import SECOND, FakeDevice
 
 
@@ -19,30 +27,14 @@ def loop_on(device: FakeDevice) -> Loop:
     return Loop(clock=device.clock, fence=device.fence)
 
 
-def test_work_left_by_set_up_is_not_in_the_sample() -> None:
-    device = FakeDevice(call_ns=2_000_000)
+def test_work_that_was_left_is_in_no_sample_nor_in_the_fences_price() -> None:
+    device = FakeDevice(call_ns=2_000_000, left_ns=5 * SECOND, fence_ns=3_000)
     loop = loop_on(device)
+    assert loop.fence_s == 3e-6
     device.leave_work(5 * SECOND)
-    sample, _ = loop.sample(device.step, 4)
-    assert sample.seconds == 0.002
-
-
-def test_work_left_before_the_loop_is_made_is_not_in_the_fences_price() -> None:
-    device = FakeDevice(left_ns=5 * SECOND, fence_ns=3_000)
-    assert loop_on(device).fence_s == 3e-6
-
-
-def test_queued_work_is_waited_for_before_the_clock_is_read() -> None:
-    device = FakeDevice(call_ns=40_000_000, enqueue_ns=1_000)
-    sample, _ = loop_on(device).sample(device.step, 3)
-    assert sample.seconds == pytest.approx(0.040_001, rel=1e-12)
-
-
-def test_two_samples_in_a_row_do_not_share_work() -> None:
-    device = FakeDevice(call_ns=1_000_000)
-    loop = loop_on(device)
-    assert [loop.sample(device.step, calls)[0].seconds for calls in (7, 1, 3)] == [0.001] * 3
-    assert device.calls == 11
+    assert loop.sample(device.step, 4)[0].seconds == pytest.approx(0.002_000_75, rel=1e-12)
+    assert loop.sample(device.step, 1)[0].seconds == pytest.approx(0.002_003, rel=1e-12)
+    assert device.calls == 5
 
 
 @given(
@@ -122,6 +114,8 @@ def test_calibrated_samples_reach_the_floor_and_never_the_cap(
 def test_calls_in_a_sample_are_the_floor_and_a_fifth(call_ns: int, calls: int) -> None:
     device = FakeDevice(call_ns=call_ns)
     assert loop_on(device).calibrate(device.step)[0] == calls
+    # A slow call is not paid for twice in the climb.
+    assert device.calls == 1 or call_ns < SECOND
 
 
 def test_a_misleadingly_fast_start_does_not_end_the_climb() -> None:
@@ -149,49 +143,33 @@ def test_an_interruption_in_the_climb_is_not_taken_for_the_steps_own_time(
     assert loop_on(device).calibrate(step)[0] == 120
 
 
-def test_a_slow_call_is_not_paid_for_twice_in_the_climb() -> None:
-    device = FakeDevice(call_ns=SECOND)
-    loop_on(device).calibrate(device.step)
-    assert device.calls == 1
-
-
-def test_an_even_step_settles_when_the_warm_up_time_is_over() -> None:
-    device = FakeDevice(call_ns=1_000_000)
-    timing = loop_on(device).measure(device.step, 10, warmup_s=0.3, measure_s=0.7)
-    assert timing.warmup_status == "settled"
-    assert len(timing.warmup_s) == 30
-    assert len(timing.samples_s) == 70
-    assert (timing.warmup_wall_s, timing.measure_wall_s) == (0.3, pytest.approx(0.7))
-
-
-def test_settling_takes_two_windows_even_after_the_warm_up_time() -> None:
-    device = FakeDevice(call_ns=10_000_000)
-    timing = loop_on(device).measure(device.step, 3, warmup_s=0.25, measure_s=0.1)
-    # 30 ms a sample: 20 of them fit into the cap of 0.75 s, and end after the time of 0.25 s.
-    assert timing.warmup_status == "settled"
-    assert len(timing.warmup_s) == 2 * measure.WINDOW
-
-
-def test_samples_too_slow_to_tell_end_with_the_time() -> None:
-    device = FakeDevice(call_ns=100_000_000)
-    timing = loop_on(device).measure(device.step, 1, warmup_s=0.3, measure_s=0.7)
-    assert timing.warmup_status == "time"
-    assert len(timing.warmup_s) == 3
-
-
-def test_a_step_that_never_settles_is_ended_by_the_cap_and_says_so() -> None:
-    device = FakeDevice(call_ns=1_000_000, drift=0.002)
-    timing = loop_on(device).measure(device.step, 10, warmup_s=0.3, measure_s=0.1)
-    assert timing.warmup_status == "cap"
-    sample_s = max(timing.warmup_s) * 10
-    assert WARMUP_CAP * 0.3 <= timing.warmup_wall_s <= WARMUP_CAP * 0.3 + sample_s
-
-
-def test_a_noisy_step_settles_before_the_cap() -> None:
-    device = FakeDevice(call_ns=1_000_000, jitter=0.02)
-    timing = loop_on(device).measure(device.step, 10, warmup_s=0.3, measure_s=0.7)
-    assert timing.warmup_status == "settled"
-    assert len(set(timing.samples_s)) > 10
+@pytest.mark.parametrize(
+    ("device", "calls", "status", "warming"),
+    [
+        # An even step settles when the warm-up time is over, and a noisy one before the cap.
+        (FakeDevice(call_ns=1_000_000), 10, "settled", range(30, 31)),
+        (FakeDevice(call_ns=1_000_000, jitter=0.02), 10, "settled", range(30, 90)),
+        # Settling takes two windows even after the warm-up time: 20 samples of 30 ms.
+        (FakeDevice(call_ns=10_000_000), 3, "settled", range(2 * WINDOW, 2 * WINDOW + 1)),
+        # Samples too slow to tell end with the time.
+        (FakeDevice(call_ns=100_000_000), 1, "time", range(3, 4)),
+        (FakeDevice(call_ns=30 * SECOND), 1, "time", range(1, 2)),
+        # A step that never settles is ended by the cap.
+        (FakeDevice(call_ns=1_000_000, drift=0.002), 10, "cap", range(31, 90)),
+    ],
+)
+def test_the_warm_up_ends_when_the_step_is_settled_or_by_time_or_by_the_cap(
+    device: FakeDevice, calls: int, status: str, warming: range
+) -> None:
+    timing = loop_on(device).measure(device.step, calls, warmup_s=0.3, measure_s=0.7)
+    assert (timing.warmup_status, len(timing.warmup_s) in warming) == (status, True)
+    # Each sample counts the same number of calls; a hopelessly slow one gets the least of them.
+    assert device.calls == timing.last == calls * len([*timing.warmup_s, *timing.samples_s])
+    assert len(timing.samples_s) >= LEAST_SAMPLES
+    assert timing.measure_wall_s >= 0.7 - 1e-9
+    if status == "cap":
+        sample_s = max(timing.warmup_s) * calls
+        assert WARMUP_CAP * 0.3 <= timing.warmup_wall_s <= WARMUP_CAP * 0.3 + sample_s
 
 
 @pytest.mark.parametrize("call_ns", [1_000_000, 100_000_000])
@@ -233,42 +211,19 @@ def test_however_slow_one_warm_up_and_three_samples(
     assert timing.measure_wall_s >= measure_s - 1e-9
 
 
-def test_a_hopelessly_slow_call_gets_the_least() -> None:
-    device = FakeDevice(call_ns=30 * SECOND)
-    timing = loop_on(device).measure(device.step, 1, warmup_s=0.3, measure_s=0.7)
-    assert (len(timing.warmup_s), len(timing.samples_s)) == (1, 3)
-    assert timing.last == 4
-
-
-def test_the_enqueue_fraction_is_the_share_of_handing_over() -> None:
-    device = FakeDevice(call_ns=3_000, enqueue_ns=1_000)
-    timing = loop_on(device).measure(device.step, 4_000, warmup_s=0.05, measure_s=0.1)
-    assert timing.enqueue_fraction == pytest.approx(0.25)
-
-
-def test_no_garbage_is_collected_while_steps_run_and_is_again_afterwards() -> None:
-    device = FakeDevice(call_ns=20_000_000)
+@pytest.mark.parametrize("at", [None, 1, 15])
+def test_no_garbage_is_collected_while_steps_run_and_is_again_afterwards(at: int | None) -> None:
+    device = FakeDevice(call_ns=10_000_000)
     seen: set[bool] = set()
 
     def step() -> None:
         seen.add(gc.isenabled())
-        device.step()
-
-    loop_on(device).measure(step, 2, warmup_s=0.05, measure_s=0.1)
-    assert seen == {False}
-    assert gc.isenabled()
-
-
-@pytest.mark.parametrize("at", [1, 15])
-def test_garbage_is_collected_again_after_a_step_that_raised(at: int) -> None:
-    device = FakeDevice(call_ns=10_000_000)
-
-    def step() -> None:
         if device.step() == at:
             raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(ZeroDivisionError) if at else contextlib.nullcontext():
         loop_on(device).measure(step, 1, warmup_s=0.1, measure_s=0.1)
+    assert seen == {False}
     assert gc.isenabled()
 
 
@@ -289,16 +244,6 @@ def test_results_before_the_last_are_let_go_at_once() -> None:
 
     timing = loop_on(device).measure(step, 3, warmup_s=0.1, measure_s=0.1)
     assert timing.last is alive[0]()
-
-
-def test_every_sample_counts_the_same_number_of_calls() -> None:
-    device = FakeDevice(call_ns=1_000_000)
-    loop = loop_on(device)
-    fences, calls = device.fences, device.calls
-    timing = loop.measure(device.step, 12, warmup_s=0.05, measure_s=0.1)
-    taken = len(timing.warmup_s) + len(timing.samples_s)
-    assert device.calls - calls == 12 * taken
-    assert device.fences - fences == 2 * taken
 
 
 def test_the_fences_price_is_the_median_of_many() -> None:

@@ -53,11 +53,13 @@ def test_streams_that_overlap_are_busy_once() -> None:
     assert found["call_s"] == pytest.approx(50e-6)
 
 
-def test_a_gpu_of_which_nothing_was_seen_is_not_called_idle() -> None:
-    with pytest.raises(NoTrace, match="no work of the GPU"):
-        summarise(space(plane("/device:GPU:0", XLA_Modules=[("cluster", 0, 9)])), 1e-3, 1)
-
-
-def test_a_trace_without_gpu_is_none() -> None:
-    with pytest.raises(NoTrace, match="no GPU"):
-        summarise(space(plane("/host:CPU")), 1.0, 1)
+@pytest.mark.parametrize(
+    ("seen", "reason"),
+    [
+        (plane("/device:GPU:0", XLA_Modules=[("cluster", 0, 9)]), "no work of the GPU"),
+        (plane("/host:CPU"), "no GPU"),
+    ],
+)
+def test_a_gpu_of_which_nothing_was_seen_is_not_called_idle(seen: Any, reason: str) -> None:
+    with pytest.raises(NoTrace, match=reason):
+        summarise(space(seen), 1e-3, 1)

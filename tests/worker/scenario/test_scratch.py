@@ -34,51 +34,44 @@ def write(text: str) -> Any:
     return lambda path: path.write_text(text)
 
 
-def test_a_file_is_made_once(space: Path) -> None:
+def test_a_file_is_made_once_and_is_whole(space: Path) -> None:
+    def die(path: Path) -> None:
+        path.write_text("half")
+        raise KeyboardInterrupt
+
+    # What was being written when its writer died is made anew.
+    with pytest.raises(KeyboardInterrupt):
+        scratch.keep("a", 10, die)
+    assert not (space / "a").exists()
     assert scratch.keep("a", 10, write("first")) == space / "a"
     assert scratch.keep("a", 10, write("second")).read_text() == "first"
     assert [path.name for path in space.iterdir()] == ["a"]
 
 
-def test_a_file_that_was_being_written_when_its_writer_died_is_made_anew(space: Path) -> None:
-    def die(path: Path) -> None:
-        path.write_text("half")
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        scratch.keep("a", 10, die)
-    assert not (space / "a").exists()
-    assert scratch.keep("a", 10, write("whole")).read_text() == "whole"
-
-
 def test_without_a_scratch_space_there_is_a_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(scratch.VARIABLE, raising=False)
-    with pytest.raises(Inapplicable, match=f"no scratch space.*{scratch.VARIABLE}"):
-        scratch.keep("a", 10, write("x"))
-    assert scratch.facts() == {}
-    monkeypatch.setenv(scratch.VARIABLE, str(tmp_path / "missing"))
-    with pytest.raises(Inapplicable, match="is not there"):
-        scratch.folder()
-    assert scratch.facts() == {}
+    for where, reason in (("", "no scratch space"), (str(tmp_path / "missing"), "is not there")):
+        monkeypatch.setenv(scratch.VARIABLE, where)
+        with pytest.raises(Inapplicable, match=reason):
+            scratch.keep("a", 10, write("x"))
+        assert scratch.facts() == {}
 
 
-def test_too_little_space_is_a_reason(space: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    small = SimpleNamespace(f_bavail=10, f_frsize=4096, f_blocks=100)
-    monkeypatch.setattr(os, "statvfs", lambda _: small)
-    with pytest.raises(Inapplicable, match="40960 bytes free; this cell needs"):
-        scratch.keep("a", 10, write("x"))
-    assert not list(space.iterdir())
-
-
-def test_a_place_that_cannot_be_written_is_a_reason(space: Path) -> None:
+def test_a_place_that_is_full_or_can_not_be_written_is_a_reason(
+    space: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(path: Path) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
     with pytest.raises(Inapplicable) as caught:
         scratch.keep("a", 10, refuse)
     assert str(caught.value) == "the scratch space can't be written: Permission denied"
+    small = SimpleNamespace(f_bavail=10, f_frsize=4096, f_blocks=100)
+    monkeypatch.setattr(os, "statvfs", lambda _: small)
+    with pytest.raises(Inapplicable, match="40960 bytes free; this cell needs"):
+        scratch.keep("a", 10, write("x"))
+    assert not list(space.iterdir())
 
 
 @pytest.mark.parametrize(

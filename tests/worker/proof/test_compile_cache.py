@@ -8,6 +8,8 @@ import pytest
 
 from suite.worker.proof import compile_cache, facts
 
+EMPTY = {"cuda.cache.at_start.files": 0, "cuda.cache.at_start.bytes": 0}
+
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -24,31 +26,18 @@ def fill(cache: Path) -> None:
 
 
 def test_what_is_compiled_is_counted(cache: Path) -> None:
+    assert compile_cache.facts("start") == EMPTY
+    cache.mkdir()
+    (cache / "index").write_bytes(b"x" * 1000)
+    assert compile_cache.facts("start") == EMPTY
     fill(cache)
-    assert compile_cache.facts("start") == {
-        "cuda.cache.at_start.files": 2,
-        "cuda.cache.at_start.bytes": 120,
+    assert compile_cache.facts("end") == {
+        "cuda.cache.at_end.files": 2,
+        "cuda.cache.at_end.bytes": 120,
     }
 
 
-def test_a_cache_without_kernels_is_empty(cache: Path) -> None:
-    empty = {"cuda.cache.at_end.files": 0, "cuda.cache.at_end.bytes": 0}
-    assert compile_cache.facts("end") == empty
-    cache.mkdir()
-    (cache / "index").write_bytes(b"x" * 1000)
-    assert compile_cache.facts("end") == empty
-
-
-def test_no_cache_is_unknown_and_not_empty(monkeypatch: pytest.MonkeyPatch) -> None:
-    for absent in (None, ""):
-        if absent is None:
-            monkeypatch.delenv(compile_cache.VARIABLE, raising=False)
-        else:
-            monkeypatch.setenv(compile_cache.VARIABLE, absent)
-        assert set(compile_cache.facts("start").values()) == {None}
-
-
-def test_what_cannot_be_read_is_unknown_and_not_empty(
+def test_no_cache_and_one_that_cannot_be_read_is_unknown_and_not_empty(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(cache)
@@ -60,6 +49,10 @@ def test_what_cannot_be_read_is_unknown_and_not_empty(
         return real(place)
 
     monkeypatch.setattr(compile_cache.os, "scandir", refuse)
+    assert set(compile_cache.facts("start").values()) == {None}
+    monkeypatch.setenv(compile_cache.VARIABLE, "")
+    assert set(compile_cache.facts("start").values()) == {None}
+    monkeypatch.delenv(compile_cache.VARIABLE)
     assert set(compile_cache.facts("start").values()) == {None}
 
 
