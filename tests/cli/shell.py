@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from suite.analysis.documents.read import load_campaign
 from suite.cli import conduct, entry
 from suite.cli.commands import bench, surveys
 from suite.cli.entry import main
 from suite.host.watch.observe import Observe
+from suite.model import Campaign
 from tests.fakes.engine import FakeEngine
 
 
@@ -59,8 +61,23 @@ class Shell:
         return Heard(status, heard.out, heard.err)
 
     def bench(self, *words: str, engine: FakeEngine | Exception | None = None) -> Heard:
+        """A new campaign: of the smoke profile, unless another is asked for."""
         self.engine = engine or FakeEngine()
-        return self.run("bench", "--results", str(self.results), *words)
+        profile = () if "--profile" in words else ("--profile", "smoke")
+        return self.run("bench", "--results", str(self.results), *profile, *words)
+
+    def bench_short(self, *words: str, engine: FakeEngine | Exception | None = None) -> Heard:
+        """A new campaign of two cells: every cell has every document written anew."""
+        return self.bench(*words, "--only", "overhead.f*", engine=engine)
+
+    def resume(self, *words: str, engine: FakeEngine | None = None) -> Heard:
+        """Goes on with the only campaign there is."""
+        self.engine = engine or FakeEngine()
+        return self.run("bench", "--resume", str(self.folder()), *words)
+
+    def plan(self) -> Campaign:
+        """What the only campaign there is set out to do."""
+        return load_campaign(self.folder()).campaign
 
     def folder(self) -> Path:
         """The only campaign there is."""

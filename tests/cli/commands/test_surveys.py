@@ -10,23 +10,14 @@ import pytest
 
 from suite.analysis.documents.read import load_campaign, load_survey
 from suite.host.engine import Card, GpuRequest, Job
-from suite.report import produce as collating
+from suite.model import PLAN
+from tests.cli.shell import Shell, complaint
 from tests.fakes.engine import FakeEngine, Life, Worker, record
-from tests.shell import Shell, complaint
-
-pytestmark = pytest.mark.usefixtures("suite_identity", "own_signals")
 
 TWO = (Card(index=0, name="Made-Up GPU"), Card(index=1, name="Made-Up GPU"))
 REQUEST = GpuRequest(driver="cdi", devices=("0",))
 WORDS = ("--gpu", "all", "--profile", "smoke", "--blocks", "2", "--seed", "3", "--label", "box")
-
-
-@pytest.fixture
-def shell(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Shell:
-    monkeypatch.setattr(collating, "can_draw", lambda: False)
-    return Shell(tmp_path / "results", capsys, monkeypatch)
+WORDS += ("--only", "overhead.f*")
 
 
 def two_gpus(**fields: Any) -> FakeEngine:
@@ -42,24 +33,10 @@ def folders(results: Path) -> dict[str, Path]:
     }
 
 
-def test_every_campaign_of_a_survey_names_the_cuda_image_by_its_digest(shell: Shell) -> None:
+def test_every_gpu_has_its_campaigns_and_the_machine_a_report(shell: Shell) -> None:
     engine = two_gpus()
     engine.custom = pinned = "vendor/tf:1@sha256:" + "d" * 64
     heard = shell.bench(*WORDS, "--cuda-image", "vendor/tf:1", engine=engine)
-    assert heard.status == 0, heard.err
-    found = folders(shell.results)
-    survey = json.loads((found.pop("box-all-gpus") / "survey.json").read_text(encoding="utf-8"))
-    assert survey["settings"]["cuda_image"] == pinned
-    assert f"CUDA_IMAGE={pinned}" in survey["command"]
-    assert {load_campaign(one).campaign.settings["cuda_image"] for one in found.values()} == {
-        pinned
-    }
-    assert shell.opened[-1]["cuda_image"] == pinned
-
-
-def test_every_gpu_has_its_campaigns_and_the_machine_a_report(shell: Shell) -> None:
-    engine = two_gpus()
-    heard = shell.bench(*WORDS, engine=engine)
     assert heard.status == 0, heard.err
     found = folders(shell.results)
     assert set(found) == {
@@ -71,24 +48,27 @@ def test_every_gpu_has_its_campaigns_and_the_machine_a_report(shell: Shell) -> N
         *("survey.json", "survey.md", "survey.html", "summary.json", "logs"),
     }
     assert heard.out.splitlines()[-1] == str(survey)
-    for folder in found.values():
-        assert (folder / "report.html").exists()
     assert engine.gpus_asked == ["0", "1"]
     plan = load_survey(survey)
-    assert plan.settings == {"gpu": "all"}
-    assert "GPU=all" in plan.command
-    assert load_campaign(found["box-gpu1"]).campaign.settings["gpu"] == "1"
+    # Every plan names the image by its digest.
+    assert plan.settings == {"gpu": "all", "cuda_image": pinned}
+    assert {"GPU=all", f"CUDA_IMAGE={pinned}"} <= set(plan.command.split())
+    assert shell.opened[-1]["cuda_image"] == pinned
+    for name, folder in found.items():
+        assert (folder / "report.html").exists()
+        settings = load_campaign(folder).campaign.settings
+        assert (settings["gpu"], settings["cuda_image"]) == (name[len("box-gpu")], pinned)
+    assert json.loads((survey / "summary.json").read_text())["gpus"] == ["0", "1"]
 
-
-def test_the_report_of_a_survey_is_made_anew_from_its_documents(shell: Shell) -> None:
-    shell.bench(*WORDS, engine=two_gpus())
-    survey = folders(shell.results)["box-all-gpus"]
+    # Its report is made anew from its documents, and no campaign of it goes on alone.
     before = (survey / "survey.md").read_bytes()
     (survey / "survey.md").unlink()
     heard = shell.run("report", str(survey))
     assert heard.status == 0, heard.err
     assert (survey / "survey.md").read_bytes() == before
-    assert json.loads((survey / "summary.json").read_text())["gpus"] == ["0", "1"]
+    said = shell.run("bench", "--resume", str(found["box-gpu1"]))
+    assert "is a part of a survey" in complaint(said, 2)
+    assert survey.name in said.err
 
 
 def test_one_gpu_needs_no_survey(shell: Shell) -> None:
@@ -105,14 +85,13 @@ def test_one_gpu_needs_no_survey(shell: Shell) -> None:
     assert again.status == 0, again.err
 
 
-def test_all_of_no_gpus_is_status_4(shell: Shell) -> None:
-    said = complaint(shell.bench(*WORDS, engine=FakeEngine()), 4)
-    assert "no GPU" in said
+def test_no_gpus_and_gpus_that_nothing_lists_are_status_4(shell: Shell) -> None:
+    assert "no GPU" in complaint(shell.bench(*WORDS, engine=FakeEngine()), 4)
     assert not [path for path in shell.results.iterdir() if path.is_dir()]
-
-
-def test_gpus_that_nothing_lists_are_an_error(shell: Shell) -> None:
     assert "nothing here lists" in complaint(shell.bench(*WORDS, engine=two_gpus(cards=())), 4)
+    # Where no arm is for one either, it is the option that is wrong.
+    heard = shell.bench(*WORDS, "--arms", "cpu", engine=FakeEngine())
+    assert "no arm that was asked for has a GPU" in complaint(heard, 2)
 
 
 @pytest.mark.parametrize(
@@ -135,13 +114,6 @@ def test_what_makes_no_sense_is_refused_before_any_job(
     assert engine.jobs == []
 
 
-def test_without_a_gpu_and_without_an_arm_for_one_it_is_the_option_that_is_wrong(
-    shell: Shell,
-) -> None:
-    heard = shell.bench(*WORDS, "--arms", "cpu", engine=FakeEngine())
-    assert "no arm that was asked for has a GPU" in complaint(heard, 2)
-
-
 def test_an_engine_that_cannot_bind_cpus_is_refused_at_once(shell: Shell) -> None:
     engine = two_gpus(binds=False)
     heard = shell.bench(*WORDS, engine=engine)
@@ -150,18 +122,23 @@ def test_an_engine_that_cannot_bind_cpus_is_refused_at_once(shell: Shell) -> Non
     assert engine.jobs == []
 
 
-def test_more_rounds_that_were_cut_off_are_for_all_when_it_goes_on(shell: Shell) -> None:
+@pytest.mark.parametrize("cut", [False, True])
+def test_a_survey_can_have_more_rounds_later(cut: bool, shell: Shell) -> None:
     shell.bench(*WORDS, engine=two_gpus())
     found = folders(shell.results)
-    # As if a command with BLOCKS=3 had been stopped after the first plan was written.
-    for name, field, more in (("box-all-gpus", "rounds", 3), ("box-gpu0", "blocks", 3)):
-        path = found[name] / ("survey.json" if field == "rounds" else "campaign.json")
-        plan = json.loads(path.read_text())
-        path.write_text(json.dumps({**plan, field: more}))
+    survey, first = found["box-all-gpus"], found["box-gpu0"]
+    words = ("--blocks", "3")
+    if cut:
+        # As if a command with BLOCKS=3 had been stopped after the first plan was written.
+        words = ()
+        for path, count in ((survey / "survey.json", "rounds"), (first / PLAN, "blocks")):
+            path.write_text(json.dumps({**json.loads(path.read_text()), count: 3}))
     shell.engine = two_gpus()
-    heard = shell.run("bench", "--resume", str(found["box-all-gpus"]))
+    heard = shell.run("bench", "--resume", str(survey), *words)
     assert heard.status == 0, heard.err
-    for member in load_survey(found["box-all-gpus"]).members:
+    assert "round 3 of 3 done" in heard.err
+    assert load_survey(survey).rounds == 3
+    for member in load_survey(survey).members:
         assert load_campaign(shell.results / member.campaign).campaign.blocks == 3
         assert (shell.results / member.campaign / "cuda-03.json").exists()
 
@@ -192,21 +169,3 @@ def test_a_gpu_lost_on_the_way_is_status_4_and_the_survey_goes_on_later(shell: S
         done = {d.invocation.block for d in found.documents if d.invocation.arm == "cuda"}
         assert {1, 2} <= done
         assert {d.invocation.status for d in found.documents} == {"complete"}
-
-
-def test_a_part_of_a_survey_does_not_go_on_alone(shell: Shell) -> None:
-    shell.bench(*WORDS, engine=two_gpus())
-    found = folders(shell.results)
-    said = shell.run("bench", "--resume", str(found["box-gpu1"]))
-    assert "is a part of a survey" in complaint(said, 2)
-    assert found["box-all-gpus"].name in said.err
-
-
-def test_a_survey_can_have_more_rounds_later(shell: Shell) -> None:
-    shell.bench(*WORDS, engine=two_gpus())
-    survey = folders(shell.results)["box-all-gpus"]
-    shell.engine = two_gpus()
-    heard = shell.run("bench", "--resume", str(survey), "--blocks", "3")
-    assert heard.status == 0, heard.err
-    assert load_survey(survey).rounds == 3
-    assert "round 3 of 3 done" in heard.err

@@ -1,0 +1,261 @@
+"""`bench` and `aa` as people call them: what a campaign leaves, and what is refused before any job."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suite.analysis.documents.read import load_campaign
+from suite.cli import conduct
+from suite.errors import EngineError, GpuError, NoGpuError
+from suite.host.campaign.store import only_campaign
+from suite.host.engine import GpuRequest, Job
+from suite.model import SuiteIdentity
+from suite.report import produce
+from suite.worker import scenarios
+from tests.cli.shell import Shell, complaint
+from tests.fakes.engine import FakeEngine, Life, Worker, asked_cells
+
+FENCE = "overhead.fence"
+SMOKE = [cell.id for cell in scenarios.cells() if "smoke" in cell.profiles and not cell.arms]
+
+
+@pytest.mark.usefixtures("drawing")
+def test_a_smoke_campaign_leaves_a_folder_whose_report_loads(
+    shell: Shell, suite_identity: SuiteIdentity
+) -> None:
+    engine = FakeEngine()
+    heard = shell.bench("--seed", "5", "--label", "here", engine=engine)
+    assert heard.status == 0, heard.err
+    folder = shell.folder()
+    assert folder.name.endswith("-here-smoke")
+    documents = {"campaign.json", "cpu-00.json", "cpu-01.json"}
+    reports = {"summary.json", "report.md", "report.html", "cells.csv", "logs", "plots"}
+    assert {path.name for path in folder.iterdir()} == documents | reports
+    plots = sorted(path.name for path in (folder / "plots").iterdir())
+    assert {"matmul.svg", "matmul.png"} <= set(plots)
+    *_, told, where = heard.out.splitlines()
+    assert where == str(folder)
+    assert told.startswith("summary.json, report.md, cells.csv, report.html, plots/matmul.svg")
+    assert told.endswith(" are in")
+    assert all(f"plots/{name}" in told for name in plots)
+    loaded = load_campaign(folder)
+    assert [cell.id for cell in loaded.campaign.cells] == SMOKE
+    assert {cell.outcome for d in loaded.documents for cell in d.cells} == {"measured"}
+    assert {one.suite for one in (loaded.campaign, *loaded.documents)} == {suite_identity}
+    assert loaded.campaign.price is None
+    assert (engine.provided, engine.closed()) == (["cpu"], True)
+    assert "Crossover" in heard.out
+    # Progress goes to standard error alone.
+    assert "the arm cuda is left out: this machine has no GPU" in heard.err
+    assert "the image cpu is here already" in heard.err
+    assert "block 1 of 1 done" in heard.err
+    assert "block 1 of 1 done" not in heard.out
+    assert "\x1b[" not in heard.err
+    assert "USD" not in heard.err
+
+
+def test_the_plan_repeats_the_command(shell: Shell) -> None:
+    quoted = "registry/it's image"
+    words = ("--only", "overhead.f* *n=10/*", "--seed", "5", "--cpus", "0")
+    shell.bench(*words, "--base-image", quoted, "--price", "0.53", "--price-currency", "EUR")
+    plan = shell.plan()
+    told = shlex.split(plan.command)
+    assert told[:2] == ["make", "bench"]
+    assert set(told[2:]) == {
+        *("PROFILE=smoke", "CPUS=0", "ONLY=overhead.f* *n=10/*", "SEED=5"),
+        *(f"BASE_IMAGE={quoted}", "PRICE=0.53", "PRICE_CURRENCY=EUR"),
+    }
+    assert str(shell.results) not in plan.command
+    assert (plan.price, plan.price_currency) == (0.53, "EUR")
+
+
+def test_a_price_is_told_before_the_run(shell: Shell) -> None:
+    heard = shell.bench_short("--price", "9.5", "--price-currency", "EUR")
+    assert (heard.status, ", EUR 0." in heard.err) == (0, True), heard.err
+
+
+def test_options_reach_the_worker_and_the_engine(shell: Shell) -> None:
+    engine = FakeEngine(gpu=GpuRequest(driver="cdi", devices=("GPU-1",)))
+    words = ("--profile", "quick", "--blocks", "2", "--arms", "cuda,cpu", "--gpu", "GPU-1")
+    words += ("--cpus", "1", "--telemetry", "off")
+    assert shell.bench(*words, "--only", "*.function_call", "*.eager_op").status == 2
+    heard = shell.bench(*words, "--only", "*.function_call *.eager_op", engine=engine)
+    assert heard.status == 0, heard.err
+    assert engine.gpus_asked == ["GPU-1"]
+    assert engine.provided == ["cuda", "cpu"]
+    assert len(engine.jobs) == 6
+    assert {job.cpus for job in engine.jobs} == {(1,)}
+    assert {len(asked_cells(job)) for job in engine.jobs} == {2}
+    plan = shell.plan()
+    assert (plan.arms, plan.blocks, plan.profile) == (["cuda", "cpu"], 2, "quick")
+    assert (plan.settings["telemetry"], shell.watched) == ("off", ["off"])
+    assert "TELEMETRY=off" in plan.command
+    # The GPU's UUID is in no file.
+    files = [path for path in shell.folder().rglob("*") if path.is_file()]
+    assert not [path for path in files if "GPU-1" in path.read_text(encoding="utf-8")]
+
+
+def test_a_failed_cell_is_status_1_and_the_report_is_written_all_the_same(shell: Shell) -> None:
+    worker = Worker()
+    engine = FakeEngine(worker, worker.dies_in(FENCE, out_of_memory=True), otherwise=worker)
+    heard = shell.bench_short(engine=engine)
+    assert heard.status == 1
+    assert "out of memory" in (shell.folder() / "report.md").read_text()
+    assert heard.out.splitlines()[-1] == str(shell.folder())
+    assert shell.run("report", str(shell.folder())).status == 1
+
+
+def test_a_cell_skipped_for_cause_is_no_failure(shell: Shell) -> None:
+    worker = Worker(outcomes={FENCE: {"outcome": "skipped", "reason": "would take 9 s"}})
+    heard = shell.bench_short(engine=FakeEngine(otherwise=worker))
+    assert heard.status == 0, heard.out
+    assert "would take 9 s" in (shell.folder() / "report.md").read_text()
+
+
+def test_a_worker_killed_in_the_calibration_is_forgiven(shell: Shell) -> None:
+    engine = FakeEngine(Worker().dies_in(FENCE))
+    assert shell.bench_short(engine=engine).status == 0
+    assert len(engine.jobs) == 3
+
+
+def test_between_blocks_there_is_a_report_without_pictures(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[bool] = []
+
+    def remember(folder: Path, *, pictures: bool = True) -> produce.Collated:
+        written.append(pictures)
+        return produce.collate(folder, pictures=pictures)
+
+    monkeypatch.setattr(conduct, "collate", remember)
+    assert shell.bench_short("--blocks", "2").status == 0
+    assert written == [False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("--arms", "cpu tpu"), "ARMS='cpu tpu'"),
+        (("--arms", "cpu cpu"), "ARMS='cpu cpu'"),
+        (("--only", "zzz.*"), "ONLY='zzz.*'"),
+        (("--cpus", "many"), "'many' is not a list of CPUs"),
+        (("--budget", "soon"), "'soon' is not a duration"),
+        (("--label", "a/b"), "LABEL='a/b'"),
+        (("--gpu", "0,1"), "GPU='0,1'"),
+        (("--gpu", "0:"), "GPU='0:'"),
+        (("--gpu", "first"), "GPU='first'"),
+        (("--price", "nan"), "PRICE=nan"),
+        (("--price", "inf"), "PRICE=inf"),
+        (("--price-currency", "EUR"), "PRICE_CURRENCY='EUR'"),
+        (("--price", "1", "--price-currency", "euro"), "PRICE_CURRENCY='euro'"),
+    ],
+)
+def test_unknown_values_are_usage_errors_before_any_job(
+    words: tuple[str, ...], named: str, shell: Shell
+) -> None:
+    engine = FakeEngine()
+    assert named in complaint(shell.bench(*words, engine=engine), 2)
+    assert (engine.jobs, engine.provided) == ([], [])
+    assert not shell.results.exists() or not any(p.is_dir() for p in shell.results.iterdir())
+
+
+def test_a_cpu_that_is_not_there_is_a_usage_error(shell: Shell) -> None:
+    assert "there is no CPU 4096" in complaint(shell.bench_short("--cpus", "0,4096"), 2)
+
+
+@pytest.mark.parametrize("command", ["bench", "doctor"])
+@pytest.mark.parametrize("arms", ["tpu", "cpu cpu", ","])
+def test_arms_that_make_no_sense_are_told_before_the_engine_is_looked_for(
+    arms: str, command: str, shell: Shell
+) -> None:
+    complaint(shell.run(command, "--arms", arms), 2)
+    assert shell.opened == []
+
+
+@pytest.mark.parametrize("where", ["open", "provide", "start"])
+def test_an_engine_that_refuses_is_status_3(where: str, shell: Shell) -> None:
+    refusal = EngineError("the engine refused: no space left", "free some space")
+    engine: Any = {
+        "open": refusal,
+        "provide": FakeEngine(image_trouble=refusal),
+        "start": FakeEngine(refusal),
+    }[where]
+    heard = shell.bench_short(engine=engine)
+    assert complaint(heard, 3) == "the engine refused: no space left"
+    assert "what to do: free some space" in heard.err
+
+
+@pytest.mark.parametrize(
+    "gpu",
+    [NoGpuError("no GPU here", "ARMS=cpu"), GpuError("the GPU is refused", "install the toolkit")],
+)
+def test_a_gpu_that_was_named_and_is_not_to_be_had_is_status_4(gpu: Any, shell: Shell) -> None:
+    engine = FakeEngine(gpu=gpu)
+    assert complaint(shell.bench("--arms", "cpu cuda", engine=engine), 4) == gpu.what
+    assert (engine.jobs, engine.provided) == ([], [])
+    assert [path for path in shell.results.iterdir() if path.is_dir()] == []
+
+
+def test_results_that_are_taken_or_can_not_be_written_are_refused(shell: Shell) -> None:
+    engine = FakeEngine()
+    with only_campaign(shell.results):
+        assert "another campaign is running" in complaint(shell.bench(engine=engine), 6)
+    shell.results = shell.results / "file"
+    shell.results.write_text("a file")
+    assert "can't write" in complaint(shell.bench(engine=engine), 2)
+    assert engine.jobs == []
+
+
+def by_ctrl_c() -> None:
+    raise KeyboardInterrupt
+
+
+def by_signal(number: int) -> Callable[[], None]:
+    return lambda: os.kill(os.getpid(), number)
+
+
+@pytest.mark.parametrize(
+    "interrupt",
+    [by_ctrl_c, by_signal(signal.SIGTERM), by_signal(signal.SIGHUP)],
+    ids=["ctrl-c", "SIGTERM", "SIGHUP"],
+)
+def test_an_interrupted_campaign_is_status_130_and_keeps_what_was_measured_and_goes_on(
+    interrupt: Callable[[], None], shell: Shell
+) -> None:
+    worker = Worker()
+
+    def life(job: Job) -> Life:
+        def words() -> Iterator[str]:
+            lines = worker.words(job)
+            yield from lines[:6]
+            interrupt()
+            yield from lines[6:]
+
+        return Life(words=words())
+
+    engine = FakeEngine(worker, life)
+    heard = shell.bench_short("--seed", "5", engine=engine)
+    assert heard.status == 130
+    assert "crossover: interrupted" in heard.err
+    assert f"what was measured is in {shell.folder()}" in heard.err
+    assert engine.log[-2:] == [("stop", "fake-2"), ("close", "fake-2")]
+    loaded = load_campaign(shell.folder())
+    assert [d.invocation.status for d in loaded.documents] == ["complete", "interrupted"]
+    assert [cell.outcome for cell in loaded.documents[1].cells] == ["measured", "pending"]
+    assert (shell.folder() / "report.md").exists()
+
+    again = FakeEngine()
+    heard = shell.resume(engine=again)
+    assert heard.status == 0, heard.err
+    assert len(again.jobs) == 1
+    loaded = load_campaign(shell.folder())
+    assert {d.invocation.status for d in loaded.documents} == {"complete"}
+    assert loaded.campaign.seed == 5
+    assert heard.out.splitlines()[-1] == str(shell.folder())

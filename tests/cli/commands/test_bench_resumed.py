@@ -1,0 +1,148 @@
+"""RESUME: a campaign goes on as it began, with more blocks and nothing else that is new."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from suite.analysis.documents.read import load_campaign
+from suite.host.engine import GpuRequest
+from tests.cli.shell import Heard, Shell, complaint
+from tests.fakes.engine import FakeEngine, asked_option
+
+PINNED = "vendor/tf:1@sha256:" + "d" * 64
+HIDDEN = ("--arms", "cpu cuda-hidden")
+
+
+def test_resuming_takes_more_blocks_and_no_fewer(shell: Shell) -> None:
+    shell.bench_short("--blocks", "2")
+    again = FakeEngine()
+    assert "BLOCKS=1 is fewer" in complaint(shell.resume("--blocks", "1", engine=again), 2)
+    assert shell.resume("--blocks", "3", engine=again).status == 0
+    assert len(again.jobs) == 1
+    # Who watches is asked each time.
+    assert shell.watched == ["on", "on"]
+    documents = load_campaign(shell.folder()).documents
+    assert {one.absent["telemetry"] for one in documents} == {"nobody watches a scripted engine"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--profile", "smoke"),
+        ("--arms", "cpu"),
+        ("--only", "*"),
+        ("--seed", "0"),
+        ("--label", "x"),
+        ("--results", "elsewhere"),
+        ("--price", "1"),
+        ("--price-currency", "EUR"),
+    ],
+    ids=" ".join,
+)
+def test_resuming_refuses_what_would_change_the_plan(
+    words: tuple[str, ...], shell: Shell, campaign: Path
+) -> None:
+    said = complaint(shell.run("bench", "--resume", str(campaign), *words), 2)
+    assert words[0].removeprefix("--").upper().replace("-", "_") in said
+    assert shell.opened == []
+
+
+def test_resuming_needs_a_campaign_and_the_suite_that_began_it(
+    shell: Shell, campaign: Path
+) -> None:
+    assert "begun by another suite" in complaint(shell.run("bench", "--resume", str(campaign)), 2)
+    nowhere = shell.run("bench", "--resume", str(campaign / "x"))
+    assert "no such folder" in complaint(nowhere, 5)
+
+
+@pytest.mark.parametrize(
+    ("began", "words", "status"),
+    [
+        ((), ("--cpus", "0"), 2),
+        (("--cpus", "0"), (), 0),
+        (("--cpus", "0"), ("--cpus", "0"), 0),
+        (("--telemetry", "off"), (), 0),
+        (("--gpu", "GPU-1234"), (), 2),
+        (("--gpu", "GPU-1234"), ("--gpu", "GPU-1234"), 0),
+        (("--gpu", "GPU-1234"), ("--gpu", "1"), 2),
+    ],
+)
+def test_a_campaign_goes_on_with_the_settings_that_it_began_with(
+    began: tuple[str, ...], words: tuple[str, ...], status: int, shell: Shell
+) -> None:
+    shell.bench_short(*began)
+    again = FakeEngine()
+    heard = shell.resume("--blocks", "2", *words, engine=again)
+    assert heard.status == status, heard.err
+    if status == 0:
+        assert {job.cpus for job in again.jobs} == ({(0,)} if "--cpus" in began else {(0, 1)})
+        assert len(set(shell.watched)) == 1
+
+
+def test_numbers_of_a_mig_instance_are_kept_and_gone_on_with(shell: Shell) -> None:
+    engine = FakeEngine(gpu=GpuRequest(driver="cdi", devices=("nvidia.com/gpu=0:1",)))
+    shell.bench_short("--gpu", "0:1", "--arms", "cpu cuda", engine=engine)
+    assert shell.plan().settings["gpu"] == "0:1"
+    again = FakeEngine(gpu=engine.gpu)
+    shell.resume("--blocks", "2", engine=again)
+    assert set(again.gpus_asked) == {"0:1"}
+
+
+def test_an_arm_against_itself_is_resumed_and_its_plan_is_not_changed(shell: Shell) -> None:
+    shell.engine = FakeEngine()
+    short = ("--profile", "smoke", "--only", "overhead.f*")
+    begun = shell.run("aa", "--results", str(shell.results), *short)
+    assert begun.status == 0, begun.err
+    resumed = ("aa", "--resume", str(shell.folder()))
+    assert "PROFILE" in complaint(shell.run(*resumed, "--profile", "quick"), 2)
+    shell.engine = again = FakeEngine()
+    assert shell.run(*resumed, "--blocks", "2").status == 0
+    assert {asked_option(job, "arm") for job in again.jobs} == {"cpu"}
+    assert shell.plan().arms == ["cpu", "cpu-again"]
+
+
+def bench_laid(shell: Shell, custom: str = PINNED) -> Heard:
+    engine = FakeEngine()
+    engine.custom = custom
+    return shell.bench_short(*HIDDEN, "--cuda-image", "vendor/tf:1", engine=engine)
+
+
+def test_a_plan_names_the_cuda_image_by_its_digest_and_it_goes_on_in_that(shell: Shell) -> None:
+    heard = bench_laid(shell)
+    assert heard.status == 0, heard.err
+    plan = shell.plan()
+    assert plan.settings["cuda_image"] == PINNED
+    assert f"CUDA_IMAGE={PINNED}" in shlex.split(plan.command)
+    assert f"CUDA_IMAGE={PINNED}" in (shell.folder() / "report.md").read_text(encoding="utf-8")
+    for blocks, words in enumerate(((), ("--cuda-image", PINNED), ("--cuda-image", "vendor/tf:1"))):
+        heard = shell.resume("--blocks", str(2 + blocks), *words)
+        assert heard.status == 0, heard.err
+        assert shell.opened[-1]["cuda_image"] == PINNED
+    said = complaint(shell.resume("--cuda-image", "vendor/tf:2"), 2)
+    assert f"CUDA_IMAGE={PINNED}" in said
+
+
+def test_an_image_that_came_from_no_registry_is_named_as_it_was_given(shell: Shell) -> None:
+    bench_laid(shell, custom="vendor/tf:1")
+    assert shell.plan().settings["cuda_image"] == "vendor/tf:1"
+
+
+def test_a_campaign_does_not_change_over_to_a_cuda_image(shell: Shell) -> None:
+    shell.bench_short(*HIDDEN)
+    assert "CUDA_IMAGE=not given" in complaint(shell.resume("--cuda-image", "vendor/tf:1"), 2)
+
+
+@pytest.mark.parametrize("command", ["bench", "aa", "images", "doctor"])
+def test_a_cuda_image_for_no_arm_is_a_usage_error(command: str, shell: Shell) -> None:
+    said = complaint(shell.run(command, "--arms", "cpu", "--cuda-image", "vendor/tf:1"), 2)
+    assert "CUDA_IMAGE is for the arms cuda and cuda-hidden, and ARMS=cpu has neither" in said
+    assert shell.opened == []
+
+
+def test_a_cuda_image_without_a_gpu_is_said_to_be_of_no_use(shell: Shell) -> None:
+    heard = shell.bench_short("--cuda-image", "vendor/tf:1")
+    assert heard.status == 0, heard.err
+    assert "CUDA_IMAGE is not used: no arm of this campaign runs in it" in heard.err

@@ -1,0 +1,42 @@
+"""What the tests of the commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from suite.report import produce
+from tests import synthetic
+from tests.cli.shell import Shell
+
+
+@pytest.fixture(autouse=True)
+def _as_here(own_signals: None, suite_identity: object) -> None:
+    """Nobody asks git, and the handlers of signals are put back."""
+
+
+@pytest.fixture(autouse=True)
+def _undrawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures take a second a command; as if matplotlib were missing, but for ``drawing``."""
+    if "drawing" not in request.fixturenames:
+        monkeypatch.setattr(produce, "can_draw", lambda: False)
+
+
+@pytest.fixture
+def drawing() -> None:
+    """This test draws its pictures."""
+
+
+@pytest.fixture
+def shell(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Shell:
+    return Shell(tmp_path / "results", capsys, monkeypatch)
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> Path:
+    """A finished campaign's folder."""
+    made = synthetic.make_campaign(blocks=3)
+    return synthetic.write_campaign(tmp_path / "made-up", made, synthetic.make_documents(made))

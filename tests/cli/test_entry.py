@@ -1,0 +1,333 @@
+"""The other commands as people call them, and the one place that catches what goes wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suite.cli import entry
+from suite.cli.commands import generate
+from suite.cli.entry import commands
+from suite.content import SUITE
+from suite.errors import EngineError
+from suite.host.doctor.examine import CHECKS
+from suite.worker import scenarios
+from tests.cli.shell import Shell, complaint
+from tests.fakes.engine import FakeEngine
+from tests.host.doctor.machines import FakeExamined
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("bench", "--speed", "9"),
+        ("bench", "--profile", "huge"),
+        ("bench", "--blocks", "0"),
+        ("bench", "--blocks", "two"),
+        ("bench", "--engine", "podman"),
+        ("bench", "--seed", "-1"),
+        ("bench", "stray"),
+        ("list", "--profile", "huge"),
+        ("report",),
+        ("benhc",),
+        ("images", "--gpu", "0"),
+        ("bench", "--price", "0"),
+        ("bench", "--price", "free"),
+    ],
+    ids=" ".join,
+)
+def test_unknown_words_are_usage_errors_that_point_to_help(
+    words: tuple[str, ...], shell: Shell
+) -> None:
+    heard = shell.run(*words)
+    assert heard.status == 2
+    assert "Error: " in heard.err
+    assert "--help" in heard.err
+    assert shell.opened == []
+
+
+def test_help_names_every_command_and_exit_status(shell: Shell) -> None:
+    heard = shell.run("--help")
+    assert heard.status == 0
+    flat = " ".join(heard.out.split())
+    for part in (
+        "Exit status: 0 every cell measured",
+        "1 some cell failed",
+        "2 usage",
+        "3 no engine",
+        "4 a GPU was asked for",
+        "5 a document can't be read",
+        "6 another campaign",
+        "130 interrupted",
+        *commands.commands,
+    ):
+        assert part in flat
+    heard = shell.run("bench", "--help")
+    for option in commands.commands["bench"].params:
+        assert option.opts[0] in heard.out
+        assert option.help, option.name  # type: ignore[attr-defined]
+
+
+def test_the_list_has_every_cell_and_needs_no_engine(shell: Shell) -> None:
+    heard = shell.run("list")
+    assert heard.status == 0
+    lines = {line.split()[0]: line for line in heard.out.splitlines()[1:]}
+    assert list(lines) == [cell.id for cell in scenarios.cells()]
+    for cell in scenarios.cells():
+        assert lines[cell.id].endswith(cell.question)
+        assert cell.work.unit in lines[cell.id]
+    # For scripts, as JSON.
+    rows = json.loads(shell.run("list", "--json").out)
+    assert [row["id"] for row in rows] == list(lines)
+    assert set(rows[0]) == {"id", "profiles", "work", "question"}
+    assert {name: rows[0]["work"][name] for name in ("amount", "unit", "bytes")} == {
+        "amount": 2.0,
+        "unit": "FLOP",
+        "bytes": None,
+    }
+    assert shell.opened == []
+
+
+def test_the_list_can_be_narrowed(shell: Shell) -> None:
+    heard = shell.run("list", "--profile", "smoke", "--only", "matmul.* overhead.f*")
+    ids = [line.split()[0] for line in heard.out.splitlines()[1:]]
+    smoke = [cell.id for cell in scenarios.cells() if "smoke" in cell.profiles]
+    assert ids == [i for i in smoke if i.startswith(("matmul.", "overhead.f"))]
+    assert "no cell matches 'zzz'" in complaint(shell.run("list", "--only", "zzz"), 2)
+
+
+@pytest.mark.usefixtures("drawing")
+def test_a_report_made_twice_is_the_same_to_the_byte_and_touches_no_document(
+    shell: Shell, campaign: Path
+) -> None:
+    documents = {path: path.read_bytes() for path in campaign.iterdir()}
+
+    def derived() -> dict[Path, bytes]:
+        files = [path for path in campaign.rglob("*") if path.is_file()]
+        return {path: path.read_bytes() for path in files if path not in documents}
+
+    first = shell.run("report", str(campaign))
+    before = derived()
+    second = shell.run("report", str(campaign))
+    assert (first.status, first.out) == (0, second.out)
+    assert derived() == before
+    for path in before:
+        path.unlink()
+    shell.run("report", str(campaign))
+    assert derived() == before
+    assert {path: path.read_bytes() for path in documents} == documents
+
+
+def test_without_matplotlib_one_line_says_so_and_the_report_does(
+    shell: Shell, campaign: Path
+) -> None:
+    (campaign / "plots").mkdir()
+    (campaign / "plots" / "matmul.svg").touch()
+    heard = shell.run("report", str(campaign))
+    assert heard.status == 0
+    assert sum("matplotlib is not installed" in line for line in heard.out.splitlines()) == 1
+    assert "summary.json, report.md, cells.csv, report.html are in" in heard.out
+    assert list((campaign / "plots").iterdir()) == [], "an older report's"
+    for name in ("report.md", "report.html"):
+        text = (campaign / name).read_text()
+        assert "matplotlib is not installed" in text
+        assert "matmul.svg" not in text
+
+
+def substitute(pattern: str, other: str) -> Callable[[str], str]:
+    return lambda text: re.sub(pattern, other, text)
+
+
+CONTAINER = "$.invocation.containers[0].start_s: "
+HOSTILE: dict[str, tuple[Callable[[str], str], str]] = {
+    "cut short": (lambda text: text[: len(text) // 2], "not JSON, or cut short"),
+    "empty": (lambda _: "", "not JSON"),
+    "a list": (lambda _: "[]", "$: is a list"),
+    "another schema": (
+        substitute(r'"schema": \d', '"schema": 9'),
+        "the file has schema 9, this version reads 1 and 2",
+    ),
+    "a wrong type": (
+        substitute('"repeat": 0', '"repeat": "none"'),
+        "$.invocation.repeat: Expected `int`",
+    ),
+    "an unknown field": (
+        substitute('"repeat": 0', '"repeat": 0, "mood": "good"'),
+        "$.invocation.mood",
+    ),
+    "not a number": (
+        substitute(r'"start_s": [0-9.]+', '"start_s": NaN'),
+        f"{CONTAINER}is not a finite number",
+    ),
+    "negative time": (
+        substitute(r'"start_s": [0-9.]+', '"start_s": -1.0'),
+        f"{CONTAINER}-1.0 is negative",
+    ),
+    "control characters": (
+        lambda text: text.replace('"id": "made-up"', '"id": "\\u001b[31m\\ncrossover: "'),
+        "$.campaign.id",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_document_is_status_5_with_file_and_field(
+    name: str, shell: Shell, campaign: Path
+) -> None:
+    spoil, expected = HOSTILE[name]
+    path = campaign / "cpu-02.json"
+    spoiled = spoil(path.read_text())
+    assert spoiled != path.read_text()
+    path.write_text(spoiled)
+    heard = shell.run("report", str(campaign))
+    said = complaint(heard, 5)
+    assert said.startswith("cpu-02.json: ")
+    assert expected in said
+    assert "\x1b" not in heard.err
+    assert heard.out == ""
+    assert not (campaign / "report.md").exists()
+
+
+def test_two_documents_of_one_invocation_are_refused(shell: Shell, campaign: Path) -> None:
+    (campaign / "cpu-09.json").write_bytes((campaign / "cpu-01.json").read_bytes())
+    assert "is also what cpu-01.json holds" in complaint(shell.run("report", str(campaign)), 5)
+
+
+def test_images_are_made_once_each_and_named(shell: Shell) -> None:
+    shell.engine = engine = FakeEngine()
+    heard = shell.run("images", "--arms", "cpu cuda cuda-hidden")
+    assert (heard.status, engine.provided, engine.jobs) == (0, ["cpu", "cuda"], [])
+    assert heard.out == "cpu   sha256:cpu  1.00 GB\ncuda  sha256:cuda  1.00 GB\n"
+
+
+@pytest.mark.parametrize("arms", ["", "gpu", "cpu gpu"])
+def test_images_of_unknown_arms_are_a_usage_error(arms: str, shell: Shell) -> None:
+    assert "ARMS=" in complaint(shell.run("images", "--arms", arms), 2)
+    assert shell.opened == []
+
+
+class Removing:
+    """An engine that has something to remove, or does not answer."""
+
+    def __init__(self, trouble: EngineError | None = None) -> None:
+        self.trouble = trouble
+
+    def remove_everything(self) -> dict[str, int]:
+        if self.trouble:
+            raise self.trouble
+        return {"containers": 1, "images": 2}
+
+
+def test_cleaning_removes_by_label_and_never_insists(
+    monkeypatch: pytest.MonkeyPatch, shell: Shell
+) -> None:
+    monkeypatch.setattr(entry, "docker_endpoint", object)
+    monkeypatch.setattr(entry, "DockerEngine", Removing)
+    heard = shell.run("clean")
+    assert (heard.status, heard.out) == (0, "1 containers, 2 images removed\n")
+    refusal = EngineError("it does not answer", "start it")
+    monkeypatch.setattr(entry, "DockerEngine", lambda: Removing(refusal))
+    heard = shell.run("clean")
+    assert (heard.status, heard.out) == (0, "")
+    assert "it does not answer" in heard.err
+    monkeypatch.setattr(entry, "docker_endpoint", lambda: None)
+    assert shell.run("clean").status == 0
+
+
+def test_generated_files_are_checked_without_being_written(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "docs").mkdir()
+    for name in (found := generate.generated()):
+        shutil.copyfile(generate.ROOT / name, tmp_path / name)
+    monkeypatch.setattr(entry, "generated", lambda: found)
+    monkeypatch.setattr(entry, "ROOT", tmp_path)
+    (tmp_path / "docs" / "cells.md").write_text("old")
+    (tmp_path / "docs" / "schema.json").unlink()
+    said = complaint(shell.run("generate", "--check"), 2)
+    assert "docs/cells.md" in said
+    assert "docs/schema.json" in said
+    assert (tmp_path / "docs" / "cells.md").read_text() == "old"
+    assert not (tmp_path / "docs" / "schema.json").exists()
+    assert shell.run("generate").status == 0
+    assert shell.run("generate", "--check").status == 0
+
+
+@pytest.fixture
+def examined(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeExamined]:
+    """The engine that the doctor looks at; the rest of the machine is this one."""
+    engine = FakeExamined()
+    monkeypatch.setattr(entry, "engine_to_examine", lambda _given: engine)
+    yield engine
+    assert engine.provided == []
+
+
+@pytest.mark.processes
+def test_the_doctor_says_whether_bench_would_run(shell: Shell, examined: FakeExamined) -> None:
+    heard = shell.run("doctor", "--arms", "cpu")
+    assert heard.status in {0, 1, 3}, heard.out
+    lines = heard.out.splitlines()
+    assert [line.split()[1] for line in lines if line[0] in "✓✗?–"] == list(CHECKS)
+    assert lines[-1].startswith("`make bench` would ")
+    assert "\x1b[" not in heard.out
+    # Its status is what bench would end with.
+    examined.stock_trouble = EngineError("no room", "free some")
+    heard = shell.run("doctor", "--arms", "cpu")
+    assert heard.status == 3
+    assert "✗ images" in heard.out
+    assert "what to do: free some" in heard.out
+    printed = json.loads(shell.run("doctor", "--arms", "cpu", "--json").out)
+    assert printed["status"] == 3
+    assert [one["id"] for one in printed["checks"]] == list(CHECKS)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--arms", "tpu"),
+        ("--gpu", "all", "--arms", "cpu"),
+        ("--engine", "docker", "--local-python", "/x"),
+        ("--engine", "local", "--base-image", "x"),
+    ],
+    ids=" ".join,
+)
+def test_the_doctor_refuses_what_bench_refuses(words: tuple[str, ...], shell: Shell) -> None:
+    complaint(shell.run("doctor", *words), 2)
+
+
+def suite(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "suite", *words],
+        cwd=SUITE.parent,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        **options,
+    )
+
+
+@pytest.mark.processes
+def test_the_package_is_the_command() -> None:
+    done = suite("report", "/nowhere", stdout=subprocess.PIPE)
+    assert (done.returncode, done.stdout) == (5, "")
+    assert "/nowhere: no such folder" in done.stderr
+
+
+@pytest.mark.processes
+def test_a_reader_who_has_gone_hears_no_complaint() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = suite("list", stdout=writing)
+    finally:
+        os.close(writing)
+    assert done.stderr == ""
