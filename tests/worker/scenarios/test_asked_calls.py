@@ -1,0 +1,259 @@
+"""The waterfalls as done, by products, clones and Keras's own training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult
+from suite.worker.scenarios.asked import clones, fit, products
+from suite.worker.scenarios.mlp.networks import A, B, weights
+from suite.worker.scenarios.mlp.reference import demand_reference
+from suite.worker.scenarios.mlp.training import CHECK_TOLERANCE
+from tests.worker.scenarios.test_asked_steps import Pipeline, Scopes, install
+
+
+class Matrix:
+    """A tensor by the letter: what it holds, and where it was made."""
+
+    def __init__(self, array: Any, device: str | None) -> None:
+        self.array, self.device = array, device or "/GPU:0"
+
+    def numpy(self) -> Any:
+        return self.array
+
+
+@dataclass
+class Algebra(Scopes):
+    """A stand-in for TensorFlow's random numbers and products, which counts them."""
+
+    drawn: int = 0
+    off: float = 0.0
+
+    def normal(self, shape: tuple[int, int]) -> Matrix:
+        self.drawn += 1
+        source = np.random.default_rng(self.drawn)
+        return Matrix(source.standard_normal(shape, dtype=np.float32), self.scopes[-1])
+
+    def matmul(self, left: Matrix, right: Matrix) -> Matrix:
+        return Matrix(left.array @ right.array + np.float32(self.off), self.scopes[-1])
+
+
+@pytest.fixture
+def algebra(monkeypatch: pytest.MonkeyPatch) -> Algebra:
+    made = Algebra()
+    normal = SimpleNamespace(normal=made.normal)
+    install(monkeypatch, device=made.device, matmul=made.matmul, random=normal)
+    return made
+
+
+@pytest.mark.parametrize("on", ["arm", "cpu"])
+@pytest.mark.parametrize(
+    ("stage", "before", "inside"),
+    [("naive", 0, 2), ("first-call-apart", 0, 2), ("warm", 2, 0)],
+)
+def test_operands_are_created_where_the_stage_says(
+    algebra: Algebra, stage: str, before: int, inside: int, on: str
+) -> None:
+    prepared = products.prepare(device="/GPU:0", n=20, stage=stage, on=on)
+    assert algebra.drawn == before
+    for call in (1, 2):
+        made: Any = prepared.step()
+        assert algebra.drawn == before + call * inside
+    assert prepared.on == on
+    assert isinstance(prepared.proof, TensorProof)
+    assert prepared.proof.tensors(made) == made
+    assert {one.device for one in made} == {"/GPU:0" if on == "arm" else "/CPU:0"}
+    assert "Freivalds" in prepared.check(made).what
+
+
+def test_a_wrong_or_empty_product_is_caught(algebra: Algebra) -> None:
+    prepared = products.prepare(device="/CPU:0", n=20, stage="naive", on="arm")
+    algebra.off = 0.5
+    with pytest.raises(WrongResult, match="relative error"):
+        prepared.check(prepared.step())
+    zeros = Matrix(np.zeros((20, 20), np.float32), None)
+    with pytest.raises(WrongResult, match="constant"):
+        prepared.check([zeros] * 3)
+    # One by one has no spread to demand.
+    algebra.off = 0.0
+    single = products.prepare(device="/CPU:0", n=1, stage="naive", on="arm")
+    assert single.check(single.step()).value is None
+
+
+def test_the_first_clone_is_left_to_the_start_up(algebra: Algebra) -> None:
+    with pytest.raises(ValueError, match="start-up"):
+        clones.prepare(device="/CPU:0", stage="first", on="arm")
+
+
+class Copy:
+    """A network of made-up weights, and what it answers."""
+
+    def __init__(self, arrays: list[Any], answer: float = 0.1) -> None:
+        self.arrays, self.answer = arrays, answer
+        self.weights = [SimpleNamespace(value=Matrix(array, None)) for array in arrays]
+
+    def get_weights(self) -> list[Any]:
+        return self.arrays
+
+    def __call__(self, inputs: Any) -> Matrix:
+        return Matrix(np.full((len(inputs), 10), self.answer), None)
+
+
+@pytest.fixture
+def clone(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Prepared]:
+    source = Copy(weights(B))
+    monkeypatch.setattr(clones, "build", lambda *_: source)
+
+    def prepare(copy: Any) -> Prepared:
+        models = SimpleNamespace(clone_model=lambda given: given if copy is None else copy)
+        install(monkeypatch, device=Scopes().device, keras=SimpleNamespace(models=models))
+        return clones.prepare(device="/CPU:0", stage="again", on="arm")
+
+    return prepare
+
+
+def test_a_clone_of_its_own_passes(clone: Callable[[Any], Prepared]) -> None:
+    prepared = clone(Copy(weights(B)))
+    made: Any = prepared.step()
+    assert "of its own" in prepared.check(made).what
+    assert isinstance(prepared.proof, TensorProof)
+    assert len(prepared.proof.tensors(made)) == 4
+
+
+@pytest.mark.parametrize(
+    ("copy", "complaint"),
+    [
+        (None, "shares a weight"),
+        (Copy(weights(B)[:2]), "shapes"),
+        (Copy(weights(B), answer=0.2), "sum to 1"),
+        (Copy(weights(B), answer=float("nan")), "sum to 1"),
+    ],
+    ids=["the source itself", "too few weights", "no probabilities", "no numbers"],
+)
+def test_a_clone_that_is_none_is_caught(
+    clone: Callable[[Any], Prepared], copy: Any, complaint: str
+) -> None:
+    prepared = clone(copy)
+    with pytest.raises(WrongResult, match=complaint):
+        prepared.check(prepared.step())
+
+
+@dataclass
+class Model(Scopes):
+    """A stand-in for network A and for Keras: counts epochs, and learns a little in each."""
+
+    steps: int = 20
+    epochs: int = 0
+    made: int = 0
+    learns: float = 0.1
+    fits: list[str | None] = field(default_factory=list)
+    compiled: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.optimizer = SimpleNamespace(iterations=SimpleNamespace(numpy=lambda: self.made))
+
+    def compile(self, **words: Any) -> None:
+        self.compiled = words
+
+    def fit(self, dataset: Any, *, epochs: int, verbose: int) -> Any:
+        assert (epochs, verbose) == (1, 0)
+        self.fits.append(self.scopes[-1])
+        self.epochs += 1
+        self.made += self.steps
+        return SimpleNamespace(history={"loss": [0.7 - self.learns * self.epochs]})
+
+    def evaluate(self, *_: Any, **__: Any) -> float:
+        return 0.7 - self.learns * self.epochs
+
+    def set_weights(self, _: Any) -> None:
+        self.epochs = 0
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Model:
+    made = Model()
+    pipeline = SimpleNamespace(from_tensor_slices=Pipeline)
+    install(
+        monkeypatch,
+        device=made.device,
+        data=SimpleNamespace(Dataset=pipeline, AUTOTUNE=-1),
+        keras=SimpleNamespace(optimizers=SimpleNamespace(Adam=lambda rate: rate)),
+    )
+    monkeypatch.setattr(fit, "build", lambda *_: made)
+    monkeypatch.setattr(fit, "loss_of", lambda _: "a loss")
+    monkeypatch.setattr(fit, "demand_reference", lambda *_, **__: None)
+    return made
+
+
+def prepare_fit(stage: str, batch: int = 512, prefetch: str = "on", on: str = "arm") -> Prepared:
+    return fit.prepare(device="/GPU:0", stage=stage, batch=batch, prefetch=prefetch, on=on)
+
+
+@pytest.mark.parametrize(
+    ("stage", "untimed"), [("epoch-1", 0), ("epoch-2", 1), ("epoch-3", 2), ("steady", 0)]
+)
+@pytest.mark.parametrize(("on", "scope"), [("arm", None), ("cpu", "/CPU:0")])
+def test_the_epochs_before_the_one_that_is_timed_are_a_run_up(
+    model: Model, stage: str, untimed: int, on: str, scope: str | None
+) -> None:
+    prepared = prepare_fit(stage, on=on)
+    assert (prepared.run_up is None) == (untimed == 0)
+    if prepared.run_up is not None:
+        prepared.run_up()
+    assert model.epochs == untimed
+    last = prepared.step()
+    assert model.epochs == untimed + 1
+    # The CPU is named in every epoch, and only there.
+    assert model.fits == [scope] * model.epochs
+    assert prepared.on == on
+    assert model.compiled["jit_compile"] is False
+    assert prepared.check(last).value == 0.7
+
+
+def test_the_loss_of_the_seeded_weights_is_held_against_numpys(
+    model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before any step, on all examples: what this made-up model gives is not it."""
+    asked: list[dict[str, Any]] = []
+
+    def demand(network: Any, inputs: Any, labels: Any, **more: Any) -> None:
+        asked.append(more)
+        assert network is A
+        demand_reference(network, inputs, labels, **more)
+
+    monkeypatch.setattr(fit, "demand_reference", demand)
+    prepared = prepare_fit("steady")
+    with pytest.raises(WrongResult, match=r"loss is 0\.7 where NumPy's reference is 0\.727073"):
+        prepared.check(prepared.step())
+    assert asked == [{"steps": 1, "loss": 0.7, "tolerance": CHECK_TOLERANCE}]
+
+
+def test_a_last_partial_batch_counts_as_a_step(model: Model) -> None:
+    model.steps = 1250
+    prepared = prepare_fit("steady", batch=8)
+    assert prepared.check(prepared.step()).what.startswith("1250 steps an epoch")
+
+
+@pytest.mark.parametrize(
+    ("stage", "fields", "complaint"),
+    [
+        ("epoch-1", {"learns": 0.0}, "did not lower"),
+        ("epoch-1", {"learns": float("nan")}, "not finite"),
+        ("steady", {"steps": 19}, "expected 20 each"),
+        ("epoch-2", {}, "1 epochs were made"),
+    ],
+)
+def test_a_fit_that_is_not_what_it_says_is_a_wrong_result(
+    model: Model, stage: str, fields: dict[str, Any], complaint: str
+) -> None:
+    prepared = prepare_fit(stage)
+    for name, value in fields.items():
+        setattr(model, name, value)
+    with pytest.raises(WrongResult, match=complaint):
+        prepared.check(prepared.step())
