@@ -54,32 +54,22 @@ def hold_together(
     before: Sequence[str] = (),
     variables: Mapping[str, str] | None = None,
 ) -> str:
-    """Both commands at the same time, each in a view of its own; what bench said."""
+    """Both commands, one after the other; what bench said."""
     own = {"PATH": os.environ["PATH"], "HOME": str(root), "PIP_CONFIG_FILE": os.devnull}
     short = ("--profile", "smoke", "--only", "overhead.fence")
-    # Each its own folder: the one that measures locks it.
-    commands = (
-        ("doctor", "--json", "--results", str(results / "doctor")),
-        ("bench", *short, "--results", str(results / "bench")),
-    )
-    started = [
-        subprocess.Popen(
-            [*before, sys.executable, "-m", "suite", *command, *words],
+    ended = [
+        subprocess.run(
+            [*before, sys.executable, "-m", "suite", *command, "--results", str(results)],
             cwd=root,
             env={**own, **(variables or {})},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             text=True,
+            check=False,
         )
-        for command in commands
+        for command in (("doctor", "--json", *words), ("bench", *short, *words))
     ]
-    heard = [one.communicate() for one in started]
-    doctor, bench = (
-        subprocess.CompletedProcess([], one.returncode, *said)
-        for one, said in zip(started, heard, strict=True)
-    )
-    assert (compare(doctor, bench), bench.returncode) == ([], status), bench.stderr
-    return bench.stderr
+    assert (compare(*ended), ended[1].returncode) == ([], status), ended[1].stderr
+    return ended[1].stderr
 
 
 def test_no_engine_anywhere_and_nothing_to_install_from(checkout: Path) -> None:
