@@ -111,7 +111,7 @@ def gpu_containers(session: nox.Session) -> None:
 
 @nox.session
 def method(session: nox.Session) -> None:
-    """Hold the method to its rates and coverage, by simulation: for changes of the statistics."""
+    """Hold the method to its rates and coverage by simulation, and the references to NumPy."""
     forward(session, "-m", "pytest", "-m", "method", "tests/bench")
 
 

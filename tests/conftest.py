@@ -26,6 +26,13 @@ ALLOWED = ("engine", "engines", "gpu_containers", "gpu_runtime", "processes")
 os.environ.setdefault("MPLCONFIGDIR", str(Path(sys.prefix) / "var" / "matplotlib"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _fonts() -> None:
+    """matplotlib asks a program for the fonts, once in an environment: before the guard stands."""
+    if not any(Path(os.environ["MPLCONFIGDIR"]).glob("fontlist-*.json")):
+        import matplotlib.font_manager  # noqa: F401
+
+
 @pytest.fixture(autouse=True)
 def _no_way_out(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Real engines and processes are out of reach of a unit test."""

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from suite.content import SUITE
 from suite.errors import EngineError
 from suite.host.doctor.examine import CHECKS
 from suite.worker import scenarios
+from tests import synthetic
 from tests.cli.shell import Shell, complaint
 from tests.fakes.engine import FakeEngine
 from tests.host.doctor.machines import FakeExamined
@@ -200,6 +202,26 @@ def test_a_hostile_document_is_status_5_with_file_and_field(
 def test_two_documents_of_one_invocation_are_refused(shell: Shell, campaign: Path) -> None:
     (campaign / "cpu-09.json").write_bytes((campaign / "cpu-01.json").read_bytes())
     assert "is also what cpu-01.json holds" in complaint(shell.run("report", str(campaign)), 5)
+
+
+def test_a_comparison_is_printed_or_written_where_that_is_said(
+    shell: Shell, campaign: Path, tmp_path: Path
+) -> None:
+    made = replace(synthetic.make_campaign(blocks=3), id="another")
+    documents = synthetic.make_documents(made)
+    words = (
+        "compare",
+        str(campaign),
+        str(synthetic.write_campaign(tmp_path / "b", made, documents)),
+    )
+    heard = shell.run(*words)
+    assert (heard.status, heard.err) == (0, "")
+    out = tmp_path / "made" / "here"
+    told = shell.run(*words, "--out", str(out))
+    assert sorted(told.out.splitlines()) == sorted(str(path) for path in out.iterdir())
+    assert (out / "compare.md").read_text(encoding="utf-8") == heard.out
+    refused = shell.run(*words, "--out", str(out / "compare.md"))
+    assert "can't make" in complaint(refused, 2)
 
 
 def test_images_are_made_once_each_and_named(shell: Shell) -> None:
