@@ -1,0 +1,224 @@
+"""Whole campaigns with the suite's own cells and a known truth, written as real documents.
+
+The plan is what the host would plan; the times are drawn for all cells at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from suite.cells.cell import Cell
+from suite.cells.traits import ProfileName
+from suite.host.campaign import plan
+from suite.model import HIDDEN, TWIN, Campaign, CellResult, Document
+from suite.worker import scenarios
+from tests import synthetic
+from tests.hosts import SAMPLES, TYPICAL, WARMUP, Array, Host, draw_levels, draw_series
+
+BASE, OTHER = ARMS = ("cpu", "cuda")
+
+Seconds = Callable[[Cell, str], float]
+"""The true seconds a call of a cell on an arm of the plan."""
+
+Factor = Callable[[Cell, str, int], float]
+"""By how much longer a cell takes in one invocation, by the invocation's arm (controls too) and block."""
+
+
+Counts = np.ndarray[Any, np.dtype[np.int_]] | int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calls:
+    """Skewed noise of single calls, of which the mean stays what it was, whatever K is.
+
+    A call is gamma distributed with the coefficient of variation ``cv``; ``spikes`` of the calls take
+    longer by an exponential of ``size`` times the call.
+    """
+
+    cv: float = 0.3
+    spikes: float = 0.01
+    size: float = 2.5
+
+    def draw(self, draw: np.random.Generator, shape: tuple[int, ...], calls: Counts) -> Array:
+        """Means of so many calls, of which the expected one is 1; exact for every number of calls."""
+        gamma = calls / self.cv**2
+        total = draw.gamma(gamma, 1 / gamma, shape)
+        hit = draw.binomial(calls, self.spikes, shape)
+        more = draw.gamma(np.maximum(hit, 1e-9), self.size / calls) * (hit > 0)
+        found: Array = (total + more) / (1 + self.spikes * self.size)
+        return found
+
+
+SKEWED = Calls()
+"""As the cells of the committed sample that have a K of 2 to 5: the mean of a cell's samples is 2 to 5 %
+above their median, which is what a single call's skew leaves at such a K."""
+
+
+def _same(cell: Cell, arm: str, block: int) -> float:
+    return 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planted:
+    """What is true in a campaign, and how its machine behaves.
+
+    ``factor`` is what some invocation has beside the truth.  ``calls`` is K by arm, of all cells that
+    have several samples, whose noise is then ``skew``.  ``results`` are the fields that the results
+    of a cell on an arm have beside its times (``traced``: in the calibration alone).
+    """
+
+    seconds: Seconds
+    host: Host = TYPICAL
+    factor: Factor = _same
+    calls: Mapping[str, int] = field(default_factory=dict)
+    skew: Calls | None = None
+    results: Callable[[Cell, str], Mapping[str, Any]] = lambda _cell, _arm: {}
+    traced: Callable[[Cell, str], Mapping[str, float]] | None = None
+    change: Callable[[Document], Document] = lambda document: document
+
+
+@cache
+def plan_cells(profile: ProfileName = "standard", also: tuple[str, ...] = ()) -> tuple[Cell, ...]:
+    """The cells of a campaign of both arms, and those of the profile full that are asked for besides."""
+    cells = scenarios.cells()
+    chosen = plan.choose_cells(cells, profile, ARMS, ())
+    more = plan.choose_cells(cells, "full", ARMS, also) if also else []
+    wanted = {one.id for one in (*chosen, *more)}
+    return tuple(one for one in cells if one.id in wanted)
+
+
+def make_plan(
+    *,
+    blocks: int = 5,
+    seed: int = 7,
+    profile: ProfileName = "standard",
+    also: tuple[str, ...] = (),
+    calls: Mapping[str, int] | None = None,
+) -> Campaign:
+    """The plan of a standard campaign of both arms, with its controls."""
+    cells = list(plan_cells(profile, also))
+    campaign = synthetic.make_campaign(
+        arms=ARMS, blocks=blocks, cells=cells, profile=profile, seed=seed
+    )
+    calls = calls or {}
+    return replace(
+        campaign,
+        controls=plan.choose_controls(cells, profile),
+        calls={
+            arm: {one.id: calls.get(arm, 10) for one in cells if not one.one_shot} for arm in ARMS
+        },
+    )
+
+
+def make_documents(campaign: Campaign, planted: Planted) -> list[Document]:
+    """The documents of every invocation, the calibration's and the controls' among them."""
+    return [
+        _make_document(campaign, planted, arm, block, series)
+        for number, arm in enumerate([*campaign.arms, *plan.control_arms(campaign)])
+        for series in [
+            _draw(campaign, planted, arm, np.random.default_rng([campaign.seed, number]))
+        ]
+        for block in range(0 if arm in campaign.arms else 1, campaign.blocks + 1)
+    ]
+
+
+def _make_document(
+    campaign: Campaign, planted: Planted, arm: str, block: int, series: Array
+) -> Document:
+    bare, real = _skeleton(_key(campaign), arm, block), arm_of(arm)
+    cells = [
+        _fill(
+            one,
+            campaign.calls[real].get(cell.id, 0),
+            series[index, max(block, 1) - 1].tolist(),
+            _see(planted, cell, real, block),
+        )
+        for index, (one, cell) in enumerate(
+            zip(bare.cells, plan.cells_of(campaign, arm), strict=True)
+        )
+    ]
+    identity = replace(bare.campaign, seed=campaign.seed)
+    return planted.change(replace(bare, cells=cells, campaign=identity))
+
+
+def write(folder: Path, campaign: Campaign, planted: Planted) -> Path:
+    """The campaign's folder, as the host leaves it."""
+    return synthetic.write_campaign(folder, campaign, make_documents(campaign, planted))
+
+
+def arm_of(arm: str) -> str:
+    """The arm of the plan whose times a control has: of the CUDA image without its GPU the CPU's."""
+    return BASE if arm == HIDDEN else arm.removesuffix(TWIN)
+
+
+def _draw(campaign: Campaign, planted: Planted, arm: str, draw: np.random.Generator) -> Array:
+    """Seconds a call of every sample: cells by blocks by samples, warm-up included."""
+    cells, blocks, real = plan.cells_of(campaign, arm), campaign.blocks, arm_of(arm)
+    truth = np.array([planted.seconds(cell, real) for cell in cells])
+    factor = [[planted.factor(c, arm, block + 1) for block in range(blocks)] for c in cells]
+    host = planted.host
+    if planted.skew is not None:
+        host = replace(host, within=0.0)
+    levels = draw_levels(host, draw, cells=len(cells), blocks=blocks)
+    series = np.exp(draw_series(host, draw, levels, WARMUP + SAMPLES))
+    if planted.skew is not None:
+        calls = np.array([campaign.calls[real].get(cell.id, 1) for cell in cells])
+        series *= planted.skew.draw(draw, series.shape, calls[:, np.newaxis, np.newaxis])
+    scaled: Array = series * (truth[:, np.newaxis] * np.array(factor))[..., np.newaxis]
+    return scaled
+
+
+def _fill(bare: CellResult, calls: int, series: list[float], seen: Mapping[str, Any]) -> CellResult:
+    """The result of a cell with these seconds a call in the place of the made-up ones; of a one-shot cell
+    (0 ``calls``) with the last."""
+    if not calls:
+        return replace(bare, samples_s=series[-1:], first_call_s=series[-1], **seen)
+    return replace(
+        bare,
+        warmup_s=series[:WARMUP],
+        samples_s=series[WARMUP:],
+        calls_per_sample=calls,
+        **seen,
+    )
+
+
+def _see(planted: Planted, cell: Cell, arm: str, block: int) -> dict[str, Any]:
+    """What was seen of a cell beside its times."""
+    seen = dict(planted.results(cell, arm))
+    if planted.traced is not None and block == 0:
+        seen["trace"] = dict(planted.traced(cell, arm))
+    return seen
+
+
+Key = tuple[ProfileName, int, tuple[str, ...]]
+
+
+def _key(campaign: Campaign) -> Key:
+    return campaign.profile, campaign.blocks, tuple(one.id for one in campaign.cells)
+
+
+@lru_cache(maxsize=512)
+def _skeleton(key: Key, arm: str, block: int) -> Document:
+    """An invocation's document, whose times are nobody's: all campaigns of one plan share it."""
+    profile, blocks, names = key
+    ids = set(names)
+    cells = [one for one in scenarios.cells() if one.id in ids]
+    campaign = synthetic.make_campaign(arms=ARMS, blocks=blocks, cells=cells, profile=profile)
+    made = synthetic.make_document(
+        campaign,
+        arm,
+        block,
+        truth=lambda _cell, _arm: 1e-3,
+        host=synthetic.SILENT,
+        samples=1,
+        warmup=1,
+    )
+    campaign = replace(campaign, controls=plan.choose_controls(cells, profile))
+    kept = {one.id for one in plan.cells_of(campaign, arm)}
+    return replace(made, cells=[one for one in made.cells if one.id in kept])

@@ -1,0 +1,137 @@
+"""What a report claims: found in its structured file where there is one, else in its sentences.
+
+The sentences' patterns stand here and nowhere else, so that a report that is worded anew changes this
+file alone.  A sentence that denies (`DENIED`) claims nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from suite.report.produce import Collated
+
+Kind = Literal["winner", "crossover", "extreme", "count", "cause", "wrong winner"]
+
+PATTERNS: Mapping[Kind, re.Pattern[str]] = {
+    "winner": re.compile(r"\bwins\b|\bwinner changes\b|\bfaster (?:at|from|on) (?!0\b)"),
+    "crossover": re.compile(r"\bwins from\b|\bcross(?:es|ing|over)?\b|\bfaster from\b"),
+    "extreme": re.compile(
+        r"\b(?:largest|biggest) (?:win|loss|speed-up|gain over)\b", re.IGNORECASE
+    ),
+    "count": re.compile(r"(?:faster|slower)(?: than \S+)? in [1-9]"),
+    "cause": re.compile(r"\bWhy \S+ (?:loses|is slower)\b|\bfirst of all\b"),
+    "wrong winner": re.compile(r"\bwrong winner\b"),
+}
+"""What a sentence of the opening can claim about who wins and why."""
+
+DENIED = re.compile(
+    r"no winner|nobody can say|can't be named|cannot be named|undecided|not named|no crossover",
+    re.IGNORECASE,
+)
+
+CONTROLS: Mapping[str, re.Pattern[str]] = {
+    name: re.compile(words, re.IGNORECASE)
+    for name, words in {
+        "twins": r"\btwins?\b|\bits own (?:second|repeat)|\bsame (?:code|work) twice|\bwith itself\b",
+        "extra work": r"extra work|5 % more work|\b1\.05",
+        "hidden": r"cuda-hidden|GPU hidden|without its GPU|image itself",
+        "input only": r"input[- ]only|only read|pipelines? (?:that|which) only",
+        "changed": r"\b(?:image|driver|software)\b.*\bchanged|\bchanged\b.*\b(?:image|driver|software)\b",
+        "instances": r"more than one (?:machine|instance)|another (?:machine|host)|processor changed",
+        "slow invocation": r"\b(?:invocation|block|container)s?\b.*\b(?:slow|aside)",
+    }.items()
+}
+"""What names a control that failed, or an invocation that is unlike the others."""
+
+NOISE = re.compile(r"Differences (?:up to|under|of) (?P<size>[\d.]+) %")
+
+JUDGED = frozenset({"FASTER", "SLOWER"})
+DECIDED = frozenset({"crosses", "always", "never", "not monotone"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """A report as its reader has it: the first screen's sentences, and what programs read.
+
+    ``opening`` is what a terminal shows before the table, and report.md before its first table.
+    """
+
+    opening: tuple[str, ...]
+    first: tuple[str, ...]
+    summary: Mapping[str, Any]
+    report: str
+
+    def claims(self, kind: Kind) -> list[str]:
+        """The sentences of the opening that claim something of a kind."""
+        found = (one for one in self.opening if PATTERNS[kind].search(one))
+        return [one for one in found if not DENIED.search(one)]
+
+    def places(self, control: str) -> list[int]:
+        """Where in the opening a control that failed is named."""
+        return [at for at, one in enumerate(self.first) if CONTROLS[control].search(one)]
+
+    @property
+    def first_winner(self) -> int:
+        """Where the first paragraphs first name a winner; behind all of them where they don't."""
+        kinds: Iterable[Kind] = ("winner", "extreme", "count")
+        at = (
+            place
+            for place, one in enumerate(self.first)
+            if any(PATTERNS[kind].search(one) for kind in kinds) or "faster than" in one
+        )
+        return next(at, len(self.first))
+
+    @property
+    def cells(self) -> dict[str, Mapping[str, Any]]:
+        """The cells of summary.json by id."""
+        return {one["id"]: one for one in self.summary["cells"]}
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """The verdicts by cell, of cells that have one."""
+        return {name: one["verdict"] for name, one in self.cells.items() if one["verdict"]}
+
+    @property
+    def judged(self) -> dict[str, str]:
+        """The cells that are called faster or slower."""
+        return {name: one for name, one in self.verdicts.items() if one in JUDGED}
+
+    @property
+    def crossovers(self) -> list[Mapping[str, Any]]:
+        """The sweeps of which the report says who wins where."""
+        return [one for one in self.summary["crossovers"] or () if one["answer"] in DECIDED]
+
+    @property
+    def causes(self) -> dict[str, list[Mapping[str, Any]]]:
+        """The causes by cell, the first one first."""
+        return {name: one["causes"] for name, one in self.cells.items() if one["causes"]}
+
+    @property
+    def noise(self) -> float | None:
+        """Up to what share the opening says that a difference is noise; None: it does not say."""
+        found = (match for one in self.opening if (match := NOISE.search(one)))
+        return next((float(one["size"]) / 100 for one in found), None)
+
+
+def listen(collated: Collated) -> Told:
+    """What a report tells."""
+    report = collated.files["report.md"]
+    head = report.partition("Table:")[0].splitlines()
+    first = [line for line in head if line and not line.startswith(("#", "Machine:", "**"))]
+    screen = collated.terminal.partition("\nfamily ")[0].splitlines()[2:]
+    return Told(
+        opening=tuple(dict.fromkeys(split([*screen, *first]))),
+        first=tuple(split(first)),
+        summary=json.loads(collated.files["summary.json"]),
+        report=report,
+    )
+
+
+def split(lines: Iterable[str]) -> Iterable[str]:
+    """The sentences of some paragraphs."""
+    for line in lines:
+        yield from (one.strip() for one in re.split(r"(?<=[.:!]) (?=[A-Z“])", line) if one.strip())

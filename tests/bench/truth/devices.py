@@ -1,0 +1,283 @@
+"""Devices of a few prices, from which the true seconds of each of the suite's cells follow.
+
+A cause is planted in a price; how much of a loss it is to blame for is told by taking it away.  Says
+what a cell takes, and what was seen of it (handing over, a trace); knows nothing of the rules.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from suite.analysis.causes.rules import RuleName
+from suite.cells.cell import Cell, Param
+from tests.bench.truth.campaigns import OTHER, Planted
+
+KERNELS = 40
+"""Kernels that a training step launches."""
+
+FLOPS = {"A": 3e5, "B": 2e5}
+"""Floating-point operations for an example, forward and backward."""
+
+BYTES = {"A": 520.0, "B": 408.0}
+"""Bytes of an example."""
+
+EPOCH, SLICES = 10_000, 1000
+"""Examples of an epoch of `fit`, and of the asker's slices."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Device:
+    """Seconds unless said otherwise.
+
+    ``eager`` and ``graph`` are handing a call over, ``kernel`` what the device takes for each kernel of a
+    step however small.  Handing over and computing run at the same time as far as ``overlap`` says: 1 is
+    one after the other, and infinity the longer of both alone.  ``flops`` is the rate of large products, of
+    which a size ``half`` reaches half.  A copy takes ``latency`` and its bytes over ``bandwidth``; a CPU has
+    none.  ``feed`` are the pipelines' seconds for a batch of 512, ``drag`` by how much longer they take
+    while the device is driven beside them.  ``fallback`` is an operation on the CPU inside a step,
+    ``first`` what a cold call sets up, ``fetch`` waiting for a loss, ``fence`` for nothing.
+    """
+
+    eager: float
+    graph: float
+    kernel: float
+    flops: float
+    half: float = 0.0
+    latency: float = 0.0
+    bandwidth: float = float("inf")
+    feed: Mapping[str, float]
+    drag: float = 1.0
+    fallback: float = 0.0
+    first: float
+    fetch: float = 2e-6
+    fence: float = 2e-6
+    overlap: float = 16.0
+
+
+FEED = {"parallel": 0.3e-3, "native": 0.9e-3, "numpy_function": 1.5e-3}
+CPU = Device(eager=6e-6, graph=60e-6, kernel=1e-6, flops=2e11, feed=FEED, first=10e-3)
+GPU = Device(
+    eager=6e-6,
+    graph=50e-6,
+    kernel=1e-6,
+    flops=1e13,
+    latency=5e-6,
+    bandwidth=1.2e10,
+    feed=FEED,
+    first=10e-3,
+)
+"""A GPU without a fault: as cheap to call as the CPU, and faster wherever there is work."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Taken:
+    """What one call takes, and its parts: handing over, kernels, copies, the pipeline; seconds."""
+
+    seconds: float
+    host: float = 0.0
+    busy: float = 0.0
+    copied: float = 0.0
+
+
+def take(device: Device, cell: Cell) -> Taken:
+    """What a call of a cell takes on a device."""
+    return CASES[cell.name](device, cell.params)
+
+
+def times(cpu: Device, gpu: Device) -> Callable[[Cell, str], float]:
+    """The true seconds a call, by cell and arm."""
+
+    def seconds(cell: Cell, arm: str) -> float:
+        return take(_place(cell, arm, cpu, gpu), cell).seconds
+
+    return seconds
+
+
+def plant(cpu: Device, gpu: Device, **fields: Any) -> Planted:
+    """A campaign of these devices, with what a worker sees of a GPU: handing over, and traces."""
+
+    def see(cell: Cell, arm: str) -> dict[str, Any]:
+        if arm != OTHER or cell.pinned or cell.dispatch is None or _blocks(cell):
+            return {}
+        taken = take(gpu, cell)
+        share = min(1.0, taken.host / taken.seconds)
+        labels = ["dispatch-bound"] if share > 0.9 else []
+        return {"enqueue_fraction": share, "labels": labels, "absent": {"peak_memory_bytes": "-"}}
+
+    def trace(cell: Cell, arm: str) -> dict[str, float]:
+        if arm != OTHER or cell.pinned or cell.one_shot or cell.device == "none":
+            return {}
+        taken = take(gpu, cell)
+        return {
+            "calls": 20.0,
+            "call_s": taken.seconds,
+            "busy_share": min(1.0, (taken.busy + taken.copied) / taken.seconds),
+            "copy_share": taken.copied / taken.seconds,
+            "kernels": float(KERNELS),
+            "copies": 2.0 if taken.copied else 0.0,
+            "longest_gap_s": max(0.0, taken.seconds - taken.busy - taken.copied),
+        }
+
+    return replace(Planted(seconds=times(cpu, gpu), results=see, traced=trace), **fields)
+
+
+def blame(cell: Cell, cpu: Device, gpu: Device, best: float | None = None) -> dict[RuleName, float]:
+    """By cause the share of the GPU's loss to the CPU that goes away without it; nothing where the
+    GPU does not lose.
+
+    With ``best``, seconds a call at the GPU's own best rate: the share of what it takes beyond that.
+    """
+    place = _place(cell, OTHER, cpu, gpu)
+    own = take(place, cell).seconds
+    rival = take(cpu, cell).seconds if best is None else best
+    if own <= rival:
+        return {}
+    prices: Device = cpu if best is None else replace(gpu, eager=0.0, graph=0.0, kernel=0.0)
+    # What the CPU pays as well is no reason to lose; what the GPU does worse is.
+    dearer = {
+        name: min(getattr(gpu, name), getattr(prices, name))
+        for name in ("eager", "graph", "kernel")
+    }
+    cures: dict[RuleName, Device] = {
+        "overhead": replace(gpu, **dearer),
+        "transfer": replace(gpu, latency=0.0, bandwidth=float("inf")),
+        "input": replace(gpu, feed=dict.fromkeys(gpu.feed, 0.0)),
+        "fallback": replace(gpu, fallback=0.0),
+        "start-up": replace(gpu, first=min(gpu.first, cpu.first) if best is None else 0.0),
+        "too small": replace(gpu, half=0.0),
+    }
+    if best is None:
+        cures["input"] = replace(gpu, drag=1.0)
+    if cell.pinned:
+        return {}
+    return {rule: (own - take(one, cell).seconds) / (own - rival) for rule, one in cures.items()}
+
+
+def _place(cell: Cell, arm: str, cpu: Device, gpu: Device) -> Device:
+    return gpu if arm == OTHER and not cell.pinned else cpu
+
+
+def _blocks(cell: Cell) -> bool:
+    """Whether a call waits by itself, so that handing over can't be told apart."""
+    return cell.one_shot or cell.scenario in {"asked", "tfdata"} or cell.data != "device"
+
+
+def join(device: Device, host: float, busy: float) -> float:
+    """Seconds of handing over and computing together."""
+    longer = max(host, busy)
+    shares = ((one / longer) ** device.overlap for one in (host, busy))
+    return longer * math.pow(sum(shares), 1 / device.overlap)
+
+
+def _copy(device: Device, size: float) -> float:
+    return device.latency + size / device.bandwidth
+
+
+def _step(
+    device: Device,
+    batch: float,
+    *,
+    net: str = "A",
+    data: str = "device",
+    feed: float = 0.0,
+    ahead: bool = True,
+) -> Taken:
+    """A training step: handed over while the kernels run; its data copied first, unless it is there."""
+    busy = KERNELS * device.kernel + batch * FLOPS[net] / device.flops
+    copied = 2 * _copy(device, batch * BYTES[net] / 2) if data != "device" else 0.0
+    model = join(device, device.graph, busy) + copied
+    waits = feed * device.drag
+    seconds = max(model, waits) if ahead else model + waits
+    return Taken(seconds=seconds, host=device.graph, busy=busy, copied=copied)
+
+
+def _times(one: Taken, count: float, more: float = 0.0) -> Taken:
+    return Taken(
+        seconds=count * one.seconds + more,
+        host=count * one.host,
+        busy=count * one.busy,
+        copied=count * one.copied,
+    )
+
+
+def _product(device: Device, p: Mapping[str, Param]) -> Taken:
+    n = float(p["n"])
+    busy = device.kernel + 2 * n**3 / device.flops * (1 + device.half / n)
+    return Taken(seconds=join(device, device.eager, busy), host=device.eager, busy=busy)
+
+
+def _extra(device: Device, p: Mapping[str, Param]) -> Taken:
+    return _times(_product(device, p), 1 + float(p["extra"]) / 100)
+
+
+def _asked_product(device: Device, p: Mapping[str, Param]) -> Taken:
+    cold = 1.0 if p["stage"] == "naive" else 0.0
+    return _times(_product(device, p), 1.0, cold * device.first)
+
+
+def _train(device: Device, p: Mapping[str, Param]) -> Taken:
+    batch, data = float(p["batch"]), str(p["data"])
+    feed = device.feed["parallel"] * batch / 512 if data == "dataset" else 0.0
+    return _step(device, batch, net=str(p["net"]), data=data, feed=feed)
+
+
+def _width(device: Device, p: Mapping[str, Param]) -> Taken:
+    width, batch = float(p["width"]), float(p["batch"])
+    busy = KERNELS * device.kernel + 6 * batch * (128 + width + 1) * width / device.flops
+    return Taken(seconds=join(device, device.graph, busy), host=device.graph, busy=busy)
+
+
+def _fallback(device: Device, p: Mapping[str, Param]) -> Taken:
+    return _times(_step(device, 512), 1.0, 0.0 if p["python"] == "none" else device.fallback)
+
+
+def _clone(device: Device, p: Mapping[str, Param]) -> Taken:
+    return Taken(seconds=3e-3 + (device.first if p["stage"] == "first" else 0.0))
+
+
+def _slices(device: Device, p: Mapping[str, Param]) -> Taken:
+    if p["stage"] == "batch-512":
+        return _step(device, 512, net="B")
+    one = _step(device, 10, net="B", data="host")
+    return _times(one, SLICES / 10, device.first + SLICES / 10 * device.fetch)
+
+
+def _dataset(device: Device, p: Mapping[str, Param]) -> Taken:
+    one = _step(device, 32, net="B", data="dataset", feed=device.feed["parallel"] / 16)
+    return _times(one, 1.0, device.fetch if p["stage"] == "fetch" else 0.0)
+
+
+def _fit(device: Device, p: Mapping[str, Param]) -> Taken:
+    batch = float(p["batch"])
+    one = _step(device, batch, data="dataset", feed=device.feed["parallel"] * batch / 512)
+    return _times(one, EPOCH / batch, device.first if p["stage"] == "epoch-1" else 0.0)
+
+
+def _triple(device: Device, p: Mapping[str, Param]) -> Taken:
+    feed = device.feed[str(p["pipeline"])]
+    if p["part"] == "input":
+        return Taken(seconds=feed)
+    return _step(device, 512, data="dataset", feed=feed, ahead=p["pipeline"] != "native")
+
+
+CASES: Mapping[str, Callable[[Device, Mapping[str, Param]], Taken]] = {
+    "matmul.square": _product,
+    "matmul.extra": _extra,
+    "mlp.train": _train,
+    "mlp.width": _width,
+    "mlp.fallback": _fallback,
+    "asked.matmul": _asked_product,
+    "asked.clone": _clone,
+    "asked.slices": _slices,
+    "asked.dataset": _dataset,
+    "asked.fit": _fit,
+    "tfdata.triple": _triple,
+    "overhead.fence": lambda d, p: Taken(seconds=d.fence),
+    "overhead.eager_op": lambda d, p: Taken(seconds=d.eager + 1e-9),
+    "overhead.function_call": lambda d, p: Taken(seconds=d.graph),
+    "overhead.startup": lambda d, p: Taken(seconds=d.first if p["stage"] == "step" else 0.4),
+    "overhead.container": lambda d, p: Taken(seconds=1.0),
+}

@@ -1,0 +1,179 @@
+"""Why, and whether to believe it: campaigns with planted causes, and with controls that fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from suite.analysis.causes.rules import RuleName
+from suite.cells.cell import Cell
+from suite.model import HIDDEN, TWIN, Document
+from tests.bench.truth import devices
+from tests.bench.truth.campaigns import OTHER, Planted, plan_cells
+from tests.bench.truth.claims import Told
+from tests.bench.truth.devices import CPU, GPU, Device
+from tests.bench.truth.tally import Tally, tell
+
+FALLBACK = ("mlp.fallback/*",)
+PLANTS: Mapping[str, tuple[Device, Device]] = {
+    "overhead: dear calls": (CPU, replace(GPU, eager=0.25e-3, graph=1.5e-3)),
+    "overhead: dear kernels": (CPU, replace(GPU, kernel=40e-6)),
+    "transfer": (CPU, replace(GPU, latency=30e-6, bandwidth=6e7)),
+    "transfer: long waits": (CPU, replace(GPU, latency=2e-3)),
+    "input": (
+        replace(CPU, feed={"parallel": 3e-3, "native": 9e-3, "numpy_function": 20e-3}),
+        replace(GPU, feed={"parallel": 3e-3, "native": 9e-3, "numpy_function": 20e-3}, drag=1.4),
+    ),
+    "input: both wait": (
+        replace(CPU, feed={"parallel": 30e-3, "native": 60e-3, "numpy_function": 90e-3}),
+        replace(GPU, feed={"parallel": 30e-3, "native": 60e-3, "numpy_function": 90e-3}),
+    ),
+    "fallback": (CPU, replace(GPU, fallback=5e-3)),
+    "start-up": (CPU, replace(GPU, first=2.0)),
+    "too small": (replace(CPU, flops=2e12), replace(GPU, half=20_000.0)),
+}
+"""By the planted mechanism a CPU and a GPU; the rule's name stands before the colon."""
+
+CLEAR, SLIGHT = 0.6, 0.25
+"""A cause is the planted one where at least so much of the loss goes away with it, and with every other
+at most so much; a confirmed cause is wrong where at most so much goes away with it."""
+
+
+def try_causes(campaigns: int, plants: Mapping[str, tuple[Device, Device]] = PLANTS) -> Tally:
+    """Each cause planted in turn; what the cells that lose by it are told to lose by."""
+    tally = Tally()
+    for seed in range(campaigns):
+        for place, (name, (cpu, gpu)) in enumerate(plants.items()):
+            planted = devices.plant(cpu, gpu)
+            told = tell(planted, seed=4000 + 20 * seed + place, also=FALLBACK)
+            _add_causes(tally, told, name, cpu, gpu)
+    return tally
+
+
+def _add_causes(tally: Tally, told: Told, name: str, cpu: Device, gpu: Device) -> None:
+    unknown = 0
+    for cell in plan_cells(also=FALLBACK):
+        causes = told.causes.get(cell.id, [])
+        if cell.role not in {"work", "input"} or cell.pinned or not causes:
+            continue
+        loses = told.verdicts[cell.id] == "SLOWER"
+        shares = devices.blame(cell, cpu, gpu, None if loses else find_best(cell, gpu))
+        if not shares:
+            continue
+        first = causes[0]["rule"]
+        true = find_true(shares)
+        right = first == true
+        if true and loses:
+            tally.add("named first", right)
+            tally.add(f"named first ({name})", right)
+            tally.add(f"named first, of {'asked' if cell.asked_about else 'other'} cells", right)
+        elif true:
+            tally.add("named first, of idle cells that do not lose", right)
+        if true and not right:
+            where = "" if loses else " (idle)"
+            tally.false.append(f"{name}: {cell.name}{where}: {first} and not {true}")
+        _add_confirmed(tally, f"{name}: {cell.name}", causes, shares)
+        unknown += first == "unknown" and cell.asked_about
+        total = sum(one["share"] or 0.0 for one in causes)
+        tally.add("shares of one cell add up to more than 1", total > 1.001)
+    tally.add("more than two asked cells unknown", unknown > 2)
+
+
+def _add_confirmed(
+    tally: Tally, where: str, causes: Sequence[Mapping[str, Any]], shares: Mapping[RuleName, float]
+) -> None:
+    for place, one in enumerate(causes):
+        if one["confirmed"]:
+            wrong = shares.get(one["rule"], 0.0) <= SLIGHT
+            tally.add("confirmed and wrong", wrong)
+            if place == 0:
+                tally.add("confirmed, first and wrong", wrong)
+            if wrong:
+                tally.false.append(f"{where}: {one['rule']} CONFIRMED")
+
+
+def find_true(shares: Mapping[RuleName, float]) -> RuleName | None:
+    """The cause with which the loss goes away; None: several have a part in it."""
+    parts = [rule for rule, share in shares.items() if share > SLIGHT]
+    return parts[0] if len(parts) == 1 and shares[parts[0]] >= CLEAR else None
+
+
+def find_best(cell: Cell, gpu: Device) -> float:
+    """Seconds that a call of the cell would take at the best rate that the GPU reaches in such work."""
+    alike = [
+        one
+        for one in plan_cells(also=FALLBACK)
+        if one.kin == cell.kin or (one.kind == cell.kind and cell.work.unit == "FLOP")
+        if not one.pinned
+    ]
+    return cell.work.amount * min(devices.take(gpu, one).seconds / one.work.amount for one in alike)
+
+
+Change = Callable[[Document], Document]
+
+
+def _change_image(document: Document) -> Document:
+    invocation = document.invocation
+    if invocation.arm != OTHER or invocation.block < 3:
+        return document
+    image = replace(invocation.image, id=f"sha256:{'d' * 64}", content="d" * 64)
+    return replace(document, invocation=replace(invocation, image=image))
+
+
+def _change_driver(document: Document) -> Document:
+    if document.invocation.arm != OTHER:
+        return document
+    version = 12050 if document.invocation.block < 3 else 12060
+    return replace(document, facts={**document.facts, "cuda.driver_api": version})
+
+
+def _change_instance(document: Document) -> Document:
+    model = "Made-Up Processor 9000" if document.invocation.block % 2 else "Made-Up Processor 9001"
+    return replace(document, facts={**document.facts, "cpu.model": model})
+
+
+def _slow_arm(name: str, by: float) -> Callable[[Cell, str, int], float]:
+    return lambda _cell, arm, _block: by if arm == name else 1.0
+
+
+def _slow_input(cell: Cell, arm: str) -> float:
+    more = 1.15 if arm == OTHER and cell.role == "input" and cell.pinned else 1.0
+    return clear(cell, arm) * more
+
+
+def _wrong_extra(cell: Cell, arm: str) -> float:
+    return clear(cell, arm) * (1.137 / 1.05 if cell.excess else 1.0)
+
+
+clear = devices.times(CPU, replace(GPU, eager=20e-6, graph=150e-6))
+"""A GPU that wins clearly where there is work, and loses where there is little."""
+
+FAILED: Mapping[str, Planted] = {
+    "twins": Planted(seconds=clear, factor=_slow_arm(OTHER + TWIN, 1.10)),
+    "hidden": Planted(seconds=clear, factor=_slow_arm(HIDDEN, 1.10)),
+    "input only": Planted(seconds=_slow_input),
+    "extra work": Planted(seconds=_wrong_extra),
+    "changed: the image": Planted(seconds=clear, change=_change_image),
+    "changed: the driver": Planted(seconds=clear, change=_change_driver),
+    "instances": Planted(seconds=clear, change=_change_instance),
+}
+"""Controls that fail, by the name of what has to be told of them."""
+
+
+def try_controls(campaigns: int) -> Tally:
+    """A control that fails has to stand in the first paragraphs, before any winner."""
+    tally = Tally()
+    for seed in range(campaigns):
+        for name, planted in FAILED.items():
+            told = tell(planted, seed=6000 + seed)
+            places = told.places(name.partition(":")[0])
+            before = bool(places) and places[0] < told.first_winner
+            tally.add("told before any winner", before)
+            tally.add(f"told before any winner ({name})", before)
+            tally.add(f"told in the opening ({name})", bool(places))
+    for seed in range(campaigns):
+        told = tell(Planted(seconds=clear), seed=6500 + seed)
+        named = [one.partition(":")[0] for one in FAILED]
+        tally.add("a sound control is told to have failed", any(told.places(one) for one in named))
+    return tally

@@ -1,0 +1,125 @@
+"""The readers of claims, and the campaigns that they are tried on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from suite.report.produce import collate
+from tests.bench.truth import devices
+from tests.bench.truth.campaigns import OTHER, SKEWED, Planted, make_documents, make_plan, write
+from tests.bench.truth.claims import CONTROLS, DENIED, PATTERNS, Kind, listen, split
+from tests.bench.truth.devices import CPU, GPU
+from tests.bench.truth.reasons import PLANTS, clear
+from tests.bench.truth.tally import tell, work_cells
+
+CLAIMED: dict[Kind, str] = {
+    "winner": "In mlp.train (net=A) cuda wins at every batch.",
+    "crossover": "In matmul.square cuda wins from n between 123 and 125 on.",
+    "extreme": "Its largest loss is at overhead.eager_op: cuda 3.36× slower (3.32–3.40).",
+    "count": "Of 44 cells cuda is faster than cpu in 0 and slower in 17.",
+    "cause": "Why cuda loses 17 cells: first of all overhead in 16, start-up in 1.",
+    "wrong winner": "The script of people who ask (slices) names the wrong winner of cuda and cpu.",
+}
+NOTHING = (
+    "Of 44 cells cuda is faster than cpu in 0 and slower in 0, equivalent in 41.",
+    "No winner can be named: more blocks would settle it.",
+    "In matmul.square nobody can say who wins: at every size the interval contains 1.",
+    "Half of the 133 times are known to ±1.4 % or better.",
+)
+FAILING = {
+    "twins": "Twins of cuda, which do the same work twice, differ by 10 %.",
+    "extra work": "The cell with 5 % more work took 13.7 % longer (expected 1.050).",
+    "hidden": "The CUDA image without its GPU is 10 % slower than the CPU image.",
+    "input only": "2 input-only cells differ, which run on the CPU on both arms.",
+    "changed": "The image of cuda changed during the campaign.",
+    "instances": "More than one machine answers to this name.",
+    "slow invocation": "One invocation of cuda (block 3) was 30 % slower in all of its cells.",
+}
+
+
+@pytest.mark.parametrize("kind", PATTERNS)
+def test_a_claim_is_heard(kind: Kind) -> None:
+    assert PATTERNS[kind].search(CLAIMED[kind])
+    assert not DENIED.search(CLAIMED[kind])
+
+
+@pytest.mark.parametrize("sentence", NOTHING)
+@pytest.mark.parametrize("kind", PATTERNS)
+def test_what_claims_nothing_is_not_heard(kind: Kind, sentence: str) -> None:
+    assert DENIED.search(sentence) or not PATTERNS[kind].search(sentence)
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+def test_a_failed_control_is_heard_by_its_own_name(control: str) -> None:
+    assert [name for name in CONTROLS if CONTROLS[name].search(FAILING[control])] == [control]
+
+
+def test_a_paragraph_is_cut_into_its_sentences() -> None:
+    text = "It took 1.5 s. In matmul.square cuda wins. Why cuda loses 2 cells: first of all input in 2."
+    assert len(list(split([text]))) == 3
+
+
+def test_the_opening_of_a_clear_campaign_is_heard() -> None:
+    """Else a report that is worded anew would claim nothing, and pass every test."""
+    told = tell(devices.plant(CPU, replace(GPU, eager=60e-6, graph=400e-6)), seed=1)
+    kinds: tuple[Kind, ...] = ("winner", "crossover", "extreme", "count", "cause")
+    assert [kind for kind in kinds if not told.claims(kind)] == []
+    assert told.crossovers
+    assert told.causes
+    assert set(told.judged.values()) == {"FASTER", "SLOWER"}
+
+
+def test_files_say_what_was_told_without_them(tmp_path: Path) -> None:
+    planted = Planted(seconds=clear)
+    read = listen(collate(write(tmp_path / "made-up", make_plan(seed=9), planted), pictures=False))
+    assert read == tell(planted, seed=9)
+
+
+def test_every_cell_of_the_plan_has_its_number_on_both_arms() -> None:
+    told = tell(Planted(seconds=clear), seed=2)
+    for one in work_cells():
+        found = told.cells[one.id]["arms"]
+        for arm in ("cpu", "cuda"):
+            assert found[arm]["low"] < clear(one, arm) * 1.02
+            assert found[arm]["high"] > clear(one, arm) / 1.02
+    assert [one["cells"] for one in told.summary["controls"]["twins"]] == [12, 12]
+    assert told.summary["controls"]["cuda_hidden"]["cells"] == 12
+
+
+@pytest.mark.parametrize("calls", [1, 10, 100, 1000])
+def test_skewed_calls_keep_their_mean_whatever_their_number(calls: int) -> None:
+    drawn = SKEWED.draw(np.random.default_rng(3), (200_000,), calls)
+    assert float(drawn.mean()) == pytest.approx(1.0, abs=0.005)
+    # What the committed sample's cells of a few calls show.
+    if calls == 1:
+        assert 1.03 < 1 / float(np.median(drawn)) < 1.08
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_a_plant_is_to_blame_for_a_loss_or_an_idle_device(name: str) -> None:
+    cpu, gpu = PLANTS[name]
+    rule = name.partition(":")[0]
+    blamed = [
+        shares.get(rule, 0.0)  # type: ignore[call-overload]
+        for one in work_cells()
+        if (shares := devices.blame(one, cpu, gpu))
+    ]
+    assert name in {"input: both wait", "fallback"} or max(blamed) > 0.9
+
+
+def test_campaigns_of_one_seed_are_the_same() -> None:
+    first, second = (make_documents(make_plan(seed=5), Planted(seconds=clear)) for _ in range(2))
+    assert first == second
+    other = make_documents(make_plan(seed=6), Planted(seconds=clear))
+    assert first[0].cells[0].samples_s != other[0].cells[0].samples_s
+    assert {one.invocation.arm for one in first} == {
+        "cpu",
+        OTHER,
+        "cpu-twin",
+        "cuda-twin",
+        "cuda-hidden",
+    }

@@ -1,0 +1,274 @@
+"""Who wins: campaigns without a difference, with planted ones, and with planted crossovers."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cache
+from itertools import cycle, islice
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from suite.cells.cell import Cell
+from tests.bench.truth import devices
+from tests.bench.truth.campaigns import ARMS, BASE, OTHER, SKEWED, Factor, Planted, plan_cells
+from tests.bench.truth.claims import Told
+from tests.bench.truth.devices import CPU, GPU, Device
+from tests.bench.truth.tally import Tally, tell, work_cells
+from tests.hosts import HOSTS, TYPICAL, Host
+
+ROUGH = replace(TYPICAL, between=0.03, within=0.05)
+MOODY = Host(between=0.005, within=0.02)
+NOISY: Mapping[str, tuple[Host, float]] = {
+    **{name: (HOSTS[name], 0.0) for name in ("typical", "bimodal", "drifting", "never steady")},
+    "rough": (ROUGH, 0.0),
+    "moody": (MOODY, 0.02),
+}
+"""The machines of the null campaigns, and by how much an invocation as a whole is slower or faster than
+the next: the standard deviation of its logarithm."""
+
+same = devices.times(CPU, CPU)
+"""Both arms are one machine's CPU."""
+
+
+def draw_moods(seed: int, deviation: float) -> Factor:
+    """Every invocation has a factor of its own, the same in all of its cells."""
+
+    @cache
+    def mood(arm: str, block: int) -> float:
+        draw = np.random.default_rng([seed, block, *arm.encode()])
+        return math.exp(draw.normal(0.0, deviation))
+
+    return lambda _cell, arm, block: mood(arm, block)
+
+
+def try_null(campaigns: int) -> Tally:
+    """No difference between the arms, on noisy machines."""
+    tally = Tally()
+    for seed, (name, (host, mood)) in enumerate(islice(cycle(NOISY.items()), campaigns)):
+        planted = Planted(seconds=same, host=host, factor=draw_moods(seed, mood))
+        told = tell(planted, seed=1000 + seed)
+        winner = [*told.claims("winner"), *told.claims("crossover"), *told.claims("wrong winner")]
+        false = set(told.judged)
+        work = {one.id for one in work_cells()}
+        extremes = told.claims("extreme")
+        causes = told.claims("cause")
+        tally.blame("the opening names a winner or a crossover", winner)
+        tally.blame("the opening names a largest win or loss", extremes)
+        tally.blame("the opening names a cause of a loss", causes)
+        tally.blame("the opening counts a win or a loss", told.claims("count"))
+        named = bool(winner or extremes or causes)
+        tally.add("any of these", named)
+        tally.add(f"any of these ({name})", named)
+        tally.add("a crossover is in summary.json", bool(told.crossovers))
+        tally.add("any false verdict", bool(false))
+        tally.add("any false verdict of work", bool(false & work))
+        twins = told.summary["controls"]["twins"] or ()
+        tally.add("any false verdict of twins", any(one["flagged"] for one in twins))
+        _add_sentences(tally, told, modes=bool(host.modes or host.restless))
+    return tally
+
+
+def _add_sentences(tally: Tally, told: Told, *, modes: bool) -> None:
+    """Sentences and labels that contradict what stands beside them, of a null campaign."""
+    counted = sum(one in {"FASTER", "SLOWER"} for one in told.verdicts.values())
+    every = [one for one in told.opening if "wins at every" in one and not counted]
+    tally.blame("an arm wins everywhere, and no verdict says so", every)
+    floor, noise = told.summary["noise_floor"], told.noise
+    tally.add(
+        "noise is said to be under half of the floor", noise is not None and noise < floor / 2
+    )
+    if not modes:
+        arms = [one["arms"][arm] for one in told.cells.values() for arm in ARMS]
+        notes = [one["notes"] for one in arms if one["n"]]
+        tally.add("bimodal, though it is not", *("bimodal" in " ".join(one) for one in notes))
+    extra = [one for one in told.summary["controls"]["extra_work"] or () if one["low"]]
+    tally.add(
+        "extra work is said to hold where none would hold as well",
+        *(one["holds"] and one["low"] <= 1 <= one["high"] for one in extra),
+    )
+    tally.add("the script misleads, though nothing differs", "off by a factor" in told.report)
+    tally.add("cells can't be compared that nobody meant to", "can't be compared" in told.report)
+
+
+def choose_effects(draw: np.random.Generator, size: float, count: int) -> dict[str, float]:
+    """Ratios of times planted in some warm work cells: half of them slower, half faster."""
+    cells = [one.id for one in work_cells(warm=True)]
+    chosen = draw.choice(cells, count, replace=False).tolist()
+    return {name: (1 + size) if place % 2 else 1 / (1 + size) for place, name in enumerate(chosen)}
+
+
+def try_effects(
+    campaigns: int, *, size: float, blocks: int = 5, host: Host = TYPICAL, slow: float = 0.0
+) -> Tally:
+    """Effects of one size in ten work cells; with ``slow`` one invocation that takes so much longer."""
+    tally = Tally()
+    for seed in range(campaigns):
+        draw = np.random.default_rng([seed, blocks])
+        effects = choose_effects(draw, size, 10)
+        bad = str(draw.choice(ARMS)), int(draw.integers(1, blocks + 1))
+
+        def seconds(cell: Cell, arm: str, effects: dict[str, float] = effects) -> float:
+            return same(cell, arm) * (effects.get(cell.id, 1.0) if arm == OTHER else 1.0)
+
+        def factor(_cell: Cell, arm: str, block: int, bad: tuple[str, int] = bad) -> float:
+            return 1 + slow if (arm, block) == bad else 1.0
+
+        planted = Planted(seconds=seconds, host=host, factor=factor)
+        told = tell(planted, seed=2000 + seed, blocks=blocks)
+        _add_effects(tally, told, effects)
+        if slow:
+            tally.add(
+                "the opening tells of the slow invocation", bool(told.places("slow invocation"))
+            )
+    return tally
+
+
+def _add_effects(tally: Tally, told: Told, effects: Mapping[str, float]) -> None:
+    judged = told.judged
+    right = {name: "SLOWER" if ratio > 1 else "FASTER" for name, ratio in effects.items()}
+    tally.add("found", *(judged.get(name) == want for name, want in right.items()))
+    tally.add("wrong direction", *(judged.get(n) not in {None, w} for n, w in right.items()))
+    tally.add("any false verdict", bool(judged.keys() - effects.keys()))
+    work = [one.id for one in work_cells()]
+    tally.add("any false verdict of work", any(one in judged for one in work if one not in effects))
+    ratios = {name: told.cells[name] for name in work if told.cells[name]["ratio_low"]}
+    tally.add(
+        "coverage",
+        *(
+            one["ratio_low"] <= effects.get(name, 1.0) <= one["ratio_high"]
+            for name, one in ratios.items()
+        ),
+    )
+    tally.add(
+        "an end of the range is a cell without an effect",
+        *(not any(_names(name, one) for name in effects) for one in told.claims("extreme")),
+    )
+
+
+def _names(cell: str, sentence: str) -> bool:
+    """Whether a sentence names a cell, of whose id a report may leave axes out at the end."""
+    parts = cell.split("/")
+    return any(f"at {'/'.join(parts[:count])}:" in sentence for count in range(1, len(parts) + 1))
+
+
+def find_truth(
+    cell: Cell, axis: str, ends: tuple[float, float], cpu: Device, gpu: Device
+) -> float | None:
+    """The size at which both devices take the same time; None: none within the ends."""
+
+    def differ(log: float) -> float:
+        there = replace(cell, params={**cell.params, axis: math.exp(log)})
+        return math.log(devices.take(gpu, there).seconds / devices.take(cpu, there).seconds)
+
+    low, high = map(math.log, ends)
+    return math.exp(brentq(differ, low, high)) if differ(low) * differ(high) < 0 else None
+
+
+def try_crossovers(campaigns: int) -> Tally:
+    """A GPU that is dearer to call and faster, so that every sweep crosses over once."""
+    tally = Tally()
+    hosts = [TYPICAL, HOSTS["quiet"], ROUGH]
+    for seed, host in enumerate(islice(cycle(hosts), campaigns)):
+        draw = np.random.default_rng(seed)
+        # One after the other makes a smooth curve of times, side by side one with a bend in it.
+        overlap = 1.0 if seed % 2 else CPU.overlap
+        cpu = replace(CPU, overlap=overlap)
+        dear = math.exp(draw.uniform(math.log(1.5), math.log(30)))
+        gpu = replace(
+            GPU,
+            overlap=overlap,
+            eager=CPU.eager * dear,
+            graph=CPU.graph * dear,
+            kernel=float(draw.uniform(0.5e-6, 4e-6)),
+            flops=float(math.exp(draw.uniform(math.log(1e12), math.log(2e13)))),
+        )
+        told = tell(devices.plant(cpu, gpu, host=host), seed=3000 + seed)
+        for one in told.summary["crossovers"] or ():
+            _add_crossover(tally, one, cpu, gpu)
+    return tally
+
+
+def _add_crossover(tally: Tally, found: Mapping[str, Any], cpu: Device, gpu: Device) -> None:
+    axis = found["axis"]
+    cells = [
+        one
+        for one in plan_cells()
+        if (one.scenario, one.case) == (found["scenario"], found["case"])
+        and {name: value for name, value in one.params.items() if name != axis} == found["fixed"]
+    ]
+    sizes = sorted(float(one.params[axis]) for one in cells)
+    truth = find_truth(cells[0], axis, (sizes[0], sizes[-1]), cpu, gpu)
+    if truth is None or cells[0].one_shot or cells[0].data != "device":
+        return
+    tally.add("a crossover is answered", found["answer"] == "crosses")
+    tally.add("a sweep that crosses is said not to", found["answer"] in {"always", "never"})
+    if found["answer"] == "crosses":
+        low, high = found["low"] or 0.0, found["high"] or math.inf
+        bend = "smooth" if cpu.overlap == 1.0 else "with a bend"
+        tally.add("the range holds the truth", low <= truth <= high)
+        tally.add(f"the range holds the truth ({bend})", low <= truth <= high)
+        tally.add("the wrong arm wins above it", found["faster_above"] != OTHER)
+        tally.add("the range is open", found["low"] is None or found["high"] is None)
+
+
+def try_roles(campaigns: int) -> Tally:
+    """A GPU whose calls are far dearer than the CPU's, and whose prices are not what a reader asks for."""
+    tally = Tally()
+    gpu = replace(GPU, eager=30e-6, graph=200e-6, fence=40e-6)
+    work = {one.id for one in work_cells()}
+    for seed in range(campaigns):
+        draw = np.random.default_rng(seed)
+        effects = choose_effects(draw, 0.03, 20)
+        told = tell(devices.plant(CPU, gpu), seed=7000 + seed)
+        losses = [one for one in told.claims("extreme") if "loss" in one]
+        tally.add("the largest loss is no work", *(_names_none(work, one) for one in losses))
+        counted = (COUNTED.search(one) for one in told.opening)
+        numbers = [int(one["cells"]) for one in counted if one]
+        tally.add("more than the work is counted", *(one > len(work) for one in numbers))
+
+        def seconds(cell: Cell, arm: str, effects: dict[str, float] = effects) -> float:
+            return same(cell, arm) * (effects.get(cell.id, 1.0) if arm == OTHER else 1.0)
+
+        small = Planted(seconds=seconds, host=HOSTS["quiet"])
+        both = [
+            tell(small, seed=7500 + seed, without=frozenset(roles))
+            for roles in ((), ("overhead", "reference"))
+        ]
+        chances = [
+            {name: one.cells[name]["verdicts"][OTHER]["p_holm"] for name in work} for one in both
+        ]
+        tally.add("verdicts of work depend on the prices beside them", chances[0] != chances[1])
+    return tally
+
+
+def _names_none(cells: Iterable[str], sentence: str) -> bool:
+    loss = sentence.partition("loss")[2]
+    return not any(_names(name, loss) for name in cells)
+
+
+COUNTED = re.compile(r"^Of (?P<cells>\d+) ")
+"""How many cells the opening counts."""
+
+
+def try_calls(campaigns: int, *, base: int, other: int) -> Tally:
+    """K differs between the arms, and the mean time per call does not."""
+    tally = Tally()
+    calls = {BASE: base, OTHER: other}
+    warm = {one.id for one in plan_cells() if not one.one_shot and not one.arms}
+    for seed in range(campaigns):
+        planted = Planted(seconds=same, calls=calls, skew=SKEWED)
+        told = tell(planted, seed=5000 + seed)
+        found = {name: one for name, one in told.cells.items() if name in warm and one["ratio_low"]}
+        bias = math.expm1(float(np.mean([math.log(one["ratio"]) for one in found.values()])))
+        tally.sizes.setdefault("bias", []).append(bias)
+        tally.add("the bias is over 1 %", abs(bias) > 0.01)
+        tally.add("coverage", *(o["ratio_low"] <= 1 <= o["ratio_high"] for o in found.values()))
+        tally.add("any false verdict", bool(told.judged.keys() & warm))
+        named = [*told.claims("winner"), *told.claims("extreme"), *told.claims("cause")]
+        tally.blame("any of these", named)
+    return tally
