@@ -24,8 +24,8 @@ from suite.host.doctor.examine import CHECKS
 from suite.worker import scenarios
 from tests import synthetic
 from tests.cli.shell import Shell, complaint
+from tests.fakes.doctor_machine import FakeExamined
 from tests.fakes.engine import FakeEngine
-from tests.host.doctor.machines import FakeExamined
 
 
 @pytest.mark.parametrize(

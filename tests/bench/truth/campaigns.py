@@ -19,7 +19,7 @@ from suite.host.campaign import plan
 from suite.model import HIDDEN, TWIN, Campaign, CellResult, Document
 from suite.worker import scenarios
 from tests import synthetic
-from tests.hosts import SAMPLES, TYPICAL, WARMUP, Array, Host, draw_levels, draw_series
+from tests.fakes.hosts import SAMPLES, TYPICAL, WARMUP, Array, Host, draw_levels, draw_series
 
 BASE, OTHER = ARMS = ("cpu", "cuda")
 

@@ -19,7 +19,7 @@ from tests.bench.truth.campaigns import ARMS, BASE, OTHER, SKEWED, Factor, Plant
 from tests.bench.truth.claims import Told
 from tests.bench.truth.devices import CPU, GPU, Device
 from tests.bench.truth.tally import Tally, tell, work_cells
-from tests.hosts import HOSTS, TYPICAL, Host
+from tests.fakes.hosts import HOSTS, TYPICAL, Host
 
 ROUGH = replace(TYPICAL, between=0.03, within=0.05)
 MOODY = Host(between=0.005, within=0.02)
