@@ -23,6 +23,7 @@ from suite.flags import KINDS
 from suite.model import SIMULATED, CellResult, Document, Scalar
 from suite.report.produce import Collated, collate
 from suite.report.render.html import render_html_page
+from suite.report.text.evidence import word_evidence
 from suite.worker import scenarios
 from tests import synthetic
 from tests.planted.judge import EXIT_TROUBLED, find_numbers
@@ -111,6 +112,7 @@ def test_a_fact_has_to_say_the_right_thing(name: str, value: Scalar, document: D
     found = find_unproven({**document.facts, name: value})
     assert found is not None
     assert found.values == {"fact": name, "value": repr(value)}
+    assert f"({name}: {value!r})" in word_evidence(found)
 
 
 @pytest.mark.parametrize(
