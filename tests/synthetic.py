@@ -14,11 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
+from suite.analysis.documents.arm_names import NAMED, tell_arms
 from suite.analysis.documents.schema1 import tell_traits
 from suite.cells.cell import Cell, Param, Work, cell_id
 from suite.cells.traits import ProfileName
 from suite.model import (
-    TWIN,
+    Arm,
     Campaign,
     CampaignIdentity,
     CellResult,
@@ -31,7 +32,6 @@ from suite.model import (
     Prediction,
     Scalar,
     SuiteIdentity,
-    is_control,
 )
 from suite.wire import SCHEMA, dump_document
 from tests.fakes.hosts import QUIET, SILENT, TYPICAL, Host, draw_shape
@@ -133,7 +133,7 @@ def make_campaign(
     """A plan, marked as simulated."""
     arms = list(arms)
     cells = make_cells() if cells is None else cells
-    return Campaign(
+    made = Campaign(
         schema=SCHEMA,
         id="made-up",
         created=CREATED,
@@ -152,6 +152,10 @@ def make_campaign(
         command=f"make bench PROFILE={profile} SEED={seed}",
         simulated=True,
     )
+    if all(name in NAMED for name in arms):
+        return tell_arms(made)
+    every_arm = [NAMED.get(name, Arm(name=name, image=name, gpu=True)) for name in arms]
+    return replace(made, every_arm=every_arm)
 
 
 def make_document(
@@ -170,14 +174,15 @@ def make_document(
     The arm may be a control: a twin is as fast as its arm, and draws its own noise.
     """
     draw = random.Random(f"{campaign.seed} {arm} {block}")
-    real = arm.removesuffix(TWIN) if is_control(arm, campaign.arms) else arm
+    one = campaign.arm(arm)
+    real = one.of if one.control == "twin" and one.of is not None else arm
     place = campaign.arms.index(real) if real in campaign.arms else len(campaign.arms)
     started = campaign.created + timedelta(minutes=10 * block + 5 * place)
     container = f"{arm}-{block}-a"
     instant = started + timedelta(seconds=6)
     cells = []
     for cell in campaign.cells:
-        if cell.arms and real not in cell.arms:
+        if cell.beside_gpu and not one.gpu:
             continue
         seconds = truth(cell, real) * math.exp(host.drift * (block - (campaign.blocks + 1) / 2))
         counts = (1, 0) if cell.one_shot else (samples, warmup)
@@ -302,7 +307,7 @@ def make_twins(
         for block in range(1, campaign.blocks + 1):
             one = make_document(
                 campaign,
-                arm + TWIN,
+                f"{arm}-twin",
                 block,
                 truth=truth,
                 host=host,

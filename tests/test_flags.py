@@ -198,8 +198,8 @@ CAMPAIGNS = [
     make(2),
     make(change=on_cuda(dict.fromkeys(EVERY, pend))),
     make(
-        cells=[replace(CELLS[0], arms=["cpu"]), CELLS[1]],
-        change=on_cuda(dict.fromkeys(EVERY, drop)),
+        cells=[replace(CELLS[0], arms=["gpu"]), CELLS[1]],
+        change=lambda one: drop(one) if one.invocation.arm == "cpu" else one,
     ),
     make(excluded={"cuda": {STEP: Excluded(outcome="failed", reason="x")}}, change=drop),
     keep_cpu(make(change=drop)),

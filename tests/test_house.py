@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from suite.content import SUITE
 
-LONGEST = 391
+LONGEST = 303
 """Lines of the longest file; the goal is 300."""
 
 MOST_IN_A_FOLDER = 13

@@ -87,9 +87,10 @@ class Way:
 class Cell:
     """One case with its parameters, as declared: what may be asked of every arm.
 
-    ``profiles`` names the profiles that contain it; ``arms`` the arms on which it has a meaning
-    (empty: all).  ``sweep`` is the axis along which calibration climbs before it dares the next
-    size.  A ``one_shot`` cell is of what happens once: one sample an invocation, no warm-up.
+    ``profiles`` names the profiles that contain it; ``arms`` is ``gpu`` where it has a meaning only on
+    arms with a GPU (empty: on all; plans without ``every_arm`` have ``cuda`` there).  ``sweep`` is the
+    axis along which calibration climbs before it dares the next size.  A ``one_shot`` cell is of what
+    happens once: one sample an invocation, no warm-up.
     ``asked_about`` cells are people's own cases and have four times the budget.
     ``by_host`` cells are measured from outside the container.
     ``reads_files`` cells need a place on disk, which the host gives to no other.
@@ -130,6 +131,11 @@ class Cell:
     excess: float | None = None
     links: dict[LinkName, list[Link]] = field(default_factory=dict)
     way: Way | None = None
+
+    @property
+    def beside_gpu(self) -> bool:
+        """Whether it has a meaning only on an arm with a GPU."""
+        return bool(self.arms)
 
     @property
     def name(self) -> str:

@@ -55,7 +55,8 @@ class Results:
 @dataclass(frozen=True, kw_only=True)
 class Point:
     """One cell of a scenario: the value of every axis, the profiles that hold it, the arms on
-    which it has a meaning (none named: all), and whether people asked about just this one.
+    which it has a meaning (``gpu``: those with a GPU; none named: all), and whether people asked about
+    just this one.
     """
 
     params: Mapping[str, Param]

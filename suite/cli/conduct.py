@@ -20,7 +20,7 @@ from suite.host.campaign.listener import Listener
 from suite.host.campaign.store import Store
 from suite.host.engine import Engine, Say
 from suite.host.watch.observe import make_observer
-from suite.model import AGAIN, Campaign, Document, Image
+from suite.model import Campaign, Document, Image
 from suite.report.pictures.picture import POSSIBLE_FILES
 from suite.report.produce import Collated, CollatedSurvey, collate, collate_survey, draw, look
 from suite.report.text.wording import word
@@ -43,7 +43,7 @@ def resolve_again(engine: Engine, drawn: Campaign, gpu: str) -> Arms:
     Raises:
         GpuError: the GPU that it needs can't be had any more.
     """
-    names = [arm for arm in drawn.arms if not arm.endswith(AGAIN)]
+    names = [name for name in drawn.arms if drawn.arm(name).control != "again"]
     arms = resolve_arms(engine, names, gpu)
     return arms if names == drawn.arms else against_itself(arms)
 

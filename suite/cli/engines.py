@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from suite.errors import UsageError
-from suite.host.campaign.arms import ARMS
+from suite.host.campaign.arms import known_arms
 from suite.host.docker.engine import DockerEngine, docker_endpoint
 from suite.host.doctor.machine import ENGINE_S, Examined
 from suite.host.engine import Engine, Say
@@ -82,9 +82,10 @@ def check_custom(given: dict[str, Any], arms: Iterable[str]) -> None:
     names = list(arms)
     if given["cuda_image"] is None or "auto" in names:
         return
-    if not any(name in ARMS and ARMS[name].image == CUSTOM for name in names):
+    run_in = [arm.name for arm in known_arms().values() if arm.image == CUSTOM]
+    if not set(names) & set(run_in):
         raise UsageError(
-            f"CUDA_IMAGE is for the arms cuda and cuda-hidden, and ARMS={' '.join(names)} has neither",
+            f"CUDA_IMAGE is for the arms {' and '.join(run_in)}, and ARMS={' '.join(names)} has neither",
             "leave it out, or add one of them to ARMS",
         )
 

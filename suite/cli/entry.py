@@ -28,7 +28,7 @@ from suite.cli.options import EXITS, PROFILE_NAMES, campaign_options, engine_opt
 from suite.cli.settings import ALL_GPUS, read_arms, single_gpu
 from suite.cli.terminal import Terminal
 from suite.errors import CrossoverError, EngineError, UsageError
-from suite.host.campaign.arms import ARMS, AUTO
+from suite.host.campaign.arms import AUTO, auto_arms, known_arms
 from suite.host.campaign.store import Store, write_atomically
 from suite.host.docker.engine import DockerEngine, docker_endpoint
 from suite.host.doctor.examine import examine
@@ -100,7 +100,7 @@ _HEADERS = ("cell", "first in", "work of a call", "question")
 
 
 def _row(cell: Cell) -> tuple[str, ...]:
-    first = cell.profiles[0] + (f", {' '.join(cell.arms)} only" if cell.arms else "")
+    first = cell.profiles[0] + (", beside a GPU only" if cell.beside_gpu else "")
     return cell.id, first, f"{cell.work.amount:g} {cell.work.unit}", cell.question
 
 
@@ -146,7 +146,7 @@ def compare(runs: Sequence[Path], pairs: str | None, out: Path | None) -> int:
 def images(arms: str, **given: Any) -> int:
     """Build or reuse the images (of both arms, or of those named), and say what they are."""
     with Terminal() as terminal:
-        known = ARMS
+        known = known_arms()
         names = arms.replace(",", " ").split()
         if not names or any(name not in known for name in names):
             raise UsageError(
@@ -182,7 +182,8 @@ def doctor(arms: str, gpu: str, results: Path | None, *, as_json: bool, **given:
     check_custom(given, names)
     check_survey(gpu, names)
     # Every GPU: as bench, not without one.
-    names = ("cpu", "cuda") if gpu == ALL_GPUS and AUTO in names else names
+    if gpu == ALL_GPUS and AUTO in names:
+        names = tuple(arm.name for arm in auto_arms(known_arms(), gpu=True))
     if given["engine"] != "auto":
         name_engine(given)
     found = examine(

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from suite import __version__, wire
-from suite.model import ARM_NAMES, AT_END, FINE, ArmName, Scalar
+from suite.model import AT_END, FINE, Scalar
 from suite.worker.session.channel import Channel
 from suite.worker.session.startup import Refused
 
@@ -45,7 +45,11 @@ def arguments() -> argparse.ArgumentParser:
     describe = commands.add_parser("describe", help="start TensorFlow and say what is here")
     measure = commands.add_parser("measure", help="measure cells, in the order given")
     for command in (describe, measure):
-        command.add_argument("--arm", choices=ARM_NAMES, default="cpu")
+        command.add_argument(
+            "--gpu",
+            action="store_true",
+            help="on the GPU, or not at all; without it none is touched",
+        )
     measure.add_argument("--warmup", type=float, default=0.3, metavar="SECONDS")
     measure.add_argument("--measure", type=float, default=0.7, metavar="SECONDS")
     measure.add_argument("--budget", type=float, default=60.0, metavar="SECONDS", help="a cell")
@@ -81,10 +85,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     from suite.worker.session import cell, preflight, session, startup
 
     began = time.perf_counter_ns()
-    looked = _look_before(options.arm)
+    looked = _look_before(gpu=options.gpu)
     looked_s = (time.perf_counter_ns() - began) / 1e9
     try:
-        stages, device = startup.start(options.arm, numpy_s)
+        stages, device = startup.start(numpy_s, gpu=options.gpu)
     except Refused as reason:
         channel.send("refused", reason=str(reason))
         return EXIT_REFUSED
@@ -134,12 +138,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _look_before(arm: ArmName) -> dict[str, Scalar]:
+def _look_before(*, gpu: bool) -> dict[str, Scalar]:
     """What has to be done before the start-up sequence, which fills the compile cache and wants the
     library and the compilers, and outside of its stages."""
     from suite.worker.proof import compile_cache, libraries
 
-    if arm != "cuda":
+    if not gpu:
         return {}
     return {
         **compile_cache.facts("start"),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from suite.cells.cell import Cell, Link, Work
-from suite.model import HIDDEN, Campaign, Document
+from suite.model import Campaign, Document
 from suite.report.produce import collate, look
 from tests import synthetic
 from tests.fakes.hosts import HOSTS, TYPICAL, Host
@@ -67,7 +67,7 @@ def make(
     documents = synthetic.make_documents(campaign, calibration=False, **sizes)
     twins = synthetic.make_twins(campaign, names=names, **sizes)
     hidden = [
-        replace(one, cells=one.cells[:12], invocation=replace(one.invocation, arm=HIDDEN))
+        replace(one, cells=one.cells[:12], invocation=replace(one.invocation, arm="cuda-hidden"))
         for one in (
             synthetic.make_document(replace(campaign, seed=seed + 1), "cpu", block, **sizes)
             for block in range(1, blocks + 1)

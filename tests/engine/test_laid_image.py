@@ -108,7 +108,7 @@ def describe(engine: DockerEngine, image: Image) -> dict[str, Any]:
     environment = {"CUDA_VISIBLE_DEVICES": "-1"}
     job = Job(
         image=image,
-        arguments=("describe", "--arm", "cuda-hidden"),
+        arguments=("describe",),
         cpus=engine.cpus(),
         environment=environment,
     )

@@ -10,7 +10,7 @@ from typing import Any
 from suite import wire
 from suite.cells.cell import Cell
 from suite.errors import EngineError, GpuError, NoGpuError
-from suite.host.engine import Card, Ending, GpuRequest, Job, Say, Volume
+from suite.host.engine import LABEL, Card, Ending, GpuRequest, Job, Say, Volume
 from suite.host.machine.ending import phrase_ending
 from suite.model import CellResult, Check, Image, Isolation, Scalar
 from suite.worker import scenarios
@@ -54,7 +54,7 @@ def asked_cells(job: Job) -> list[tuple[str, int | None]]:
     assert arguments[0] == "measure"
     rest = arguments[1:]
     while rest and rest[0].startswith("--"):
-        rest = rest[2:]
+        rest = rest[1 if rest[0] == "--gpu" else 2 :]
     found: list[tuple[str, int | None]] = []
     for word in rest:
         identity, _, calls = word.partition("@")
@@ -62,14 +62,14 @@ def asked_cells(job: Job) -> list[tuple[str, int | None]]:
     return found
 
 
-def asked_option(job: Job, name: str) -> str:
-    """The value of one of a job's options."""
-    return job.arguments[job.arguments.index(f"--{name}") + 1]
+def asked_arm(job: Job) -> str:
+    """The arm that a campaign's job is a turn of."""
+    return job.labels[f"{LABEL}.invocation"].rpartition("-")[0]
 
 
 def is_on_gpu(job: Job) -> bool:
     """Whether a job is of the arm with a GPU."""
-    return "--arm" in job.arguments and asked_option(job, "arm") == "cuda"
+    return "--gpu" in job.arguments
 
 
 FACTS: Mapping[str, Scalar] = {

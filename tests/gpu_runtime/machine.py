@@ -111,7 +111,7 @@ class GpuMachine:
         """The worker on these cells, K = 1 where a cell names none, for hardly any time."""
         short = ("--warmup", "0.05", "--measure", "0.1", "--budget", "60")
         words = [cell if "@" in cell else f"{cell}@1" for cell in cells]
-        return self.work("measure", "--arm", "cuda", *short, *words, **more)
+        return self.work("measure", "--gpu", *short, *words, **more)
 
     def prove(self, *cells: str, **more: str) -> Heard:
         """Where the first call of each cell runs."""

@@ -17,7 +17,7 @@ from tests.gpu_runtime.machine import GpuMachine
 EAGER = "overhead.eager_op"
 TRAIN = "mlp.train/net=A/batch=32/data=device/precision=fp32/execution=graph"
 COPY = "overhead.copy/direction={}/bytes=16777216"
-DESCRIBE = ("describe", "--arm", "cuda")
+DESCRIBE = ("describe", "--gpu")
 EXIT_REFUSED, EXIT_LOST = 4, 7
 
 

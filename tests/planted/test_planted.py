@@ -28,7 +28,7 @@ from suite.host.docker.engine import DockerEngine
 from suite.host.engine import LABEL, Card, GpuRequest, Job, Running
 from suite.host.gpu import remedies
 from suite.host.gpu import request as gpu
-from suite.model import AGAIN, AT_END, Document, Image, SuiteIdentity
+from suite.model import AT_END, Document, Image, SuiteIdentity
 from suite.report import produce as collating
 from suite.wire import dump_document
 from tests import synthetic
@@ -681,7 +681,7 @@ def report_on(
 
 
 def is_gpus(document: Document) -> bool:
-    return document.invocation.arm.removesuffix(AGAIN) == "cuda"
+    return document.invocation.arm in {"cuda", "cuda-again"}
 
 
 def on_gpu(document: Document) -> Document:

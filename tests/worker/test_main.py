@@ -21,7 +21,7 @@ from tests.fakes.device import FakeTensorFlow
 
 FENCE = "overhead.fence"
 STAGES = ["overhead.startup/stage=import", "overhead.startup/stage=step"]
-ON_GPU = ("measure", "--arm", "cuda", *STAGES)
+ON_GPU = ("measure", "--gpu", *STAGES)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ ON_GPU = ("measure", "--arm", "cuda", *STAGES)
         ((), "arguments are required: command"),
         (("observe",), "invalid choice: 'observe'"),
         (("measure",), "arguments are required: CELL"),
-        (("measure", "--arm", "tpu", FENCE), "invalid choice: 'tpu'"),
+        (("measure", "--arm", "cuda", FENCE), "unrecognized arguments: --arm"),
         (("measure", "--warmup", "soon", FENCE), "invalid float value: 'soon'"),
         (("measure", "--speed", "9", FENCE), "unrecognized arguments"),
         (("describe", FENCE), "unrecognized arguments"),
@@ -74,13 +74,13 @@ class Scene:
         line = wire.dump_record({"record": record, **fields})
         self.sent.append(wire.parse_record(line))
 
-    def start(self, arm: str, _imported_s: float) -> tuple[dict[str, float], str]:
+    def start(self, _imported_s: float, *, gpu: bool) -> tuple[dict[str, float], str]:
         if self.refused:
             raise startup.Refused(self.refused)
         # As a driver does that has to compile.
         if place := os.environ.get("CUDA_CACHE_PATH"):
             Path(place, "kernel").write_text("compiled")
-        device = "/GPU:0" if arm == "cuda" else "/CPU:0"
+        device = "/GPU:0" if gpu else "/CPU:0"
         return dict.fromkeys(sequence.STAGES, 0.5), device
 
     def look_at_switches(self) -> Mapping[str, Scalar]:
@@ -120,7 +120,7 @@ def scene(tensorflow: FakeTensorFlow, monkeypatch: pytest.MonkeyPatch) -> Scene:
 
 def test_a_worker_tells_in_order_what_it_is_and_what_it_found(scene: Scene) -> None:
     kinds = ["hello", "startup", "facts", "cell_started", "cell", "cell_started", "cell", "bye"]
-    assert scene.run("measure", "--arm", "cpu", *STAGES) == (0, kinds)
+    assert scene.run("measure", *STAGES) == (0, kinds)
     hello, start, found, *cells, _ = scene.sent
     assert (hello["schema"], hello["version"]) == (wire.SCHEMA, __version__)
     assert start["device"] == "/CPU:0"

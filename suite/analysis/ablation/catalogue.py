@@ -18,7 +18,7 @@ from suite.analysis.numbers.verdict import Verdict, is_beyond
 from suite.cells.cell import Cell
 from suite.cells.traits import LinkName, Price
 from suite.flags import Flag
-from suite.model import AGAIN, HIDDEN, CellResult
+from suite.model import CellResult
 
 Values = Mapping[int, float]
 """Invocation values by block."""
@@ -176,9 +176,10 @@ def open_catalogue(summary: Summary) -> Catalogue:
             for one in document.cells:
                 if one.outcome == "measured":
                     results.setdefault(arm, {}).setdefault(one.id, []).append(one)
-    gpus = [arm for arm in arms if arm.startswith("cuda") and arm != HIDDEN]
-    gpu = next((arm for arm in gpus if not arm.endswith(AGAIN)), None)
-    cpu = next((arm for arm in ("cpu", HIDDEN) if arm in arms), None)
+    plan = summary.campaign
+    gpu, cpu = plan.find_arm(gpu=True), plan.find_arm(gpu=False)
+    hidden = (one for one in map(plan.arm, arms) if one.control == "hidden")
+    cpu = cpu or next(hidden, None)
     return Catalogue(
         cells={one.cell.id: one for one in summary.cells},
         results={
@@ -186,8 +187,8 @@ def open_catalogue(summary: Summary) -> Catalogue:
             for arm, by_id in results.items()
         },
         arms=arms,
-        cpu=cpu,
-        gpu=gpu,
+        cpu=cpu.name if cpu else None,
+        gpu=gpu.name if gpu else None,
         margin=summary.conclusions.margin,
         traces=find_traces(summary),
     )

@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from suite.analysis.campaign.proof import WITHOUT_GPU
 from suite.analysis.documents.published import Figure, Figures, Part
 from suite.analysis.numbers.estimate import derive_rate
 from suite.cells.cell import Cell
 from suite.cells.traits import Price
 from suite.flags import Flag, raise_flag
-from suite.model import AGAIN, Document, Scalar
+from suite.model import Arm, Campaign, Document, Scalar
 
 IMPLAUSIBLE = frozenset(
     {
@@ -82,11 +81,11 @@ class Bound:
 
 
 def find_places(
-    documents: Mapping[str, Mapping[int, Document]], figures: Figures
+    campaign: Campaign, documents: Mapping[str, Mapping[int, Document]], figures: Figures
 ) -> dict[str, Place]:
     """By arm what it ran on, from its documents by block."""
     return {
-        arm: _find_place(arm, list(by_block.values()), figures)
+        arm: _find_place(campaign.arm(arm), list(by_block.values()), figures)
         for arm, by_block in documents.items()
     }
 
@@ -132,18 +131,17 @@ def _find_impossible_product(
     )
 
 
-def _find_place(arm: str, documents: Sequence[Document], figures: Figures) -> Place:
+def _find_place(arm: Arm, documents: Sequence[Document], figures: Figures) -> Place:
     known: dict[str, Scalar] = {}
     for one in documents:
         for name, value in one.facts.items():
             if value is not None:
                 known.setdefault(name, value)
-    is_gpu = arm.removesuffix(AGAIN) not in WITHOUT_GPU
     gpus = sorted(name for name in known if name.startswith("gpu.") and name.endswith(".name"))
-    device = _text((known[gpus[0]] if gpus else None) if is_gpu else known.get("cpu.model"))
+    device = _text((known[gpus[0]] if gpus else None) if arm.gpu else known.get("cpu.model"))
     part = figures.find_part(device)
     return Place(
-        is_gpu=is_gpu,
+        is_gpu=arm.gpu,
         device=device,
         part=part,
         products={

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from suite.analysis.campaign.controls import (
-    AGAIN,
     ExtraWork,
     Family,
     compare_family,
@@ -28,7 +27,7 @@ from suite.analysis.numbers.verdict import MARGIN, Verdict, judge
 from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
 from suite.flags import Flag, raise_flag
-from suite.model import HIDDEN, TWIN, Campaign
+from suite.model import Campaign
 
 JUDGED = ("standard", "full")
 """The profiles whose campaigns give verdicts."""
@@ -82,9 +81,9 @@ class Conclusions:
 def conclude(campaign: Campaign, evidence: Evidence) -> Conclusions:
     """The conclusions of a campaign; deterministic."""
     twins = tuple(
-        _compare_control(arm, arm + TWIN, evidence, evidence.controls[arm + TWIN])
-        for arm in campaign.arms
-        if arm + TWIN in evidence.controls
+        _compare_control(one.of, one.name, evidence, evidence.controls[one.name])
+        for one in campaign.every_arm
+        if one.control == "twin" and one.of is not None and one.name in evidence.controls
     )
     floor = find_floor(twins)
     excess = find_excess(twins)
@@ -101,7 +100,9 @@ def conclude(campaign: Campaign, evidence: Evidence) -> Conclusions:
         twins=twins,
         hidden=_find_hidden(campaign, evidence),
         again=tuple(
-            _collect(base, other, evidence, verdicts) for other in others if other == base + AGAIN
+            _collect(base, other, evidence, verdicts)
+            for other in others
+            if campaign.arm(other).control == "again" and campaign.arm(other).of == base
         ),
         extra=tuple(_compare_extra(campaign, evidence)),
         input_only=_find_input_only(campaign.cells, evidence, verdicts),
@@ -185,18 +186,20 @@ def _compare_control(
 
 
 def _find_hidden(campaign: Campaign, evidence: Evidence) -> Family | None:
-    if "cpu" not in campaign.arms:
+    cpu = campaign.find_arm(gpu=False)
+    hidden = next((one.name for one in campaign.every_arm if one.control == "hidden"), None)
+    if cpu is None or hidden is None:
         return None
-    if HIDDEN in evidence.controls:
-        return _compare_control("cpu", HIDDEN, evidence, evidence.controls[HIDDEN])
-    if HIDDEN not in campaign.arms:
+    if hidden in evidence.controls:
+        return _compare_control(cpu.name, hidden, evidence, evidence.controls[hidden])
+    if hidden not in campaign.arms:
         return None
     values = {
-        name: arms[HIDDEN]
+        name: arms[hidden]
         for name, arms in evidence.values.items()
-        if arms[HIDDEN] and not evidence.invalid[name][HIDDEN]
+        if arms[hidden] and not evidence.invalid[name][hidden]
     }
-    return _compare_control("cpu", HIDDEN, evidence, values)
+    return _compare_control(cpu.name, hidden, evidence, values)
 
 
 def _compare_extra(campaign: Campaign, evidence: Evidence) -> Iterable[ExtraWork]:

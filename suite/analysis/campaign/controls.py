@@ -21,9 +21,6 @@ from suite.model import CellResult, Document
 FLOOR_SHARE = 95.0
 """The noise floor is this percentile of the twins' |ratio - 1|."""
 
-AGAIN = "-again"
-"""An arm with this behind another's name is that arm once more: a campaign A/A."""
-
 Values = Mapping[int, float]
 """An arm's invocation values of one cell by block, in seconds."""
 

@@ -15,20 +15,14 @@ from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.numbers.evidence import Evidence, cite
 from suite.cells.cell import Cell
 from suite.model import (
-    AGAIN,
-    HIDDEN,
     SIMULATED,
-    TWIN,
+    Arm,
     CellResult,
     Document,
     OutcomeName,
     Scalar,
     facts_of,
 )
-
-WITHOUT_GPU = ("cpu", HIDDEN)
-"""The arms whose numbers are no GPU's; nor are their twins', and their other selves'.  Every other arm
-has to prove its GPU, whatever its name is."""
 
 DEMANDS: Sequence[tuple[str, Callable[[Scalar], bool], Callable[..., Evidence]]] = (
     (
@@ -77,20 +71,25 @@ class Withheld(CellResult):
 
 def disown(loaded: LoadedCampaign) -> LoadedCampaign:
     """The campaign in which what is not proven to be the GPU's has failed, and says why."""
-    cells = {one.id: one for one in loaded.campaign.cells}
+    plan = loaded.campaign
+    cells = {one.id: one for one in plan.cells}
+
+    def prove(document: Document) -> Document:
+        return disown_document(document, plan.arm(document.invocation.arm), cells)
+
     return replace(
         loaded,
-        documents=[disown_document(one, cells) for one in loaded.documents],
-        controls=[disown_document(one, cells) for one in loaded.controls],
+        documents=list(map(prove, loaded.documents)),
+        controls=list(map(prove, loaded.controls)),
     )
 
 
-def disown_document(document: Document, cells: Mapping[str, Cell]) -> Document:
-    """The document without the numbers that it does not prove; the same one on other arms.
+def disown_document(document: Document, arm: Arm, cells: Mapping[str, Cell]) -> Document:
+    """The document without the numbers that it does not prove; the same one on an arm without a GPU.
 
     ``cells`` are the plan's, by id.
     """
-    if document.invocation.arm.removesuffix(TWIN).removesuffix(AGAIN) in WITHOUT_GPU:
+    if not arm.gpu:
         return document
     if is_simulated(document):
         driver = cite("stand-in-driver")

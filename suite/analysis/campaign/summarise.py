@@ -135,7 +135,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
     excluded = exclude(loaded)
     invalid = judge_campaign(loaded, excluded)
     results = {arm: _index(documents) for arm, documents in counted.items()}
-    places = find_places(counted, read_figures())
+    places = find_places(campaign, counted, read_figures())
     cells = []
     for cell in campaign.cells:
         found = {

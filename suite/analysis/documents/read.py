@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from suite.analysis.documents.arm_names import tell_arms
 from suite.analysis.documents.rules import Complaint, judge_document
 from suite.analysis.documents.rules_plan import judge_membership, judge_plan, judge_survey
 from suite.analysis.documents.schema1 import tell_traits
@@ -96,7 +97,9 @@ def load_plan(folder: Path) -> Campaign:
     path = folder / PLAN
     plan = _convert(path, read_json(path), Campaign)
     refuse_first(path, judge_plan(plan))
-    return replace(plan, cells=list(map(tell_traits, plan.cells))) if plan.schema == 1 else plan
+    if plan.schema == 1:
+        plan = replace(plan, cells=list(map(tell_traits, plan.cells)))
+    return tell_arms(plan)
 
 
 def is_survey(folder: Path) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from suite.analysis.documents.arm_names import NAMED
 from suite.analysis.documents.rules import (
     Complaint,
     demand_text,
@@ -16,7 +17,7 @@ from suite.analysis.documents.rules import (
     judge_work,
 )
 from suite.cells.cell import Cell
-from suite.model import AGAIN, ARM_NAMES, Campaign, Document, Survey, is_control
+from suite.model import Arm, Campaign, Document, Survey
 
 
 def judge_plan(plan: Campaign) -> Iterator[Complaint]:
@@ -26,15 +27,14 @@ def judge_plan(plan: Campaign) -> Iterator[Complaint]:
     yield from judge_span("$", plan.created, None, names=("created", ""))
     if not plan.arms:
         yield "$.arms", "names no arm"
+    # What the report asks of an arm, such as to prove its GPU, goes by the arm's value; or by its name.
+    known = [one.name for one in plan.every_arm] or NAMED
     for index, arm in enumerate(plan.arms):
         if not arm or arm in plan.arms[:index]:
             yield f"$.arms[{index}]", f"{arm!r} is empty or stands there twice"
-        elif arm.removesuffix(AGAIN) not in ARM_NAMES:
-            # What the report asks of an arm, such as to prove its GPU, goes by the arm's name.
-            yield (
-                f"$.arms[{index}]",
-                f"{arm!r} is none of {', '.join(ARM_NAMES)}, nor one with {AGAIN}",
-            )
+        elif arm not in known:
+            yield f"$.arms[{index}]", f"{arm!r} is none of {', '.join(known)}"
+    yield from _judge_arms(plan)
     if plan.blocks < 1:
         yield "$.blocks", f"{plan.blocks} is less than 1"
     if plan.at_once < 1:
@@ -89,7 +89,7 @@ def judge_membership(document: Document, plan: Campaign) -> Iterator[Complaint]:
         if ours != theirs:
             yield f"$.campaign.{name}", f"{ours!r}, but campaign.json says {theirs!r}"
     arm = document.invocation.arm
-    if arm not in plan.arms and not is_control(arm, plan.arms):
+    if all(one.name != arm for one in plan.every_arm):
         yield (
             "$.invocation.arm",
             f"{arm!r} is no arm of campaign.json ({', '.join(plan.arms)})",
@@ -98,6 +98,41 @@ def judge_membership(document: Document, plan: Campaign) -> Iterator[Complaint]:
     for index, cell in enumerate(document.cells):
         if cell.id not in planned:
             yield f"$.cells[{index}].id", f"{cell.id} is not in the plan of campaign.json"
+
+
+def _judge_arms(plan: Campaign) -> Iterator[Complaint]:
+    """Whether the arms are what their names promise: a number stands under its arm's name."""
+    known: dict[str, Arm] = {}
+    for index, arm in enumerate(plan.every_arm):
+        path = f"$.every_arm[{index}]"
+        if not arm.name or arm.name in known:
+            yield f"{path}.name", f"{arm.name!r} is empty or stands there twice"
+        known[arm.name] = arm
+    for index, arm in enumerate(plan.every_arm):
+        path = f"$.every_arm[{index}]"
+        if arm.control in {None, "again"} if arm.name not in plan.arms else arm.control == "twin":
+            yield f"{path}.control", f"{arm.control!r} does not go with the arms that are compared"
+        yield from _judge_arm(path, arm, known.get(arm.of or ""))
+
+
+CPU_NAME = "cpu"
+"""What the name of an arm without a GPU has to say: any other name could be read as a GPU's."""
+
+
+def _judge_arm(path: str, arm: Arm, of: Arm | None) -> Iterator[Complaint]:
+    if arm.control is None:
+        if arm.of is not None:
+            yield f"{path}.of", f"{arm.of!r}, and the arm is no control"
+        if not arm.gpu and CPU_NAME not in arm.name:
+            yield f"{path}.gpu", f"{arm.name!r} has no GPU, and does not say {CPU_NAME}"
+        return
+    if arm.name != f"{arm.of}-{arm.control}":
+        yield f"{path}.name", f"{arm.name!r} does not say that it is {arm.of!r}, {arm.control}"
+    if arm.control == "hidden":
+        if arm.gpu:
+            yield f"{path}.gpu", "the GPU is hidden, and it has one"
+    elif of is None or (of.image, of.gpu) != (arm.image, arm.gpu):
+        yield f"{path}.of", f"{arm.of!r} is no arm with the same image and GPU"
 
 
 def _judge_planned(path: str, cell: Cell) -> Iterator[Complaint]:

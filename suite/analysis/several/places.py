@@ -20,9 +20,6 @@ from suite.cells.cell import Cell
 from suite.flags import Flag, raise_flag
 from suite.model import Document, Survey
 
-ARM = "cuda"
-"""The arm that a survey is about."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Surveyed:
@@ -77,7 +74,8 @@ class Surveyed:
 
 def find_result(summary: Summary, identity: str) -> ArmResult | None:
     """What a campaign knows of a cell on its GPU; None: it is not in its plan."""
-    return next((one.arms[ARM] for one in summary.cells if one.cell.id == identity), None)
+    (arm, *_) = summary.campaign.gpu_arms
+    return next((one.arms[arm] for one in summary.cells if one.cell.id == identity), None)
 
 
 def drop_lonely(
@@ -141,12 +139,11 @@ def analyse(
         one.cell.id: one.cell
         for found in (*alone.values(), *at_once.values())
         for one in found.cells
-        if not one.cell.arms or ARM in one.cell.arms
     }
     seen_on_gpu = {
         result.id
         for summary in alone.values()
-        for document in summary.counted.get(ARM, {}).values()
+        for document in summary.counted.get(summary.campaign.gpu_arms[0], {}).values()
         for result in document.cells
         if any(device.startswith("GPU") for device in result.placement)
     }
@@ -169,7 +166,9 @@ def analyse(
         on_gpu=frozenset(
             name for name, cell in cells.items() if not cell.one_shot and name in seen_on_gpu
         ),
-        overlap=find_overlap([one.counted.get(ARM, {}) for one in at_once.values()]),
+        overlap=find_overlap(
+            [one.counted.get(one.campaign.gpu_arms[0], {}) for one in at_once.values()]
+        ),
     )
 
 

@@ -21,7 +21,7 @@ from suite.cli.engines import connect, open_engine
 from suite.cli.settings import ALL_GPUS, Bounds, read_bounds, settle
 from suite.cli.terminal import Terminal
 from suite.errors import DELEGATE, EngineError, GpuError, UsageError
-from suite.host.campaign.arms import ARMS, AUTO, resolve_arms
+from suite.host.campaign.arms import AUTO, known_arms, resolve_arms
 from suite.host.campaign.conductor import Conductor
 from suite.host.campaign.listener import Listener
 from suite.host.campaign.request import Request, resume_plan
@@ -43,7 +43,8 @@ def check_survey(gpu: str, arms: Sequence[str]) -> None:
     Raises:
         UsageError: every GPU is asked for, and no arm that has one.
     """
-    if gpu == ALL_GPUS and AUTO not in arms and not any(ARMS[name].gpu for name in arms):
+    known = known_arms()
+    if gpu == ALL_GPUS and AUTO not in arms and not any(known[name].gpu for name in arms):
         raise UsageError("GPU=all, and no arm that was asked for has a GPU", "leave GPU out")
 
 

@@ -2,44 +2,34 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from suite.errors import NoGpuError, UsageError
 from suite.host.engine import Engine, GpuRequest
-from suite.model import AGAIN, ARM_NAMES, TWIN
+from suite.host.provision.images import ImageSpec, read_specs
+from suite.model import Arm, control_of
 
 AUTO = "auto"
 
-
-@dataclass(frozen=True, kw_only=True)
-class Arm:
-    """What runs a cell: the image it takes (``cpu`` or ``cuda``) and whether it is given the GPU.
-
-    ``kind`` is the arm that the worker is told to be: a twin's is that of its arm.
-    """
-
-    name: str
-    kind: str
-    image: str
-    gpu: bool
-
-
-ARMS: Mapping[str, Arm] = {
-    name: Arm(name=name, kind=name, image="cpu" if name == "cpu" else "cuda", gpu=name == "cuda")
-    for name in ARM_NAMES
-}
+Known = Mapping[str, Arm]
 """Every arm that can be asked for, by name."""
 
 
-def find_arm(name: str) -> Arm:
-    """The arm of a name; ``cpu-twin`` and ``cpu-again`` are ``cpu`` under another name.
+def list_arms(specs: Mapping[str, ImageSpec]) -> Known:
+    """The arms of these images: one each, and one more of each with a GPU, which is hidden from it."""
+    arms = []
+    for spec in specs.values():
+        arm = Arm(name=spec.name, image=spec.name, gpu=spec.gpu, tensorflow=spec.tensorflow)
+        arms += [arm, control_of(arm, "hidden")] if spec.gpu else [arm]
+    return {arm.name: arm for arm in arms}
 
-    Raises:
-        KeyError: there is none.
-    """
-    arm = ARMS[name.removesuffix(TWIN).removesuffix(AGAIN)]
-    return Arm(name=name, kind=arm.kind, image=arm.image, gpu=arm.gpu)
+
+@functools.cache
+def known_arms() -> Known:
+    """Those of docker/images.toml."""
+    return list_arms(read_specs())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,26 +41,29 @@ class Arms:
     not_run: Mapping[str, str]
 
 
-def check_arms(wanted: Sequence[str]) -> None:
+def check_arms(wanted: Sequence[str], known: Known) -> None:
     """Whether these names make sense together; no machine is looked at.
 
     Raises:
         UsageError: an arm is unknown or named twice, or none is named.
     """
-    unknown = [name for name in wanted if name not in ARMS]
+    unknown = [name for name in wanted if name not in known]
     if tuple(wanted) != (AUTO,) and (unknown or len(set(wanted)) != len(wanted) or not wanted):
         raise UsageError(
-            f"ARMS={' '.join(wanted)!r}: each of {', '.join(ARMS)} at most once, or {AUTO}",
+            f"ARMS={' '.join(wanted)!r}: each of {', '.join(known)} at most once, or {AUTO}",
             'such as ARMS="cpu cuda"',
         )
 
 
-def auto_arms(*, gpu: bool) -> tuple[Arm, ...]:
-    """The arms that run where none was named: the GPU's as well, where there is a GPU."""
-    return (ARMS["cpu"], ARMS["cuda"]) if gpu else (ARMS["cpu"],)
+def auto_arms(known: Known, *, gpu: bool) -> tuple[Arm, ...]:
+    """The arms that run where none was named: the first, and the first with a GPU where there is one."""
+    first = next(arm for arm in known.values() if not arm.gpu)
+    return (first, next(arm for arm in known.values() if arm.gpu)) if gpu else (first,)
 
 
-def resolve_arms(engine: Engine, wanted: Sequence[str], gpu: str) -> Arms:
+def resolve_arms(
+    engine: Engine, wanted: Sequence[str], gpu: str, known: Known | None = None
+) -> Arms:
     """Which arms can run here, before any image is built.
 
     Raises:
@@ -78,14 +71,22 @@ def resolve_arms(engine: Engine, wanted: Sequence[str], gpu: str) -> Arms:
         GpuError: an arm that needs a GPU was named and there is none; or there is one and the
             engine won't pass it through.
     """
+    known = known_arms() if known is None else known
     if tuple(wanted) == (AUTO,):
+        arms = auto_arms(known, gpu=True)
         try:
             request = engine.find_gpu(gpu)
         except NoGpuError as error:
-            return Arms(run=auto_arms(gpu=False), gpu={"cpu": None}, not_run={"cuda": error.what})
-        return Arms(run=auto_arms(gpu=True), gpu={"cpu": None, "cuda": request}, not_run={})
-    check_arms(wanted)
-    arms = tuple(ARMS[name] for name in wanted)
+            run = auto_arms(known, gpu=False)
+            return Arms(
+                run=run,
+                gpu={arm.name: None for arm in run},
+                not_run={arm.name: error.what for arm in arms if arm.gpu},
+            )
+        requests = {arm.name: request if arm.gpu else None for arm in arms}
+        return Arms(run=arms, gpu=requests, not_run={})
+    check_arms(wanted, known)
+    arms = tuple(known[name] for name in wanted)
     requests = {arm.name: engine.find_gpu(gpu) if arm.gpu else None for arm in arms}
     return Arms(run=arms, gpu=requests, not_run={})
 
@@ -102,7 +103,7 @@ def against_itself(arms: Arms) -> Arms:
             "name one with ARMS=",
         )
     first = arms.run[0]
-    second = find_arm(first.name + AGAIN)
+    second = control_of(first, "again")
     return Arms(
         run=(first, second),
         gpu={**arms.gpu, second.name: arms.gpu[first.name]},

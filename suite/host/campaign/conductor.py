@@ -11,7 +11,7 @@ from typing import Any
 
 from suite.errors import GpuError
 from suite.host.campaign import durations, plan
-from suite.host.campaign.arms import Arms, find_arm
+from suite.host.campaign.arms import Arms
 from suite.host.campaign.budget import Budget
 from suite.host.campaign.draft import InvocationSpec
 from suite.host.campaign.listener import (
@@ -28,7 +28,7 @@ from suite.host.engine import Engine
 from suite.host.provision.limits import allow_cpus, allow_memory
 from suite.host.provision.volumes import campaign_volumes
 from suite.host.watch.observe import Observe
-from suite.model import SIMULATED, TWIN, Campaign, Document, Image, Look, container_seconds
+from suite.model import SIMULATED, Campaign, Document, Image, Look, container_seconds
 
 REPEATS = 2
 """A disturbed invocation is run again at most so often; what disturbs all three is not an accident."""
@@ -62,11 +62,11 @@ class Conductor:
     ) -> None:
         self.engine = engine
         self.store = store
-        self.campaign = campaign
-        names = [*campaign.arms, *plan.control_arms(campaign)]
-        self.arms = {name: find_arm(name) for name in names}
+        self.campaign = plan.forget_versions(campaign, images)
+        names = (*campaign.arms, *plan.control_arms(campaign))
+        self.arms = {name: campaign.arm(name) for name in names}
         self.requests = {
-            name: arms.gpu[name.removesuffix(TWIN)] if arm.gpu else None
+            name: arms.gpu[name if name in campaign.arms else str(arm.of)] if arm.gpu else None
             for name, arm in self.arms.items()
         }
         self.interim_look = interim_look

@@ -13,12 +13,12 @@ from datetime import datetime, timezone
 from suite import wire
 from suite.cells.cell import Cell
 from suite.host.campaign import plan
-from suite.host.campaign.arms import Arm
 from suite.host.campaign.outcomes import judge_start, make_pending
 from suite.host.engine import Ending, Engine, GpuRequest, Running
 from suite.host.machine.cpus import write_cpus
 from suite.host.provision.volumes import compile_cache
 from suite.model import (
+    Arm,
     Campaign,
     CampaignIdentity,
     CellResult,

@@ -9,19 +9,20 @@ import fnmatch
 import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
 from suite.errors import UsageError
 from suite.model import (
-    AGAIN,
-    HIDDEN,
-    TWIN,
+    NOT_FROM_LOCK,
+    Arm,
     Campaign,
     CellResult,
     Document,
     Excluded,
+    Image,
+    control_of,
     count_compiled,
 )
 
@@ -58,7 +59,7 @@ how fast things are."""
 
 
 def choose_cells(
-    cells: Iterable[Cell], profile: ProfileName, arms: Sequence[str], only: Sequence[str]
+    cells: Iterable[Cell], profile: ProfileName, arms: Sequence[Arm], only: Sequence[str]
 ) -> list[Cell]:
     """The cells of a profile that at least one arm can run, by the globs of ``only`` if any.
 
@@ -68,7 +69,7 @@ def choose_cells(
     of_profile = [
         cell
         for cell in cells
-        if profile in cell.profiles and (not cell.arms or set(cell.arms) & set(arms))
+        if profile in cell.profiles and any(means_something(cell, arm) for arm in arms)
     ]
     for glob in only:
         if not any(fnmatch.fnmatchcase(cell.id, glob) for cell in of_profile):
@@ -79,6 +80,11 @@ def choose_cells(
     if not only:
         return of_profile
     return [c for c in of_profile if any(fnmatch.fnmatchcase(c.id, glob) for glob in only)]
+
+
+def means_something(cell: Cell, arm: Arm) -> bool:
+    """Whether the cell has a meaning on the arm."""
+    return arm.gpu or not cell.beside_gpu
 
 
 CONTROLLED: tuple[ProfileName, ...] = ("standard", "full")
@@ -92,15 +98,32 @@ def choose_controls(cells: Iterable[Cell], profile: ProfileName) -> list[str]:
     return [cell.id for cell in cells if cell.control]
 
 
-def control_arms(campaign: Campaign) -> list[str]:
-    """The arms of the control invocations: each arm's twin, and the CUDA image without its GPU, where
-    there is a CPU arm to hold it to.
+def add_controls(arms: Sequence[Arm], controls: Sequence[str]) -> list[Arm]:
+    """These arms, and where there are cells to control, those of their control invocations: each one's
+    twin, and the first GPU's image without its GPU, where there is a CPU arm to hold it to.
     """
-    if not campaign.controls:
-        return []
-    both = {"cpu", "cuda"} <= set(campaign.arms)
-    hidden = [HIDDEN] if both and HIDDEN not in campaign.arms else []
-    return [*(arm + TWIN for arm in campaign.arms), *hidden]
+    if not controls:
+        return list(arms)
+    plain = [arm for arm in arms if arm.control is None]
+    gpu = next((arm for arm in plain if arm.gpu), None)
+    hidden = [control_of(gpu, "hidden")] if gpu and any(not arm.gpu for arm in plain) else []
+    twins = [control_of(arm, "twin") for arm in arms]
+    return [*arms, *twins, *(one for one in hidden if one not in arms)]
+
+
+def forget_versions(campaign: Campaign, images: Mapping[str, Image]) -> Campaign:
+    """The plan without the TensorFlow of images whose packages are not the lock's, which nobody knows yet."""
+    arms = [
+        replace(arm, tensorflow=None) if images[arm.image].lock == NOT_FROM_LOCK else arm
+        for arm in campaign.every_arm
+    ]
+    return replace(campaign, every_arm=arms)
+
+
+def control_arms(campaign: Campaign) -> list[str]:
+    """The arms of the control invocations, where the campaign has any."""
+    names = [arm.name for arm in campaign.every_arm if arm.name not in campaign.arms]
+    return names if campaign.controls else []
 
 
 def add_blocks(blocks: int, most: int) -> int:
@@ -110,16 +133,17 @@ def add_blocks(blocks: int, most: int) -> int:
 
 def calibrating_arm(campaign: Campaign, arm: str) -> str:
     """The arm whose calibration counts for this one: arms that are compared as equals share K."""
-    if arm in campaign.arms:
-        plain = arm.removesuffix(AGAIN)
-        return plain if plain in campaign.arms else arm
-    return campaign.arms[0] if arm == HIDDEN else calibrating_arm(campaign, arm.removesuffix(TWIN))
+    one = campaign.arm(arm)
+    if one.control == "hidden" and arm not in campaign.arms:
+        return campaign.arms[0]
+    if one.of is None or one.control == "hidden":
+        return arm
+    return calibrating_arm(campaign, one.of)
 
 
 def cells_of(campaign: Campaign, arm: str) -> list[Cell]:
     """The campaign's cells that have a meaning on the arm, in the plan's order."""
-    kind = arm.removesuffix(TWIN).removesuffix(AGAIN)
-    cells = [cell for cell in campaign.cells if not cell.arms or kind in cell.arms]
+    cells = [cell for cell in campaign.cells if means_something(cell, campaign.arm(arm))]
     if arm in campaign.arms:
         return cells
     return [cell for cell in cells if cell.id in campaign.controls]
@@ -157,7 +181,7 @@ def arguments(campaign: Campaign, arm: str, block: int, cells: Sequence[Cell]) -
     calls = campaign.calls.get(calibrating_arm(campaign, arm), {}) if block > 0 else {}
     return (
         "measure",
-        *("--arm", arm.removesuffix(TWIN).removesuffix(AGAIN)),
+        *(("--gpu",) if campaign.arm(arm).gpu else ()),
         *("--warmup", f"{campaign.warmup_s * share:g}"),
         *("--measure", f"{campaign.measure_s * share:g}"),
         *("--budget", f"{campaign.budget_s:g}"),

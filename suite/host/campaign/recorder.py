@@ -79,7 +79,7 @@ class Recorder:
     def _begin_observation(self) -> None:
         if self._observe is None or not self._draft.remaining:
             return
-        begun = self._observe(self._spec.arm.name, self._spec.gpu, self._spec.cpus)
+        begun = self._observe(self._spec.arm, self._spec.gpu, self._spec.cpus)
         if isinstance(begun, str):
             self._draft.telemetry = begun
         else:

@@ -47,17 +47,18 @@ def plan_campaign(request: Request, arms: Arms, cells: Sequence[Cell]) -> Campai
     """
     profile = plan.PROFILES[request.profile]
     names = [arm.name for arm in arms.run]
-    chosen = plan.choose_cells(cells, request.profile, names, request.only)
-    for name in names:
-        if not any(not cell.by_host and (not cell.arms or name in cell.arms) for cell in chosen):
+    chosen = plan.choose_cells(cells, request.profile, arms.run, request.only)
+    for arm in arms.run:
+        if not any(not cell.by_host and plan.means_something(cell, arm) for cell in chosen):
             raise UsageError(
-                f"no cell that was asked for can be measured on the arm {name}",
+                f"no cell that was asked for can be measured on the arm {arm.name}",
                 "`make list` shows which cells there are",
             )
     created = datetime.now(timezone.utc).replace(microsecond=0)
     seed = draw_seed(request.seed)
     label = check_label(request.label) if request.label is not None else None
     currency = check_price(request.price, request.price_currency)
+    controls = plan.choose_controls(chosen, request.profile)
     campaign = Campaign(
         schema=wire.SCHEMA,
         id=campaign_name(created, label or machine_label(), request.profile),
@@ -69,7 +70,8 @@ def plan_campaign(request: Request, arms: Arms, cells: Sequence[Cell]) -> Campai
         blocks=request.blocks if request.blocks is not None else profile.blocks,
         most_blocks=request.blocks if request.blocks is not None else profile.most_blocks,
         cells=chosen,
-        controls=plan.choose_controls(chosen, request.profile),
+        controls=controls,
+        every_arm=plan.add_controls(arms.run, controls),
         suite=identify_suite(),
         prediction=Prediction(before_s=0.0),
         warmup_s=profile.warmup_s,

@@ -156,7 +156,7 @@ def check_driver(probe: Probe) -> Finding:
     """Whether there is a GPU, and a driver that answers for it."""
     if probe.is_elsewhere():
         return _look_elsewhere(probe)
-    wants = "cuda" in probe.question.arms
+    wants = any(arm.gpu for arm in probe.named_arms())
     if not probe.shows_gpu() and not wants:
         return no(
             f"no NVIDIA GPU here (looked at {LOOKED_AT}): `make bench` measures the CPU alone",

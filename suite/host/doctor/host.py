@@ -14,10 +14,10 @@ from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
 from suite.errors import CrossoverError, EngineError
 from suite.host.campaign import durations, plan
-from suite.host.campaign.arms import ARMS
+from suite.host.campaign.arms import auto_arms, known_arms
 from suite.host.doctor.finding import Finding, Unknown, no, unknown, yes
 from suite.host.doctor.probe import Probe
-from suite.model import Campaign, Prediction, SuiteIdentity
+from suite.model import Arm, Campaign, Prediction, SuiteIdentity
 
 TYPE_NAMES = ("instance-type", "instance_type", "instanceType", "vmSize", "machine-type", "flavor")
 """What clouds call the type of a machine in what they tell cloud-init."""
@@ -98,25 +98,25 @@ def _read_quota(probe: Probe) -> float | None:
 
 def check_duration(probe: Probe) -> Finding:
     """How long a campaign of each profile should take, before anything has run."""
-    wanted = tuple(name for name in probe.question.arms if name in ARMS)
     try:
         arms, once = probe.arms(), ""
     except CrossoverError:
-        arms = wanted or (("cpu", "cuda") if probe.shows_gpu() else ("cpu",))
+        arms = probe.named_arms() or auto_arms(known_arms(), gpu=probe.shows_gpu())
         once = "; once an engine answers"
     guesses = {name: _guess_s(name, arms, probe.question.cells) for name in plan.PROFILES}
     words = ", ".join(f"{name} {_word_duration(guess)}" for name, guess in guesses.items())
     return yes(
-        f"{words} ({' and '.join(arms)}; a guess until a calibration has run, images not counted"
-        f"{once})",
+        f"{words} ({' and '.join(arm.name for arm in arms)}; a guess until a calibration has run, images "
+        f"not counted{once})",
         **{f"{name}_s": round(guess, 1) for name, guess in guesses.items()},
     )
 
 
-def _guess_s(name: ProfileName, arms: Sequence[str], cells: Sequence[Cell]) -> float:
+def _guess_s(name: ProfileName, arms: Sequence[Arm], cells: Sequence[Cell]) -> float:
     """The guess that a campaign of this profile would begin with, in seconds."""
     profile = plan.PROFILES[name]
     chosen = plan.choose_cells(cells, name, arms, ())
+    controls = plan.choose_controls(chosen, name)
     sketch = Campaign(
         schema=wire.SCHEMA,
         id="sketch",
@@ -124,10 +124,11 @@ def _guess_s(name: ProfileName, arms: Sequence[str], cells: Sequence[Cell]) -> f
         profile=name,
         seed=0,
         label=None,
-        arms=list(arms),
+        arms=[arm.name for arm in arms],
         blocks=profile.blocks,
         cells=chosen,
-        controls=plan.choose_controls(chosen, name),
+        controls=controls,
+        every_arm=plan.add_controls(arms, controls),
         suite=SuiteIdentity(version=__version__, commit=None, content=""),
         prediction=Prediction(before_s=0.0),
         warmup_s=profile.warmup_s,
@@ -204,7 +205,7 @@ def check_architecture(probe: Probe) -> Finding:
     if name in {"aarch64", "arm64"}:
         asked = probe.question.arms
         shown = probe.shows_gpu() and not probe.is_elsewhere()
-        needs = any(one in ARMS and ARMS[one].image == "cuda" for one in asked)
+        needs = any(arm.gpu or arm.control == "hidden" for arm in probe.named_arms())
         if (shown and asked == ("auto",)) or needs:
             other = probe.other_tensorflow()
             if other is not None:

@@ -9,12 +9,13 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from suite.errors import CrossoverError, GpuError, NoGpuError
-from suite.host.campaign.arms import ARMS, AUTO, auto_arms
+from suite.host.campaign.arms import AUTO, auto_arms, known_arms
 from suite.host.doctor.finding import Unknown
 from suite.host.doctor.machine import Examined, Machine, Question
 from suite.host.engine import GpuRequest, Stock
 from suite.host.gpu.choice import name_gpus
 from suite.host.gpu.request import machine_gpus, no_gpu, pci_gpus
+from suite.model import Arm
 
 Look = TypeVar("Look")
 
@@ -123,8 +124,12 @@ class Probe:
 
     def wants_gpu(self) -> bool:
         """Whether an arm was asked for that takes the GPU, or all that there can be."""
-        wanted = self.question.arms
-        return wanted == (AUTO,) or any(name in ARMS and ARMS[name].gpu for name in wanted)
+        return self.question.arms == (AUTO,) or any(arm.gpu for arm in self.named_arms())
+
+    def named_arms(self) -> tuple[Arm, ...]:
+        """The arms that were asked for by name."""
+        known = known_arms()
+        return tuple(known[name] for name in self.question.arms if name in known)
 
     def other_tensorflow(self) -> str | None:
         """What brings the cuda arm's TensorFlow in the lock's place, for people; None: the lock does.
@@ -146,16 +151,15 @@ class Probe:
         stock = engine.take_stock("cuda")
         return None if stock.from_lock else f"{stock.base} (LOCAL_PYTHON)"
 
-    def arms(self) -> tuple[str, ...]:
+    def arms(self) -> tuple[Arm, ...]:
         """The arms that ``make bench`` would run, by what is known of the GPU.
 
         Raises:
             CrossoverError: there is no engine.
         """
-        wanted = self.question.arms
-        if wanted != (AUTO,):
-            return tuple(name for name in wanted if name in ARMS)
-        return tuple(arm.name for arm in auto_arms(gpu=self._has_gpu()))
+        if self.question.arms != (AUTO,):
+            return self.named_arms()
+        return auto_arms(known_arms(), gpu=self._has_gpu())
 
     def _has_gpu(self) -> bool:
         """Whether bench would find a GPU, refused or not."""
@@ -171,4 +175,4 @@ class Probe:
 
     def images(self) -> tuple[str, ...]:
         """The images that those arms need."""
-        return tuple(dict.fromkeys(ARMS[name].image for name in self.arms()))
+        return tuple(dict.fromkeys(arm.image for arm in self.arms()))

@@ -12,7 +12,6 @@ from typing import Any
 
 from suite import wire
 from suite.errors import CrossoverError, EngineError, GpuError
-from suite.host.campaign.arms import ARMS
 from suite.host.doctor.cards import NO_GPU, NOT_ASKED, check_idle_gpu
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.machine import Examined
@@ -22,7 +21,7 @@ from suite.host.gpu.commands import EngineKind, kind_of
 from suite.host.gpu.remedies import explain_worker
 from suite.host.provision.overlay import OTHER_TENSORFLOW
 from suite.host.provision.volumes import choose_environment, compile_cache
-from suite.model import SIMULATED, Image
+from suite.model import SIMULATED, Arm, Image
 
 _NO_MEMORY = re.compile(r"device:GPU:\d+ with 0 MB memory")
 """What TensorFlow says of a GPU whose memory another process has, whole."""
@@ -34,9 +33,10 @@ _CLOSING_S = 3.0
 def check_tensorflow(probe: Probe) -> Finding:
     """What the arm's TensorFlow sees; only where its image or environment is here already."""
     engine = probe.open_engine()
-    if "cuda" not in probe.arms():
+    arm = next((one for one in probe.arms() if one.gpu), None)
+    if arm is None:
         return _check_given(probe, engine)
-    (stock,) = probe.take_stocks("cuda")
+    (stock,) = probe.take_stocks(arm.image)
     place = _name_place(engine, stock)
     if stock.image is None:
         raise Unknown(f"{place} is not built yet", "`make images`, and ask again")
@@ -45,7 +45,7 @@ def check_tensorflow(probe: Probe) -> Finding:
     except GpuError as error:
         raise Unknown("TensorFlow can't be shown a GPU (see passthrough)") from error
     _look_before(probe)
-    job = _describe_job("cuda", stock, stock.image, engine.cpus(), request)
+    job = _describe_job(arm, stock, stock.image, engine.cpus(), request)
     records, ending = _start(probe, job)
     return _judge_start(place, records, ending, kind_of(engine.isolation))
 
@@ -56,7 +56,7 @@ def _check_given(probe: Probe, engine: Examined) -> Finding:
     ours = not_applicable(NO_GPU if probe.wants_gpu() else NOT_ASKED)
     try:
         arm = probe.arms()[0]
-        stock = engine.take_stock(ARMS[arm].image)
+        stock = engine.take_stock(arm.image)
     except CrossoverError:
         return ours  # `check_images` says what is wrong
     if stock.from_lock or stock.image is None or engine.isolation == "container":
@@ -112,7 +112,7 @@ def _look_before(probe: Probe) -> None:
 
 
 def _describe_job(
-    arm: str, stock: Stock, image: str, cpus: tuple[int, ...], request: GpuRequest | None
+    arm: Arm, stock: Stock, image: str, cpus: tuple[int, ...], request: GpuRequest | None
 ) -> Job:
     """TensorFlow's start-up sequence, as a campaign's arm has it.
 
@@ -120,7 +120,8 @@ def _describe_job(
     """
     base, lock = stock.recorded
     recorded = Image(id=image, content=None, base=base, digests=[], lock=lock, origin="here")
-    plain = Job(image=recorded, arguments=("describe", "--arm", arm), cpus=cpus, gpu=request)
+    arguments = ("describe", "--gpu") if arm.gpu else ("describe",)
+    plain = Job(image=recorded, arguments=arguments, cpus=cpus, gpu=request)
     cache = None if request is None else compile_cache(recorded, request)
     if cache is None or cache.name not in stock.caches:
         return plain

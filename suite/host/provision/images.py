@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import sys
 import tarfile
 from collections.abc import Iterable, Mapping
@@ -34,11 +35,15 @@ _INGREDIENTS = ("dockerfile", "lock", "base", "suite")
 
 @dataclass(frozen=True, kw_only=True)
 class ImageSpec:
-    """One row of images.toml; ``free_bytes`` is the disk that a build needs at its peak."""
+    """One row of images.toml; ``free_bytes`` is the disk that a build needs at its peak.
+
+    ``tensorflow`` is the version that the lock pins.
+    """
 
     name: str
     base: str
     lock: Path
+    tensorflow: str
     gpu: bool
     free_bytes: int
 
@@ -91,6 +96,7 @@ def read_specs(path: Path = DOCKER / "images.toml") -> dict[str, ImageSpec]:
                 name=name,
                 base=str(row["base"]),
                 lock=path.parent / str(row["lock"]),
+                tensorflow=_read_version(path.parent / str(row["lock"])),
                 gpu=bool(row["gpu"]),
                 free_bytes=int(row["free_gb"]) * 10**9,
             )
@@ -101,6 +107,16 @@ def read_specs(path: Path = DOCKER / "images.toml") -> dict[str, ImageSpec]:
             f"{path} does not say which images there are: {error!r}",
             "a clean checkout has it (`git status` shows what differs)",
         ) from error
+
+
+def _read_version(lock: Path) -> str:
+    """The TensorFlow that a lock pins, under whichever of its packages' names."""
+    found = re.search(
+        r"^tensorflow(?:-\w+)?==(\S+)", lock.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    if found is None:
+        raise ValueError(f"{lock.name} pins no TensorFlow")
+    return found[1]
 
 
 def find_spec(name: str, specs: Mapping[str, ImageSpec]) -> ImageSpec:

@@ -21,7 +21,7 @@ from typing import IO, Any, Literal, Protocol, get_args
 from suite.content import SUITE
 from suite.host.engine import Engine, GpuRequest, Running
 from suite.host.machine.cpus import write_cpus
-from suite.model import AGAIN, Scalar, Telemetry
+from suite.model import Arm, Scalar, Telemetry
 
 GPU_EVERY_S, HOST_EVERY_S = 0.25, 0.5
 """Seconds between two samples: with a GPU, whose clocks move within a cell; and without."""
@@ -49,17 +49,17 @@ class Observation(Protocol):
         """What was seen, or why there is nothing."""
 
 
-Observe = Callable[[str, "GpuRequest | None", tuple[int, ...]], "Observation | str"]
+Observe = Callable[[Arm, "GpuRequest | None", tuple[int, ...]], "Observation | str"]
 """Begins to observe an arm's invocation with this GPU on these CPUs; a text: why not."""
 
 
 def make_observer(engine: Engine, mode: Mode) -> Observe:
     """How the invocations of this engine are observed."""
 
-    def observe(arm: str, gpu: GpuRequest | None, cpus: tuple[int, ...]) -> Observation | str:
+    def observe(arm: Arm, gpu: GpuRequest | None, cpus: tuple[int, ...]) -> Observation | str:
         if mode == "off":
             return "telemetry was switched off (TELEMETRY=off)"
-        if mode == "first" and arm.endswith(AGAIN):
+        if mode == "first" and arm.control == "again":
             return UNWATCHED
         if engine.is_here is not True:
             return (

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 
+from suite.analysis.campaign.summarise import Summary
 from suite.analysis.numbers.verdict import LEVEL
 from suite.analysis.several.comparison import Contrast
-from suite.analysis.several.places import ARM, Surveyed, find_result, middle
+from suite.analysis.several.places import Surveyed, find_result, middle
 from suite.cells.cell import Cell
 from suite.flags import Flag
 from suite.report.pages import frame
@@ -133,7 +134,9 @@ def _write_campaigns(page: Page, found: Surveyed) -> None:
                 escape(found.survey.cpus.get(member.gpu, "")) if member.at_once else "all",
                 escape(member.campaign),
                 name_machine(one, escape) if one else "not begun",
-                str(sum(block >= 1 for block in one.counted.get(ARM, {}))) if one else "",
+                str(sum(block >= 1 for block in one.counted.get(one.campaign.gpu_arms[0], {})))
+                if one
+                else "",
                 frame.show_floor(one) if one else "",
             ]
         )
@@ -235,3 +238,7 @@ def _show_work(pooled: Contrast, identity: str, number: int) -> Entry:
     low = None if ratio.high is None else number / ratio.high
     high = None if ratio.low is None else number / ratio.low
     return f"{show_times(number / ratio.value, low, high)} times one", ()
+
+
+def _count_blocks(one: Summary) -> str:
+    return str(sum(block >= 1 for block in one.counted.get(one.campaign.gpu_arms[0], {})))

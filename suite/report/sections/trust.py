@@ -8,6 +8,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from suite.analysis.campaign.accounting import find_deaths, spent_seconds
 from suite.analysis.campaign.controls import Family
@@ -18,7 +19,7 @@ from suite.analysis.campaign.software import (
     find_other_versions,
 )
 from suite.analysis.campaign.summarise import Summary
-from suite.model import AGAIN, HIDDEN, NOT_FROM_LOCK, Document, container_seconds
+from suite.model import NOT_FROM_LOCK, Arm, Document, container_seconds, control_of
 from suite.report.sections.controls import write_controls, write_steadiness, write_timing_costs
 from suite.report.sections.watched import write_telemetry
 from suite.report.text.markup import escape
@@ -198,14 +199,17 @@ def tell_builds(summary: Summary, show: Show) -> list[str]:
     if differing:
         ran = "; ".join(f"{show(arm)} ran {_word_build(one, show)}" for arm, one in builds.items())
         told.append(f"THE ARMS RAN DIFFERENT BUILDS: {ran}.")
-        gpu = [show(arm) for arm in differing if not _is_hidden(arm)]
-        if gpu:
+        plan = summary.campaign
+        elsewhere = _find_elsewhere(summary, differing)
+        if elsewhere:
             told.append(
-                f"A ratio of {' or '.join(gpu)} with {show(summary.base)} is of machine and build "
-                f"together; {_word_share(summary, show)}."
+                f"A ratio of {' or '.join(map(show, elsewhere))} with {show(summary.base)} is of "
+                f"machine and build together; {_word_share(summary, elsewhere, show)}."
             )
-        if len(gpu) < len(differing):
-            told.append(f"A ratio of {show(HIDDEN)} is of the build alone: no GPU is in it.")
+        alone = [arm for arm in differing if arm not in elsewhere]
+        if alone:
+            why = "the same GPU is in both" if plan.arm(alone[0]).gpu else "no GPU is in it"
+            told.append(f"A ratio of {' or '.join(map(show, alone))} is of the build alone: {why}.")
     else:
         told += [
             f"{show(arm)} ran what the suite's locks did not choose: {_word_build(one, show)}."
@@ -222,18 +226,30 @@ def _word_build(one: Build, show: Show) -> str:
     return f"{listed or 'unknown versions'}{origins[one.from_lock]}"
 
 
-def _is_hidden(arm: str) -> bool:
-    return arm.removesuffix(AGAIN) == HIDDEN
+def _find_elsewhere(summary: Summary, differing: Sequence[str]) -> list[str]:
+    """Those of the arms whose machine is not the first arm's either: one has the GPU, the other not."""
+    plan = summary.campaign
+    return [arm for arm in differing if plan.arm(arm).gpu != plan.arm(summary.base).gpu]
 
 
-def _word_share(summary: Summary, show: Show) -> str:
+def _hide(summary: Summary, arms: Sequence[str]) -> tuple[Arm, Arm]:
+    """The arm with the GPU in a comparison of these with the first one, and the same without its GPU."""
+    every = map(summary.campaign.arm, (*arms, summary.base))
+    gpu = next(arm for arm in every if arm.gpu)
+    plain = replace(gpu, name=gpu.of or gpu.name)
+    return plain, control_of(plain, "hidden")
+
+
+def _word_share(summary: Summary, arms: Sequence[str], show: Show) -> str:
     family = summary.conclusions.hidden
-    if family is None or not family.ratios:
+    gpu, hidden = _hide(summary, arms)
+    if family is None or not family.ratios or family.other != hidden.name:
         return (
-            f"{show(HIDDEN)}, the same build without its GPU, would show the build's share and was "
-            'not measured beside them (ARMS="cpu cuda cuda-hidden", or the standard profile)'
+            f"{show(hidden.name)}, the same build without its GPU, would show the build's share and was "
+            f'not measured beside them (ARMS="cpu {show(gpu.name)} {show(hidden.name)}", or the '
+            "standard profile)"
         )
-    return f"the build's share, by the control {show(HIDDEN)}: {_word_family(family)}"
+    return f"the build's share, by the control {show(hidden.name)}: {_word_family(family)}"
 
 
 def _word_family(family: Family) -> str:
@@ -262,7 +278,11 @@ def word_trust(summary: Summary, show: Show) -> Iterable[str]:
         else:
             pairs = "the same versions, built by somebody else"
         yield f"{show(arm)} ran another build than {show(summary.base)}: {pairs}."
-    yield (
-        f"So a difference between them can come from the build as well as from the machine: "
-        f'{_word_share(summary, show)}. ARMS="cuda-hidden cuda" compares CPU and GPU in one build.'
-    )
+    elsewhere = _find_elsewhere(summary, differing)
+    if elsewhere:
+        gpu, hidden = _hide(summary, elsewhere)
+        yield (
+            f"So a difference between them can come from the build as well as from the machine: "
+            f'{_word_share(summary, elsewhere, show)}. ARMS="{show(hidden.name)} {show(gpu.name)}" '
+            "compares CPU and GPU in one build."
+        )

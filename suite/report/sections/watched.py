@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from suite.analysis.campaign.summarise import CellSummary, Summary
 from suite.analysis.documents.telemetry import IS_NAMED, find_window, pick
 from suite.analysis.numbers.ratio import Ratio
-from suite.model import AGAIN, Document, Scalar, Telemetry
+from suite.model import Document, Scalar, Telemetry
 from suite.report.text.markup import escape
 from suite.report.text.names import name_cells
 from suite.report.text.page import NO_NUMBER, Page
@@ -156,16 +156,17 @@ def _word_cost(summary: Summary) -> Iterator[str]:
 
 def _word_effect(summary: Summary) -> str:
     base = summary.base
-    other = base + AGAIN
+    plan = summary.campaign
+    other = next((one for one in summary.others if plan.arm(one).control == "again"), None)
     unwatched = (
-        other in summary.others
+        other is not None
         and any(one.telemetry for one in summary.counted[base].values())
         and not any(one.telemetry for one in summary.counted[other].values())
     )
     ratios = [
         ratio.value
         for one in summary.cells
-        if unwatched and isinstance(ratio := one.ratios[other], Ratio)
+        if unwatched and isinstance(ratio := one.ratios[str(other)], Ratio)
     ]
     if len(ratios) < 2:
         return "what that did to the numbers was not measured here (`make aa TELEMETRY=first` does)"
@@ -174,7 +175,7 @@ def _word_effect(summary: Summary) -> str:
     )
     unseen = "; no effect that this campaign could see" if low <= 1 <= high else ""
     return (
-        f"measured against {escape(other)}, which nobody watched: that one takes {middle:.3f} times "
+        f"measured against {escape(str(other))}, which nobody watched: that one takes {middle:.3f} times "
         f"as long, the middle half of {len(ratios)} cells {low:.3f} to {high:.3f}{unseen}"
     )
 

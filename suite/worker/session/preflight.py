@@ -125,7 +125,7 @@ def try_out() -> None:
     from suite.worker.session import startup
 
     try:
-        startup.start("cuda-hidden")
+        startup.start(gpu=False)
         import tensorflow as tf
 
         with placement.watch() as seen:

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from suite.model import ArmName
 from suite.worker.proof.gpu import judge_capability
 from suite.worker.proof.libraries import DRIVER, explain_absence, is_loaded
 
@@ -20,12 +19,12 @@ class Refused(Exception):
     """This container can't be the arm that it was asked to be; the text says why."""
 
 
-def start(arm: ArmName, imported_s: float = 0.0) -> tuple[dict[str, float], str]:
+def start(imported_s: float = 0.0, *, gpu: bool) -> tuple[dict[str, float], str]:
     """Imports and configures TensorFlow for the arm; runs the first kernel, model and step.
 
     Args:
-        arm: what this container is to be.
         imported_s: seconds that a part of the import has taken already (NumPy's).
+        gpu: whether the arm has the GPU; without it none is visible to TensorFlow.
 
     Returns:
         seconds by stage, and the arm's device, ``/CPU:0`` or ``/GPU:0``.
@@ -39,18 +38,18 @@ def start(arm: ArmName, imported_s: float = 0.0) -> tuple[dict[str, float], str]
     tf = _timed(stages, "import", _import)
     stages["import"] += imported_s
     try:
-        return stages, _run_stages(tf, arm, stages)
+        return stages, _run_stages(tf, stages, gpu=gpu)
     except (tf.errors.OpError, RuntimeError) as error:
-        if arm != "cuda":
+        if not gpu:
             raise
         # TensorFlow can list a GPU that no longer computes.
         text = " ".join(str(error).split())[:300]
         raise Refused(f"the GPU fails in the start-up sequence: {text}") from error
 
 
-def _run_stages(tf: Any, arm: ArmName, stages: dict[str, float]) -> str:
+def _run_stages(tf: Any, stages: dict[str, float], *, gpu: bool) -> str:
     """Everything after the import, each stage timed; returns the arm's device."""
-    device = _timed(stages, "devices", lambda: _configure(tf, arm))
+    device = _timed(stages, "devices", lambda: _configure(tf, gpu=gpu))
     fence = tf.test.experimental.sync_devices
 
     def kernel() -> None:
@@ -111,14 +110,14 @@ def _import() -> Any:
     return tf
 
 
-def _configure(tf: Any, arm: ArmName) -> str:
+def _configure(tf: Any, *, gpu: bool) -> str:
     """The same explicit settings on every arm; initialises the devices."""
     threads = len(os.sched_getaffinity(0))
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(threads)
     tf.config.experimental.enable_tensor_float_32_execution(False)
     gpus = tf.config.list_physical_devices("GPU")
-    if arm != "cuda":
+    if not gpu:
         if gpus:
             tf.config.set_visible_devices([], "GPU")
         tf.config.list_logical_devices()

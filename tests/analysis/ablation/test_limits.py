@@ -231,7 +231,7 @@ def test_one_block_that_is_impossible_makes_the_whole_cell_so(bad: int) -> None:
     (found,) = summary.cells
     value = found.arms["cuda"].estimate
     assert value
-    places = find_places(summary.counted, read_figures())
+    places = find_places(summary.campaign, summary.counted, read_figures())
     assert find_impossible("cuda", cell, places["cuda"], value.value) is None
     assert find_insight(summary).limits.flags == found.arms["cuda"].invalid
     (flag,) = found.arms["cuda"].invalid

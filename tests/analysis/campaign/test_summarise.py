@@ -105,8 +105,10 @@ def test_two_invocations_have_no_interval(campaign: Campaign, documents: list[Do
 
 
 def test_why_there_is_no_number(campaign: Campaign, documents: list[Document]) -> None:
-    def reason(changed: list[Document], plan: Campaign = campaign) -> tuple[str, str | None]:
-        found = find(summarise_these(plan, changed), "cuda")
+    def reason(
+        changed: list[Document], plan: Campaign = campaign, arm: str = "cuda"
+    ) -> tuple[str, str | None]:
+        found = find(summarise_these(plan, changed), arm)
         assert found.estimate is None
         return found.outcome, word_missing(found)
 
@@ -122,9 +124,9 @@ def test_why_there_is_no_number(campaign: Campaign, documents: list[Document]) -
     excluded = {"cuda": {FENCE: Excluded(outcome="failed", reason="wrong result")}}
     plan = replace(campaign, excluded=excluded)
     assert reason(missing, plan) == ("failed", "cuda: failed in the calibration: wrong result")
-    cells = [replace(one, arms=["cpu"]) for one in campaign.cells]
+    cells = [replace(one, arms=["gpu"]) for one in campaign.cells]
     plan = replace(campaign, cells=cells)
-    assert reason(missing, plan) == ("skipped", "cuda: skipped: means something on cpu only")
+    assert reason([], plan, "cpu") == ("skipped", "cpu: skipped: means something on cuda only")
 
 
 def test_reasons_of_different_blocks_and_of_the_container(

@@ -198,10 +198,37 @@ REFUSED_PLANS: list[tuple[Change, str]] = [
     (set_at("arms", value=["cpu", "cpu"]), "$.arms[1]: 'cpu' is empty or stands there twice"),
     *(
         (
-            set_at("arms", value=["cpu", arm]),
-            f"$.arms[1]: {arm!r} is none of cpu, cuda, cuda-hidden",
+            lambda plan, arm=arm, known=known: plan.update(arms=["cpu", arm], every_arm=known),
+            f"$.arms[1]: {arm!r} is none of cpu",
         )
-        for arm in ("CUDA", "cuda ", "gpu", "cuda-again-again", "cuda-twin")
+        for arm in ("CUDA", "cuda ", "gpu", "cuda-again-again", "cpu-hidden")
+        for known in ([], [{"name": "cpu", "image": "cpu", "gpu": False}])
+    ),
+    (
+        lambda plan: plan.update(arms=["cpu", "cuda-twin"], every_arm=[]),
+        "$.arms[1]: 'cuda-twin' is",
+    ),
+    (
+        set_at("every_arm", 1, "name", value="cpu"),
+        "$.arms[1]: 'cuda' is none of cpu, cpu, cpu-twin",
+    ),
+    (
+        set_at("every_arm", 2, "name", value="cuda"),
+        "$.every_arm[2].name: 'cuda' is empty or stands",
+    ),
+    (set_at("every_arm", 1, "gpu", value=False), "$.every_arm[1].gpu: 'cuda' has no GPU, and does"),
+    (set_at("every_arm", 0, "of", value="cuda"), "$.every_arm[0].of: 'cuda', and the arm is no"),
+    (set_at("every_arm", 1, "control", value="hidden"), "$.every_arm[1].name: 'cuda' does not say"),
+    (set_at("every_arm", 1, "control", value="twin"), "$.every_arm[1].control: 'twin' does not go"),
+    (set_at("every_arm", 2, "control", value=None), "$.every_arm[2].control: None does not go"),
+    (set_at("every_arm", 2, "name", value="x"), "$.every_arm[2].name: 'x' does not say that it is"),
+    (
+        set_at("every_arm", 3, "gpu", value=False),
+        "$.every_arm[3].of: 'cuda' is no arm with the same",
+    ),
+    (
+        set_at("every_arm", 4, "gpu", value=True),
+        "$.every_arm[4].gpu: the GPU is hidden, and it has",
     ),
     (set_at("blocks", value=0), "$.blocks: 0 is less than 1"),
     (set_at("budget_s", value=-1), "$.budget_s: -1.0 is negative"),

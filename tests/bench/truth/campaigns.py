@@ -16,12 +16,14 @@ import numpy as np
 from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
 from suite.host.campaign import plan
+from suite.host.campaign.arms import known_arms
 from suite.model import HIDDEN, TWIN, Campaign, CellResult, Document
 from suite.worker import scenarios
 from tests import synthetic
 from tests.fakes.hosts import SAMPLES, TYPICAL, WARMUP, Array, Host, draw_levels, draw_series
 
 BASE, OTHER = ARMS = ("cpu", "cuda")
+PLANNED = [known_arms()[name] for name in ARMS]
 
 Seconds = Callable[[Cell, str], float]
 """The true seconds a call of a cell on an arm of the plan."""
@@ -87,8 +89,8 @@ class Planted:
 def plan_cells(profile: ProfileName = "standard", also: tuple[str, ...] = ()) -> tuple[Cell, ...]:
     """The cells of a campaign of both arms, and those of the profile full that are asked for besides."""
     cells = scenarios.cells()
-    chosen = plan.choose_cells(cells, profile, ARMS, ())
-    more = plan.choose_cells(cells, "full", ARMS, also) if also else []
+    chosen = plan.choose_cells(cells, profile, PLANNED, ())
+    more = plan.choose_cells(cells, "full", PLANNED, also) if also else []
     wanted = {one.id for one in (*chosen, *more)}
     return tuple(one for one in cells if one.id in wanted)
 

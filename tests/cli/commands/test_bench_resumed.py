@@ -10,7 +10,7 @@ import pytest
 from suite.analysis.documents.read import load_campaign
 from suite.host.engine import GpuRequest
 from tests.cli.shell import Heard, Shell, complaint
-from tests.fakes.engine import FakeEngine, asked_option
+from tests.fakes.engine import FakeEngine, asked_arm
 
 PINNED = "vendor/tf:1@sha256:" + "d" * 64
 HIDDEN = ("--arms", "cpu cuda-hidden")
@@ -100,7 +100,7 @@ def test_an_arm_against_itself_is_resumed_and_its_plan_is_not_changed(shell: She
     assert "PROFILE" in complaint(shell.run(*resumed, "--profile", "quick"), 2)
     shell.engine = again = FakeEngine()
     assert shell.run(*resumed, "--blocks", "2").status == 0
-    assert {asked_option(job, "arm") for job in again.jobs} == {"cpu"}
+    assert {asked_arm(job) for job in again.jobs} == {"cpu"}
     assert shell.plan().arms == ["cpu", "cpu-again"]
 
 

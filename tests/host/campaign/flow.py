@@ -11,7 +11,7 @@ from suite.analysis.documents.read import load_campaign, load_document
 from suite.cells.cell import Cell, Work
 from suite.errors import EngineError
 from suite.host.campaign import plan
-from suite.host.campaign.arms import ARMS
+from suite.host.campaign.arms import known_arms
 from suite.host.campaign.draft import InvocationSpec
 from suite.host.campaign.recorder import Recorder
 from suite.host.campaign.store import Store
@@ -79,10 +79,10 @@ class Flow:
         self.engine = FakeEngine(*scripts, otherwise=otherwise or self.worker, **engine)
         spec = InvocationSpec(
             campaign=self.campaign,
-            arm=ARMS[self.arm],
+            arm=known_arms()[self.arm],
             block=self.block,
-            image=fake_image(ARMS[self.arm].image),
-            gpu=self.gpu if ARMS[self.arm].gpu else None,
+            image=fake_image(known_arms()[self.arm].image),
+            gpu=self.gpu if known_arms()[self.arm].gpu else None,
             cpus=(0, 1, 3),
             memory_bytes=2**30,
         )

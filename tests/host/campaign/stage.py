@@ -9,7 +9,7 @@ from typing import Any
 
 from suite.analysis.documents.read import LoadedCampaign, load_campaign
 from suite.errors import EngineError
-from suite.host.campaign.arms import ARMS, Arms
+from suite.host.campaign.arms import Arms, known_arms
 from suite.host.campaign.conductor import Conductor
 from suite.host.campaign.listener import Progress
 from suite.host.campaign.request import Request, plan_campaign
@@ -17,13 +17,15 @@ from suite.host.campaign.store import Store
 from suite.host.engine import GpuRequest, Job
 from suite.model import Campaign, Document
 from suite.report.produce import collate
-from tests.fakes.engine import FakeEngine, Script, Worker, asked_cells, asked_option, fake_image
+from tests.fakes.engine import FakeEngine, Script, Worker, asked_arm, asked_cells, fake_image
 from tests.host.campaign.flow import START, make_cells
 
 REQUEST = GpuRequest(driver="cdi", devices=("0",))
-CPU = Arms(run=(ARMS["cpu"],), gpu={"cpu": None}, not_run={"cuda": "no GPU"})
-CUDA = Arms(run=(ARMS["cuda"],), gpu={"cuda": REQUEST}, not_run={})
-BOTH = Arms(run=(ARMS["cpu"], ARMS["cuda"]), gpu={"cpu": None, "cuda": REQUEST}, not_run={})
+CPU = Arms(run=(known_arms()["cpu"],), gpu={"cpu": None}, not_run={"cuda": "no GPU"})
+CUDA = Arms(run=(known_arms()["cuda"],), gpu={"cuda": REQUEST}, not_run={})
+BOTH = Arms(
+    run=(known_arms()["cpu"], known_arms()["cuda"]), gpu={"cpu": None, "cuda": REQUEST}, not_run={}
+)
 CELLS = [START, *make_cells(*"abcd")]
 
 
@@ -68,7 +70,7 @@ class Stage:
         campaign = campaign or self.plan(arms, **request)
         if self.made is None:
             self.made = Store.create(self.results, campaign.id).folder
-        images = {name: fake_image(name) for name in ("cpu", "cuda")}
+        images = {arm.image: fake_image(arm.image) for arm in arms.run}
         return Conductor(
             self.engine,
             Store(self.folder),
@@ -116,4 +118,4 @@ class Stage:
 
 
 def turn(job: Job) -> tuple[str, bool]:
-    return asked_option(job, "arm"), any(calls is None for _, calls in asked_cells(job))
+    return asked_arm(job), any(calls is None for _, calls in asked_cells(job))

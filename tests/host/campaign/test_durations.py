@@ -39,7 +39,7 @@ def test_a_container_without_an_end_counts_until_its_last_cell() -> None:
 def test_the_guess_knows_what_is_not_timed_and_not_in_the_container() -> None:
     a, b, c, d = make_cells(*"abcd")
     made = make_campaign(
-        cells=[a, replace(b, one_shot=True), replace(c, by_host=True), replace(d, arms=["cuda"])],
+        cells=[a, replace(b, one_shot=True), replace(c, by_host=True), replace(d, arms=["gpu"])],
         warmup_s=1.0,
         measure_s=2.0,
     )

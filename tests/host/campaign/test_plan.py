@@ -10,33 +10,34 @@ from hypothesis import strategies as st
 
 from suite.errors import UsageError
 from suite.host.campaign import plan
+from suite.host.campaign.arms import known_arms
 from suite.model import Excluded
 from suite.worker import scenarios
 from suite.worker.loop import measure
 from tests.host.campaign.flow import calibrate, end, make_campaign, make_cells
 
 CELLS = scenarios.cells()
+CPU = [known_arms()["cpu"]]
+BOTH = [*CPU, known_arms()["cuda"]]
 
 
 def test_a_profile_holds_its_own_cells_only() -> None:
-    chosen = plan.choose_cells(CELLS, "smoke", ["cpu", "cuda"], ())
+    chosen = plan.choose_cells(CELLS, "smoke", BOTH, ())
     assert chosen == [cell for cell in CELLS if "smoke" in cell.profiles]
-    assert 10 <= len(plan.choose_cells(CELLS, "smoke", ["cpu"], ())) <= 16
-    assert plan.choose_cells(CELLS, "full", ["cpu", "cuda"], ()) == CELLS
+    assert 10 <= len(plan.choose_cells(CELLS, "smoke", CPU, ())) <= 16
+    assert plan.choose_cells(CELLS, "full", BOTH, ()) == CELLS
 
 
 def test_cells_of_no_arm_that_runs_are_left_out() -> None:
-    on_cpu = plan.choose_cells(CELLS, "full", ["cpu"], ())
+    on_cpu = plan.choose_cells(CELLS, "full", CPU, ())
     assert [cell for cell in CELLS if cell not in on_cpu] == [
-        cell for cell in CELLS if cell.arms == ["cuda"]
+        cell for cell in CELLS if cell.beside_gpu
     ]
-    assert any(cell.arms == ["cuda"] for cell in CELLS)
+    assert any(cell.beside_gpu for cell in CELLS)
 
 
 def test_globs_choose_and_may_overlap() -> None:
-    chosen = plan.choose_cells(
-        CELLS, "full", ["cpu"], ["matmul.*n=10/*", "*square/n=10/*", "*.fence"]
-    )
+    chosen = plan.choose_cells(CELLS, "full", CPU, ["matmul.*n=10/*", "*square/n=10/*", "*.fence"])
     assert [cell.id for cell in chosen] == [
         "matmul.square/n=10/precision=fp32/operands=device/xla=off",
         "overhead.fence",
@@ -46,22 +47,22 @@ def test_globs_choose_and_may_overlap() -> None:
 @pytest.mark.parametrize("globs", [["nothing.*"], ["*.fence", "MATMUL.*"], ["*n=2000/*"]])
 def test_a_glob_that_matches_nothing_is_a_usage_error(globs: list[str]) -> None:
     with pytest.raises(UsageError, match="matches no cell of the profile smoke"):
-        plan.choose_cells(CELLS, "smoke", ["cpu"], globs)
+        plan.choose_cells(CELLS, "smoke", CPU, globs)
 
 
 def test_there_are_a_dozen_controls_and_the_standard_profile_has_them_all() -> None:
-    found = plan.choose_controls(plan.choose_cells(CELLS, "standard", ["cpu"], ()), "standard")
+    found = plan.choose_controls(plan.choose_cells(CELLS, "standard", CPU, ()), "standard")
     assert len(found) == 12
     assert {identity.partition(".")[0] for identity in found} >= {"matmul", "mlp", "overhead"}
-    everything = plan.choose_controls(plan.choose_cells(CELLS, "full", ["cpu"], ()), "full")
+    everything = plan.choose_controls(plan.choose_cells(CELLS, "full", CPU, ()), "full")
     assert found == everything
     assert plan.choose_controls(CELLS, "quick") == []
 
 
 def test_an_arms_cells_are_those_with_a_meaning_on_it() -> None:
-    one, two, three = make_cells("one", "two", "three")
-    made = make_campaign(cells=[one, replace(two, arms=["cuda"]), replace(three, arms=["cpu"])])
-    assert [cell.case for cell in plan.cells_of(made, "cpu")] == ["one", "three"]
+    one, two = make_cells("one", "two")
+    made = make_campaign(cells=[one, replace(two, arms=["gpu"])])
+    assert [cell.case for cell in plan.cells_of(made, "cpu")] == ["one"]
     assert [cell.case for cell in plan.cells_of(made, "cuda")] == ["one", "two"]
 
 
@@ -103,14 +104,14 @@ def test_arguments_carry_the_frozen_k_and_the_profiles_times() -> None:
     )
     assert plan.arguments(made, "cpu", 1, [two, one]) == (
         "measure",
-        *("--arm", "cpu"),
         *("--warmup", "0.3"),
         *("--measure", "0.7"),
         *("--budget", "15"),
         "made.two",
         "made.one@7",
     )
-    assert plan.arguments(made, "cuda", 1, [one])[-1] == "made.one"
+    on_gpu = plan.arguments(made, "cuda", 1, [one])
+    assert (on_gpu[1], on_gpu[-1]) == ("--gpu", "made.one")
 
 
 def test_the_worker_understands_the_arguments() -> None:
@@ -119,7 +120,7 @@ def test_the_worker_understands_the_arguments() -> None:
     made = replace(make_campaign(), cells=CELLS, calls={"cpu": {cell.id: 9 for cell in CELLS}})
     for block in (0, 1):
         parsed = arguments().parse_args(plan.arguments(made, "cpu", block, CELLS))
-        assert parsed.arm == "cpu"
+        assert not parsed.gpu
         assert parsed.budget == made.budget_s
         assert [word.partition("@")[0] for word in parsed.cells] == [cell.id for cell in CELLS]
 
@@ -148,7 +149,7 @@ def test_freezing_takes_k_of_what_was_measured_and_reasons_of_what_was_not() -> 
 def test_the_calibration_finds_k_itself_in_half_the_time_and_in_the_plans_order() -> None:
     made = make_campaign(calls={"cpu": {"made.a": 7}}, warmup_s=0.3, measure_s=0.7)
     words = plan.arguments(made, "cpu", 0, made.cells[:1])
-    assert words[3:7] == ("--warmup", "0.15", "--measure", "0.35")
+    assert words[1:5] == ("--warmup", "0.15", "--measure", "0.35")
     assert words[-1] == "made.a"
     for seed in range(20):
         shuffled = replace(made, seed=seed)

@@ -11,6 +11,7 @@ import pytest
 
 from suite.analysis.documents.read import load_document
 from suite.errors import EngineError
+from suite.host.campaign.arms import known_arms
 from suite.host.campaign.outcomes import is_complete
 from suite.host.engine import LABEL, GpuRequest, Job
 from suite.model import Document, Excluded, Telemetry
@@ -18,8 +19,8 @@ from suite.worker.scenarios.overhead.startup import STAGES
 from tests import synthetic
 from tests.fakes.engine import (
     Life,
+    asked_arm,
     asked_cells,
-    asked_option,
     fake_image,
     record,
 )
@@ -62,7 +63,7 @@ def test_the_worker_is_asked_for_the_cells_in_their_order_under_the_limits(flow:
     document = flow.run()
     (job,) = flow.engine.jobs
     assert asked_cells(job) == [(identity, 9) for identity in flow.order]
-    assert asked_option(job, "arm") == "cpu"
+    assert asked_arm(job) == "cpu"
     assert (job.image, job.cpus, job.memory_bytes) == (fake_image("cpu"), (0, 1, 3), 2**30)
     assert (job.gpu, job.environment) == (None, {"CUDA_VISIBLE_DEVICES": "-1"})
     assert job.labels == {f"{LABEL}.campaign": flow.campaign.id, f"{LABEL}.invocation": "cpu-1"}
@@ -338,7 +339,7 @@ def test_an_invocation_is_watched_with_every_one_of_its_containers(flow: Flow) -
     watching = flow.observe = Watching()
     dies = flow.worker.dies_in(flow.order[2], diary="first\n")
     document = flow.run(dies, lambda job: flow.worker(job).but(diary="second\n"))
-    assert watching.asked == [("cpu", None, (0, 1, 3))]
+    assert watching.asked == [(known_arms()["cpu"], None, (0, 1, 3))]
     assert (watching.followed, watching.ends) == (["fake-1", "fake-2"], 1)
     assert document.telemetry == SEEN
     assert "telemetry" not in document.absent

@@ -81,7 +81,7 @@ def test_every_line_is_right_on(name: str, tmp_path: Path) -> None:
     found, engine = hold(ROWS[name], tmp_path)
     assert engine is not None
     (job,) = engine.jobs
-    assert job.arguments == ("describe", "--arm", "cuda")
+    assert job.arguments == ("describe", "--gpu")
     told = "a stand-in" in line(found, "tensorflow").text
     assert told is (name == "a stand-in that says True")
 
@@ -104,7 +104,7 @@ def test_local_python_is_started_as_the_first_arm_would_start_it(
     assert found.status == status
     assert said in line(found, "tensorflow").text
     (job,) = engine.jobs
-    assert job.arguments == ("describe", "--arm", "cpu" if "cuda" not in arms[0] else arms[0])
+    assert job.arguments == ("describe",)
     assert job.gpu is None
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from suite.errors import EngineError
-from suite.host.campaign.arms import ARMS, Arms, against_itself
+from suite.host.campaign.arms import Arms, against_itself, known_arms
 from suite.host.docker import leftovers
 from suite.host.docker.leftovers import is_outlived
 from suite.host.docker.run import start_run
@@ -26,8 +26,10 @@ from suite.host.provision.volumes import CACHE_TARGET, CACHE_VARIABLE, choose_vo
 from suite.model import Image
 from tests import synthetic
 from tests.fakes.docker_api import HERE, IMAGE, FakeApi, api_error
-from tests.fakes.engine import Life, asked_option, fake_image
+from tests.fakes.engine import Life, asked_arm, fake_image
 from tests.host.campaign.stage import Stage
+
+ARMS = known_arms()
 
 DRIVER = "580.65.06"
 GPU = GpuRequest(driver="nvidia", devices=("0",), kernel_driver=DRIVER)
@@ -68,7 +70,7 @@ def test_only_a_run_with_a_gpu_gets_it() -> None:
 
 
 def caches(jobs: list[Job], arm: str) -> set[tuple[Volume, ...]]:
-    return {job.volumes for job in jobs if asked_option(job, "arm") == arm}
+    return {job.volumes for job in jobs if asked_arm(job) == arm}
 
 
 def test_a_campaign_gives_one_cache_to_every_invocation_with_a_gpu_and_leaves_it(

@@ -13,10 +13,12 @@ import pytest
 
 from suite.content import SUITE, worker_files
 from suite.errors import EngineError, UsageError
-from suite.host.campaign.arms import ARMS
+from suite.host.campaign.arms import known_arms
 from suite.host.engine import LABEL
 from suite.host.provision import images
 from suite.host.provision.images import BuildPlan, ImageSpec
+
+ARMS = known_arms()
 
 BASE = "python:3@sha256:" + "0" * 64
 
@@ -80,9 +82,12 @@ def test_the_context_holds_what_the_worker_needs_and_nothing_else(spec: ImageSpe
         entries = tar.getmembers()
     names = [entry.name for entry in entries]
     assert names == sorted(names)
-    assert {"Dockerfile", "docker/cpu.txt", "suite/model.py", "suite/worker/__main__.py"} <= set(
-        names
-    )
+    assert {
+        "Dockerfile",
+        "docker/cpu.txt",
+        "suite/model/arm.py",
+        "suite/worker/__main__.py",
+    } <= set(names)
     assert not [name for name in names if "host" in name or "cuda.txt" in name]
     assert {(e.mtime, e.uid, e.gid, e.uname, e.mode) for e in entries} == {(0, 0, 0, "", 0o644)}
 
@@ -94,7 +99,7 @@ def test_the_hash_changes_with_each_ingredient_and_says_which(
     assert plan(spec, suite=copy) == before
     dockerfile = tmp_path / "Dockerfile"
     dockerfile.write_text("FROM scratch\n")
-    (copy / "model.py").write_text("changed = True\n")
+    (copy / "model" / "arm.py").write_text("changed = True\n")
     for changed, now in {
         "suite": plan(spec, suite=copy),
         "dockerfile, suite": plan(spec, suite=copy, dockerfile=dockerfile),

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from suite.errors import VENDOR_IMAGE, EngineError
-from suite.host.campaign.arms import ARMS
+from suite.host.campaign.arms import known_arms
 from suite.host.docker import build
 from suite.host.docker.stock import reach_base, take_stock
 from suite.host.engine import LABEL
@@ -23,6 +23,8 @@ from suite.host.provision.overlay import CUSTOM, add_digest, overlay_on
 from suite.host.provision.volumes import CACHE_TARGET, SCRATCH_TARGET
 from suite.model import NOT_FROM_LOCK, Image
 from tests.fakes.docker_api import HERE, FakeApi, api_error
+
+ARMS = known_arms()
 
 DIGEST = "sha256:" + "d" * 64
 SPEC = images.read_specs()[CUSTOM]

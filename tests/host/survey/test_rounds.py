@@ -14,7 +14,7 @@ import pytest
 from suite.analysis.documents.read import load_campaign
 from suite.cells.cell import Cell
 from suite.errors import GpuError, UsageError
-from suite.host.campaign.arms import ARMS, Arms
+from suite.host.campaign.arms import Arms, known_arms
 from suite.host.campaign.conductor import Conductor
 from suite.host.campaign.listener import Listener, Progress
 from suite.host.campaign.request import Request
@@ -28,6 +28,8 @@ from suite.host.survey.rounds import AT_ONCE, Surveyor, order_turns, step_at_onc
 from suite.model import Document, SuiteIdentity, Survey
 from suite.worker import scenarios
 from tests.fakes.engine import FakeEngine, Life, Script, Worker, fake_image, record
+
+ARMS = known_arms()
 
 CELLS = [cell for cell in scenarios.cells() if cell.id in {"overhead.fence", "overhead.eager_op"}]
 
@@ -339,7 +341,7 @@ def test_a_halted_engine_starts_nothing_and_ends_what_runs() -> None:
     _, parts = draw("0", "1")
     job = Job(
         image=fake_image("cuda"),
-        arguments=("measure", "--arm", "cuda", "overhead.fence"),
+        arguments=("measure", "--gpu", "overhead.fence"),
         cpus=(0,),
         labels={"campaign": parts[0].campaign.id},
     )
@@ -424,7 +426,7 @@ def test_files_written_at_once_keep_the_umask(tmp_path: Path) -> None:
 
 
 def test_cells_without_a_gpu_arm_are_refused() -> None:
-    cell: Cell = replace(CELLS[0], arms=["cpu"])
+    cell: Cell = replace(CELLS[0], by_host=True)
     with pytest.raises(UsageError, match="no cell"):
         plan_survey(
             Request(profile="smoke", label="box"), arms_of("0", "1"), {"0": (0,), "1": (1,)}, [cell]

@@ -21,7 +21,7 @@ from suite.host.watch import observe
 from suite.host.watch.observe import Sampled, make_observer, read_lines
 from suite.host.watch.sampler import Owners
 from suite.host.watch.sensors import HostSensors
-from suite.model import Telemetry
+from suite.model import Arm, Telemetry, control_of
 from tests.fakes.clock import Time
 from tests.fakes.engine import FakeEngine
 from tests.fakes.nvml import (
@@ -234,16 +234,18 @@ def test_lines_that_were_cut_off_cost_only_themselves() -> None:
 
 
 def test_who_is_not_watched_and_why() -> None:
-    engine = FakeEngine()
-    assert "switched off" in str(make_observer(engine, "off")("cpu", None, (0,)))
-    assert "left unwatched" in str(make_observer(engine, "first")("cpu-again", None, (0,)))
+    engine, cpu = FakeEngine(), Arm(name="cpu", image="cpu", gpu=False)
+    assert "switched off" in str(make_observer(engine, "off")(cpu, None, (0,)))
+    assert "left unwatched" in str(
+        make_observer(engine, "first")(control_of(cpu, "again"), None, (0,))
+    )
 
     class Elsewhere(FakeEngine):
         @property
         def is_here(self) -> bool | None:
             return None
 
-    assert "not proven" in str(make_observer(Elsewhere(), "on")("cpu", None, (0,)))
+    assert "not proven" in str(make_observer(Elsewhere(), "on")(cpu, None, (0,)))
 
 
 def test_a_sampler_that_can_not_be_started_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:

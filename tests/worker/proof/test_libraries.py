@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from suite.model import ArmName
 from suite.worker.__main__ import _look_before
 from suite.worker.proof import libraries
 from suite.worker.proof.libraries import (
@@ -112,18 +111,18 @@ def test_without_a_path_the_systems_own_follows(
     assert os.environ["PATH"] == f"{own}{os.pathsep}{os.defpath}"
 
 
-@pytest.mark.parametrize("arm", ["cuda", "cpu", "cuda-hidden"])
+@pytest.mark.parametrize("gpu", [True, False])
 def test_only_the_arm_with_a_gpu_is_told_of_compilers_and_before_it_starts(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arm: ArmName
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, gpu: bool
 ) -> None:
     own = lay_compiler(tmp_path / COMPILERS)
     lay_compiler(tmp_path / "later" / COMPILERS)
     monkeypatch.setenv("PATH", "/bin")
     # Where Python looks.
     monkeypatch.setattr(sys, "path", ["/nowhere", str(tmp_path), str(tmp_path / "later")])
-    found = _look_before(arm)
-    assert found.get(PTXAS) == ("the packages' own" if arm == "cuda" else None)
-    assert os.environ["PATH"] == (f"{own}{os.pathsep}/bin" if arm == "cuda" else "/bin")
+    found = _look_before(gpu=gpu)
+    assert found.get(PTXAS) == ("the packages' own" if gpu else None)
+    assert os.environ["PATH"] == (f"{own}{os.pathsep}/bin" if gpu else "/bin")
 
 
 def open_all_but(

@@ -19,7 +19,6 @@ from suite.cells.links import resolve, vary
 from suite.cells.scenario import Point, Scenario
 from suite.cells.traits import PROFILES
 from suite.content import SUITE
-from suite.host.campaign.arms import ARMS
 from suite.worker import scenarios
 from suite.worker.scenarios.overhead.startup import STAGES
 
@@ -61,9 +60,9 @@ def test_what_a_cell_says_of_itself_holds_together(scenario: Scenario, cell: Cel
     rest = [name for name in cell.profiles if name != "smoke"]
     assert rest
     assert rest == list(PROFILES[PROFILES.index(rest[0]) :])
-    assert set(cell.arms) <= set(ARMS)
+    assert set(cell.arms) <= {"gpu"}
     # Only what people ask about is done on the CPU beside a GPU.
-    assert cell.arms == (["cuda"] if cell.params.get("on") == "cpu" else [])
+    assert cell.beside_gpu == (cell.params.get("on") == "cpu")
     assert cell.asked_about or cell.scenario != "asked"
 
     assert cell.kin

@@ -32,7 +32,7 @@ WORKER = """
     from suite.worker import __main__
     from suite.worker.session import startup
 
-    def start(arm, imported_s):
+    def start(imported_s, *, gpu):
         print("noise from the start")
         raise startup.Refused("TensorFlow sees no GPU here")
 
@@ -67,7 +67,7 @@ def test_only_records_arrive_whatever_is_printed() -> None:
 
 @pytest.mark.processes
 def test_the_worker_speaks_through_it_and_its_status_is_the_processs() -> None:
-    done = run(WORKER, "measure", "--arm", "cuda", "overhead.fence")
+    done = run(WORKER, "measure", "--gpu", "overhead.fence")
     heard = [json.loads(line)["record"] for line in done.stdout.splitlines()]
     assert (done.returncode, heard) == (4, ["hello", "refused"])
     assert "noise from the start" in done.stderr

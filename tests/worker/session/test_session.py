@@ -143,7 +143,7 @@ def test_seconds_are_itemised_by_kind() -> None:
 
 
 def raising(error: BaseException) -> Callable[..., Any]:
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **_named: object) -> None:
         raise error
 
     return refuse

@@ -17,8 +17,8 @@ Settings = TypeVar("Settings")
 On = Literal["arm", "cpu"]
 Profiles = tuple[ProfileName, ...]
 
-ARMS_OF: dict[On, tuple[str, ...]] = {"arm": (), "cpu": ("cuda",)}
-"""Where the work is pinned, and the arms on which that has a meaning (none named: all): ``cpu`` is what
+ARMS_OF: dict[On, tuple[str, ...]] = {"arm": (), "cpu": ("gpu",)}
+"""Where the work is pinned, and on which arms that has a meaning (none named: all): ``cpu`` is what
 people compare a GPU with, and another thing than the CPU arm only beside a visible GPU."""
 
 SMOKE: Profiles = ("smoke", "quick", "standard", "full")

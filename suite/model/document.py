@@ -1,17 +1,12 @@
-"""The words of the trade: what an outcome, an invocation and a campaign are.
-
-Frozen, keyword-only dataclasses; the standard library only, because the measured container
-loads this file too.  Durations are seconds, sizes are bytes, instants carry their UTC offset.
-"""
+"""What an invocation leaves behind: its document, the cells' outcomes, the containers and what was seen."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, get_args
+from typing import Literal
 
-from suite.cells.cell import Cell, Param, Work
+from suite.cells.cell import Param, Work
 from suite.cells.traits import ProfileName
 
 Scalar = str | int | float | bool | None
@@ -20,21 +15,6 @@ Scalar = str | int | float | bool | None
 OutcomeName = Literal["measured", "skipped", "failed", "pending"]
 InvocationStatus = Literal["running", "complete", "interrupted"]
 Isolation = Literal["container", "none"]
-
-
-TWIN = "-twin"
-"""Behind an arm's name: that arm's second, short invocation of a block, which controls the first."""
-
-AGAIN = "-again"
-"""Behind an arm's name: the same arm once more as an arm of its own, in a campaign of one image
-against itself."""
-
-HIDDEN = "cuda-hidden"
-"""The CUDA image with the GPU hidden; as a control it is no arm of the plan."""
-
-ArmName = Literal["cpu", "cuda", "cuda-hidden"]
-ARM_NAMES: tuple[ArmName, ...] = get_args(ArmName)
-"""The arms that there are; in a campaign of one image against itself each can stand there again."""
 
 
 NOT_FROM_LOCK = "not from the lock"
@@ -51,22 +31,9 @@ CACHE = "cuda.cache"
 ``files`` and ``bytes``."""
 
 
-PLAN = "campaign.json"
-"""The file in a campaign's folder that holds its plan."""
-
-SURVEY = "survey.json"
-"""The file that holds a survey's plan, in a folder of its own."""
-
-
 def document_name(arm: str, block: int, repeat: int = 0) -> str:
     """The file of an invocation: ``cpu-01.json``; ``cpu-03-r1.json`` for its first repeat."""
     return f"{arm}-{block:02d}" + (f"-r{repeat}" if repeat else "") + ".json"
-
-
-def is_control(arm: str, arms: Sequence[str]) -> bool:
-    """Whether documents of this arm are controls of a campaign whose plan has these arms."""
-    twin = arm.endswith(TWIN) and arm.removesuffix(TWIN) in arms
-    return arm not in arms and (twin or arm == HIDDEN)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,7 +150,8 @@ class Invocation:
     """One arm's turn in a fresh container: the unit of analysis.
 
     ``block`` 0 is the calibration, which is kept and not counted.  ``repeat`` counts the repeats
-    of an invocation that was set aside.  A control's ``arm`` is not among the plan's: `is_control`.
+    of an invocation that was set aside.  A control invocation's ``arm`` is not among the
+    plan's ``arms``.
     """
 
     arm: str
@@ -270,122 +238,3 @@ def count_compiled(document: Document) -> int | None:
     before = facts_of(document, containers[0].id if containers else None)
     start, end = before.get(f"{CACHE}.at_start.files"), document.facts.get(f"{CACHE}.at_end.files")
     return max(0, end - start) if isinstance(start, int) and isinstance(end, int) else None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Prediction:
-    """How long the campaign should take, in seconds, container time of all its invocations.
-
-    ``before_s`` was said before anything ran, ``calibrated_s`` after the calibration, and
-    ``corrected_s`` after each finished block; ``actual_s`` is the container time spent so far.
-    """
-
-    before_s: float
-    calibrated_s: float | None = None
-    corrected_s: list[float] = field(default_factory=list)
-    actual_s: float = 0.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Campaign:
-    """The plan of a campaign, fixed before its first block, and how far it has come.
-
-    ``calls`` is K, the calls in a sample, by arm and cell, frozen by the calibration.
-    ``excluded`` gives by arm and cell the outcome and reason that the calibration found for cells
-    that no block then tries.  ``commands`` are the exact words that repeat the campaign.
-    ``not_run`` says by arm why it was left out; one of the plan's, why its calibration was refused.
-    ``settings`` is what else was asked for and must stay the same when the campaign goes on: engine,
-    cpus, gpu (a UUID as a hash), base_image, cuda_image (with its digest, where its registry gave it
-    one), telemetry.  ``controls`` are the ids of the cells that
-    the control invocations run, none in profiles that have no controls.  ``blocks`` can grow up to
-    ``most_blocks`` when a look finds the intervals too wide; ``looks`` holds what each look saw.
-    ``survey`` names the survey that the campaign is a part of; ``at_once`` is how many of its campaigns
-    are at work at the same time, each on a GPU of its own; ``calibrated_by`` is the campaign that
-    found K for this one, which then has no calibration.
-    """
-
-    schema: int
-    id: str
-    created: datetime
-    profile: ProfileName
-    seed: int
-    label: str | None
-    arms: list[str]
-    blocks: int
-    cells: list[Cell]
-    suite: SuiteIdentity
-    prediction: Prediction
-    warmup_s: float
-    measure_s: float
-    budget_s: float
-    calls: dict[str, dict[str, int]] = field(default_factory=dict)
-    excluded: dict[str, dict[str, Excluded]] = field(default_factory=dict)
-    not_run: dict[str, str] = field(default_factory=dict)
-    command: str = ""
-    settings: dict[str, str] = field(default_factory=dict)
-    stopped: str | None = None
-    controls: list[str] = field(default_factory=list)
-    most_blocks: int | None = None
-    looks: list[Look] = field(default_factory=list)
-    simulated: bool = False
-    price: float | None = None
-    price_currency: str = "USD"
-    survey: str | None = None
-    at_once: int = 1
-    calibrated_by: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class SurveyMember:
-    """One campaign of a survey: the GPU that it is about (nvidia-smi's index, ``0:1`` for a MIG
-    instance), whether the others are at work at the same time, and its id, which is its folder's name.
-    """
-
-    gpu: str
-    at_once: bool
-    campaign: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Survey:
-    """The plan of a survey: the same campaign on each GPU of a machine in turn, and on all at once.
-
-    It goes round by round: in each, every GPU has a block alone, and all have one at once, in random
-    order.  The members stand next to it in the folder of results.  ``cpus`` are the CPUs that a GPU's
-    worker has while all are at work, by GPU, as the kernel writes them; alone it has all.
-    ``whole_cores`` is whether no two GPUs share a core; None: which CPUs are one core is not known.
-    """
-
-    schema: int
-    id: str
-    created: datetime
-    profile: ProfileName
-    seed: int
-    label: str | None
-    rounds: int
-    gpus: list[str]
-    cpus: dict[str, str]
-    members: list[SurveyMember]
-    suite: SuiteIdentity
-    whole_cores: bool | None = None
-    command: str = ""
-    settings: dict[str, str] = field(default_factory=dict)
-    stopped: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Look:
-    """What a look after a block saw: how many of the cells with numbers were known well enough."""
-
-    block: int
-    precise: int
-    cells: int
-    enough: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class Excluded:
-    """Why the blocks do not try a cell: the calibration's outcome (skipped or failed) and reason."""
-
-    outcome: Literal["skipped", "failed"]
-    reason: str
