@@ -154,3 +154,16 @@ def test_where_an_image_came_from_counts_where_it_is_known(lock: str, told: bool
     said = " ".join(tell_builds(summary_of((campaign, silent)), str))
     assert ("cuda ran unknown versions (not from the lock)" in said) is told
     assert ("DIFFERENT BUILDS" in said) is told
+
+
+def test_another_version_has_its_own_share_and_beside_the_same_gpu_none() -> None:
+    versions = ("cuda-2.20",)
+    three = summary_of(make(arms=("cpu", "cuda", *versions), vendor=versions, lock="2.20.txt@x"))
+    told = " ".join(tell_builds(three, str))
+    assert "A ratio of cuda-2.20 with cpu is of machine and build together" in told
+    assert "cuda-2.20-hidden, the same build without its GPU, would show the build's share" in told
+    assert 'ARMS="cuda-2.20-hidden cuda-2.20" compares' in " ".join(word_trust(three, str))
+    two = summary_of(make(arms=("cuda", *versions), vendor=versions, lock="2.20.txt@x"))
+    told = " ".join(tell_builds(two, str))
+    assert "A ratio of cuda-2.20 is of the build alone: the same GPU is in both." in told
+    assert "machine" not in " ".join(word_trust(two, str))

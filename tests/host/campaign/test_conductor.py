@@ -308,7 +308,8 @@ def test_an_arm_against_itself_is_two_arms_of_one_kind_with_one_k(stage: Stage) 
     campaign = controlled(stage, twice, profile="smoke", blocks=1)
     ended = stage.run(campaign=campaign, arms=twice)
     assert stage.documents() == ["cpu-00", "cpu-01", "cpu-again-01"]
-    assert {arm for arm, _ in stage.turns} == {"cpu"}
+    assert {arm for arm, _ in stage.turns} == {"cpu", "cpu-again"}
+    assert not any(is_on_gpu(job) for job in stage.engine.jobs)
     assert ended.calls["cpu"] == ended.calls["cpu-again"]
     with pytest.raises(UsageError, match="2 were asked for"):
         against_itself(twice)

@@ -1,0 +1,157 @@
+"""The arms that the images give, and a campaign with one that nobody has thought of yet."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from suite.analysis.campaign.summarise import summarise
+from suite.analysis.documents.arm_names import NAMED, tell_arms
+from suite.errors import EngineError, NoGpuError, UsageError
+from suite.host.campaign import plan
+from suite.host.campaign.arms import Known, check_arms, known_arms, list_arms, resolve_arms
+from suite.host.campaign.request import Request, plan_campaign
+from suite.host.provision.images import DOCKER, build_context, follow, read_specs
+from suite.model import NOT_FROM_LOCK, Arm, control_of
+from tests import synthetic
+from tests.fakes.engine import FakeEngine, asked_arm, asked_cells, fake_image
+from tests.host.campaign.stage import CELLS, REQUEST, Stage
+
+ROW = """
+["cuda-2.20"]
+base = "python:3.13@sha256:00"
+lock = "cuda-2.20.txt"
+gpu = true
+free_gb = 20
+"""
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """The table of images with another row, and its made-up lock."""
+    docker = shutil.copytree(DOCKER, tmp_path / "docker")
+    (docker / "cuda-2.20.txt").write_text("keras==3.12.0 \\\n\ntensorflow==2.20.0 \\\n    --hash\n")
+    with (docker / "images.toml").open("a") as file:
+        file.write(ROW)
+    return docker / "images.toml"
+
+
+@pytest.fixture
+def known(table: Path) -> Known:
+    return list_arms(read_specs(table))
+
+
+def test_an_image_is_an_arm_and_one_with_a_gpu_another_without_it() -> None:
+    cpu, cuda, hidden = known_arms().values()
+    assert (cpu.name, cpu.image, cpu.gpu, cpu.control) == ("cpu", "cpu", False, None)
+    assert (cuda.name, cuda.image, cuda.gpu, cuda.control) == ("cuda", "cuda", True, None)
+    assert hidden == replace(cuda, name="cuda-hidden", gpu=False, control="hidden", of="cuda")
+    # The report refuses plans in which an arm is not what its name promises.
+    assert all(arm.gpu or "cpu" in arm.name or arm.control for arm in known_arms().values())
+
+
+def test_an_arms_tensorflow_is_its_locks() -> None:
+    for arm in known_arms().values():
+        assert f"=={arm.tensorflow} " in (DOCKER / f"{arm.image}.txt").read_text()
+
+
+def test_a_lock_without_tensorflow_is_none(table: Path) -> None:
+    (table.parent / "cuda-2.20.txt").write_text("tensorflow-metadata\n")
+    with pytest.raises(EngineError, match=r"cuda-2\.20\.txt pins no TensorFlow"):
+        read_specs(table)
+
+
+def test_arms_of_old_plans_are_those_of_today() -> None:
+    asked = [replace(arm, tensorflow=None) for arm in known_arms().values()]
+    twice = [control_of(arm, "again") for arm in asked]
+    assert {arm.name: arm for arm in [*asked, *twice]} == dict(NAMED)
+    for arms in (asked[:1], asked[:2], asked, [asked[0], twice[0]], asked[1:]):
+        old = replace(synthetic.make_campaign(arms=[arm.name for arm in arms]), every_arm=[])
+        assert tell_arms(old).every_arm == plan.add_controls(arms, ["a cell"])
+
+
+def test_another_tensorflow_is_a_lock_and_a_row(known: Known, table: Path, stage: Stage) -> None:
+    assert list(known) == ["cpu", "cuda", "cuda-hidden", "cuda-2.20", "cuda-2.20-hidden"]
+    context = build_context(follow(read_specs(table)["cuda-2.20"]))
+    assert b"docker/cuda-2.20.txt" in context
+    arms = resolve_arms(FakeEngine(gpu=REQUEST), ("cpu", "cuda", "cuda-2.20"), "0", known)
+    cells = [replace(one, control=True) for one in CELLS]
+    cells[-1] = replace(cells[-1], arms=["gpu"])
+    request = Request(profile="standard", seed=3, label="versions", blocks=2)
+    campaign = plan_campaign(request, arms, cells)
+    stage.run(campaign=campaign, arms=arms)
+
+    loaded = stage.load()
+    assert loaded.campaign.arms == ["cpu", "cuda", "cuda-2.20"]
+    version = loaded.campaign.arm("cuda-2.20")
+    assert version == Arm(name="cuda-2.20", image="cuda-2.20", gpu=True, tensorflow="2.20.0")
+    assert loaded.campaign.arm("cuda-2.20-twin") == control_of(version, "twin")
+    assert "cuda-2.20-01" in stage.documents()
+    assert "cuda-2.20-twin-01" in stage.documents()
+    of_version = [job for job in stage.engine.jobs if asked_arm(job) == "cuda-2.20"]
+    assert len(of_version) == 3
+    for job in of_version:
+        assert (job.image, job.gpu) == (fake_image("cuda-2.20"), REQUEST)
+        assert "--gpu" in job.arguments
+        assert cells[-1].id in dict(asked_cells(job))
+
+    summary = summarise(loaded)
+    one = next(found for found in summary.cells if found.cell.id == cells[1].id)
+    assert summary.base == "cpu"
+    assert list(one.arms) == ["cpu", "cuda", "cuda-2.20"]
+    assert list(one.ratios) == list(one.verdicts) == ["cuda", "cuda-2.20"]
+    assert one.arms["cuda-2.20"].estimate is not None
+    assert summary.places["cuda-2.20"].is_gpu
+    assert [twins.other for twins in summary.conclusions.twins] == [
+        *("cpu-twin", "cuda-twin", "cuda-2.20-twin")
+    ]
+
+
+def test_without_a_gpu_auto_says_which_arm_is_left_out(known: Known) -> None:
+    found = resolve_arms(FakeEngine(gpu=NoGpuError("no GPU here", "")), ("auto",), "0", known)
+    assert ([arm.name for arm in found.run], found.not_run) == (["cpu"], {"cuda": "no GPU here"})
+
+
+def test_an_unknown_arm_names_those_that_there_are(known: Known) -> None:
+    with pytest.raises(UsageError, match=r"cuda-2\.20, cuda-2\.20-hidden at most once, or auto"):
+        check_arms(("cuda-2.19",), known)
+
+
+def test_who_chose_an_images_packages_is_asked_for_its_tensorflow(known: Known) -> None:
+    arms = [known["cpu"], known["cuda"]]
+    made = replace(synthetic.make_campaign(), every_arm=plan.add_controls(arms, ["a cell"]))
+    images = {"cpu": fake_image("cpu"), "cuda": replace(fake_image("cuda"), lock=NOT_FROM_LOCK)}
+    versions = {one.name: one.tensorflow for one in plan.forget_versions(made, images).every_arm}
+    ours = known["cpu"].tensorflow
+    assert versions == {
+        "cpu": ours,
+        "cpu-twin": ours,
+        **dict.fromkeys(("cuda", "cuda-twin", "cuda-hidden")),
+    }
+
+
+def test_a_campaign_of_names_goes_on_as_it_was_begun(stage: Stage) -> None:
+    """Of before arms were values: its twins and the hidden GPU's arm are those that it had."""
+    arms = resolve_arms(FakeEngine(gpu=REQUEST), ("cpu", "cuda"), "0")
+    cells = [replace(one, control=True) for one in CELLS]
+    request = Request(profile="standard", seed=3, label="old", blocks=1)
+    begun = stage.run(campaign=plan_campaign(request, arms, cells), arms=arms)
+    assert len(stage.engine.jobs) == 2 + 5
+    path = stage.folder / "campaign.json"
+    written = json.loads(path.read_text())
+    assert written["arms"] == ["cpu", "cuda"]
+    assert [one["name"] for one in written.pop("every_arm")] == [
+        *("cpu", "cuda", "cpu-twin", "cuda-twin", "cuda-hidden")
+    ]
+    path.write_text(json.dumps(written))
+
+    loaded = stage.load()
+    assert loaded.campaign.every_arm == [replace(one, tensorflow=None) for one in begun.every_arm]
+    more = replace(loaded.campaign, blocks=2)
+    stage.run(campaign=more, arms=arms, resumed=[*loaded.documents, *loaded.controls])
+    assert [asked_arm(job) for job in stage.engine.jobs] == plan.order_arms(more, 2)
+    assert json.loads(path.read_text())["every_arm"]
