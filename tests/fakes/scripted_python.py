@@ -18,18 +18,23 @@ ROOT = Path(__file__).resolve().parents[2]
 UNFIT = "its TensorFlow is older than 2.16"
 
 
+def script(path: Path, text: str) -> Path:
+    """A shell's program at that path."""
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
 def write(path: Path, how: str = "well") -> Path:
     """The interpreter at that path."""
-    path.write_text(
-        "#!/bin/sh\n"
+    return script(
+        path,
         'case "$2" in\n'
         "  *python_implementation*) echo CPython 3.12.1 ;;\n"
         "  *find_spec*) exit 0 ;;\n"
         f'  *) shift 2; PYTHONPATH={ROOT} exec {sys.executable} {__file__} {how} "$@" ;;\n'
-        "esac\n"
+        "esac",
     )
-    path.chmod(0o755)
-    return path
 
 
 def work(how: str, words: list[str]) -> int:

@@ -131,12 +131,3 @@ def test_the_image_carries_the_labels_of_the_trade(spec: ImageSpec) -> None:
     assert labels[LABEL] == "image"
     assert labels["org.opencontainers.image.base.name"] == BASE
     assert labels[f"{LABEL}.inputs"] == plan(spec).hash
-
-
-def test_the_dockerfile_keeps_to_the_classic_builder() -> None:
-    text = (images.DOCKER / "Dockerfile").read_text()
-    commands = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
-    for forbidden in ("--mount", "--chmod", "--link", "<<"):
-        assert forbidden not in commands
-    for wanted in ("--require-hashes", "--no-deps", "--only-binary=:all:", "USER 10001"):
-        assert wanted in commands

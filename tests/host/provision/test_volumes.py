@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from suite.cells.cell import Cell, Work
-from suite.content import SUITE
 from suite.errors import EngineError
 from suite.host.docker import leftovers
 from suite.host.docker.limits import container_limits
@@ -23,7 +22,6 @@ from suite.host.local import volumes as local_volumes
 from suite.host.local.volumes import LocalVolumes, sweep_volumes
 from suite.host.machine.machine import own_token
 from suite.host.provision.volumes import (
-    CACHE_TARGET,
     CACHE_VARIABLE,
     SCRATCH_TARGET,
     SCRATCH_VARIABLE,
@@ -74,18 +72,8 @@ def test_host_and_worker_mean_the_same_place() -> None:
     assert (scratch.VARIABLE, compile_cache.VARIABLE) == (SCRATCH_VARIABLE, CACHE_VARIABLE)
 
 
-@pytest.mark.parametrize(
-    "path", sorted((SUITE.parent / "docker").glob("*Dockerfile")), ids=lambda p: p.name
-)
-def test_every_image_has_the_folders_for_the_workers_user(path: Path) -> None:
-    # A fresh volume takes its owner from the folder that it is mounted on.
-    text = path.read_text(encoding="utf-8").replace("\\\n", " ")
-    made = re.search(r"mkdir -p ([^&]*)&& chown 10001:10001 ([^&\n]*)", text)
-    assert made is not None
-    assert {SCRATCH_TARGET, CACHE_TARGET} <= set(made[1].split()) & set(made[2].split())
-
-
 def test_a_run_gets_its_volumes_made_mounted_and_named() -> None:
+    assert "mounts" not in container_limits(job(), memlock=False)
     api = FakeApi()
     # Refused at the last moment, so that nothing has to be listened to.
     api.failures["start"] = api_error(500, "nobody has seen this")
@@ -99,16 +87,8 @@ def test_a_run_gets_its_volumes_made_mounted_and_named() -> None:
     }
     assert api.created["environment"] == {"A": "1", "WHERE": "/scratch"}
     (mount,) = api.created["host_config"]["mounts"]
-    assert (mount["Type"], mount["Source"], mount["Target"]) == (
-        "volume",
-        VOLUME.name,
-        VOLUME.target,
-    )
-    assert not mount["ReadOnly"]
-
-
-def test_a_run_without_volumes_asks_for_none() -> None:
-    assert "mounts" not in container_limits(job(), memlock=False)
+    assert (mount["Type"], mount["Source"]) == ("volume", VOLUME.name)
+    assert (mount["Target"], mount["ReadOnly"]) == (VOLUME.target, False)
 
 
 def test_a_refused_volume_is_an_error_and_leaves_no_container() -> None:
@@ -161,21 +141,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     assert not list(place.iterdir()), "a volume was left behind"
 
 
-def test_a_plain_process_finds_a_folder_that_the_next_one_finds_again(place: Path) -> None:
-    volumes = LocalVolumes(place)
-    assert volumes.variables(job()) == {}
-    (folder,) = volumes.variables(job(volumes=(VOLUME,))).values()
-    (Path(folder) / "file").write_text("kept")
-    assert volumes.variables(job(volumes=(VOLUME,))) == {"WHERE": folder}
-    assert Path(folder).is_relative_to(place)
-    other = volumes.variables(job(volumes=(replace(VOLUME, name="other"),)))
-    assert other["WHERE"] != folder
-    volumes.remove(VOLUME)
-    volumes.remove(VOLUME)
-    assert not Path(folder).exists()
-    volumes.remove(replace(VOLUME, name="other"))
-
-
 def test_folders_of_the_dead_are_swept_and_no_others(place: Path) -> None:
     volumes = LocalVolumes(place)
     volumes.variables(job(volumes=(VOLUME,)))
@@ -200,3 +165,16 @@ def test_no_room_for_a_folder_is_an_engine_error(
     with pytest.raises(EngineError, match="No space left") as caught:
         LocalVolumes(place).variables(job(volumes=(VOLUME,)))
     assert str(place) in caught.value.remedy
+
+
+def test_a_plain_process_finds_a_folder_that_the_next_one_finds_again(place: Path) -> None:
+    volumes, other = LocalVolumes(place), replace(VOLUME, name="other")
+    assert volumes.variables(job()) == {}
+    (folder,) = volumes.variables(job(volumes=(VOLUME,))).values()
+    (Path(folder) / "file").write_text("kept")
+    assert volumes.variables(job(volumes=(VOLUME,))) == {"WHERE": folder}
+    assert Path(folder).is_relative_to(place)
+    assert volumes.variables(job(volumes=(other,)))["WHERE"] != folder
+    for volume in (VOLUME, VOLUME, other):
+        volumes.remove(volume)
+    assert not Path(folder).exists()

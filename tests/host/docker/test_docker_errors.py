@@ -1,0 +1,55 @@
+"""What the SDK raises, as errors of ours with what to do next."""
+
+from __future__ import annotations
+
+import pytest
+import requests
+from docker.errors import DockerException
+
+from suite.errors import EngineError
+from suite.host.docker.errors import Refused, engine_errors, explain, sdk_calls
+from tests.fakes.docker_api import HERE, api_error
+
+NO_INIT = "container-init binary not found on the host: stat /usr/libexec/podman/catatonit: "
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        (DockerException("Error: PermissionError(13, 'Permission denied')"), "usermod -aG docker"),
+        (DockerException("FileNotFoundError(2, 'No such file or directory')"), "ENGINE=local"),
+        (requests.ConnectionError("[Errno 111] Connection refused"), "ENGINE=local"),
+        (api_error(500, "write /var/lib/docker/x: no space left on device"), "20 GB"),
+        (api_error(500, "toomanyrequests: You have reached your pull rate limit"), "docker login"),
+        (api_error(500, "nobody has seen this"), "engine's own log"),
+        # An engine that answers is there, whatever it says of its own troubles.
+        (api_error(500, NO_INIT + "no such file or directory"), "catatonit"),
+        (
+            api_error(500, "crun: setrlimit `RLIMIT_NOFILE`: OCI permission denied"),
+            "default_ulimits",
+        ),
+        (api_error(500, "crun: cgroups in hybrid mode not supported, drop all"), "runc"),
+    ],
+)
+def test_what_the_sdk_raises_becomes_an_error_with_a_remedy(error: Exception, remedy: str) -> None:
+    with pytest.raises(EngineError) as caught, engine_errors("trying", HERE):
+        raise error
+    assert remedy in caught.value.remedy
+    assert "unix:///run/fake.sock (DOCKER_HOST)" in caught.value.what
+    assert caught.value.__cause__ is not None
+
+
+def test_a_full_disk_names_both_stores() -> None:
+    row = explain("write /var/lib/containerd/x: no space left on device")
+    assert row is not None
+    assert "/etc/containerd/config.toml" in row.remedy
+    assert "`data-root`" in row.remedy
+    assert explain("all is well") is None
+
+
+def test_a_no_is_told_from_silence() -> None:
+    with pytest.raises(Refused) as caught, sdk_calls("trying", HERE):
+        raise api_error(404, "No such image: x")
+    assert caught.value.missing
+    with pytest.raises(EngineError), sdk_calls("trying", HERE):
+        raise requests.exceptions.ReadTimeout("Read timed out.")

@@ -1,0 +1,113 @@
+"""A worker as a plain process: its lines, its end, and nothing left of it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from suite.errors import EngineError
+from suite.host.local import run as local_run
+from suite.host.local.run import LocalRun, sweep_folders
+
+pytestmark = pytest.mark.processes
+
+SLEEPS = "import time; print('up', flush=True); time.sleep(60)"
+
+
+@pytest.fixture(autouse=True)
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where runs make their folders."""
+    place = tmp_path / "runs"
+    place.mkdir()
+    monkeypatch.setattr(local_run.tempfile, "tempdir", str(place))
+    return place
+
+
+def run(code: str) -> LocalRun:
+    return LocalRun([sys.executable, "-c", code], {})
+
+
+def lines(run: LocalRun) -> list[str]:
+    found = []
+    while (line := run.next_line(30)) is not None:
+        found.append(line)
+    return found
+
+
+def test_a_run_gives_its_lines_and_its_end_and_litters_its_own_folder_alone(folders: Path) -> None:
+    worker = run(
+        "import os, sys; print(os.getcwd(), os.environ['TMPDIR'], os.environ['HOME']); print('two');"
+        "sys.stderr.write('x' * 100_000 + 'the end'); sys.exit(3)"
+    )
+    places, second = lines(worker)
+    assert all(Path(place).is_relative_to(folders) for place in places.split())
+    assert second == "two"
+    ending = worker.close()
+    assert (ending.code, ending.phrase) == (3, "exit code 3")
+    # Only the end of a long diary is kept.
+    assert len(ending.diary) == 16 * 1024
+    assert ending.diary.endswith("the end")
+    assert worker.close() is ending
+    assert ending.ended >= worker.started
+    assert not list(folders.iterdir())
+
+
+def test_waiting_ends_in_time_and_a_stopped_run_says_so() -> None:
+    worker = run(SLEEPS)
+    assert worker.next_line(30) == "up"
+    with pytest.raises(TimeoutError):
+        worker.next_line(0.05)
+    worker.stop()
+    assert worker.next_line(30) is None
+    ending = worker.close()
+    assert (ending.code, ending.phrase) == (137, "killed by SIGKILL")
+    worker.stop()
+
+
+def test_closing_a_run_that_goes_on_kills_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_run, "_UNREAD_GRACE_S", 0.1)
+    assert run(SLEEPS).close().code == 137
+
+
+def test_what_the_worker_started_goes_with_it() -> None:
+    worker = run(
+        "import subprocess, time\n"
+        "print(subprocess.Popen(['sleep', '60']).pid, flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    child = int(worker.next_line(30) or 0)
+    worker.stop()
+    worker.close()
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        state = Path(f"/proc/{child}/stat")
+        if not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z":
+            return
+        time.sleep(0.01)
+    pytest.fail("the worker's child outlived it")
+
+
+def test_a_crash_is_named_by_its_signal() -> None:
+    worker = run("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+    assert lines(worker) == []
+    assert worker.close().phrase.startswith("killed by SIGSEGV")
+
+
+def test_what_cannot_be_started_leaves_nothing(folders: Path) -> None:
+    with pytest.raises(EngineError, match="could not be started"):
+        LocalRun(["/no/such/program"], {})
+    assert not list(folders.iterdir())
+
+
+def test_folders_of_the_dead_are_swept(folders: Path) -> None:
+    worker = run("input()")
+    token = next(folders.glob("crossover-run-*/owner")).read_text()
+    for name in ("dead", "strange"):
+        (folders / f"crossover-run-{name}").mkdir()
+    (folders / "crossover-run-dead/owner").write_text(token.rpartition("|")[0] + "|4194999@1")
+    assert sweep_folders() == 1
+    worker.close()
+    assert [path.name for path in folders.iterdir()] == ["crossover-run-strange"]

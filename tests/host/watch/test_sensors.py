@@ -1,0 +1,57 @@
+"""The host's own sensors, from folders that stand for machines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from suite.host.watch.sensors import HostSensors
+
+CPU = "sys/devices/system/cpu/cpu{}"
+SENSORS = {
+    **{
+        f"{CPU.format(number)}/{name}": text
+        for number, kilohertz in ((0, "2000000"), (1, "3000000"))
+        for name, text in (
+            ("cpufreq/scaling_cur_freq", kilohertz),
+            ("thermal_throttle/core_throttle_count", "2"),
+            ("thermal_throttle/package_throttle_count", "1"),
+        )
+    },
+    "sys/class/hwmon/hwmon3/name": "coretemp",
+    "sys/class/hwmon/hwmon3/temp1_input": "71000",
+    "sys/class/hwmon/hwmon3/temp2_input": "nonsense",
+}
+ZONE = {
+    "sys/class/thermal/thermal_zone0/type": "x86_pkg_temp",
+    "sys/class/thermal/thermal_zone0/temp": "65000",
+}
+
+
+def write(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text + "\n")
+    return root
+
+
+def test_the_hosts_sensors(tmp_path: Path) -> None:
+    sensors = HostSensors((0, 1), write(tmp_path, SENSORS))
+    assert sensors.sample() == {
+        "cpu.clock_mhz": 2500.0,
+        "cpu.clock_least_mhz": 2000.0,
+        "cpu.throttle_events": 6,
+        "cpu.temperature_c": 71.0,
+    }
+    assert sensors.absent == {}
+    sensors = HostSensors((0,), write(tmp_path, ZONE))
+    assert sensors.sample()["cpu.temperature_c"] == 65.0
+
+
+def test_a_machine_without_sensors_says_so(tmp_path: Path) -> None:
+    sensors = HostSensors((0, 1), tmp_path)
+    assert set(sensors.sample().values()) == {None}
+    assert set(sensors.absent) == set(sensors.sample())
+    text = "processor : 0\ncpu MHz : 2445.430\nprocessor : 1\ncpu MHz : 1200.000"
+    write(tmp_path, {"proc/cpuinfo": text})
+    assert HostSensors((0,), tmp_path).sample()["cpu.clock_mhz"] == 2445.43
+    assert HostSensors(range(64), tmp_path)._clocked == tuple(range(0, 64, 4))
