@@ -80,7 +80,7 @@ class Stage:
             cpus=cpus,
             budget_s=budget_s,
             listener=self,
-            collate=lambda: self.collated.append(len(self.load().documents)),
+            collate=lambda: self.collated.append(len(self.documents())),
             interim_look=lambda: self.looks.pop(0),
             disturbed=lambda _: self.disturbances.pop(0) if self.disturbances else None,
         ).run(resumed)

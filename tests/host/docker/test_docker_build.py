@@ -18,35 +18,46 @@ from suite.model import Image
 from tests.fakes.docker_api import HERE, FakeApi, api_error
 from tests.fakes.pip_words import PIP_MEANS, PIP_SAYS
 
-
-def provide(api: FakeApi, said: list[str], **changes: Any) -> Image:
-    given: dict[str, Any] = {"data_root": None, **changes}
-    base = given.pop("base_override", "mine:1")
-    recipe = given.pop("recipe", None) or images.follow(images.read_specs()["cpu"], base)
-    return build.provide_image(api, HERE, recipe, said.append, **given)
+PINNED = images.read_specs()["cpu"].base
 
 
-def test_an_image_is_built_once_and_then_reused_and_says_why() -> None:
-    api = FakeApi(present={"mine:1": {"Id": "sha256:base"}})
+def provide(api: FakeApi, base: str | None = "mine:1", **disk: Any) -> tuple[Image, list[str]]:
+    """The image, and what was said of it."""
     said: list[str] = []
-    built = provide(api, said)
+    recipe = images.follow(images.read_specs()["cpu"], base)
+    return build.provide_image(api, HERE, recipe, said.append, **{"data_root": None, **disk}), said
+
+
+@pytest.fixture
+def api() -> FakeApi:
+    """An engine that has a base image."""
+    return FakeApi(present={"mine:1": {"Id": "sha256:base"}})
+
+
+@pytest.fixture
+def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """A disk without room."""
+    monkeypatch.setattr(build.shutil, "disk_usage", lambda _: SimpleNamespace(free=1))
+    return {"data_root": str(tmp_path)}
+
+
+def test_an_image_is_built_once_and_then_reused_and_says_why(api: FakeApi) -> None:
+    built, said = provide(api)
     assert "none was built yet" in said[0]
-    again: list[str] = []
-    assert provide(api, again) == built
-    assert len(again) == 1
-    assert "reused" in again[0]
+    again, (told,) = provide(api)
+    assert again == built
+    assert "reused" in told
     assert api.asked.count("build") == 1
     assert built.base == "mine:1 (sha256:base)"
     assert "BASE_IMAGE" in built.origin
 
 
 def test_the_pinned_base_is_not_looked_for_when_the_image_is_there() -> None:
-    base = images.read_specs()["cpu"].base
-    api = FakeApi(present={base: {"Id": "sha256:base"}})
-    provide(api, [], base_override=None)
-    del api.present[base]
+    api = FakeApi(present={PINNED: {"Id": "sha256:base"}})
+    provide(api, None)
+    del api.present[PINNED]
     api.asked.clear()
-    provide(api, [], base_override=None)
+    provide(api, None)
     assert "pull" not in api.asked
 
 
@@ -54,48 +65,46 @@ def test_a_base_that_cannot_be_pulled_names_the_ways_out() -> None:
     api = FakeApi()
     api.failures["pull"] = api_error(500, "dial tcp: lookup registry: no such host")
     with pytest.raises(EngineError, match="no such host") as caught:
-        provide(api, [], base_override=None)
+        provide(api, None)
     for way in ("docker login", "BASE_IMAGE=", "make base"):
         assert way in caught.value.remedy
     api.present[images.STAND_IN] = {"Id": "sha256:stand-in"}
     with pytest.raises(EngineError) as caught:
-        provide(api, [], base_override=None)
+        provide(api, None)
     assert f"is here: BASE_IMAGE={images.STAND_IN}" in caught.value.remedy
     assert "build" not in api.asked
 
 
-def test_a_failed_build_shows_all_that_was_said_before_it() -> None:
-    api = FakeApi(present={"mine:1": {"Id": "sha256:base"}})
+def test_a_failed_build_shows_all_that_was_said_before_it(api: FakeApi) -> None:
     said = [f"Collecting package-{number}" for number in range(20)]
     api.events = [*({"stream": f"{line}\n"} for line in said), {"error": "returned a code: 1"}]
     with pytest.raises(EngineError) as caught:
-        provide(api, [])
+        provide(api)
     assert "\n".join([*said, "returned a code: 1"]) in caught.value.what
 
 
-def test_a_full_disk_is_found_before_the_build(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    api = FakeApi(present={"mine:1": {"Id": "sha256:base"}})
-    monkeypatch.setattr(build.shutil, "disk_usage", lambda _: SimpleNamespace(free=1))
+def test_a_full_disk_is_found_before_the_build(api: FakeApi, full: dict[str, str]) -> None:
     with pytest.raises(EngineError, match="5 GB of free disk") as caught:
-        provide(api, [], data_root=str(tmp_path))
+        provide(api, **full)
     assert "20 GB" in caught.value.remedy
     assert "build" not in api.asked
 
 
 def test_the_disk_is_not_asked_for_when_only_the_suite_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    api: FakeApi, full: dict[str, str]
 ) -> None:
-    api = FakeApi(present={"mine:1": {"Id": "sha256:base"}})
-    provide(api, [])
+    provide(api)
     for seen in api.present.values():
         if "Labels" in seen:
             seen["Labels"] |= {f"{LABEL}.inputs": "old", f"{LABEL}.suite": "old"}
-    monkeypatch.setattr(build.shutil, "disk_usage", lambda _: SimpleNamespace(free=1))
-    said: list[str] = []
-    provide(api, said, data_root=str(tmp_path))
+    _, said = provide(api, **full)
     assert "changed since the last one: suite" in said[0]
+
+
+def test_a_build_says_in_our_words_what_takes_long_and_nothing_else(api: FakeApi) -> None:
+    api.events = [{"stream": f"{line}\n"} for line in PIP_SAYS]
+    _, said = provide(api)
+    assert [line.removeprefix("image cpu: ") for line in said[1:]] == PIP_MEANS
 
 
 def test_a_builds_output_is_lines_without_the_builders_chatter() -> None:
@@ -116,14 +125,6 @@ def test_a_pull_is_told_by_its_layers() -> None:
         {"status": "Digest: sha256:0"},
     ]
     assert list(follow_pull(iter(events))) == ["2 of 3 layers", "3 of 3 layers"]
-
-
-def test_a_build_says_in_our_words_what_takes_long_and_nothing_else() -> None:
-    api = FakeApi(present={"mine:1": {"Id": "sha256:base"}})
-    api.events = [{"stream": f"{line}\n"} for line in PIP_SAYS]
-    said: list[str] = []
-    provide(api, said)
-    assert [line.removeprefix("image cpu: ") for line in said[1:]] == PIP_MEANS
 
 
 def test_a_stand_in_is_imported_with_its_labels() -> None:

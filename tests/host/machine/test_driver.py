@@ -41,6 +41,8 @@ def test_host_worker_and_probe_read_the_same(
     assert read_version(tmp_path) == "575.57.08"
     own = tmp_path / "proc/driver/nvidia/version"
     own.parent.mkdir(parents=True)
+    own.write_text("nothing that is known\n")
+    assert read_version(tmp_path) == "575.57.08"
     own.write_text(OPEN)
     assert read_version(tmp_path) == proof.loaded_versions(tmp_path)["gpu.driver"] == "580.65.06"
     exec(VERSION_PROBE.replace("/proc/driver", f"{tmp_path}/proc/driver"), {})  # noqa: S102
