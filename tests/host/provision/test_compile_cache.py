@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,9 +21,8 @@ from suite.host.local.engine import LocalEngine
 from suite.host.local.volumes import LocalVolumes, sweep_lasting
 from suite.host.provision.images import follow, identify_packages, name_base, plan_build, read_specs
 from suite.host.provision.overlay import overlay_on
-from suite.host.provision.volumes import CACHE_TARGET, CACHE_VARIABLE, choose_volumes, compile_cache
+from suite.host.provision.volumes import CACHE_TARGET, CACHE_VARIABLE, compile_cache
 from suite.model import Image
-from tests import synthetic
 from tests.fakes.docker_api import HERE, IMAGE, FakeApi, api_error
 from tests.fakes.engine import Life, asked_arm, fake_image
 from tests.host.campaign.stage import Stage
@@ -33,10 +31,6 @@ ARMS = known_arms()
 
 DRIVER = "580.65.06"
 GPU = GpuRequest(driver="nvidia", devices=("0",), kernel_driver=DRIVER)
-PROC = f"""\
-NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  {DRIVER}  Release Build  (dvs-builder)
-GCC version:  gcc version 12.2.0 (Debian 12.2.0-14)
-"""
 
 
 def cache(image: Image = IMAGE, gpu: GpuRequest = GPU) -> Volume:
@@ -63,52 +57,31 @@ def test_one_cache_for_the_packages_of_an_image_and_a_driver() -> None:
     assert re.fullmatch(r"[a-zA-Z0-9][a-zA-Z0-9_.-]{1,80}", cache().name)
 
 
-def test_only_a_run_with_a_gpu_gets_it() -> None:
-    campaign = synthetic.make_campaign()
-    assert choose_volumes(campaign, [], image=IMAGE, gpu=None) == ()
-    assert choose_volumes(campaign, [], image=IMAGE, gpu=GPU) == (cache(),)
-
-
-def caches(jobs: list[Job], arm: str) -> set[tuple[Volume, ...]]:
-    return {job.volumes for job in jobs if asked_arm(job) == arm}
+MINE = compile_cache(fake_image("cuda"), GPU)
 
 
 def test_a_campaign_gives_one_cache_to_every_invocation_with_a_gpu_and_leaves_it(
     stage: Stage,
 ) -> None:
-    arms = Arms(
-        run=(ARMS["cpu"], ARMS["cuda"], ARMS["cuda-hidden"]),
-        gpu={"cpu": None, "cuda": GPU, "cuda-hidden": None},
-        not_run={},
-    )
-    stage.run(arms=arms, blocks=2)
-    engine = stage.engine
-    of_cuda = [job for job in engine.jobs if job.gpu is not None]
-    assert len(of_cuda) == 3
-    assert {job.volumes for job in of_cuda} == {(compile_cache(fake_image("cuda"), GPU),)}
-    for job in of_cuda:
-        assert job.environment == {
-            "CUDA_CACHE_MAXSIZE": "4294967296",
-            "CUDA_CACHE_DISABLE": "0",
-        }
-    assert caches(engine.jobs, "cpu") == caches(engine.jobs, "cuda-hidden") == {()}
-    assert engine.removed_volumes == []
-    said = {
-        one.invocation.arm: one.invocation.engine["gpu.compile_cache"]
-        for one in stage.load().documents
-    }
-    assert said == {"cpu": "none", "cuda-hidden": "none", "cuda": of_cuda[0].volumes[0].name}
+    run = (ARMS["cpu"], ARMS["cuda"], ARMS["cuda-hidden"])
+    gpus = {"cpu": None, "cuda": GPU, "cuda-hidden": None}
+    stage.run(arms=Arms(run=run, gpu=gpus, not_run={}), blocks=2)
+    for job in stage.engine.jobs:
+        arm = asked_arm(job)
+        assert job.volumes == ((MINE,) if arm == "cuda" else ())
+        assert (job.environment.get("CUDA_CACHE_DISABLE") == "0") is (arm == "cuda")
+        assert (job.environment.get("CUDA_CACHE_MAXSIZE") == "4294967296") is (arm == "cuda")
+    assert len([job for job in stage.engine.jobs if job.gpu]) == 3
+    assert stage.engine.removed_volumes == []
+    for document in stage.load().documents:
+        said = document.invocation.engine["gpu.compile_cache"]
+        assert said == (MINE.name if document.invocation.arm == "cuda" else "none")
 
 
-def test_an_arm_against_itself_has_one_cache_and_a_dead_container_keeps_it(
-    stage: Stage,
-) -> None:
+def test_an_arm_against_itself_has_one_cache_and_a_dead_container_keeps_it(stage: Stage) -> None:
     alone = Arms(run=(ARMS["cuda"],), gpu={"cuda": GPU}, not_run={})
-    dead: Any = lambda _job: Life(words=[], code=139)  # noqa: E731
-    stage.run(dead, arms=against_itself(alone))
-    engine = stage.engine
-    assert len(engine.jobs) == 4
-    assert {job.volumes for job in engine.jobs} == {(compile_cache(fake_image("cuda"), GPU),)}
+    stage.run(lambda _: Life(words=[], code=139), arms=against_itself(alone))
+    assert [job.volumes for job in stage.engine.jobs] == [(MINE,)] * 4
 
 
 def test_a_container_gets_it_labelled_as_nobodys() -> None:

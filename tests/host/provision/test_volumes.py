@@ -17,7 +17,7 @@ from suite.host.docker import leftovers
 from suite.host.docker.limits import container_limits
 from suite.host.docker.run import start_run
 from suite.host.docker.volumes import discard_volume, volume_labels
-from suite.host.engine import LABEL, Job, Volume
+from suite.host.engine import LABEL, GpuRequest, Job, Volume
 from suite.host.local import volumes as local_volumes
 from suite.host.local.volumes import LocalVolumes, sweep_volumes
 from suite.host.machine.machine import own_token
@@ -26,14 +26,16 @@ from suite.host.provision.volumes import (
     SCRATCH_TARGET,
     SCRATCH_VARIABLE,
     choose_volumes,
+    compile_cache,
     scratch_volume,
 )
-from suite.worker.proof import compile_cache
+from suite.worker.proof import compile_cache as worker_cache
 from suite.worker.scenario import scratch
 from tests import synthetic
 from tests.fakes.docker_api import HERE, IMAGE, FakeApi, api_error
 
 VOLUME = Volume(name="crossover-1-scratch", target="/scratch", variable="WHERE", purpose="scratch")
+GPU = GpuRequest(driver="nvidia", devices=("0",), kernel_driver="580.65.06")
 NOW_S = datetime(2026, 11, 21, 12, tzinfo=timezone.utc).timestamp()
 """Four hours after the fake engine has made its volumes."""
 
@@ -52,6 +54,8 @@ def test_only_cells_that_read_files_bring_a_volume() -> None:
     plain, reading = cell("plain"), cell("reading", reads_files=True)
     assert choose_volumes(campaign, [plain], image=IMAGE, gpu=None) == ()
     assert choose_volumes(campaign, [], image=IMAGE, gpu=None) == ()
+    # And a GPU its compile cache.
+    assert choose_volumes(campaign, [], image=IMAGE, gpu=GPU) == (compile_cache(IMAGE, GPU),)
     (volume,) = choose_volumes(campaign, [plain, reading], image=IMAGE, gpu=None)
     assert volume == scratch_volume(campaign)
     assert (volume.target, volume.purpose) == (SCRATCH_TARGET, "scratch")
@@ -69,7 +73,7 @@ def test_a_volume_is_called_what_every_engine_takes_and_no_other_campaign_has() 
 
 
 def test_host_and_worker_mean_the_same_place() -> None:
-    assert (scratch.VARIABLE, compile_cache.VARIABLE) == (SCRATCH_VARIABLE, CACHE_VARIABLE)
+    assert (scratch.VARIABLE, worker_cache.VARIABLE) == (SCRATCH_VARIABLE, CACHE_VARIABLE)
 
 
 def test_a_run_gets_its_volumes_made_mounted_and_named() -> None:
