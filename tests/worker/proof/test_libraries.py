@@ -83,9 +83,12 @@ def test_xla_finds_the_packages_own_ptxas_before_another_cudas(
     own = lay_compiler(site / COMPILERS)
     found = lead_with_compilers([str(tmp_path / "elsewhere"), str(site)])
     assert found == {PTXAS: "the packages' own"}
-    # The rest of it is left as it was.
+    # The rest of it is left as it was; without any, the system's own follows.
     assert os.environ["PATH"] == f"{own}{os.pathsep}{given}"
     assert shutil.which("ptxas") == str(own / "ptxas")
+    monkeypatch.delenv("PATH")
+    lead_with_compilers([str(site)])
+    assert os.environ["PATH"] == f"{own}{os.pathsep}{os.defpath}"
 
 
 def test_without_a_ptxas_among_the_packages_path_stays(
@@ -98,17 +101,6 @@ def test_without_a_ptxas_among_the_packages_path_stays(
     monkeypatch.setenv("PATH", "/bin")
     found = lead_with_compilers([str(tmp_path / "one"), str(tmp_path / "other")])
     assert (found, os.environ["PATH"]) == ({PTXAS: "the first on PATH"}, "/bin")
-
-
-def test_without_a_path_the_systems_own_follows(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    own = lay_compiler(tmp_path / COMPILERS)
-    # Set first, so that it is put back in the end whatever the function writes.
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.delenv("PATH")
-    lead_with_compilers([str(tmp_path)])
-    assert os.environ["PATH"] == f"{own}{os.pathsep}{os.defpath}"
 
 
 @pytest.mark.parametrize("gpu", [True, False])

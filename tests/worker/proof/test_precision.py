@@ -100,18 +100,10 @@ def test_a_cpu_is_asked_by_its_flags(monkeypatch: pytest.MonkeyPatch) -> None:
     demand("bf16", "/CPU:0")
 
 
-def test_tf32_is_switched_on_and_off_again_and_nothing_else_touches_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    gpu = Gpu(AMPERE)
-    monkeypatch.setitem(sys.modules, "tensorflow", gpu.module)
+def test_nothing_but_tf32_touches_its_switch(on_gpu: FakeTensorFlow) -> None:
     for name in ("fp32", "bf16", "fp16"):
         switch(name)()
-    assert gpu.switched == []
-    switch_back = switch("tf32")
-    assert gpu.switched == [True]
-    switch_back()
-    assert gpu.switched == [True, False]
+    assert on_gpu.tf32 == []
 
 
 @pytest.mark.parametrize(
