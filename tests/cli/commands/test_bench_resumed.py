@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from suite.analysis.documents.read import load_campaign
+from suite.cli.settings import single_gpu
+from suite.errors import UsageError
 from suite.host.engine import GpuRequest
 from tests.cli.shell import Heard, Shell, complaint
 from tests.fakes.engine import FakeEngine, asked_arm
@@ -146,3 +148,8 @@ def test_a_cuda_image_without_a_gpu_is_said_to_be_of_no_use(shell: Shell) -> Non
     heard = shell.bench_short("--cuda-image", "vendor/tf:1")
     assert heard.status == 0, heard.err
     assert "CUDA_IMAGE is not used: no arm of this campaign runs in it" in heard.err
+
+
+def test_a_plan_that_names_every_gpu_is_no_campaign_to_go_on_with() -> None:
+    with pytest.raises(UsageError, match="GPU=all is for `make bench`"):
+        single_gpu("all")
