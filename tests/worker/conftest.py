@@ -16,6 +16,8 @@ def tensorflow(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeTensorFlow]:
     """A TensorFlow that sees a product on the CPU; and an unfrozen collector afterwards."""
     # The profiler is TensorFlow's own; test_trace reads what it says.
     monkeypatch.setattr(trace, "trace", lambda _step, _fence, _call_s: {"busy_share": 0.5})
+    # The collections between cells then look at the test's own objects alone.
+    gc.freeze()
     yield FakeTensorFlow([("MatMul", "/device:CPU:0", "product")]).install(monkeypatch)
     gc.unfreeze()
 

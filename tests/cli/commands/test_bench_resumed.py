@@ -61,25 +61,27 @@ def test_resuming_needs_a_campaign_and_the_suite_that_began_it(
 
 
 @pytest.mark.parametrize(
-    ("began", "words", "status"),
+    ("began", "words", "refusal"),
     [
-        ((), ("--cpus", "0"), 2),
-        (("--cpus", "0"), (), 0),
-        (("--cpus", "0"), ("--cpus", "0"), 0),
-        (("--telemetry", "off"), (), 0),
-        (("--gpu", "GPU-1234"), (), 2),
-        (("--gpu", "GPU-1234"), ("--gpu", "GPU-1234"), 0),
-        (("--gpu", "GPU-1234"), ("--gpu", "1"), 2),
+        ((), ("--cpus", "0"), "began with CPUS=not given"),
+        (("--cpus", "0"), (), None),
+        (("--cpus", "0"), ("--cpus", "0"), None),
+        (("--telemetry", "off"), (), None),
+        (("--gpu", "GPU-1234"), (), "named by its UUID, which is not kept"),
+        (("--gpu", "GPU-1234"), ("--gpu", "GPU-1234"), None),
+        (("--gpu", "GPU-1234"), ("--gpu", "1"), "began with GPU=sha256:"),
     ],
 )
 def test_a_campaign_goes_on_with_the_settings_that_it_began_with(
-    began: tuple[str, ...], words: tuple[str, ...], status: int, shell: Shell
+    began: tuple[str, ...], words: tuple[str, ...], refusal: str | None, shell: Shell
 ) -> None:
     shell.bench_short(*began)
     again = FakeEngine()
     heard = shell.resume("--blocks", "2", *words, engine=again)
-    assert heard.status == status, heard.err
-    if status == 0:
+    if refusal:
+        assert refusal in complaint(heard, 2)
+    else:
+        assert heard.status == 0, heard.err
         assert {job.cpus for job in again.jobs} == ({(0,)} if "--cpus" in began else {(0, 1)})
         assert len(set(shell.watched)) == 1
 
