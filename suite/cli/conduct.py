@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from suite.analysis.campaign.validity import asks_for_repeat
+from suite.analysis.documents.read import is_survey
 from suite.analysis.documents.telemetry import join_document
 from suite.cli.settings import Bounds
 from suite.content import SUITE
@@ -111,27 +112,20 @@ def write_reports(store: Store, *, pictures: bool = True) -> tuple[Collated, lis
     return collated, names
 
 
-def conclude(store: Store) -> int:
-    """Writes the report and tells of it: its summary, its files and, in the last line, where."""
-    collated, names = write_reports(store)
-    click.echo(collated.terminal)
-    click.echo(f"{', '.join(names)} are in")
-    click.echo(shown(store.folder))
-    return 1 if collated.troubled else 0
-
-
-def write_survey_report(store: Store) -> CollatedSurvey:
-    """Writes the survey's own report, and none of its campaigns'."""
+def write_survey_report(store: Store) -> tuple[CollatedSurvey, list[str]]:
+    """As `write_reports`, of a survey: its own report, and none of its campaigns'."""
     collated = collate_survey(store.folder)
     store.write_reports(dict(collated.files))
-    return collated
+    return collated, list(collated.files)
 
 
-def conclude_survey(store: Store) -> int:
-    """As `conclude`, of a survey."""
-    collated = write_survey_report(store)
+def conclude(store: Store) -> int:
+    """Writes the report of a campaign or a survey and tells of it: its summary, its files and, in
+    the last line, where."""
+    write = write_survey_report if is_survey(store.folder) else write_reports
+    collated, names = write(store)
     click.echo(collated.terminal)
-    click.echo(f"{', '.join(collated.files)} are in")
+    click.echo(f"{', '.join(names)} are in")
     click.echo(shown(store.folder))
     return 1 if collated.troubled else 0
 

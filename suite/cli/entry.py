@@ -16,13 +16,12 @@ from rich.console import Console
 from tabulate import tabulate
 
 from suite import __version__, wire
-from suite.analysis.documents.read import is_survey
 from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
 from suite.cli.commands.bench import run_bench
 from suite.cli.commands.generate import generated
 from suite.cli.commands.surveys import check_survey
-from suite.cli.conduct import ROOT, conclude, conclude_survey, shown
+from suite.cli.conduct import ROOT, conclude, shown
 from suite.cli.engines import check_custom, engine_to_examine, name_engine, open_engine
 from suite.cli.options import EXITS, PROFILE_NAMES, campaign_options, engine_options
 from suite.cli.settings import ALL_GPUS, read_arms, single_gpu
@@ -108,7 +107,7 @@ def _row(cell: Cell) -> tuple[str, ...]:
 @click.argument("run", type=click.Path(path_type=Path))
 def report(run: Path) -> int:
     """Rebuild every report file of the campaign folder RUN from its documents alone."""
-    return conclude_survey(Store(run)) if is_survey(run) else conclude(Store(run))
+    return conclude(Store(run))
 
 
 @commands.command()

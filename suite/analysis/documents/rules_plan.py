@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import product
 
 from suite.analysis.documents.arm_names import NAMED
 from suite.analysis.documents.rules import (
@@ -57,23 +58,16 @@ def judge_survey(survey: Survey) -> Iterator[Complaint]:
         yield "$.rounds", f"{survey.rounds} is less than 1"
     if len(survey.gpus) < 2 or len(set(survey.gpus)) < len(survey.gpus):
         yield "$.gpus", f"{survey.gpus!r} are not several different GPUs"
-    folders: set[str] = set()
-    turns: set[tuple[str, bool]] = set()
-    for index, member in enumerate(survey.members):
-        path = f"$.members[{index}]"
+    folders = [one.campaign for one in survey.members]
+    for index, name in enumerate(folders):
         # A name from outside becomes a path: it must not lead out of the folder of results.
-        if not re.fullmatch(r"\w[\w.-]*", member.campaign) or member.campaign in folders:
-            yield (
-                f"{path}.campaign",
-                f"{member.campaign!r} is no folder's name, or stands there twice",
-            )
-        folders.add(member.campaign)
-        if member.gpu not in survey.gpus or (member.gpu, member.at_once) in turns:
-            yield f"{path}.gpu", f"{member.gpu!r} is no GPU of this survey, or stands there twice"
-        turns.add((member.gpu, member.at_once))
+        if not re.fullmatch(r"\w[\w.-]*", name) or name in folders[:index]:
+            path = f"$.members[{index}].campaign"
+            yield path, f"{name!r} is no folder's name, or stands there twice"
+    turns = sorted((one.gpu, one.at_once) for one in survey.members)
+    if turns != sorted(product(survey.gpus, (False, True))):
+        yield "$.members", "they are not one campaign alone and one at once for each GPU"
     for gpu in survey.gpus:
-        if not {(gpu, False), (gpu, True)} <= turns:
-            yield "$.members", f"GPU {gpu!r} has not one campaign alone and one at once"
         if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", survey.cpus.get(gpu, "")):
             yield f"$.cpus.{gpu}", f"{survey.cpus.get(gpu)!r} is no list of CPUs"
 

@@ -64,36 +64,37 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
     check_survey(request.gpu, request.arms)
     with only_campaign(results), Terminal() as terminal:
         engine = open_engine(given, terminal.say)
-        if request.gpu == ALL_GPUS:
-            gpus = find_gpus(engine)
-            if len(gpus) > 1:
-                given, request = _pin(given, request, engine, [CUSTOM], terminal, again=again)
-                return survey_anew(
-                    given,
-                    request,
-                    gpus,
-                    bounds=bounds,
-                    results=results,
-                    engine=engine,
-                    terminal=terminal,
-                )
-            terminal.say("this machine shows one GPU, so that GPU=all is an ordinary campaign")
-            # So that it goes on, and is repeated, as the campaign of that GPU.
-            given = {**given, "gpu": next(iter(gpus))}
-            request = read_request(given, again=again)
-        arms = resolve_arms(engine, request.arms, request.gpu)
-        arms = against_itself(arms) if again else arms
-        run_in = [arm.image for arm in arms.run]
-        given, request = _pin(given, request, engine, run_in, terminal, again=again)
-        drawn = plan_campaign(request, arms, scenarios.cells())
-        for arm, why in drawn.not_run.items():
-            terminal.say(f"the arm {arm} is left out: {why}")
-        images = provide(engine, arms, terminal.say)
-        store = Store.create(results, drawn.id)
-        conductor = make_conductor(
-            engine, store, drawn, arms, images, bounds=bounds, listener=terminal
-        )
-        _conduct(conductor, terminal)
+        gpus = find_gpus(engine) if request.gpu == ALL_GPUS else {}
+        if len(gpus) > 1:
+            given, request = _pin(given, request, engine, [CUSTOM], terminal, again=again)
+            store = survey_anew(
+                given,
+                request,
+                gpus,
+                bounds=bounds,
+                results=results,
+                engine=engine,
+                terminal=terminal,
+            )
+        else:
+            if gpus:
+                terminal.say("this machine shows one GPU, so that GPU=all is an ordinary campaign")
+                # So that it goes on, and is repeated, as the campaign of that GPU.
+                given = {**given, "gpu": next(iter(gpus))}
+                request = read_request(given, again=again)
+            arms = resolve_arms(engine, request.arms, request.gpu)
+            arms = against_itself(arms) if again else arms
+            run_in = [arm.image for arm in arms.run]
+            given, request = _pin(given, request, engine, run_in, terminal, again=again)
+            drawn = plan_campaign(request, arms, scenarios.cells())
+            for arm, why in drawn.not_run.items():
+                terminal.say(f"the arm {arm} is left out: {why}")
+            images = provide(engine, arms, terminal.say)
+            store = Store.create(results, drawn.id)
+            conductor = make_conductor(
+                engine, store, drawn, arms, images, bounds=bounds, listener=terminal
+            )
+            _conduct(conductor, terminal)
     return conclude(store)
 
 
@@ -114,7 +115,7 @@ def _pin(
 
 def _bench_resumed(folder: Path, given: dict[str, Any]) -> int:
     if is_survey(folder):
-        return survey_resumed(folder, given)
+        return conclude(survey_resumed(folder, given))
     loaded = load_campaign(folder)
     if loaded.campaign.survey is not None:
         raise UsageError(

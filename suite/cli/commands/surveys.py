@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from suite.analysis.documents.read import load_campaign, load_survey
+from suite.analysis.several.places import drop_lonely
 from suite.cli.conduct import (
-    conclude_survey,
     make_conductor,
     provide,
     reporting,
@@ -31,8 +31,8 @@ from suite.host.gpu.choice import name_gpus
 from suite.host.machine.cpus import parse_cpus
 from suite.host.machine.machine import find_cores
 from suite.host.survey.halting import HaltingEngine
-from suite.host.survey.plan import Part, keep_whole_rounds, plan_survey, share_cpus
-from suite.host.survey.rounds import Surveyor
+from suite.host.survey.plan import Part, plan_survey, share_cpus
+from suite.host.survey.rounds import run_survey
 from suite.model import Document, Survey
 from suite.worker import scenarios
 
@@ -73,11 +73,11 @@ def survey_anew(
     results: Path,
     engine: Engine,
     terminal: Terminal,
-) -> int:
-    """Runs a survey of these GPUs and tells of it.
+) -> Store:
+    """Runs a survey of these GPUs.
 
     Returns:
-        the exit status.
+        its folder.
 
     Raises:
         CrossoverError: it can't be had, or broke off; what was measured by then has its report.
@@ -105,15 +105,14 @@ def survey_anew(
     store = Store.create(results, survey.id)
     for part in parts:
         Store.create(results, part.campaign.id)
-    _conduct(given, store, survey, parts, bounds=bounds, terminal=terminal, resumed={})
-    return conclude_survey(store)
+    _conduct(given, store, survey, parts, {}, bounds=bounds, terminal=terminal)
+    return store
 
 
-def survey_resumed(folder: Path, given: dict[str, Any]) -> int:
+def survey_resumed(folder: Path, given: dict[str, Any]) -> Store:
     """Goes on with the survey in a folder.
 
-    Returns:
-        the exit status.
+    A block at once that some GPU did not finish is run again by all: alone it would meet no neighbours.
 
     Raises:
         UsageError: it was begun by another suite, or with other options.
@@ -123,70 +122,30 @@ def survey_resumed(folder: Path, given: dict[str, Any]) -> int:
     given = settle(given, survey.settings)
     results = folder.resolve().parent
     with only_campaign(results), Terminal() as terminal:
-        engine = open_engine({**given, "gpu": ALL_GPUS}, terminal.say)
+        engine = open_engine(given, terminal.say)
+        loaded = {one.campaign: load_campaign(results / one.campaign) for one in survey.members}
         parts: list[Part] = []
-        documents: dict[str, list[Document]] = {}
         for member in survey.members:
-            loaded = load_campaign(results / member.campaign)
             # Every campaign has the survey's rounds, also where a command that was to add some was cut off.
-            drawn = resume_plan(loaded.campaign, blocks=given["blocks"] or survey.rounds)
+            rounds = given["blocks"] or survey.rounds
+            drawn = resume_plan(loaded[member.campaign].campaign, blocks=rounds)
             arms = resolve_again(engine, drawn, member.gpu)
             cpus = parse_cpus(survey.cpus[member.gpu]) if member.at_once else None
             parts.append(
                 Part(gpu=member.gpu, at_once=member.at_once, campaign=drawn, arms=arms, cpus=cpus)
             )
-            documents[drawn.id] = [*loaded.documents, *loaded.controls]
-        rounds = parts[0].campaign.blocks
         provide(engine, parts[0].arms, terminal.say)
+        kept, _ = drop_lonely(survey, loaded)
         _conduct(
             given,
             Store(folder),
-            replace(survey, rounds=rounds, stopped=None),
+            replace(survey, rounds=parts[0].campaign.blocks, stopped=None),
             parts,
+            {name: [*one.documents, *one.controls] for name, one in kept.items()},
             bounds=read_bounds(given),
             terminal=terminal,
-            resumed=keep_whole_rounds(parts, documents),
         )
-    return conclude_survey(Store(folder))
-
-
-class _Household:
-    """See ``survey.Household``: folders beside the survey's, and an engine for each campaign."""
-
-    def __init__(self, given: dict[str, Any], store: Store, bounds: Bounds) -> None:
-        self._given = given
-        self._store = store
-        self._bounds = bounds
-
-    def make(self, part: Part, listener: Listener) -> tuple[Conductor, HaltingEngine]:
-        """See ``survey.Household``.
-
-        Each has connections of its own; what there is to say and to sweep, the survey has.
-        """
-        engine = HaltingEngine(connect(self._given))
-        images = provide(engine, part.arms, _say_nothing)
-        store = Store(self._store.folder.parent / part.campaign.id)
-        bounds = replace(self._bounds, cpus=part.cpus or self._bounds.cpus, budget_s=None)
-        conductor = make_conductor(
-            engine, store, part.campaign, part.arms, images, bounds=bounds, listener=listener
-        )
-        return conductor, engine
-
-    def keep(self, survey: Survey) -> None:
-        """See ``survey.Household``."""
-        self._store.write_survey(survey)
-
-    def keep_part(self, part: Part) -> None:
-        """See ``survey.Household``."""
-        Store(self._store.folder.parent / part.campaign.id).write_plan(part.campaign)
-
-    def report(self) -> None:
-        """See ``survey.Household``."""
-        write_survey_report(self._store)
-
-
-def _say_nothing(line: str) -> None:
-    """Takes a line and drops it."""
+    return Store(folder)
 
 
 def _conduct(
@@ -194,22 +153,42 @@ def _conduct(
     store: Store,
     survey: Survey,
     parts: Sequence[Part],
+    resumed: Mapping[str, Sequence[Document]],
     *,
     bounds: Bounds,
     terminal: Terminal,
-    resumed: Mapping[str, Sequence[Document]],
 ) -> None:
     """Runs the survey; however it ends, every campaign of it gets its report."""
-    household = _Household(given, store, bounds)
-    surveyor = Surveyor(survey, parts, household, budget_s=bounds.budget_s, listener=terminal)
-    stores = [Store(store.folder.parent / part.campaign.id) for part in parts]
+    stores = {part.campaign.id: Store(store.folder.parent / part.campaign.id) for part in parts}
 
-    def write() -> None:
-        for one in stores:
-            write_reports(one, pictures=False)
+    def make(part: Part, listener: Listener) -> tuple[Conductor, HaltingEngine]:
+        # Connections of its own; what there is to say and to sweep, the survey has.
+        engine = HaltingEngine(connect(given))
+        conductor = make_conductor(
+            cast("Engine", engine),
+            stores[part.campaign.id],
+            part.campaign,
+            part.arms,
+            provide(cast("Engine", engine), part.arms, lambda _: None),
+            bounds=replace(bounds, cpus=part.cpus or bounds.cpus, budget_s=None),
+            listener=listener,
+        )
+        return conductor, engine
+
+    def write(*, pictures: bool = False) -> None:
+        for one in stores.values():
+            write_reports(one, pictures=pictures)
         write_survey_report(store)
 
     with reporting(store.folder, write, terminal.say):
-        surveyor.run(resumed)
-    for one in stores:
-        write_reports(one)
+        run_survey(
+            survey,
+            parts,
+            resumed,
+            store=store,
+            make=make,
+            report=lambda: write_survey_report(store),
+            budget_s=bounds.budget_s,
+            listener=terminal,
+        )
+    write(pictures=True)

@@ -9,12 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
-from suite import wire
 from suite.cells.cell import Cell
 from suite.errors import UsageError
-from suite.host.campaign import durations, plan
+from suite.host.campaign import durations
 from suite.host.campaign.arms import Arms
-from suite.host.campaign.outcomes import is_complete
 from suite.host.campaign.request import (
     Request,
     check_label,
@@ -24,7 +22,7 @@ from suite.host.campaign.request import (
 )
 from suite.host.campaign.store import campaign_name
 from suite.host.machine.cpus import write_cpus
-from suite.model import Campaign, Document, Survey, SurveyMember
+from suite.model import Campaign, Survey, SurveyMember
 
 
 def share_cpus(
@@ -74,11 +72,6 @@ class Part:
     arms: Arms
     cpus: tuple[int, ...] | None
 
-    @property
-    def name(self) -> str:
-        """For people: ``GPU 3``."""
-        return f"GPU {self.gpu}"
-
 
 def plan_survey(
     request: Request,
@@ -104,24 +97,19 @@ def plan_survey(
     Raises:
         UsageError: the request does not fit together.
     """
-    if request.label is not None:
-        check_label(request.label)
+    label = machine_label() if request.label is None else check_label(request.label)
     created = datetime.now(timezone.utc).replace(microsecond=0)
-    label = machine_label() if request.label is None else request.label
     name = campaign_name(created, f"{label}-all-gpus", request.profile)
     seed = draw_seed(request.seed)
-    first = next(iter(arms))
     parts: list[Part] = []
     alone: dict[str, str] = {}
     for at_once in (False, True):
         for gpu, found in arms.items():
-            own = found if gpu == first and not at_once else _only_gpu(found)
+            own = _only_gpu(found) if parts else found
+            of_gpu = replace(request, gpu=gpu, seed=seed, label=None)
+            if at_once:
+                of_gpu = replace(of_gpu, price=None, price_currency=None)
             text = f"{label}-gpu{gpu.replace(':', '-')}" + ("-at-once" if at_once else "")
-            price = None if at_once else request.price
-            currency = None if at_once else request.price_currency
-            of_gpu = replace(
-                request, gpu=gpu, seed=seed, label=None, price=price, price_currency=currency
-            )
             campaign = plan_campaign(of_gpu, own, cells)
             campaign = replace(
                 campaign,
@@ -131,22 +119,20 @@ def plan_survey(
                 most_blocks=campaign.blocks,
                 survey=name,
                 at_once=len(arms) if at_once else 1,
+                calibrated_by=alone.get(gpu),
                 settings={**request.settings, "gpu": gpu},
             )
-            if at_once:
-                campaign = replace(campaign, calibrated_by=alone[gpu])
-            else:
-                alone[gpu] = campaign.id
             guess = durations.guess_campaign_s(campaign)
             campaign = replace(campaign, prediction=replace(campaign.prediction, before_s=guess))
+            alone.setdefault(gpu, campaign.id)
             cpus = shares[gpu] if at_once else None
             parts.append(Part(gpu=gpu, at_once=at_once, campaign=campaign, arms=own, cpus=cpus))
     one = parts[0].campaign
     survey = Survey(
-        schema=wire.SCHEMA,
+        schema=one.schema,
         id=name,
         created=created,
-        profile=request.profile,
+        profile=one.profile,
         seed=seed,
         label=request.label,
         rounds=one.blocks,
@@ -158,7 +144,7 @@ def plan_survey(
         ],
         suite=one.suite,
         whole_cores=whole_cores,
-        command=f"{request.command} SEED={seed}",
+        command=one.command,
         settings=dict(request.settings),
     )
     return survey, parts
@@ -167,39 +153,3 @@ def plan_survey(
 def _only_gpu(arms: Arms) -> Arms:
     run = tuple(arm for arm in arms.run if arm.gpu)
     return Arms(run=run, gpu={arm.name: arms.gpu[arm.name] for arm in run}, not_run={})
-
-
-def keep_whole_rounds(
-    parts: Sequence[Part], documents: Mapping[str, Sequence[Document]]
-) -> dict[str, list[Document]]:
-    """What of the documents, by campaign, a survey that goes on can keep.
-
-    A block of all GPUs at once counts where every GPU has it complete: one that is run again
-    without the others would meet no neighbours.
-    """
-    whole = set.intersection(
-        *(
-            _complete_blocks(part.campaign, documents[part.campaign.id])
-            for part in parts
-            if part.at_once
-        )
-    )
-    return {
-        part.campaign.id: [
-            one
-            for one in documents[part.campaign.id]
-            if not part.at_once or one.invocation.block in whole
-        ]
-        for part in parts
-    }
-
-
-def _complete_blocks(campaign: Campaign, documents: Sequence[Document]) -> set[int]:
-    """The blocks in which every arm, controls among them, has had its turn."""
-    arms = [*campaign.arms, *plan.control_arms(campaign)]
-    had = {
-        (one.invocation.arm, one.invocation.block)
-        for one in documents
-        if is_complete(one, plan.cells_of(campaign, one.invocation.arm))
-    }
-    return {block for _, block in had if all((arm, block) in had for arm in arms)}

@@ -1,171 +1,272 @@
-"""GPU=all from its options to the survey's report, with a scripted engine in the engine's place."""
+"""GPU=all from its options to the survey's report, with scripted engines in the engine's place."""
 
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from suite.analysis.documents.read import load_campaign, load_survey
-from suite.host.engine import Card, GpuRequest, Job
-from suite.model import PLAN
+from suite.analysis.documents.read import load_campaign, load_plan, load_survey
+from suite.cli.commands import surveys
+from suite.cli.terminal import Terminal
+from suite.host.campaign.store import Store
+from suite.host.engine import LABEL, Card, GpuRequest, Job
+from suite.report import produce as collating
 from tests.cli.shell import Shell, complaint
 from tests.fakes.engine import FakeEngine, Life, Worker, record
 
+pytestmark = pytest.mark.usefixtures("suite_identity", "own_signals")
+
 TWO = (Card(index=0, name="Made-Up GPU"), Card(index=1, name="Made-Up GPU"))
-REQUEST = GpuRequest(driver="cdi", devices=("0",))
-WORDS = ("--gpu", "all", "--profile", "smoke", "--blocks", "2", "--seed", "3", "--label", "box")
-WORDS += ("--only", "overhead.f*")
+WORDS = (
+    *("--gpu", "all", "--profile", "smoke", "--blocks", "2", "--seed", "3", "--label", "box"),
+    *("--only", "overhead.fence overhead.eager_op"),
+)
+PINNED = "vendor/tf:1@sha256:" + "d" * 64
+WORKER = Worker()
+
+Live = Callable[["Gpus", Job], Life]
 
 
-def two_gpus(**fields: Any) -> FakeEngine:
-    return FakeEngine(**{"gpu": REQUEST, "cards": TWO, **fields})
+def name(job: Job) -> str:
+    """What a job is of: ``gpu0-at-once cuda-1``."""
+    campaign = job.labels[f"{LABEL}.campaign"].partition("-box-")[2].rpartition("-")[0]
+    return f"{campaign} {job.labels[f'{LABEL}.invocation']}"
 
 
-def folders(results: Path) -> dict[str, Path]:
-    """The folders there are, by what stands between time and profile in their names."""
-    return {
-        path.name.split("-", 1)[1].rsplit("-", 1)[0]: path
-        for path in results.iterdir()
-        if path.is_dir()
-    }
+class Gpus(FakeEngine):
+    """An engine whose machine has two GPUs unless told otherwise, and its further connections."""
+
+    def __init__(self, live: Live = lambda _, job: WORKER(job), **fields: Any) -> None:
+        request = GpuRequest(driver="cdi", devices=("0",))
+        self.live = live
+        super().__init__(
+            **{
+                "gpu": request,
+                "cards": TWO,
+                "otherwise": lambda job: self.live(self, job),
+                **fields,
+            }
+        )
+        self.connected: list[Gpus] = []
+
+    def find_gpu(self, wanted: str) -> GpuRequest:
+        return replace(super().find_gpu(wanted), devices=(wanted,))
+
+    def connect(self) -> Gpus:
+        self.connected.append(Gpus(self.live))
+        return self.connected[-1]
+
+    @property
+    def done(self) -> dict[str, Job]:
+        """The jobs of all campaigns by their names."""
+        return {name(job): job for one in self.connected for job in one.jobs}
 
 
-def test_every_gpu_has_its_campaigns_and_the_machine_a_report(shell: Shell) -> None:
-    engine = two_gpus()
-    engine.custom = pinned = "vendor/tf:1@sha256:" + "d" * 64
-    heard = shell.bench(*WORDS, "--cuda-image", "vendor/tf:1", engine=engine)
+@pytest.fixture
+def shell(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Shell:
+    made = Shell(tmp_path / "results", capsys, monkeypatch)
+
+    def connect(given: dict[str, Any]) -> Gpus:
+        made.opened.append(given)
+        assert isinstance(made.engine, Gpus)
+        return made.engine.connect()
+
+    monkeypatch.setattr(collating, "can_draw", lambda: False)
+    monkeypatch.setattr(surveys, "connect", connect)
+    return made
+
+
+def bench(shell: Shell, engine: Gpus, *words: str) -> tuple[dict[str, Path], str]:
+    """The folders by what stands between label and profile in their names, and what was said."""
+    heard = shell.bench(*WORDS, *words, engine=engine)
     assert heard.status == 0, heard.err
-    found = folders(shell.results)
-    assert set(found) == {
-        *("box-gpu0", "box-gpu1", "box-gpu0-at-once", "box-gpu1-at-once"),
-        "box-all-gpus",
-    }
-    survey = found.pop("box-all-gpus")
-    assert {path.name for path in survey.iterdir()} == {
-        *("survey.json", "survey.md", "survey.html", "summary.json", "logs"),
-    }
-    assert heard.out.splitlines()[-1] == str(survey)
-    assert engine.gpus_asked == ["0", "1"]
-    plan = load_survey(survey)
-    # Every plan names the image by its digest.
-    assert plan.settings == {"gpu": "all", "cuda_image": pinned}
-    assert {"GPU=all", f"CUDA_IMAGE={pinned}"} <= set(plan.command.split())
-    assert shell.opened[-1]["cuda_image"] == pinned
-    for name, folder in found.items():
-        assert (folder / "report.html").exists()
-        settings = load_campaign(folder).campaign.settings
-        assert (settings["gpu"], settings["cuda_image"]) == (name[len("box-gpu")], pinned)
-    assert json.loads((survey / "summary.json").read_text())["gpus"] == ["0", "1"]
+    return folders(shell), heard.err
 
-    # Its report is made anew from its documents, and no campaign of it goes on alone.
+
+def folders(shell: Shell) -> dict[str, Path]:
+    found = [path for path in shell.results.iterdir() if path.is_dir()]
+    return {path.name.partition("-box-")[2].rpartition("-")[0]: path for path in found}
+
+
+def resume(shell: Shell, folder: Path, *words: str) -> tuple[set[str], str]:
+    """Goes on; what was run, and what was said."""
+    shell.engine = engine = Gpus()
+    heard = shell.run("bench", "--resume", str(folder), *words)
+    assert heard.status == 0, heard.err
+    return set(engine.done), heard.err
+
+
+def test_a_survey_from_its_options_to_its_report_and_to_more_rounds(shell: Shell) -> None:
+    engine = Gpus()
+    engine.custom = PINNED
+    found, _ = bench(shell, engine, "--cuda-image", "vendor/tf:1")
+    survey = found.pop("all-gpus")
+    assert set(found) == {"gpu0", "gpu1", "gpu0-at-once", "gpu1-at-once"}
+    assert all((folder / "report.html").exists() for folder in found.values())
+    files = {"survey.json", "survey.md", "survey.html", "summary.json", "logs"}
+    assert {path.name for path in survey.iterdir()} == files
+    assert engine.gpus_asked == ["0", "1"]
+    # All name the CUDA image by its digest.
+    plan = load_survey(survey)
+    assert plan.settings == {"gpu": "all", "cuda_image": PINNED}
+    assert "GPU=all" in plan.command
+    assert f"CUDA_IMAGE={PINNED}" in plan.command
+    for folder, path in found.items():
+        assert load_plan(path).settings == {"gpu": folder[3], "cuda_image": PINNED}
+    assert shell.opened[-1]["cuda_image"] == PINNED
+    # The report is made anew from the documents alone.
     before = (survey / "survey.md").read_bytes()
     (survey / "survey.md").unlink()
     heard = shell.run("report", str(survey))
     assert heard.status == 0, heard.err
+    assert heard.out.splitlines()[-1] == str(survey)
     assert (survey / "survey.md").read_bytes() == before
-    said = shell.run("bench", "--resume", str(found["box-gpu1"]))
+    assert json.loads((survey / "summary.json").read_text())["gpus"] == ["0", "1"]
+    # A part does not go on alone; all do.
+    said = shell.run("bench", "--resume", str(found["gpu1"]))
     assert "is a part of a survey" in complaint(said, 2)
     assert survey.name in said.err
+    assert "round 3 of 3 done" in resume(shell, survey, "--blocks", "3")[1]
+    assert load_survey(survey).rounds == 3
+
+
+def test_it_goes_round_by_round_and_says_what_it_takes(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order, shown = [], set()
+    monkeypatch.setattr(Terminal, "show", lambda _, progress: shown.add(progress.arm))
+
+    def note(_: Gpus, job: Job) -> Life:
+        order.append(name(job))
+        return WORKER(job)
+
+    engine = Gpus(note)
+    found, said = bench(shell, engine, "--price", "30")
+    # Calibrations first, none at once; the processor is measured beside the first GPU only.
+    assert set(order[:3]) == {"gpu0 cpu-0", "gpu0 cuda-0", "gpu1 cuda-0"}
+    turns = ["gpu0 cpu", "gpu0 cuda", "gpu0-at-once cuda", "gpu1 cuda", "gpu1-at-once cuda"]
+    for number, jobs in ((1, order[3:8]), (2, order[8:])):
+        assert sorted(jobs) == [f"{turn}-{number}" for turn in turns]
+    for gpu in ("0", "1"):
+        # At once a GPU has its calls from itself alone, and its share of the machine.
+        alone, busy = (load_plan(found[f"gpu{gpu}{how}"]) for how in ("", "-at-once"))
+        assert busy.calls == {"cuda": alone.calls["cuda"]}
+        one, other = (engine.done[f"gpu{gpu}{how} cuda-2"] for how in ("", "-at-once"))
+        assert (one.cpus, other.cpus) == ((0, 1), (int(gpu),))
+        assert one.gpu == other.gpu == GpuRequest(driver="cdi", devices=(gpu,))
+        assert other.memory_bytes == (one.memory_bytes or 0) // 2
+    plans = {folder: load_plan(path) for folder, path in found.items() if folder != "all-gpus"}
+    before = {folder: one.prediction.before_s for folder, one in plans.items()}
+    total_s = before["gpu0"] + before["gpu1"] + max(before["gpu0-at-once"], before["gpu1-at-once"])
+    assert "a survey of 2 GPUs in 2 rounds: about " in said
+    assert f", USD {30 * total_s / 3600:.2f} in all" in said
+    assert "round 1 of 2 done; about " in said
+    assert "GPU 1 alone: calibrated" in said
+    # One line of progress for all that are at work at once.
+    alone_shown = {"GPU 0 alone cpu", "GPU 0 alone cuda", "GPU 1 alone cuda"}
+    assert shown == alone_shown | {"GPU 0 at once cuda"}
+
+
+def test_a_budget_stops_before_the_round_that_would_cross_it(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The first instant is the survey's beginning; then each round's beginning and end.
+    instants = iter([0.0, 10.0, 70.0, 70.0, 130.0, 130.0])
+    monkeypatch.setattr("suite.host.survey.rounds.monotonic", lambda: next(instants))
+    found, said = bench(shell, Gpus(), "--blocks", "5", "--budget", "150s")
+    stopped = load_survey(found["all-gpus"]).stopped or ""
+    assert stopped.startswith("after round 2")
+    assert f"stopped {stopped}" in said
+    assert f"**Stopped** {stopped}" in (found["all-gpus"] / "survey.md").read_text()
 
 
 def test_one_gpu_needs_no_survey(shell: Shell) -> None:
-    heard = shell.bench(*WORDS, engine=two_gpus(cards=TWO[:1]))
+    heard = shell.bench(*WORDS, engine=Gpus(cards=TWO[:1]))
     assert heard.status == 0, heard.err
     assert "GPU=all is an ordinary campaign" in heard.err
-    (folder,) = shell.results.glob("*-box-smoke")
-    campaign = load_campaign(folder).campaign
-    assert campaign.survey is None
-    assert campaign.settings["gpu"] == "0"
+    campaign = load_plan(shell.folder())
+    assert (campaign.survey, campaign.settings["gpu"]) == (None, "0")
     assert "GPU=0" in campaign.command
-    shell.engine = two_gpus(cards=TWO[:1])
-    again = shell.run("bench", "--resume", str(folder), "--blocks", "3")
-    assert again.status == 0, again.err
-
-
-def test_no_gpus_and_gpus_that_nothing_lists_are_status_4(shell: Shell) -> None:
-    assert "no GPU" in complaint(shell.bench(*WORDS, engine=FakeEngine()), 4)
-    assert not [path for path in shell.results.iterdir() if path.is_dir()]
-    assert "nothing here lists" in complaint(shell.bench(*WORDS, engine=two_gpus(cards=())), 4)
-    # Where no arm is for one either, it is the option that is wrong.
-    heard = shell.bench(*WORDS, "--arms", "cpu", engine=FakeEngine())
-    assert "no arm that was asked for has a GPU" in complaint(heard, 2)
+    resume(shell, shell.folder(), "--blocks", "3")
 
 
 @pytest.mark.parametrize(
-    ("words", "named"),
+    ("words", "engine", "status", "named"),
     [
-        (("bench", *WORDS, "--arms", "cpu"), "no arm that was asked for has a GPU"),
-        (("bench", *WORDS, "--cpus", "0"), "1 CPU cores"),
-        (("aa", *WORDS), "aa compares one arm with itself"),
-        (("aa", *WORDS, "--arms", "cpu"), "aa compares one arm with itself"),
-        (("doctor", "--gpu", "all", "--arms", "cpu"), "no arm that was asked for has a GPU"),
+        (("bench", *WORDS, "--arms", "cpu"), {}, 2, "no arm that was asked for has a GPU"),
+        (
+            ("bench", *WORDS, "--arms", "cpu"),
+            {"gpu": None},
+            2,
+            "no arm that was asked for has a GPU",
+        ),
+        (("bench", *WORDS, "--cpus", "0"), {}, 2, "1 CPU cores"),
+        (("bench", *WORDS), {"binds": False}, 3, "can't bind"),
+        (("bench", *WORDS), {"gpu": None, "cards": ()}, 4, "no GPU"),
+        (("bench", *WORDS), {"cards": ()}, 4, "nothing here lists"),
+        (("aa", *WORDS), {}, 2, "aa compares one arm with itself"),
+        (("aa", *WORDS, "--arms", "cpu"), {}, 2, "aa compares one arm with itself"),
+        (("doctor", "--gpu", "all", "--arms", "cpu"), {}, 2, "no arm that was asked for has a GPU"),
     ],
-    ids=["no arm with a GPU", "too few cores", "aa", "aa of the CPU", "doctor"],
 )
-def test_what_makes_no_sense_is_refused_before_any_job(
-    words: tuple[str, ...], named: str, shell: Shell
+def test_what_can_not_be_is_refused_before_any_job(
+    words: tuple[str, ...], engine: dict[str, Any], status: int, named: str, shell: Shell
 ) -> None:
-    shell.engine = engine = two_gpus()
+    shell.engine = asked = Gpus(**engine)
     more = () if words[0] == "doctor" else ("--results", str(shell.results))
-    assert named in complaint(shell.run(*words, *more), 2)
-    assert engine.jobs == []
+    assert named in complaint(shell.run(*words, *more), status)
+    assert asked.jobs == asked.connected == []
+    assert not list(shell.results.glob("*/logs"))
 
 
-def test_an_engine_that_cannot_bind_cpus_is_refused_at_once(shell: Shell) -> None:
-    engine = two_gpus(binds=False)
-    heard = shell.bench(*WORDS, engine=engine)
-    assert "can't bind" in complaint(heard, 3)
-    assert "Delegate=" in heard.err
-    assert engine.jobs == []
+def test_a_gpu_lost_on_the_way_stops_all_and_the_survey_goes_on_later(shell: Shell) -> None:
+    begun = threading.Event()
 
-
-@pytest.mark.parametrize("cut", [False, True])
-def test_a_survey_can_have_more_rounds_later(cut: bool, shell: Shell) -> None:
-    shell.bench(*WORDS, engine=two_gpus())
-    found = folders(shell.results)
-    survey, first = found["box-all-gpus"], found["box-gpu0"]
-    words = ("--blocks", "3")
-    if cut:
-        # As if a command with BLOCKS=3 had been stopped after the first plan was written.
-        words = ()
-        for path, count in ((survey / "survey.json", "rounds"), (first / PLAN, "blocks")):
-            path.write_text(json.dumps({**json.loads(path.read_text()), count: 3}))
-    shell.engine = two_gpus()
-    heard = shell.run("bench", "--resume", str(survey), *words)
-    assert heard.status == 0, heard.err
-    assert "round 3 of 3 done" in heard.err
-    assert load_survey(survey).rounds == 3
-    for member in load_survey(survey).members:
-        assert load_campaign(shell.results / member.campaign).campaign.blocks == 3
-        assert (shell.results / member.campaign / "cuda-03.json").exists()
-
-
-def test_a_gpu_lost_on_the_way_is_status_4_and_the_survey_goes_on_later(shell: Shell) -> None:
-    worker = Worker()
-    lost = 0
-
-    def lose(job: Job) -> Life:
-        nonlocal lost
-        second = job.labels["io.github.crossover-bench.invocation"] == "cuda-2"
-        if second and lost == 0:
-            lost = 1
+    def lose(engine: Gpus, job: Job) -> Life:
+        """In the second block at once GPU 0 is lost, while GPU 1 measures until it is stopped."""
+        if name(job) == "gpu0-at-once cuda-2":
+            assert begun.wait(20)
             return Life(words=[record("refused", reason="the GPU is gone")], code=4)
-        return worker(job)
+        if name(job) != "gpu1-at-once cuda-2":
+            return WORKER(job)
 
-    said = complaint(shell.bench(*WORDS, engine=two_gpus(otherwise=lose)), 4)
+        def words() -> Any:
+            begun.set()
+            yield from WORKER.greeting(gpu=True)
+            # A stop is only seen between words.
+            while not engine.runs[-1]._stopped:
+                threading.Event().wait(0.01)
+            yield record("bye")
+
+        return Life(words=words())
+
+    engine = Gpus(lose)
+    said = complaint(shell.bench(*WORDS, engine=engine), 4)
     assert "the GPU is gone" in said
-    survey = folders(shell.results)["box-all-gpus"]
+    assert all(one.closed() for one in engine.connected)
+    found = folders(shell)
+    survey = found.pop("all-gpus")
     assert (survey / "survey.md").exists()
-    for member in load_survey(survey).members:
-        assert (shell.results / member.campaign / "report.md").exists()
-    shell.engine = two_gpus()
-    heard = shell.run("bench", "--resume", str(survey))
-    assert heard.status == 0, heard.err
-    for member in load_survey(survey).members:
-        found = load_campaign(shell.results / member.campaign)
-        done = {d.invocation.block for d in found.documents if d.invocation.arm == "cuda"}
-        assert {1, 2} <= done
-        assert {d.invocation.status for d in found.documents} == {"complete"}
+    assert all((folder / "report.md").exists() for folder in found.values())
+    ended = [one.invocation.status for one in load_campaign(found["gpu1-at-once"]).documents]
+    assert ended == ["complete", "interrupted"]
+    # As if a command with BLOCKS=3 had been stopped after the first plans were written, too.
+    Store(survey).write_survey(replace(load_survey(survey), rounds=3))
+    Store(found["gpu0"]).write_plan(replace(load_plan(found["gpu0"]), blocks=3))
+    resume(shell, survey)
+    for folder in found.values():
+        documents = load_campaign(folder).documents
+        assert {one.invocation.status for one in documents} == {"complete"}
+        blocks = {d.invocation.block for d in documents if d.invocation.arm == "cuda"}
+        assert blocks - {0} == {1, 2, 3}
+    # A block that one GPU lacks is run again by all: without the others it would have no neighbours.
+    (found["gpu1-at-once"] / "cuda-02.json").unlink()
+    assert resume(shell, survey)[0] == {"gpu0-at-once cuda-2", "gpu1-at-once cuda-2"}

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -152,6 +153,18 @@ def test_files_are_for_whom_the_umask_lets_in_utf_8(mask: int, mode: int, tmp_pa
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == mode
     assert (tmp_path / "file").read_bytes() == b"a \xc3\x97 b\n"
+
+
+def test_files_written_at_once_are_for_the_same(store: Store) -> None:
+    before = os.umask(0o022)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            for number in range(200):
+                pool.submit(store.write_reports, {f"{number}.md": "text"})
+        assert os.umask(0o022) == 0o022
+    finally:
+        os.umask(before)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in store.folder.glob("*.md")} == {0o644}
 
 
 def test_logs_grow_also_where_the_folder_for_them_has_gone(store: Store) -> None:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
 from suite.host.docker import leftovers
-from suite.host.machine.machine import is_alive, is_this_machine, memory_total, own_token
+from suite.host.machine.machine import (
+    find_cores,
+    is_alive,
+    is_this_machine,
+    memory_total,
+    own_token,
+)
 
 
 @pytest.mark.parametrize(
@@ -49,3 +56,11 @@ def test_an_engine_is_here_only_when_everything_agrees() -> None:
     assert is_this_machine({**here, "KernelVersion": "6.6.6-linuxkit"}) is False
     for twin in ({"Name": "elsewhere"}, {"NCPU": 4096}, {"MemTotal": 1}):
         assert is_this_machine({**here, **twin}) is None
+
+
+def test_threads_of_a_core_are_found_and_strangers_stay_single(tmp_path: Path) -> None:
+    for cpu, siblings in ((0, "0,2"), (2, "0,2")):
+        folder = tmp_path / f"sys/devices/system/cpu/cpu{cpu}/topology"
+        folder.mkdir(parents=True)
+        (folder / "thread_siblings_list").write_text(f"{siblings}\n")
+    assert find_cores((2, 0, 5), tmp_path) == [(0, 2), (5,)]
