@@ -130,10 +130,7 @@ def survey_resumed(folder: Path, given: dict[str, Any]) -> Store:
             rounds = given["blocks"] or survey.rounds
             drawn = resume_plan(loaded[member.campaign].campaign, blocks=rounds)
             arms = resolve_again(engine, drawn, member.gpu)
-            cpus = parse_cpus(survey.cpus[member.gpu]) if member.at_once else None
-            parts.append(
-                Part(gpu=member.gpu, at_once=member.at_once, campaign=drawn, arms=arms, cpus=cpus)
-            )
+            parts.append(Part(member=member, campaign=drawn, arms=arms))
         provide(engine, parts[0].arms, terminal.say)
         kept, _ = drop_lonely(survey, loaded)
         _conduct(
@@ -164,13 +161,14 @@ def _conduct(
     def make(part: Part, listener: Listener) -> tuple[Conductor, HaltingEngine]:
         # Connections of its own; what there is to say and to sweep, the survey has.
         engine = HaltingEngine(connect(given))
+        share = parse_cpus(survey.cpus[part.member.gpu]) if part.member.at_once else bounds.cpus
         conductor = make_conductor(
             cast("Engine", engine),
             stores[part.campaign.id],
             part.campaign,
             part.arms,
             provide(cast("Engine", engine), part.arms, lambda _: None),
-            bounds=replace(bounds, cpus=part.cpus or bounds.cpus, budget_s=None),
+            bounds=replace(bounds, cpus=share, budget_s=None),
             listener=listener,
         )
         return conductor, engine

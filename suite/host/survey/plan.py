@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from itertools import chain
 
 from suite.cells.cell import Cell
 from suite.errors import UsageError
@@ -38,39 +39,33 @@ def share_cpus(
     Raises:
         UsageError: there are fewer cores than GPUs.
     """
-    if len(cores) < len(near):
-        raise UsageError(
-            f"GPU=all has {len(near)} GPUs at work at once, and there are {len(cores)} CPU cores for them",
-            "give it more CPUS=, or name one GPU",
-        )
     sides: dict[tuple[int, ...], list[str]] = {}
     for gpu, cpus in near.items():
         sides.setdefault(cpus or (), []).append(gpu)
-    by_side = {side: [core for core in cores if set(core) <= set(side)] for side in sides}
-    least = min(len(by_side[side]) // len(gpus) for side, gpus in sides.items())
-    taken = {core for side in sides for core in by_side[side]}
-    # A side that overlaps with another, is unknown or has too few: dealt out without regard to it.
-    if () in sides or least == 0 or sum(map(len, by_side.values())) > len(taken):
-        sides, by_side = {(): list(near)}, {(): list(cores)}
-        least = len(cores) // len(near)
-    return {
-        gpu: tuple(sorted(cpu for core in dealt for cpu in core))
-        for side, gpus in sides.items()
-        for place, gpu in enumerate(gpus)
-        for dealt in [by_side[side][place * least : (place + 1) * least]]
-    }
+    by_side = [([one for one in cores if set(one) <= set(s)], gpus) for s, gpus in sides.items()]
+    # A side that shares cores with another, is unknown or has too few: dealt out without regard to it.
+    for groups in (by_side, [(list(cores), list(near))]):
+        least = min(len(own) // len(gpus) for own, gpus in groups)
+        dealt = {
+            gpu: tuple(sorted(cpu for core in own[at * least : (at + 1) * least] for cpu in core))
+            for own, gpus in groups
+            for at, gpu in enumerate(gpus)
+        }
+        if least and len({*chain(*dealt.values())}) == sum(map(len, dealt.values())):
+            return dealt
+    raise UsageError(
+        f"GPU=all has {len(near)} GPUs at work at once, and there are {len(cores)} CPU cores for them",
+        "give it more CPUS=, or name one GPU",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """One campaign of a survey: which GPU, whether all are at work at once, its plan and arms, and
-    the CPUs that its workers may use (None: all that may be used)."""
+    """One campaign of a survey, with its plan and arms."""
 
-    gpu: str
-    at_once: bool
+    member: SurveyMember
     campaign: Campaign
     arms: Arms
-    cpus: tuple[int, ...] | None
 
 
 def plan_survey(
@@ -125,8 +120,8 @@ def plan_survey(
             guess = durations.guess_campaign_s(campaign)
             campaign = replace(campaign, prediction=replace(campaign.prediction, before_s=guess))
             alone.setdefault(gpu, campaign.id)
-            cpus = shares[gpu] if at_once else None
-            parts.append(Part(gpu=gpu, at_once=at_once, campaign=campaign, arms=own, cpus=cpus))
+            member = SurveyMember(gpu=gpu, at_once=at_once, campaign=campaign.id)
+            parts.append(Part(member=member, campaign=campaign, arms=own))
     one = parts[0].campaign
     survey = Survey(
         schema=one.schema,
@@ -138,10 +133,7 @@ def plan_survey(
         rounds=one.blocks,
         gpus=list(arms),
         cpus={gpu: write_cpus(share) for gpu, share in shares.items()},
-        members=[
-            SurveyMember(gpu=part.gpu, at_once=part.at_once, campaign=part.campaign.id)
-            for part in parts
-        ],
+        members=[part.member for part in parts],
         suite=one.suite,
         whole_cores=whole_cores,
         command=one.command,

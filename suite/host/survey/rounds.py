@@ -91,7 +91,7 @@ def run_survey(
         return f"about {word_minutes(seconds)}{word_cost(parts[0].campaign, seconds)}"
 
     # The turns alone one after the other, those at once at the same time.
-    guesses = [(part.at_once, part.campaign.prediction.before_s) for part in parts]
+    guesses = [(part.member.at_once, part.campaign.prediction.before_s) for part in parts]
     total_s = sum(s for busy, s in guesses if not busy) + max(s for busy, s in guesses if busy)
     listener.say(
         f"a survey of {len(survey.gpus)} GPUs in {survey.rounds} rounds: {cost(total_s)} in all, a "
@@ -130,23 +130,23 @@ def _begin(
     turns: dict[str, Turn] = {}
     calibrated: dict[str, Conductor] = {}
     for part in parts:
-        turn = turns.setdefault(AT_ONCE if part.at_once else part.gpu, [])
-        name = f"GPU {part.gpu} {'at once' if part.at_once else 'alone'}"
-        campaign = part.campaign
-        if part.at_once:
-            found = calibrated[part.gpu].campaign
+        gpu, at_once, campaign = part.member.gpu, part.member.at_once, part.campaign
+        turn = turns.setdefault(AT_ONCE if at_once else gpu, [])
+        if at_once:
+            found = calibrated[gpu].campaign
             campaign = replace(
                 campaign,
                 calls={arm: found.calls[arm] for arm in campaign.arms},
                 excluded={arm: found.excluded[arm] for arm in campaign.arms},
             )
         # Those at once have one line of progress, of the first.
+        name = f"GPU {gpu} {'at once' if at_once else 'alone'}"
         named = Named(listener=listener, name=name, shows=not turn)
         conductor, engine = make(replace(part, campaign=campaign), named)
         steps = stack.enter_context(closing(conductor.steps(resumed.get(campaign.id, ()))))
         next(steps, None)
         turn.append((steps, engine))
-        calibrated.setdefault(part.gpu, conductor)
+        calibrated.setdefault(gpu, conductor)
     return turns
 
 

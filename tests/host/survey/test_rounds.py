@@ -68,8 +68,8 @@ def test_the_plan_is_one_campaign_alone_and_one_at_once_for_each_gpu() -> None:
     survey, parts = draw("0", "1", profile="standard", blocks=None, price=30.0)
     plans = [part.campaign for part in parts]
     turns = [("0", False), ("1", False), ("0", True), ("1", True)]
-    assert [(p.gpu, p.at_once) for p in parts] == turns
     assert [(m.gpu, m.at_once) for m in survey.members] == turns
+    assert survey.members == [part.member for part in parts]
     # The processor is the same beside every GPU, and the price is the machine's.
     assert [one.arms for one in plans] == [["cpu", "cuda"], ["cuda"], ["cuda"], ["cuda"]]
     assert [one.price for one in plans] == [30.0, 30.0, None, None]
@@ -78,7 +78,6 @@ def test_the_plan_is_one_campaign_alone_and_one_at_once_for_each_gpu() -> None:
     assert [one.calibrated_by for one in plans] == [None, None, plans[0].id, plans[1].id]
     # None looks whether to go on.
     assert {(one.blocks, one.most_blocks) for one in plans} == {(5, 5)}
-    assert [p.cpus for p in parts] == [None, None, (0,), (1,)]
     assert survey.cpus == {"0": "0", "1": "1"}
     assert [m.campaign for m in survey.members] == [one.id for one in plans]
     assert survey.command.endswith("SEED=5")
