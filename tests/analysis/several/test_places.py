@@ -131,6 +131,8 @@ def test_a_slower_gpu_and_a_busy_machine_are_told_from_their_equals(found: Surve
     for contrast in (*found.crowded.values(), found.pooled):
         assert contrast.sound[BATCH].value == pytest.approx(1.25, rel=0.01)
     assert verdict(found.pooled, BATCH) == "SLOWER"
+    assert "others-at-work" in codes(found.at_once["0"].flags)
+    assert "others-at-work" not in codes(found.alone["0"].flags)
 
 
 def test_medians_are_over_cells_that_time_a_gpu_again_and_again(found: Surveyed) -> None:
@@ -139,42 +141,36 @@ def test_medians_are_over_cells_that_time_a_gpu_again_and_again(found: Surveyed)
     assert not any(name.startswith(("tfdata", "asked")) for name in found.on_gpu)
 
 
-def test_the_report_stands_alone_and_names_its_campaigns(folder: Path) -> None:
-    collated = collate_survey(folder)
+def test_the_report_stands_alone_and_programs_get_it_unscaled(folder: Path) -> None:
+    collated, survey = collate_survey(folder), load_survey(folder)
     assert set(collated.files) == {"survey.md", "survey.html", "summary.json"}
     assert not collated.troubled
     text = collated.files["survey.md"]
     assert text.startswith("# Crossover: the 3 GPUs of one machine — SIMULATED\n")
-    for member in load_survey(folder).members:
-        assert f"| {member.campaign} " in text
-    # Three GPUs that each take 1.25 times as long do 2.4 times the work of one.
-    assert "1.25 times as long as alone in the median cell" in text
-    assert "together they do 2.4 times the work of one" in text
-    assert "two shares may lie on the same cores" in text
-    assert "make bench GPU=all SEED=7" in text
-    assert collate_survey(folder).files == collated.files
-
-
-def test_programs_get_the_same_unscaled(folder: Path) -> None:
-    told = json.loads(collate_survey(folder).files["summary.json"])
+    for told in (
+        *(f"| {member.campaign} " for member in survey.members),
+        "1.25 times as long as alone in the median cell",
+        # Three GPUs that each take 1.25 times as long do 2.4 times the work of one.
+        "together they do 2.4 times the work of one",
+        "two shares may lie on the same cores",
+        "make bench GPU=all SEED=7",
+    ):
+        assert told in text
+    told = json.loads(collated.files["summary.json"])
     cell = told["at_once_all"]["cells"][PRODUCT]
-    assert cell["value"] == pytest.approx(1.25, rel=0.01)
-    assert cell["verdict"] == "SLOWER"
+    assert (cell["value"], cell["verdict"]) == (pytest.approx(1.25, rel=0.01), "SLOWER")
     assert (set(told["apart"]), set(told["at_once"])) == ({"1", "2"}, set(GPUS))
-    assert told["suite"] == wire.plain(load_survey(folder).suite)
+    assert told["suite"] == wire.plain(survey.suite)
     assert told["analysed_by"] == {"version": __version__}
-
-
-def test_the_campaign_of_one_at_once_says_that_it_was_not_alone(found: Surveyed) -> None:
-    assert "others-at-work" in codes(found.at_once["0"].flags)
-    assert "others-at-work" not in codes(found.alone["0"].flags)
+    assert collate_survey(folder).files == collated.files
 
 
 def test_how_much_they_were_at_work_together_is_told(tmp_path: Path, found: Surveyed) -> None:
     assert (found.overlap or 0) > 0.9
     apart = write_survey(tmp_path, alone=EQUAL, at_once=EQUAL, blocks=3, apart_s=3600)
     assert study(apart).overlap == 0
-    assert find_overlap([]) is find_overlap([{}]) is None
+    assert find_overlap([]) is find_overlap([{}]) is middle([]) is None
+    assert pool([{1: 2.0, 2: 8.0}, {1: 8.0}]) == {1: pytest.approx(4.0)}
 
 
 def test_a_survey_that_was_stopped_early_says_what_it_has(tmp_path: Path) -> None:
@@ -244,12 +240,6 @@ def test_an_invalid_cell_counts_nowhere(folder: Path, profile: Any) -> None:
         line for line in text.splitlines() if "n=1000/precision=fp32" in line and "~~" in line
     ]
     assert row.count("~~") == 4
-
-
-def test_what_there_is_nothing_of_is_none() -> None:
-    assert pool([{1: 2.0, 2: 8.0}, {1: 8.0}]) == {1: pytest.approx(4.0)}
-    assert pool([]) == {}
-    assert middle([]) is None
 
 
 @pytest.mark.parametrize(

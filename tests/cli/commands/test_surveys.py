@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -227,20 +229,27 @@ def test_what_can_not_be_is_refused_before_any_job(
     assert not list(shell.results.glob("*/logs"))
 
 
-def test_a_gpu_lost_on_the_way_stops_all_and_the_survey_goes_on_later(shell: Shell) -> None:
-    begun = threading.Event()
+@pytest.mark.parametrize(
+    ("interrupted", "status", "told"), [(False, 4, "the GPU is gone"), (True, 130, "interrupted")]
+)
+def test_what_ends_one_at_once_ends_all_and_the_survey_goes_on_later(
+    interrupted: bool, status: int, told: str, shell: Shell
+) -> None:
+    both = threading.Barrier(2, timeout=20)
 
-    def lose(engine: Gpus, job: Job) -> Life:
-        """In the second block at once GPU 0 is lost, while GPU 1 measures until it is stopped."""
-        if name(job) == "gpu0-at-once cuda-2":
-            assert begun.wait(20)
-            return Life(words=[record("refused", reason="the GPU is gone")], code=4)
-        if name(job) != "gpu1-at-once cuda-2":
+    def end(engine: Gpus, job: Job) -> Life:
+        """In the second block at once GPU 0 is lost, or Ctrl-C comes; who is left measures on."""
+        if not name(job).endswith("at-once cuda-2"):
             return WORKER(job)
+        both.wait()
+        first = name(job).startswith("gpu0")
+        if first and not interrupted:
+            return Life(words=[record("refused", reason="the GPU is gone")], code=4)
 
         def words() -> Any:
-            begun.set()
             yield from WORKER.greeting(gpu=True)
+            if interrupted and both.wait() == 0:
+                os.kill(os.getpid(), signal.SIGINT)
             # A stop is only seen between words.
             while not engine.runs[-1]._stopped:
                 threading.Event().wait(0.01)
@@ -248,9 +257,9 @@ def test_a_gpu_lost_on_the_way_stops_all_and_the_survey_goes_on_later(shell: She
 
         return Life(words=words())
 
-    engine = Gpus(lose)
-    said = complaint(shell.bench(*WORDS, engine=engine), 4)
-    assert "the GPU is gone" in said
+    engine = Gpus(end)
+    heard = shell.bench(*WORDS, engine=engine)
+    assert (heard.status, told in heard.err) == (status, True), heard.err
     assert all(one.closed() for one in engine.connected)
     found = folders(shell)
     survey = found.pop("all-gpus")
