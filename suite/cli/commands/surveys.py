@@ -120,7 +120,8 @@ def survey_resumed(folder: Path, given: dict[str, Any]) -> Store:
     """
     survey = load_survey(folder)
     given = settle(given, survey.settings)
-    results = folder.resolve().parent
+    store = Store(folder.resolve())
+    results = store.folder.parent
     with only_campaign(results), Terminal() as terminal:
         engine = open_engine(given, terminal.say)
         loaded = {one.campaign: load_campaign(results / one.campaign) for one in survey.members}
@@ -135,14 +136,14 @@ def survey_resumed(folder: Path, given: dict[str, Any]) -> Store:
         kept, _ = drop_lonely(survey, loaded)
         _conduct(
             given,
-            Store(folder),
+            store,
             replace(survey, rounds=parts[0].campaign.blocks, stopped=None),
             parts,
             {name: [*one.documents, *one.controls] for name, one in kept.items()},
             bounds=read_bounds(given),
             terminal=terminal,
         )
-    return Store(folder)
+    return store
 
 
 def _conduct(
@@ -173,9 +174,9 @@ def _conduct(
         )
         return conductor, engine
 
-    def write(*, pictures: bool = False) -> None:
+    def write() -> None:
         for one in stores.values():
-            write_reports(one, pictures=pictures)
+            write_reports(one, pictures=False)
         write_survey_report(store)
 
     with reporting(store.folder, write, terminal.say):
@@ -189,4 +190,5 @@ def _conduct(
             budget_s=bounds.budget_s,
             listener=terminal,
         )
-    write(pictures=True)
+    for one in stores.values():
+        write_reports(one)

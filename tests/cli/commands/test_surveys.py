@@ -106,7 +106,9 @@ def resume(shell: Shell, folder: Path, *words: str) -> tuple[set[str], str]:
     return set(engine.done), heard.err
 
 
-def test_a_survey_from_its_options_to_its_report_and_to_more_rounds(shell: Shell) -> None:
+def test_a_survey_from_its_options_to_its_report_and_to_more_rounds(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     engine = Gpus()
     engine.custom = PINNED
     found, _ = bench(shell, engine, "--cuda-image", "vendor/tf:1")
@@ -136,8 +138,10 @@ def test_a_survey_from_its_options_to_its_report_and_to_more_rounds(shell: Shell
     said = shell.run("bench", "--resume", str(found["gpu1"]))
     assert "is a part of a survey" in complaint(said, 2)
     assert survey.name in said.err
-    assert "round 3 of 3 done" in resume(shell, survey, "--blocks", "3")[1]
+    monkeypatch.chdir(survey)
+    assert "round 3 of 3 done" in resume(shell, Path(), "--blocks", "3")[1]
     assert load_survey(survey).rounds == 3
+    assert load_plan(found["gpu1-at-once"]).blocks == 3
 
 
 def test_it_goes_round_by_round_and_says_what_it_takes(
