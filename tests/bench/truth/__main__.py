@@ -31,6 +31,7 @@ KINDS: Mapping[str, Callable[[int], Tally]] = {
         winners.try_effects, size=0.15, blocks=5, slow=0.30
     ),
     "crossovers": winners.try_crossovers,
+    "quick": winners.try_quick,
     "roles": winners.try_roles,
     **{
         f"calls: K of {base} and {other}": partial(winners.try_calls, base=base, other=other)

@@ -172,6 +172,10 @@ def try_controls(campaigns: int) -> Tally:
             tally.add("told before any winner", before)
             tally.add(f"told before any winner ({name})", before)
             tally.add(f"told in the opening ({name})", bool(places))
+            tally.add("a control of no cells is told to hold", "of 0 cells none" in told.report)
+            if name == "twins":
+                noise = told.noise
+                tally.add("a failed twin is taken for noise", noise is not None and noise > 0.04)
     for seed in range(campaigns):
         told = tell(Planted(seconds=clear), seed=6500 + seed)
         named = [one.partition(":")[0] for one in FAILED]

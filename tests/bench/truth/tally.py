@@ -11,13 +11,14 @@ from scipy.stats import binom
 
 from suite.analysis.documents.read import LoadedCampaign
 from suite.cells.cell import Cell
+from suite.cells.traits import ProfileName
 from suite.model import Campaign, Document
 from suite.report import produce
 from tests.bench.rates import Rate
 from tests.bench.truth.campaigns import Planted, make_documents, make_plan, plan_cells
 from tests.bench.truth.claims import Told, listen
 
-DOUBT = 0.01
+DOUBT = 0.05
 """A bound is refuted where its being true would make such a count, or a worse one, so unlikely."""
 
 
@@ -69,6 +70,7 @@ def tell(
     *,
     seed: int,
     blocks: int = 5,
+    profile: ProfileName = "standard",
     also: tuple[str, ...] = (),
     without: frozenset[str] = frozenset(),
 ) -> Told:
@@ -76,7 +78,7 @@ def tell(
 
     ``without`` are the roles whose cells were not measured.
     """
-    campaign = make_plan(blocks=blocks, seed=seed, calls=planted.calls, also=also)
+    campaign = make_plan(blocks=blocks, seed=seed, profile=profile, calls=planted.calls, also=also)
     documents = make_documents(campaign, planted)
     if without:
         campaign, documents = leave_out(campaign, documents, without)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from statistics import mean
 from typing import Literal
 
 import pytest
@@ -20,14 +21,15 @@ ASKED = int(os.environ.get("TRUTH_CAMPAIGNS", "0"))
 
 Trial = tuple[int, Callable[[int], Tally]]
 TRIALS: Mapping[str, Trial] = {
-    "null": (18, winners.try_null),
+    "null": (30, winners.try_null),
     "effects of 20 %": (6, lambda n: winners.try_effects(n, size=0.20)),
     "one of 20 is slow": (5, lambda n: winners.try_effects(n, size=0.15, blocks=10, slow=0.3)),
     "one of 10 is slow": (5, lambda n: winners.try_effects(n, size=0.15, blocks=5, slow=0.3)),
-    "K of 1 and 100": (2, lambda n: winners.try_calls(n, base=1, other=100)),
-    "K of 1000 and 1": (2, lambda n: winners.try_calls(n, base=1000, other=1)),
-    "crossovers": (8, winners.try_crossovers),
+    "K of 1 and 100": (3, lambda n: winners.try_calls(n, base=1, other=100)),
+    "K of 1000 and 1": (3, lambda n: winners.try_calls(n, base=1000, other=1)),
+    "crossovers": (12, winners.try_crossovers),
     "roles": (2, winners.try_roles),
+    "quick": (6, winners.try_quick),
     "causes": (1, reasons.try_causes),
     "failed controls": (1, reasons.try_controls),
 }
@@ -43,18 +45,19 @@ def run(trial: str) -> Tally:
 Side = Literal["at most", "at least"]
 Bound = tuple[str, str, Side, float, str]
 BOUNDS: tuple[Bound, ...] = (
-    ("null", "any of these", "at most", 0.05, "bare intervals name winners: 30 %"),
-    ("null", "a crossover is in summary.json", "at most", 0.05, "bare intervals make one: 52 %"),
+    ("null", "any of these", "at most", 0.05, "bare intervals name winners: 62 of 200"),
+    ("null", "a crossover is in summary.json", "at most", 0.05, "bare intervals: 92 of 200"),
     ("null", "the opening names a largest win or loss", "at most", 0.05, ""),
     ("null", "the opening names a cause of a loss", "at most", 0.05, ""),
     ("null", "any false verdict", "at most", 0.05, ""),
     ("null", "any false verdict of work", "at most", 0.05, ""),
-    ("null", "an arm wins everywhere, and no verdict says so", "at most", 0.0, "seen"),
-    ("null", "noise is said to be under half of the floor", "at most", 0.0, "the margin is told"),
+    ("null", "any false verdict of twins", "at most", 0.10, ""),
+    ("null", "an arm wins everywhere, and no verdict says so", "at most", 0.0, "2 of 200"),
+    ("null", "noise is said to be under half of the floor", "at most", 0.0, "34 of 200"),
     ("null", "bimodal, though it is not", "at most", 0.001, ""),
     ("null", "extra work is said to hold where none would hold as well", "at most", 0.0, "25 %"),
-    ("null", "the script misleads, though nothing differs", "at most", 0.0, "always"),
-    ("null", "cells can't be compared that nobody meant to", "at most", 0.0, "always"),
+    ("null", "the script misleads, though nothing differs", "at most", 0.0, "200 of 200"),
+    ("null", "cells can't be compared that nobody meant to", "at most", 0.0, "200 of 200"),
     ("effects of 20 %", "found", "at least", 0.95, ""),
     ("effects of 20 %", "wrong direction", "at most", 0.0, ""),
     ("effects of 20 %", "any false verdict", "at most", 0.05, ""),
@@ -66,25 +69,33 @@ BOUNDS: tuple[Bound, ...] = (
     ("one of 10 is slow", "found", "at least", 0.70, "the slow one hides all of them"),
     ("one of 10 is slow", "any false verdict", "at most", 0.05, ""),
     ("one of 10 is slow", "the opening tells of the slow invocation", "at least", 0.95, "no word"),
-    ("K of 1 and 100", "the bias is over 1 %", "at most", 0.0, "the median of means of K calls"),
-    ("K of 1 and 100", "coverage", "at least", 0.93, "biased by the same"),
-    ("K of 1 and 100", "any of these", "at most", 0.05, "biased by the same"),
-    ("K of 1000 and 1", "the bias is over 1 %", "at most", 0.0, "the median of means of K calls"),
-    ("K of 1000 and 1", "coverage", "at least", 0.93, "biased by the same"),
-    ("crossovers", "the range holds the truth", "at least", 0.90, ""),
+    ("K of 1 and 100", "coverage", "at least", 0.93, "64 %"),
+    ("K of 1 and 100", "any of these", "at most", 0.05, "6 of 6"),
+    ("K of 1 and 100", "bimodal, though it is not", "at most", 0.001, ""),
+    ("K of 1000 and 1", "coverage", "at least", 0.93, "59 %"),
+    ("quick", "a provisional profile speaks of findings", "at most", 0.0, "3 of 8"),
+    ("crossovers", "the range holds the truth", "at least", 0.90, "none of sweeps of two sizes"),
     ("crossovers", "the wrong arm wins above it", "at most", 0.0, ""),
-    ("crossovers", "a sweep that crosses is said not to", "at most", 0.0, ""),
+    ("crossovers", "a sweep that crosses is said not to", "at most", 0.02, ""),
     ("roles", "the largest loss is no work", "at most", 0.0, "prices count as losses"),
     ("roles", "more than the work is counted", "at most", 0.0, "the headline counts all roles"),
     ("roles", "verdicts of work depend on the prices beside them", "at most", 0.0, "Holm's family"),
     ("causes", "named first", "at least", 0.95, "58 %"),
     ("causes", "named first, of asked cells", "at least", 0.95, "39 %"),
-    ("causes", "named first, of idle cells that do not lose", "at least", 0.95, "see the table"),
-    ("causes", "confirmed and wrong", "at most", 0.02, "too small is confirmed beside any cause"),
-    ("causes", "confirmed, first and wrong", "at most", 0.02, "2 %"),
-    ("causes", "shares of one cell add up to more than 1", "at most", 0.0, "36 %"),
-    ("causes", "more than two asked cells unknown", "at most", 0.0, "their witnesses are missing"),
+    ("causes", "named first, of idle cells that do not lose", "at least", 0.95, "93 %"),
+    ("causes", "confirmed and wrong", "at most", 0.02, "42 %: too small, beside another cause"),
+    ("causes", "confirmed, first and wrong", "at most", 0.02, ""),
+    ("causes", "shares of one cell add up to more than 1", "at most", 0.0, "52 %"),
+    ("causes", "more than two asked cells unknown", "at most", 0.0, "67 %"),
     ("failed controls", "told before any winner", "at least", 1.0, "never told"),
+    ("failed controls", "a failed twin is taken for noise", "at most", 0.0, "it widens the margin"),
+    (
+        "failed controls",
+        "a control of no cells is told to hold",
+        "at most",
+        0.0,
+        "none of 0 differs",
+    ),
     ("failed controls", "a sound control is told to have failed", "at most", 0.05, ""),
 )
 """The trial, what is counted in it, its bound, and what is wrong where the bound does not hold today."""
@@ -101,3 +112,9 @@ def test_what_is_said_is_true(trial: str, what: str, side: Side, share: float) -
     rate = run(trial)[what]
     holds = {"at most": is_at_most, "at least": is_at_least}[side]
     assert holds(rate, share), f"{rate.hits} of {rate.tries}, and {side} {100 * share:.0f} %"
+
+
+@pytest.mark.xfail(strict=False, reason="4.7 to 5 %: the value is a median of means of K calls")
+@pytest.mark.parametrize("trial", ["K of 1 and 100", "K of 1000 and 1"])
+def test_the_number_of_calls_moves_no_ratio(trial: str) -> None:
+    assert abs(mean(run(trial).sizes["bias"])) < 0.01

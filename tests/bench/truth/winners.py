@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
-from itertools import cycle, islice
+from itertools import chain, cycle, islice
 from typing import Any
 
 import numpy as np
@@ -83,9 +83,7 @@ def _add_sentences(tally: Tally, told: Told, *, modes: bool) -> None:
         "noise is said to be under half of the floor", noise is not None and noise < floor / 2
     )
     if not modes:
-        arms = [one["arms"][arm] for one in told.cells.values() for arm in ARMS]
-        notes = [one["notes"] for one in arms if one["n"]]
-        tally.add("bimodal, though it is not", *("bimodal" in " ".join(one) for one in notes))
+        add_bimodal(tally, told)
     extra = [one for one in told.summary["controls"]["extra_work"] or () if one["low"]]
     tally.add(
         "extra work is said to hold where none would hold as well",
@@ -93,6 +91,13 @@ def _add_sentences(tally: Tally, told: Told, *, modes: bool) -> None:
     )
     tally.add("the script misleads, though nothing differs", "off by a factor" in told.report)
     tally.add("cells can't be compared that nobody meant to", "can't be compared" in told.report)
+
+
+def add_bimodal(tally: Tally, told: Told) -> None:
+    """Counts the cells of a machine with one level that are told to have two."""
+    arms = [one["arms"][arm] for one in told.cells.values() for arm in ARMS]
+    notes = [" ".join(one["notes"]) for one in arms if one["n"]]
+    tally.add("bimodal, though it is not", *("bimodal" in one for one in notes))
 
 
 def choose_effects(draw: np.random.Generator, size: float, count: int) -> dict[str, float]:
@@ -156,6 +161,11 @@ def _names(cell: str, sentence: str) -> bool:
     return any(f"at {'/'.join(parts[:count])}:" in sentence for count in range(1, len(parts) + 1))
 
 
+SHARP = 200.0
+"""Handing over and computing side by side, as on a GPU whose queue is never empty: the curve of times has
+a bend where one becomes the longer."""
+
+
 def find_truth(
     cell: Cell, axis: str, ends: tuple[float, float], cpu: Device, gpu: Device
 ) -> float | None:
@@ -176,7 +186,7 @@ def try_crossovers(campaigns: int) -> Tally:
     for seed, host in enumerate(islice(cycle(hosts), campaigns)):
         draw = np.random.default_rng(seed)
         # One after the other makes a smooth curve of times, side by side one with a bend in it.
-        overlap = 1.0 if seed % 2 else CPU.overlap
+        overlap = 1.0 if seed % 2 else SHARP
         cpu = replace(CPU, overlap=overlap)
         dear = math.exp(draw.uniform(math.log(1.5), math.log(30)))
         gpu = replace(
@@ -203,15 +213,16 @@ def _add_crossover(tally: Tally, found: Mapping[str, Any], cpu: Device, gpu: Dev
     ]
     sizes = sorted(float(one.params[axis]) for one in cells)
     truth = find_truth(cells[0], axis, (sizes[0], sizes[-1]), cpu, gpu)
-    if truth is None or cells[0].one_shot or cells[0].data != "device":
+    if truth is None or cells[0].arms:
         return
     tally.add("a crossover is answered", found["answer"] == "crosses")
     tally.add("a sweep that crosses is said not to", found["answer"] in {"always", "never"})
     if found["answer"] == "crosses":
         low, high = found["low"] or 0.0, found["high"] or math.inf
         bend = "smooth" if cpu.overlap == 1.0 else "with a bend"
+        few = f"{'two' if len(sizes) == 2 else 'more'} sizes"
         tally.add("the range holds the truth", low <= truth <= high)
-        tally.add(f"the range holds the truth ({bend})", low <= truth <= high)
+        tally.add(f"the range holds the truth ({bend}, {few})", low <= truth <= high)
         tally.add("the wrong arm wins above it", found["faster_above"] != OTHER)
         tally.add("the range is open", found["low"] is None or found["high"] is None)
 
@@ -266,9 +277,20 @@ def try_calls(campaigns: int, *, base: int, other: int) -> Tally:
         found = {name: one for name, one in told.cells.items() if name in warm and one["ratio_low"]}
         bias = math.expm1(float(np.mean([math.log(one["ratio"]) for one in found.values()])))
         tally.sizes.setdefault("bias", []).append(bias)
-        tally.add("the bias is over 1 %", abs(bias) > 0.01)
         tally.add("coverage", *(o["ratio_low"] <= 1 <= o["ratio_high"] for o in found.values()))
         tally.add("any false verdict", bool(told.judged.keys() & warm))
         named = [*told.claims("winner"), *told.claims("extreme"), *told.claims("cause")]
         tally.blame("any of these", named)
+        add_bimodal(tally, told)
+    return tally
+
+
+def try_quick(campaigns: int) -> Tally:
+    """No difference between the arms, in a profile that gives no verdicts."""
+    tally = Tally()
+    for seed in range(campaigns):
+        planted = Planted(seconds=same, host=TYPICAL)
+        told = tell(planted, seed=8000 + seed, blocks=3, profile="quick")
+        found = [told.claims(kind) for kind in ("winner", "extreme", "cause", "wrong winner")]
+        tally.blame("a provisional profile speaks of findings", chain(*found))
     return tally
