@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from suite.content import SUITE
 
-LONGEST = 303
-"""Lines of the longest file; the goal is 300."""
+LONGEST = 300
+"""Lines of the longest file."""
 
 MOST_IN_A_FOLDER = 13
 """Modules of the fullest folder, its `__init__` aside; the goal is 12."""

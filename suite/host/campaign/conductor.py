@@ -13,7 +13,6 @@ from suite.errors import GpuError
 from suite.host.campaign import durations, plan
 from suite.host.campaign.arms import Arms
 from suite.host.campaign.budget import Budget
-from suite.host.campaign.draft import InvocationSpec
 from suite.host.campaign.listener import (
     Listener,
     Progress,
@@ -22,10 +21,9 @@ from suite.host.campaign.listener import (
     word_minutes,
 )
 from suite.host.campaign.outcomes import is_complete
-from suite.host.campaign.recorder import Recorder
 from suite.host.campaign.store import Store
+from suite.host.campaign.turns import Turns
 from suite.host.engine import Engine
-from suite.host.provision.limits import allow_cpus, allow_memory
 from suite.host.provision.volumes import campaign_volumes
 from suite.host.watch.observe import Observe
 from suite.model import SIMULATED, Campaign, Document, Image, Look, container_seconds
@@ -63,24 +61,16 @@ class Conductor:
         self.engine = engine
         self.store = store
         self.campaign = plan.forget_versions(campaign, images)
-        names = (*campaign.arms, *plan.control_arms(campaign))
-        self.arms = {name: campaign.arm(name) for name in names}
-        self.requests = {
-            name: arms.gpu[name if name in campaign.arms else str(arm.of)] if arm.gpu else None
-            for name, arm in self.arms.items()
-        }
+        self.arms = [*campaign.arms, *plan.control_arms(campaign)]
+        self.turns = Turns(engine, store, campaign, arms, images, cpus=cpus, observe=observe)
         self.interim_look = interim_look
         self.disturbed = disturbed
-        self.observe = observe
-        self.images = images
-        self.cpus = allow_cpus(engine, cpus)
         self.budget = Budget(budget_s, self.arms)
         self.listener = listener
         self.collate = collate
         self.documents: dict[tuple[str, int], Document] = {}
         self.refused: GpuError | None = None
         self.fresh = True
-        self.memory_bytes = allow_memory(engine, campaign.at_once)
 
     def run(self, resumed: Sequence[Document] = ()) -> Campaign:
         """Runs every invocation that ``resumed`` does not hold complete; writes as it goes.
@@ -124,8 +114,7 @@ class Conductor:
             if is_complete(one, plan.cells_of(self.campaign, one.invocation.arm))
         ]
         self.budget.resume(complete)
-        for one in complete:
-            self.documents[one.invocation.arm, one.invocation.block] = one
+        self.documents |= {(one.invocation.arm, one.invocation.block): one for one in complete}
         self._write_plan()
         self.listener.say(word_begin(self.campaign))
         for arm in plan.order_arms(self.campaign, 0):
@@ -183,7 +172,7 @@ class Conductor:
             GpuError: the same, where no arm would be left.
         """
         sharing = [one for one in self.arms if plan.calibrating_arm(self.campaign, one) == arm]
-        left = {name: one for name, one in self.arms.items() if name not in sharing}
+        left = [one for one in self.arms if one not in sharing]
         if not set(left) & set(self.campaign.arms):
             raise refused
         self.arms, self.refused = left, refused
@@ -239,39 +228,17 @@ class Conductor:
 
     def _record(self, arm: str, block: int, repeat: int) -> Document:
         """One invocation."""
-        spec = InvocationSpec(
-            campaign=self.campaign,
-            arm=self.arms[arm],
-            block=block,
-            repeat=repeat,
-            image=self.images[self.arms[arm].image],
-            gpu=self.requests[arm],
-            cpus=self.cpus,
-            memory_bytes=self.memory_bytes,
-        )
-        recorder = Recorder(
-            self.engine,
-            spec,
-            keep=self.store.write_document,
-            watch=self._watch(arm, block),
-            observe=self.observe,
-        )
-        try:
-            document = recorder.run()
-            self.budget.book(document)
-            if document.facts.get(SIMULATED) is True and not self.campaign.simulated:
-                self._write_plan(simulated=True)
-            return document
-        finally:
-            for container, diary in recorder.diaries:
-                self.store.append_log(f"{arm}-{block:02d}", f"--- {container}\n{diary}")
+        watch = self._watch(arm, block)
+        document = self.turns.take(self.campaign, arm, block, repeat, watch)
+        self.budget.book(document)
+        if document.facts.get(SIMULATED) is True and not self.campaign.simulated:
+            self._write_plan(simulated=True)
+        return document
 
     def _watch(self, arm: str, block: int) -> Callable[[Document, str | None], None]:
         def show(document: Document, in_flight: str | None) -> None:
             done = sum(cell.outcome != "pending" for cell in document.cells)
             left = self._left_s()
-            if left is not None:
-                left = max(0.0, left - container_seconds(document))
             self.listener.show(
                 Progress(
                     arm=arm,
@@ -280,7 +247,7 @@ class Conductor:
                     done=done,
                     cells=len(document.cells),
                     in_flight=in_flight,
-                    left_s=left,
+                    left_s=left and max(0.0, left - container_seconds(document)),
                 )
             )
 
@@ -318,9 +285,7 @@ class Conductor:
 
     def _stop_before(self, block: int) -> bool:
         """Whether the budget forbids to begin this block; the first of this command always runs."""
-        if self.fresh:
-            return False
-        reason = self.budget.refuse(block, self._missing([block]))
+        reason = None if self.fresh else self.budget.refuse(block, self._missing([block]))
         if reason is None:
             return False
         self._write_plan(stopped=reason)

@@ -17,7 +17,7 @@ from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
 from suite.host.campaign import plan
 from suite.host.campaign.arms import known_arms
-from suite.model import HIDDEN, TWIN, Campaign, CellResult, Document
+from suite.model import Campaign, CellResult, Document
 from suite.worker import scenarios
 from tests import synthetic
 from tests.fakes.hosts import SAMPLES, TYPICAL, WARMUP, Array, Host, draw_levels, draw_series
@@ -156,7 +156,7 @@ def write(folder: Path, campaign: Campaign, planted: Planted) -> Path:
 
 def arm_of(arm: str) -> str:
     """The arm of the plan whose times a control has: of the CUDA image without its GPU the CPU's."""
-    return BASE if arm == HIDDEN else arm.removesuffix(TWIN)
+    return BASE if arm == "cuda-hidden" else arm.removesuffix("-twin")
 
 
 def _draw(campaign: Campaign, planted: Planted, arm: str, draw: np.random.Generator) -> Array:

@@ -104,7 +104,7 @@ def test_an_arm_against_itself_is_resumed_and_its_plan_is_not_changed(shell: She
     assert "PROFILE" in complaint(shell.run(*resumed, "--profile", "quick"), 2)
     shell.engine = again = FakeEngine()
     assert shell.run(*resumed, "--blocks", "2").status == 0
-    assert {asked_arm(job) for job in again.jobs} == {"cpu"}
+    assert {asked_arm(job) for job in again.jobs} == {"cpu", "cpu-again"}
     assert shell.plan().arms == ["cpu", "cpu-again"]
 
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from suite.errors import UsageError
-from suite.host.campaign.arms import ARMS, Arms
+from suite.host.campaign.arms import Arms, known_arms
 from suite.host.campaign.request import Request
 from suite.host.engine import GpuRequest, Job
 from suite.host.survey.halting import Halted, HaltingEngine
@@ -30,7 +30,7 @@ def _identity(suite_identity: SuiteIdentity) -> None:
 
 
 def draw(*gpus: str, cells: Any = CELLS, **request: Any) -> tuple[Survey, list[Part]]:
-    run = (ARMS["cpu"], ARMS["cuda"])
+    run = (known_arms()["cpu"], known_arms()["cuda"])
     asked = {"cpu": None, "cuda": GpuRequest(driver="cdi", devices=("0",))}
     arms = dict.fromkeys(gpus, Arms(run=run, gpu=asked, not_run={}))
     shares = {gpu: (place,) for place, gpu in enumerate(gpus)}
