@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from suite.analysis.numbers.evidence import Evidence
+from suite.analysis.result.numbers import Evidence
 from suite.flags import Flag
 
 

@@ -10,18 +10,17 @@ from string import Formatter
 import pytest
 
 from suite import flags
+from suite.analysis.analyse import analyse
 from suite.analysis.campaign.bounds import IMPLAUSIBLE
-from suite.analysis.campaign.conclude import ONE_ARM
 from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.campaign.validity import OF_CELLS
 from suite.analysis.causes.insight import find_insight
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.numbers.estimate import estimate
-from suite.analysis.numbers.ratio import Ratio
-from suite.analysis.numbers.verdict import Verdict
+from suite.analysis.result.numbers import Ratio, Verdict
 from suite.analysis.several.comparison import set_side_by_side
 from suite.cells.cell import Cell, Work
-from suite.flags import KINDS, Flag
+from suite.flags import KINDS, Flag, raise_flag
 from suite.model import Check, Document, Excluded, Scalar, Telemetry
 from suite.report.text.wording import word
 from tests import synthetic
@@ -247,10 +246,10 @@ def compare() -> Iterable[Flag]:
         make(change=in_step(work=Work(amount=9.0, unit="example"))),
     ):
         campaign = replace(second.campaign, id="another")
-        both = [summarise(first), summarise(replace(second, campaign=campaign))]
+        both = [analyse(first), analyse(replace(second, campaign=campaign))]
         for pair in set_side_by_side(both).pairs:
             yield from pair.flags
-            yield from chain.from_iterable(pair.beside.values())
+            yield from chain.from_iterable(one.beside for one in pair.cells.values())
             yield from gather_compared(pair.ratios.values())
 
 
@@ -258,7 +257,7 @@ def compare() -> Iterable[Flag]:
 def raised() -> list[Flag]:
     found = [flag for one in CAMPAIGNS for flag in gather(summarise(one))]
     too_wide = estimate([5e-324, 1e308, 5e-324]).flags
-    return [*found, *compare(), *too_wide, ONE_ARM]
+    return [*found, *compare(), *too_wide, raise_flag("one-arm")]
 
 
 def test_every_kind_is_raised(raised: list[Flag]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from suite import wire
-from suite.analysis.campaign.summarise import Summary, summarise
+from suite.analysis.analyse import analyse
 from suite.analysis.campaign.validity import (
     asks_for_repeat,
     find_cell_disturbance,
@@ -20,6 +20,7 @@ from suite.analysis.campaign.validity import (
 )
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.documents.telemetry import join_document
+from suite.analysis.result.campaign import Analysis
 from suite.flags import KINDS
 from suite.model import Campaign, Document, Scalar
 from tests import synthetic
@@ -196,7 +197,7 @@ def test_counters_that_begin_anew_tell_nothing_of_that_time(cuda: Document, tmp_
     assert hit[joined.cells[0].id]["gpu.mean_power_w"] == pytest.approx(250.0)
 
 
-def report(campaign: Campaign, root: Path, *blocks: int, **how: object) -> Summary:
+def report(campaign: Campaign, root: Path, *blocks: int, **how: object) -> Analysis:
     """The campaign with such a GPU in these blocks, and a healthy one in the others."""
     documents = []
     for one in synthetic.make_documents(campaign, samples=60, calibration=False):
@@ -204,7 +205,7 @@ def report(campaign: Campaign, root: Path, *blocks: int, **how: object) -> Summa
             bad = one.invocation.block in blocks
             one = run(one, root, **(how if bad else {"profile": HEALTHY}))  # type: ignore[arg-type]  # noqa: PLW2901
         documents.append(one)
-    return summarise(LoadedCampaign(folder="made-up", campaign=campaign, documents=documents))
+    return analyse(LoadedCampaign(folder="made-up", campaign=campaign, documents=documents))
 
 
 EVERY = range(1, 7)

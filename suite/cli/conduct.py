@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from suite.analysis.analyse import analyse_folder, analyse_survey, look
 from suite.analysis.campaign.validity import asks_for_repeat
 from suite.analysis.documents.read import is_survey
 from suite.analysis.documents.telemetry import join_document
@@ -23,7 +24,7 @@ from suite.host.engine import Engine, Say
 from suite.host.watch.observe import make_observer
 from suite.model import Campaign, Document, Image
 from suite.report.pictures.picture import POSSIBLE_FILES
-from suite.report.produce import Collated, CollatedSurvey, collate, collate_survey, draw, look
+from suite.report.produce import Report, build_report, build_survey_report, draw
 from suite.report.text.wording import word
 
 ROOT = SUITE.parent
@@ -101,33 +102,38 @@ def reporting(folder: Path, write: Callable[[], object], say: Say) -> Iterator[N
         raise
 
 
-def write_reports(store: Store, *, pictures: bool = True) -> tuple[Collated, list[str]]:
+def write_reports(store: Store, *, pictures: bool = True) -> tuple[Report, list[str]]:
     """Writes every file of the report, the quick ones first; and their names."""
-    collated = collate(store.folder, pictures=pictures)
-    store.write_reports(collated.files)
-    drawn = draw(collated)
+    report = build_report(analyse_folder(store.folder), pictures=pictures)
+    store.write_reports(report.files)
+    drawn = draw(report)
     store.write_reports(drawn)
-    names = [*collated.files, *drawn]
+    names = [*report.files, *drawn]
     store.drop_reports(name for name in POSSIBLE_FILES if name not in names)
-    return collated, names
+    return report, names
 
 
-def write_survey_report(store: Store) -> tuple[CollatedSurvey, list[str]]:
-    """As `write_reports`, of a survey: its own report, and none of its campaigns'."""
-    collated = collate_survey(store.folder)
-    store.write_reports(dict(collated.files))
-    return collated, list(collated.files)
+def write_survey_report(store: Store) -> tuple[str, bool, list[str]]:
+    """As `write_reports`, of a survey: its own report, and none of its campaigns'.  Its lines for a
+    terminal, whether a campaign is troubled, and the files."""
+    found, analyses = analyse_survey(store.folder)
+    files, terminal = build_survey_report(found, analyses)
+    store.write_reports(dict(files))
+    return terminal, any(one.troubled for one in analyses.values()), list(files)
 
 
 def conclude(store: Store) -> int:
     """Writes the report of a campaign or a survey and tells of it: its summary, its files and, in
     the last line, where."""
-    write = write_survey_report if is_survey(store.folder) else write_reports
-    collated, names = write(store)
-    click.echo(collated.terminal)
+    if is_survey(store.folder):
+        terminal, troubled, names = write_survey_report(store)
+    else:
+        report, names = write_reports(store)
+        terminal, troubled = report.terminal, report.analysis.troubled
+    click.echo(terminal)
     click.echo(f"{', '.join(names)} are in")
     click.echo(shown(store.folder))
-    return 1 if collated.troubled else 0
+    return 1 if troubled else 0
 
 
 def _look(store: Store) -> tuple[int, int, bool]:

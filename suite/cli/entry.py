@@ -16,6 +16,7 @@ from rich.console import Console
 from tabulate import tabulate
 
 from suite import __version__, wire
+from suite.analysis.analyse import compare_folders
 from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
 from suite.cli.commands.bench import run_bench
@@ -35,7 +36,7 @@ from suite.host.doctor.machine import Machine, Question
 from suite.host.doctor.page import draw_screen, write_lines
 from suite.host.provision import debian_base
 from suite.host.provision.images import STAND_IN
-from suite.report.produce import collate_side_by_side
+from suite.report.produce import build_comparison
 from suite.report.text.markup import show_plainly
 from suite.worker import scenarios
 
@@ -125,7 +126,7 @@ def report(run: Path) -> int:
 )
 def compare(runs: Sequence[Path], pairs: str | None, out: Path | None) -> int:
     """One report over the campaign folders RUNS: the first named is what the others are held to."""
-    files = collate_side_by_side(runs, (pairs or "").split())
+    files = build_comparison(*compare_folders(runs, (pairs or "").split()))
     if out is None:
         click.echo(files["compare.md"], nl=False)
         return 0

@@ -1,23 +1,17 @@
-"""A campaign folder to every file that is derived from it.  Writes nothing itself."""
+"""An analysis to every file that is derived from it.  Writes nothing itself."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from pathlib import Path
 
 from tabulate import tabulate
 
-from suite.analysis.campaign.summarise import Summary, summarise
-from suite.analysis.causes.insight import Insight, find_insight
-from suite.analysis.documents.read import load_campaign, load_survey
-from suite.analysis.numbers.ratio import Ratio
-from suite.analysis.numbers.stopping import Precision, assess
-from suite.analysis.several.comparison import set_side_by_side
-from suite.analysis.several.places import analyse, drop_lonely
-from suite.report.exports.exchange import render_csv, render_json
-from suite.report.exports.several import render_survey_json, render_versus_json
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.several import Surveyed, Versus
+from suite.report.exports.summary import render_json
+from suite.report.exports.table import render_csv
 from suite.report.pages.campaign import compose
 from suite.report.pages.comparison import compose_versus
 from suite.report.pages.gallery import LATER, NOT_INSTALLED, depict
@@ -32,105 +26,61 @@ from suite.report.text.wording import name_banners
 
 
 @dataclass(frozen=True, kw_only=True)
-class Collated:
+class Report:
     """The derived files by name, each as text, and a few plain lines for a terminal.
 
-    ``summary``, ``insight`` and ``page`` are what `draw` makes the other files of, ``undrawn`` why they
-    are to hold no pictures.  ``troubled`` is true where some cell failed, disagrees or is INVALID: the
-    command then ends with exit status 1, the report still written.
+    ``analysis`` and ``page`` are what `draw` makes the other files of, ``undrawn`` why they are to hold
+    no pictures.
     """
 
-    summary: Summary
-    insight: Insight
+    analysis: Analysis
     page: Page = field(compare=False)
     undrawn: str | None
     files: dict[str, str]
     terminal: str
-    troubled: bool
 
 
-def collate(folder: Path, *, pictures: bool = True) -> Collated:
-    """Everything that is derived from a campaign's documents; the same documents, the same bytes.
+def build_report(analysis: Analysis, *, pictures: bool = True) -> Report:
+    """Everything that is derived from an analysis; the same analysis, the same bytes.
 
     ``pictures`` is false where there is no time for them now.
-
-    Raises:
-        DocumentError: the folder, its plan or one of its documents can't be read or is refused.
     """
-    summary = summarise(load_campaign(folder))
-    insight = find_insight(summary)
     undrawn = LATER if not pictures else None if can_draw() else NOT_INSTALLED
-    page = compose(summary, undrawn, insight)
-    return Collated(
-        summary=summary,
-        insight=insight,
+    page = compose(analysis, undrawn)
+    return Report(
+        analysis=analysis,
         page=page,
         undrawn=undrawn,
         files={
-            "summary.json": render_json(summary, insight),
+            "summary.json": render_json(analysis),
             "report.md": render_page(page),
-            "cells.csv": render_csv(summary),
+            "cells.csv": render_csv(analysis),
         },
-        terminal=_render_terminal(summary, undrawn),
-        troubled=_find_trouble(summary),
+        terminal=_render_terminal(analysis, undrawn),
     )
 
 
-def collate_side_by_side(folders: Sequence[Path], pairs: Sequence[str] = ()) -> dict[str, str]:
-    """The report over several campaigns: its files by name, each as text.
-
-    ``pairs`` are comparisons such as ``2:cuda/1:cpu``; none: every arm against the same arm of
-    the first campaign that has it.
-
-    Raises:
-        DocumentError: a campaign can't be read.
-        UsageError: the campaigns can't be compared.
-    """
-    summaries = [summarise(load_campaign(folder)) for folder in folders]
-    versus = set_side_by_side(summaries, pairs)
-    page = compose_versus(versus)
+def build_comparison(versus: Versus, analyses: Sequence[Analysis]) -> dict[str, str]:
+    """The report over several campaigns: its files by name, each as text."""
+    page = compose_versus(versus, analyses)
     return {
         "compare.md": render_page(page),
         "compare.html": render_html_page(page),
-        "compare.json": render_versus_json(versus),
+        "compare.json": render_json(versus),
     }
 
 
-@dataclass(frozen=True, kw_only=True)
-class CollatedSurvey:
-    """As `Collated`, of a survey: its own files by name; those of its campaigns are not among them."""
-
-    files: dict[str, str]
-    terminal: str
-    troubled: bool
-
-
-def collate_survey(folder: Path) -> CollatedSurvey:
-    """Everything that is derived from a survey, whose campaigns lie in folders beside its own.
-
-    Raises:
-        DocumentError: its plan, or a campaign that it names, can't be read.
-    """
-    survey = load_survey(folder)
-    results = folder.resolve().parent
-    loaded = {
-        one.campaign: load_campaign(results / one.campaign)
-        for one in survey.members
-        if (results / one.campaign).is_dir()
+def build_survey_report(
+    found: Surveyed, analyses: Mapping[str, Analysis]
+) -> tuple[dict[str, str], str]:
+    """A survey's own files by name, and a few plain lines for a terminal; ``analyses`` by campaign."""
+    page = compose_survey(found, analyses)
+    files = {
+        "survey.md": render_page(page),
+        "survey.html": render_html_page(page),
+        "summary.json": render_json(found),
     }
-    kept, lonely = drop_lonely(survey, loaded)
-    summaries = {name: summarise(one) for name, one in kept.items()}
-    found = analyse(survey, summaries, lonely)
-    page = compose_survey(found)
-    return CollatedSurvey(
-        files={
-            "survey.md": render_page(page),
-            "survey.html": render_html_page(page),
-            "summary.json": render_survey_json(found),
-        },
-        terminal=render_survey_terminal(found),
-        troubled=any(_find_trouble(one) for one in summaries.values()),
-    )
+    return files, render_survey_terminal(found)
 
 
 def can_draw() -> bool:
@@ -138,59 +88,27 @@ def can_draw() -> bool:
     return find_spec("matplotlib") is not None
 
 
-def draw(collated: Collated) -> dict[str, str | bytes]:
+def draw(report: Report) -> dict[str, str | bytes]:
     """The files that take seconds: ``report.html``, and the pictures by their path."""
-    if collated.undrawn is not None:
-        return {"report.html": render_html_page(collated.page)}
+    if report.undrawn is not None:
+        return {"report.html": render_html_page(report.page)}
     # Here, so that what draws nothing (a list, a plan, a look) does not wait for it.
     from suite.report.plots import render_png, render_svg  # noqa: PLC0415
 
-    pictures = depict(collated.summary, collated.insight)
+    pictures = depict(report.analysis)
     drawn: dict[str, str] = {picture.name: render_svg(picture) for picture in pictures}
-    files: dict[str, str | bytes] = {"report.html": render_html_page(collated.page, drawn)}
+    files: dict[str, str | bytes] = {"report.html": render_html_page(report.page, drawn)}
     for picture in pictures:
         files[f"{FOLDER}/{picture.name}.svg"] = drawn[picture.name]
         files[f"{FOLDER}/{picture.name}.png"] = render_png(picture)
     return files
 
 
-def look(folder: Path) -> Precision:
-    """The precision of a campaign so far, for stopping: sees intervals and no verdict.
-
-    Raises:
-        DocumentError: as `collate`.
-    """
-    summary = summarise(load_campaign(folder))
-    return assess(
-        (
-            [one.estimate for one in cell.arms.values() if one.estimate],
-            [one for one in cell.ratios.values() if isinstance(one, Ratio)],
-        )
-        for cell in summary.cells
-    )
-
-
-def _render_terminal(summary: Summary, undrawn: str | None) -> str:
-    headers, rows = list_by_family(summary, show_plainly, named=False)
+def _render_terminal(analysis: Analysis, undrawn: str | None) -> str:
+    headers, rows = list_by_family(analysis, show_plainly, named=False)
     table = tabulate(rows, headers=headers, tablefmt="simple", disable_numparse=True)
-    title = " — ".join(["Crossover", *name_banners(summary.flags)])
-    lines = [title, name_machine(summary, show_plainly), "", *narrate(summary, show_plainly), ""]
-    lines += [table, "", *account(summary, show_plainly), ""]
+    title = " — ".join(["Crossover", *name_banners(analysis.flags)])
+    machine = name_machine(analysis.machine, show_plainly)
+    lines = [title, machine, "", *narrate(analysis, show_plainly), ""]
+    lines += [table, "", *account(analysis, show_plainly), ""]
     return "\n".join([*lines, *([undrawn, ""] if undrawn else [])])
-
-
-def _find_trouble(summary: Summary) -> bool:
-    """Whether a cell failed in any counted block, its results disagree, or it is INVALID."""
-    failed = any(
-        cell.outcome == "failed"
-        for documents in summary.counted.values()
-        for document in documents.values()
-        for cell in document.cells
-    )
-    return failed or any(
-        result.outcome == "failed"
-        or result.invalid
-        or (result.outcome == "measured" and result.estimate is None)
-        for one in summary.cells
-        for result in one.arms.values()
-    )

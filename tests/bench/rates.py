@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suite.analysis.numbers.estimate import Estimate, estimate
-from suite.analysis.numbers.ratio import Ratio, compare
-from suite.analysis.numbers.verdict import MARGIN, judge
+from suite.analysis.numbers.estimate import estimate
+from suite.analysis.numbers.ratio import compare
+from suite.analysis.numbers.verdict import judge
+from suite.analysis.result.numbers import MARGIN, Estimate, Ratio
 from tests.fakes.hosts import SAMPLES, Array, Host, draw_levels, draw_series
 
 SURE = 3.0

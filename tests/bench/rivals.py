@@ -14,7 +14,8 @@ from scipy import stats
 from suite.analysis.numbers.estimate import reduce_invocation
 from suite.analysis.numbers.ratio import compare
 from suite.analysis.numbers.steady import find_steady
-from suite.analysis.numbers.verdict import MARGIN, judge
+from suite.analysis.numbers.verdict import judge
+from suite.analysis.result.numbers import MARGIN
 from tests.fakes.hosts import WARMUP, Array
 
 LEVEL = 0.05

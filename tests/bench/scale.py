@@ -15,10 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from suite.cells.cell import Work
-from suite.report.produce import collate
 from suite.wire import dump_document
 from tests import synthetic
 from tests.fakes.hosts import SAMPLES, WARMUP
+from tests.rendering import collate
 
 CELLS = 60
 COUNTS = (10, 100, 1000)

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from suite.analysis.analyse import look
 from suite.cells.cell import Cell, Link, Work
 from suite.model import Campaign, Document
-from suite.report.produce import collate, look
 from tests import synthetic
 from tests.fakes.hosts import HOSTS, TYPICAL, Host
+from tests.rendering import collate
 
 SIZES = (10, 32, 100, 320, 1000, 3200)
 SLOW = frozenset(range(5))
@@ -101,8 +102,9 @@ def test_what_was_planted_is_found_and_nothing_else(summary: dict[str, Any]) -> 
 
 
 def test_the_crossover_contains_its_truth(summary: dict[str, Any]) -> None:
-    (crossover,) = summary["crossovers"]
-    assert (crossover["answer"], crossover["faster_above"]) == ("crosses", "cuda")
+    (sweep,) = summary["crossovers"]
+    crossover = sweep["crossovers"]["cuda"]
+    assert (crossover["answer"], crossover.get("rising", True)) == ("crosses", True)
     # 180 µs of overhead against 9.9e-12 s for each of 2n³ operations.
     n = (180e-6 / (2 * (1e-11 - 1e-13))) ** (1 / 3)
     assert crossover["low"] <= n <= crossover["high"]
@@ -113,12 +115,16 @@ def test_controls_say_that_the_campaign_is_sound(summary: dict[str, Any]) -> Non
     controls = summary["controls"]
     assert 0 < summary["noise_floor"] < 0.02
     assert summary["margin"] == 0.02
-    assert [one["of"] for one in controls["twins"]] == [["cpu-twin", "cpu"], ["cuda-twin", "cuda"]]
-    assert all(one["flagged"] == [] and one["cells"] == 12 for one in controls["twins"])
-    assert all(one["faster"] + one["slower"] == 12 for one in controls["twins"])
-    assert controls["cuda_hidden"]["flagged"] == []
-    assert [one["holds"] for one in controls["extra_work"]] == [True, True]
-    assert {one["cuda"]["verdict"] for one in controls["input_only"].values()} == {"EQUIVALENT"}
+    assert [(one["other"], one["base"]) for one in controls["twins"]] == [
+        ("cpu-twin", "cpu"),
+        ("cuda-twin", "cuda"),
+    ]
+    assert all(len(one["ratios"]) == 12 for one in controls["twins"])
+    for one in [*controls["twins"], controls["cuda_hidden"]]:
+        assert not {"FASTER", "SLOWER"} & {found["name"] for found in one["verdicts"].values()}
+    extra = [(one["ratio"], one["truth"]) for one in controls["extra_work"]]
+    assert [ratio["low"] <= truth <= ratio["high"] for ratio, truth in extra] == [True, True]
+    assert {one["cuda"]["name"] for one in controls["input_only"].values()} == {"EQUIVALENT"}
     assert controls["absent"] == {"again": "no arm was measured against itself"}
 
 

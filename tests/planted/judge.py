@@ -13,7 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from suite.analysis.campaign.summarise import summarise
+from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import load_campaign
 from suite.report.pages.gallery import depict
 
@@ -51,18 +51,27 @@ def find_compared(folder: Path) -> list[str]:
     return [*_of_contrasts(f"{data}.json", told), *_of_pages(folder, name)]
 
 
+def _is_pair_of_gpu(pair: dict[str, Any]) -> bool:
+    return any(is_of_gpu(pair[side]["arm"]) for side in ("base", "other"))
+
+
 def _of_contrasts(where: str, told: dict[str, Any]) -> Iterator[str]:
     named = [told["at_once_all"]] if "at_once_all" in told else []
     for part in ("apart", "at_once"):
         named += told.get(part, {}).values()
     # A survey is of the arm with a GPU alone; a comparison says which arms its pairs are of.
-    named += [one for one in told.get("pairs", ()) if is_of_gpu(one["other"] + " " + one["base"])]
+    named += [one for one in told.get("pairs", ()) if _is_pair_of_gpu(one)]
     for contrast in named:
         for identity, one in contrast["cells"].items():
-            if one["verdict"] not in {None, "INVALID"}:
-                yield f"{where}: {identity}: verdict {one['verdict']}"
-            if one.get("value") is not None and one["verdict"] != "INVALID":
+            verdict = one["verdict"] and one["verdict"]["name"]
+            if verdict not in {None, "INVALID"}:
+                yield f"{where}: {identity}: verdict {verdict}"
+            if one["ratio"] is not None and not one.get("invalid"):
                 yield f"{where}: {identity}: a ratio"
+        if contrast.get("typical", contrast.get("distance_median")) is not None:
+            yield f"{where}: a typical ratio"
+    if told.get("spreads"):
+        yield f"{where}: spreads"
 
 
 def _of_pages(folder: Path, name: str) -> Iterator[str]:
@@ -81,33 +90,42 @@ def is_of_gpu(arm: object) -> bool:
 def _of_summary(summary: dict[str, Any]) -> Iterator[str]:
     for cell in summary["cells"]:
         yield from (f"summary.json: {cell['id']}: {text}" for text in _of_cell(cell))
-    for one in summary["crossovers"] or ():
-        if one["low"] is not None or one["high"] is not None or one["size"] is not None:
-            yield f"summary.json: a crossover of {one['case']}"
-    for part in ("advice", "waterfalls", "decomposition", "limits", "cost"):
-        yield from _of_part(f"summary.json: {part}", summary[part])
+    for one in summary.get("crossovers", ()):
+        for found in one.get("crossovers", {}).values():
+            if {"low", "high", "size"} & set(found):
+                yield f"summary.json: a crossover of {one['case']}"
+    for part in (
+        *("crossovers", "advice", "waterfalls", "misled", "steps", "triples", "repayments"),
+        *("limits", "costs"),
+    ):
+        yield from _of_part(f"summary.json: {part}", summary.get(part))
 
 
 def _of_cell(cell: dict[str, Any]) -> Iterator[str]:
-    invalid = any(one["invalid"] for one in cell["arms"].values())
+    invalid = any(one.get("invalid") for one in cell["arms"].values())
     for arm, one in cell["arms"].items():
-        if is_of_gpu(arm) and not one["invalid"]:
-            yield from (name for name in ("value", "rate", "first_call") if one[name])
-    for arm, one in cell["verdicts"].items():
-        if is_of_gpu(arm) and one["verdict"] not in {None, "INVALID"}:
-            yield f"verdict {one['verdict']}"
+        if is_of_gpu(arm) and not one.get("invalid"):
+            yield from (n for n in ("value", "rate", "first_call", "values") if one.get(n))
+    for arm, one in cell["comparisons"].items():
+        if is_of_gpu(arm) and one["verdict"] and one["verdict"]["name"] != "INVALID":
+            yield f"verdict {one['verdict']['name']}"
     if cell["ratio"] is not None and not invalid:
         yield "a ratio"
-    if any(one["gain"] for one in cell["causes"]):
+    if "standing" in cell:
+        yield "a standing against the CPU"
+    if any(one.get("gain") for one in cell["causes"]):
         yield "a cause with a gain"
 
 
 def _of_part(where: str, value: Any) -> Iterator[str]:
     """Whatever is said of an arm with a GPU, anywhere in a part that is about numbers alone."""
-    if isinstance(value, dict):
+    if isinstance(value, dict) and "severity" not in value and "answer" not in value:
         if is_of_gpu(value.get("arm")):
             yield f"{where}: {value}"
-        if any(is_of_gpu(name) and one is not None for name, one in value.items()):
+        if any(
+            is_of_gpu(name) and one is not None and "answer" not in one
+            for name, one in value.items()
+        ):
             yield f"{where}: {value}"
         for name, inner in value.items():
             yield from _of_part(f"{where}.{name}", inner)
@@ -225,7 +243,7 @@ def _of_tables(name: str, tables: list[Table]) -> Iterator[str]:
 
 def _of_pictures(folder: Path) -> Iterator[str]:
     """The pictures as values: every mark of such an arm is struck."""
-    for picture in depict(summarise(load_campaign(folder))):
+    for picture in depict(analyse(load_campaign(folder))):
         for arm, struck in _marks(picture):
             if is_of_gpu(arm) and not struck:
                 yield f"the picture {picture.name}: a mark of {arm}"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.report.produce import collate
 from tests.golden_campaigns import GOLDEN, NAMES, write_golden
+from tests.rendering import collate
 
 DERIVED = ("summary.json", "report.md", "cells.csv")
 

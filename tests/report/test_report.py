@@ -14,20 +14,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from msgspec import structs
 
 from suite import __version__, wire
-from suite.analysis.campaign.summarise import Summary, summarise
+from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.result.campaign import Analysis
 from suite.cells.cell import Work
 from suite.model import Campaign, Document
-from suite.report.exports.exchange import render_csv, render_json
+from suite.report.exports.summary import render_json
+from suite.report.exports.table import render_csv
 from suite.report.pictures.picture import POSSIBLE_FILES
-from suite.report.produce import Collated, collate
+from suite.report.produce import Report
 from suite.report.sections.machine import account
 from suite.report.text.names import name_cells, sort_cells
 from suite.report.text.wording import tell
 from tests import synthetic
-from tests.rendering import render_markdown
+from tests.rendering import collate, render_markdown
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -35,11 +38,11 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 HOSTILE = "<script>alert(1)</script> | `x` [a](http://b.example) **c**\n\n# d\x1b[31m \u202e"
 
 
-def summary_of(campaign: Campaign, documents: list[Document]) -> Summary:
-    return summarise(LoadedCampaign(folder="made-up", campaign=campaign, documents=documents))
+def summary_of(campaign: Campaign, documents: list[Document]) -> Analysis:
+    return analyse(LoadedCampaign(folder="made-up", campaign=campaign, documents=documents))
 
 
-def make_summary(**fields: Any) -> Summary:
+def make_summary(**fields: Any) -> Analysis:
     campaign = synthetic.make_campaign(**fields)
     return summary_of(campaign, synthetic.make_documents(campaign, samples=2))
 
@@ -204,7 +207,7 @@ def test_a_footnote_is_about_most_blocks_and_worded_once() -> None:
     assert "power-capped (in 1 of 5 blocks)" in notes[1]
 
 
-def make_hostile(text: str) -> Summary:
+def make_hostile(text: str) -> Analysis:
     """A campaign in which every text that can be chosen freely is this one."""
     case = text.strip() or "x"
     cells = [
@@ -274,32 +277,26 @@ def test_cells_stand_as_a_reader_sorts_them() -> None:
 
 def test_the_json_says_who_measured_and_who_analysed() -> None:
     summary = make_summary(blocks=1)
-    campaign = replace(summary.campaign, suite=replace(synthetic.SUITE, version="0.0.9"))
-    summary = replace(summary, loaded=replace(summary.loaded, campaign=campaign))
-    content = json.loads(render_json(summary))
-    assert content["suite"] == wire.plain(campaign.suite)
-    assert content["analysed_by"] == {"version": __version__}
+    suite = replace(synthetic.SUITE, version="0.0.9")
+    content = json.loads(render_json(structs.replace(summary, suite=suite)))
+    assert content["suite"] == wire.plain(suite)
+    assert content["analysed_by"] == __version__
 
 
 def test_the_json_says_why_a_null_is_null() -> None:
     content = json.loads((GOLDEN / "troubled" / "summary.json").read_text(encoding="utf-8"))
     nulls = {name for name, value in content.items() if value is None}
-    assert set(content["absent"]) == nulls
-    assert nulls <= {
-        *("crossovers", "noise_floor", "noise_unexplained", "invalid"),
-        *("advice", "waterfalls", "decomposition", "cost"),
-    }
-    assert {name for name, value in content["controls"].items() if value is None} == set(
-        content["controls"]["absent"]
-    )
+    assert set(content["absent"]) == nulls == {"noise_floor", "noise_unexplained"}
+    controls = content["controls"]
+    assert {name for name, value in controls.items() if not value} == set(controls["absent"])
     for cell in content["cells"]:
-        assert (cell["ratio"] is None) == ("ratio" in cell["absent"])
-        assert (cell["verdict"] is None) == ("verdict" in cell["absent"])
-        assert cell["reason"]
+        assert (cell["ratio"] is None) == ("ratio" in cell.get("absent", ()))
+        assert (cell["verdict"] is None) == ("verdict" in cell.get("absent", ()))
         for result in cell["arms"].values():
-            assert (result["value"] is None) == bool(result["reason"])
+            missing = [one["text"] for one in result["notes"] if one["severity"] == "missing"]
+            assert (result["value"] is None) == bool(missing)
             if result["value"] is not None:
-                assert result["low"] is not None or "no interval" in result["notes"][0]
+                assert result["low"] is not None or "no interval" in result["notes"][0]["text"]
 
 
 def test_the_csv_has_a_row_a_cell_and_arm() -> None:
@@ -314,7 +311,7 @@ def test_the_csv_has_a_row_a_cell_and_arm() -> None:
     assert (first["ratio"], bool(rows[1]["ratio"])) == ("", True)
 
 
-def collate_into(folder: Path, campaign: Campaign, documents: list[Document]) -> Collated:
+def collate_into(folder: Path, campaign: Campaign, documents: list[Document]) -> Report:
     return collate(synthetic.write_campaign(folder, campaign, documents))
 
 
@@ -328,15 +325,15 @@ def test_collating_writes_nothing_and_repeats_itself(tmp_path: Path) -> None:
         *("cuda-00.json", "cuda-01.json", "cuda-02.json", "cuda-03.json"),
     ]
     assert collate(tmp_path / "a") == first
-    assert not first.troubled
+    assert not first.analysis.troubled
     assert all(text.endswith("\n") for text in first.files.values())
 
 
 def test_a_reason_keeps_its_dots_and_its_sentence_has_one_stop() -> None:
     summary = make_summary(blocks=1)
     for reason in ("see ../logs", "see ../logs."):
-        campaign = replace(summary.campaign, stopped=reason, not_run={"other": reason})
-        told = account(replace(summary, loaded=replace(summary.loaded, campaign=campaign)), str)
+        plan = structs.replace(summary.campaign, stopped=reason, not_run={"other": reason})
+        told = account(structs.replace(summary, campaign=plan), str)
         assert "The campaign ended early: see ../logs." in told
         assert "other was not run: see ../logs." in told
 
@@ -360,8 +357,8 @@ def test_trouble_is_told(tmp_path: Path) -> None:
     documents = synthetic.make_documents(campaign, samples=2)
     name = campaign.cells[0].id
     skipped = [synthetic.lose_cell(one, name, "skipped", "why") for one in documents]
-    assert not collate_into(tmp_path / "skipped", campaign, skipped).troubled
+    assert not collate_into(tmp_path / "skipped", campaign, skipped).analysis.troubled
     failed = [*documents[:-1], synthetic.lose_cell(documents[-1], name, "failed", "why")]
-    assert collate_into(tmp_path / "failed", campaign, failed).troubled
+    assert collate_into(tmp_path / "failed", campaign, failed).analysis.troubled
     calibration = [synthetic.lose_cell(documents[0], name, "failed", "why"), *documents[1:]]
-    assert not collate_into(tmp_path / "calibration", campaign, calibration).troubled
+    assert not collate_into(tmp_path / "calibration", campaign, calibration).analysis.troubled

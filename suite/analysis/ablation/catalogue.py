@@ -12,9 +12,9 @@ from statistics import median
 
 from suite.analysis.ablation.trace import Trace, find_traces
 from suite.analysis.campaign.summarise import CellSummary, Summary
-from suite.analysis.numbers.evidence import Evidence, cite
-from suite.analysis.numbers.ratio import Ratio, compare
-from suite.analysis.numbers.verdict import Verdict, is_beyond
+from suite.analysis.numbers.ratio import compare
+from suite.analysis.numbers.verdict import is_beyond
+from suite.analysis.result.numbers import Evidence, Ratio, Verdict, cite
 from suite.cells.cell import Cell
 from suite.cells.traits import LinkName, Price
 from suite.flags import Flag

@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 from suite.analysis.ablation.catalogue import Catalogue, Values, divide, name_unit
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.numbers.estimate import Estimate, estimate
-from suite.analysis.numbers.ratio import Ratio, compare
+from suite.analysis.numbers.estimate import estimate
+from suite.analysis.numbers.ratio import compare
+from suite.analysis.result.limits import Cost, Price
+from suite.analysis.result.numbers import Estimate
 
 HOUR_S = 3600.0
 MILLION = 1e6
-
-
-@dataclass(frozen=True, kw_only=True)
-class Price:
-    """What the machine costs an hour; all arms of a campaign share the machine."""
-
-    hourly: float
-    currency: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cost:
-    """What a million steps and a million examples of a cell cost, by arm, in the price's currency.
-
-    ``turns`` is the ratio of prices
-    at which the answer turns: a machine with this GPU is the cheaper one as long as it costs less
-    than so many times one with this CPU alone; None where one of the two arms has no number.
-    """
-
-    cell: str
-    steps: Mapping[str, Estimate]
-    examples: Mapping[str, Estimate]
-    turns: Ratio | None
 
 
 def find_costs(catalogue: Catalogue, price: Price) -> list[Cost]:

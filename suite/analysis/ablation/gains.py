@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from suite.analysis.ablation.catalogue import COUNTED, Catalogue, name_unit
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.numbers.evidence import Evidence, cite
-from suite.analysis.numbers.ratio import Ratio, compare
+from suite.analysis.numbers.ratio import compare
+from suite.analysis.result.findings import Gain
+from suite.analysis.result.numbers import Evidence, cite
 
 
 def find_gain(
@@ -81,15 +80,3 @@ def find_winner(catalogue: Catalogue, one: CellSummary) -> CellSummary | None:
     ]
     ratios = [(ratio.value, other) for other in variants if (ratio := catalogue.ratio(other))]
     return min(ratios, key=lambda pair: pair[0])[1] if ratios else None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Gain:
-    """What was measured to help: at the cell ``at`` a unit of work takes ``ratio`` times less time.
-
-    ``how`` says what is different there.
-    """
-
-    how: Evidence
-    at: str
-    ratio: Ratio

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Literal
 
 from suite.analysis.ablation.catalogue import Catalogue, Values, divide
 from suite.analysis.ablation.gains import find_use
 from suite.analysis.campaign.bounds import IMPLAUSIBLE, Place
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.documents.published import ANY, Figure, Figures, Part
-from suite.analysis.numbers.estimate import Estimate, estimate
+from suite.analysis.documents.published import Figures
+from suite.analysis.numbers.estimate import estimate
+from suite.analysis.result.limits import ANY, PRODUCT, Band, Figure, Limit, Limits, Published, Use
+from suite.analysis.result.numbers import Estimate
 from suite.flags import Flag, raise_flag
-
-Band = Literal["in", "below", "above", "far below"]
 
 BELOW, ABOVE = 0.15, 0.10
 """In band: from 15 % under to 10 % over a published figure of the same precision and a similar size."""
@@ -32,83 +30,6 @@ SIMILAR = 2.0
 
 LARGE = 4000.0
 """A figure without a size is of a large product: this large at least."""
-
-PRODUCT: Literal["product"] = "product"
-"""The kind of work that figures are published of, as cells call it, too."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Comparison:
-    """A measured rate beside a published one: the share of it, and what that means."""
-
-    figure: Figure
-    cell: str
-    share: float
-    band: Band
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limit:
-    """The best that an arm reached in something: ``rate`` in ``unit`` at ``cell``.
-
-    ``device`` is the name that the documents give it, ``part`` the one of the published figures
-    (None: it has none).  ``peak`` is the theoretical one, ``comparisons`` what others measured.
-    """
-
-    arm: str
-    device: str | None
-    part: Part | None
-    what: Literal["products", "memory"]
-    precision: str
-    cell: str
-    rate: Estimate
-    unit: str
-    peak: Figure | None
-    comparisons: tuple[Comparison, ...]
-
-    @property
-    def share_of_peak(self) -> float | None:
-        """The share of the theoretical peak."""
-        return self.rate.value / self.peak.high if self.peak else None
-
-    @property
-    def band(self) -> Band | None:
-        """The kindest of the comparisons: one published figure that is met is enough."""
-        order: tuple[Band, ...] = ("in", "above", "below", "far below")
-        found = {one.band for one in self.comparisons}
-        return next((band for band in order if band in found), None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Use:
-    """How much of a device one cell uses: its rate as shares of the arm's own best at its precision
-    (at ``best``), of the published peak, and of the roof that memory leaves it.
-
-    The roof of a product is the smaller of the best rate and the memory's bandwidth times its
-    operations a byte (Williams, Waterman and Patterson 2009); None: not measured or not known.
-    """
-
-    cell: str
-    arm: str
-    share: float
-    best: str
-    share_of_peak: float | None
-    share_of_roof: float | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """Everything about limits: per arm and precision, per cell, and what is wrong.
-
-    ``flags`` are those of rates above a theoretical peak, of prices under their bounds, and of rates far
-    below what others measured; ``unknown`` are the devices that have no published figures (None: one
-    without a name).
-    """
-
-    limits: tuple[Limit, ...]
-    uses: tuple[Use, ...]
-    flags: tuple[Flag, ...]
-    unknown: tuple[str | None, ...]
 
 
 def find_limits(catalogue: Catalogue, places: Mapping[str, Place], figures: Figures) -> Limits:
@@ -186,7 +107,7 @@ def _find_memory(catalogue: Catalogue, arm: str, place: Place, figures: Figures)
 
 def _compare(
     catalogue: Catalogue, arm: str, cells: list[CellSummary], best: CellSummary, figure: Figure
-) -> Comparison | None:
+) -> Published | None:
     """A figure beside the product of the most similar size; None where there is none."""
     sizes = {
         one.cell.id: float(n)
@@ -208,7 +129,7 @@ def _compare(
     return _judge(figure, near.cell.id, rate) if rate else None
 
 
-def _judge(figure: Figure, cell: str, rate: float) -> Comparison:
+def _judge(figure: Figure, cell: str, rate: float) -> Published:
     if rate < FAR * figure.low:
         band: Band = "far below"
     elif rate < (1 - BELOW) * figure.low:
@@ -216,7 +137,7 @@ def _judge(figure: Figure, cell: str, rate: float) -> Comparison:
     else:
         band = "in" if rate <= (1 + ABOVE) * figure.high else "above"
     nearest = figure.low if rate < figure.low else min(rate, figure.high)
-    return Comparison(figure=figure, cell=cell, share=rate / nearest, band=band)
+    return Published(figure=figure, cell=cell, share=rate / nearest, band=band)
 
 
 def _find_uses(catalogue: Catalogue, limits: list[Limit]) -> Iterable[Use]:

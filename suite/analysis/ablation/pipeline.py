@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from suite.analysis.ablation.catalogue import Catalogue, Values, divide, mean
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.numbers.evidence import Evidence, cite
+from suite.analysis.result.numbers import Evidence, cite
 
 NEAR = 0.10
 """A step that takes at most so much longer than one of its parts alone takes as long as the part."""

@@ -16,7 +16,7 @@ from suite.analysis.ablation.catalogue import (
     mean,
 )
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.numbers.evidence import Value
+from suite.analysis.result.numbers import Value
 from suite.cells.traits import Price
 
 FLAT = 0.10

@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.numbers.crossover import Sweep
-from suite.analysis.numbers.estimate import derive_rate
+from suite.analysis.result.numbers import Reach, derive_rate
 
 FAR_BELOW = 0.1
 """Under this share of its own best rate a device mostly waits: the size is too small for it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reach:
-    """The best rate of an arm along a sweep, in work a second, and the size it has it at.
-
-    ``short_until`` is the largest size up to which every rate is far below; None where the first
-    one is not.
-    """
-
-    axis: str
-    unit: str
-    best: float
-    best_at: float
-    short_until: float | None
 
 
 def find_reach(sweep: Sweep, cells: Iterable[CellSummary], arm: str) -> Reach | None:

@@ -6,90 +6,17 @@ not explain is the rest, and stands there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
-
 from suite.analysis.ablation.catalogue import Catalogue, mean, trains
 from suite.analysis.ablation.pipeline import NEAR, NO_FASTER, Pipeline, find_pipeline
 from suite.analysis.ablation.prices import price_copies, price_handover
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.numbers.estimate import Estimate, estimate
-from suite.analysis.numbers.evidence import Evidence, cite
+from suite.analysis.numbers.estimate import estimate
 from suite.analysis.numbers.ratio import compare
-
-PartName = Literal["input", "transfer", "dispatch", "compute"]
-Bound = Literal["input", "compute", "both"]
-
-PARTS: tuple[PartName, ...] = ("input", "transfer", "dispatch", "compute")
-
-UNEXPLAINED = 0.20
-"""A rest beyond this share of the step is called unexplained."""
+from suite.analysis.result.findings import PARTS, Bound, Decomposition, PartName, Repayment, Triple
+from suite.analysis.result.numbers import Evidence, cite
 
 AGREES = 2.0
 """A copy explains a difference up to this factor of the copy's own time; the rest is not copying."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Decomposition:
-    """A training step on an arm, in seconds: the whole, its parts, and the rest.
-
-    ``parts`` that no cell could tell apart are None, and ``absent`` says why; what they take is in
-    another part or in the rest, as said there.  The rest can be negative by noise.
-    """
-
-    cell: str
-    arm: str
-    whole: float
-    parts: Mapping[PartName, float | None]
-    absent: Mapping[PartName, Evidence]
-
-    @property
-    def rest(self) -> float:
-        """What the parts do not explain, in seconds."""
-        return self.whole - sum(part or 0.0 for part in self.parts.values())
-
-    @property
-    def unexplained(self) -> bool:
-        """Whether the rest is too large to pass over."""
-        return abs(self.rest) > UNEXPLAINED * self.whole
-
-
-@dataclass(frozen=True, kw_only=True)
-class Triple:
-    """A pipeline and the model behind it on an arm: seconds a step of each alone and together.
-
-    ``overlap`` is the share of the shorter of the two that is hidden behind the longer, 0 to 1.
-    ``bound`` is what the step waits for: the longer part, ``both`` where they are within 10 %.
-    ``evidence`` says what that rests on.  None: not measured.
-    """
-
-    pipeline: str
-    arm: str
-    input_s: float | None
-    compute_s: float | None
-    together: Estimate
-    trivial_s: float | None
-    overlap: float | None
-    bound: Bound | None
-    evidence: Evidence
-
-
-@dataclass(frozen=True, kw_only=True)
-class Repayment:
-    """After how many steps the GPU's first call is repaid.
-
-    ``steps`` None: no saving is shown; ``never``: the interval shows that there is none.
-
-    ``first_call_s`` is the GPU's, ``saving_s`` what each step saves against the CPU (negative: it
-    loses that).
-    """
-
-    cell: str
-    first_call_s: float
-    saving_s: float
-    steps: Estimate | None
-    never: bool
 
 
 def decompose_steps(catalogue: Catalogue) -> list[Decomposition]:

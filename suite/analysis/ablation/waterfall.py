@@ -6,16 +6,18 @@ fair numbers say; the stages are what the cells say.  Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 
 from suite.analysis.ablation.catalogue import Catalogue, Values
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.numbers.estimate import Estimate, estimate
-from suite.analysis.numbers.ratio import Ratio, compare
-from suite.analysis.numbers.verdict import MARGIN, is_beyond
-from suite.cells.cell import Param, Way
+from suite.analysis.numbers.estimate import estimate
+from suite.analysis.numbers.ratio import compare
+from suite.analysis.numbers.verdict import is_beyond
+from suite.analysis.result.findings import Misled, Spot, Step, Waterfall
+from suite.analysis.result.numbers import MARGIN, Ratio
+from suite.cells.cell import Way
 from suite.cells.traits import Removed
 
 
@@ -28,72 +30,6 @@ class Leg:
     changes: tuple[str, ...]
     rules: tuple[Removed, ...]
     values: Values
-
-
-@dataclass(frozen=True, kw_only=True)
-class Step:
-    """A measured stage: seconds a unit, and how many times less that is than at the stage before.
-
-    ``changes`` are all changes since the stage before that was measured, and ``rules`` their
-    causes; ``factor`` is None at the first.
-    """
-
-    cell: str
-    changes: tuple[str, ...]
-    rules: tuple[Removed, ...]
-    value: Estimate
-    factor: Ratio | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Waterfall:
-    """One case on one arm; ``factor`` is what the whole way takes away."""
-
-    case: Way
-    arm: str
-    steps: tuple[Step, ...]
-    factor: Ratio
-    ends: tuple[Values, Values] = field(repr=False)
-
-    @property
-    def pinned(self) -> bool:
-        """Whether the work was on the CPU beside a visible GPU."""
-        return self.case.pinned
-
-    @property
-    def fixed(self) -> Mapping[str, Param]:
-        """The values of the case's own axes."""
-        return self.case.fixed
-
-    @property
-    def largest(self) -> Step | None:
-        """The step that takes away most; None where no step makes it shorter."""
-        found = [step for step in self.steps if step.factor and step.factor.value > 1]
-        return max(found, key=lambda step: step.factor.value if step.factor else 0.0, default=None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Misled:
-    """What a script says about two places, and what the fair numbers say: ``other`` over ``base``.
-
-    ``factor``, at least 1, is by how much the script is off.
-    """
-
-    other: Waterfall
-    base: Waterfall
-    naive: Ratio
-    fair: Ratio
-    factor: float
-
-    @property
-    def reverses(self) -> bool:
-        """Whether the script names one of them as the faster, and it is the other."""
-        return _find_side(self.naive) * _find_side(self.fair) < 0
-
-    @property
-    def invents(self) -> bool:
-        """Whether the script sees a difference where the fair numbers see none."""
-        return _find_side(self.naive) != 0 and _find_side(self.fair) == 0
 
 
 def build_waterfalls(catalogue: Catalogue) -> list[Waterfall]:
@@ -115,26 +51,34 @@ def find_misled(waterfalls: list[Waterfall], catalogue: Catalogue) -> list[Misle
     """The GPU against the CPU arm, and against the CPU beside it, by script and by fair number."""
     found = []
     for one in waterfalls:
-        if one.arm != catalogue.gpu or one.pinned:
+        if one.spot.arm != catalogue.gpu or one.spot.pinned:
             continue
+        rivals = [(catalogue.cpu, False), (catalogue.gpu, True)]
         for other in waterfalls:
-            rival = (other.arm == catalogue.cpu and not other.pinned) or (
-                other.arm == one.arm and other.pinned
-            )
-            same = (other.case.name, other.fixed) == (one.case.name, one.fixed)
+            rival = (other.spot.arm, other.spot.pinned) in rivals
+            same = (other.name, other.fixed) == (one.name, one.fixed)
             if not (rival and same and _same_ends(one, other)):
                 continue
-            naive, fair = (compare(other.ends[end], one.ends[end]) for end in (0, 1))
+            naive, fair = (
+                compare(_find_end(catalogue, other, end), _find_end(catalogue, one, end))
+                for end in (0, -1)
+            )
             if naive is None or fair is None:
                 continue
             off = naive.value / fair.value
+            told, so = _find_side(naive), _find_side(fair)
             found.append(
                 Misled(
-                    other=one,
-                    base=other,
+                    name=one.name,
+                    title=one.title,
+                    fixed=one.fixed,
+                    other=one.spot,
+                    base=other.spot,
                     naive=naive,
                     fair=fair,
                     factor=max(off, 1 / off),
+                    reverses=told * so < 0,
+                    invents=told != 0 and so == 0,
                 )
             )
     return found
@@ -171,7 +115,7 @@ def _walk(catalogue: Catalogue, way: Way, arm: str, *, begin: int = 0) -> Iterat
         changes.append(stage.change)
         rules += [stage.removes] if stage.removes else []
         cell = catalogue.cells.get(stage.cell or "")
-        values = (catalogue.values if way.by_call else catalogue.per_work)(cell, arm)
+        values = _take(catalogue, cell, arm, by_call=way.by_call)
         if cell is not None and values:
             first = index == 0
             yield Leg(
@@ -203,12 +147,24 @@ def _build(catalogue: Catalogue, way: Way, arm: str) -> Waterfall | None:
         for leg, found in zip(legs, factors, strict=True)
     ]
     return Waterfall(
-        case=way,
-        arm=arm,
+        name=way.name,
+        title=way.title,
+        unit=way.unit,
+        by_call=way.by_call,
+        fixed=way.fixed,
+        spot=Spot(arm=arm, pinned=way.pinned),
         steps=tuple(steps),
         factor=factor,
-        ends=(legs[0].values, legs[-1].values),
     )
+
+
+def _take(catalogue: Catalogue, cell: CellSummary | None, arm: str, *, by_call: bool) -> Values:
+    return (catalogue.values if by_call else catalogue.per_work)(cell, arm)
+
+
+def _find_end(catalogue: Catalogue, one: Waterfall, end: int) -> Values:
+    cell = catalogue.cells[one.steps[end].cell]
+    return _take(catalogue, cell, one.spot.arm, by_call=one.by_call)
 
 
 def _same_ends(one: Waterfall, other: Waterfall) -> bool:

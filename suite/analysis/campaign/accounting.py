@@ -5,31 +5,13 @@ Adds up what the documents itemise and judges nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
-from suite.model import Document, lived_seconds
+from suite.analysis.result.arms import Death, Spent
+from suite.model import Document, container_seconds, lived_seconds
 
 _GOOD_ENDINGS = ("exit code 0",)
 """A worker that has told everything ends so, also when one of its cells failed."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Death:
-    """A container that ended before its work was done.
-
-    ``status`` None: nobody knows how it ended.  ``lived_s`` is its container time, ``lost`` the cells
-    that failed in it; ``restart_s`` is what the start of the next one cost.  ``replaced``: there was a
-    next one.
-    """
-
-    arm: str
-    block: int
-    status: str | None
-    lived_s: float
-    lost: tuple[str, ...]
-    replaced: bool
-    restart_s: float | None
 
 
 def itemise(document: Document) -> dict[str, float]:
@@ -45,13 +27,13 @@ def itemise(document: Document) -> dict[str, float]:
     return spent
 
 
-def spent_seconds(documents: Iterable[Document]) -> dict[str, float]:
-    """The seconds of several invocations by kind."""
-    total: dict[str, float] = {}
+def add_up(documents: Sequence[Document]) -> Spent:
+    """Where the time of several invocations went."""
+    kinds: dict[str, float] = {}
     for document in documents:
         for kind, seconds in itemise(document).items():
-            total[kind] = total.get(kind, 0.0) + seconds
-    return total
+            kinds[kind] = kinds.get(kind, 0.0) + seconds
+    return Spent(total_s=sum(map(container_seconds, documents)), kinds=kinds)
 
 
 def ended_well(status: str) -> bool:

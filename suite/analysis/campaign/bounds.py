@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from suite.analysis.documents.published import Figure, Figures, Part
-from suite.analysis.numbers.estimate import derive_rate
+from suite.analysis.documents.published import Figures
+from suite.analysis.result.limits import Figure, Part
+from suite.analysis.result.numbers import derive_rate
 from suite.cells.cell import Cell
 from suite.cells.traits import Price
 from suite.flags import Flag, raise_flag

@@ -6,24 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from suite.analysis.campaign.controls import (
-    ExtraWork,
-    Family,
     compare_family,
     find_excess,
     find_floor,
     find_honest,
     is_input_only,
 )
-from suite.analysis.numbers.crossover import (
-    Crossover,
-    Sweep,
-    find_crossover,
-    find_sweeps,
-    place_points,
-)
-from suite.analysis.numbers.estimate import FEWEST
-from suite.analysis.numbers.ratio import Ratio, compare
-from suite.analysis.numbers.verdict import MARGIN, Verdict, judge
+from suite.analysis.numbers.crossover import Sweep, find_crossover, find_sweeps, place_points
+from suite.analysis.numbers.ratio import compare
+from suite.analysis.numbers.verdict import judge
+from suite.analysis.result.campaign import Controls, ExtraWork, Family
+from suite.analysis.result.numbers import FEWEST, MARGIN, Crossover, Ratio, Verdict
 from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
 from suite.flags import Flag, raise_flag
@@ -31,8 +24,6 @@ from suite.model import Campaign
 
 JUDGED = ("standard", "full")
 """The profiles whose campaigns give verdicts."""
-
-ONE_ARM = raise_flag("one-arm")
 
 Values = Mapping[str, Mapping[str, Mapping[int, float]]]
 """Invocation values in seconds per call, by two names and block."""
@@ -60,20 +51,14 @@ class Conclusions:
     """What a campaign says.
 
     ``margin`` is what a difference must exceed to count.  ``floor`` is the noise floor, None where no
-    twin ran; ``excess`` is what of it the twins' own intervals do not explain.  ``twins`` compare each
-    arm with its twin, ``hidden`` the CUDA image without GPU with the CPU's, ``again`` the arms of an
-    A/A campaign.  ``input_only`` holds, by cell and other arm, the verdicts of cells that must be
-    neither FASTER nor SLOWER.  ``verdicts`` are by cell and other arm; ``crossovers`` by other arm.
+    twin ran; ``excess`` is what of it the twins' own intervals do not explain.  ``verdicts`` are by cell
+    and other arm; ``crossovers`` by other arm.
     """
 
     margin: float
     floor: float | None
     excess: float | None
-    twins: tuple[Family, ...]
-    hidden: Family | None
-    again: tuple[Family, ...]
-    extra: tuple[ExtraWork, ...]
-    input_only: Mapping[str, Mapping[str, Verdict]]
+    controls: Controls
     verdicts: Mapping[str, Mapping[str, Verdict | Flag]]
     crossovers: Mapping[str, tuple[tuple[Sweep, Crossover], ...]]
 
@@ -97,15 +82,17 @@ def conclude(campaign: Campaign, evidence: Evidence) -> Conclusions:
         margin=margin,
         floor=floor,
         excess=excess,
-        twins=twins,
-        hidden=_find_hidden(campaign, evidence),
-        again=tuple(
-            _collect(base, other, evidence, verdicts)
-            for other in others
-            if campaign.arm(other).control == "again" and campaign.arm(other).of == base
+        controls=Controls(
+            twins=twins,
+            cuda_hidden=_find_hidden(campaign, evidence),
+            again=tuple(
+                _collect(base, other, evidence, verdicts)
+                for other in others
+                if campaign.arm(other).control == "again" and campaign.arm(other).of == base
+            ),
+            extra_work=tuple(_compare_extra(campaign, evidence)),
+            input_only=_find_input_only(campaign.cells, evidence, verdicts),
         ),
-        extra=tuple(_compare_extra(campaign, evidence)),
-        input_only=_find_input_only(campaign.cells, evidence, verdicts),
         verdicts=verdicts,
         crossovers={other: _find_crossovers(campaign, other, evidence) for other in others},
     )

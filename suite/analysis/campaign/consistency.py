@@ -12,14 +12,14 @@ from suite.analysis.campaign.accounting import ended_well
 from suite.analysis.campaign.proof import Withheld
 from suite.analysis.campaign.validity import find_labels
 from suite.analysis.documents.read import LoadedCampaign
-from suite.analysis.numbers.evidence import Evidence
+from suite.analysis.result.cells import Checked
+from suite.analysis.result.numbers import Evidence
 from suite.cells.cell import Cell
 from suite.flags import Flag, raise_flag
 from suite.model import (
     CACHE,
     Campaign,
     CellResult,
-    Check,
     Document,
     OutcomeName,
     Scalar,
@@ -113,28 +113,31 @@ def flag_labels(where: Mapping[str, str], measured: Mapping[int, CellResult]) ->
     ]
 
 
-def find_disagreement(results: Mapping[str, Mapping[int, CellResult]]) -> Flag | None:
+def find_checked(results: Mapping[int, CellResult]) -> Checked | None:
+    """What the checks of a cell's measured invocations on an arm computed; None: nothing."""
+    checks = [one.check for one in results.values() if one.check and one.outcome == "measured"]
+    values = [one.value for one in checks if one.value is not None]
+    if not values:
+        return None
+    tolerance = max(one.tolerance or 0.0 for one in checks)
+    return Checked(low=min(values), high=max(values), tolerance=tolerance)
+
+
+def find_disagreement(checked: Mapping[str, Checked | None]) -> Flag | None:
     """Why a cell's results can't be the same work on every arm and in every block, or None.
 
-    Compares the check's number of every measured invocation, relative to the largest of them,
-    with the widest tolerance that a check declares.
+    Compares what the checks computed, relative to the largest of it, with the widest tolerance that
+    one of them declares.
     """
-    checks: dict[str, list[Check]] = {
-        arm: [one.check for one in blocks.values() if one.check and one.outcome == "measured"]
-        for arm, blocks in results.items()
-    }
-    values = {
-        arm: [one.value for one in found if one.value is not None] for arm, found in checks.items()
-    }
-    every = [value for found in values.values() for value in found]
-    if not every:
+    known = {arm: one for arm, one in checked.items() if one is not None}
+    if not known:
         return None
-    tolerance = max((one.tolerance or 0.0 for found in checks.values() for one in found), default=0)
+    tolerance = max(one.tolerance for one in known.values())
+    ends = [end for one in known.values() for end in (one.low, one.high)]
     # Half of each, so that the largest floats do not overflow.
-    spread = max(every) / 2 - min(every) / 2
-    if spread <= tolerance * max(abs(value) for value in every) / 2:
+    if max(ends) / 2 - min(ends) / 2 <= tolerance * max(map(abs, ends)) / 2:
         return None
-    seen = [(arm, min(found), max(found)) for arm, found in values.items() if found]
+    seen = [(arm, one.low, one.high) for arm, one in known.items()]
     return raise_flag("results-differ", tolerance=tolerance, seen=seen)
 
 

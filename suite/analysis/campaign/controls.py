@@ -6,15 +6,16 @@ Decides what the controls found; what a table then says of other cells is not fo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from suite.analysis.campaign.reading import read
 from suite.analysis.campaign.validity import find_cell_disturbance, find_whole_disturbance
-from suite.analysis.numbers.ratio import Ratio, compare
-from suite.analysis.numbers.verdict import MARGIN, Verdict, judge
+from suite.analysis.numbers.ratio import compare
+from suite.analysis.numbers.verdict import judge
+from suite.analysis.result.campaign import Family
+from suite.analysis.result.numbers import MARGIN
 from suite.cells.cell import Cell
 from suite.model import CellResult, Document
 
@@ -23,49 +24,6 @@ FLOOR_SHARE = 95.0
 
 Values = Mapping[int, float]
 """An arm's invocation values of one cell by block, in seconds."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Family:
-    """One comparison of which the truth is known: ``other`` against ``base`` over some cells."""
-
-    base: str
-    other: str
-    ratios: Mapping[str, Ratio]
-    verdicts: Mapping[str, Verdict]
-
-    @property
-    def flagged(self) -> list[str]:
-        """The cells with a verdict FASTER or SLOWER."""
-        return [name for name, one in self.verdicts.items() if one.name in {"FASTER", "SLOWER"}]
-
-    @property
-    def signs(self) -> tuple[int, int]:
-        """In how many cells the other was faster and slower, whatever the verdict."""
-        values = [one.value for one in self.ratios.values()]
-        return sum(one < 1 for one in values), sum(one > 1 for one in values)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExtraWork:
-    """A cell that does known extra work, against its honest twin on one arm.
-
-    ``truth`` is the ratio of their work.  ``holds``: the interval contains it; None where there is
-    no interval.
-    """
-
-    arm: str
-    cell: str
-    honest: str
-    ratio: Ratio
-    truth: float
-
-    @property
-    def holds(self) -> bool | None:
-        """Whether the ratio's interval contains the truth."""
-        if self.ratio.low is None or self.ratio.high is None:
-            return None
-        return self.ratio.low <= self.truth <= self.ratio.high
 
 
 def compare_family(

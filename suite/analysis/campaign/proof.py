@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from suite.analysis.documents.read import LoadedCampaign
-from suite.analysis.numbers.evidence import Evidence, cite
+from suite.analysis.result.numbers import Evidence, cite
 from suite.cells.cell import Cell
 from suite.model import (
     SIMULATED,

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from suite.analysis.numbers.estimate import reduce_invocation
-from suite.analysis.numbers.shape import Outliers, classify_outliers, is_bimodal
-from suite.analysis.numbers.steady import Steady, SteadyClass, find_steady
+from suite.analysis.numbers.shape import classify_outliers, is_bimodal
+from suite.analysis.numbers.steady import Steady, find_steady
+from suite.analysis.result.cells import Outliers, SteadyClass
 from suite.flags import Flag, raise_flag
 from suite.model import CellResult
 

@@ -7,9 +7,11 @@ An arm's software is somebody else's where an image or an interpreter was given 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import structs
 
 from suite.analysis.campaign.summarise import Summary
+from suite.analysis.result.arms import Build
 from suite.model import NOT_FROM_LOCK, Document
 
 SOFTWARE: Mapping[str, str] = {
@@ -21,15 +23,6 @@ SOFTWARE: Mapping[str, str] = {
 """The facts that two images from the locks share, and what they are of."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Build:
-    """What an arm ran: versions by name, and whether the suite's own locks chose them (None: nobody
-    said)."""
-
-    versions: Mapping[str, str]
-    from_lock: bool | None
-
-
 def find_builds(summary: Summary) -> dict[str, Build]:
     """What each arm of the plan ran, by its first document that has versions; arms without any
     document are left out."""
@@ -39,13 +32,18 @@ def find_builds(summary: Summary) -> dict[str, Build]:
         # Where the worker refused or died there are no facts: nothing is known of what it ran.
         if arm not in found or (build.versions and not found[arm].versions):
             found[arm] = build
-    return {arm: found[arm] for arm in summary.campaign.arms if arm in found}
+    base = found.get(summary.base)
+    return {
+        arm: structs.replace(found[arm], others=_find_others(base, found[arm]))
+        for arm in summary.campaign.arms
+        if arm in found
+    }
 
 
 def find_differing(builds: Mapping[str, Build], base: str) -> list[str]:
     """The arms whose software is not that of the arm they are compared with."""
     first = builds.get(base)
-    return [] if first is None else [arm for arm, one in builds.items() if differ(first, one)]
+    return [] if first is None else [arm for arm, one in builds.items() if _differ(first, one)]
 
 
 def _read(document: Document) -> Build:
@@ -60,16 +58,15 @@ def _read(document: Document) -> Build:
     )
 
 
-def find_other_versions(one: Build, other: Build) -> list[str]:
+def _find_others(base: Build | None, other: Build) -> tuple[str, ...]:
     """What both have, in different versions; what is known of one alone says nothing."""
-    return [
+    return tuple(
         name
-        for name, version in one.versions.items()
+        for name, version in (base.versions if base else {}).items()
         if name in other.versions and other.versions[name] != version
-    ]
+    )
 
 
-def differ(one: Build, other: Build) -> bool:
-    """Whether two arms ran other software, by where it came from or by its versions."""
-    origins = {one.from_lock, other.from_lock}
-    return origins == {True, False} or bool(find_other_versions(one, other))
+def _differ(base: Build, other: Build) -> bool:
+    """Whether an arm ran other software, by where it came from or by its versions."""
+    return {base.from_lock, other.from_lock} == {True, False} or bool(other.others)

@@ -5,13 +5,19 @@ Brings the evidence together; `conclude` draws the verdicts from it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import statistics
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
+
+from msgspec import structs
 
 from suite.analysis.campaign.bounds import IMPLAUSIBLE, Place, find_impossible, find_places
 from suite.analysis.campaign.conclude import Conclusions, Evidence, conclude
 from suite.analysis.campaign.consistency import (
     counted_documents,
+    find_checked,
     find_disagreement,
     find_missing,
     flag_arms,
@@ -33,41 +39,16 @@ from suite.analysis.campaign.validity import (
 from suite.analysis.documents.published import read_figures
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.documents.telemetry import join
-from suite.analysis.numbers.estimate import Estimate, estimate
-from suite.analysis.numbers.ratio import Ratio, compare
-from suite.analysis.numbers.verdict import Verdict
+from suite.analysis.numbers.estimate import estimate
+from suite.analysis.numbers.ratio import compare
+from suite.analysis.result.cells import Amount, ArmResult, Outliers
+from suite.analysis.result.numbers import Estimate, Ratio, Verdict, derive_rate
 from suite.cells.cell import Cell, Work
-from suite.flags import Flag, find_invalid, pick, raise_flag
-from suite.model import Campaign, CellResult, Document, OutcomeName
+from suite.flags import Flag, find_invalid, raise_flag
+from suite.model import Campaign, CellResult, Document
 
-
-@dataclass(frozen=True, kw_only=True)
-class ArmResult:
-    """What a campaign knows of one cell on one arm.
-
-    ``estimate`` is in seconds per call; where it is None, a flag says why.
-    ``first_call`` is the cell's cold first call in seconds, never pooled with the samples.  ``flags``
-    speak against the number or stand beside it, those first for which it is shown struck through.
-    ``readings`` are the invocations that count, by block.
-    """
-
-    arm: str
-    outcome: OutcomeName
-    estimate: Estimate | None
-    first_call: Estimate | None
-    work: Work
-    flags: tuple[Flag, ...]
-    readings: Mapping[int, Reading]
-
-    @property
-    def invalid(self) -> tuple[Flag, ...]:
-        """Why the number is INVALID: not to be believed, and never judged."""
-        return find_invalid(self.flags)
-
-    @property
-    def values(self) -> dict[int, float]:
-        """The invocations' values by block, in seconds per call."""
-        return {block: one.value for block, one in self.readings.items()}
+UNIT = "s"
+"""Every value is in seconds per call."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,24 +87,14 @@ class Summary:
         return self.loaded.campaign
 
     @property
+    def everything(self) -> list[Document]:
+        """All documents, the controls' too."""
+        return [*self.loaded.documents, *self.loaded.controls]
+
+    @property
     def base(self) -> str:
         """The arm that the others are compared with: the plan's first."""
         return self.campaign.arms[0]
-
-    @property
-    def others(self) -> list[str]:
-        """The arms that are compared with the first."""
-        return self.campaign.arms[1:]
-
-    @property
-    def excluded(self) -> tuple[Flag, ...]:
-        """The invocations that do not count."""
-        return pick(self.flags, "excluded")
-
-    @property
-    def invalid(self) -> tuple[Flag, ...]:
-        """Why nothing of the campaign is to be judged."""
-        return find_invalid(self.flags)
 
 
 def summarise(loaded: LoadedCampaign) -> Summary:
@@ -142,7 +113,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
             arm: {block: by_id[cell.id] for block, by_id in blocks.items() if cell.id in by_id}
             for arm, blocks in results.items()
         }
-        disagreement = find_disagreement(found)
+        disagreement = find_disagreement({arm: find_checked(one) for arm, one in found.items()})
         arms = {
             arm: _summarise_arm(
                 campaign,
@@ -208,16 +179,15 @@ def _summarise_arm(
     place: Place,
 ) -> ArmResult:
     measured = {block: one for block, one in results.items() if one.outcome == "measured"}
+    on_gpu = any(name.startswith("GPU") for one in results.values() for name in one.placement)
     if not measured:
         outcome, missing = find_missing(campaign, cell, arm, results, documents)
         return ArmResult(
-            arm=arm,
+            **_spread(None),
             outcome=outcome,
-            estimate=None,
-            first_call=None,
-            work=cell.work,
+            work=_take_work(cell.work),
             flags=(missing,),
-            readings={},
+            on_gpu=on_gpu,
         )
     planned = campaign.calls.get(arm, {}).get(cell.id)
     where = {"arm": arm, "cell": cell.id}
@@ -262,15 +232,48 @@ def _summarise_arm(
     invalid = (impossible,) if impossible else invalid
     firsts = [one.first_call_s for one in kept.values() if one.first_call_s is not None]
     first = estimate(firsts) if firsts and not disagreement else None
+    work = next(one.work for one in measured.values() if one.work)
+    told = value.flags if value else ()
     return ArmResult(
-        arm=arm,
+        **_spread(value),
         outcome="measured",
-        estimate=value,
-        first_call=first and replace(first, flags=(*first.flags, *cold)),
-        work=next(one.work for one in measured.values() if one.work),
-        flags=(*invalid, *found, *([disagreement] if disagreement else [])),
-        readings=readings,
+        work=_take_work(work),
+        rate=derive_rate(work.amount, value.value) if value else None,
+        first_call=first and structs.replace(first, flags=(*first.flags, *cold)),
+        flags=(*told, *invalid, *found, *([disagreement] if disagreement else [])),
+        values={block: one.value for block, one in readings.items()},
+        steady=Counter(one.steady.kind for one in readings.values()),
+        outliers=_add_outliers(readings.values()),
+        calls=tuple(sorted({one.calls_per_sample or 0 for one in measured.values()})),
+        check=find_checked(results),
+        on_gpu=on_gpu,
+        mean_power_w=_mean_power(results[block] for block in readings),
     )
+
+
+def _spread(found: Estimate | None) -> dict[str, Any]:
+    """The fields of a number of an arm, or of none."""
+    ends = {name: getattr(found, name, None) for name in ("value", "low", "high")}
+    return {**ends, "n": found.n if found else 0, "unit": UNIT}
+
+
+def _take_work(work: Work) -> Amount:
+    return Amount(amount=work.amount, unit=work.unit, bytes=work.bytes)
+
+
+def _add_outliers(readings: Collection[Reading]) -> Outliers | None:
+    if not readings:
+        return None
+    n, mild, far = (
+        sum(getattr(one.outliers, name) for one in readings) for name in ("n", "mild", "far")
+    )
+    return Outliers(n=n, mild=mild, far=far)
+
+
+def _mean_power(results: Iterable[CellResult]) -> float | None:
+    seen = (one.evidence.get("gpu.mean_power_w") for one in results)
+    known = [power for power in seen if power is not None and power > 0]
+    return statistics.fmean(known) if known else None
 
 
 def refuse_ratio(*results: ArmResult) -> Flag | None:

@@ -8,9 +8,6 @@ from collections.abc import Mapping
 from suite.analysis.campaign.summarise import Summary
 from suite.model import Document
 
-MOST = 0.005
-"""Timing may cost half a per cent of a sample; a sample takes at least 200 empty fences for that."""
-
 FENCE = "fence_s"
 """The fact that holds the price of an empty fence, in seconds, as each invocation finds it."""
 

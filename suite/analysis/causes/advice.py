@@ -3,44 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Literal
 
 from suite.analysis.ablation.catalogue import Catalogue
-from suite.analysis.ablation.gains import Gain, find_gain
-from suite.analysis.ablation.waterfall import Waterfall, build_waterfalls
-from suite.analysis.numbers.evidence import Evidence, cite
+from suite.analysis.ablation.gains import find_gain
+from suite.analysis.ablation.waterfall import build_waterfalls
+from suite.analysis.result.findings import Help, Kind, Spot, Waterfall
+from suite.analysis.result.numbers import Evidence, cite
 from suite.cells.traits import LinkName
-
-Kind = Literal[
-    "larger-batch",
-    "prefetch",
-    "less-python",
-    "no-fallback",
-    "warm-timing",
-]
 
 USUAL_BATCH = 32
 """Keras's own default: a larger batch is larger than this, where it was measured."""
 
 BATCH = "batch"
 """The axis along which work can be had in larger pieces by whoever trains."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Help:
-    """One thing that could help, from a cell to another on an arm; under 1 the gain is a loss."""
-
-    kind: Kind
-    arm: str
-    cell: str
-    gain: Gain
-
-    @property
-    def helps(self) -> bool:
-        """Whether the interval says so; without one, the number alone."""
-        ratio = self.gain.ratio
-        return (ratio.value if ratio.low is None else ratio.low) > 1
 
 
 def advise(catalogue: Catalogue) -> list[Help]:
@@ -106,7 +81,7 @@ def _follow(
 def _warm_up(catalogue: Catalogue, arm: str) -> Iterator[Help]:
     """From the script's number to the last stage that only start-up separates from it."""
     for waterfall in build_waterfalls(catalogue):
-        if waterfall.arm != arm or waterfall.pinned:
+        if waterfall.spot != Spot(arm=arm, pinned=False):
             continue
         steps = _take_start(waterfall)
         if len(steps) < 2:

@@ -9,15 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from suite.analysis.ablation.catalogue import Catalogue
-from suite.analysis.ablation.gains import Gain, find_use, find_winner
+from suite.analysis.ablation.gains import find_use, find_winner
 from suite.analysis.ablation.prices import ROUNDING
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.causes.naive import suspect_way
-from suite.analysis.causes.rules import RULES, RuleName, Suspicion
+from suite.analysis.causes.rules import RULES, Suspicion
 from suite.analysis.causes.suspects import TESTS
 from suite.analysis.causes.witness import attest
-from suite.analysis.numbers.evidence import Evidence, cite
-from suite.analysis.numbers.ratio import Ratio
+from suite.analysis.result.findings import Cause, RuleName
+from suite.analysis.result.numbers import Ratio, cite
 
 WASTED = 0.10
 """Under this share of its own best rate a device is worth a question even where it wins."""
@@ -30,23 +30,6 @@ SYMPTOM: RuleName = "too small"
 
 TRACE = 0.10
 """What is left to a cause after the others have named theirs is a trace, and not said, under this."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cause:
-    """Why a cell is slow: the rule that fired, its evidence in numbers, and what to do about it was
-    measured to gain.
-
-    ``share`` is the part of the cell's time on the GPU that it explains; None: not measured.
-    ``provisional``: the cell has no verdict, only a ratio that says so.
-    """
-
-    rule: RuleName
-    confirmed: bool
-    provisional: bool
-    evidence: tuple[Evidence, ...]
-    gain: Gain | None
-    share: float | None
 
 
 @dataclass(frozen=True, kw_only=True)

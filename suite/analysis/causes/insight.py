@@ -8,21 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from suite.analysis.ablation.catalogue import LARGEST, Catalogue, open_catalogue
-from suite.analysis.ablation.cost import Cost, Price, find_costs
-from suite.analysis.ablation.limits import Limits, find_limits
-from suite.analysis.ablation.step import (
-    Decomposition,
-    Repayment,
-    Triple,
-    decompose_steps,
-    find_repayments,
-    find_triples,
-)
-from suite.analysis.ablation.waterfall import Misled, Waterfall, build_waterfalls, find_misled
+from suite.analysis.ablation.cost import find_costs
+from suite.analysis.ablation.limits import find_limits
+from suite.analysis.ablation.step import decompose_steps, find_repayments, find_triples
+from suite.analysis.ablation.waterfall import build_waterfalls, find_misled
 from suite.analysis.campaign.summarise import Summary
-from suite.analysis.causes.advice import Help, advise
+from suite.analysis.causes.advice import advise
 from suite.analysis.causes.explain import Case, explain
 from suite.analysis.documents.published import read_figures
+from suite.analysis.result.findings import Decomposition, Help, Misled, Repayment, Triple, Waterfall
+from suite.analysis.result.limits import Cost, Limits, Price
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,11 +39,6 @@ class Insight:
     limits: Limits
     price: Price | None
     costs: tuple[Cost, ...]
-
-    @property
-    def two_arms(self) -> bool:
-        """Whether there are a CPU and a GPU to compare."""
-        return self.catalogue.cpu is not None and self.catalogue.gpu is not None
 
 
 def find_insight(summary: Summary) -> Insight:

@@ -7,13 +7,13 @@ from dataclasses import replace
 from itertools import pairwise
 
 from suite.analysis.ablation.catalogue import Catalogue, mean
-from suite.analysis.ablation.gains import Gain
 from suite.analysis.ablation.prices import ROUNDING
 from suite.analysis.ablation.waterfall import Leg, find_way
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.causes.rules import RULES, RuleName, Suspicion
-from suite.analysis.numbers.evidence import Evidence, cite
+from suite.analysis.causes.rules import RULES, Suspicion
 from suite.analysis.numbers.ratio import compare
+from suite.analysis.result.findings import Gain, RuleName
+from suite.analysis.result.numbers import Evidence, cite
 
 LEAP = 0.5
 """Changes that were not measured apart must take away so much of a time to be blamed for it."""

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
-from suite.analysis.ablation.gains import Gain
-from suite.analysis.numbers.evidence import Evidence
-
-RuleName = Literal["overhead", "transfer", "input", "fallback", "start-up", "too small", "unknown"]
+from suite.analysis.result.findings import Gain, RuleName
+from suite.analysis.result.numbers import Evidence
 
 RULES: Mapping[RuleName, float] = {
     "fallback": 0.10,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from suite.analysis.ablation.catalogue import Catalogue, mean
-from suite.analysis.ablation.gains import Gain, best_gain, find_gain, find_larger, find_use
+from suite.analysis.ablation.gains import best_gain, find_gain, find_larger, find_use
 from suite.analysis.ablation.pipeline import find_input_limit
 from suite.analysis.ablation.prices import (
     ROUNDING,
@@ -20,7 +20,8 @@ from suite.analysis.ablation.prices import (
 )
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.causes.rules import RULES, Suspicion
-from suite.analysis.numbers.evidence import Evidence, cite
+from suite.analysis.result.findings import Gain
+from suite.analysis.result.numbers import Evidence, cite
 from suite.cells.traits import Price
 
 Test = Callable[[Catalogue, CellSummary, str], Suspicion | None]

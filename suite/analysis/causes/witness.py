@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from suite.analysis.ablation.trace import Trace
-from suite.analysis.causes.rules import RuleName, Suspicion
-from suite.analysis.numbers.evidence import Evidence, Value, cite
+from suite.analysis.causes.rules import Suspicion
+from suite.analysis.result.findings import RuleName
+from suite.analysis.result.numbers import Evidence, Value, cite
 
 WAITS = 0.5
 """A GPU that has work for less of the time waits for whatever hands it over, feeds or copies."""

@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
+
+from suite.analysis.result.limits import ANY, Figure, FigureKind, Part, Quantity
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -18,42 +20,6 @@ else:
     import tomli as tomllib
 
 FIGURES = Path(__file__).with_name("figures.toml")
-
-Quantity = Literal["product", "memory", "copy", "launch", "spread", "operands"]
-Kind = Literal["peak", "measured", "context"]
-
-ANY = "any"
-"""Stands for the precision of a figure that has none."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    """A processor or GPU: what we call it, and every name under which it shows itself."""
-
-    name: str
-    device: Literal["cpu", "gpu"]
-    names: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Figure:
-    """One published figure of some parts: ``low`` and ``high`` are the same where it is one value.
-
-    ``precision`` is ``any`` where the quantity has none; ``n`` is the size of a product, None where
-    it was not given.  ``parts`` is empty where the figure is about all.
-    """
-
-    parts: tuple[str, ...]
-    quantity: Quantity
-    kind: Kind
-    precision: str
-    low: float
-    high: float
-    unit: str
-    n: float | None
-    source: str
-    date: str
-    caveat: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +34,7 @@ class Figures:
         return next((part for part in self.parts if name is not None and name in part.names), None)
 
     def select(
-        self, part: Part | None, quantity: Quantity, kind: Kind, precision: str = ANY
+        self, part: Part | None, quantity: Quantity, kind: FigureKind, precision: str = ANY
     ) -> list[Figure]:
         """The figures of a part; none where there is no part."""
         return [

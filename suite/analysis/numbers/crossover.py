@@ -9,14 +9,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 from scipy.optimize import brentq
 
-from suite.analysis.numbers.evidence import Evidence, cite
-from suite.analysis.numbers.ratio import Ratio
+from suite.analysis.result.numbers import Crossover, Ratio, cite
 from suite.cells.cell import Cell, Param
 from suite.cells.traits import Headline
 
@@ -24,8 +22,6 @@ LEFT_OPEN = 2.0
 """Between two sizes the truth lies within so many times what two ways to interpolate differ by.  In
 simulation, with the suite's sizes, the range then contains the truth in 94 to 99 of 100 campaigns;
 without, in hardly any where the machine is quiet, because no sweep is a straight line."""
-
-Answer = Literal["crosses", "always", "never", "not monotone", "unclear", "no answer"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,26 +48,6 @@ class Sweep:
     def headline(self) -> Headline | None:
         """What is drawn of it where a report opens with it."""
         return self.cells[0].headline
-
-
-@dataclass(frozen=True, kw_only=True)
-class Crossover:
-    """Where the other arm becomes the faster one.
-
-    ``answer``: ``crosses`` (once, from the base being faster to the other being so, or the other
-    way where ``rising`` is false); ``always`` (the other arm is faster at every size that tells),
-    ``never``, ``not monotone`` (the winner changes more than once), ``unclear`` (no size tells), or
-    ``no answer`` with its ``reason``.  The ratio's interval contains 1 between the sizes ``low``
-    and ``high``; None on a side means that the sweep ends before the interval leaves 1, so that it
-    crosses there, if at all.  ``size`` is where the ratio itself is 1.
-    """
-
-    answer: Answer
-    low: float | None = None
-    high: float | None = None
-    size: float | None = None
-    rising: bool = True
-    reason: Evidence | None = None
 
 
 def find_sweeps(cells: Iterable[Cell]) -> list[Sweep]:

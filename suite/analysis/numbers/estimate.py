@@ -13,31 +13,14 @@ from functools import lru_cache
 
 from scipy import special
 
+from suite.analysis.result.numbers import FEWEST, Estimate
 from suite.flags import Flag, raise_flag
 
 CONFIDENCE = 0.95
 """The confidence level of every interval here."""
 
-FEWEST = 3
-"""Under three invocations an interval says more about Student's t than about the machine."""
-
 _NO_SPREAD = 1e-12
 """Logarithms that differ by less do so by rounding only: a float has 16 digits."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Estimate:
-    """The value of a cell on an arm, in the unit of what went in; ``n`` invocations.
-
-    ``low`` and ``high`` bound the 95 % interval; both are None where there is none, and ``flags``
-    say why.
-    """
-
-    value: float
-    low: float | None
-    high: float | None
-    n: int
-    flags: tuple[Flag, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,9 +110,3 @@ def _exp(value: float) -> float:
         return math.exp(value)
     except OverflowError:
         return math.inf
-
-
-def derive_rate(amount: float, seconds: float) -> float | None:
-    """Work per second; None where there is no work to count or no finite number comes out."""
-    rate = amount / seconds if amount > 0 else math.inf
-    return rate if math.isfinite(rate) and rate > 0 else None

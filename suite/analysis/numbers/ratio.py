@@ -7,35 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from scipy import special
 
-from suite.analysis.numbers.estimate import FEWEST, Moments, bring_back, find_moments, take_log
-from suite.flags import Flag
+from suite.analysis.numbers.estimate import Moments, bring_back, find_moments, take_log
+from suite.analysis.result.numbers import FEWEST, Ratio
 
 INNER = 0.90
 """Confidence of the inner interval: two one-sided tests at 5 % are one 90 % interval."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ratio:
-    """The ratio of two arms' times, other over base: under 1 the other arm is faster.
-
-    ``n`` is the number of blocks in which both have a value (across campaigns: of invocations of
-    the arm that has fewer); ``low`` and ``high`` bound the 95 % interval, ``inner_low`` and
-    ``inner_high`` the 90 % one; ``p`` is the two-sided p-value of "no difference".  All are None
-    where there is none, and ``flags`` say why.
-    """
-
-    value: float
-    low: float | None
-    high: float | None
-    n: int
-    flags: tuple[Flag, ...] = ()
-    inner_low: float | None = None
-    inner_high: float | None = None
-    p: float | None = None
 
 
 def compare(base: Mapping[int, float], other: Mapping[int, float]) -> Ratio | None:

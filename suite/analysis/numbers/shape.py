@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from suite.analysis.result.cells import Outliers
 
 FEWEST_FOR_MODES = 10
 """Under so many values two modes are two accidents."""
@@ -32,15 +33,6 @@ _INNER, _OUTER = 1.5, 3.0
 """Tukey's fences in interquartile ranges."""
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outliers:
-    """How many values lie beyond Tukey's inner and outer fences; ``n`` values in all."""
-
-    mild: int
-    far: int
-    n: int
 
 
 def classify_outliers(values: Sequence[float]) -> Outliers:

@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import ruptures
+
+from suite.analysis.result.cells import SteadyClass
 
 FEWEST_SAMPLES = 50
 """Under so many samples, warm-up included, no change could be told from noise."""
@@ -43,8 +45,6 @@ _UNSTEADY_SHARE = 0.25
 
 _MAD = 0.6744897501960817 * math.sqrt(2)
 """The median absolute difference of two successive samples of unit normal noise."""
-
-SteadyClass = Literal["flat", "warmup", "slowdown", "unsteady", "too few"]
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from suite.analysis.numbers.estimate import Estimate
-from suite.analysis.numbers.ratio import Ratio
+from suite.analysis.result.numbers import Estimate, Ratio
 
 HALF_WIDTH = 0.02
 """A value whose 95 % interval reaches no further to either side is known well enough."""

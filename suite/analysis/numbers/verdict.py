@@ -6,50 +6,12 @@ Pure.  Sees ratios and reasons, never a sample.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
 
-from suite.analysis.numbers.evidence import Evidence, cite
-from suite.analysis.numbers.ratio import Ratio
+from suite.analysis.result.numbers import LEVEL, Ratio, Verdict, VerdictName, cite
 from suite.flags import Flag
-
-LEVEL = 0.05
-"""The chance of any false FASTER or SLOWER in a whole comparison."""
-
-MARGIN = 0.02
-"""A difference of less is none, however significant: code alignment alone makes as much (Mytkowicz
-et al. 2009)."""
 
 EQUIVALENCE = 0.05
 """Two times within this are equivalent.  Fixed, because noise must not widen it."""
-
-VerdictName = Literal["FASTER", "SLOWER", "EQUIVALENT", "INCONCLUSIVE", "INVALID"]
-
-MARKS: Mapping[VerdictName, str] = {
-    "EQUIVALENT": "~",
-    "INCONCLUSIVE": "?",
-    "INVALID": "✗",
-}
-"""What stands beside a ratio in a table; FASTER and SLOWER are said in words."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """What one comparison of one cell means; ``name`` is about the other arm, against the base.
-
-    ``reason`` is what it rests on, ``p`` the Holm-adjusted p-value where there is one.  INVALID has no
-    reason of its own: the ``flags`` say why.
-    """
-
-    name: VerdictName
-    reason: Evidence | None = None
-    p: float | None = None
-    flags: tuple[Flag, ...] = ()
-
-    @property
-    def code(self) -> str:
-        """The reason in a word for programs."""
-        return self.reason.code if self.reason else self.flags[0].code
 
 
 def adjust(ps: Sequence[float]) -> list[float]:

@@ -7,137 +7,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+import msgspec
 import numpy as np
 
 from suite.analysis.campaign.conclude import judge_all
 from suite.analysis.campaign.consistency import find_disagreement
-from suite.analysis.campaign.summarise import (
-    ArmResult,
-    CellSummary,
-    Summary,
-    refuse_ratio,
-)
-from suite.analysis.numbers.ratio import Ratio, compare, compare_campaigns
-from suite.analysis.numbers.verdict import MARGIN, Verdict
-from suite.cells.cell import Cell
+from suite.analysis.campaign.summarise import refuse_ratio
+from suite.analysis.numbers.ratio import compare, compare_campaigns
+from suite.analysis.result.campaign import SCHEMA, Analysis
+from suite.analysis.result.cells import ArmResult, set_down
+from suite.analysis.result.numbers import MARGIN, Ratio
+from suite.analysis.result.several import Column, Pair, Versus
 from suite.errors import UsageError
 from suite.flags import Flag, raise_flag
-from suite.model import CellResult
 
 CLOSE_SHARE = 95.0
 
 _COLUMN = re.compile(r"([0-9]+):(\S+)")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Column:
-    """One arm of one campaign; ``run`` counts from 1 in the order in which they were named."""
-
-    run: int
-    arm: str
-    summary: Summary
-    cells: Mapping[str, CellSummary]
-
-    @property
-    def name(self) -> str:
-        """``2:cuda``: the arm ``cuda`` of the second campaign."""
-        return f"{self.run}:{self.arm}"
-
-    def find(self, identity: str) -> ArmResult | None:
-        """What it knows of a cell; None: the cell is not in its plan."""
-        found = self.cells.get(identity)
-        return found.arms[self.arm] if found else None
-
-    def results(self, identity: str) -> dict[int, CellResult]:
-        """The cell's results by block, of the documents that count."""
-        documents = self.summary.counted[self.arm].items()
-        return {
-            block: one for block, found in documents for one in found.cells if one.id == identity
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Contrast:
-    """Times over other times by cell, and what they amount to.
-
-    ``invalid`` says of which cells a side must not be believed, and why.  ``margin`` is what a
-    difference must exceed: the largest of 2 % and the noise floors of the campaigns that it rests on.
-    """
-
-    ratios: Mapping[str, Ratio | Flag]
-    verdicts: Mapping[str, Verdict | Flag]
-    invalid: Mapping[str, tuple[Flag, ...]]
-    margin: float
-
-    @property
-    def sound(self) -> dict[str, Ratio]:
-        """The ratios of cells that are not INVALID on any side."""
-        return {
-            name: one
-            for name, one in self.ratios.items()
-            if isinstance(one, Ratio) and name not in self.invalid
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pair(Contrast):
-    """One comparison: the times of ``other`` over those of ``base``, by cell.
-
-    ``verdicts`` are about ``other``.  ``floor_known`` is whether both campaigns have a noise floor.
-    ``interleaved``: both arms are of one campaign, so that ratios are paired by block; else they
-    are Welch's and drift between the campaigns is not in their intervals, as ``flags`` then say of
-    all of it.  ``beside`` are those of one ratio.
-    """
-
-    base: Column
-    other: Column
-    beside: Mapping[str, tuple[Flag, ...]]
-    floor_known: bool
-
-    @property
-    def interleaved(self) -> bool:
-        """Whether the two arms had their turns in the same blocks."""
-        return self.base.run == self.other.run
-
-    @property
-    def flags(self) -> tuple[Flag, ...]:
-        """What stands beside every ratio."""
-        return () if self.interleaved else (raise_flag("not-interleaved"),)
-
-    @property
-    def distances(self) -> tuple[float, float] | None:
-        """Median and 95th percentile of |ratio - 1| over the sound cells; None: there is none.
-
-        Linear between order statistics (numpy's default).
-        """
-        off = [abs(one.value - 1) for one in self.sound.values()]
-        if not off:
-            return None
-        return float(np.median(off)), float(np.percentile(off, CLOSE_SHARE))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Versus:
-    """Several campaigns side by side: their columns, the cells of all plans, the comparisons."""
-
-    summaries: tuple[Summary, ...]
-    columns: tuple[Column, ...]
-    cells: tuple[Cell, ...]
-    pairs: tuple[Pair, ...]
-
-    @property
-    def flags(self) -> tuple[Flag, ...]:
-        """Those of all its campaigns."""
-        return tuple(one for found in self.summaries for one in found.flags)
-
-
-def set_side_by_side(summaries: Sequence[Summary], wanted: Sequence[str] = ()) -> Versus:
+def set_side_by_side(analyses: Sequence[Analysis], wanted: Sequence[str] = ()) -> Versus:
     """Campaigns of one suite beside each other, and the comparisons between their arms.
 
     Args:
-        summaries: at least two, in the order in which their columns stand.
+        analyses: at least two, in the order in which their columns stand.
         wanted: comparisons as ``2:cuda/1:cpu``, the other over the base; none: every arm against
             the same arm of the first campaign that has it.
 
@@ -145,33 +40,31 @@ def set_side_by_side(summaries: Sequence[Summary], wanted: Sequence[str] = ()) -
         UsageError: the campaigns did not measure the same suite, are the same campaign or too few,
             or a comparison names no column.
     """
-    _demand_comparable(summaries)
-    columns = tuple(
-        Column(run=run, arm=arm, summary=one, cells={found.cell.id: found for found in one.cells})
-        for run, one in enumerate(summaries, start=1)
-        for arm in one.campaign.arms
-    )
-    cells: dict[str, Cell] = {}
-    for summary in summaries:
-        for found in summary.cells:
-            cells.setdefault(found.cell.id, found.cell)
+    _demand_comparable(analyses)
+    columns = [
+        Column(run=run, arm=arm) for run, one in enumerate(analyses, start=1) for arm in one.arms
+    ]
+    names = list(dict.fromkeys(cell.id for one in analyses for cell in one.cells))
     chosen = [_find_pair(text, columns) for text in wanted] or _choose_pairs(columns)
-    pairs = tuple(_compare(base, other, list(cells)) for other, base in chosen)
-    return Versus(
-        summaries=tuple(summaries), columns=columns, cells=tuple(cells.values()), pairs=pairs
+    found = Versus(
+        schema=SCHEMA,
+        campaigns=tuple(one.campaign for one in analyses),
+        noise_floors=tuple(one.noise_floor for one in analyses),
+        pairs=tuple(_compare(base, other, analyses, names) for other, base in chosen),
     )
+    return msgspec.json.decode(msgspec.json.encode(found), type=Versus)
 
 
-def _demand_comparable(summaries: Sequence[Summary]) -> None:
-    if len(summaries) < 2:
+def _demand_comparable(analyses: Sequence[Analysis]) -> None:
+    if len(analyses) < 2:
         raise UsageError("a comparison needs two campaigns", 'such as RUNS="results/X results/Y"')
-    ids = [one.campaign.id for one in summaries]
+    ids = [one.campaign.id for one in analyses]
     twice = next((one for one in ids if ids.count(one) > 1), None)
     if twice is not None:
         raise UsageError(f"{twice} was named twice", "name each campaign once")
-    first = summaries[0]
-    for one in summaries[1:]:
-        ours, theirs = first.campaign.suite.content, one.campaign.suite.content
+    first = analyses[0]
+    for one in analyses[1:]:
+        ours, theirs = first.suite.content, one.suite.content
         if ours != theirs:
             raise UsageError(
                 f"{first.campaign.id} and {one.campaign.id} were not measured by the same suite: "
@@ -214,26 +107,51 @@ def _find_pair(text: str, columns: Sequence[Column]) -> tuple[Column, Column]:
     return by_name[names[0]], by_name[names[1]]
 
 
-def _compare(base: Column, other: Column, names: Sequence[str]) -> Pair:
-    found = {name: _compare_cell(base, other, name) for name in names}
+def _compare(
+    base: Column, other: Column, analyses: Sequence[Analysis], names: Sequence[str]
+) -> Pair:
+    sides = [analyses[one.run - 1] for one in (base, other)]
+    tables = [
+        {cell.id: cell.arms[column.arm] for cell in one.cells}
+        for one, column in zip(sides, (base, other), strict=True)
+    ]
+    interleaved = base.run == other.run
+    results = {name: [one[name] for one in tables if name in one] for name in names}
+    found = {
+        name: _compare_cell(of, base.name, other.name, interleaved=interleaved)
+        if len(of) == len(sides)
+        else (raise_flag("not-in-both"), ())
+        for name, of in results.items()
+    }
     ratios = {name: ratio for name, (ratio, _) in found.items()}
-    floors = [one.summary.conclusions.floor for one in (base, other)]
+    floors = [one.noise_floor for one in sides]
     # Nothing is paired here, so that what a machine makes of nothing is not in the intervals.
     margin = max(MARGIN, *(floor or 0.0 for floor in floors))
-    if base.run == other.run:
-        margin = base.summary.conclusions.margin
-    sides = {name: [one for c in (base, other) if (one := c.find(name))] for name in names}
-    invalid = find_invalid(sides)
-    profiles = [one.summary.campaign.profile for one in (base, other)]
+    if interleaved:
+        margin = sides[0].margin
+    invalid = find_invalid(results)
+    profiles = [one.campaign.profile for one in sides]
+    verdicts = judge_all(ratios, *profiles, margin=margin, invalid=invalid)
+    off = [
+        abs(one.value - 1)
+        for name, one in ratios.items()
+        if isinstance(one, Ratio) and name not in invalid
+    ]
     return Pair(
         base=base,
         other=other,
-        ratios=ratios,
-        verdicts=judge_all(ratios, *profiles, margin=margin, invalid=invalid),
-        invalid=invalid,
-        beside={name: flags for name, (_, flags) in found.items()},
         margin=margin,
         floor_known=None not in floors,
+        flags=() if interleaved else (raise_flag("not-interleaved"),),
+        # Linear between order statistics (numpy's default).
+        distance_median=float(np.median(off)) if off else None,
+        distance_p95=float(np.percentile(off, CLOSE_SHARE)) if off else None,
+        cells={
+            name: set_down(
+                ratio, verdicts[name], beside=found[name][1], invalid=invalid.get(name, ())
+            )
+            for name, ratio in ratios.items()
+        },
     )
 
 
@@ -246,28 +164,21 @@ def find_invalid(sides: Mapping[str, Sequence[ArmResult]]) -> dict[str, tuple[Fl
     }
 
 
-def _compare_cell(base: Column, other: Column, name: str) -> tuple[Ratio | Flag, tuple[Flag, ...]]:
-    first, second = base.find(name), other.find(name)
-    if first is None or second is None:
-        return raise_flag("not-in-both"), ()
+def _compare_cell(
+    results: Sequence[ArmResult], base: str, other: str, *, interleaved: bool
+) -> tuple[Ratio | Flag, tuple[Flag, ...]]:
+    first, second = results
     refused = refuse_ratio(first, second)
     if refused is not None:
         return refused, ()
-    results = {one.name: one.results(name) for one in (base, other)}
-    disagreement = find_disagreement(results)
+    disagreement = find_disagreement({base: first.check, other: second.check})
     if disagreement is not None:
         return replace(disagreement, code="other-results", scope="comparison"), ()
     if (first.work.amount, first.work.unit) != (second.work.amount, second.work.unit):
         return raise_flag("other-work"), ()
-    calls = {
-        one.calls_per_sample
-        for blocks in results.values()
-        for one in blocks.values()
-        if one.outcome == "measured"
-    }
     # Each campaign finds its own; timing costs at most 0.5 % of a sample whichever it is.
-    beside = (raise_flag("other-calls"),) if len(calls) > 1 else ()
-    if base.run == other.run:
+    beside = (raise_flag("other-calls"),) if len({*first.calls, *second.calls}) > 1 else ()
+    if interleaved:
         return compare(first.values, second.values) or raise_flag("no-common-block"), beside
     ratio = compare_campaigns(first.values.values(), second.values.values())
     return ratio or raise_flag("no-number"), beside

@@ -5,77 +5,31 @@ each that the others are at work.  Pure.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from statistics import geometric_mean, median
 
+import msgspec
+
+from suite import __version__
 from suite.analysis.campaign.conclude import judge_all
-from suite.analysis.campaign.summarise import ArmResult, Summary, refuse_ratio
+from suite.analysis.campaign.summarise import refuse_ratio
 from suite.analysis.documents.read import LoadedCampaign
-from suite.analysis.numbers.ratio import Ratio, compare
-from suite.analysis.numbers.verdict import MARGIN
-from suite.analysis.several.comparison import Contrast, find_invalid
-from suite.cells.cell import Cell
+from suite.analysis.numbers.ratio import compare
+from suite.analysis.result.campaign import SCHEMA, Analysis
+from suite.analysis.result.cells import ArmResult, set_down
+from suite.analysis.result.numbers import MARGIN, Ratio
+from suite.analysis.result.several import Contrast, Surveyed
+from suite.analysis.several.comparison import find_invalid
 from suite.flags import Flag, raise_flag
-from suite.model import Document, Survey
+from suite.model import Survey
 
 
-@dataclass(frozen=True, kw_only=True)
-class Surveyed:
-    """The analysis of a survey.
-
-    ``alone`` and ``at_once`` are the campaigns by GPU.  ``apart`` holds each GPU but the first
-    against the first, both alone; ``crowded`` each GPU at once against itself alone; ``pooled`` the
-    geometric mean over the GPUs at once against that alone; all are paired by round.  ``on_gpu`` are
-    the cells that time again and again what was seen to run on a GPU, as opposed to starts, input
-    pipelines, and work that is pinned to the processor.  ``lonely`` are the rounds whose turn at once
-    does not count, because some GPU did not finish it.  ``overlap`` is the least share of an
-    invocation's measuring, over those at once, in which all others measured too; None: there is none.
-    """
-
-    survey: Survey
-    cells: tuple[Cell, ...]
-    lonely: tuple[int, ...]
-    alone: Mapping[str, Summary]
-    at_once: Mapping[str, Summary]
-    apart: Mapping[str, Contrast]
-    crowded: Mapping[str, Contrast]
-    pooled: Contrast
-    on_gpu: frozenset[str]
-    overlap: float | None
-
-    @property
-    def summaries(self) -> list[Summary]:
-        """Every campaign, those of one GPU alone first."""
-        return [*self.alone.values(), *self.at_once.values()]
-
-    @property
-    def flags(self) -> tuple[Flag, ...]:
-        """Those of the campaigns of one GPU alone; the others' say besides that they are not alone."""
-        return tuple(one for summary in self.alone.values() for one in summary.flags)
-
-    @property
-    def spreads(self) -> dict[str, float]:
-        """The slowest GPU's time over the fastest one's, by cell, where all have a number that counts."""
-        found = {c.id: [find_result(one, c.id) for one in self.alone.values()] for c in self.cells}
-        known = {
-            name: [
-                one.estimate.value for one in results if one and one.estimate and not one.invalid
-            ]
-            for name, results in found.items()
-        }
-        return {n: max(v) / min(v) for n, v in known.items() if len(v) == len(self.alone) > 1}
-
-    def of_gpu(self, contrast: Contrast) -> dict[str, Ratio]:
-        """The sound ratios of cells that tell of a GPU: samples of work that was seen on one."""
-        return {name: one for name, one in contrast.sound.items() if name in self.on_gpu}
-
-
-def find_result(summary: Summary, identity: str) -> ArmResult | None:
+def find_result(analysis: Analysis, identity: str) -> ArmResult | None:
     """What a campaign knows of a cell on its GPU; None: it is not in its plan."""
-    (arm, *_) = summary.campaign.gpu_arms
-    return next((one.arms[arm] for one in summary.cells if one.cell.id == identity), None)
+    return next((one.arms[analysis.gpu_arm] for one in analysis.cells if one.id == identity), None)
 
 
 def drop_lonely(
@@ -117,66 +71,77 @@ def _find_turns(loaded: LoadedCampaign) -> dict[tuple[str, int], bool]:
     }
 
 
-def analyse(
-    survey: Survey, summaries: Mapping[str, Summary], lonely: tuple[int, ...] = ()
+def set_apart(
+    survey: Survey, analyses: Mapping[str, Analysis], lonely: tuple[int, ...] = ()
 ) -> Surveyed:
     """The analysis of a survey from those of its campaigns, by their ids; deterministic.
 
     Args:
         survey: the plan.
-        summaries: of those campaigns that there are yet; a GPU counts where it was measured alone.
+        analyses: of those campaigns that there are yet; a GPU counts where it was measured alone.
         lonely: the rounds whose turn at once was dropped (see `drop_lonely`).
     """
     alone, at_once = (
         {
-            one.gpu: summaries[one.campaign]
+            one.gpu: analyses[one.campaign]
             for one in survey.members
-            if one.at_once == busy and one.campaign in summaries
+            if one.at_once == busy and one.campaign in analyses
         }
         for busy in (False, True)
     )
-    cells = {
-        one.cell.id: one.cell
-        for found in (*alone.values(), *at_once.values())
-        for one in found.cells
-    }
-    seen_on_gpu = {
-        result.id
-        for summary in alone.values()
-        for document in summary.counted.get(summary.campaign.gpu_arms[0], {}).values()
-        for result in document.cells
-        if any(device.startswith("GPU") for device in result.placement)
-    }
+    cells = {one.id: one for found in (*alone.values(), *at_once.values()) for one in found.cells}
+    on_gpu = [
+        name
+        for name, one in cells.items()
+        if not one.one_shot
+        and any(r.on_gpu for found in alone.values() if (r := find_result(found, name)))
+    ]
     gpus = list(alone)
     # Means over the GPUs say something of the machine only where every GPU is among them.
     whole = gpus if list(at_once) == gpus else []
-    return Surveyed(
+    contrast = partial(_contrast, names=list(cells), on_gpu=on_gpu)
+    found = Surveyed(
+        schema=SCHEMA,
+        analysed_by=__version__,
         survey=survey,
-        cells=tuple(cells.values()),
+        # Those at once say besides that they are not alone.
+        flags=tuple(flag for one in alone.values() for flag in one.flags),
         lonely=lonely,
-        alone=alone,
-        at_once=at_once,
-        apart={gpu: _contrast([alone[gpus[0]]], [alone[gpu]], cells) for gpu in gpus[1:]},
+        alone={gpu: one.campaign.id for gpu, one in alone.items()},
+        at_once={gpu: one.campaign.id for gpu, one in at_once.items()},
+        apart={gpu: contrast([alone[gpus[0]]], [alone[gpu]]) for gpu in gpus[1:]},
         crowded={
-            gpu: _contrast([alone[gpu]], [found], cells)
-            for gpu, found in at_once.items()
-            if gpu in alone
+            gpu: contrast([alone[gpu]], [one]) for gpu, one in at_once.items() if gpu in alone
         },
-        pooled=_contrast([alone[gpu] for gpu in whole], [at_once[gpu] for gpu in whole], cells),
-        on_gpu=frozenset(
-            name for name, cell in cells.items() if not cell.one_shot and name in seen_on_gpu
-        ),
-        overlap=find_overlap(
-            [one.counted.get(one.campaign.gpu_arms[0], {}) for one in at_once.values()]
-        ),
+        pooled=contrast([alone[gpu] for gpu in whole], [at_once[gpu] for gpu in whole]),
+        cells=tuple(cells),
+        on_gpu=tuple(on_gpu),
+        spreads=dict(_find_spreads(list(alone.values()), cells)),
+        overlap=find_overlap([one.arms[one.gpu_arm].measuring for one in at_once.values()]),
     )
+    return msgspec.json.decode(msgspec.json.encode(found), type=Surveyed)
 
 
-def _contrast(base: Sequence[Summary], other: Sequence[Summary], names: Iterable[str]) -> Contrast:
+def _find_spreads(alone: Sequence[Analysis], names: Iterable[str]) -> Iterator[tuple[str, float]]:
+    """The slowest GPU's time over the fastest one's, of cells of which all have a number that counts."""
+    for name in names:
+        results = [find_result(one, name) for one in alone]
+        known = [one.value for one in results if one and one.value and not one.invalid]
+        if len(known) == len(alone) > 1:
+            yield name, max(known) / min(known)
+
+
+def _contrast(
+    base: Sequence[Analysis],
+    other: Sequence[Analysis],
+    *,
+    names: Iterable[str],
+    on_gpu: Collection[str],
+) -> Contrast:
     """The geometric mean over the campaigns of one side over that of the other, by cell."""
     both = [*base, *other]
     # Turns are paired by round, but no GPU's noise is measured by another's twins.
-    margin = max([MARGIN, *(one.conclusions.floor or 0.0 for one in both)])
+    margin = max([MARGIN, *(one.noise_floor or 0.0 for one in both)])
     found = {name: [r for one in both if (r := find_result(one, name))] for name in names}
     ratios: dict[str, Ratio | Flag] = {}
     for name, results in found.items():
@@ -192,7 +157,13 @@ def _contrast(base: Sequence[Summary], other: Sequence[Summary], names: Iterable
     invalid = find_invalid(found)
     profiles = [one.campaign.profile for one in both]
     verdicts = judge_all(ratios, *profiles, margin=margin, invalid=invalid)
-    return Contrast(ratios=ratios, verdicts=verdicts, invalid=invalid, margin=margin)
+    cells = {
+        name: set_down(ratio, verdicts[name], invalid=invalid.get(name, ()))
+        for name, ratio in ratios.items()
+    }
+    told = (cells[name] for name in on_gpu)
+    typical = middle(one.ratio for one in told if one.ratio and not one.invalid)
+    return Contrast(margin=margin, cells=cells, typical=typical)
 
 
 def pool(values: Sequence[Mapping[int, float]]) -> dict[int, float]:
@@ -202,30 +173,20 @@ def pool(values: Sequence[Mapping[int, float]]) -> dict[int, float]:
     return {block: geometric_mean([one[block] for one in values]) for block in sorted(common)}
 
 
-def find_overlap(arms: Sequence[Mapping[int, Document]]) -> float | None:
+def find_overlap(arms: Sequence[Mapping[int, tuple[datetime, datetime]]]) -> float | None:
     """The least share of an invocation's measuring in which all others of its block measured too.
 
     From the first cell's start to the last one's end, by the worker's clock.
 
     Args:
-        arms: the documents of each GPU by block; with fewer than two there is no overlap to find.
+        arms: when each GPU measured, by block; with fewer than two there is no overlap to find.
     """
     shares = []
     for block in set.intersection(*(set(one) for one in arms)) if len(arms) > 1 else ():
-        spans = [span for one in arms if (span := _span(one[block]))]
-        if len(spans) < len(arms):
-            continue
+        spans = [one[block] for one in arms]
         common = min(end for _, end in spans) - max(start for start, _ in spans)
         shares += [max(0.0, common / (end - start)) for start, end in spans if end > start]
     return min(shares, default=None)
-
-
-def _span(document: Document) -> tuple[datetime, datetime] | None:
-    # What the host times from outside has no first call, and begins before the worker does.
-    measured = [one for one in document.cells if one.first_call_s is not None]
-    starts = [one.started for one in measured if one.started]
-    ends = [one.ended for one in measured if one.ended]
-    return (min(starts), max(ends)) if starts and ends else None
 
 
 def middle(ratios: Iterable[Ratio]) -> float | None:

@@ -8,14 +8,16 @@ from pathlib import Path
 
 from tabulate import tabulate
 
+from suite.analysis.analyse import analyse_folder
 from suite.analysis.documents.read import schema
 from suite.cells.families import SHOWN
 from suite.content import SUITE
 from suite.host.doctor.examine import diagnosis_schema
 from suite.model import PLAN
+from suite.report.exports.summary import summary_schema
 from suite.report.pages.gallery import depict
 from suite.report.pictures.picture import FOLDER
-from suite.report.produce import collate
+from suite.report.produce import build_report
 from suite.report.text.markup import escape
 from suite.worker import scenarios
 
@@ -48,6 +50,8 @@ def generated() -> dict[str, str]:
     return {
         "docs/cells.md": head + tabulate(rows, headers=headers, tablefmt="github") + "\n",
         "docs/schema.json": json.dumps(schema(), indent=1, ensure_ascii=False) + "\n",
+        "docs/summary-schema.json": json.dumps(summary_schema(), indent=1, ensure_ascii=False)
+        + "\n",
         "docs/doctor-schema.json": json.dumps(diagnosis_schema(), indent=1, ensure_ascii=False)
         + "\n",
         "README.md": _with_sample(readme, ROOT / "results" / "samples"),
@@ -64,8 +68,8 @@ def _with_sample(readme: str, samples: Path) -> str:
     excerpt = ""
     if folders:
         newest = folders[-1]
-        collated = collate(newest)
-        text = collated.files["report.md"]
+        analysis = analyse_folder(newest)
+        text = build_report(analysis).files["report.md"]
         sections = [part for part in text.split("\n### ") if part.startswith(SAMPLE_SECTIONS)]
         excerpt = "".join(
             f"#### {section.split(chr(10) + '## ')[0].strip()}\n\n" for section in sections
@@ -76,7 +80,7 @@ def _with_sample(readme: str, samples: Path) -> str:
         folder = newest.relative_to(ROOT)
         shown = "".join(
             f"![{escape(one.alt, limit=2000)}]({folder}/{FOLDER}/{one.name}.svg)\n\n"
-            for one in depict(collated.summary, collated.insight)
+            for one in depict(analysis)
             if one.name == SAMPLE_PICTURE
         )
         head = f"[The whole report]({folder}/report.md). One of its pictures, and its table:"

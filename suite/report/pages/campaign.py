@@ -5,9 +5,8 @@ No clock, no network, no facts of this machine: the same analysis gives the same
 
 from __future__ import annotations
 
-from suite.analysis.campaign.summarise import Summary
-from suite.analysis.causes.insight import Insight, find_insight
-from suite.analysis.numbers.verdict import LEVEL, Verdict
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.numbers import LEVEL, Verdict
 from suite.flags import Flag
 from suite.report.pages.gallery import write_pictures
 from suite.report.sections.causes import tell_causes, write_advice, write_causes
@@ -24,30 +23,26 @@ from suite.report.text.page import Page
 from suite.report.text.wording import UNKNOWN_FLOOR, name_banners, word
 
 
-def compose(summary: Summary, undrawn: str | None = None, insight: Insight | None = None) -> Page:
-    """The whole report; ``undrawn`` is why its pictures are not there, None where they are.
-
-    ``insight`` is what was found in the campaign already; None: it is found here.
-    """
-    page = Page(name_banners(summary.flags))
-    insight = insight or find_insight(summary)
-    others = ", ".join(map(escape, summary.others))
-    base = escape(summary.base)
+def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
+    """The whole report; ``undrawn`` is why its pictures are not there, None where they are."""
+    page = Page(name_banners(analysis.flags))
+    others = ", ".join(map(escape, analysis.others))
+    base = escape(analysis.base)
     page.title(f"Crossover: {others} against {base}" if others else f"Crossover: {base} alone")
-    page.paragraph(f"Machine: {name_machine(summary, escape)}.")
-    page.paragraph(" ".join(narrate(summary, escape)))
-    why = [*tell_causes(insight, escape), *tell_limits(insight, escape)]
+    page.paragraph(f"Machine: {name_machine(analysis.machine, escape)}.")
+    page.paragraph(" ".join(narrate(analysis, escape)))
+    why = [*tell_causes(analysis, escape), *tell_limits(analysis, escape)]
     if why:
         page.paragraph(" ".join(why))
-    _explain_banners(page, summary)
-    headers, rows = list_by_family(summary, escape)
+    _explain_banners(page, analysis)
+    headers, rows = list_by_family(analysis, escape)
     page.table("Table: what was measured, by family.", headers, rows)
-    page.paragraph(" ".join(account(summary, escape)))
-    write_causes(page, summary, insight)
-    write_advice(page, summary, insight)
-    write_waterfalls(page, insight)
-    write_steps(page, summary, insight)
-    write_pictures(page, summary, insight, undrawn)
+    page.paragraph(" ".join(account(analysis, escape)))
+    write_causes(page, analysis)
+    write_advice(page, analysis)
+    write_waterfalls(page, analysis)
+    write_steps(page, analysis)
+    write_pictures(page, analysis, undrawn)
     page.heading("Tables")
     page.paragraph(
         "A time is the geometric mean over invocations of the median seconds a call, ± half of its "
@@ -56,48 +51,49 @@ def compose(summary: Summary, undrawn: str | None = None, insight: Insight | Non
         "uncertain. Ratios are paired by block. What was seen in most blocks of a cell has a "
         "footnote; what fewer blocks had stands in cells.csv."
     )
-    for other in summary.others:
-        page.paragraph(_explain_verdicts(summary, other))
-    write_crossovers(page, summary)
-    write_tables(page, summary)
-    write_limits(page, summary, insight)
-    write_costs(page, summary, insight)
+    for other in analysis.others:
+        page.paragraph(_explain_verdicts(analysis, other))
+    write_crossovers(page, analysis)
+    write_tables(page, analysis)
+    write_limits(page, analysis)
+    write_costs(page, analysis)
     page.heading("Is it to be trusted?")
-    write_limit_flags(page, insight)
-    write_trust(page, summary)
+    write_limit_flags(page, analysis)
+    write_trust(page, analysis)
     page.heading("Environment")
-    write_environment(page, summary)
+    write_environment(page, analysis)
     page.heading("How to repeat it")
-    write_repeating(page, summary)
+    write_repeating(page, analysis)
     write_marks(page)
     return page
 
 
-def _explain_verdicts(summary: Summary, other: str) -> str:
+def _explain_verdicts(analysis: Analysis, other: str) -> str:
     """What the verdicts of one comparison rest on, or why there are none."""
-    name = f"{escape(other)} against {escape(summary.base)}"
-    if not gives_verdicts(summary, other):
-        missing = [v for one in summary.cells if isinstance(v := one.verdicts[other], Flag)]
+    name = f"{escape(other)} against {escape(analysis.base)}"
+    if not gives_verdicts(analysis, other):
+        missing = [v for one in analysis.cells if isinstance(v := one.verdicts[other], Flag)]
         every = dict.fromkeys(map(word, missing))
         return f"No verdicts of {name}: {'; '.join(map(escape, every)) or 'there is no cell'}."
-    family = [one.verdicts[other] for one in summary.cells]
+    family = [one.verdicts[other] for one in analysis.cells]
     tested = sum(isinstance(one, Verdict) and one.p is not None for one in family)
-    conclusions = summary.conclusions
     if not tested:
         return f"Verdicts of {name}: every comparison is invalid, or has no spread to judge it by."
-    floor = f" {UNKNOWN_FLOOR[0].upper()}{UNKNOWN_FLOOR[1:]}." if conclusions.floor is None else ""
+    floor = (
+        f" {UNKNOWN_FLOOR[0].upper()}{UNKNOWN_FLOOR[1:]}." if analysis.noise_floor is None else ""
+    )
     return (
         f"Verdicts of {name}: faster or slower where the paired t test, adjusted by Holm for all "
         f"{tested} cells of this comparison, gives p under {LEVEL} and the estimate lies beyond "
-        f"{100 * conclusions.margin:.1f} %.{floor}"
+        f"{100 * analysis.margin:.1f} %.{floor}"
     )
 
 
 _NOT_A_FINDING = "Too many of its invocations were disturbed (below): nothing here is a finding."
 
 
-def _explain_banners(page: Page, summary: Summary) -> None:
-    for flag in summary.flags:
+def _explain_banners(page: Page, analysis: Analysis) -> None:
+    for flag in analysis.flags:
         for banner in name_banners([flag]):
             why = _NOT_A_FINDING if flag.severity == "invalid" else f"{word(flag)}."
             page.paragraph(f"**{banner}.** {why}")

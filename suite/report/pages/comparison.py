@@ -5,25 +5,21 @@ No clock, no network, no facts of this machine: the same campaigns give the same
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
-from suite.analysis.numbers.verdict import LEVEL, Verdict
-from suite.analysis.several.comparison import Pair, Versus
-from suite.cells.cell import Cell
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.cells import CellAnalysis, tell_ratio
+from suite.analysis.result.numbers import LEVEL, Verdict
+from suite.analysis.result.several import Column, Pair, Versus
 from suite.report.pages import frame
-from suite.report.sections.environment import SOMEWHERE, gather_facts
+from suite.report.sections.environment import SOMEWHERE, show_facts
 from suite.report.sections.family_tables import Columns, write_family_tables
 from suite.report.sections.machine import name_machine
 from suite.report.sections.tables import Entry, show_comparison
 from suite.report.text.markup import escape
 from suite.report.text.page import NO_NUMBER, Page
-from suite.report.text.wording import (
-    NO_VERDICTS,
-    count_verdicts,
-    name_banners,
-    tell,
-)
+from suite.report.text.wording import NO_VERDICTS, count_verdicts, name_banners, tell
 
 _INSTANCES = (
     "This compares the machines at the hours at which they were measured. A statement about types "
@@ -31,12 +27,17 @@ _INSTANCES = (
 )
 
 
-def compose_versus(versus: Versus) -> Page:
+def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
     """The report over several campaigns, in no format yet."""
     said = [*map(_word_pair, versus.pairs), _INSTANCES]
-    page = frame.begin_page(f"{len(versus.summaries)} campaigns side by side", versus.flags, said)
-    _write_campaigns(page, versus)
-    _write_differences(page, versus)
+    flags = [flag for one in analyses for flag in one.flags]
+    page = frame.begin_page(f"{len(analyses)} campaigns side by side", flags, said)
+    columns = [
+        Column(run=run, arm=arm) for run, one in enumerate(analyses, start=1) for arm in one.arms
+    ]
+    _write_campaigns(page, analyses)
+    facts = {one.name: show_facts(analyses[one.run - 1].arms[one.arm]) for one in columns}
+    _write_differences(page, facts)
     page.heading("Tables")
     page.paragraph(
         "A column is an arm of a campaign, by its number in the table above. "
@@ -46,11 +47,11 @@ def compose_versus(versus: Versus) -> Page:
         page.paragraph(_explain(pair))
     write_family_tables(
         page,
-        versus.cells,
+        frame.list_cells(analyses),
         caption="Table: {}. Time a call and its 95 % interval.".format,
-        columns=partial(_list_columns, versus),
+        columns=partial(_list_columns, versus, analyses, columns),
     )
-    folders = " ".join(f"{SOMEWHERE}/{one.loaded.folder}" for one in versus.summaries)
+    folders = " ".join(f"{SOMEWHERE}/{one.campaign.folder}" for one in analyses)
     pairs = " ".join(f"{one.other.name}/{one.base.name}" for one in versus.pairs)
     command = f'make compare RUNS="{folders}" PAIRS="{pairs}"'
     frame.end_page(page, {"From the campaigns' documents alone, byte for byte, by:": command})
@@ -63,11 +64,10 @@ def _word_pair(pair: Pair) -> str:
     counted, number = count_verdicts(pair.verdicts.values())
     words = f"of {number} cells {counted}" if number else NO_VERDICTS
     sentence = f"{against}: {words}."
-    distances = pair.distances
-    if distances is not None:
+    if pair.distance_median is not None and pair.distance_p95 is not None:
         sentence += (
-            f" Over {len(pair.sound)} cells |ratio − 1| is {100 * distances[0]:.1f} % in the "
-            f"median and {100 * distances[1]:.1f} % at the 95th percentile."
+            f" Over {len(pair.sound)} cells |ratio − 1| is {100 * pair.distance_median:.1f} % in the "
+            f"median and {100 * pair.distance_p95:.1f} % at the 95th percentile."
         )
     return " ".join([sentence, *map(_sentence, tell(pair.flags))])
 
@@ -98,42 +98,33 @@ def _explain(pair: Pair) -> str:
     )
 
 
-def _write_campaigns(page: Page, versus: Versus) -> None:
+def _write_campaigns(page: Page, analyses: Sequence[Analysis]) -> None:
     rows = [
         [
             str(number),
             " — ".join(
                 filter(None, [escape(one.campaign.id), " · ".join(name_banners(one.flags))])
             ),
-            name_machine(one, escape),
+            name_machine(one.machine, escape),
             escape(one.campaign.profile),
-            ", ".join(
-                f"{escape(arm)}: {sum(block >= 1 for block in found)}"
-                for arm, found in one.counted.items()
-            ),
+            ", ".join(f"{escape(arm)}: {len(found.blocks)}" for arm, found in one.arms.items()),
             one.campaign.created.isoformat(),
-            frame.show_floor(one),
+            frame.show_floor(one.noise_floor),
         ]
-        for number, one in enumerate(versus.summaries, start=1)
+        for number, one in enumerate(analyses, start=1)
     ]
     frame.write_campaigns(
         page,
         "Table: the campaigns.",
         ["number", "campaign", "machine", "profile", "blocks", "begun", "noise floor"],
         rows,
-        {f"Campaign {number}": one for number, one in enumerate(versus.summaries, start=1)},
+        {f"Campaign {number}": one for number, one in enumerate(analyses, start=1)},
     )
 
 
-def _write_differences(page: Page, versus: Versus) -> None:
+def _write_differences(page: Page, facts: Mapping[str, Mapping[str, str]]) -> None:
     """The facts that are not the same in all columns: whatever differs may be the cause."""
     page.heading("What differs")
-    facts = {
-        column.name: gather_facts(
-            [one for one in column.summary.loaded.documents if one.invocation.arm == column.arm]
-        )
-        for column in versus.columns
-    }
     names = sorted({name for found in facts.values() for name in found})
     differing = [
         name for name in names if len({found.get(name, NO_NUMBER) for found in facts.values()}) > 1
@@ -151,9 +142,15 @@ def _write_differences(page: Page, versus: Versus) -> None:
     )
 
 
-def _list_columns(versus: Versus, cells: Sequence[Cell]) -> Columns:
-    for column in versus.columns:
-        yield from frame.list_times(column.name, [column.find(one.id) for one in cells])
+def _list_columns(
+    versus: Versus,
+    analyses: Sequence[Analysis],
+    columns: Sequence[Column],
+    cells: Sequence[CellAnalysis],
+) -> Columns:
+    for column in columns:
+        found = {one.id: one.arms[column.arm] for one in analyses[column.run - 1].cells}
+        yield from frame.list_times(column.name, [found.get(one.id) for one in cells])
     for pair in versus.pairs:
         against = f"{escape(pair.other.name)} against {escape(pair.base.name)}"
         yield against, [_show_pair(pair, one.id) for one in cells]
@@ -161,13 +158,14 @@ def _list_columns(versus: Versus, cells: Sequence[Cell]) -> Columns:
 
 
 def _show_pair(pair: Pair, identity: str) -> Entry:
+    found = pair.cells[identity]
     text, notes = show_comparison(
-        pair.ratios[identity],
+        tell_ratio(found),
         other=pair.other.name,
         base=pair.base.name,
-        invalid=[pair.invalid[identity]] if identity in pair.invalid else [],
+        invalid=[found.invalid] if found.invalid else [],
     )
-    return text, (*notes, *(tell(pair.beside[identity]) if text != NO_NUMBER else ()))
+    return text, (*notes, *(tell(found.beside) if text != NO_NUMBER else ()))
 
 
 def _sentence(text: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from suite.analysis.campaign.summarise import ArmResult, Summary
-from suite.analysis.numbers.verdict import Verdict
-from suite.cells.cell import Cell
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.cells import ArmResult, CellAnalysis
+from suite.analysis.result.numbers import Verdict
 from suite.flags import Flag
 from suite.report.sections.family_tables import Columns
 from suite.report.sections.tables import Entry, show_time, show_verdict, write_marks
@@ -33,18 +33,17 @@ def write_campaigns(
     caption: str,
     headers: Sequence[str],
     rows: Iterable[Sequence[str]],
-    summaries: Mapping[str, Summary],
+    analyses: Mapping[str, Analysis],
 ) -> None:
-    """The table of the campaigns, and why one of them is INVALID; ``summaries`` by what they are called."""
+    """The table of the campaigns, and why one of them is INVALID; ``analyses`` by what they are called."""
     page.table(caption, headers, list(rows))
-    for name, one in summaries.items():
+    for name, one in analyses.items():
         if one.invalid:
             page.paragraph(f"**{escape(name)} is INVALID**: {escape(word_invalid(one.invalid))}.")
 
 
-def show_floor(summary: Summary) -> str:
+def show_floor(floor: float | None) -> str:
     """A campaign's noise floor."""
-    floor = summary.conclusions.floor
     return "unknown" if floor is None else f"{100 * floor:.1f} %"
 
 
@@ -57,6 +56,11 @@ def explain_absence(verdicts: Iterable[Verdict | Flag], of: str = "") -> str:
     return f"No verdicts{of}: {'; '.join(map(escape, reasons)) or 'there is no cell'}."
 
 
+def list_cells(analyses: Iterable[Analysis]) -> list[CellAnalysis]:
+    """The cells of all their plans."""
+    return list({cell.id: cell for one in analyses for cell in one.cells}.values())
+
+
 def list_times(name: str, results: Iterable[ArmResult | None]) -> Columns:
     """The column of a campaign's times; None: the cell is not in its plan."""
     missing: Entry = (NO_NUMBER, (_NOT_PLANNED,))
@@ -64,7 +68,7 @@ def list_times(name: str, results: Iterable[ArmResult | None]) -> Columns:
 
 
 def list_verdicts(
-    name: str, verdicts: Mapping[str, Verdict | Flag], cells: Iterable[Cell]
+    name: str, verdicts: Mapping[str, Verdict | Flag], cells: Iterable[CellAnalysis]
 ) -> Columns:
     """The column of verdicts, where there is any among all cells."""
     if any(isinstance(one, Verdict) for one in verdicts.values()):

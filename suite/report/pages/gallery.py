@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from suite.analysis.campaign.summarise import Summary
-from suite.analysis.causes.insight import Insight, find_insight
+from suite.analysis.result.campaign import Analysis
 from suite.report.pictures.breakdowns import (
     depict_decomposition,
     depict_waterfalls,
@@ -28,25 +27,21 @@ NOT_INSTALLED = (
 LATER = "The pictures are drawn when the campaign ends."
 
 
-def depict(summary: Summary, insight: Insight | None = None) -> tuple[Picture, ...]:
-    """The pictures in the report's order; a family without numbers has none.
-
-    ``insight`` is what was found in the campaign already; None: it is found here.
-    """
-    insight = insight or find_insight(summary)
+def depict(analysis: Analysis) -> tuple[Picture, ...]:
+    """The pictures in the report's order; a family without numbers has none."""
     found = [
-        depict_sweeps(summary, "time"),
-        depict_sweeps(summary, "rate"),
-        depict_decomposition(summary, list_bars(insight)),
-        depict_pipelines(summary),
-        depict_waterfalls(summary, list_waterfalls(insight)),
+        depict_sweeps(analysis, "time"),
+        depict_sweeps(analysis, "rate"),
+        depict_decomposition(analysis, list_bars(analysis)),
+        depict_pipelines(analysis),
+        depict_waterfalls(analysis, list_waterfalls(analysis)),
     ]
     return tuple(picture for picture in found if picture is not None)
 
 
-def write_pictures(page: Page, summary: Summary, insight: Insight, undrawn: str | None) -> None:
+def write_pictures(page: Page, analysis: Analysis, undrawn: str | None) -> None:
     """The section "Pictures", or why there are none now; nothing where there is none to show."""
-    pictures = depict(summary, insight)
+    pictures = depict(analysis)
     if not pictures:
         return
     page.heading("Pictures")

@@ -5,14 +5,13 @@ No clock, no network, no facts of this machine: the same campaigns give the same
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from suite.analysis.campaign.summarise import Summary
-from suite.analysis.numbers.verdict import LEVEL
-from suite.analysis.several.comparison import Contrast
-from suite.analysis.several.places import Surveyed, find_result, middle
-from suite.cells.cell import Cell
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.cells import CellAnalysis, tell_ratio
+from suite.analysis.result.numbers import LEVEL
+from suite.analysis.result.several import Contrast, Surveyed
 from suite.flags import Flag
 from suite.report.pages import frame
 from suite.report.sections.environment import SOMEWHERE
@@ -32,8 +31,8 @@ from suite.report.text.wording import (
 )
 
 
-def compose_survey(found: Surveyed) -> Page:
-    """The report of a survey, in no format yet."""
+def compose_survey(found: Surveyed, analyses: Mapping[str, Analysis]) -> Page:
+    """The report of a survey, in no format yet; ``analyses`` are its campaigns', by id."""
     survey = found.survey
     said = [*_tell_apart(found), *_tell_crowd(found)]
     page = frame.begin_page(f"the {len(survey.gpus)} GPUs of one machine", found.flags, said)
@@ -45,15 +44,22 @@ def compose_survey(found: Surveyed) -> Page:
             f"The turn at once of round{'s' if len(found.lonely) > 1 else ''} {rounds} does not count: "
             "some GPU did not finish it, so that the others met fewer neighbours."
         )
-    _write_campaigns(page, found)
+    there = {name: analyses[name] for name in (*found.alone.values(), *found.at_once.values())}
+    _write_campaigns(page, found, there)
+    cells = [one for one in frame.list_cells(there.values()) if one.id in found.cells]
     for title, explained, place, columns in (
-        ("Each GPU alone", _explain_apart(found), "each GPU alone", _columns_alone),
-        ("All at once", _explain_crowd(found), "all GPUs at once", _columns_crowd),
+        (
+            "Each GPU alone",
+            _explain_apart(found),
+            "each GPU alone",
+            partial(_columns_alone, found, there),
+        ),
+        ("All at once", _explain_crowd(found), "all GPUs at once", partial(_columns_crowd, found)),
     ):
         page.heading(title)
         page.paragraph(explained)
         caption = f"Table: {place}, {{}}.".format
-        write_family_tables(page, found.cells, caption=caption, columns=partial(columns, found))
+        write_family_tables(page, cells, caption=caption, columns=columns)
     again = f"make report RUN={SOMEWHERE}/{survey.id}"
     frame.end_page(
         page,
@@ -82,8 +88,7 @@ def _tell_apart(found: Surveyed) -> Iterable[str]:
         "medians and extremes are over these."
     )
     for gpu, one in found.apart.items():
-        typical = middle(found.of_gpu(one).values())
-        size = "" if typical is None else f", {_off(typical)} in the median cell"
+        size = "" if one.typical is None else f", {_off(one.typical)} in the median cell"
         yield f"GPU {gpu} alone against GPU {first} alone: {_count(one)}{size}."
     spreads = {name: one for name, one in found.spreads.items() if name in found.on_gpu}
     if spreads:
@@ -94,7 +99,7 @@ def _tell_apart(found: Surveyed) -> Iterable[str]:
 def _tell_crowd(found: Surveyed) -> Iterable[str]:
     """What being busy together costs, in sentences."""
     sound, number = found.of_gpu(found.pooled), len(found.alone)
-    typical = middle(sound.values())
+    typical = found.pooled.typical
     if typical is None:
         yield "What being busy together costs is not known yet."
         return
@@ -122,22 +127,19 @@ def _count(one: Contrast) -> str:
     return f"{counted} of {number} cells" if number else NO_VERDICTS
 
 
-def _write_campaigns(page: Page, found: Surveyed) -> None:
-    summaries = {one.campaign.id: one for one in found.summaries}
+def _write_campaigns(page: Page, found: Surveyed, analyses: Mapping[str, Analysis]) -> None:
     rows = []
     for member in found.survey.members:
-        one = summaries.get(member.campaign)
+        one = analyses.get(member.campaign)
         rows.append(
             [
                 escape(member.gpu),
                 "with all others at work" if member.at_once else "alone",
                 escape(found.survey.cpus.get(member.gpu, "")) if member.at_once else "all",
                 escape(member.campaign),
-                name_machine(one, escape) if one else "not begun",
-                str(sum(block >= 1 for block in one.counted.get(one.campaign.gpu_arms[0], {})))
-                if one
-                else "",
-                frame.show_floor(one) if one else "",
+                name_machine(one.machine, escape) if one else "not begun",
+                str(len(one.arms[one.gpu_arm].blocks)) if one else "",
+                frame.show_floor(one.noise_floor) if one else "",
             ]
         )
     frame.write_campaigns(
@@ -145,7 +147,7 @@ def _write_campaigns(page: Page, found: Surveyed) -> None:
         "Table: the campaigns. Each lies in a folder of that name beside this one, with a report of its own.",
         ["GPU", "measured", "CPUs", "campaign", "machine", "rounds", "noise floor"],
         rows,
-        summaries,
+        analyses,
     )
 
 
@@ -192,9 +194,13 @@ def _explain_verdicts(contrasts: Sequence[Contrast], what: str) -> str:
     )
 
 
-def _columns_alone(found: Surveyed, cells: Sequence[Cell]) -> Columns:
-    for gpu, summary in found.alone.items():
-        yield from frame.list_times(f"GPU {gpu}", [find_result(summary, cell.id) for cell in cells])
+def _columns_alone(
+    found: Surveyed, analyses: Mapping[str, Analysis], cells: Sequence[CellAnalysis]
+) -> Columns:
+    for gpu, name in found.alone.items():
+        arm = analyses[name].gpu_arm
+        results = {one.id: one.arms[arm] for one in analyses[name].cells}
+        yield from frame.list_times(f"GPU {gpu}", [results.get(cell.id) for cell in cells])
     if not found.apart:
         return
     spreads: dict[str, Entry] = {n: (f"{one:.3f}", ()) for n, one in found.spreads.items()}
@@ -204,7 +210,7 @@ def _columns_alone(found: Surveyed, cells: Sequence[Cell]) -> Columns:
         yield from frame.list_verdicts(f"GPU {gpu}", contrast.verdicts, cells)
 
 
-def _columns_crowd(found: Surveyed, cells: Sequence[Cell]) -> Columns:
+def _columns_crowd(found: Surveyed, cells: Sequence[CellAnalysis]) -> Columns:
     for gpu, one in found.crowded.items():
         yield f"GPU {escape(gpu)}, at once over alone", [_show_factor(one, c.id) for c in cells]
     if not found.crowded:
@@ -212,21 +218,22 @@ def _columns_crowd(found: Surveyed, cells: Sequence[Cell]) -> Columns:
     pooled, number = found.pooled, len(found.alone)
     means = []
     for cell in cells:
-        why = [pooled.invalid[cell.id]] if cell.id in pooled.invalid else []
-        ratio = pooled.ratios[cell.id]
-        means.append(show_comparison(ratio, other="at once", base="alone", invalid=why))
+        mean = pooled.cells[cell.id]
+        why = [mean.invalid] if mean.invalid else []
+        means.append(show_comparison(tell_ratio(mean), other="at once", base="alone", invalid=why))
     yield "mean", means
     yield f"{number} at once do", [_show_work(pooled, c.id, number) for c in cells]
     yield from frame.list_verdicts("at once", pooled.verdicts, cells)
 
 
 def _show_factor(one: Contrast, identity: str) -> Entry:
-    ratio = one.ratios[identity]
+    found = one.cells[identity]
+    ratio = tell_ratio(found)
     if isinstance(ratio, Flag):
         return NO_NUMBER, (word(ratio),)
     text = show_times(ratio.value, ratio.low, ratio.high)
-    if identity in one.invalid:
-        return f"~~{text}~~", (word_invalid(one.invalid[identity]),)
+    if found.invalid:
+        return f"~~{text}~~", (word_invalid(found.invalid),)
     return text, tuple(tell(ratio.flags))
 
 
@@ -238,7 +245,3 @@ def _show_work(pooled: Contrast, identity: str, number: int) -> Entry:
     low = None if ratio.high is None else number / ratio.high
     high = None if ratio.low is None else number / ratio.low
     return f"{show_times(number / ratio.value, low, high)} times one", ()
-
-
-def _count_blocks(one: Summary) -> str:
-    return str(sum(block >= 1 for block in one.counted.get(one.campaign.gpu_arms[0], {})))

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from suite.analysis.ablation.step import PARTS
-from suite.analysis.ablation.waterfall import Waterfall as Way
-from suite.analysis.campaign.summarise import Summary
-from suite.analysis.causes.insight import Insight
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.cells import CellAnalysis
+from suite.analysis.result.findings import PARTS
+from suite.analysis.result.findings import Waterfall as Way
 from suite.cells import families
-from suite.cells.cell import Cell
 from suite.report.pictures.captions import explain_marks
 from suite.report.pictures.picture import (
     STEPS,
@@ -35,32 +34,32 @@ PER = ", time per"
 """Between the title of a case and its unit."""
 
 
-def list_bars(insight: Insight) -> list[Bar]:
+def list_bars(analysis: Analysis) -> list[Bar]:
     """The steps that could be taken apart, in the plan's order, as bars of all parts and the rest.
 
     A part that could not be told apart is in another one, and has no length.
     """
-    several = len({one.arm for one in insight.steps}) > 1
+    several = len({one.arm for one in analysis.steps}) > 1
+    cells = {one.id: one for one in analysis.cells}
     return [
         Bar(
-            label=_shorten(insight.catalogue.cells[one.cell].cell)
-            + (f", {one.arm}" if several else ""),
+            label=_shorten(cells[one.cell]) + (f", {one.arm}" if several else ""),
             parts=(
                 *(Part(name=name, seconds=one.parts[name] or 0.0) for name in PARTS),
                 Part(name=REST, seconds=one.rest),
             ),
         )
-        for one in insight.steps
+        for one in analysis.steps
     ]
 
 
-def list_waterfalls(insight: Insight) -> list[Waterfall]:
+def list_waterfalls(analysis: Analysis) -> list[Waterfall]:
     """The asked cases on the arms; work that is pinned to a CPU beside a GPU stands in the tables."""
     return [
         Waterfall(
             title=_title(one),
-            subject=one.case.name,
-            arm=one.arm,
+            subject=one.name,
+            arm=one.spot.arm,
             steps=tuple(
                 Step(
                     label=_name_step(step.changes),
@@ -71,15 +70,15 @@ def list_waterfalls(insight: Insight) -> list[Waterfall]:
                 for step in one.steps
             ),
         )
-        for one in insight.waterfalls
-        if not one.pinned
+        for one in analysis.waterfalls
+        if not one.spot.pinned
     ]
 
 
 def _title(one: Way) -> str:
     fixed = ", ".join(f"{axis}={value}" for axis, value in one.fixed.items())
-    unit = "call" if one.case.by_call else one.case.unit
-    return f"{one.case.name}{f' ({fixed})' if fixed else ''}{PER} {unit}"
+    unit = "call" if one.by_call else one.unit
+    return f"{one.name}{f' ({fixed})' if fixed else ''}{PER} {unit}"
 
 
 def _name_step(changes: Sequence[str]) -> str:
@@ -87,7 +86,7 @@ def _name_step(changes: Sequence[str]) -> str:
     return changes[0] if len(changes) == 1 else f"with {len(changes)} changes made"
 
 
-def _shorten(cell: Cell) -> str:
+def _shorten(cell: CellAnalysis) -> str:
     """A cell without what most have in common, such as ``A batch=32 host``.
 
     Words stand for themselves; a number needs its axis.  What is the same of all steps that are taken apart
@@ -111,7 +110,7 @@ MOST_BARS, MOST_MARKS = 12, 42
 """More would not fit on a page; the rest stands in the tables alone, and the caption says so."""
 
 
-def depict_decomposition(summary: Summary, bars: Sequence[Bar]) -> Picture | None:
+def depict_decomposition(analysis: Analysis, bars: Sequence[Bar]) -> Picture | None:
     """Where the time of a training step goes; None where no bar has two parts that tell.
 
     Of many bars those in which most goes elsewhere than where it should.
@@ -159,13 +158,13 @@ def depict_decomposition(summary: Summary, bars: Sequence[Bar]) -> Picture | Non
         ),
         alt=" ".join([f"{title}.", *told]),
         tables=(families.STEPS.name,),
-        arms=tuple(summary.campaign.arms),
-        banner=" · ".join(name_banners(summary.flags)),
+        arms=tuple(analysis.arms),
+        banner=" · ".join(name_banners(analysis.flags)),
         content=Stacks(x_label="share of the step", bars=tuple(kept)),
     )
 
 
-def depict_waterfalls(summary: Summary, waterfalls: Sequence[Waterfall]) -> Picture | None:
+def depict_waterfalls(analysis: Analysis, waterfalls: Sequence[Waterfall]) -> Picture | None:
     """From what the asked scripts print to the fair numbers; None where there is no step.
 
     Of many those whose way is longest, every subject having its turn.
@@ -206,8 +205,8 @@ def depict_waterfalls(summary: Summary, waterfalls: Sequence[Waterfall]) -> Pict
         ),
         alt=" ".join([f"{title}.", *told]),
         tables=(families.WAYS.name,),
-        arms=tuple(summary.campaign.arms),
-        banner=" · ".join(name_banners(summary.flags)),
+        arms=tuple(analysis.arms),
+        banner=" · ".join(name_banners(analysis.flags)),
         content=Dots(unit="s", x_label="time", groups=tuple(groups)),
     )
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from suite.analysis.campaign.summarise import ArmResult
-from suite.analysis.numbers.estimate import FEWEST, derive_rate
+from suite.analysis.result.cells import ArmResult
+from suite.analysis.result.numbers import FEWEST, derive_rate
 from suite.report.pictures.picture import Mark
-
-LOGARITHMIC = "on a logarithmic scale"
 
 
 def mark_time(result: ArmResult) -> Mark | None:
@@ -21,13 +19,12 @@ def mark_time(result: ArmResult) -> Mark | None:
 
 def mark_rate(result: ArmResult) -> Mark | None:
     """An arm's rate in a cell, in work a second; None also where there is no work to count."""
-    found = result.estimate
-    rate = derive_rate(result.work.amount, found.value) if found else None
-    if found is None or rate is None:
+    rate = result.rate
+    if rate is None:
         return None
     low, high = (
         derive_rate(result.work.amount, end) if end is not None else None
-        for end in (found.high, found.low)
+        for end in (result.high, result.low)
     )
     return Mark(value=rate, low=low, high=high, struck=bool(result.invalid))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from suite.analysis.campaign.summarise import ArmResult, CellSummary, Summary
-from suite.cells.cell import Cell
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.cells import ArmResult, CellAnalysis
 from suite.report.pictures.captions import explain_marks, mark_time, tell_missing
 from suite.report.pictures.picture import PIPELINES, Dots, Mark, Picture, Row, Rows
 from suite.report.text.markup import show_plainly
@@ -29,13 +29,13 @@ _COUNTED = frozenset({"element", "example"})
 """Units of work of which a batch is so many."""
 
 
-def depict_pipelines(summary: Summary) -> Picture | None:
+def depict_pipelines(analysis: Analysis) -> Picture | None:
     """The parts of every pipeline as times of a batch; None where there is nothing to draw."""
-    by_id = {one.cell.id: one for one in summary.cells}
-    parts = {one.id: _name_part(one) for one in summary.campaign.cells if AXIS in one.params}
-    triple = [one for one in summary.campaign.cells if parts.get(one.id)]
-    links = [link.to for one in triple for link in one.links.get("compute", ())]
-    compute = next((by_id[name].cell for name in links if name in by_id), None)
+    by_id = {one.id: one for one in analysis.cells}
+    parts = {one.id: _name_part(one) for one in analysis.cells if AXIS in one.params}
+    triple = [one for one in analysis.cells if parts.get(one.id)]
+    links = [name for one in triple for name in one.compute]
+    compute = next((by_id[name] for name in links if name in by_id), None)
     names = list(dict.fromkeys(str(one.params[AXIS]) for one in sort_cells(triple)))
     groups = []
     for name in names:
@@ -43,7 +43,7 @@ def depict_pipelines(summary: Summary) -> Picture | None:
         if compute is not None:
             cells["compute"] = compute
         rows = [
-            Row(label=label, marks=_mark_row(by_id[cells[part].id]))
+            Row(label=label, marks=_mark_row(cells[part]))
             for part, label in PARTS.items()
             if part in cells
         ]
@@ -55,11 +55,11 @@ def depict_pipelines(summary: Summary) -> Picture | None:
         f"{show_plainly(arm)}, {group.title}, {row.label}"
         for group in groups
         for row in group.rows
-        for arm in summary.campaign.arms
+        for arm in analysis.arms
         if arm not in dict(row.marks)
     ]
     drawn = [*triple, *([compute] if compute else [])]
-    title = f"The input pipeline: {_state(summary, groups)}"
+    title = f"The input pipeline: {_state(analysis, groups)}"
     return Picture(
         name=PIPELINES,
         title=title,
@@ -76,23 +76,23 @@ def depict_pipelines(summary: Summary) -> Picture | None:
         ),
         alt=" ".join([f"{title}.", *_describe(groups), *tell_missing(missing)]),
         tables=tuple(dict.fromkeys(one.scenario for one in drawn)),
-        arms=tuple(summary.campaign.arms),
-        banner=" · ".join(name_banners(summary.flags)),
+        arms=tuple(analysis.arms),
+        banner=" · ".join(name_banners(analysis.flags)),
         content=Dots(unit="s", x_label="time of one batch", groups=tuple(groups)),
     )
 
 
-def _name_part(cell: Cell) -> str:
+def _name_part(cell: CellAnalysis) -> str:
     """Which part of a pipeline and what takes from it a cell is; empty: it is none."""
     if cell.role != "input":
         return ""
     if cell.pinned:
         return "input"
-    return "together" if "compute" in cell.links else "trivial"
+    return "together" if cell.compute else "trivial"
 
 
-def _mark_row(one: CellSummary) -> tuple[tuple[str, Mark], ...]:
-    batch = one.cell.params.get("batch")
+def _mark_row(one: CellAnalysis) -> tuple[tuple[str, Mark], ...]:
+    batch = one.params.get("batch")
     marks = []
     for arm, result in one.arms.items():
         mark = _mark_batch(result, batch if isinstance(batch, int) else None)
@@ -116,12 +116,12 @@ def _mark_batch(result: ArmResult, batch: int | None) -> Mark | None:
     )
 
 
-def _state(summary: Summary, groups: list[Rows]) -> str:
+def _state(analysis: Analysis, groups: list[Rows]) -> str:
     """Where the input costs most: ``cpu with numpy_function takes 35 times its computing``."""
     worst: tuple[float, str] | None = None
     for group in groups:
         rows = {row.label: dict(row.marks) for row in group.rows}
-        for arm in summary.campaign.arms:
+        for arm in analysis.arms:
             together = rows.get(PARTS["together"], {}).get(arm)
             compute = rows.get(PARTS["compute"], {}).get(arm)
             if together is None or compute is None or together.struck or compute.struck:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from suite.analysis.ablation.reach import find_reach
-from suite.analysis.campaign.summarise import ArmResult, Summary
-from suite.analysis.numbers.crossover import Crossover, Sweep, find_sweeps, pick_main
+from suite.analysis.result.campaign import Analysis, SweepAnalysis
+from suite.analysis.result.cells import ArmResult
+from suite.analysis.result.numbers import Crossover
 from suite.cells.families import FAMILIES, Family
 from suite.cells.traits import Headline
 from suite.report.pictures.captions import explain_marks, mark_rate, mark_time, tell_missing
@@ -20,21 +20,19 @@ Take = Callable[[ArmResult], Mark | None]
 Word = Callable[[float], str]
 
 
-def depict_sweeps(summary: Summary, headline: Headline) -> Picture | None:
+def depict_sweeps(analysis: Analysis, headline: Headline) -> Picture | None:
     """The sweeps that the report opens with, as times (of the longest) or as rates (a panel each kin);
     None where there is nothing to draw."""
-    sweeps = [
-        one for one in pick_main(find_sweeps(summary.campaign.cells)) if one.headline == headline
-    ]
+    sweeps = [one for one in analysis.main_sweeps if one.headline == headline]
     family = FAMILIES.get(sweeps[0].scenario) if sweeps else None
     if family is None:
         return None
     if headline == "time":
-        return _depict(summary, sweeps[:1], family, unit="s", take=mark_time, word=show_seconds)
-    counted = sweeps[0].cells[0].work.unit
+        return _depict(analysis, sweeps[:1], family, unit="s", take=mark_time, word=show_seconds)
+    counted = sweeps[0].unit
     unit = name_rate(counted)
     return _depict(
-        summary,
+        analysis,
         sweeps,
         family,
         unit=unit,
@@ -44,9 +42,15 @@ def depict_sweeps(summary: Summary, headline: Headline) -> Picture | None:
 
 
 def _depict(
-    summary: Summary, sweeps: list[Sweep], family: Family, *, unit: str, take: Take, word: Word
+    analysis: Analysis,
+    sweeps: list[SweepAnalysis],
+    family: Family,
+    *,
+    unit: str,
+    take: Take,
+    word: Word,
 ) -> Picture | None:
-    drawn = [(sweep, _make_panel(summary, sweep, take)) for sweep in sweeps]
+    drawn = [(sweep, _make_panel(analysis, sweep, take)) for sweep in sweeps]
     drawn = [(sweep, panel) for sweep, panel in drawn if any(map(_find_ends, panel.lines))]
     if not drawn:
         return None
@@ -54,7 +58,7 @@ def _depict(
     shown = [sweep for sweep, _ in drawn]
     shown_unit = show_plainly(unit)
     caption = family.reading.format(Unit=shown_unit.capitalize())
-    title = f"{family.subject}: {'; '.join(_state(summary, sweep, shown) for sweep in shown)}"
+    title = f"{family.subject}: {'; '.join(_state(analysis, sweep, shown) for sweep in shown)}"
     marks = [mark for panel in panels for line in panel.lines for _, mark in line.marks]
     spans = [span for panel in panels for span in panel.spans]
     missing = [text for sweep, panel in drawn for text in _list_missing(sweep, panel)]
@@ -68,24 +72,23 @@ def _depict(
         caption=" ".join([caption, *aids]),
         alt=" ".join([f"{title}.", *told, *tell_missing(missing)]),
         tables=(family.name,),
-        arms=tuple(summary.campaign.arms),
-        banner=" · ".join(name_banners(summary.flags)),
+        arms=tuple(analysis.arms),
+        banner=" · ".join(name_banners(analysis.flags)),
         content=Sweeps(unit=unit, y_label=family.drawn.format(unit=shown_unit), panels=panels),
     )
 
 
-def _make_panel(summary: Summary, sweep: Sweep, take: Take) -> Panel:
-    by_id = {one.cell.id: one for one in summary.cells}
-    sizes = [float(cell.params[sweep.axis]) for cell in sweep.cells]
+def _make_panel(analysis: Analysis, sweep: SweepAnalysis, take: Take) -> Panel:
+    by_id = {one.id: one for one in analysis.cells}
+    sizes = [float(by_id[name].params[sweep.axis]) for name in sweep.cells]
     lines = []
-    for arm in summary.campaign.arms:
-        marks = [take(by_id[cell.id].arms[arm]) for cell in sweep.cells]
+    for arm in analysis.arms:
+        marks = [take(by_id[name].arms[arm]) for name in sweep.cells]
         lines.append(Line(arm=arm, marks=tuple(zip(sizes, marks, strict=True))))
     spans = [
-        Span(low=found.low, high=found.high, label=_label_span(summary, other, found))
-        for other in summary.others
-        for found in _find_crossovers(summary, other, sweep)
-        if found.answer == "crosses"
+        Span(low=found.low, high=found.high, label=_label_span(analysis, other, found))
+        for other in analysis.others
+        if (found := sweep.crossovers[other]).answer == "crosses"
     ]
     return Panel(
         title=_name(sweep),
@@ -95,18 +98,13 @@ def _make_panel(summary: Summary, sweep: Sweep, take: Take) -> Panel:
     )
 
 
-def _name(sweep: Sweep) -> str:
+def _name(sweep: SweepAnalysis) -> str:
     fixed = ", ".join(f"{name}={value}" for name, value in sweep.fixed.items())
     return show_plainly(f"{sweep.scenario}.{sweep.case}" + (f" ({fixed})" if fixed else ""))
 
 
-def _find_crossovers(summary: Summary, other: str, sweep: Sweep) -> Iterable[Crossover]:
-    found = summary.conclusions.crossovers.get(other, ())
-    return [crossover for one, crossover in found if one.cells == sweep.cells]
-
-
-def _label_span(summary: Summary, other: str, found: Crossover) -> str:
-    winner = other if found.rising else summary.base
+def _label_span(analysis: Analysis, other: str, found: Crossover) -> str:
+    winner = other if found.rising else analysis.base
     low, high = map(show_end, (found.low, found.high))
     if low is None:
         span = f"under {high}"
@@ -117,23 +115,21 @@ def _label_span(summary: Summary, other: str, found: Crossover) -> str:
     return f"{show_plainly(winner)} wins from {span} on"
 
 
-def _state(summary: Summary, sweep: Sweep, among: list[Sweep]) -> str:
+def _state(analysis: Analysis, sweep: SweepAnalysis, among: list[SweepAnalysis]) -> str:
     """What the sweep shows, in half a sentence: who wins from where, or how far one arm comes."""
     telling = ", ".join(f"{name}={value}" for name, value in tell_apart(sweep, among).items())
     which = f"{show_plainly(telling)}: " if telling else ""
-    found = [
-        (one, other) for other in summary.others for one in _find_crossovers(summary, other, sweep)
-    ]
+    found = [(sweep.crossovers[other], other) for other in analysis.others]
     answered = [pair for pair in found if pair[0].answer not in OPEN] or found[:1]
     if answered:
         return which + "; ".join(
-            word_crossover(one, sweep.axis, other, summary.base, show_plainly)
+            word_crossover(one, sweep.axis, other, analysis.base, show_plainly)
             for one, other in answered
         )
     reaches = [
         f"{show_plainly(arm)} reaches {word_best(reach)}"
-        for arm in summary.campaign.arms
-        if (reach := find_reach(sweep, summary.cells, arm))
+        for arm in analysis.arms
+        if (reach := sweep.reaches.get(arm))
     ]
     return which + (show_plainly("; ".join(reaches)) or "too few numbers to say anything")
 
@@ -157,7 +153,7 @@ def _describe(panel: Panel, word: Word) -> Iterable[str]:
         yield f"{panel.title}, {show_plainly(line.arm)}: {', '.join(told)}."
 
 
-def _list_missing(sweep: Sweep, panel: Panel) -> Iterable[str]:
+def _list_missing(sweep: SweepAnalysis, panel: Panel) -> Iterable[str]:
     net = sweep.fixed.get("net")
     where = f" (net {show_plainly(str(net))})" if net is not None else ""
     for line in panel.lines:

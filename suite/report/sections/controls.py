@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from suite.analysis.campaign.conclude import Conclusions
-from suite.analysis.campaign.controls import ExtraWork, Family
-from suite.analysis.campaign.summarise import Summary
-from suite.analysis.campaign.timing import MOST, find_timing_costs
-from suite.analysis.numbers.steady import SteadyClass
-from suite.analysis.numbers.verdict import LEVEL, MARGIN
+from suite.analysis.result.arms import MOST_FOR_TIMING
+from suite.analysis.result.campaign import Analysis, Controls, ExtraWork, Family
+from suite.analysis.result.cells import SteadyClass
+from suite.analysis.result.numbers import LEVEL, MARGIN
 from suite.report.text.markup import escape
 from suite.report.text.names import list_families, name_cells
 from suite.report.text.page import NO_NUMBER, Page
@@ -30,31 +28,29 @@ KINDS: Mapping[SteadyClass, str] = {
 """The classes of steady state, as a reader needs them."""
 
 
-def write_controls(page: Page, summary: Summary) -> None:
+def write_controls(page: Page, analysis: Analysis) -> None:
     """The noise floor and every control, the missing ones too."""
     page.heading("Controls", level=3)
     page.bullets(
         [
-            *_word_floor(summary),
-            *(_word_twins(one) for one in summary.conclusions.twins),
-            *(_word_again(one) for one in summary.conclusions.again),
-            *_word_hidden(summary.conclusions),
-            *_word_extra(summary.conclusions),
-            *_word_input(summary.conclusions),
+            *_word_floor(analysis),
+            *(_word_twins(one) for one in analysis.controls.twins),
+            *(_word_again(one) for one in analysis.controls.again),
+            *_word_hidden(analysis.controls),
+            *_word_extra(analysis.controls),
+            *_word_input(analysis.controls),
         ]
     )
 
 
-def write_steadiness(page: Page, summary: Summary) -> None:
+def write_steadiness(page: Page, analysis: Analysis) -> None:
     """How the samples of each cell in each invocation went, counted by class; and their labels."""
     page.heading("How steady the samples were", level=3)
-    arms = summary.campaign.arms
+    arms = analysis.arms
     counts = {
-        arm: Counter(
-            reading.steady.kind
-            for one in summary.cells
-            if not one.cell.one_shot
-            for reading in one.arms[arm].readings.values()
+        arm: sum(
+            (Counter(one.arms[arm].steady) for one in analysis.cells if not one.one_shot),
+            Counter[SteadyClass](),
         )
         for arm in arms
     }
@@ -79,17 +75,17 @@ def write_steadiness(page: Page, summary: Summary) -> None:
         rows,
         right=range(1, len(arms) + 1),
     )
-    page.bullets(_word_outliers(summary))
+    page.bullets(_word_outliers(analysis))
 
 
-def write_timing_costs(page: Page, summary: Summary) -> None:
+def write_timing_costs(page: Page, analysis: Analysis) -> None:
     """The dearest timing of each family: an empty fence as a share of a sample."""
     page.heading("What timing itself cost", level=3)
-    costs = find_timing_costs(summary)
+    costs = {arm: one.timing for arm, one in analysis.arms.items()}
     if not any(costs.values()):
         page.paragraph("Unknown: no document says what an empty fence costs.")
         return
-    cells = [one.cell for one in summary.cells]
+    cells = analysis.cells
     names, _ = name_cells(cells, escape)
     rows = []
     for family in list_families(cells):
@@ -109,28 +105,27 @@ def write_timing_costs(page: Page, summary: Summary) -> None:
         ["family", *map(escape, costs)],
         rows,
     )
-    over = sum(share > MOST for found in costs.values() for share in found.values())
+    over = sum(share > MOST_FOR_TIMING for found in costs.values() for share in found.values())
     page.paragraph(
-        f"{over} of {sum(map(len, costs.values()))} cost more than {100 * MOST:.1f} % of a sample."
+        f"{over} of {sum(map(len, costs.values()))} cost more than {100 * MOST_FOR_TIMING:.1f} % of a sample."
     )
 
 
-def _word_floor(summary: Summary) -> Iterable[str]:
-    conclusions = summary.conclusions
-    if conclusions.floor is None:
-        margin = f" {UNKNOWN_FLOOR[0].upper()}{UNKNOWN_FLOOR[1:]}." if summary.others else ""
+def _word_floor(analysis: Analysis) -> Iterable[str]:
+    if analysis.noise_floor is None:
+        margin = f" {UNKNOWN_FLOOR[0].upper()}{UNKNOWN_FLOOR[1:]}." if analysis.others else ""
         yield f"Noise floor: {NO_TWINS}.{margin}"
         return
-    cells = sum(len(one.ratios) for one in conclusions.twins)
+    cells = sum(len(one.ratios) for one in analysis.controls.twins)
     beyond = (
         "their own intervals explain it"
-        if not conclusions.excess
-        else f"their own intervals leave {100 * conclusions.excess:.1f} % of it unexplained"
+        if not analysis.noise_unexplained
+        else f"their own intervals leave {100 * analysis.noise_unexplained:.1f} % of it unexplained"
     )
     yield (
-        f"Noise floor: {100 * conclusions.floor:.1f} %, the 95th percentile of |ratio − 1| over "
+        f"Noise floor: {100 * analysis.noise_floor:.1f} %, the 95th percentile of |ratio − 1| over "
         f"{cells} comparisons of a cell with itself; {beyond}. A difference has to be significant "
-        f"by its own interval and to exceed {100 * conclusions.margin:.1f} % to be called one."
+        f"by its own interval and to exceed {100 * analysis.margin:.1f} % to be called one."
     )
 
 
@@ -162,8 +157,8 @@ def _count_flags(family: Family) -> str:
     return f"{text}{names}."
 
 
-def _word_hidden(conclusions: Conclusions) -> Iterable[str]:
-    family = conclusions.hidden
+def _word_hidden(controls: Controls) -> Iterable[str]:
+    family = controls.cuda_hidden
     if family is None:
         yield f"CUDA image without its GPU: not compared; {NO_HIDDEN}."
         return
@@ -182,10 +177,10 @@ def _word_hidden(conclusions: Conclusions) -> Iterable[str]:
     )
 
 
-def _word_extra(conclusions: Conclusions) -> Iterable[str]:
-    if not conclusions.extra:
+def _word_extra(controls: Controls) -> Iterable[str]:
+    if not controls.extra_work:
         yield f"Known extra work: {NO_EXTRA}."
-    for one in conclusions.extra:
+    for one in controls.extra_work:
         yield f"Known extra work on {escape(one.arm)}: {_judge_extra(one)} ({escape(one.cell)})."
 
 
@@ -197,29 +192,28 @@ def _judge_extra(extra: ExtraWork) -> str:
     return f"{times}; the interval {extra.ratio.low:.3f} to {extra.ratio.high:.3f} {verdict}"
 
 
-def _word_input(conclusions: Conclusions) -> Iterable[str]:
-    if not conclusions.input_only:
+def _word_input(controls: Controls) -> Iterable[str]:
+    if not controls.input_only:
         yield f"Input-only cells: {NO_INPUT}."
         return
     flagged = [
         f"{escape(cell)} {one.name} on {escape(arm)}"
-        for cell, arms in conclusions.input_only.items()
+        for cell, arms in controls.input_only.items()
         for arm, one in arms.items()
         if one.name in {"FASTER", "SLOWER"}
     ]
     yield (
         f"Input-only cells, which run on the CPU whatever the arm: {len(flagged)} of "
-        f"{len(conclusions.input_only)} faster or slower by over {100 * MARGIN:.0f} %"
+        f"{len(controls.input_only)} faster or slower by over {100 * MARGIN:.0f} %"
         + (f", which they should not be: {'; '.join(flagged)}" if flagged else "")
         + "."
     )
 
 
-def _word_outliers(summary: Summary) -> Iterable[str]:
-    for arm in summary.campaign.arms:
-        found = [
-            reading.outliers for one in summary.cells for reading in one.arms[arm].readings.values()
-        ]
+def _word_outliers(analysis: Analysis) -> Iterable[str]:
+    for arm in analysis.arms:
+        results = [one.arms[arm] for one in analysis.cells]
+        found = [one.outliers for one in results if one.outliers]
         samples = sum(one.n for one in found)
         mild, far = sum(one.mild for one in found), sum(one.far for one in found)
         if samples:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from suite.analysis.campaign.summarise import Summary
+from suite.analysis.result.campaign import Analysis
 from suite.report.text.crossovers import word_crossover
 from suite.report.text.markup import escape
 from suite.report.text.page import Page
 
 
-def write_crossovers(page: Page, summary: Summary) -> None:
+def write_crossovers(page: Page, analysis: Analysis) -> None:
     """A row a sweep and comparison; nothing where there is neither."""
     rows = [
         [
             escape(f"{sweep.scenario}.{sweep.case}"),
             escape(", ".join(f"{name}={value}" for name, value in sweep.fixed.items())),
-            f"{escape(other)} against {escape(summary.base)}",
-            word_crossover(found, sweep.axis, other, summary.base, escape),
+            f"{escape(other)} against {escape(analysis.base)}",
+            word_crossover(sweep.crossovers[other], sweep.axis, other, analysis.base, escape),
         ]
-        for other in summary.others
-        for sweep, found in summary.conclusions.crossovers.get(other, ())
+        for other in analysis.others
+        for sweep in analysis.sweeps
     ]
     if not rows:
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from suite.cells.cell import Cell
+from suite.analysis.result.cells import CellAnalysis
 from suite.cells.families import name_title
 from suite.report.sections.tables import Entry
 from suite.report.text.markup import escape
@@ -18,10 +18,10 @@ Columns = Iterable[tuple[str, Sequence[Entry]]]
 
 def write_family_tables(
     page: Page,
-    cells: Sequence[Cell],
+    cells: Sequence[CellAnalysis],
     *,
     caption: Callable[[str], str],
-    columns: Callable[[Sequence[Cell]], Columns],
+    columns: Callable[[Sequence[CellAnalysis]], Columns],
 ) -> None:
     """A heading and a table for each family, its cells in the order in which a reader looks for them.
 

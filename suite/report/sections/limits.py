@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from suite.analysis.ablation.cost import Cost
-from suite.analysis.ablation.limits import PRODUCT, Comparison, Limit, Use
-from suite.analysis.campaign.summarise import Summary
-from suite.analysis.causes.insight import Insight
-from suite.analysis.documents.published import ANY
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.limits import ANY, PRODUCT, Cost, Limit, Published, Use
 from suite.flags import pick
 from suite.report.text.markup import escape
 from suite.report.text.names import Show, name_cells
@@ -23,9 +20,9 @@ _NO_NUMBER_HERE = "no number on one of the arms that this needs"
 _NO_ROOF = "no roof: the memory's bandwidth was not measured, or the cell is no square product"
 
 
-def tell_limits(insight: Insight, show: Show) -> list[str]:
+def tell_limits(analysis: Analysis, show: Show) -> list[str]:
     """Sentences for the report's opening: how near the GPU comes to what it is sold for."""
-    limits = insight.limits
+    limits = analysis.limits
     impossible = pick(limits.flags, "invalid")
     sentences = []
     if impossible:
@@ -37,7 +34,7 @@ def tell_limits(insight: Insight, show: Show) -> list[str]:
             f"nothing here{first}: {show(word_in_cell(impossible[0]))}."
         )
     for one in limits.limits:
-        if one.arm != insight.catalogue.gpu or one.what != "products" or one.part is None:
+        if one.arm != analysis.gpu or one.what != "products" or one.part is None:
             continue
         if one.share_of_peak is None:
             continue
@@ -51,9 +48,9 @@ def tell_limits(insight: Insight, show: Show) -> list[str]:
     return sentences
 
 
-def write_limit_flags(page: Page, insight: Insight) -> None:
+def write_limit_flags(page: Page, analysis: Analysis) -> None:
     """What the limits say against believing the numbers, or the machine."""
-    flags = insight.limits.flags
+    flags = analysis.limits.flags
     impossible = (
         ("More than the hardware can do", word_in_cell(one)) for one in pick(flags, "invalid")
     )
@@ -61,9 +58,9 @@ def write_limit_flags(page: Page, insight: Insight) -> None:
     page.bullets(f"**{what}.** {escape(why, 900)}." for what, why in (*impossible, *slow))
 
 
-def write_limits(page: Page, summary: Summary, insight: Insight) -> None:
+def write_limits(page: Page, analysis: Analysis) -> None:
     """The section "How near to the limits"; absent where no product and no sum has a number."""
-    limits = insight.limits
+    limits = analysis.limits
     if not limits.limits:
         return
     page.heading("How near to the limits")
@@ -75,25 +72,23 @@ def write_limits(page: Page, summary: Summary, insight: Insight) -> None:
     if limits.unknown:
         names = ", ".join(escape(one or NAMELESS) for one in limits.unknown)
         page.paragraph(f"No published figures are known for {names}; parts match by exact name.")
-    names_of = name_cells([one.cell for one in summary.cells], escape)[0]
+    names_of = name_cells(analysis.cells, escape)[0]
     page.table(
         "Table: the best that each arm reached, beside what is published for its device.",
         ["arm", "device", "of", "best", "at", "of the peak", "published"],
         [_list_limit(page, one, names_of) for one in limits.limits],
         right=(3, 5),
     )
-    products = {
-        one.cell.id for one in summary.cells if one.cell.kind == PRODUCT and one.cell.way is None
-    }
+    products = {one.id for one in analysis.cells if one.kind == PRODUCT and not one.staged}
     uses = [one for one in limits.uses if one.cell in products]
     if uses:
         _write_uses(page, uses, names_of)
 
 
-def write_costs(page: Page, summary: Summary, insight: Insight) -> None:
+def write_costs(page: Page, analysis: Analysis) -> None:
     """The section "Cost"; absent where no price was given."""
-    price = insight.price
-    if price is None or not insight.costs:
+    price = analysis.price
+    if price is None or not analysis.costs:
         return
     currency = escape(price.currency)
     page.heading("Cost")
@@ -102,8 +97,8 @@ def write_costs(page: Page, summary: Summary, insight: Insight) -> None:
         "arm runs on it. The answer turns where a machine with this GPU costs so many times what "
         "one with this CPU alone does: below that ratio the GPU is the cheaper one."
     )
-    names = name_cells([one.cell for one in summary.cells], escape)[0]
-    arms = list(dict.fromkeys(arm for one in insight.costs for arm in one.steps))
+    names = name_cells(analysis.cells, escape)[0]
+    arms = list(dict.fromkeys(arm for one in analysis.costs for arm in one.steps))
     headers = ["cell"]
     for arm in arms:
         headers += [f"{escape(arm)}, a million steps", f"{escape(arm)}, a million examples"]
@@ -112,7 +107,7 @@ def write_costs(page: Page, summary: Summary, insight: Insight) -> None:
     page.table(
         "Table: what a million steps and a million examples cost, and its 95 % interval.",
         headers,
-        [_list_cost(page, one, arms, names, currency) for one in insight.costs],
+        [_list_cost(page, one, arms, names, currency) for one in analysis.costs],
         right=range(1, len(headers)),
     )
 
@@ -130,7 +125,7 @@ def _list_limit(page: Page, one: Limit, names: Mapping[str, str]) -> list[str]:
     return [escape(one.arm), device, what, _show_rate(one), names[one.cell], peak, published]
 
 
-def _word_comparison(one: Comparison) -> str:
+def _word_comparison(one: Published) -> str:
     figure = one.figure
     unit = figure.unit.partition("/")[0]
     low, high = (show_rate(value, unit, 1.0) for value in (figure.low, figure.high))

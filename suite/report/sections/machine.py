@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from suite.analysis.campaign.accounting import find_deaths
-from suite.analysis.campaign.summarise import CellSummary, Summary
-from suite.analysis.numbers.ratio import Ratio
-from suite.model import Scalar
+from suite.analysis.result.arms import Machine
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.cells import CellAnalysis
+from suite.analysis.result.numbers import Ratio
 from suite.report.sections.trust import tell_builds
 from suite.report.sections.verdict import tell_sureness, tell_verdicts
 from suite.report.text.names import Show, list_families, name_cells
@@ -19,23 +19,15 @@ from suite.report.text.units import show_bytes, show_duration, show_ratio, show_
 from suite.report.text.wording import word_invalid, word_missing
 
 
-def name_machine(summary: Summary, show: Show) -> str:
-    """The machine in one line, from the facts of the first document that has each."""
-    found: dict[str, Scalar] = {}
-    for document in summary.loaded.documents:
-        for name, value in document.facts.items():
-            if value is not None:
-                found.setdefault(name, value)
-    parts = [show(str(found.get("cpu.model", "unknown processor")))]
-    if "cpu.usable" in found:
-        usable, count = found["cpu.usable"], found.get("cpu.count")
-        of = f" of {show(str(count))}" if count is not None and count != usable else ""
-        parts.append(f"{show(str(usable))}{of} logical CPUs used")
-    memory = found.get("memory.bytes")
-    if isinstance(memory, int | float) and memory > 0:
-        parts.append(f"{show_bytes(memory)} of memory")
-    gpus = [show(str(v)) for k, v in found.items() if k.startswith("gpu.") and k.endswith(".name")]
-    parts.append(", ".join(gpus) if gpus else "no GPU seen")
+def name_machine(machine: Machine, show: Show) -> str:
+    """The machine in one line."""
+    parts = [show(machine.cpu or "unknown processor")]
+    if machine.cpus_used is not None:
+        of = f" of {show(machine.cpus)}" if machine.cpus is not None else ""
+        parts.append(f"{show(machine.cpus_used)}{of} logical CPUs used")
+    if machine.memory_bytes is not None:
+        parts.append(f"{show_bytes(machine.memory_bytes)} of memory")
+    parts.append(", ".join(map(show, machine.gpus)) or "no GPU seen")
     return "; ".join(parts)
 
 
@@ -43,27 +35,27 @@ WRONG = "wrong result:"
 """What the worker's reason begins with where a check refused a result."""
 
 
-def narrate(summary: Summary, show: Show) -> list[str]:
+def narrate(analysis: Analysis, show: Show) -> list[str]:
     """The verdict: who wins, from where on, by how much, how sure that is."""
     sentences = [
-        *tell_verdicts(summary, show),
-        *tell_builds(summary, show),
-        *tell_sureness(summary),
+        *tell_verdicts(analysis, show),
+        *tell_builds(analysis, show),
+        *tell_sureness(analysis),
     ]
-    if summary.invalid:
-        sentences.insert(0, f"THE CAMPAIGN IS INVALID: {show(word_invalid(summary.invalid))}.")
-    return [*tell_wrong(summary, show), *sentences]
+    if analysis.invalid:
+        sentences.insert(0, f"THE CAMPAIGN IS INVALID: {show(word_invalid(analysis.invalid))}.")
+    return [*tell_wrong(analysis, show), *sentences]
 
 
-def tell_wrong(summary: Summary, show: Show) -> list[str]:
+def tell_wrong(analysis: Analysis, show: Show) -> list[str]:
     """Which arm was refused or computes wrongly, before a word of its speed."""
-    sentences, refused = [], summary.campaign.not_run
-    for arm in summary.campaign.arms:
+    sentences, refused = [], analysis.campaign.not_run
+    for arm in analysis.arms:
         if arm in refused:
             sentences.append(_end(f"{show(arm)} WAS NOT MEASURED: {show(refused[arm])}"))
         wrong = [
-            (one.cell.id, reason)
-            for one in summary.cells
+            (one.id, reason)
+            for one in analysis.cells
             if WRONG in (reason := word_missing(one.arms[arm]) or "")
         ]
         if wrong:
@@ -76,25 +68,25 @@ def tell_wrong(summary: Summary, show: Show) -> list[str]:
     return sentences
 
 
-def account(summary: Summary, show: Show) -> list[str]:
+def account(analysis: Analysis, show: Show) -> list[str]:
     """What was planned, what became of it, and what it took."""
-    campaign = summary.campaign
-    arms = ", ".join(map(show, campaign.arms))
-    cells = show_things(len(campaign.cells), "cell")
-    on = f"{show_things(len(campaign.arms), 'arm')}: {arms}"
+    campaign = analysis.campaign
+    arms = ", ".join(map(show, analysis.arms))
+    cells = show_things(len(analysis.cells), "cell")
+    on = f"{show_things(len(analysis.arms), 'arm')}: {arms}"
     sentences = [f"A campaign of {cells} (profile {campaign.profile}) on {on}."]
-    for arm in campaign.arms:
-        done = len(summary.counted[arm])
+    for arm in analysis.arms:
+        done = len(analysis.arms[arm].blocks)
         sentences.append(
             f"{show(arm)}: {show_things(done, 'block')} of {campaign.blocks} done, "
-            f"{count_outcomes(summary.cells, arm)}."
+            f"{count_outcomes(analysis.cells, arm)}."
         )
     for arm, reason in campaign.not_run.items():
-        if arm not in campaign.arms:
+        if arm not in analysis.arms:
             sentences.append(_end(f"{show(arm)} was not run: {show(reason)}"))
     if campaign.stopped:
         sentences.append(_end(f"The campaign ended early: {show(campaign.stopped)}"))
-    deaths = len(find_deaths([*summary.loaded.documents, *summary.loaded.controls]))
+    deaths = len(analysis.deaths)
     if deaths:
         sentences.append(f"{show_things(deaths, 'container')} died on the way (below).")
     if campaign.prediction.actual_s > 0:
@@ -103,7 +95,7 @@ def account(summary: Summary, show: Show) -> list[str]:
     return sentences
 
 
-def count_outcomes(cells: Sequence[CellSummary], arm: str) -> str:
+def count_outcomes(cells: Sequence[CellAnalysis], arm: str) -> str:
     """What became of these cells on an arm: ``58 of 60 cells measured, 2 skipped``."""
     results = [one.arms[arm] for one in cells]
     counts = Counter(result.outcome for result in results if result.outcome != "measured")
@@ -117,39 +109,37 @@ def count_outcomes(cells: Sequence[CellSummary], arm: str) -> str:
 
 
 def list_by_family(
-    summary: Summary, show: Show, *, named: bool = True
+    analysis: Analysis, show: Show, *, named: bool = True
 ) -> tuple[list[str], list[list[str]]]:
     """Headers and rows of the small table: by family what was measured, and the ratios' ends.
 
     ``named``: with the names of the cells at those ends.
     """
-    headers = ["family", *(f"{show(arm)}, cells" for arm in summary.campaign.arms)]
-    for other in summary.others:
-        against = f"{show(other)} against {show(summary.base)}"
+    headers = ["family", *(f"{show(arm)}, cells" for arm in analysis.arms)]
+    for other in analysis.others:
+        against = f"{show(other)} against {show(analysis.base)}"
         headers += [f"{against}, at worst", f"{against}, at best"]
-    names = name_cells([one.cell for one in summary.cells], show)[0] if named else {}
+    names = name_cells(analysis.cells, show)[0] if named else {}
     rows = []
-    for family in list_families(one.cell for one in summary.cells):
-        cells = [one for one in summary.cells if one.cell.scenario == family]
-        row = [show(family), *(count_outcomes(cells, arm) for arm in summary.campaign.arms)]
-        for other in summary.others:
-            valid = [one for one in cells if not is_invalid(one, summary.base, other)]
-            row += _show_ends(valid, names, show(other), show(summary.base), other)
+    for family in list_families(analysis.cells):
+        cells = [one for one in analysis.cells if one.scenario == family]
+        row = [show(family), *(count_outcomes(cells, arm) for arm in analysis.arms)]
+        for other in analysis.others:
+            valid = [one for one in cells if not is_invalid(one, analysis.base, other)]
+            row += _show_ends(valid, names, show(other), show(analysis.base), other)
         rows.append(row)
     return headers, rows
 
 
-def is_invalid(one: CellSummary, base: str, other: str) -> bool:
+def is_invalid(one: CellAnalysis, base: str, other: str) -> bool:
     """Whether a comparison of these arms must not be believed."""
     return any(one.arms[arm].invalid for arm in (base, other))
 
 
 def _show_ends(
-    cells: Sequence[CellSummary], names: Mapping[str, str], shown: str, base: str, other: str
+    cells: Sequence[CellAnalysis], names: Mapping[str, str], shown: str, base: str, other: str
 ) -> tuple[str, str]:
-    found = [
-        (r.value, one.cell.id, r) for one in cells if isinstance(r := one.ratios[other], Ratio)
-    ]
+    found = [(r.value, one.id, r) for one in cells if isinstance(r := one.ratios[other], Ratio)]
     if not found:
         return "no valid pair", "no valid pair"
     ends = []

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from suite.analysis.ablation.step import PARTS, Decomposition, Repayment, Triple
-from suite.analysis.campaign.summarise import Summary
-from suite.analysis.causes.insight import Insight
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.findings import PARTS, Decomposition, Repayment, Triple
 from suite.report.text.evidence import word_evidence
 from suite.report.text.markup import escape
 from suite.report.text.names import name_cells
@@ -21,21 +20,21 @@ _NOT_ALONE = "not measured on its own in this campaign"
 _BOUNDS = {"input": "input-bound", "compute": "compute-bound", "both": "both alike"}
 
 
-def write_steps(page: Page, summary: Summary, insight: Insight) -> None:
+def write_steps(page: Page, analysis: Analysis) -> None:
     """The section "Where a step's time goes"; absent where no step could be taken apart."""
-    if not (insight.steps or insight.triples):
+    if not (analysis.steps or analysis.triples):
         return
     page.heading("Where a step's time goes")
-    names = name_cells([one.cell for one in summary.cells], escape)[0]
-    if insight.steps:
-        _write_parts(page, insight, names)
-    if insight.triples:
-        _write_triples(page, insight)
-    if insight.repayments:
-        _write_repayments(page, insight, names)
+    names = name_cells(analysis.cells, escape)[0]
+    if analysis.steps:
+        _write_parts(page, analysis, names)
+    if analysis.triples:
+        _write_triples(page, analysis)
+    if analysis.repayments:
+        _write_repayments(page, analysis, names)
 
 
-def _write_parts(page: Page, insight: Insight, names: Mapping[str, str]) -> None:
+def _write_parts(page: Page, analysis: Analysis, names: Mapping[str, str]) -> None:
     page.paragraph(
         "Compute and dispatch are the step with its data at hand; dispatch is the measured price "
         "of handing it over. Transfer is what it takes longer with its data on the host, as far "
@@ -43,7 +42,7 @@ def _write_parts(page: Page, insight: Insight, names: Mapping[str, str]) -> None
         "alone. What these do not explain is the rest; over 20 % it is unexplained."
     )
     rows = []
-    for one in insight.steps:
+    for one in analysis.steps:
         # Adding zero takes the sign from what rounds to nothing.
         rest = show_share(round(one.rest / one.whole, 3) + 0.0, 1.0) + (
             ", unexplained" if one.unexplained else ""
@@ -70,16 +69,16 @@ def _show_part(page: Page, one: Decomposition, name: str) -> str:
     return show_share(part, one.whole)
 
 
-def _write_triples(page: Page, insight: Insight) -> None:
+def _write_triples(page: Page, analysis: Analysis) -> None:
     page.heading("The input pipeline and the model behind it", level=3)
     page.table(
         "Table: a step of network A at batch 512 behind three pipelines. Hidden: the share of the "
         "shorter part that runs behind the longer one.",
         ["pipeline", "arm", "input alone", "model alone", "together", "hidden", "waits for"],
-        [_list_triple(page, one) for one in insight.triples],
+        [_list_triple(page, one) for one in analysis.triples],
         right=range(2, 6),
     )
-    page.bullets(_tell_triple(one) for one in insight.triples if one.bound == "input")
+    page.bullets(_tell_triple(one) for one in analysis.triples if one.bound == "input")
 
 
 def _list_triple(page: Page, one: Triple) -> list[str]:
@@ -110,14 +109,14 @@ def _tell_triple(one: Triple) -> str:
     return f"{text} ({word_evidence(one.evidence)})."
 
 
-def _write_repayments(page: Page, insight: Insight, names: Mapping[str, str]) -> None:
-    gpu = escape(insight.catalogue.gpu or "")
+def _write_repayments(page: Page, analysis: Analysis, names: Mapping[str, str]) -> None:
+    gpu = escape(analysis.gpu or "")
     page.heading(f"When {gpu}'s start is repaid", level=3)
     page.table(
         f"Table: the first call on {gpu} (tracing and compiling), what a step then saves, and after "
         "how many steps that has repaid it.",
         ["cell", "first call", "saved a step", "repaid after"],
-        [_list_repayment(one, names) for one in insight.repayments],
+        [_list_repayment(one, names) for one in analysis.repayments],
         right=(1, 2, 3),
     )
 

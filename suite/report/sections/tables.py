@@ -5,12 +5,11 @@ Every number stands with unit and interval; every missing one with the footnote 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from suite.analysis.campaign.summarise import ArmResult, CellSummary, Summary
-from suite.analysis.numbers.estimate import Estimate
-from suite.analysis.numbers.ratio import Ratio
-from suite.analysis.numbers.verdict import MARKS, Verdict
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.cells import ArmResult, CellAnalysis
+from suite.analysis.result.numbers import Estimate, Ratio, Verdict, VerdictName
 from suite.cells.families import name_title
 from suite.flags import Flag
 from suite.report.text.markup import escape
@@ -29,44 +28,46 @@ Column = tuple[str, list[Entry]]
 """A column's head, escaped, and its entries."""
 
 
-def gives_verdicts(summary: Summary, other: str) -> bool:
+def gives_verdicts(analysis: Analysis, other: str) -> bool:
     """Whether any cell has a verdict on this arm; a column of dashes would say nothing."""
-    return any(isinstance(one.verdicts[other], Verdict) for one in summary.cells)
+    return any(isinstance(one.verdicts[other], Verdict) for one in analysis.cells)
 
 
-def write_tables(page: Page, summary: Summary) -> None:
+def write_tables(page: Page, analysis: Analysis) -> None:
     """One table a family in the plan's order, then the first calls."""
-    ordered = {cell.id: i for i, cell in enumerate(sort_cells([one.cell for one in summary.cells]))}
-    everything = sorted(summary.cells, key=lambda one: ordered[one.cell.id])
-    for family in list_families(one.cell for one in everything):
-        cells = [one for one in everything if one.cell.scenario == family]
+    ordered = {cell.id: i for i, cell in enumerate(sort_cells(analysis.cells))}
+    everything = sorted(analysis.cells, key=lambda one: ordered[one.id])
+    for family in list_families(everything):
+        cells = [one for one in everything if one.scenario == family]
         title = name_title(family)
         page.heading(escape(family) + (f": {title}" if title else ""), level=3)
-        _write_family(page, summary, family, cells)
-    _write_first_calls(page, summary, everything)
+        _write_family(page, analysis, family, cells)
+    _write_first_calls(page, analysis, everything)
 
 
-def _write_family(page: Page, summary: Summary, family: str, cells: Sequence[CellSummary]) -> None:
+def _write_family(
+    page: Page, analysis: Analysis, family: str, cells: Sequence[CellAnalysis]
+) -> None:
     columns: list[Column] = []
-    for arm in summary.campaign.arms:
+    for arm in analysis.arms:
         results = [one.arms[arm] for one in cells]
         columns.append((f"{escape(arm)}, time a call", list(map(show_time, results))))
         columns.append((f"{escape(arm)}, rate", list(map(_show_work, results))))
-    for other in summary.others:
-        entries = [_compare(one, other, summary.base) for one in cells]
-        columns.append((f"{escape(other)} against {escape(summary.base)}", entries))
-        if gives_verdicts(summary, other):
+    for other in analysis.others:
+        entries = [_compare(one, other, analysis.base) for one in cells]
+        columns.append((f"{escape(other)} against {escape(analysis.base)}", entries))
+        if gives_verdicts(analysis, other):
             marks = [show_verdict(one.verdicts[other]) for one in cells]
             columns.append((f"{escape(other)} is", marks))
     caption = f"Table: {escape(family)}. Time a call and its 95 % interval"
-    _write_columns(page, summary, caption, cells, columns)
+    _write_columns(page, analysis, caption, cells, columns)
 
 
-def _write_first_calls(page: Page, summary: Summary, everything: Sequence[CellSummary]) -> None:
+def _write_first_calls(page: Page, analysis: Analysis, everything: Sequence[CellAnalysis]) -> None:
     cells = [
         one
         for one in everything
-        if not one.cell.one_shot and any(result.first_call for result in one.arms.values())
+        if not one.one_shot and any(result.first_call for result in one.arms.values())
     ]
     if not cells:
         return
@@ -77,23 +78,23 @@ def _write_first_calls(page: Page, summary: Summary, everything: Sequence[CellSu
     )
     columns = [
         (f"{escape(arm)}, first call", [_show_first(one.arms[arm]) for one in cells])
-        for arm in summary.campaign.arms
+        for arm in analysis.arms
     ]
-    _write_columns(page, summary, "Table: first calls and their 95 % intervals", cells, columns)
+    _write_columns(page, analysis, "Table: first calls and their 95 % intervals", cells, columns)
 
 
 def _write_columns(
     page: Page,
-    summary: Summary,
+    analysis: Analysis,
     caption: str,
-    cells: Sequence[CellSummary],
+    cells: Sequence[CellAnalysis],
     columns: Sequence[Column],
 ) -> None:
     """A table of these cells; a note that all numbers of a column share is marked in its head."""
-    shown = {one.cell.id for one in cells}
+    shown = {one.id for one in cells}
     # Named among the whole plan, so that a cell has the same name in every table.
-    names, shared = name_cells([one.cell for one in summary.cells], escape)
-    caption += f"; {_word_blocks(summary)}."
+    names, shared = name_cells(analysis.cells, escape)
+    caption += f"; {_word_blocks(analysis)}."
     kept = [text for name, text in shared.items() if any(one in shown for one in name)]
     if kept:
         caption += f" The same in all rows, and left out of the names: {'; '.join(kept)}."
@@ -109,7 +110,7 @@ def _write_columns(
             text, own = entries[index]
             rest = [note for note in own if text == NO_NUMBER or note not in notes]
             texts.append(" ".join(filter(None, [text, _mark(page, rest)])))
-    body = [[names[one.cell.id] for one in cells], *map(align, marked)]
+    body = [[names[one.id] for one in cells], *map(align, marked)]
     rows = [list(row) for row in zip(*body, strict=True)]
     page.table(caption, ["cell", *headers], rows, right=range(1, len(columns) + 1))
 
@@ -119,7 +120,7 @@ def show_time(result: ArmResult) -> Entry:
     if result.estimate is None:
         return NO_NUMBER, (word_missing(result) or "",)
     text = _strike(_show_estimate(result.estimate), struck=bool(result.invalid))
-    told = tell([*result.estimate.flags, *result.flags], brief=True)
+    told = tell(result.flags, brief=True)
     told.append(word_invalid(result.invalid))
     return text, tuple(dict.fromkeys(filter(None, told)))
 
@@ -142,7 +143,7 @@ def _show_first(result: ArmResult) -> Entry:
     return NO_NUMBER, (_NOT_TIMED if result.estimate else word_missing(result) or "",)
 
 
-def _compare(one: CellSummary, other: str, base: str) -> Entry:
+def _compare(one: CellAnalysis, other: str, base: str) -> Entry:
     invalid = [flags for arm in (base, other) if (flags := one.arms[arm].invalid)]
     return show_comparison(one.ratios[other], other=other, base=base, invalid=invalid)
 
@@ -168,13 +169,21 @@ def write_marks(page: Page) -> None:
     page.footnotes()
 
 
+_MARKS: Mapping[VerdictName, str] = {
+    "EQUIVALENT": "~",
+    "INCONCLUSIVE": "?",
+    "INVALID": "✗",
+}
+"""What stands beside a ratio; FASTER and SLOWER are said in words."""
+
+
 def show_verdict(verdict: Verdict | Flag) -> Entry:
     """A verdict in a word or its mark, or the reason why there is none."""
     if isinstance(verdict, Flag):
         return NO_NUMBER, (word(verdict),)
     # What every `?` means is explained with the marks; only what is particular has a footnote.
     particular = verdict.code in {"resolution", "within-noise"} or verdict.name == "INVALID"
-    text = MARKS.get(verdict.name, verdict.name.lower())
+    text = _MARKS.get(verdict.name, verdict.name.lower())
     return text, (word_verdict(verdict),) if particular else ()
 
 
@@ -197,8 +206,8 @@ def _mark(page: Page, notes: Sequence[str]) -> str:
     return page.mark(*(escape(note, limit=900) for note in notes))
 
 
-def _word_blocks(summary: Summary) -> str:
-    counts = {arm: len(blocks) for arm, blocks in summary.counted.items()}
+def _word_blocks(analysis: Analysis) -> str:
+    counts = {arm: len(one.blocks) for arm, one in analysis.arms.items()}
     if len(set(counts.values())) == 1:
         return show_things(next(iter(counts.values())), "block")
     return ", ".join(

@@ -10,12 +10,8 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from suite.analysis.ablation.reach import find_reach
-from suite.analysis.campaign.summarise import Summary
-from suite.analysis.numbers.crossover import find_sweeps, pick_main
-from suite.analysis.numbers.estimate import FEWEST
-from suite.analysis.numbers.ratio import Ratio
-from suite.analysis.numbers.verdict import Verdict, VerdictName
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.numbers import FEWEST, Ratio, Verdict, VerdictName
 from suite.report.text.crossovers import OPEN, name_sweep, word_crossover, word_reach
 from suite.report.text.names import Show, name_cells
 from suite.report.text.units import show_ratio, show_things
@@ -31,25 +27,25 @@ _OTHERS: Mapping[VerdictName, str] = {
 """The verdicts that name no winner."""
 
 
-def tell_verdicts(summary: Summary, show: Show) -> list[str]:
+def tell_verdicts(analysis: Analysis, show: Show) -> list[str]:
     """The comparisons with the first arm, each in a few sentences; or how far one arm comes."""
     sentences = []
-    for other in summary.others:
+    for other in analysis.others:
         sentences += [
-            count_verdicts(summary, other, show),
-            *tell_crossovers(summary, other, show),
-            *tell_extremes(summary, other, show),
+            count_verdicts(analysis, other, show),
+            *tell_crossovers(analysis, other, show),
+            *tell_extremes(analysis, other, show),
         ]
-    return sentences or list(tell_one_arm(summary, show))
+    return sentences or list(tell_one_arm(analysis, show))
 
 
-def count_verdicts(summary: Summary, other: str, show: Show) -> str:
+def count_verdicts(analysis: Analysis, other: str, show: Show) -> str:
     """One comparison in one sentence: ``Of 60 cells cuda is faster than cpu in 31 and slower in …``."""
-    found = [one.verdicts[other] for one in summary.cells]
+    found = [one.verdicts[other] for one in analysis.cells]
     counts = Counter(one.name for one in found if isinstance(one, Verdict))
-    against = f"{show(other)} against {show(summary.base)}"
+    against = f"{show(other)} against {show(analysis.base)}"
     if not counts:
-        return f"{against}: no verdicts; {_count_hints(summary, other)}."
+        return f"{against}: no verdicts; {_count_hints(analysis, other)}."
     silent = len(found) - counts.total()
     rest = f"; {show_things(silent, 'more cell')} can't be compared" if silent else ""
     judged = counts.total() - counts["INVALID"]
@@ -60,32 +56,31 @@ def count_verdicts(summary: Summary, other: str, show: Show) -> str:
         f"; {show_things(counts['INVALID'], 'more cell')} INVALID" if counts["INVALID"] else ""
     )
     return (
-        f"Of {show_things(judged, 'cell')} {show(other)} is faster than {show(summary.base)} in "
+        f"Of {show_things(judged, 'cell')} {show(other)} is faster than {show(analysis.base)} in "
         f"{counts['FASTER']} and slower in {counts['SLOWER']}"
         f"{''.join(f', {part}' for part in parts)}{invalid}{rest}."
     )
 
 
-def tell_crossovers(summary: Summary, other: str, show: Show) -> list[str]:
+def tell_crossovers(analysis: Analysis, other: str, show: Show) -> list[str]:
     """Where the main sweeps cross over, a sentence each; those without an answer are left out."""
-    found = summary.conclusions.crossovers.get(other, ())
-    main = pick_main(sweep for sweep, _ in found)
+    main = analysis.main_sweeps
     return [
         f"In {name_sweep(sweep, main, show)} "
-        f"{word_crossover(crossover, sweep.axis, other, summary.base, show)}."
-        for sweep, crossover in found
-        if sweep in main and crossover.answer not in OPEN
+        f"{word_crossover(crossover, sweep.axis, other, analysis.base, show)}."
+        for sweep in analysis.sweeps
+        if sweep.main and (crossover := sweep.crossovers[other]).answer not in OPEN
     ]
 
 
-def tell_extremes(summary: Summary, other: str, show: Show) -> list[str]:
+def tell_extremes(analysis: Analysis, other: str, show: Show) -> list[str]:
     """The largest win and the largest loss among the cells that are called faster or slower."""
-    names = name_cells([one.cell for one in summary.cells], show)[0]
+    names = name_cells(analysis.cells, show)[0]
     called: dict[VerdictName, list[tuple[float, str, Ratio]]] = {"FASTER": [], "SLOWER": []}
-    for one in summary.cells:
+    for one in analysis.cells:
         verdict, ratio = one.verdicts[other], one.ratios[other]
         if isinstance(verdict, Verdict) and isinstance(ratio, Ratio) and verdict.name in called:
-            called[verdict.name].append((ratio.value, one.cell.id, ratio))
+            called[verdict.name].append((ratio.value, one.id, ratio))
     ends = [
         ("win", min(called["FASTER"], default=None, key=lambda one: one[:2])),
         ("loss", max(called["SLOWER"], default=None, key=lambda one: one[:2])),
@@ -95,35 +90,35 @@ def tell_extremes(summary: Summary, other: str, show: Show) -> list[str]:
         if end is not None:
             _, name, ratio = end
             words = show_ratio(
-                ratio.value, ratio.low, ratio.high, other=show(other), base=show(summary.base)
+                ratio.value, ratio.low, ratio.high, other=show(other), base=show(analysis.base)
             )
             told.append(f"ts largest {kind} is at {names[name]}: {words}")
     return [f"I{'; i'.join(told)}."] if told else []
 
 
-def tell_one_arm(summary: Summary, show: Show) -> Iterable[str]:
+def tell_one_arm(analysis: Analysis, show: Show) -> Iterable[str]:
     """Why there is no winner, and how far the one arm comes."""
     reasons = [
-        f"{show(arm)}: {show(_shorten(why))}" for arm, why in summary.campaign.not_run.items()
+        f"{show(arm)}: {show(_shorten(why))}" for arm, why in analysis.campaign.not_run.items()
     ]
     because = f" ({'; '.join(reasons)})" if reasons else ""
     yield (
-        f"Only {show(summary.base)} was measured{because}, so there is no winner to name: these "
+        f"Only {show(analysis.base)} was measured{because}, so there is no winner to name: these "
         "are times and rates, not verdicts."
     )
-    main = pick_main(find_sweeps(summary.campaign.cells))
+    main = analysis.main_sweeps
     for sweep in main:
-        reach = find_reach(sweep, summary.cells, summary.base)
+        reach = sweep.reaches.get(analysis.base)
         if reach is not None:
             yield f"In {name_sweep(sweep, main, show)} it reaches {show(word_reach(reach))}."
 
 
-def tell_sureness(summary: Summary) -> Iterable[str]:
+def tell_sureness(analysis: Analysis) -> Iterable[str]:
     """How well the times are known, and what this machine's own noise hides."""
-    fewest = min(len(blocks) for blocks in summary.counted.values())
+    fewest = min(len(one.blocks) for one in analysis.arms.values())
     widths = [
         math.sqrt(found.high / found.low) - 1
-        for one in summary.cells
+        for one in analysis.cells
         for result in one.arms.values()
         if (found := result.estimate) and found.low and found.high and not result.invalid
     ]
@@ -133,20 +128,19 @@ def tell_sureness(summary: Summary) -> Iterable[str]:
         return
     width = 100 * statistics.median(widths)
     yield f"Half of the {len(widths)} times are known to ±{width:.2g} % or better."
-    conclusions = summary.conclusions
-    if summary.others and conclusions.floor is not None:
+    if analysis.others and analysis.noise_floor is not None:
         yield (
-            f"Differences up to {100 * conclusions.margin:.1f} % are noise on this machine and "
+            f"Differences up to {100 * analysis.margin:.1f} % are noise on this machine and "
             "count as none."
         )
-    if summary.campaign.profile in PROVISIONAL:
-        yield f"The intervals of the profile {summary.campaign.profile} are provisional."
+    if analysis.campaign.profile in PROVISIONAL:
+        yield f"The intervals of the profile {analysis.campaign.profile} are provisional."
 
 
-def _count_hints(summary: Summary, other: str) -> str:
+def _count_hints(analysis: Analysis, other: str) -> str:
     """What ratios alone suggest, where nothing is judged."""
     ratios: Sequence[Ratio] = [
-        found for one in summary.cells if isinstance(found := one.ratios[other], Ratio)
+        found for one in analysis.cells if isinstance(found := one.ratios[other], Ratio)
     ]
     if not any(one.low is not None for one in ratios):
         return "a ratio without an interval is not even a hint"

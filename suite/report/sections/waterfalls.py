@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from suite.analysis.ablation.waterfall import Misled, Waterfall
-from suite.analysis.causes.insight import Insight
-from suite.analysis.numbers.ratio import Ratio
-from suite.cells.cell import Param, Way
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.findings import Misled, Waterfall
+from suite.analysis.result.numbers import Ratio
+from suite.cells.cell import Param
 from suite.report.text.markup import escape
 from suite.report.text.names import name_place
 from suite.report.text.page import Page
 from suite.report.text.units import align, show_gain, show_ratio, show_seconds
 
 
-def write_waterfalls(page: Page, insight: Insight) -> None:
+def write_waterfalls(page: Page, analysis: Analysis) -> None:
     """The section "From the naive script to the fair number"; absent where no case was measured."""
-    if not insight.waterfalls:
+    if not analysis.waterfalls:
         return
     page.heading("From the naive script to the fair number")
     page.paragraph(
@@ -24,11 +24,10 @@ def write_waterfalls(page: Page, insight: Insight) -> None:
         "right. Where a stage was not measured, the next one holds all changes since the one "
         "before."
     )
-    for name in dict.fromkeys(one.case.name for one in insight.waterfalls):
-        found = [one for one in insight.waterfalls if one.case.name == name]
-        misled = [one for one in insight.misled if one.other.case.name == name]
-        case = found[0].case
-        page.heading(f"{escape(case.name)}: {escape(case.title)}", level=3)
+    for name in dict.fromkeys(one.name for one in analysis.waterfalls):
+        found = [one for one in analysis.waterfalls if one.name == name]
+        misled = [one for one in analysis.misled if one.name == name]
+        page.heading(f"{escape(name)}: {escape(found[0].title)}", level=3)
         _write_steps(page, found)
         page.bullets(_tell(found, misled))
 
@@ -36,7 +35,7 @@ def write_waterfalls(page: Page, insight: Insight) -> None:
 def _write_steps(page: Page, found: list[Waterfall]) -> None:
     rows = [
         [
-            _name(one.fixed, name_place(one)),
+            _name(one.fixed, name_place(one.spot)),
             "; ".join(step.changes),
             show_seconds(step.value.value, step.value.low, step.value.high),
             "" if step.factor is None else _show_factor(step.factor),
@@ -44,7 +43,7 @@ def _write_steps(page: Page, found: list[Waterfall]) -> None:
         for one in found
         for step in one.steps
     ]
-    case = found[0].case
+    case = found[0]
     columns = list(zip(*rows, strict=True))
     columns[2] = tuple(align(columns[2]))
     page.table(
@@ -60,7 +59,7 @@ def _tell(found: list[Waterfall], misled: list[Misled]) -> Iterable[str]:
     """A paragraph for every waterfall of a case: each place's way, and what the script misleads to."""
     for fixed in _list_fixed(found):
         sentences = [_tell_way(one) for one in found if one.fixed == fixed]
-        sentences += [_tell_misled(one) for one in misled if one.other.fixed == fixed]
+        sentences += [_tell_misled(one) for one in misled if one.fixed == fixed]
         yield _name(fixed, "", after=": ") + " ".join(sentences)
 
 
@@ -76,8 +75,8 @@ def _tell_way(one: Waterfall) -> str:
     """A waterfall in words: both ends, the whole way, and its largest step."""
     first, last = one.steps[0].value.value, one.steps[-1].value.value
     text = (
-        f"On {escape(name_place(one))} the script prints {show_seconds(first)} "
-        f"{_name_unit(one.case)}, and the fair number is {show_seconds(last)}, "
+        f"On {escape(name_place(one.spot))} the script prints {show_seconds(first)} "
+        f"{_name_unit(one)}, and the fair number is {show_seconds(last)}, "
         f"{_show_factor(one.factor)}"
     )
     largest = one.largest
@@ -102,7 +101,7 @@ def _tell_misled(one: Misled) -> str:
     return f"By the script, {other} against {base}: {naive}; fairly timed: {fair}: {verdict}."
 
 
-def _name_unit(case: Way) -> str:
+def _name_unit(case: Waterfall) -> str:
     return f"{'an' if case.unit[0] in 'aeiou' else 'a'} {case.unit}"
 
 

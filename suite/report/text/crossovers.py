@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from suite.analysis.ablation.reach import Reach
-from suite.analysis.numbers.crossover import Crossover, Sweep
+from suite.analysis.result.campaign import SweepAnalysis
+from suite.analysis.result.numbers import Crossover, Reach
 from suite.cells.cell import Param
 from suite.report.text.evidence import word_evidence
 from suite.report.text.names import Show
@@ -15,14 +15,14 @@ OPEN = frozenset({"unclear", "no answer"})
 """What a sweep can answer without saying who wins."""
 
 
-def name_sweep(sweep: Sweep, among: Iterable[Sweep], show: Show) -> str:
+def name_sweep(sweep: SweepAnalysis, among: Iterable[SweepAnalysis], show: Show) -> str:
     """A sweep's case, and of what is fixed in it what tells it from the case's other sweeps."""
     telling = ", ".join(f"{name}={value}" for name, value in tell_apart(sweep, among).items())
     name = show(f"{sweep.scenario}.{sweep.case}")
     return f"{name} ({show(telling)})" if telling else name
 
 
-def tell_apart(sweep: Sweep, among: Iterable[Sweep]) -> dict[str, Param]:
+def tell_apart(sweep: SweepAnalysis, among: Iterable[SweepAnalysis]) -> dict[str, Param]:
     """What is fixed in a sweep and not so in others of its case."""
     rivals = [one for one in among if (one.scenario, one.case) == (sweep.scenario, sweep.case)]
     return {

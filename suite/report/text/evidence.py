@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from suite.analysis.causes.advice import Kind
-from suite.analysis.causes.explain import Case, Cause
-from suite.analysis.causes.rules import RuleName
-from suite.analysis.numbers.evidence import Evidence
+from suite.analysis.result.findings import Cause, Kind, RuleName, Standing
+from suite.analysis.result.numbers import Evidence
 from suite.report.text.filling import fill
 
 _COPIES = (
@@ -189,6 +187,6 @@ def word_evidence(*found: Evidence) -> str:
     return "; ".join(fill(SENTENCES[one.code], one.values) for one in found)
 
 
-def word_advice(case: Case, cause: Cause) -> str:
+def word_advice(standing: Standing, cause: Cause) -> str:
     """What to do about a cause."""
-    return _CPU_IS_RIGHT if case.hopeless else RULE_TEXTS[cause.rule].advice
+    return _CPU_IS_RIGHT if standing.hopeless else RULE_TEXTS[cause.rule].advice

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from suite.analysis.ablation.waterfall import Waterfall
-from suite.cells.cell import Cell
+from suite.analysis.result.cells import CellAnalysis
+from suite.analysis.result.findings import Spot
 
 Show = Callable[[str], str]
 """Makes a document's text safe for where it will stand: Markdown, or a terminal."""
 
 
-def list_families(cells: Iterable[Cell]) -> list[str]:
+def list_families(cells: Iterable[CellAnalysis]) -> list[str]:
     """The families of a plan, in its order."""
     return list(dict.fromkeys(cell.scenario for cell in cells))
 
 
-def sort_cells(cells: Sequence[Cell]) -> list[Cell]:
+def sort_cells(cells: Sequence[CellAnalysis]) -> list[CellAnalysis]:
     """Families, cases and words in the order in which the plan names them, numbers ascending.
 
     Words count before numbers, so that a sweep over sizes stays together.
@@ -25,7 +25,7 @@ def sort_cells(cells: Sequence[Cell]) -> list[Cell]:
     cases = list(dict.fromkeys((cell.scenario, cell.case) for cell in cells))
     words = list(dict.fromkeys(v for cell in cells for v in cell.params.values()))
 
-    def place(cell: Cell) -> tuple[int, int, list[int], list[float]]:
+    def place(cell: CellAnalysis) -> tuple[int, int, list[int], list[float]]:
         values = cell.params.values()
         return (
             families.index(cell.scenario),
@@ -38,7 +38,7 @@ def sort_cells(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def name_cells(
-    cells: Sequence[Cell], show: Show
+    cells: Sequence[CellAnalysis], show: Show
 ) -> tuple[dict[str, str], dict[tuple[str, ...], str]]:
     """A short name by id, and what the names leave out because all cells of a case share it.
 
@@ -48,7 +48,7 @@ def name_cells(
     """
     names: dict[str, str] = {}
     shared: dict[tuple[str, ...], str] = {}
-    by_case: dict[str, list[Cell]] = {}
+    by_case: dict[str, list[CellAnalysis]] = {}
     for cell in cells:
         by_case.setdefault(f"{cell.scenario}.{cell.case}", []).append(cell)
     for case, group in by_case.items():
@@ -62,13 +62,13 @@ def name_cells(
     return names, shared
 
 
-def _find_constant(group: Sequence[Cell]) -> list[str]:
+def _find_constant(group: Sequence[CellAnalysis]) -> list[str]:
     if len(group) < 2:
         return []
     axes = list(dict.fromkeys(axis for cell in group for axis in cell.params))
     return [axis for axis in axes if len({repr(cell.params.get(axis)) for cell in group}) == 1]
 
 
-def name_place(one: Waterfall) -> str:
+def name_place(one: Spot) -> str:
     """Where a waterfall was measured: ``cuda``, or ``cuda, pinned to its CPU``."""
     return f"{one.arm}, pinned to its CPU" if one.pinned else one.arm

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from suite.analysis.numbers.estimate import derive_rate
+from suite.analysis.result.numbers import derive_rate
 
 _TIME = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 _PREFIXES = ((1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T"), (1e15, "P"))

@@ -10,11 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, get_args
 
-from suite.analysis.ablation.limits import Band
-from suite.analysis.campaign.summarise import ArmResult
-from suite.analysis.documents.published import ANY
-from suite.analysis.numbers.evidence import Evidence
-from suite.analysis.numbers.verdict import MARGIN, Verdict, VerdictName
+from suite.analysis.result.cells import ArmResult
+from suite.analysis.result.limits import ANY, Band
+from suite.analysis.result.numbers import MARGIN, Evidence, Verdict, VerdictName
 from suite.flags import KINDS, Flag, is_common, pick
 from suite.report.text.evidence import word_evidence
 from suite.report.text.filling import fill
@@ -68,7 +66,6 @@ NO_INTERVAL = "no twin cell has an interval"
 NO_HIDDEN = "no invocations of the CUDA image without its GPU beside a cpu arm"
 NO_EXTRA = "no cell that does known extra work was measured beside its honest twin"
 NO_INPUT = "no input-only cell has a verdict"
-NO_SWEEP = "no sweep with two sizes"
 UNKNOWN_FLOOR = (
     f"verdicts take {100 * MARGIN:.0f} % as the margin, because the noise floor of this campaign is "
     "unknown"
@@ -172,7 +169,10 @@ def _word_lost(outcome: str, block: int, reason: str | Evidence | None) -> str:
     return f"{outcome} in block {block}{_word_reason(reason)}"
 
 
-def _word_reason(reason: str | Evidence | None) -> str:
+def _word_reason(reason: str | Evidence | Mapping[str, Any] | None) -> str:
+    if isinstance(reason, Mapping):
+        # As it comes out of a file.
+        reason = Evidence(**reason)
     words = word_evidence(reason) if isinstance(reason, Evidence) else reason
     return f": {words}" if words else ""
 

@@ -8,15 +8,16 @@ from dataclasses import replace
 
 import pytest
 
+from suite.analysis.analyse import analyse
 from suite.analysis.campaign.bounds import IMPLAUSIBLE, find_impossible, find_places
 from suite.analysis.campaign.summarise import summarise
 from suite.analysis.causes.insight import find_insight
 from suite.analysis.documents.published import read_figures
 from suite.analysis.documents.read import LoadedCampaign
 from suite.cells.cell import Cell, Param, Work
-from suite.flags import raise_flag
+from suite.flags import find_invalid, raise_flag
 from suite.model import Document, Scalar, Telemetry
-from suite.report.exports.exchange import render_json
+from suite.report.exports.summary import render_json
 from suite.report.text.wording import name_banners, word, word_in_cell
 from tests import synthetic
 from tests.rendering import render_markdown
@@ -194,12 +195,13 @@ def test_a_gpus_second_arm_is_a_gpus() -> None:
 
 def test_a_copy_that_did_not_copy_stands_at_the_top_and_in_the_doubts() -> None:
     summary = summarise(load(make_copy(LARGE), LARGE / 11.6e12, link=(4, 16)))
-    text = render_markdown(summary)
+    text = render_markdown(analyse(summary.loaded))
     top, _, rest = text.partition("## ")
     assert "NOT PLAUSIBLE: one number is more than the hardware can do" in top
     doubt = rest.partition("## Is it to be trusted?")[2]
     assert "**More than the hardware can do.** overhead.copy" in doubt
-    (error,) = json.loads(render_json(summary))["limits"]["errors"]
+    (error,) = json.loads(render_json(analyse(summary.loaded)))["limits"]["flags"]
+    error = error["text"]
     assert "moves 11.6 TB/s, but the fastest PCIe link moves at most 121 GB/s" in error
     assert "PCI-SIG" in error
     assert "one direction of PCIe 6.0 with 16 lanes" in error
@@ -259,4 +261,4 @@ def test_in_an_invalid_campaign_what_is_impossible_is_still_told(cell: Cell) -> 
     assert flag.where == {"arm": "cuda", "cell": cell.id}
     assert summary.cells[0].arms["cuda"].invalid == (flag,)
     # The arm whose number can be is invalid for the campaign's reason.
-    assert summary.cells[0].arms["cpu"].invalid == summary.invalid
+    assert summary.cells[0].arms["cpu"].invalid == find_invalid(summary.flags)

@@ -18,16 +18,17 @@ from suite.analysis.campaign.proof import (
     is_simulated,
 )
 from suite.analysis.documents.arm_names import NAMED, tell_arms
-from suite.analysis.numbers.evidence import Evidence, cite
+from suite.analysis.result.numbers import Evidence, cite
 from suite.cells.cell import Cell, Param, Work
 from suite.flags import KINDS
 from suite.model import SIMULATED, Arm, CellResult, Document, Scalar
-from suite.report.produce import Collated, collate
+from suite.report.produce import Report
 from suite.report.render.html import render_html_page
 from suite.report.text.evidence import word_evidence
 from suite.worker import scenarios
 from tests import synthetic
 from tests.planted.judge import EXIT_TROUBLED, find_numbers
+from tests.rendering import collate
 
 CAMPAIGN = synthetic.make_campaign(blocks=1)
 
@@ -340,7 +341,7 @@ def test_the_cpus_arm_beside_a_stand_in_keeps_its_numbers() -> None:
 
 def collate_with(
     folder: Path, value: Scalar, *, simulated: bool = False
-) -> tuple[Collated, dict[str, Any]]:
+) -> tuple[Report, dict[str, Any]]:
     """A campaign's files, written; ``value`` is what the GPU's documents say of a stand-in."""
     campaign = replace(
         synthetic.make_campaign(blocks=3), simulated=simulated, price=2.0, price_currency="EUR"
@@ -369,23 +370,22 @@ def test_no_file_has_a_number_of_a_stand_in(tmp_path: Path) -> None:
     seen = {text.split(":")[0] for text in find_numbers(tmp_path / "real", EXIT_TROUBLED)}
     assert seen >= {"summary.json", "cells.csv", "report.md", "report.html"}
 
-    assert told["campaign"]["simulated"] is True
-    assert told["banners"] == ["SIMULATED"]
-    assert real["campaign"]["simulated"] is False
-    assert real["banners"] == []
+    assert [one["code"] for one in told["flags"]] == ["stand-in"]
+    assert "flags" not in real
     for one, same in zip(told["cells"], real["cells"], strict=True):
         # The CPU's arm has every number that it has beside a real one.
         assert one["arms"]["cpu"]["value"] == same["arms"]["cpu"]["value"]
         assert one["arms"]["cpu"]["first_call"] == same["arms"]["cpu"]["first_call"]
         if "cuda" in one["arms"] and same["arms"]["cuda"]["value"]:
             assert one["arms"]["cuda"]["outcome"] == "skipped"
-            assert one["arms"]["cuda"]["reason"].startswith("cuda: skipped: simulated: ")
+            (missing,) = one["arms"]["cuda"]["notes"]
+            assert missing["text"].startswith("cuda: skipped: simulated: ")
     assert any(one["arms"]["cpu"]["value"] for one in told["cells"])
     rows = list(csv.DictReader(collated.files["cells.csv"].splitlines()))
     assert {bool(row["value"]) for row in rows if row["arm"] == "cuda"} == {False}
     assert any(row["value"] for row in rows if row["arm"] == "cpu")
     # Nothing went wrong: there was nothing to measure.
-    assert not collated.troubled
+    assert not collated.analysis.troubled
 
 
 def test_a_stand_in_is_said_in_the_title_and_over_every_table(tmp_path: Path) -> None:

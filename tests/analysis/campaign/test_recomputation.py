@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from suite.report.produce import collate
 from tests import synthetic
 from tests.bench.test_campaigns import make
 from tests.fakes.hosts import HOSTS
+from tests.rendering import collate
 
 NEAR = 1e-9
 
@@ -112,7 +112,7 @@ def test_everything_comes_out_the_same(tmp_path: Path, name: str) -> None:
         ours = [cell["ratio"], cell["ratio_low"], cell["ratio_high"]]
         assert ours == pytest.approx(ends, rel=NEAR, abs=0)
         ps.append(p)
-        stated.append(cell["verdicts"]["cuda"]["p_holm"])
+        stated.append(cell["comparisons"]["cuda"]["verdict"]["p_holm"])
     assert stated == pytest.approx(adjust(ps), rel=NEAR, abs=1e-15)
     off = [
         abs(compare(values[arm][one], twin)[0][0] - 1)

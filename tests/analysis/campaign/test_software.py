@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from suite.analysis.campaign.software import find_builds, find_differing
-from suite.analysis.campaign.summarise import Summary, summarise
+from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.result.campaign import Analysis
 from suite.model import NOT_FROM_LOCK, Document
-from suite.report.produce import collate
 from suite.report.sections.trust import tell_builds, word_trust
 from tests import synthetic
+from tests.rendering import collate
 
 VENDOR = {
     "tensorflow.version": "2.17.0",
@@ -55,16 +55,14 @@ def make(
     return campaign, documents
 
 
-def summary_of(made: tuple[Any, list[Document]]) -> Summary:
+def summary_of(made: tuple[Any, list[Document]]) -> Analysis:
     campaign, documents = made
-    return summarise(
-        LoadedCampaign(folder="x", campaign=campaign, documents=documents, controls=[])
-    )
+    return analyse(LoadedCampaign(folder="x", campaign=campaign, documents=documents, controls=[]))
 
 
 def test_where_all_is_the_locks_there_is_nothing_to_say() -> None:
     summary = summary_of(make(vendor=()))
-    assert find_differing(find_builds(summary), "cpu") == []
+    assert summary.software_differs == ()
     assert tell_builds(summary, str) == []
     assert list(word_trust(summary, str)) == []
 
@@ -84,7 +82,7 @@ def test_versions_that_differ_are_told_plainly() -> None:
 
 def test_the_same_versions_from_somebody_else_are_another_build() -> None:
     summary = summary_of(make(facts=OURS))
-    assert find_differing(find_builds(summary), "cpu") == ["cuda"]
+    assert summary.software_differs == ("cuda",)
     assert "the same versions, built by somebody else" in " ".join(word_trust(summary, str))
 
 
@@ -114,14 +112,14 @@ def test_the_report_says_it_twice_and_programs_are_told(tmp_path: Any) -> None:
     assert "THE ARMS RAN DIFFERENT BUILDS" in opening.partition("## ")[0]
     assert "ran another build than cpu" in rest
     assert "THE ARMS RAN DIFFERENT BUILDS" in collated.terminal
-    assert '"software_differs": [\n  "cuda"\n ]' in collated.files["summary.json"]
+    assert '"software_differs": [ "cuda" ]' in collated.files["summary.json"]
 
 
 def test_an_arm_that_told_nothing_ran_no_other_build() -> None:
     campaign, documents = make(vendor=())
     silent = [replace(one, facts={}) if one.invocation.arm == "cuda" else one for one in documents]
     summary = summary_of((campaign, silent))
-    assert find_differing(find_builds(summary), "cpu") == []
+    assert summary.software_differs == ()
     assert tell_builds(summary, str) == []
     assert list(word_trust(summary, str)) == []
 

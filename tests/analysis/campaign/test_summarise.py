@@ -8,13 +8,10 @@ from dataclasses import replace
 import pytest
 
 from suite.analysis.campaign.accounting import find_deaths, itemise
-from suite.analysis.campaign.summarise import (
-    ArmResult,
-    Summary,
-    summarise,
-)
+from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.documents.read import LoadedCampaign
-from suite.analysis.numbers.ratio import Ratio
+from suite.analysis.result.cells import ArmResult
+from suite.analysis.result.numbers import Ratio
 from suite.flags import raise_flag
 from suite.model import Campaign, Check, Container, Document, Excluded, container_seconds
 from suite.report.text.wording import tell, word_missing
@@ -99,8 +96,8 @@ def test_the_last_repeat_stands_for_its_block(
 
 def test_two_invocations_have_no_interval(campaign: Campaign, documents: list[Document]) -> None:
     few = [one for one in documents if one.invocation.block <= 2]
-    found = find(summarise_these(campaign, few), "cpu").estimate
-    assert found
+    found = find(summarise_these(campaign, few), "cpu")
+    assert found.estimate
     assert (found.low, codes(found.flags)) == (None, ["few-blocks"])
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from suite.analysis.analyse import analyse
 from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.campaign.timing import find_timing_costs
 from suite.analysis.documents.read import LoadedCampaign
@@ -44,7 +45,9 @@ def test_one_shot_cells_are_exempt_and_an_unknown_price_is_not_nothing() -> None
     for unknown in ({}, {1: None}, {1: "dear"}, {1: True}):
         nothing = summarise_with(unknown)
         assert find_timing_costs(nothing) == {"cpu": {}}
-        assert "no document says what an empty fence costs" in render_markdown(nothing)
+        assert "no document says what an empty fence costs" in render_markdown(
+            analyse(nothing.loaded)
+        )
 
 
 def test_the_report_counts_what_cost_too_much() -> None:
@@ -55,6 +58,6 @@ def test_the_report_counts_what_cost_too_much() -> None:
 
 
 def _count(summary: Summary) -> str:
-    text = render_markdown(summary)
+    text = render_markdown(analyse(summary.loaded))
     (line,) = [one for one in text.splitlines() if "of a sample." in one and " cost more " in one]
     return line

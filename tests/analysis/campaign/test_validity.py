@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from suite.analysis.analyse import analyse
 from suite.analysis.campaign.controls import find_floor, find_honest, is_input_only
 from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.campaign.validity import (
@@ -18,16 +19,15 @@ from suite.analysis.campaign.validity import (
     find_labels,
 )
 from suite.analysis.documents.read import LoadedCampaign
-from suite.analysis.numbers.estimate import Estimate
-from suite.analysis.numbers.shape import Outliers, classify_outliers, is_bimodal
+from suite.analysis.numbers.shape import classify_outliers, is_bimodal
 from suite.analysis.numbers.stopping import Precision, assess, is_precise
-from suite.analysis.numbers.verdict import Verdict
-from suite.flags import KINDS, raise_flag
+from suite.analysis.result.cells import Outliers
+from suite.analysis.result.numbers import Estimate, Verdict
+from suite.flags import KINDS, find_invalid, pick, raise_flag
 from suite.model import Campaign, Document, Scalar, Telemetry
-from suite.report.produce import collate
 from suite.report.text.wording import name_banners, tell, word, word_invalid
 from tests import synthetic
-from tests.rendering import render_markdown
+from tests.rendering import collate, render_markdown
 
 FENCE = "overhead.fence"
 
@@ -87,17 +87,19 @@ def test_a_disturbed_invocation_is_set_aside(
     campaign: Campaign, documents: list[Document], name: str
 ) -> None:
     summary = summarise_these(campaign, disturb(documents, {name: BAD[name]}, 3))
-    (flag,) = summary.excluded
+    (flag,) = pick(summary.flags, "excluded")
     assert flag.where == {"arm": "cpu", "block": 3, "repeat": 0}
     assert not flag.values["repeated"]
     assert flag.code in OF_CELLS
     result = summary.cells[0].arms["cpu"]
     assert sorted(result.values) == [1, 2, 4, 5, 6]
     assert any(word(flag) in note for note in tell(result.flags))
-    assert not summary.invalid
+    assert not find_invalid(summary.flags)
     assert "INVALID" not in names(summary)
     for harmless in ({name: FINE[name]}, {name: None}, {}):
-        assert not summarise_these(campaign, disturb(documents, harmless, 3)).excluded
+        assert not pick(
+            summarise_these(campaign, disturb(documents, harmless, 3)).flags, "excluded"
+        )
 
 
 def test_two_in_six_are_too_many(campaign: Campaign, documents: list[Document]) -> None:
@@ -109,10 +111,10 @@ def test_two_in_six_are_too_many(campaign: Campaign, documents: list[Document]) 
     assert len(result.values) == 6
     assert summary.cells[0].arms["cuda"].invalid == ()
     assert names(summary) == {"INVALID"}
-    text = render_markdown(summary)
+    text = render_markdown(analyse(summary.loaded))
     assert "~~" in text
     assert "✗" in text
-    assert not summary.invalid
+    assert not find_invalid(summary.flags)
 
 
 def test_a_campaign_is_invalid_when_over_a_fifth_is_set_aside(
@@ -120,10 +122,10 @@ def test_a_campaign_is_invalid_when_over_a_fifth_is_set_aside(
 ) -> None:
     changed = disturb(documents, {"cpu.throttled_s": 2.0}, 2, 5, 6)
     summary = summarise_these(campaign, changed)
-    assert [one.code for one in summary.invalid] == ["set-aside"]
+    assert [one.code for one in find_invalid(summary.flags)] == ["set-aside"]
     assert names(summary) == {"INVALID"}
     assert "INVALID" in name_banners(summary.flags)
-    assert "3 of 12 invocations" in render_markdown(summary)
+    assert "3 of 12 invocations" in render_markdown(analyse(summary.loaded))
 
 
 def test_an_interrupted_campaign_is_not_invalid_for_that(
@@ -141,9 +143,9 @@ def test_an_interrupted_campaign_is_not_invalid_for_that(
         for one in documents
     ]
     summary = summarise_these(campaign, [*stopped, *repeats])
-    assert {one.code for one in summary.excluded} == {"interrupted"}
-    assert len(summary.excluded) == 6
-    assert not summary.invalid
+    assert {one.code for one in pick(summary.flags, "excluded")} == {"interrupted"}
+    assert len(pick(summary.flags, "excluded")) == 6
+    assert not find_invalid(summary.flags)
 
 
 def test_a_repeat_takes_a_disturbed_ones_place(
@@ -153,7 +155,9 @@ def test_a_repeat_takes_a_disturbed_ones_place(
     second = next(one for one in changed if one.invocation.block == 2)
     repeat = replace(second, invocation=replace(second.invocation, repeat=1), telemetry=None)
     summary = summarise_these(campaign, [*changed, repeat])
-    assert [(one.code, one.values["repeated"]) for one in summary.excluded] == [("steal", True)]
+    assert [(one.code, one.values["repeated"]) for one in pick(summary.flags, "excluded")] == [
+        ("steal", True)
+    ]
     assert len(summary.cells[0].arms["cpu"].values) == 6
 
 
@@ -174,21 +178,23 @@ def test_an_invalid_campaign_ends_in_trouble(
     campaign: Campaign, documents: list[Document], tmp_path: Path
 ) -> None:
     sound = synthetic.write_campaign(tmp_path / "sound", campaign, documents)
-    assert not collate(sound).troubled
+    assert not collate(sound).analysis.troubled
     changed = disturb(documents, {"cpu.steal_share": 0.5}, 2, 5)
-    assert collate(synthetic.write_campaign(tmp_path / "stolen", campaign, changed)).troubled
+    assert collate(
+        synthetic.write_campaign(tmp_path / "stolen", campaign, changed)
+    ).analysis.troubled
 
 
 def test_contended_is_a_label(campaign: Campaign, documents: list[Document]) -> None:
     summary = summarise_these(campaign, disturb(documents, {"cpu.steal_share": 0.05}, 1, 2))
-    assert not summary.excluded
+    assert not pick(summary.flags, "excluded")
     assert "cpu: contended in blocks 1, 2" in tell(summary.cells[0].arms["cpu"].flags)
 
 
 def test_no_timing_sets_anything_aside(campaign: Campaign, documents: list[Document]) -> None:
     slow = synthetic.change_cell(documents[0], FENCE, samples_s=[1e3] * 60)
     summary = summarise_these(campaign, [slow, *documents[1:]])
-    assert not summary.excluded
+    assert not pick(summary.flags, "excluded")
     assert len(summary.cells[0].arms["cpu"].values) == 6
 
 
@@ -210,7 +216,7 @@ def test_a_quick_campaign_gives_no_verdicts(documents: list[Document]) -> None:
     summary = summarise_these(campaign, made)
     missing = raise_flag("provisional", profile="quick")
     assert all(one.verdicts["cuda"] == missing for one in summary.cells)
-    assert "No verdicts of cuda against cpu: no verdict" in render_markdown(summary)
+    assert "No verdicts of cuda against cpu: no verdict" in render_markdown(analyse(summary.loaded))
 
 
 def test_the_honest_twin_is_the_cell_that_is_named() -> None:
@@ -344,7 +350,7 @@ def test_a_repeat_says_why_the_first_gave_way(
     bad = steal_cells(documents[index], len(documents[index].cells))
     repeat = replace(documents[index], invocation=replace(documents[index].invocation, repeat=1))
     changed = [*documents[:index], bad, repeat, *documents[index + 1 :]]
-    (flag,) = summarise_these(campaign, changed).excluded
+    (flag,) = pick(summarise_these(campaign, changed).flags, "excluded")
     assert (flag.code, flag.where["repeat"], flag.values["repeated"]) == ("steal", 0, True)
 
 
@@ -358,7 +364,7 @@ def test_a_gpu_that_was_lost_takes_its_invocation_with_it(
         for one in documents
     ]
     summary = summarise_these(campaign, changed)
-    assert [(one.code, one.where) for one in summary.excluded] == [
+    assert [(one.code, one.where) for one in pick(summary.flags, "excluded")] == [
         ("gpu-lost", {"arm": "cuda", "block": 2, "repeat": 0})
     ]
     assert sorted(summary.cells[0].arms["cuda"].values) == [1, 3, 4, 5, 6]

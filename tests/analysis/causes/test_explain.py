@@ -12,9 +12,10 @@ from suite.analysis.ablation.catalogue import Catalogue, open_catalogue
 from suite.analysis.ablation.pipeline import find_input_limit
 from suite.analysis.campaign.summarise import summarise
 from suite.analysis.causes.explain import Case, explain, find_causes
-from suite.analysis.causes.rules import RULES, RuleName, Suspicion
+from suite.analysis.causes.rules import RULES, Suspicion
 from suite.analysis.documents.read import LoadedCampaign
-from suite.analysis.numbers.evidence import cite
+from suite.analysis.result.findings import RuleName
+from suite.analysis.result.numbers import cite
 from suite.cells.cell import Cell
 from suite.model import Campaign, Document
 from tests import synthetic

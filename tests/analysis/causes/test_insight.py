@@ -8,19 +8,18 @@ from dataclasses import replace
 
 import pytest
 
-from suite.analysis.ablation.step import Decomposition, Triple
-from suite.analysis.ablation.waterfall import Waterfall
+from suite.analysis.analyse import analyse
 from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.causes.advice import KINDS
 from suite.analysis.causes.insight import Insight, find_insight
 from suite.analysis.documents.published import read_figures
 from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.result.findings import Decomposition, Spot, Triple, Waterfall
 from suite.cells.cell import Cell, Work
 from suite.flags import KINDS as FLAGS
 from suite.flags import Flag, pick, raise_flag
 from suite.model import Campaign, Document
-from suite.report.exports.exchange import render_json
-from suite.report.text.evidence import CHANGES
+from suite.report.exports.summary import render_json
 from tests import synthetic
 from tests.analysis.causes.test_explain import QUICK, TRAINED
 from tests.fakes import machines
@@ -51,7 +50,7 @@ def find_waterfall(insight: Insight, name: str, arm: str, *, pinned: bool = Fals
     return next(
         one
         for one in insight.waterfalls
-        if (one.case.name, one.arm, one.pinned) == (name, arm, pinned)
+        if (one.name, one.spot) == (name, Spot(arm=arm, pinned=pinned))
     )
 
 
@@ -91,7 +90,7 @@ def test_with_its_ends_alone_a_waterfall_names_all_changes_at_once() -> None:
 def test_the_last_step_of_the_product_is_the_plain_product_or_the_warm_one_on_the_cpu() -> None:
     cells = machines.choose(ALL, "asked.matmul/n=1000/", "matmul.square/n=1000/")
     insight = tell(cells=cells)
-    places = {(one.arm, one.pinned): one.steps[-1].cell for one in insight.waterfalls}
+    places = {(one.spot.arm, one.spot.pinned): one.steps[-1].cell for one in insight.waterfalls}
     plain = "matmul.square/n=1000/precision=fp32/operands=device/xla=off"
     assert places == {
         ("cpu", False): plain,
@@ -116,7 +115,7 @@ def test_the_script_names_the_wrong_winner() -> None:
 
 def test_one_arm_has_its_waterfalls() -> None:
     insight = tell(None, cells=SLICES)
-    assert [(one.arm, one.pinned) for one in insight.waterfalls] == [("cpu", False)]
+    assert [(one.spot.arm, one.spot.pinned) for one in insight.waterfalls] == [("cpu", False)]
     assert insight.misled == ()
 
 
@@ -290,7 +289,7 @@ def test_a_product_beyond_the_peak_wins_nothing() -> None:
     for found in summary.conclusions.crossovers.values():
         for _, crossover in found:
             assert sizes.isdisjoint({crossover.low, crossover.high})
-    report = render_markdown(summary)
+    report = render_markdown(analyse(summary.loaded))
     largest = ("| matmul.square/n=10000 ", "| matmul.square/n=10000/")
     row = next(line for line in report.splitlines() if line.startswith(largest))
     assert "~~" in row
@@ -308,11 +307,11 @@ def test_an_error_stands_in_the_doubts_and_at_the_top() -> None:
     gpu = replace(GPU, flops=40e12)
     campaign, documents = machines.make_campaign(PRODUCTS, gpu=gpu, host=QUIET)
     summary = summary_of(campaign, name_gpu(documents, "NVIDIA A10"))
-    text = render_markdown(summary)
+    text = render_markdown(analyse(summary.loaded))
     top, _, rest = text.partition("## ")
     assert "NOT PLAUSIBLE" in top
     assert "**More than the hardware can do.**" in rest.partition("## Is it to be trusted?")[2]
-    assert json.loads(render_json(summary))["limits"]["errors"]
+    assert json.loads(render_json(analyse(summary.loaded)))["limits"]["flags"]
 
 
 def test_the_form_factor_is_part_of_the_name() -> None:
@@ -376,17 +375,16 @@ def test_the_cost_of_a_million() -> None:
     epoch = found["asked.fit/stage=steady/batch=512/prefetch=on/on=arm"]
     assert epoch.steps["cpu"].value == pytest.approx(one.steps["cpu"].value, rel=NEAR)
     assert not any("epoch-1" in name or "on=cpu" in name for name in found)
-    text = render_markdown(summary_of(campaign, documents))
+    text = render_markdown(analyse(summary_of(campaign, documents).loaded))
     assert "At EUR 3.60 an hour" in text
 
 
 def test_without_a_price_there_is_no_cost() -> None:
     campaign, documents = machines.make_campaign(TRAINING, host=QUIET)
     summary = summary_of(campaign, documents)
-    assert "## Cost" not in render_markdown(summary)
-    content = json.loads(render_json(summary))
-    assert content["cost"] is None
-    assert "PRICE" in content["absent"]["cost"]
+    assert "## Cost" not in render_markdown(analyse(summary.loaded))
+    content = json.loads(render_json(analyse(summary.loaded)))
+    assert not {"price", "costs"} & set(content)
     assert find_insight(summary_of(replace(campaign, price=0.0), documents)).costs == ()
 
 
@@ -394,30 +392,28 @@ def test_the_json_holds_what_the_report_says() -> None:
     gpu = replace(GPU, fixed=2e-3, fallback=5e-3, start=1.0)
     campaign, documents = machines.make_campaign(gpu=gpu)
     campaign = replace(campaign, price=2.5)
-    content = json.loads(render_json(summary_of(campaign, documents)))
+    content = json.loads(render_json(analyse(summary_of(campaign, documents).loaded)))
     causes = [cause for cell in content["cells"] for cause in cell["causes"]]
     assert causes
-    assert set(causes[0]) == {
-        *("rule", "confirmed", "provisional", "share", "evidence", "advice", "gain")
-    }
-    assert set(content["rules"]) >= {cause["rule"] for cause in causes}
+    assert set(causes[0]) == {*("rule", "confirmed", "provisional", "share", "evidence", "gain")}
+    assert all(one["text"] for cause in causes for one in cause["evidence"])
     for cell in content["cells"]:
         if cell["verdict"] == "SLOWER":
             assert cell["causes"]
-    assert [one["kind"] for one in content["advice"]] == [CHANGES[kind] for kind in KINDS]
-    assert {one["case"] for one in content["waterfalls"]} == {
+    assert list(dict.fromkeys(one["kind"] for one in content["advice"])) == list(KINDS)
+    assert {one["name"] for one in content["waterfalls"]} == {
         *("matmul", "clone", "slices", "dataset", "fit")
     }
-    for name in ("decomposition", "limits", "cost"):
+    for name in ("steps", "triples", "repayments", "limits", "costs"):
         assert content[name]
-    for step in content["decomposition"]["steps"]:
-        nulls = {name for name, value in step.items() if value is None}
-        assert nulls == set(step["absent"])
+    for step in content["steps"]:
+        nulls = {name for name, value in step["parts"].items() if value is None}
+        assert nulls == set(step.get("absent", ()))
 
 
 def test_simulated_is_said_in_the_title_and_over_every_table() -> None:
     campaign, documents = machines.make_campaign(gpu=replace(GPU, fixed=2e-3))
-    text = render_markdown(summary_of(replace(campaign, price=1.0), documents))
+    text = render_markdown(analyse(summary_of(replace(campaign, price=1.0), documents).loaded))
     lines = text.splitlines()
     assert lines[0].endswith("SIMULATED")
     captions = [line for line in lines if "Table: " in line]
@@ -448,5 +444,5 @@ def test_no_number_that_a_document_can_hold_breaks_the_analysis(axis: str, numbe
         campaign, truth=lambda _, arm: 2e-3 if arm == "cuda" else 1e-3, samples=2
     )
     summary = summary_of(replace(campaign, price=1e308), documents)
-    render_markdown(summary)
-    json.loads(render_json(summary))
+    render_markdown(analyse(summary.loaded))
+    json.loads(render_json(analyse(summary.loaded)))

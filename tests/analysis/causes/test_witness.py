@@ -9,10 +9,11 @@ import pytest
 from suite.analysis.ablation.trace import find_traces
 from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.causes.insight import find_insight
-from suite.analysis.causes.rules import RuleName, Suspicion
+from suite.analysis.causes.rules import Suspicion
 from suite.analysis.causes.witness import attest, cite_trace
 from suite.analysis.documents.read import LoadedCampaign
-from suite.analysis.numbers.evidence import cite
+from suite.analysis.result.findings import RuleName
+from suite.analysis.result.numbers import cite
 from suite.model import Document
 from suite.report.text.evidence import word_evidence
 from tests import synthetic

@@ -15,9 +15,9 @@ import pytest
 
 from suite.analysis.documents.read import load_campaign, load_document, load_plan, schema
 from suite.errors import DocumentError
-from suite.report.produce import collate
 from suite.wire import dump_document
 from tests import synthetic
+from tests.rendering import collate
 
 Change = Callable[[dict[str, Any]], None]
 

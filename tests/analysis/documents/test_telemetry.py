@@ -9,6 +9,8 @@ from datetime import timedelta
 
 import pytest
 
+from suite import flags
+from suite.analysis.analyse import analyse
 from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.campaign.validity import (
     find_cell_disturbance,
@@ -219,7 +221,7 @@ def test_another_gpu_sets_the_invocation_aside(
         watch(one, away) if one.invocation.arm == "cuda" and one.invocation.block == 2 else one
         for one in documents
     ]
-    (flag,) = summarise_these(campaign, changed).excluded
+    (flag,) = flags.pick(summarise_these(campaign, changed).flags, "excluded")
     assert (flag.code, flag.where) == ("gpu-other", {"arm": "cuda", "block": 2, "repeat": 0})
 
 
@@ -259,7 +261,7 @@ def test_a_hot_gpu_in_two_blocks_of_six_is_invalid_and_one_is_set_aside(
     assert sorted(once.values) == [1, 2, 4, 5, 6]
     twice = heat(3, 5)
     assert twice.cells[0].arms["cuda"].invalid
-    assert "thermal or hardware slowdown" in render_markdown(twice)
+    assert "thermal or hardware slowdown" in render_markdown(analyse(twice.loaded))
 
 
 def test_what_no_sample_saw_is_unknown(one: Document) -> None:
@@ -299,7 +301,7 @@ def test_power_between_two_samples_is_interpolated() -> None:
 def test_the_report_tells_clocks_power_heat_and_energy(
     campaign: Campaign, documents: list[Document]
 ) -> None:
-    text = render_markdown(summarise_these(campaign, documents))
+    text = render_markdown(analyse(summarise_these(campaign, documents).loaded))
     assert "### The machine while it measured" in text
     for words in (
         "GPU clock 1,980 MHz, of at most 1,980 MHz",
@@ -327,7 +329,7 @@ def test_a_unit_of_work_is_text_in_the_table_of_energy() -> None:
         watch(one) if one.invocation.arm == "cuda" else one
         for one in synthetic.make_documents(campaign, samples=60, calibration=False)
     ]
-    text = render_markdown(summarise_these(campaign, documents))
+    text = render_markdown(analyse(summarise_these(campaign, documents).loaded))
     assert r"\<b\>xs/J" in text
     assert "<b>" not in text
 
@@ -345,7 +347,7 @@ def test_the_report_says_what_is_unknown_and_why(
         assert blind.telemetry is not None
         absent = {"gpu.energy_j": "Not Supported"}
         changed.append(replace(blind, telemetry=replace(blind.telemetry, absent=absent)))
-    text = render_markdown(summarise_these(campaign, changed))
+    text = render_markdown(analyse(summarise_these(campaign, changed).loaded))
     assert "cpu: clocks, power, heat and throttling unknown: the engine is far." in text
     assert "cuda: unknown here: gpu.energy_j (Not Supported)." in text
     assert "slowed down by heat or hardware in an unknown number of cells" in text
@@ -362,6 +364,6 @@ def test_the_cost_of_watching_is_told_where_it_was_measured() -> None:
         else replace(one, absent={"telemetry": "left unwatched, to measure what watching costs"})
         for one in synthetic.make_documents(campaign, samples=60)
     ]
-    text = render_markdown(summarise_these(campaign, documents))
+    text = render_markdown(analyse(summarise_these(campaign, documents).loaded))
     assert "measured against cpu-again, which nobody watched: that one takes" in text
     assert "cpu-again: clocks, power, heat and throttling unknown: left unwatched" in text

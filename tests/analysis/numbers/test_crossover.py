@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suite.analysis.numbers.crossover import Point, find_crossover, find_sweeps, place_points
-from suite.analysis.numbers.ratio import Ratio, compare
+from suite.analysis.numbers.ratio import compare
+from suite.analysis.result.numbers import Ratio
 from suite.cells.cell import Work
 from tests import synthetic
 from tests.fakes.hosts import TYPICAL, draw_levels

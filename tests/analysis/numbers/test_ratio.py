@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from suite.analysis.numbers.ratio import Ratio, compare, compare_campaigns
-from suite.analysis.numbers.verdict import Verdict, adjust, is_beyond, judge
+from suite.analysis.numbers.ratio import compare, compare_campaigns
+from suite.analysis.numbers.verdict import adjust, is_beyond, judge
+from suite.analysis.result.numbers import Ratio, Verdict
 from suite.flags import raise_flag
 from tests.flagging import codes
 

@@ -13,21 +13,21 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from suite.analysis.campaign.summarise import Summary, summarise
+from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import LoadedCampaign
-from suite.analysis.numbers.ratio import Ratio
-from suite.analysis.numbers.verdict import MARGIN, Verdict
-from suite.analysis.several.comparison import Pair, Versus, set_side_by_side
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.numbers import MARGIN, Ratio, Verdict
+from suite.analysis.several.comparison import Pair, set_side_by_side
 from suite.cells.cell import Cell
 from suite.errors import UsageError
 from suite.flags import KINDS, Flag, raise_flag
 from suite.model import Campaign, Check, Document
 from suite.report.pages.comparison import compose_versus
-from suite.report.produce import collate, collate_side_by_side
 from suite.report.render.markdown import render_page
 from suite.report.text.wording import word
 from tests import synthetic
 from tests.flagging import codes
+from tests.rendering import collate, collate_side_by_side
 
 FENCE = "overhead.fence"
 
@@ -41,12 +41,12 @@ def make_summary(
     seed: int = 1,
     twins: bool = True,
     **fields: object,
-) -> Summary:
+) -> Analysis:
     """A campaign in which everything takes ``slower`` times as long."""
     loaded = make_campaign(
         name, slower=slower, arms=arms, blocks=blocks, seed=seed, twins=twins, **fields
     )
-    return summarise(loaded)
+    return analyse(loaded)
 
 
 def make_campaign(
@@ -82,11 +82,11 @@ def make_campaign(
     return LoadedCampaign(folder=name, campaign=campaign, documents=documents, controls=controls)
 
 
-def render_them(versus: Versus) -> str:
-    return render_page(compose_versus(versus))
+def render_them(*analyses: Analysis) -> str:
+    return render_page(compose_versus(set_side_by_side(analyses), analyses))
 
 
-def only_pair(*summaries: Summary, wanted: Sequence[str] = ()) -> Pair:
+def only_pair(*summaries: Analysis, wanted: Sequence[str] = ()) -> Pair:
     (pair,) = set_side_by_side(summaries, wanted).pairs
     return pair
 
@@ -107,9 +107,10 @@ def test_a_slower_machine_is_slower_in_every_cell() -> None:
 def test_the_same_machine_twice_is_never_faster_or_slower() -> None:
     pair = only_pair(make_summary("one"), make_summary("two", seed=2))
     assert not verdicts(pair) & {"FASTER", "SLOWER"}
-    assert pair.distances is not None
     off = [abs(one.value - 1) for one in pair.sound.values()]
-    assert pair.distances == pytest.approx((statistics.median(off), float(np.percentile(off, 95))))
+    assert (pair.distance_median, pair.distance_p95) == pytest.approx(
+        (statistics.median(off), float(np.percentile(off, 95)))
+    )
 
 
 def test_ratios_between_campaigns_are_welchs_and_say_that_they_are_not_interleaved() -> None:
@@ -121,9 +122,7 @@ def test_ratios_between_campaigns_are_welchs_and_say_that_they_are_not_interleav
     ours, theirs = (
         [
             math.log(v)
-            for v in next(
-                one.arms["cpu"] for one in found.cells if one.cell.id == FENCE
-            ).values.values()
+            for v in next(one.arms["cpu"] for one in found.cells if one.id == FENCE).values.values()
         ]
         for found in (first, second)
     )
@@ -132,7 +131,7 @@ def test_ratios_between_campaigns_are_welchs_and_say_that_they_are_not_interleav
     assert ratio.p == pytest.approx(test.pvalue, rel=1e-9)
     assert (ratio.low, ratio.high) == pytest.approx((math.exp(low), math.exp(high)), rel=1e-9)
     assert not pair.interleaved
-    text = render_them(versus)
+    text = render_them(first, second)
     assert KINDS["not-interleaved"].text[1:] in text
     assert "three instances" in text
 
@@ -145,7 +144,7 @@ def test_any_arm_of_any_campaign_against_any_other() -> None:
     assert (across.base.name, across.other.name) == ("1:cpu", "2:cuda")
     assert (across.interleaved, within.interleaved) == (False, True)
     # Within one campaign the ratio is the campaign's own, paired by block.
-    assert within.ratios == {one.cell.id: one.ratios["cuda"] for one in summaries[0].cells}
+    assert within.ratios == {one.id: one.ratios["cuda"] for one in summaries[0].cells}
     default = [(p.other.name, p.base.name) for p in set_side_by_side(summaries).pairs]
     assert default == [("2:cpu", "1:cpu"), ("2:cuda", "1:cuda")]
 
@@ -188,18 +187,16 @@ def test_profiles_without_verdicts_and_too_few_blocks_give_none() -> None:
     first = make_summary("one")
     quick = only_pair(first, make_summary("two", seed=2, profile="quick"))
     assert verdicts(quick) == {"provisional"}
-    few = only_pair(first, make_summary("two", seed=2, blocks=2))
-    assert verdicts(few) == {"few-pairs"}
-    assert "No verdicts of 2:cpu against 1:cpu" in render_them(
-        set_side_by_side([first, few.other.summary])
-    )
+    few = make_summary("two", seed=2, blocks=2)
+    assert verdicts(only_pair(first, few)) == {"few-pairs"}
+    assert "No verdicts of 2:cpu against 1:cpu" in render_them(first, few)
 
 
 def test_a_cell_of_one_plan_only_has_no_ratio() -> None:
     cells = [one for one in synthetic.make_cells() if one.id != FENCE]
-    pair = only_pair(make_summary("one"), make_summary("two", cells=cells))
-    assert pair.ratios[FENCE] == raise_flag("not-in-both")
-    text = render_them(set_side_by_side([pair.base.summary, pair.other.summary]))
+    both = make_summary("one"), make_summary("two", cells=cells)
+    assert only_pair(*both).ratios[FENCE] == raise_flag("not-in-both")
+    text = render_them(*both)
     assert "the cell is not in the plan of this campaign" in text
 
 
@@ -208,13 +205,13 @@ def change(loaded: LoadedCampaign, **fields: object) -> LoadedCampaign:
     return replace(loaded, documents=documents)
 
 
-def make_two(**fields: object) -> tuple[Summary, Summary]:
+def make_two(**fields: object) -> tuple[Analysis, Analysis]:
     """Two campaigns, of which the second has a changed cell."""
     given: dict[str, object] = {"slower": 1.0, "arms": ["cpu"], "blocks": 5, "twins": True}
     first, second = (make_campaign(name, seed=i, **given) for i, name in enumerate("ab"))  # type: ignore[arg-type]
     check = Check(what="a number", value=1.0, tolerance=1e-3)
     changed = change(second, **{"check": check, **fields})
-    return summarise(change(first, check=check)), summarise(changed)
+    return analyse(change(first, check=check)), analyse(changed)
 
 
 def test_results_that_differ_are_not_the_same_work() -> None:
@@ -235,7 +232,7 @@ def test_an_invalid_number_is_never_judged_and_struck_through() -> None:
     assert isinstance(found, Verdict)
     assert found.code == "steal"
     assert FENCE not in pair.sound
-    assert "~~" in render_them(set_side_by_side(summaries))
+    assert "~~" in render_them(*summaries)
 
 
 def test_a_missing_number_has_no_ratio() -> None:
@@ -248,22 +245,24 @@ def test_a_missing_number_has_no_ratio() -> None:
 
 def test_other_calls_in_a_sample_are_said() -> None:
     pair = only_pair(*make_two(calls_per_sample=999))
-    assert codes(pair.beside[FENCE]) == ["other-calls"]
-    assert not any(flags for name, flags in pair.beside.items() if name != FENCE)
+    assert codes(pair.cells[FENCE].beside) == ["other-calls"]
+    assert not any(
+        flags for name, flags in ((n, one.beside) for n, one in pair.cells.items()) if name != FENCE
+    )
 
 
 def test_the_margin_is_the_wider_floor_and_a_missing_one_is_said() -> None:
     first, second = make_summary("one"), make_summary("two", seed=2)
     pair = only_pair(first, second)
-    floors = [one.conclusions.floor or 0.0 for one in (first, second)]
+    floors = [one.noise_floor or 0.0 for one in (first, second)]
     assert pair.margin == max(MARGIN, *floors)
     both = [make_summary(name, arms=("cpu", "cuda")) for name in ("one", "two")]
     within = set_side_by_side(both, ["1:cuda/1:cpu"]).pairs[0]
-    assert within.margin == both[0].conclusions.margin
+    assert within.margin == both[0].margin
     assert pair.floor_known
     unknown = make_summary("three", seed=3, twins=False)
     assert not only_pair(first, unknown).floor_known
-    text = render_them(set_side_by_side([first, unknown]))
+    text = render_them(first, unknown)
     assert "Not every campaign knows its noise floor" in text
 
 
@@ -275,7 +274,7 @@ def test_facts_that_differ_stand_first() -> None:
         return replace(document, facts={**document.facts, "cpu.model": "Another | Processor"})
 
     second = replace(second, documents=[move(one) for one in second.documents])
-    text = render_them(set_side_by_side([summarise(first), summarise(second)]))
+    text = render_them(analyse(first), analyse(second))
     differs = text[text.index("## What differs") : text.index("## Tables")]
     assert "cpu.model" in differs
     assert "Made-Up Processor 9000" in differs
@@ -296,7 +295,8 @@ def test_the_files_come_from_the_documents_alone(tmp_path: Path) -> None:
     assert set(files) == {"compare.md", "compare.html", "compare.json"}
     described = json.loads(files["compare.json"])
     assert [one["id"] for one in described["campaigns"]] == ["one", "two"]
-    assert {one["note"] for one in described["pairs"]} == {KINDS["not-interleaved"].text}
+    told = {flag["text"] for one in described["pairs"] for flag in one["flags"]}
+    assert told == {KINDS["not-interleaved"].text}
     text = files["compare.md"]
     assert "**SIMULATED** · Table" in text
     assert text.startswith("# Crossover: 2 campaigns side by side — SIMULATED")

@@ -10,21 +10,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from suite import __version__, wire
-from suite.analysis.campaign.summarise import Summary, summarise
+from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import load_campaign, load_survey
-from suite.analysis.several.places import Surveyed, analyse, drop_lonely, find_overlap, middle, pool
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.several import Surveyed
+from suite.analysis.several.places import drop_lonely, find_overlap, middle, pool, set_apart
 from suite.errors import DocumentError
 from suite.flags import raise_flag
 from suite.model import Document, Survey, SurveyMember
 from suite.report.pages.places import compose_survey
-from suite.report.produce import collate_survey
 from suite.report.render.markdown import render_page
 from suite.wire import SCHEMA, dump_document
 from tests import synthetic
 from tests.fakes.hosts import QUIET
 from tests.flagging import codes
+from tests.rendering import collate_survey
 
 PRODUCT = "matmul.square/n=1000/precision=fp32/operands=device/xla=off"
 BATCH = "mlp.train/net=A/batch=512/data=device/precision=fp32"
@@ -100,7 +103,7 @@ def load(folder: Path) -> tuple[Survey, dict[str, Any]]:
 
 def study(folder: Path) -> Surveyed:
     survey, loaded = load(folder)
-    return analyse(survey, {name: summarise(one) for name, one in loaded.items()})
+    return set_apart(survey, {name: analyse(one) for name, one in loaded.items()})
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +125,9 @@ def verdict(contrast: Any, name: str) -> str:
     return str(contrast.verdicts[name].name)
 
 
-def test_a_slower_gpu_and_a_busy_machine_are_told_from_their_equals(found: Surveyed) -> None:
+def test_a_slower_gpu_and_a_busy_machine_are_told_from_their_equals(
+    folder: Path, found: Surveyed
+) -> None:
     assert list(found.apart) == ["1", "2"]
     assert verdict(found.apart["1"], PRODUCT) == "EQUIVALENT"
     assert verdict(found.apart["2"], PRODUCT) == "SLOWER"
@@ -131,21 +136,21 @@ def test_a_slower_gpu_and_a_busy_machine_are_told_from_their_equals(found: Surve
     for contrast in (*found.crowded.values(), found.pooled):
         assert contrast.sound[BATCH].value == pytest.approx(1.25, rel=0.01)
     assert verdict(found.pooled, BATCH) == "SLOWER"
-    assert "others-at-work" in codes(found.at_once["0"].flags)
-    assert "others-at-work" not in codes(found.alone["0"].flags)
+    _, loaded = load(folder)
+    assert "others-at-work" in codes(analyse(loaded[found.at_once["0"]]).flags)
+    assert "others-at-work" not in codes(found.flags)
 
 
 def test_medians_are_over_cells_that_time_a_gpu_again_and_again(found: Surveyed) -> None:
     assert PRODUCT in found.on_gpu
-    assert {"overhead.fence", "overhead.startup/stage=import"} & found.on_gpu == set()
+    assert {"overhead.fence", "overhead.startup/stage=import"} & set(found.on_gpu) == set()
     assert not any(name.startswith(("tfdata", "asked")) for name in found.on_gpu)
 
 
 def test_the_report_stands_alone_and_programs_get_it_unscaled(folder: Path) -> None:
     collated, survey = collate_survey(folder), load_survey(folder)
-    assert set(collated.files) == {"survey.md", "survey.html", "summary.json"}
-    assert not collated.troubled
-    text = collated.files["survey.md"]
+    assert set(collated) == {"survey.md", "survey.html", "summary.json"}
+    text = collated["survey.md"]
     assert text.startswith("# Crossover: the 3 GPUs of one machine — SIMULATED\n")
     for told in (
         *(f"| {member.campaign} " for member in survey.members),
@@ -156,13 +161,14 @@ def test_the_report_stands_alone_and_programs_get_it_unscaled(folder: Path) -> N
         "make bench GPU=all SEED=7",
     ):
         assert told in text
-    told = json.loads(collated.files["summary.json"])
+    told = json.loads(collated["summary.json"])
     cell = told["at_once_all"]["cells"][PRODUCT]
-    assert (cell["value"], cell["verdict"]) == (pytest.approx(1.25, rel=0.01), "SLOWER")
+    assert cell["ratio"]["value"] == pytest.approx(1.25, rel=0.01)
+    assert cell["verdict"]["name"] == "SLOWER"
     assert (set(told["apart"]), set(told["at_once"])) == ({"1", "2"}, set(GPUS))
-    assert told["suite"] == wire.plain(survey.suite)
-    assert told["analysed_by"] == {"version": __version__}
-    assert collate_survey(folder).files == collated.files
+    assert told["survey"]["suite"] == wire.plain(survey.suite)
+    assert told["analysed_by"] == __version__
+    assert collate_survey(folder) == collated
 
 
 def test_how_much_they_were_at_work_together_is_told(tmp_path: Path, found: Surveyed) -> None:
@@ -176,7 +182,7 @@ def test_how_much_they_were_at_work_together_is_told(tmp_path: Path, found: Surv
 def test_a_survey_that_was_stopped_early_says_what_it_has(tmp_path: Path) -> None:
     folder = write_survey(tmp_path, alone=EQUAL, at_once={}, blocks=3)
     change(folder, load_survey(folder), stopped="after round 3: no time", whole_cores=True)
-    text = collate_survey(folder).files["survey.md"]
+    text = collate_survey(folder)["survey.md"]
     for told in (
         "busy together costs is not known yet.",
         "not begun",
@@ -208,34 +214,37 @@ def test_a_turn_at_once_that_one_gpu_did_not_finish_counts_for_none(tmp_path: Pa
     for name in ("box-gpu0-at-once", "box-gpu1-at-once"):
         left = [one.invocation.block for one in (*kept[name].documents, *kept[name].controls)]
         assert left == [1, 2, 3, 6] * 2
-    found = analyse(survey, {name: summarise(one) for name, one in kept.items()}, lonely)
+    analyses = {name: analyse(one) for name, one in kept.items()}
+    found = set_apart(survey, analyses, lonely)
     assert found.pooled.sound[BATCH].n == found.crowded["0"].sound[BATCH].n == 4
-    assert "The turn at once of rounds 4, 5 does not count" in render_page(compose_survey(found))
+    assert "The turn at once of rounds 4, 5 does not count" in render_page(
+        compose_survey(found, analyses)
+    )
 
 
 @pytest.mark.parametrize("profile", ["standard", "quick"])
 def test_an_invalid_cell_counts_nowhere(folder: Path, profile: Any) -> None:
     survey, loaded = load(folder)
-    summaries: dict[str, Summary] = {
-        name: summarise(replace(one, campaign=replace(one.campaign, profile=profile)))
+    summaries: dict[str, Analysis] = {
+        name: analyse(replace(one, campaign=replace(one.campaign, profile=profile)))
         for name, one in loaded.items()
     }
     broken = summaries["box-gpu1-at-once"]
     steal = (raise_flag("steal", severity="invalid"),)
     cells = tuple(
-        replace(one, arms={"cuda": replace(one.arms["cuda"], flags=steal)})
-        if one.cell.id == PRODUCT
+        structs.replace(one, arms={"cuda": structs.replace(one.arms["cuda"], flags=steal)})
+        if one.id == PRODUCT
         else one
         for one in broken.cells
     )
-    summaries["box-gpu1-at-once"] = replace(broken, cells=cells)
-    found = analyse(survey, summaries)
+    summaries["box-gpu1-at-once"] = structs.replace(broken, cells=cells)
+    found = set_apart(survey, summaries)
     if profile == "standard":
         assert verdict(found.crowded["1"], PRODUCT) == verdict(found.pooled, PRODUCT) == "INVALID"
         assert verdict(found.crowded["0"], PRODUCT) == "SLOWER"
     assert PRODUCT not in found.of_gpu(found.pooled)
     # Struck also where the profile gives no verdicts: one GPU's factor and the mean.
-    text = render_page(compose_survey(found))
+    text = render_page(compose_survey(found, summaries))
     (row,) = [
         line for line in text.splitlines() if "n=1000/precision=fp32" in line and "~~" in line
     ]

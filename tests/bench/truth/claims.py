@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from suite.report.produce import Collated
+from suite.report.produce import Report
 
 Kind = Literal["winner", "crossover", "extreme", "count", "cause", "wrong winner"]
 
@@ -103,7 +103,16 @@ class Told:
     @property
     def crossovers(self) -> list[Mapping[str, Any]]:
         """The sweeps of which the report says who wins where."""
-        return [one for one in self.summary["crossovers"] or () if one["answer"] in DECIDED]
+        return [one for one in self.answers if one["answer"] in DECIDED]
+
+    @property
+    def answers(self) -> list[Mapping[str, Any]]:
+        """What every sweep answers, with what it is; what the file leaves out filled in."""
+        return [
+            {"low": None, "high": None, "rising": True, **sweep, **found}
+            for sweep in self.summary.get("crossovers", ())
+            for found in sweep["crossovers"].values()
+        ]
 
     @property
     def causes(self) -> dict[str, list[Mapping[str, Any]]]:
@@ -117,7 +126,7 @@ class Told:
         return next((float(one["size"]) / 100 for one in found), None)
 
 
-def listen(collated: Collated) -> Told:
+def listen(collated: Report) -> Told:
     """What a report tells."""
     report = collated.files["report.md"]
     head = report.partition("Table:")[0].splitlines()

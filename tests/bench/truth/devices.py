@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from suite.analysis.causes.rules import RuleName
+from suite.analysis.result.findings import RuleName
 from suite.cells.cell import Cell, Param
 from tests.bench.truth.campaigns import OTHER, Planted
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from suite.analysis.causes.rules import RuleName
+from suite.analysis.result.findings import RuleName
 from suite.cells.cell import Cell
 from suite.model import Document
 from tests.bench.truth import devices
@@ -75,7 +75,7 @@ def _add_causes(tally: Tally, told: Told, name: str, cpu: Device, gpu: Device) -
             tally.false.append(f"{name}: {cell.name}{where}: {first} and not {true}")
         _add_confirmed(tally, f"{name}: {cell.name}", causes, shares)
         unknown += first == "unknown" and cell.asked_about
-        total = sum(one["share"] or 0.0 for one in causes)
+        total = sum(one.get("share", 0.0) for one in causes)
         tally.add("shares of one cell add up to more than 1", total > 1.001)
     tally.add("more than two asked cells unknown", unknown > 2)
 

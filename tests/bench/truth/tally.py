@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from unittest.mock import patch
 
 from scipy.stats import binom
 
+from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import LoadedCampaign
 from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
 from suite.model import Campaign, Document
-from suite.report import produce
+from suite.report.produce import build_report
 from tests.bench.rates import Rate
 from tests.bench.truth.campaigns import Planted, make_documents, make_plan, plan_cells
 from tests.bench.truth.claims import Told, listen
@@ -83,8 +82,7 @@ def tell(
     if without:
         campaign, documents = leave_out(campaign, documents, without)
     loaded = load(campaign, documents)
-    with patch.object(produce, "load_campaign", lambda _folder: loaded):
-        return listen(produce.collate(Path(campaign.id), pictures=False))
+    return listen(build_report(analyse(loaded), pictures=False))
 
 
 def leave_out(

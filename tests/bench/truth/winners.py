@@ -67,8 +67,12 @@ def try_null(campaigns: int) -> Tally:
         tally.add("a crossover is in summary.json", bool(told.crossovers))
         tally.add("any false verdict", bool(false))
         tally.add("any false verdict of work", bool(false & work))
-        twins = told.summary["controls"]["twins"] or ()
-        tally.add("any false verdict of twins", any(one["flagged"] for one in twins))
+        twins = {
+            found["name"]
+            for one in told.summary["controls"]["twins"]
+            for found in one["verdicts"].values()
+        }
+        tally.add("any false verdict of twins", bool(twins & {"FASTER", "SLOWER"}))
         _add_sentences(tally, told, modes=bool(host.modes or host.restless))
     return tally
 
@@ -84,10 +88,14 @@ def _add_sentences(tally: Tally, told: Told, *, modes: bool) -> None:
     )
     if not modes:
         add_bimodal(tally, told)
-    extra = [one for one in told.summary["controls"]["extra_work"] or () if one["low"]]
+    extra = [
+        (one["ratio"]["low"], one["truth"], one["ratio"]["high"])
+        for one in told.summary["controls"]["extra_work"]
+        if one["ratio"]["low"]
+    ]
     tally.add(
         "extra work is said to hold where none would hold as well",
-        *(one["holds"] and one["low"] <= 1 <= one["high"] for one in extra),
+        *(low <= truth <= high and low <= 1 <= high for low, truth, high in extra),
     )
     tally.add("the script misleads, though nothing differs", "off by a factor" in told.report)
     tally.add("cells can't be compared that nobody meant to", "can't be compared" in told.report)
@@ -96,7 +104,7 @@ def _add_sentences(tally: Tally, told: Told, *, modes: bool) -> None:
 def add_bimodal(tally: Tally, told: Told) -> None:
     """Counts the cells of a machine with one level that are told to have two."""
     arms = [one["arms"][arm] for one in told.cells.values() for arm in ARMS]
-    notes = [" ".join(one["notes"]) for one in arms if one["n"]]
+    notes = [" ".join(n["text"] for n in one.get("notes", ())) for one in arms if one["n"]]
     tally.add("bimodal, though it is not", *("bimodal" in one for one in notes))
 
 
@@ -198,7 +206,7 @@ def try_crossovers(campaigns: int) -> Tally:
             flops=float(math.exp(draw.uniform(math.log(1e12), math.log(2e13)))),
         )
         told = tell(devices.plant(cpu, gpu, host=host), seed=3000 + seed)
-        for one in told.summary["crossovers"] or ():
+        for one in told.answers:
             _add_crossover(tally, one, cpu, gpu)
     return tally
 
@@ -223,7 +231,7 @@ def _add_crossover(tally: Tally, found: Mapping[str, Any], cpu: Device, gpu: Dev
         few = f"{'two' if len(sizes) == 2 else 'more'} sizes"
         tally.add("the range holds the truth", low <= truth <= high)
         tally.add(f"the range holds the truth ({bend}, {few})", low <= truth <= high)
-        tally.add("the wrong arm wins above it", found["faster_above"] != OTHER)
+        tally.add("the wrong arm wins above it", not found["rising"])
         tally.add("the range is open", found["low"] is None or found["high"] is None)
 
 
@@ -251,7 +259,8 @@ def try_roles(campaigns: int) -> Tally:
             for roles in ((), ("overhead", "reference"))
         ]
         chances = [
-            {name: one.cells[name]["verdicts"][OTHER]["p_holm"] for name in work} for one in both
+            {name: one.cells[name]["comparisons"][OTHER]["verdict"]["p_holm"] for name in work}
+            for one in both
         ]
         tally.add("verdicts of work depend on the prices beside them", chances[0] != chances[1])
     return tally

@@ -6,12 +6,12 @@ import os
 import shlex
 import signal
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from suite.analysis.documents.read import load_campaign
+from suite.analysis.result.campaign import Analysis
 from suite.cli import conduct
 from suite.errors import EngineError, GpuError, NoGpuError
 from suite.host.campaign.store import only_campaign
@@ -130,11 +130,11 @@ def test_between_blocks_there_is_a_report_without_pictures(
 ) -> None:
     written: list[bool] = []
 
-    def remember(folder: Path, *, pictures: bool = True) -> produce.Collated:
+    def remember(analysis: Analysis, *, pictures: bool = True) -> produce.Report:
         written.append(pictures)
-        return produce.collate(folder, pictures=pictures)
+        return produce.build_report(analysis, pictures=pictures)
 
-    monkeypatch.setattr(conduct, "collate", remember)
+    monkeypatch.setattr(conduct, "build_report", remember)
     assert shell.bench_short("--blocks", "2").status == 0
     assert written == [False, False, False, True]
 

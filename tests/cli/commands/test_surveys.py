@@ -133,7 +133,7 @@ def test_a_survey_from_its_options_to_its_report_and_to_more_rounds(
     assert heard.status == 0, heard.err
     assert heard.out.splitlines()[-1] == str(survey)
     assert (survey / "survey.md").read_bytes() == before
-    assert json.loads((survey / "summary.json").read_text())["gpus"] == ["0", "1"]
+    assert json.loads((survey / "summary.json").read_text())["survey"]["gpus"] == ["0", "1"]
     # A part does not go on alone; all do.
     said = shell.run("bench", "--resume", str(found["gpu1"]))
     assert "is a part of a survey" in complaint(said, 2)

@@ -16,9 +16,9 @@ from suite.host.campaign.request import Request, plan_campaign
 from suite.host.campaign.store import Store
 from suite.host.engine import GpuRequest, Job
 from suite.model import Campaign, Document
-from suite.report.produce import collate
 from tests.fakes.engine import FakeEngine, Script, Worker, asked_arm, asked_cells, fake_image
 from tests.host.campaign.flow import START, make_cells
+from tests.rendering import collate
 
 REQUEST = GpuRequest(driver="cdi", devices=("0",))
 CPU = Arms(run=(known_arms()["cpu"],), gpu={"cpu": None}, not_run={"cuda": "no GPU"})

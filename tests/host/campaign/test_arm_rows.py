@@ -106,7 +106,7 @@ def test_another_tensorflow_is_a_lock_and_a_row(known: Known, table: Path, stage
     assert list(one.ratios) == list(one.verdicts) == ["cuda", "cuda-2.20"]
     assert one.arms["cuda-2.20"].estimate is not None
     assert summary.places["cuda-2.20"].is_gpu
-    assert [twins.other for twins in summary.conclusions.twins] == [
+    assert [twins.other for twins in summary.conclusions.controls.twins] == [
         *("cpu-twin", "cuda-twin", "cuda-2.20-twin")
     ]
 

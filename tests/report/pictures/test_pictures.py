@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
-from suite.analysis.campaign.summarise import Summary, summarise
+from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.result.campaign import Analysis
 from suite.cells.cell import Cell, Param, Work
 from suite.flags import raise_flag
 from suite.model import Campaign, Document
@@ -29,6 +30,9 @@ from tests import synthetic
 
 PIPELINES = ("parallel", "native", "numpy_function")
 PARTS = ("input", "together", "trivial")
+
+NO_NUMBER: dict[str, Any] = {"value": None, "low": None, "high": None, "n": 0, "rate": None}
+"""What an arm that has no number knows of a cell."""
 
 
 def make_sweeps() -> list[Cell]:
@@ -77,29 +81,29 @@ def make_triple() -> list[Cell]:
     ]
 
 
-def summarise_made(campaign: Campaign, documents: list[Document]) -> Summary:
-    return summarise(LoadedCampaign(folder="made-up", campaign=campaign, documents=documents))
+def summarise_made(campaign: Campaign, documents: list[Document]) -> Analysis:
+    return analyse(LoadedCampaign(folder="made-up", campaign=campaign, documents=documents))
 
 
-def make_summary(cells: list[Cell], **fields: Any) -> Summary:
+def make_summary(cells: list[Cell], **fields: Any) -> Analysis:
     campaign = synthetic.make_campaign(cells=cells, **{"blocks": 3, **fields})
     return summarise_made(campaign, synthetic.make_documents(campaign, samples=2))
 
 
-def find(summary: Summary, name: str) -> Picture:
+def find(summary: Analysis, name: str) -> Picture:
     (found,) = [picture for picture in depict(summary) if picture.name == name]
     return found
 
 
-def change(summary: Summary, cell_id: str, arm: str, **fields: Any) -> Summary:
+def change(summary: Analysis, cell_id: str, arm: str, **fields: Any) -> Analysis:
     """The summary with something else known of one cell on one arm."""
     cells = [
-        replace(one, arms={**one.arms, arm: replace(one.arms[arm], **fields)})
-        if one.cell.id == cell_id
+        structs.replace(one, arms={**one.arms, arm: structs.replace(one.arms[arm], **fields)})
+        if one.id == cell_id
         else one
         for one in summary.cells
     ]
-    return replace(summary, cells=tuple(cells))
+    return structs.replace(summary, cells=tuple(cells))
 
 
 def test_two_arms_cross_where_the_analysis_says_so() -> None:
@@ -110,9 +114,8 @@ def test_two_arms_cross_where_the_analysis_says_so() -> None:
     (panel,) = content.panels
     assert [line.arm for line in panel.lines] == ["cpu", "cuda"]
     assert [size for size, _ in panel.lines[0].marks] == [1, 10, 64, 100, 256, 1000, 4000, 10000]
-    ((_, crossover),) = [
-        one for one in summary.conclusions.crossovers["cuda"] if one[0].scenario == "matmul"
-    ]
+    (sweep,) = [one for one in summary.sweeps if one.scenario == "matmul"]
+    crossover = sweep.crossovers["cuda"]
     (span,) = panel.spans
     assert (span.low, span.high) == (crossover.low, crossover.high)
     assert span.label.startswith("cuda wins from ")
@@ -132,7 +135,7 @@ def test_networks_stand_beside_each_other_and_rates_are_turned_round() -> None:
     assert content.unit == "examples/s"
     assert ["net=A" in panel.title for panel in content.panels] == [True, False]
     mark = content.panels[0].lines[0].marks[0][1]
-    time = next(one for one in summary.cells if one.cell.scenario == "mlp").arms["cpu"].estimate
+    time = next(one for one in summary.cells if one.scenario == "mlp").arms["cpu"].estimate
     assert mark
     assert time
     assert time.low
@@ -159,8 +162,8 @@ def test_three_arms_have_a_line_each() -> None:
 
 def test_a_missing_number_breaks_the_line_and_is_named() -> None:
     summary = make_summary(make_sweeps())
-    name = summary.cells[3].cell.id
-    picture = find(change(summary, name, "cpu", estimate=None), "matmul")
+    name = summary.cells[3].id
+    picture = find(change(summary, name, "cpu", **NO_NUMBER), "matmul")
     assert isinstance(picture.content, Sweeps)
     lines = picture.content.panels[0].lines
     assert [mark is None for _, mark in lines[0].marks] == [False] * 3 + [True] + [False] * 4
@@ -172,7 +175,7 @@ def test_a_missing_number_breaks_the_line_and_is_named() -> None:
 def test_an_invalid_number_is_struck_and_explained() -> None:
     summary = make_summary(make_sweeps())
     flags = (raise_flag("changed", {"arm": "cuda"}, what="image"),)
-    struck = change(summary, summary.cells[0].cell.id, "cuda", flags=flags)
+    struck = change(summary, summary.cells[0].id, "cuda", flags=flags)
     picture = find(struck, "matmul")
     assert isinstance(picture.content, Sweeps)
     marks = [mark for _, mark in picture.content.panels[0].lines[1].marks if mark]
@@ -211,7 +214,7 @@ def test_the_triple_compares_batches_whatever_a_call_works_through() -> None:
     picture = find(summary, "pipelines")
     assert isinstance(picture.content, Dots)
     assert [group.title for group in picture.content.groups] == list(PIPELINES)
-    times = {one.cell.id: one.arms["cpu"].estimate for one in summary.cells}
+    times = {one.id: one.arms["cpu"].estimate for one in summary.cells}
     for group in picture.content.groups:
         labels = [row.label for row in group.rows]
         assert labels == ["input alone", "compute alone", "together", "with a trivial model"]

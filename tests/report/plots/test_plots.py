@@ -28,6 +28,7 @@ from suite.report.plots.files import draw, render_png, render_svg
 from suite.report.plots.sheet import own_style, pick_ticks
 from tests.report.pictures.test_pictures import (
     BARS,
+    NO_NUMBER,
     WATERFALLS,
     change,
     make_step,
@@ -56,9 +57,9 @@ def make_pictures() -> dict[str, Picture]:
     pictures |= {f"three arms, {picture.name}": picture for picture in depict(three)}
     again = make_summary(make_sweeps(), arms=["cpu", "cpu-again"])
     pictures |= {f"a/a, {picture.name}": picture for picture in depict(again)}
-    lost = change(full, full.cells[2].cell.id, "cuda", estimate=None)
+    lost = change(full, full.cells[2].id, "cuda", **NO_NUMBER)
     struck = (raise_flag("changed", {"arm": "cpu"}, what="image"),)
-    lost = change(lost, lost.cells[4].cell.id, "cpu", flags=struck)
+    lost = change(lost, lost.cells[4].id, "cpu", flags=struck)
     pictures["troubled"] = depict(lost)[0]
     return pictures
 

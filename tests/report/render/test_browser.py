@@ -9,8 +9,9 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
-from suite.report.produce import collate, draw
+from suite.report.produce import draw
 from tests.golden_campaigns import write_golden
+from tests.rendering import collate
 from tests.report.render.test_html import parse
 
 BROWSERS = ("chromium", "chromium-headless-shell", "google-chrome")

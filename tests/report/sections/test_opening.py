@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from msgspec import structs
 
 from suite.analysis.ablation.reach import find_reach
-from suite.analysis.campaign.summarise import Summary, summarise
+from suite.analysis.analyse import analyse
+from suite.analysis.campaign.summarise import CellSummary, summarise
 from suite.analysis.documents.read import LoadedCampaign
-from suite.analysis.numbers.crossover import Crossover, find_sweeps, pick_main
-from suite.analysis.numbers.evidence import cite
-from suite.analysis.numbers.ratio import Ratio
-from suite.analysis.numbers.verdict import Verdict, VerdictName
+from suite.analysis.numbers.crossover import find_sweeps, pick_main
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.cells import set_down
+from suite.analysis.result.numbers import Crossover, Ratio, Verdict, VerdictName, cite
 from suite.flags import raise_flag
 from suite.model import Document
 from suite.report.sections.machine import narrate
@@ -25,10 +29,10 @@ from suite.report.sections.verdict import (
 )
 from suite.report.text.crossovers import name_sweep, word_crossover, word_reach
 from tests import synthetic
-from tests.report.pictures.test_pictures import change, make_summary, make_sweeps
+from tests.report.pictures.test_pictures import NO_NUMBER, make_summary, make_sweeps
 
 
-def judged(*names: VerdictName) -> Summary:
+def judged(*names: VerdictName) -> Analysis:
     """Two arms whose first cells have these verdicts, and ratios that go with them."""
     summary = make_summary(make_sweeps())
     cells = []
@@ -37,10 +41,11 @@ def judged(*names: VerdictName) -> Summary:
             value = {"FASTER": 0.1 + place / 100, "SLOWER": 5.0 + place}.get(names[place], 1.0)
             verdict = Verdict(name=names[place], reason=cite("not-significant", p=0.01), p=0.01)
             ratio = Ratio(value=value, low=value * 0.9, high=value * 1.1, n=3)
-            cells.append(replace(one, verdicts={"cuda": verdict}, ratios={"cuda": ratio}))
+            found = set_down(ratio, verdict)
         else:
-            cells.append(replace(one, verdicts={"cuda": "no number"}, ratios={"cuda": "none"}))
-    return replace(summary, cells=tuple(cells))
+            found = set_down(raise_flag("no-number"), raise_flag("no-number"))
+        cells.append(structs.replace(one, comparisons={"cuda": found}))
+    return structs.replace(summary, cells=tuple(cells))
 
 
 def test_an_arm_that_computes_wrongly_is_the_first_thing_said() -> None:
@@ -55,7 +60,7 @@ def test_an_arm_that_computes_wrongly_is_the_first_thing_said() -> None:
 
     def tell(of: list[Document]) -> list[str]:
         loaded = LoadedCampaign(folder="made-up", campaign=campaign, documents=of)
-        return narrate(summarise(loaded), str)
+        return narrate(analyse(loaded), str)
 
     first = tell(wrong)[0]
     assert first == (
@@ -63,7 +68,7 @@ def test_an_arm_that_computes_wrongly_is_the_first_thing_said() -> None:
         "reference is 0.0063 (step 20)."
     )
     assert not any("WRONGLY" in sentence for sentence in tell(documents))
-    summary = summarise(LoadedCampaign(folder="made-up", campaign=campaign, documents=wrong))
+    summary = analyse(LoadedCampaign(folder="made-up", campaign=campaign, documents=wrong))
     assert summary.cells[0].arms["cpu"].estimate is not None
     assert summary.cells[0].arms["cuda"].estimate is None
 
@@ -91,7 +96,7 @@ def test_without_verdicts_there_are_hints_or_not_even_those() -> None:
 
 def test_the_largest_win_and_loss_are_among_the_cells_that_are_called_so() -> None:
     summary = judged("FASTER", "FASTER", "SLOWER", "SLOWER", "EQUIVALENT")
-    ids = [one.cell.id for one in summary.cells]
+    ids = [one.id for one in summary.cells]
     names = {name: name.partition("/precision")[0] for name in ids}
     (sentence,) = tell_extremes(summary, "cuda", str)
     assert sentence.startswith(f"Its largest win is at {names[ids[0]]}: cuda 10× faster (9")
@@ -130,7 +135,7 @@ def test_main_sweeps_are_told_and_named_by_what_differs() -> None:
         "In mlp.train (net=A)",
         "In mlp.train (net=B)",
     ]
-    sweeps = find_sweeps(summary.campaign.cells)
+    sweeps = summary.sweeps
     assert name_sweep(sweeps[1], sweeps[1:2], str) == "mlp.train"
 
 
@@ -151,8 +156,8 @@ def test_the_longest_sweep_of_a_case_and_network_is_the_main_one() -> None:
 
 def test_one_arm_says_why_it_is_alone_and_how_far_it_comes() -> None:
     summary = make_summary(make_sweeps(), arms=["cpu"])
-    campaign = replace(summary.campaign, not_run={"cuda": "no GPU here: looked at /dev"})
-    summary = replace(summary, loaded=replace(summary.loaded, campaign=campaign))
+    plan = structs.replace(summary.campaign, not_run={"cuda": "no GPU here: looked at /dev"})
+    summary = structs.replace(summary, campaign=plan)
     told = list(tell_one_arm(summary, str))
     assert told[0].startswith("Only cpu was measured (cuda: no GPU here), so there is no winner")
     assert told[1] == (
@@ -166,23 +171,32 @@ def test_one_arm_says_why_it_is_alone_and_how_far_it_comes() -> None:
 
 
 def test_a_reach_counts_valid_numbers_only() -> None:
-    summary = make_summary(make_sweeps(), arms=["cpu"])
-    (sweep, *_) = find_sweeps(summary.campaign.cells)
+    campaign = synthetic.make_campaign(cells=make_sweeps(), blocks=3, arms=["cpu"])
+    documents = synthetic.make_documents(campaign, samples=2)
+    cells = summarise(
+        LoadedCampaign(folder="made-up", campaign=campaign, documents=documents)
+    ).cells
+    (sweep, *_) = find_sweeps(campaign.cells)
     names = [cell.id for cell in sweep.cells]
-    for name in names[5:]:
-        summary = change(summary, name, "cpu", flags=(raise_flag("steal", severity="invalid"),))
-    reach = find_reach(sweep, summary.cells, "cpu")
+
+    def change(cells: Sequence[CellSummary], which: list[str], **fields: Any) -> list[CellSummary]:
+        return [
+            replace(one, arms={"cpu": structs.replace(one.arms["cpu"], **fields)})
+            if one.cell.id in which
+            else one
+            for one in cells
+        ]
+
+    valid = change(cells, names[5:], flags=(raise_flag("steal", severity="invalid"),))
+    reach = find_reach(sweep, valid, "cpu")
     assert reach
     assert reach.best_at == 256
     assert "up to n = 10" in word_reach(reach)
-    flat = change(change(summary, names[0], "cpu", estimate=None), names[1], "cpu", estimate=None)
-    reach = find_reach(sweep, flat.cells, "cpu")
+    reach = find_reach(sweep, change(valid, names[:2], **NO_NUMBER), "cpu")
     assert reach
     assert reach.short_until is None
     assert "under a tenth" not in word_reach(reach)
-    for name in names[:4]:
-        summary = change(summary, name, "cpu", estimate=None)
-    assert find_reach(sweep, summary.cells, "cpu") is None
+    assert find_reach(sweep, change(valid, names[:4], **NO_NUMBER), "cpu") is None
 
 
 def test_how_sure_the_times_are() -> None:

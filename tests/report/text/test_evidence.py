@@ -10,7 +10,7 @@ import pytest
 
 from suite.analysis.causes.advice import KINDS
 from suite.analysis.causes.rules import RULES
-from suite.analysis.numbers.evidence import Evidence, cite
+from suite.analysis.result.numbers import Evidence, cite
 from suite.content import SUITE
 from suite.report.text.evidence import CHANGES, RULE_TEXTS, SENTENCES, word_evidence
 

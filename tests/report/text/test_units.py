@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.analysis.numbers.estimate import derive_rate
+from suite.analysis.result.numbers import derive_rate
 from suite.report.text.units import (
     align,
     name_rate,

@@ -1,0 +1,243 @@
+"""A loaded campaign to its analysis: the one door, behind which a report knows nothing of documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from suite import __version__
+from suite.analysis.ablation.reach import find_reach
+from suite.analysis.campaign.accounting import add_up, find_deaths
+from suite.analysis.campaign.environment import (
+    find_elsewhere,
+    find_machine,
+    find_measuring,
+    find_placement,
+    gather_facts,
+    gather_images,
+)
+from suite.analysis.campaign.software import find_builds, find_differing
+from suite.analysis.campaign.summarise import CellSummary, Summary, summarise
+from suite.analysis.campaign.timing import find_timing_costs
+from suite.analysis.campaign.watched import find_cost, sum_up
+from suite.analysis.causes.explain import Case
+from suite.analysis.causes.insight import find_insight
+from suite.analysis.documents.read import LoadedCampaign, load_campaign, load_survey
+from suite.analysis.numbers.crossover import find_sweeps, pick_main
+from suite.analysis.numbers.stopping import Precision, assess
+from suite.analysis.result.arms import ArmAnalysis, Build
+from suite.analysis.result.campaign import SCHEMA, Analysis, Plan, Predicted, SweepAnalysis
+from suite.analysis.result.cells import CellAnalysis, set_down
+from suite.analysis.result.findings import Standing
+from suite.analysis.result.numbers import Ratio
+from suite.analysis.result.several import Surveyed, Versus
+from suite.analysis.several.comparison import set_side_by_side
+from suite.analysis.several.places import drop_lonely, set_apart
+from suite.model import control_of
+
+
+def analyse_folder(folder: Path) -> Analysis:
+    """The analysis of a campaign's folder.
+
+    Raises:
+        DocumentError: the folder, its plan or one of its documents can't be read or is refused.
+    """
+    return analyse(load_campaign(folder))
+
+
+def compare_folders(
+    folders: Sequence[Path], pairs: Sequence[str] = ()
+) -> tuple[Versus, list[Analysis]]:
+    """Several campaigns side by side, and the analysis of each.
+
+    ``pairs`` are comparisons such as ``2:cuda/1:cpu``; none: every arm against the same arm of
+    the first campaign that has it.
+
+    Raises:
+        DocumentError: a campaign can't be read.
+        UsageError: the campaigns can't be compared.
+    """
+    analyses = list(map(analyse_folder, folders))
+    return set_side_by_side(analyses, pairs), analyses
+
+
+def analyse_survey(folder: Path) -> tuple[Surveyed, dict[str, Analysis]]:
+    """The analysis of a survey, whose campaigns lie in folders beside its own, and theirs by their ids.
+
+    Raises:
+        DocumentError: its plan, or a campaign that it names, can't be read.
+    """
+    survey = load_survey(folder)
+    results = folder.resolve().parent
+    loaded = {
+        one.campaign: load_campaign(results / one.campaign)
+        for one in survey.members
+        if (results / one.campaign).is_dir()
+    }
+    kept, lonely = drop_lonely(survey, loaded)
+    analyses = {name: analyse(one) for name, one in kept.items()}
+    return set_apart(survey, analyses, lonely), analyses
+
+
+def look(folder: Path) -> Precision:
+    """The precision of a campaign so far, for stopping: sees intervals and no verdict.
+
+    Raises:
+        DocumentError: as `analyse_folder`.
+    """
+    return assess(
+        (
+            [one.estimate for one in cell.arms.values() if one.estimate],
+            [one for one in cell.ratios.values() if isinstance(one, Ratio)],
+        )
+        for cell in summarise(load_campaign(folder)).cells
+    )
+
+
+def analyse(loaded: LoadedCampaign) -> Analysis:
+    """The analysis of a loaded campaign; deterministic, and as a reader of its file gets it."""
+    summary = summarise(loaded)
+    insight = find_insight(summary)
+    cases = {case.cell.cell.id: case for case in insight.cases}
+    campaign, conclusions = summary.campaign, summary.conclusions
+    builds, everything = find_builds(summary), summary.everything
+    timing = find_timing_costs(summary)
+    arms = list(dict.fromkeys([*campaign.arms, *(one.invocation.arm for one in everything)]))
+    found = Analysis(
+        schema=SCHEMA,
+        suite=campaign.suite,
+        analysed_by=__version__,
+        campaign=Plan(
+            **_share(campaign, Plan)
+            | {
+                "folder": summary.loaded.folder,
+                "prediction": Predicted(**_share(campaign.prediction, Predicted)),
+            }
+        ),
+        machine=find_machine(summary.loaded.documents),
+        arms={
+            arm: _analyse_arm(summary, arm, builds.get(arm), timing[arm]) for arm in campaign.arms
+        },
+        cpu=insight.catalogue.cpu,
+        gpu=insight.catalogue.gpu,
+        flags=summary.flags,
+        troubled=_is_troubled(summary),
+        margin=conclusions.margin,
+        noise_floor=conclusions.floor,
+        noise_unexplained=conclusions.excess,
+        cells=tuple(_analyse_cell(one, cases.get(one.cell.id)) for one in summary.cells),
+        sweeps=tuple(_analyse_sweeps(summary)),
+        controls=conclusions.controls,
+        software_differs=tuple(find_differing(builds, summary.base)),
+        watching=find_cost(
+            campaign, everything, summary.counted, [one.ratios for one in summary.cells]
+        ),
+        spent={
+            arm: add_up([one for one in everything if one.invocation.arm == arm]) for arm in arms
+        },
+        deaths=tuple(find_deaths(everything)),
+        **_share(insight, Analysis),
+    )
+    return msgspec.json.decode(msgspec.json.encode(found), type=Analysis)
+
+
+def _analyse_arm(
+    summary: Summary, arm: str, build: Build | None, timing: dict[str, float]
+) -> ArmAnalysis:
+    documents = [one for one in summary.loaded.documents if one.invocation.arm == arm]
+    counted, value = summary.counted[arm], summary.campaign.arm(arm)
+    plain = replace(value, name=value.of or arm)
+    images = [one.invocation.image for one in documents]
+    spans = {block: find_measuring(one) for block, one in counted.items()}
+    return ArmAnalysis(
+        gpu=value.gpu,
+        plain=plain.name,
+        without_gpu=control_of(plain, "hidden").name if value.gpu else None,
+        blocks={block: one.invocation.status for block, one in counted.items()},
+        calibrated=any(one.invocation.block == 0 for one in documents),
+        image=gather_images(images),
+        digests=tuple(dict.fromkeys(digest for one in images for digest in one.digests)),
+        facts=gather_facts(documents),
+        build=build,
+        watched=sum_up(list(counted.values())),
+        timing=timing,
+        placement=find_placement(list(counted.values())),
+        elsewhere=find_elsewhere(counted.values()),
+        measuring={block: span for block, span in spans.items() if span},
+    )
+
+
+def _analyse_cell(one: CellSummary, case: Case | None) -> CellAnalysis:
+    cell = one.cell
+    comparisons = {arm: set_down(ratio, one.verdicts[arm]) for arm, ratio in one.ratios.items()}
+    first = next(iter(comparisons.values()), None)
+    ratio, verdict = (first.ratio, first.verdict) if first else (None, None)
+    winner = case.winner.cell.id if case and case.winner else None
+    return CellAnalysis(
+        **_share(cell, CellAnalysis)
+        | {
+            "staged": cell.way is not None,
+            "compute": tuple(link.to for link in cell.links.get("compute", ())),
+            "arms": one.arms,
+            "comparisons": comparisons,
+        },
+        ratio=ratio.value if ratio else None,
+        ratio_low=ratio.low if ratio else None,
+        ratio_high=ratio.high if ratio else None,
+        verdict=verdict.name if verdict else None,
+        causes=case.causes if case else (),
+        standing=Standing(**_share(case, Standing) | {"winner": winner}) if case else None,
+    )
+
+
+def _share(source: object, struct: type[msgspec.Struct]) -> dict[str, Any]:
+    """What of a struct's fields an object has as well, by their names."""
+    names = struct.__struct_fields__
+    return {name: getattr(source, name) for name in names if hasattr(source, name)}
+
+
+def _analyse_sweeps(summary: Summary) -> list[SweepAnalysis]:
+    sweeps = find_sweeps(summary.campaign.cells)
+    main = pick_main(sweeps)
+    return [
+        SweepAnalysis(
+            scenario=sweep.scenario,
+            case=sweep.case,
+            axis=sweep.axis,
+            fixed=sweep.fixed,
+            cells=tuple(cell.id for cell in sweep.cells),
+            unit=sweep.cells[0].work.unit,
+            main=sweep in main,
+            headline=sweep.headline,
+            crossovers={
+                other: found[index][1] for other, found in summary.conclusions.crossovers.items()
+            },
+            reaches={
+                arm: reach
+                for arm in summary.campaign.arms
+                if (reach := find_reach(sweep, summary.cells, arm))
+            },
+        )
+        for index, sweep in enumerate(sweeps)
+    ]
+
+
+def _is_troubled(summary: Summary) -> bool:
+    """Whether a cell failed in any counted block, its results disagree, or it is INVALID."""
+    failed = any(
+        cell.outcome == "failed"
+        for documents in summary.counted.values()
+        for document in documents.values()
+        for cell in document.cells
+    )
+    return failed or any(
+        result.outcome == "failed"
+        or bool(result.invalid)
+        or (result.outcome == "measured" and result.value is None)
+        for one in summary.cells
+        for result in one.arms.values()
+    )

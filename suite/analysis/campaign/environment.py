@@ -1,0 +1,115 @@
+"""What the numbers were measured in, as far as a report shows it: facts, images, machine, placement.
+
+Private by default: what identifies a machine or a person goes no further than a hash of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from suite.analysis.result.arms import Machine, Placed
+from suite.model import Document, Image, Scalar
+
+_PRIVATE = re.compile(
+    r"(^|[._])(uuid|serial|hostname|host|user|username|address|ip|mac|home)([._]|$)", re.IGNORECASE
+)
+"""Names of facts of which only a hash is shown."""
+
+_IMAGE = ("content", "base", "lock", "origin", "id", "size_bytes")
+
+
+def find_machine(documents: Iterable[Document]) -> Machine:
+    """The machine, from the first document that has each fact."""
+    found: dict[str, Scalar] = {}
+    for document in documents:
+        for name, value in document.facts.items():
+            if value is not None:
+                found.setdefault(name, value)
+    used, count = found.get("cpu.usable"), found.get("cpu.count")
+    memory = found.get("memory.bytes")
+    gpus = [str(v) for k, v in found.items() if k.startswith("gpu.") and k.endswith(".name")]
+    return Machine(
+        cpu=_text(found.get("cpu.model")),
+        cpus_used=_text(used),
+        cpus=None if count == used else _text(count),
+        memory_bytes=memory if isinstance(memory, int | float) and memory > 0 else None,
+        gpus=tuple(gpus),
+    )
+
+
+def gather_facts(documents: Iterable[Document]) -> dict[str, tuple[Scalar, ...]]:
+    """The values of every fact of an arm, with limits, engine and isolation among them."""
+    told: list[Mapping[str, Scalar]] = []
+    for document in documents:
+        invocation = document.invocation
+        outside = document.telemetry.facts if document.telemetry else {}
+        told.append(
+            {
+                **document.facts,
+                **{f"limits.{name}": value for name, value in invocation.limits.items()},
+                **{f"engine.{name}": value for name, value in invocation.engine.items()},
+                "isolation": invocation.isolation,
+                # The sampler's own cost stands elsewhere.
+                **{f"outside.{n}": v for n, v in outside.items() if not n.startswith("sampler.")},
+            }
+        )
+    return _gather(told)
+
+
+def gather_images(images: Iterable[Image]) -> dict[str, tuple[Scalar, ...]]:
+    """The values of everything that tells what an arm ran in, but for the digests."""
+    return _gather([{name: getattr(one, name) for name in _IMAGE} for one in images])
+
+
+def find_placement(documents: Sequence[Document]) -> dict[str, Placed]:
+    """On which devices the work of an arm was seen."""
+    nodes: dict[str, int] = {}
+    cells: dict[str, set[str]] = {}
+    for cell in (cell for one in documents for cell in one.cells):
+        for device, count in cell.placement.items():
+            nodes[device] = nodes.get(device, 0) + count
+            cells.setdefault(device, set()).add(cell.id)
+    return {one: Placed(cells=len(cells[one]), nodes=nodes[one]) for one in sorted(nodes)}
+
+
+def find_elsewhere(documents: Iterable[Document]) -> dict[str, tuple[str, ...]]:
+    """What was seen elsewhere than on a cell's own device, by cell."""
+    found: dict[str, set[str]] = {}
+    for cell in (cell for one in documents for cell in one.cells):
+        if cell.elsewhere:
+            found.setdefault(cell.id, set()).update(cell.elsewhere)
+    return {name: tuple(sorted(names)) for name, names in found.items()}
+
+
+def find_measuring(document: Document) -> tuple[datetime, datetime] | None:
+    """When the first cell of an invocation began and its last one ended, by the worker's clock."""
+    # What the host times from outside has no first call, and begins before the worker does.
+    measured = [one for one in document.cells if one.first_call_s is not None]
+    starts = [one.started for one in measured if one.started]
+    ends = [one.ended for one in measured if one.ended]
+    return (min(starts), max(ends)) if starts and ends else None
+
+
+def hash_identity(text: str) -> str:
+    """A short name for something that must be recognisable but not readable: ``#1a2b3c4d``."""
+    return "#" + hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:8]
+
+
+def _gather(told: Iterable[Mapping[str, Scalar]]) -> dict[str, tuple[Scalar, ...]]:
+    """Every value by name, in the order in which they were told."""
+    values: dict[str, dict[tuple[type, Scalar], None]] = {}
+    for facts in told:
+        for name, value in facts.items():
+            shown = value
+            if _PRIVATE.search(name) and not isinstance(value, bool | type(None)):
+                shown = hash_identity(str(value))
+            # True == 1 == 1.0 in Python; in a document they are different answers.
+            values.setdefault(name, {})[type(shown), shown] = None
+    return {name: tuple(value for _, value in found) for name, found in values.items()}
+
+
+def _text(value: Scalar) -> str | None:
+    return None if value is None else str(value)

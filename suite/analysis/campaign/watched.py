@@ -1,0 +1,143 @@
+"""What telemetry saw beside the counted blocks' cells, summed up; a counter that is missing is unknown."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+
+from suite.analysis.documents.telemetry import IS_NAMED, find_window, pick
+from suite.analysis.result.arms import Share, Span, Watched, WatchedGpu, WatchEffect, Watching
+from suite.analysis.result.numbers import Ratio
+from suite.flags import Flag
+from suite.model import Campaign, CellResult, Document, Scalar, Telemetry
+
+HELD = 0.01
+"""A cell that was held back for a smaller share of its time was not."""
+
+
+def sum_up(documents: Sequence[Document]) -> Watched:
+    """What was seen of the machine in an arm's counted blocks."""
+    watched = [one for one in documents if one.telemetry is not None]
+    if not watched:
+        reasons = dict.fromkeys(one.absent.get("telemetry", "") for one in documents)
+        return Watched(blocks=0, reasons=tuple(filter(None, reasons)))
+    missing: dict[str, str] = {}
+    for one in _telemetries(watched):
+        missing.update(one.absent)
+    return Watched(
+        blocks=len(watched),
+        gpu=_sum_up_gpu(watched),
+        cpu_clock_mhz=_find_span(_gather(watched, "cpu.clock_mhz")),
+        cpu_temperature_c=max(_gather(watched, "cpu.temperature_c"), default=None),
+        cpu_slowed=_count(_list_cells(watched), "cpu.throttle_events", "thermal_events"),
+        absent=dict(sorted(missing.items())),
+    )
+
+
+def find_cost(
+    campaign: Campaign,
+    every: Iterable[Document],
+    counted: Mapping[str, Mapping[int, Document]],
+    ratios: Sequence[Mapping[str, Ratio | Flag]],
+) -> Watching | None:
+    """What watching took, and what that did to the numbers; None: nobody watched.
+
+    Args:
+        campaign: the plan.
+        every: all documents, the controls' too.
+        counted: those that count, by arm and block; the first arm is the base.
+        ratios: of each cell, by arm.
+    """
+    used = [
+        (cpu, wall)
+        for one in _telemetries(every)
+        if (cpu := _number(one.facts.get("sampler.cpu_s"))) is not None
+        and (wall := _number(one.facts.get("sampler.wall_s"))) is not None
+    ]
+    if not used:
+        return None
+    return Watching(
+        cpu_s=sum(cpu for cpu, _ in used),
+        wall_s=sum(wall for _, wall in used),
+        effect=_find_effect(campaign, counted, ratios),
+    )
+
+
+def _find_effect(
+    campaign: Campaign,
+    counted: Mapping[str, Mapping[int, Document]],
+    ratios: Sequence[Mapping[str, Ratio | Flag]],
+) -> WatchEffect | None:
+    base, *others = campaign.arms
+    other = next((one for one in others if campaign.arm(one).control == "again"), None)
+    watched = {arm: any(one.telemetry for one in by.values()) for arm, by in counted.items()}
+    if other is None or not watched[base] or watched[other]:
+        return None
+    logs = [math.log(found.value) for one in ratios if isinstance(found := one[other], Ratio)]
+    if len(logs) < 2:
+        return None
+    low, middle, high = map(math.exp, statistics.quantiles(logs, n=4))
+    quartiles = Span(low=low, middle=middle, high=high)
+    return WatchEffect(arm=other, quartiles=quartiles, cells=len(logs))
+
+
+def _sum_up_gpu(watched: Sequence[Document]) -> WatchedGpu | None:
+    facts = {n: v for one in _telemetries(watched) for n, v in one.facts.items() if v is not None}
+    if "gpu.name" not in facts:
+        return None
+    named = {one.facts.get(IS_NAMED) for one in _telemetries(watched)}
+    links = [_gather(watched, name) for name in ("gpu.pcie_generation", "gpu.pcie_width")]
+    measured = [one for one in _list_cells(watched) if one.outcome == "measured"]
+    generation, lanes = map(max, links) if all(links) else (None, None)
+    return WatchedGpu(
+        clock_mhz=_find_span(_gather(watched, "gpu.clock_sm_mhz")),
+        most_clock_mhz=_number(facts.get("gpu.clock_sm_most_mhz")),
+        power_w=_find_span(_gather(watched, "gpu.power_w")),
+        power_limit_w=_number(facts.get("gpu.power_limit_w")),
+        temperature_c=max(_gather(watched, "gpu.temperature_c"), default=None),
+        capped=_count(measured, "gpu.capped_share", over=HELD),
+        slowed=_count(measured, "gpu.slowdown_share", over=HELD),
+        pcie_generation=generation,
+        pcie_lanes=lanes,
+        shared=_count(measured, "gpu.other_processes"),
+        named=not (None in named and False not in named),
+    )
+
+
+def _gather(watched: Sequence[Document], name: str) -> list[float]:
+    """The values of a series while a cell warmed up and was sampled."""
+    return [
+        value
+        for document in watched
+        for cell in document.cells
+        if document.telemetry is not None
+        and (window := find_window(cell, document.telemetry)) is not None
+        for value in pick(document.telemetry, name, window)
+    ]
+
+
+def _count(cells: Iterable[CellResult], *names: str, over: float = 0.0) -> Share:
+    """Of what is known of these cells by these names, how much is over a value."""
+    known = [
+        value for one in cells for name in names if (value := one.evidence.get(name)) is not None
+    ]
+    return Share(seen=sum(value > over for value in known), of=len(known))
+
+
+def _find_span(values: Sequence[float]) -> Span | None:
+    if not values:
+        return None
+    return Span(low=min(values), middle=statistics.median(values), high=max(values))
+
+
+def _list_cells(documents: Iterable[Document]) -> list[CellResult]:
+    return [cell for one in documents for cell in one.cells]
+
+
+def _telemetries(documents: Iterable[Document]) -> list[Telemetry]:
+    return [one.telemetry for one in documents if one.telemetry is not None]
+
+
+def _number(value: Scalar) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None

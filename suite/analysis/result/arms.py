@@ -1,0 +1,158 @@
+"""What a campaign knows of its machine and its arms, beside the cells' numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from msgspec import Struct, field
+
+from suite.model import InvocationStatus
+
+MOST_FOR_TIMING = 0.005
+"""Timing may cost half a per cent of a sample; a sample takes at least 200 empty fences for that."""
+
+
+Fact = str | int | float | bool | None
+"""The value of one fact; None is "looked for and not there"."""
+
+
+class Machine(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The machine, from the first document that has each fact; ``cpus`` only where not all were used."""
+
+    cpu: str | None = None
+    cpus_used: str | None = None
+    cpus: str | None = None
+    memory_bytes: int | float | None = None
+    gpus: tuple[str, ...] = ()
+
+
+class Build(Struct, frozen=True, kw_only=True):
+    """What an arm ran: versions by name, and whether the suite's own locks chose them (None: nobody
+    said); ``others`` are the names whose version is not that of the first arm."""
+
+    versions: Mapping[str, str]
+    from_lock: bool | None
+    others: tuple[str, ...] = ()
+
+
+class Span(Struct, frozen=True, kw_only=True):
+    """The least, the median and the most of some values."""
+
+    low: float
+    middle: float
+    high: float
+
+
+class Share(Struct, frozen=True, kw_only=True):
+    """In how many cells something was seen, of those of which it is known."""
+
+    seen: int
+    of: int
+
+
+class WatchedGpu(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A GPU while cells warmed up and were sampled.
+
+    ``named``: nothing speaks against its being the worker's; False: that can't be told from outside.
+    """
+
+    clock_mhz: Span | None = None
+    most_clock_mhz: float | None = None
+    power_w: Span | None = None
+    power_limit_w: float | None = None
+    temperature_c: float | None = None
+    capped: Share
+    slowed: Share
+    pcie_generation: float | None = None
+    pcie_lanes: float | None = None
+    shared: Share
+    named: bool = True
+
+
+class Watched(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was seen of the machine in an arm's counted blocks; ``blocks`` were watched.
+
+    ``reasons`` say why others were not, ``absent`` by name what could not be had.
+    """
+
+    blocks: int
+    reasons: tuple[str, ...] = ()
+    gpu: WatchedGpu | None = None
+    cpu_clock_mhz: Span | None = None
+    cpu_temperature_c: float | None = None
+    cpu_slowed: Share | None = None
+    absent: Mapping[str, str] = field(default_factory=dict)
+
+
+class WatchEffect(Struct, frozen=True, kw_only=True):
+    """How many times as long an arm takes that nobody watched: the quartiles over its cells."""
+
+    arm: str
+    quartiles: Span
+    cells: int
+
+
+class Watching(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the sampler took, in seconds, and what that did to the numbers (None: not measured)."""
+
+    cpu_s: float
+    wall_s: float
+    effect: WatchEffect | None = None
+
+
+class Placed(Struct, frozen=True, kw_only=True):
+    """How many cells had something on a device, and how many nodes of their graphs."""
+
+    cells: int
+    nodes: int
+
+
+class ArmAnalysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is known of an arm beside its cells' numbers.
+
+    ``gpu``: it has one. ``plain`` is the arm that it is, or is once more, and ``without_gpu`` what the
+    same without its GPU is called. ``blocks`` are those that count, with how each ended. ``image`` and
+    ``facts`` hold by name every value that some document has; what identifies a machine or a person is a
+    hash. ``timing`` is by cell the largest share of a sample that an empty fence took. ``elsewhere`` is
+    by cell what was not on its own device. ``measuring`` is by block when the first cell began and the
+    last one ended.
+    """
+
+    gpu: bool
+    plain: str
+    without_gpu: str | None = None
+    blocks: Mapping[int, InvocationStatus]
+    calibrated: bool
+    image: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)
+    digests: tuple[str, ...] = ()
+    facts: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)
+    build: Build | None = None
+    watched: Watched
+    timing: Mapping[str, float] = field(default_factory=dict)
+    placement: Mapping[str, Placed] = field(default_factory=dict)
+    elsewhere: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    measuring: Mapping[int, tuple[datetime, datetime]] = field(default_factory=dict)
+
+
+class Spent(Struct, frozen=True, kw_only=True):
+    """The container time of an arm's invocations, in seconds, and what of it is itemised, by kind."""
+
+    total_s: float
+    kinds: Mapping[str, float]
+
+
+class Death(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A container that ended before its work was done.
+
+    ``lived_s`` is its container time, ``lost`` the cells that failed in it; ``restart_s`` is what
+    the start of the next one cost.  ``replaced``: there was a next one.
+    """
+
+    arm: str
+    block: int
+    status: str | None = None
+    lived_s: float
+    lost: tuple[str, ...] = ()
+    replaced: bool
+    restart_s: float | None = None

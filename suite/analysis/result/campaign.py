@@ -1,0 +1,203 @@
+"""The analysis of a campaign: what ``summary.json`` holds, and all that a report is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from msgspec import Struct, field
+
+from suite.analysis.result.arms import ArmAnalysis, Death, Machine, Spent, Watching
+from suite.analysis.result.cells import CellAnalysis
+from suite.analysis.result.findings import Decomposition, Help, Misled, Repayment, Triple, Waterfall
+from suite.analysis.result.limits import Cost, Limits, Price
+from suite.analysis.result.numbers import Crossover, Ratio, Reach, Verdict
+from suite.cells.cell import Param
+from suite.cells.traits import Headline, ProfileName
+from suite.flags import Flag, find_invalid, pick
+from suite.model import SuiteIdentity
+
+SCHEMA = 2
+"""The number of ``summary.json`` and its kin, which has a history of its own."""
+
+
+class Predicted(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How long the campaign should take, in container seconds: said before anything ran, after the
+    calibration, and after each finished block; and what it took so far."""
+
+    before_s: float
+    calibrated_s: float | None = None
+    corrected_s: tuple[float, ...] = ()
+    actual_s: float
+
+
+class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was planned, and how far it came; durations in seconds.
+
+    ``folder`` is its name alone.  ``not_run`` says by arm why it was left out, ``stopped`` why the
+    campaign ended early.
+    """
+
+    id: str
+    folder: str
+    created: datetime
+    profile: ProfileName
+    seed: int
+    label: str | None = None
+    blocks: int
+    warmup_s: float
+    measure_s: float
+    budget_s: float
+    command: str
+    prediction: Predicted
+    not_run: Mapping[str, str] = field(default_factory=dict)
+    stopped: str | None = None
+
+
+class SweepAnalysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The cells that differ in one axis only, by their ids, sizes ascending, and what they show.
+
+    ``main`` is one that a report opens with, drawn as ``headline`` says.  ``crossovers`` are by arm
+    against the first; ``reaches`` are by arm.
+    """
+
+    scenario: str
+    case: str
+    axis: str
+    fixed: Mapping[str, Param]
+    cells: tuple[str, ...]
+    unit: str
+    main: bool = False
+    headline: Headline | None = None
+    crossovers: Mapping[str, Crossover] = field(default_factory=dict)
+    reaches: Mapping[str, Reach] = field(default_factory=dict)
+
+
+class Family(Struct, frozen=True, kw_only=True):
+    """One comparison of which the truth is known: ``other`` against ``base`` over some cells."""
+
+    base: str
+    other: str
+    ratios: Mapping[str, Ratio]
+    verdicts: Mapping[str, Verdict]
+
+    @property
+    def flagged(self) -> list[str]:
+        """The cells with a verdict FASTER or SLOWER."""
+        return [name for name, one in self.verdicts.items() if one.name in {"FASTER", "SLOWER"}]
+
+    @property
+    def signs(self) -> tuple[int, int]:
+        """In how many cells the other was faster and slower, whatever the verdict."""
+        values = [one.value for one in self.ratios.values()]
+        return sum(one < 1 for one in values), sum(one > 1 for one in values)
+
+
+class ExtraWork(Struct, frozen=True, kw_only=True):
+    """A cell that does known extra work, against its honest twin on one arm.
+
+    ``truth`` is the ratio of their work.
+    """
+
+    arm: str
+    cell: str
+    honest: str
+    ratio: Ratio
+    truth: float
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the ratio's interval contains the truth; None: there is no interval."""
+        if self.ratio.low is None or self.ratio.high is None:
+            return None
+        return self.ratio.low <= self.truth <= self.ratio.high
+
+
+class Controls(Struct, frozen=True, kw_only=True):
+    """What the campaign says about itself.
+
+    ``twins`` compare each arm with its twin, ``cuda_hidden`` the CUDA image without GPU with the CPU's,
+    ``again`` the arms of an A/A campaign.  ``input_only`` holds, by cell and other arm, the verdicts of
+    cells that must be neither FASTER nor SLOWER.
+    """
+
+    twins: tuple[Family, ...]
+    cuda_hidden: Family | None
+    again: tuple[Family, ...]
+    extra_work: tuple[ExtraWork, ...]
+    input_only: Mapping[str, Mapping[str, Verdict]]
+
+
+class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything that is known of a campaign.
+
+    ``suite`` measured; ``analysed_by`` is the version of the one that analysed, without a commit, so that
+    another checkout gives the same bytes.  ``arms`` are in the plan's order, and all are compared with
+    the first.  ``cpu`` and ``gpu`` are those that are each other's rivals.  ``flags`` are those of the
+    whole campaign and of every invocation that does not count.  ``troubled``: a cell failed, disagrees
+    or is INVALID.  ``margin`` is what a difference must exceed to count; ``noise_floor`` is None where no
+    twin ran; ``noise_unexplained`` is what of it the twins' own intervals leave.  ``spent`` is by arm,
+    those of controls too.  ``price`` is None where none was given, and there are
+    no ``costs`` then.  Durations in seconds, sizes in bytes, ratios of times: under 1 the arm is
+    faster than the first.
+    """
+
+    schema: int
+    suite: SuiteIdentity
+    analysed_by: str
+    campaign: Plan
+    machine: Machine
+    arms: Mapping[str, ArmAnalysis]
+    cpu: str | None = None
+    gpu: str | None = None
+    flags: tuple[Flag, ...] = ()
+    troubled: bool
+    margin: float
+    noise_floor: float | None
+    noise_unexplained: float | None
+    cells: tuple[CellAnalysis, ...]
+    sweeps: tuple[SweepAnalysis, ...] = field(default=(), name="crossovers")
+    controls: Controls
+    software_differs: tuple[str, ...] = ()
+    watching: Watching | None = None
+    spent: Mapping[str, Spent]
+    deaths: tuple[Death, ...] = ()
+    advice: tuple[Help, ...] = ()
+    waterfalls: tuple[Waterfall, ...] = ()
+    misled: tuple[Misled, ...] = ()
+    steps: tuple[Decomposition, ...] = ()
+    triples: tuple[Triple, ...] = ()
+    repayments: tuple[Repayment, ...] = ()
+    limits: Limits
+    price: Price | None = None
+    costs: tuple[Cost, ...] = ()
+
+    @property
+    def base(self) -> str:
+        """The arm that the others are compared with: the plan's first."""
+        return next(iter(self.arms))
+
+    @property
+    def others(self) -> list[str]:
+        """The arms that are compared with the first."""
+        return list(self.arms)[1:]
+
+    @property
+    def gpu_arm(self) -> str:
+        """The first arm that has a GPU; of a campaign that has one."""
+        return next(name for name, one in self.arms.items() if one.gpu)
+
+    @property
+    def main_sweeps(self) -> list[SweepAnalysis]:
+        """The sweeps that a report opens with, in its order."""
+        return [one for one in self.sweeps if one.main]
+
+    @property
+    def excluded(self) -> tuple[Flag, ...]:
+        """The invocations that do not count."""
+        return pick(self.flags, "excluded")
+
+    @property
+    def invalid(self) -> tuple[Flag, ...]:
+        """Why nothing of the campaign is to be judged."""
+        return find_invalid(self.flags)

@@ -1,0 +1,172 @@
+"""What a campaign knows of its cells, on every arm and between the arms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import Struct, field
+
+from suite.analysis.result.findings import Cause, Standing
+from suite.analysis.result.numbers import Estimate, Ratio, Verdict
+from suite.cells.cell import Param
+from suite.cells.traits import Dispatch, Precision, Role
+from suite.flags import Flag, find_invalid
+from suite.model import OutcomeName
+
+SteadyClass = Literal["flat", "warmup", "slowdown", "unsteady", "too few"]
+
+
+class Amount(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The work of a call, as it was measured; ``bytes`` is what it moves, where that is its work."""
+
+    amount: float
+    unit: str
+    bytes: float | None = None
+
+
+class Outliers(Struct, frozen=True, kw_only=True):
+    """How many values lie beyond Tukey's inner and outer fences; ``n`` values in all."""
+
+    n: int
+    mild: int
+    far: int
+
+
+class Checked(Struct, frozen=True, kw_only=True):
+    """The ends of what the invocations' checks computed, and the widest tolerance among them."""
+
+    low: float
+    high: float
+    tolerance: float
+
+
+class ArmResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a campaign knows of one cell on one arm.
+
+    ``value`` is in seconds per call, with the ends of its 95 % interval; where one is null, a flag says
+    why.  ``rate`` is the work a second.  ``first_call`` is the cell's cold first call in seconds, never
+    pooled with the samples.  ``flags`` (in the file: ``notes``) speak against the number or stand beside
+    it.  ``values`` are the invocations that count, by block; ``steady`` counts them by the class of their
+    series.  ``calls`` are the calls in a sample, ``on_gpu`` whether some work was seen on a GPU, and
+    ``mean_power_w`` the GPU's power while the cell ran.
+    """
+
+    outcome: OutcomeName
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    unit: str
+    work: Amount
+    rate: float | None = None
+    first_call: Estimate | None = None
+    flags: tuple[Flag, ...] = field(default=(), name="notes")
+    values: Mapping[int, float] = field(default_factory=dict)
+    steady: Mapping[SteadyClass, int] = field(default_factory=dict)
+    outliers: Outliers | None = None
+    calls: tuple[int, ...] = ()
+    check: Checked | None = None
+    on_gpu: bool = False
+    mean_power_w: float | None = None
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """The value with its interval; None: there is none."""
+        if self.value is None:
+            return None
+        return Estimate(value=self.value, low=self.low, high=self.high, n=self.n)
+
+    @property
+    def invalid(self) -> tuple[Flag, ...]:
+        """Why the number is INVALID: not to be believed, and never judged."""
+        return find_invalid(self.flags)
+
+
+class Comparison(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An arm's time of a cell over another's, and what that means; where one is null, a flag says why.
+
+    ``beside`` are flags that stand beside the ratio, ``invalid`` those for which a side is not to be
+    believed.
+    """
+
+    ratio: Ratio | None
+    verdict: Verdict | None
+    no_ratio: Flag | None = None
+    no_verdict: Flag | None = None
+    beside: tuple[Flag, ...] = ()
+    invalid: tuple[Flag, ...] = ()
+
+
+def set_down(
+    ratio: Ratio | Flag,
+    verdict: Verdict | Flag,
+    *,
+    beside: tuple[Flag, ...] = (),
+    invalid: tuple[Flag, ...] = (),
+) -> Comparison:
+    """A comparison of what there is, or of why there is none."""
+    return Comparison(
+        ratio=ratio if isinstance(ratio, Ratio) else None,
+        no_ratio=ratio if isinstance(ratio, Flag) else None,
+        verdict=verdict if isinstance(verdict, Verdict) else None,
+        no_verdict=verdict if isinstance(verdict, Flag) else None,
+        beside=beside,
+        invalid=invalid,
+    )
+
+
+class CellAnalysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One cell of the plan, in the plan's order, by arm.
+
+    ``ratio`` and ``verdict`` are those of the first of the ``comparisons``, which hold by arm, the first
+    one excepted, its time over the first arm's.
+    ``compute`` are cells that do its computing alone,
+    ``staged`` is whether it is a stage of a script that people ask about.  Where the GPU loses, or wastes
+    most of itself, ``standing`` says how, and ``causes`` why, the heaviest first.
+    """
+
+    id: str
+    scenario: str
+    case: str
+    params: Mapping[str, Param]
+    role: Role
+    kind: str
+    precision: Precision
+    dispatch: Dispatch | None = None
+    one_shot: bool = False
+    pinned: bool = False
+    staged: bool = False
+    compute: tuple[str, ...] = ()
+    arms: Mapping[str, ArmResult]
+    ratio: float | None
+    ratio_low: float | None
+    ratio_high: float | None
+    verdict: str | None
+    comparisons: Mapping[str, Comparison]
+    causes: tuple[Cause, ...]
+    standing: Standing | None = None
+
+    @property
+    def ratios(self) -> dict[str, Ratio | Flag]:
+        """By arm its ratio, or the flag that says why there is none."""
+        return {arm: tell_ratio(one) for arm, one in self.comparisons.items()}
+
+    @property
+    def verdicts(self) -> dict[str, Verdict | Flag]:
+        """The same of verdicts."""
+        return {arm: tell_verdict(one) for arm, one in self.comparisons.items()}
+
+
+def tell_ratio(one: Comparison) -> Ratio | Flag:
+    """The ratio, or why there is none."""
+    return one.ratio or one.no_ratio or _demand()
+
+
+def tell_verdict(one: Comparison) -> Verdict | Flag:
+    """The verdict, or why there is none."""
+    return one.verdict or one.no_verdict or _demand()
+
+
+def _demand() -> Flag:
+    raise ValueError("a comparison has neither a number nor a reason")

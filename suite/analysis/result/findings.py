@@ -1,0 +1,211 @@
+"""What explains the numbers: causes, what would help, waterfalls, parts of a step, limits and costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+from suite.analysis.result.numbers import Estimate, Evidence, Ratio
+from suite.cells.cell import Param
+from suite.cells.traits import Removed
+
+RuleName = Literal["overhead", "transfer", "input", "fallback", "start-up", "too small", "unknown"]
+
+Kind = Literal[
+    "larger-batch",
+    "prefetch",
+    "less-python",
+    "no-fallback",
+    "warm-timing",
+]
+
+PartName = Literal["input", "transfer", "dispatch", "compute"]
+
+Bound = Literal["input", "compute", "both"]
+
+PARTS: tuple[PartName, ...] = ("input", "transfer", "dispatch", "compute")
+
+UNEXPLAINED = 0.20
+"""A rest beyond this share of the step is called unexplained."""
+
+
+class Gain(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was measured to help: at the cell ``at`` a unit of work takes ``ratio`` times less time.
+
+    ``how`` says what is different there.
+    """
+
+    how: Evidence
+    at: str
+    ratio: Ratio
+
+
+class Cause(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Why a cell is slow: the rule that fired, its evidence in numbers, and what to do about it was
+    measured to gain.
+
+    ``share`` is the part of the cell's time on the GPU that it explains; None: not measured.
+    ``provisional``: the cell has no verdict, only a ratio that says so.
+    """
+
+    rule: RuleName
+    confirmed: bool
+    provisional: bool
+    evidence: tuple[Evidence, ...]
+    gain: Gain | None = None
+    share: float | None = None
+
+
+class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How the GPU stands against the CPU in a cell that needs an explanation.
+
+    ``loses``: the GPU is the slower one; else it wins or nobody can tell, but reaches only ``use``
+    of its own best rate (None: there is no rate to compare).  ``winner`` is the variant of the same
+    work at which the GPU wins by most.  ``hopeless``: it loses at every variant that was measured, so
+    that the CPU is the right device.  ``provisional``: the cell has no verdict, only a ratio that says so.
+    """
+
+    ratio: Ratio
+    loses: bool
+    provisional: bool
+    use: float | None = None
+    winner: str | None = None
+    hopeless: bool
+
+
+class Help(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing that could help, from a cell to another on an arm; under 1 the gain is a loss."""
+
+    kind: Kind
+    arm: str
+    cell: str
+    gain: Gain
+
+    @property
+    def helps(self) -> bool:
+        """Whether the interval says so; without one, the number alone."""
+        ratio = self.gain.ratio
+        return (ratio.value if ratio.low is None else ratio.low) > 1
+
+
+class Step(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A measured stage: seconds a unit, and how many times less that is than at the stage before.
+
+    ``changes`` are all changes since the stage before that was measured, and ``rules`` their
+    causes; ``factor`` is None at the first.
+    """
+
+    cell: str
+    changes: tuple[str, ...]
+    rules: tuple[Removed, ...]
+    value: Estimate
+    factor: Ratio | None = None
+
+
+class Spot(Struct, frozen=True, kw_only=True):
+    """Where a waterfall was measured; ``pinned``: the work was on the CPU beside a visible GPU."""
+
+    arm: str
+    pinned: bool
+
+
+class Waterfall(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A script that people ask about in one place, times given a ``unit`` (``by_call``: a call).
+
+    ``fixed`` are the values of its own axes; ``factor`` is what the whole way takes away.
+    """
+
+    name: str
+    title: str
+    unit: str
+    by_call: bool
+    fixed: Mapping[str, Param]
+    spot: Spot
+    steps: tuple[Step, ...]
+    factor: Ratio
+
+    @property
+    def largest(self) -> Step | None:
+        """The step that takes away most; None where no step makes it shorter."""
+        found = [step for step in self.steps if step.factor and step.factor.value > 1]
+        return max(found, key=lambda step: step.factor.value if step.factor else 0.0, default=None)
+
+
+class Misled(Struct, frozen=True, kw_only=True):
+    """What a script says about two places, and what the fair numbers say: ``other`` over ``base``.
+
+    ``factor``, at least 1, is by how much the script is off.  It ``reverses`` where it names one of them
+    as the faster, and it is the other; it ``invents`` a difference where the fair numbers see none.
+    """
+
+    name: str
+    title: str
+    fixed: Mapping[str, Param]
+    other: Spot
+    base: Spot
+    naive: Ratio
+    fair: Ratio
+    factor: float
+    reverses: bool
+    invents: bool
+
+
+class Decomposition(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A training step on an arm, in seconds: the whole, its parts, and the rest.
+
+    ``parts`` that no cell could tell apart are None, and ``absent`` says why; what they take is in
+    another part or in the rest, as said there.  The rest can be negative by noise.
+    """
+
+    cell: str
+    arm: str
+    whole: float
+    parts: Mapping[PartName, float | None]
+    absent: Mapping[PartName, Evidence]
+
+    @property
+    def rest(self) -> float:
+        """What the parts do not explain, in seconds."""
+        return self.whole - sum(part or 0.0 for part in self.parts.values())
+
+    @property
+    def unexplained(self) -> bool:
+        """Whether the rest is too large to pass over."""
+        return abs(self.rest) > UNEXPLAINED * self.whole
+
+
+class Triple(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A pipeline and the model behind it on an arm: seconds a step of each alone and together.
+
+    ``overlap`` is the share of the shorter of the two that is hidden behind the longer, 0 to 1.
+    ``bound`` is what the step waits for: the longer part, ``both`` where they are within 10 %.
+    ``evidence`` says what that rests on.  None: not measured.
+    """
+
+    pipeline: str
+    arm: str
+    input_s: float | None = None
+    compute_s: float | None = None
+    together: Estimate
+    trivial_s: float | None = None
+    overlap: float | None = None
+    bound: Bound | None = None
+    evidence: Evidence
+
+
+class Repayment(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """After how many steps the GPU's first call is repaid.
+
+    ``steps`` None: no saving is shown; ``never``: the interval shows that there is none.
+
+    ``first_call_s`` is the GPU's, ``saving_s`` what each step saves against the CPU (negative: it
+    loses that).
+    """
+
+    cell: str
+    first_call_s: float
+    saving_s: float
+    steps: Estimate | None = None
+    never: bool

@@ -1,0 +1,133 @@
+"""Numbers with their intervals, and what they mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import Struct, field
+
+from suite.flags import Flag
+
+FEWEST = 3
+"""Under three invocations an interval says more about Student's t than about the machine."""
+
+LEVEL = 0.05
+"""The chance of any false FASTER or SLOWER in a whole comparison."""
+
+MARGIN = 0.02
+"""A difference of less is none, however significant: code alignment alone makes as much (Mytkowicz
+et al. 2009)."""
+
+VerdictName = Literal["FASTER", "SLOWER", "EQUIVALENT", "INCONCLUSIVE", "INVALID"]
+
+Answer = Literal["crosses", "always", "never", "not monotone", "unclear", "no answer"]
+
+
+Value = int | float | str | tuple[str, ...]
+
+
+class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing that supports a finding, or says what is different somewhere.
+
+    ``values`` are what its sentence tells: seconds, bytes and shares as they are, names, or lists of names.
+    """
+
+    code: str
+    values: Mapping[str, Value] = field(default_factory=dict)
+
+
+def cite(code: str, **values: Value) -> Evidence:
+    """The evidence with this code and these values; ``suite/report/text/evidence.py`` has its sentence."""
+    return Evidence(code=code, values=values)
+
+
+class Estimate(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The value of a cell on an arm, in the unit of what went in; ``n`` invocations.
+
+    ``low`` and ``high`` bound the 95 % interval; both are None where there is none, and ``flags``
+    (in the file: ``notes``) say why.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    flags: tuple[Flag, ...] = field(default=(), name="notes")
+
+
+class Ratio(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The ratio of two arms' times, other over base: under 1 the other arm is faster.
+
+    ``n`` is the number of blocks in which both have a value (across campaigns: of invocations of
+    the arm that has fewer); ``low`` and ``high`` bound the 95 % interval, ``inner_low`` and
+    ``inner_high`` the 90 % one; ``p`` is the two-sided p-value of "no difference".  All are None
+    where there is none, and ``flags`` (in the file: ``notes``) say why.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    flags: tuple[Flag, ...] = field(default=(), name="notes")
+    inner_low: float | None = None
+    inner_high: float | None = None
+    p: float | None = None
+
+
+class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one comparison of one cell means; ``name`` is about the other arm, against the base.
+
+    ``reason`` is what it rests on, ``p`` the Holm-adjusted p-value where there is one.  INVALID has no
+    reason of its own: the ``flags`` say why.
+    """
+
+    name: VerdictName
+    reason: Evidence | None = None
+    p: float | None = field(default=None, name="p_holm")
+    flags: tuple[Flag, ...] = ()
+
+    @property
+    def code(self) -> str:
+        """The reason in a word for programs."""
+        return self.reason.code if self.reason else self.flags[0].code
+
+
+class Crossover(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where the other arm becomes the faster one.
+
+    ``answer``: ``crosses`` (once, from the base being faster to the other being so, or the other
+    way where ``rising`` is false); ``always`` (the other arm is faster at every size that tells),
+    ``never``, ``not monotone`` (the winner changes more than once), ``unclear`` (no size tells), or
+    ``no answer`` with its ``reason``.  The ratio's interval contains 1 between the sizes ``low``
+    and ``high``; None on a side means that the sweep ends before the interval leaves 1, so that it
+    crosses there, if at all.  ``size`` is where the ratio itself is 1.
+    """
+
+    answer: Answer
+    low: float | None = None
+    high: float | None = None
+    size: float | None = None
+    rising: bool = True
+    reason: Evidence | None = None
+
+
+class Reach(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The best rate of an arm along a sweep, in work a second, and the size it has it at.
+
+    ``short_until`` is the largest size up to which every rate is far below; None where the first
+    one is not.
+    """
+
+    axis: str
+    unit: str
+    best: float
+    best_at: float
+    short_until: float | None = None
+
+
+def derive_rate(amount: float, seconds: float) -> float | None:
+    """Work per second; None where there is no work to count or no finite number comes out."""
+    rate = amount / seconds if amount > 0 else math.inf
+    return rate if math.isfinite(rate) and rate > 0 else None

@@ -1,0 +1,69 @@
+"""``summary.json`` holds all that a report is made of, and its schema says what it holds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from msgspec import structs
+
+from suite.analysis.analyse import analyse_folder
+from suite.analysis.several.comparison import set_side_by_side
+from suite.report.exports.summary import read_json, render_json, summary_schema
+from suite.report.pages.gallery import depict
+from suite.report.produce import build_report, draw
+from tests.golden_campaigns import GOLDEN, NAMES, write_golden
+
+ROOT = Path(__file__).parents[2]
+SAMPLES = sorted(path.parent for path in (ROOT / "results" / "samples").glob("*/campaign.json"))
+
+
+@pytest.mark.parametrize("name", [*NAMES, *(path.name for path in SAMPLES)])
+def test_a_report_is_made_of_the_summary_alone(name: str, tmp_path: Path) -> None:
+    sample = ROOT / "results" / "samples" / name
+    committed = sample if sample.is_dir() else GOLDEN / name
+    analysis = analyse_folder(sample if sample.is_dir() else write_golden(name, tmp_path))
+    read = read_json(render_json(analysis))
+    assert read == analysis
+    of_documents, of_summary = (build_report(one, pictures=False) for one in (analysis, read))
+    assert of_summary.files == of_documents.files
+    assert of_summary.terminal == of_documents.terminal
+    assert draw(of_summary) == draw(of_documents)
+    assert depict(read) == depict(analysis)
+    kept = read_json((committed / "summary.json").read_text(encoding="utf-8"))
+    for file in ("report.md", "cells.csv"):
+        text = (committed / file).read_text(encoding="utf-8")
+        assert build_report(kept).files[file] == text, file
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_written_is_what_the_schema_says(name: str) -> None:
+    text = (GOLDEN / name / "summary.json").read_text(encoding="utf-8")
+    jsonschema.validate(json.loads(text), summary_schema())
+
+
+def test_the_schema_holds_for_a_comparison(tmp_path: Path) -> None:
+    first = analyse_folder(write_golden("two-arms", tmp_path))
+    second = structs.replace(first, campaign=structs.replace(first.campaign, id="another"))
+    versus = set_side_by_side([first, second])
+    jsonschema.validate(json.loads(render_json(versus)), summary_schema())
+
+
+def test_the_published_schema_is_the_types_own() -> None:
+    published = json.loads((ROOT / "docs" / "summary-schema.json").read_text(encoding="utf-8"))
+    assert published == json.loads(json.dumps(summary_schema()))
+
+
+def test_every_code_has_its_sentence_beside_it() -> None:
+    told = json.loads((GOLDEN / "troubled" / "summary.json").read_text(encoding="utf-8"))
+    waiting, seen = [told], 0
+    while waiting:
+        one = waiting.pop()
+        inner = one.values() if isinstance(one, dict) else one
+        waiting += [value for value in inner if isinstance(value, dict | list)]
+        if isinstance(one, dict) and "severity" in one:
+            assert one["text"]
+            seen += 1
+    assert seen > 10
