@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from suite.analysis.campaign.controls import (
@@ -12,11 +12,19 @@ from suite.analysis.campaign.controls import (
     find_honest,
     is_input_only,
 )
-from suite.analysis.numbers.crossover import Sweep, find_crossover, find_sweeps, place_points
+from suite.analysis.numbers.crossover import Sweep, find_crossover, find_sweeps
 from suite.analysis.numbers.ratio import compare
 from suite.analysis.numbers.verdict import judge
 from suite.analysis.result.campaign import Controls, ExtraWork, Family
-from suite.analysis.result.numbers import FEWEST, MARGIN, Crossover, Ratio, Verdict
+from suite.analysis.result.numbers import (
+    FEWEST,
+    MARGIN,
+    OTHER_LEVEL,
+    WORK_LEVEL,
+    Crossover,
+    Ratio,
+    Verdict,
+)
 from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
 from suite.flags import Flag, raise_flag
@@ -94,7 +102,13 @@ def conclude(campaign: Campaign, evidence: Evidence) -> Conclusions:
             input_only=_find_input_only(campaign.cells, evidence, verdicts),
         ),
         verdicts=verdicts,
-        crossovers={other: _find_crossovers(campaign, other, evidence) for other in others},
+        crossovers={
+            other: tuple(
+                (sweep, find_crossover(sweep, _pick_verdicts(verdicts, other)))
+                for sweep in find_sweeps(campaign.cells)
+            )
+            for other in others
+        },
     )
 
 
@@ -109,7 +123,13 @@ def _judge_arm(
         if (found := arms[base] or arms[other])
     }
     ratios = {name: arms[other] for name, arms in evidence.ratios.items()}
-    return judge_all(ratios, campaign.profile, margin=margin, invalid=invalid)
+    return judge_all(
+        ratios,
+        campaign.profile,
+        margin=margin,
+        invalid=invalid,
+        work={cell.id for cell in campaign.cells if cell.role == "work"},
+    )
 
 
 def judge_all(
@@ -117,15 +137,24 @@ def judge_all(
     *profiles: ProfileName,
     margin: float,
     invalid: Mapping[str, tuple[Flag, ...]],
+    work: Collection[str],
 ) -> dict[str, Verdict | Flag]:
     """The verdict of every cell of one comparison, or the flag that says why there is none.
+
+    Cells of ``work`` are judged as one family, all others as another.
 
     ``profiles`` are those of the campaigns that the ratios come from: one that gives no verdicts
     forbids them.
     """
-    found = {name: one for name, one in ratios.items() if isinstance(one, Ratio)}
+    families: dict[bool, dict[str, Ratio]] = {True: {}, False: {}}
+    for name, one in ratios.items():
+        if isinstance(one, Ratio):
+            families[name in work][name] = one
     hasty = next((profile for profile in profiles if profile not in JUDGED), None)
-    judged = {} if hasty else judge(found, margin=margin, invalid=invalid)
+    judged: dict[str, Verdict] = {}
+    for is_work, found in () if hasty else families.items():
+        level = WORK_LEVEL if is_work else OTHER_LEVEL
+        judged |= judge(found, margin=margin, invalid=invalid, level=level)
     few = raise_flag("few-pairs", fewest=FEWEST)
     missing = raise_flag("provisional", profile=hasty) if hasty else few
     return {
@@ -152,10 +181,15 @@ def _collect(
         base=base,
         other=other,
         ratios=_pick(evidence, other),
-        verdicts={
-            n: one for n, arms in verdicts.items() if isinstance(one := arms[other], Verdict)
-        },
+        verdicts=_pick_verdicts(verdicts, other),
     )
+
+
+def _pick_verdicts(
+    verdicts: Mapping[str, Mapping[str, Verdict | Flag]], other: str
+) -> dict[str, Verdict]:
+    """The verdicts of one comparison that are there."""
+    return {n: one for n, arms in verdicts.items() if isinstance(one := arms[other], Verdict)}
 
 
 def _compare_control(
@@ -220,17 +254,3 @@ def _find_input_only(
             if judged:
                 found[cell.id] = judged
     return found
-
-
-def _find_crossovers(
-    campaign: Campaign, other: str, evidence: Evidence
-) -> tuple[tuple[Sweep, Crossover], ...]:
-    base, invalid = campaign.arms[0], evidence.invalid
-    sound = {
-        name: one
-        for name, one in _pick(evidence, other).items()
-        if not (invalid[name][base] or invalid[name][other])
-    }
-    return tuple(
-        (sweep, find_crossover(place_points(sweep, sound))) for sweep in find_sweeps(campaign.cells)
-    )

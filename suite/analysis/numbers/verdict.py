@@ -25,12 +25,17 @@ def adjust(ps: Sequence[float]) -> list[float]:
 
 
 def judge(
-    ratios: Mapping[str, Ratio], *, margin: float, invalid: Mapping[str, tuple[Flag, ...]]
+    ratios: Mapping[str, Ratio],
+    *,
+    margin: float,
+    invalid: Mapping[str, tuple[Flag, ...]],
+    level: float = LEVEL,
 ) -> dict[str, Verdict]:
-    """The verdicts of all cells of one comparison, by cell; Holm's family is all that have a p-value.
+    """The verdicts of a family of cells of one comparison, by cell; Holm adjusts for all with a p-value.
 
     ``margin`` is what a difference must exceed, the larger of 2 % and what the campaign's twins show
-    beyond their own intervals; ``invalid`` gives the flags of cells whose numbers must not be judged.
+    beyond their own intervals; ``level`` is the chance of any false FASTER or SLOWER in the family;
+    ``invalid`` gives the flags of cells whose numbers must not be judged.
     Cells with fewer than three pairs have no verdict and are left out.
     """
     tested = {
@@ -44,7 +49,7 @@ def judge(
         if name in invalid:
             verdicts[name] = Verdict(name="INVALID", flags=invalid[name])
         elif ratio.low is not None:
-            verdicts[name] = _judge_one(ratio, adjusted.get(name), margin)
+            verdicts[name] = _judge_one(ratio, adjusted.get(name), margin, level)
     return verdicts
 
 
@@ -53,17 +58,17 @@ def is_beyond(ratio: float, margin: float) -> bool:
     return min(abs(ratio - 1), abs(1 / ratio - 1)) > margin
 
 
-def _judge_one(ratio: Ratio, p: float | None, margin: float) -> Verdict:
+def _judge_one(ratio: Ratio, p: float | None, margin: float, level: float) -> Verdict:
     if p is None:
         return Verdict(name="INCONCLUSIVE", reason=cite("resolution"))
-    if p < LEVEL and is_beyond(ratio.value, margin):
+    if p < level and is_beyond(ratio.value, margin):
         side: VerdictName = "SLOWER" if ratio.value > 1 else "FASTER"
         return Verdict(name=side, reason=cite("significant", p=p, margin=margin), p=p)
     # Schuirmann 1987: both one-sided tests at 5 % reject exactly where the 90 % interval is inside.
     # Inside whichever way round the ratio is turned, which is 1/1.05 to 1.05.
     if _is_inside(ratio):
         return Verdict(name="EQUIVALENT", reason=cite("within-margin", margin=EQUIVALENCE), p=p)
-    if p < LEVEL:
+    if p < level:
         return Verdict(name="INCONCLUSIVE", reason=cite("within-noise", margin=margin), p=p)
     return Verdict(name="INCONCLUSIVE", reason=cite("not-significant", p=p), p=p)
 

@@ -188,6 +188,11 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return next(name for name, one in self.arms.items() if one.gpu)
 
     @property
+    def work(self) -> list[CellAnalysis]:
+        """The cells that people come for: neither prices nor inputs, controls or references."""
+        return [one for one in self.cells if one.role == "work"]
+
+    @property
     def main_sweeps(self) -> list[SweepAnalysis]:
         """The sweeps that a report opens with, in its order."""
         return [one for one in self.sweeps if one.main]

@@ -16,13 +16,17 @@ FEWEST = 3
 LEVEL = 0.05
 """The chance of any false FASTER or SLOWER in a whole comparison."""
 
+WORK_LEVEL, OTHER_LEVEL = 0.04, 0.01
+"""How that chance is shared out: cells of work, which the report counts, and all other cells, so that
+no verdict on work depends on how many prices and controls were measured beside it."""
+
 MARGIN = 0.02
 """A difference of less is none, however significant: code alignment alone makes as much (Mytkowicz
 et al. 2009)."""
 
 VerdictName = Literal["FASTER", "SLOWER", "EQUIVALENT", "INCONCLUSIVE", "INVALID"]
 
-Answer = Literal["crosses", "always", "never", "not monotone", "unclear", "no answer"]
+Answer = Literal["crosses", "always", "never", "equal", "not monotone", "undecided"]
 
 
 Value = int | float | str | tuple[str, ...]
@@ -95,22 +99,24 @@ class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Crossover(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where the other arm becomes the faster one.
+    """Along which sizes the other arm wins, by verdicts alone.
 
-    ``answer``: ``crosses`` (once, from the base being faster to the other being so, or the other
-    way where ``rising`` is false); ``always`` (the other arm is faster at every size that tells),
-    ``never``, ``not monotone`` (the winner changes more than once), ``unclear`` (no size tells), or
-    ``no answer`` with its ``reason``.  The ratio's interval contains 1 between the sizes ``low``
-    and ``high``; None on a side means that the sweep ends before the interval leaves 1, so that it
-    crosses there, if at all.  ``size`` is where the ratio itself is 1.
+    ``answer``: ``crosses`` (once: between ``low`` and ``high``, which are measured sizes, the winner
+    changes, to the other arm where ``rising``); ``always`` (the other arm is FASTER at every size),
+    ``never`` (SLOWER at every size), ``equal`` (EQUIVALENT at every size), ``not monotone`` (the winner
+    changes more than once), or ``undecided`` (anything else).  ``wins``, ``loses``, ``equal`` and
+    ``undecided`` are the sizes with each verdict; INCONCLUSIVE and INVALID ones, and those without a
+    verdict, are undecided.
     """
 
     answer: Answer
     low: float | None = None
     high: float | None = None
-    size: float | None = None
-    rising: bool = True
-    reason: Evidence | None = None
+    rising: bool = False
+    wins: tuple[float, ...] = ()
+    loses: tuple[float, ...] = ()
+    equal: tuple[float, ...] = ()
+    undecided: tuple[float, ...] = ()
 
 
 class Reach(Struct, frozen=True, kw_only=True, omit_defaults=True):

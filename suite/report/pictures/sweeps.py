@@ -11,7 +11,7 @@ from suite.cells.families import FAMILIES, Family
 from suite.cells.traits import Headline
 from suite.report.pictures.captions import explain_marks, mark_rate, mark_time, tell_missing
 from suite.report.pictures.picture import Line, Mark, Panel, Picture, Span, Sweeps
-from suite.report.text.crossovers import OPEN, show_end, tell_apart, word_best, word_crossover
+from suite.report.text.crossovers import tell_apart, word_best, word_crossover
 from suite.report.text.markup import show_plainly
 from suite.report.text.units import name_rate, show_rate, show_seconds, show_size
 from suite.report.text.wording import name_banners
@@ -64,7 +64,7 @@ def _depict(
     missing = [text for sweep, panel in drawn for text in _list_missing(sweep, panel)]
     aids = [*explain_marks(marks), *tell_missing(missing)]
     if spans:
-        aids.insert(0, "The shaded range is where the lines cross, with its 95 % uncertainty.")
+        aids.insert(0, "The winner changes within the shaded range, whose ends are measured sizes.")
     told = [text for panel in panels for text in _describe(panel, word)]
     return Picture(
         name=family.name,
@@ -105,14 +105,8 @@ def _name(sweep: SweepAnalysis) -> str:
 
 def _label_span(analysis: Analysis, other: str, found: Crossover) -> str:
     winner = other if found.rising else analysis.base
-    low, high = map(show_end, (found.low, found.high))
-    if low is None:
-        span = f"under {high}"
-    elif high is None:
-        span = f"over {low}"
-    else:
-        span = f"{low}" if low == high else f"{low}–{high}"
-    return f"{show_plainly(winner)} wins from {span} on"
+    low, high = (show_size(one or 0.0) for one in (found.low, found.high))
+    return f"{show_plainly(winner)} wins from {low}–{high} on"
 
 
 def _state(analysis: Analysis, sweep: SweepAnalysis, among: list[SweepAnalysis]) -> str:
@@ -120,7 +114,7 @@ def _state(analysis: Analysis, sweep: SweepAnalysis, among: list[SweepAnalysis])
     telling = ", ".join(f"{name}={value}" for name, value in tell_apart(sweep, among).items())
     which = f"{show_plainly(telling)}: " if telling else ""
     found = [(sweep.crossovers[other], other) for other in analysis.others]
-    answered = [pair for pair in found if pair[0].answer not in OPEN] or found[:1]
+    answered = [pair for pair in found if pair[0].wins or pair[0].loses] or found[:1]
     if answered:
         return which + "; ".join(
             word_crossover(one, sweep.axis, other, analysis.base, show_plainly)

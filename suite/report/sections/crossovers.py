@@ -24,8 +24,8 @@ def write_crossovers(page: Page, analysis: Analysis) -> None:
         return
     page.heading("Crossovers", level=3)
     page.table(
-        "Table: where each sweep crosses over: the sizes at which the 95 % interval of the ratio "
-        "contains 1, interpolated on logarithms.",
+        "Table: who wins along each sweep, by the verdicts of its cells; between two measured sizes "
+        "nobody can say.",
         ["sweep", "the same in it", "comparison", "answer"],
         rows,
     )

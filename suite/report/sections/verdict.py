@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import FEWEST, Ratio, Verdict, VerdictName
-from suite.report.text.crossovers import OPEN, name_sweep, word_crossover, word_reach
+from suite.report.text.crossovers import name_sweep, word_crossover, word_reach
 from suite.report.text.names import Show, name_cells
 from suite.report.text.units import show_ratio, show_things
 
@@ -41,13 +41,13 @@ def tell_verdicts(analysis: Analysis, show: Show) -> list[str]:
 
 def count_verdicts(analysis: Analysis, other: str, show: Show) -> str:
     """One comparison in one sentence: ``Of 60 cells cuda is faster than cpu in 31 and slower in …``."""
-    found = [one.verdicts[other] for one in analysis.cells]
+    found = [one.verdicts[other] for one in analysis.work]
     counts = Counter(one.name for one in found if isinstance(one, Verdict))
     against = f"{show(other)} against {show(analysis.base)}"
     if not counts:
         return f"{against}: no verdicts; {_count_hints(analysis, other)}."
     silent = len(found) - counts.total()
-    rest = f"; {show_things(silent, 'more cell')} can't be compared" if silent else ""
+    rest = f"; {show_things(silent, 'more cell')} without a ratio" if silent else ""
     judged = counts.total() - counts["INVALID"]
     if not judged:
         return f"{against}: all {show_things(counts.total(), 'comparison')} are INVALID{rest}."
@@ -63,21 +63,28 @@ def count_verdicts(analysis: Analysis, other: str, show: Show) -> str:
 
 
 def tell_crossovers(analysis: Analysis, other: str, show: Show) -> list[str]:
-    """Where the main sweeps cross over, a sentence each; those without an answer are left out."""
+    """Who wins along the main sweeps, by verdicts alone; those without any share a sentence."""
     main = analysis.main_sweeps
-    return [
+    found = [(sweep, sweep.crossovers[other]) for sweep in main]
+    told = [
         f"In {name_sweep(sweep, main, show)} "
-        f"{word_crossover(crossover, sweep.axis, other, analysis.base, show)}."
-        for sweep in analysis.sweeps
-        if sweep.main and (crossover := sweep.crossovers[other]).answer not in OPEN
+        f"{word_crossover(one, sweep.axis, other, analysis.base, show)}."
+        for sweep, one in found
+        if one.wins or one.loses or one.answer == "equal"
     ]
+    silent = [name_sweep(sweep, main, show) for sweep, one in found if not (one.wins or one.loses)]
+    silent = [name for name in silent if not any(f"In {name} " in one for one in told)]
+    is_judged = any(isinstance(one.verdicts[other], Verdict) for one in analysis.work)
+    if silent and is_judged:
+        told.append(f"No winner can be named at any size in {', '.join(silent)}.")
+    return told
 
 
 def tell_extremes(analysis: Analysis, other: str, show: Show) -> list[str]:
     """The largest win and the largest loss among the cells that are called faster or slower."""
     names = name_cells(analysis.cells, show)[0]
     called: dict[VerdictName, list[tuple[float, str, Ratio]]] = {"FASTER": [], "SLOWER": []}
-    for one in analysis.cells:
+    for one in analysis.work:
         verdict, ratio = one.verdicts[other], one.ratios[other]
         if isinstance(verdict, Verdict) and isinstance(ratio, Ratio) and verdict.name in called:
             called[verdict.name].append((ratio.value, one.id, ratio))
@@ -130,8 +137,8 @@ def tell_sureness(analysis: Analysis) -> Iterable[str]:
     yield f"Half of the {len(widths)} times are known to ±{width:.2g} % or better."
     if analysis.others and analysis.noise_floor is not None:
         yield (
-            f"Differences up to {100 * analysis.margin:.1f} % are noise on this machine and "
-            "count as none."
+            f"The same arm twice differs by up to {100 * analysis.noise_floor:.1f} % here (the noise "
+            f"floor); a difference counts where it is significant and over {100 * analysis.margin:.1f} %."
         )
     if analysis.campaign.profile in PROVISIONAL:
         yield f"The intervals of the profile {analysis.campaign.profile} are provisional."
@@ -140,7 +147,7 @@ def tell_sureness(analysis: Analysis) -> Iterable[str]:
 def _count_hints(analysis: Analysis, other: str) -> str:
     """What ratios alone suggest, where nothing is judged."""
     ratios: Sequence[Ratio] = [
-        found for one in analysis.cells if isinstance(found := one.ratios[other], Ratio)
+        found for one in analysis.work if isinstance(found := one.ratios[other], Ratio)
     ]
     if not any(one.low is not None for one in ratios):
         return "a ratio without an interval is not even a hint"

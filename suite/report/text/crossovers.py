@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from suite.analysis.result.campaign import SweepAnalysis
 from suite.analysis.result.numbers import Crossover, Reach
 from suite.cells.cell import Param
-from suite.report.text.evidence import word_evidence
 from suite.report.text.names import Show
 from suite.report.text.units import show_rate, show_size
-
-OPEN = frozenset({"unclear", "no answer"})
-"""What a sweep can answer without saying who wins."""
 
 
 def name_sweep(sweep: SweepAnalysis, among: Iterable[SweepAnalysis], show: Show) -> str:
@@ -33,27 +30,34 @@ def tell_apart(sweep: SweepAnalysis, among: Iterable[SweepAnalysis]) -> dict[str
 
 
 def word_crossover(found: Crossover, axis: str, other: str, base: str, show: Show) -> str:
-    """Half a sentence: ``cuda wins from n between 192 and 201 on``, or why nobody can say so."""
+    """Half a sentence of what verdicts carry: ``cpu wins at n = 10 to 100, cuda at n = 500 to 4000``."""
+    axis, other, base = show(axis), show(other), show(base)
     if found.answer in {"always", "never"}:
-        return f"{show(other if found.answer == 'always' else base)} wins at every {show(axis)}"
-    if found.answer == "not monotone":
-        return f"the winner changes more than once along {show(axis)}"
-    if found.reason is not None:
-        return f"nobody can say who wins: {show(word_evidence(found.reason))}"
-    winner = f"{show(other if found.rising else base)} wins from {show(axis)}"
-    low, high = map(show_end, (found.low, found.high))
-    if low is None:
-        return f"{winner} under {high} on, if not always"
-    if high is None:
-        return f"{winner} over {low} on, if at all"
-    return f"{winner} about {low} on" if low == high else f"{winner} between {low} and {high} on"
+        return f"{other if found.answer == 'always' else base} wins at every {axis}"
+    if found.answer == "equal":
+        return f"{other} and {base} are equivalent at every {axis}"
+    if not (found.wins or found.loses):
+        return f"no winner can be named at any {axis}"
+    every = sorted([*found.wins, *found.loses, *found.equal, *found.undecided])
+    parts = [(base, found.loses), (other, found.wins)]
+    told = [f"{arm} wins at {axis} = {show_runs(sizes, every)}" for arm, sizes in parts if sizes]
+    if not found.rising:
+        told.reverse()
+    rest = sorted([*found.equal, *found.undecided])
+    if rest:
+        told.append(f"no winner can be named at {axis} = {show_runs(rest, every)}")
+    return "; ".join(told)
 
 
-def show_end(size: float | None) -> str | None:
-    """An end of a crossover as a whole size, to three digits: it lies between measured ones."""
-    if size is None:
-        return None
-    return show_size(float(f"{size:.3g}") if size < 10 else round(float(f"{size:.3g}")))
+def show_runs(sizes: Iterable[float], among: Sequence[float]) -> str:
+    """Sizes with their neighbours as runs: ``10, 100 to 4000``; ``among`` are all that were measured."""
+    chosen, runs = set(sizes), []
+    for is_chosen, run in groupby(among, key=lambda size: size in chosen):
+        ends = list(run)
+        if is_chosen:
+            first, last = show_size(ends[0]), show_size(ends[-1])
+            runs.append(first if first == last else f"{first} to {last}")
+    return ", ".join(runs)
 
 
 def word_best(reach: Reach) -> str:
