@@ -123,13 +123,8 @@ def _judge_arm(
         if (found := arms[base] or arms[other])
     }
     ratios = {name: arms[other] for name, arms in evidence.ratios.items()}
-    return judge_all(
-        ratios,
-        campaign.profile,
-        margin=margin,
-        invalid=invalid,
-        work={cell.id for cell in campaign.cells if cell.role == "work"},
-    )
+    work = {cell.id for cell in campaign.cells if cell.role == "work"}
+    return judge_all(ratios, campaign.profile, margin=margin, invalid=invalid, work=work)
 
 
 def judge_all(

@@ -24,9 +24,9 @@ _KINDS: Mapping[SteadyClass, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """One invocation's value of a cell in seconds per call: the median of its steady samples.
+    """One invocation's value of a cell in seconds per call: the mean of its steady samples.
 
-    ``outliers`` and ``bimodal`` are about the steady samples, all of which count.
+    ``outliers`` and ``bimodal`` are about the steady samples, of which stalls alone do not count.
     """
 
     value: float
@@ -44,7 +44,7 @@ def read(result: CellResult) -> Reading:
     steady = find_steady(result.warmup_s, result.samples_s)
     counted = result.samples_s[steady.start :]
     return Reading(
-        value=reduce_invocation(counted),
+        value=reduce_invocation(counted, result.calls_per_sample or 1),
         steady=steady,
         outliers=classify_outliers(counted),
         bimodal=is_bimodal(counted),

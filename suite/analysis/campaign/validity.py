@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.numbers.estimate import STALL_S, is_stall
 from suite.flags import Flag, raise_flag
 from suite.model import AT_END, FINE, CellResult, Document, Scalar
 
@@ -61,9 +62,6 @@ TOLD = {
     "dispatch-bound": "dispatch-bound",
 }
 """The code for each label that the worker gives a cell."""
-
-STALL_S = 0.5
-STALL_FACTOR = 3.0
 
 CONTENDED = (("cpu.steal_share", _exceeds(0.02)), ("cpu.pressure_share", _exceeds(0.02)))
 """Names in the facts of an invocation's telemetry that label its numbers ``contended``, and from where on."""
@@ -129,8 +127,7 @@ def find_labels(result: CellResult) -> list[tuple[str, str]]:
 def _is_stalled(result: CellResult) -> bool:
     """Whether time went by that the cell's samples do not explain, between them or within one.
 
-    Between: the loop's wall time less all samples.  Within: a sample that took `STALL_S` longer than
-    the median one; a paused container or a suspended machine looks like that.
+    Between: the loop's wall time less all samples.  Within: `is_stall`.
     """
     samples = [*result.warmup_s, *result.samples_s]
     calls = result.calls_per_sample
@@ -139,8 +136,7 @@ def _is_stalled(result: CellResult) -> bool:
     wall = result.spent_s.get("warmup", 0.0) + result.spent_s.get("measure", 0.0)
     between = wall - calls * sum(samples)
     usual = statistics.median(samples)
-    within = calls * (max(samples) - usual)
-    return between > STALL_S or (within > STALL_S and max(samples) > STALL_FACTOR * usual)
+    return between > STALL_S or is_stall(max(samples), usual, calls)
 
 
 def is_contended(document: Document) -> bool:

@@ -32,15 +32,31 @@ class Moments:
     freedom: float
 
 
-def reduce_invocation(samples: Sequence[float]) -> float:
-    """The value of one invocation: the median of its (steady) samples, in their unit.
+STALL_S = 0.5
+STALL_FACTOR = 3.0
+"""A sample that took so many seconds longer than the median one, and so many times as long, is a stall:
+a paused container or a suspended machine looks like that."""
+
+
+def reduce_invocation(samples: Sequence[float], calls: int = 1) -> float:
+    """The value of one invocation: the mean of its (steady) samples, in seconds per call, stalls aside.
+
+    Each sample is the mean of so many ``calls``.  The mean is the same whatever that number is; the
+    median of skewed samples is not, and would differ between arms of which one has more calls in a
+    sample (docs/decisions/0029).
 
     Raises:
         ValueError: there are no samples.
     """
     if not samples:
         raise ValueError("an invocation without samples has no value")
-    return statistics.median(samples)
+    usual = statistics.median(samples)
+    return statistics.fmean([one for one in samples if not is_stall(one, usual, calls)])
+
+
+def is_stall(sample: float, usual: float, calls: int) -> bool:
+    """Whether a sample of so many calls tells of a stall; ``usual`` is the median one, per call."""
+    return calls * (sample - usual) > STALL_S and sample > STALL_FACTOR * usual
 
 
 def estimate(values: Sequence[float]) -> Estimate:

@@ -131,7 +131,8 @@ def _compare(
         margin = sides[0].margin
     invalid = find_invalid(results)
     profiles = [one.campaign.profile for one in sides]
-    verdicts = judge_all(ratios, *profiles, margin=margin, invalid=invalid, work=find_work(*sides))
+    work = {cell.id for one in sides for cell in one.work}
+    verdicts = judge_all(ratios, *profiles, margin=margin, invalid=invalid, work=work)
     off = [
         abs(one.value - 1)
         for name, one in ratios.items()

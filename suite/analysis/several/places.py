@@ -156,7 +156,8 @@ def _contrast(
         )
     invalid = find_invalid(found)
     profiles = [one.campaign.profile for one in both]
-    verdicts = judge_all(ratios, *profiles, margin=margin, invalid=invalid, work=find_work(*both))
+    work = {cell.id for one in both for cell in one.work}
+    verdicts = judge_all(ratios, *profiles, margin=margin, invalid=invalid, work=work)
     cells = {
         name: set_down(ratio, verdicts[name], invalid=invalid.get(name, ()))
         for name, ratio in ratios.items()
