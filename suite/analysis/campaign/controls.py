@@ -15,7 +15,7 @@ from suite.analysis.campaign.validity import find_cell_disturbance, find_whole_d
 from suite.analysis.numbers.ratio import compare
 from suite.analysis.numbers.verdict import judge
 from suite.analysis.result.campaign import Family
-from suite.analysis.result.numbers import MARGIN
+from suite.analysis.result.numbers import MARGIN, OTHER_LEVEL
 from suite.cells.cell import Cell
 from suite.model import CellResult, Document
 
@@ -32,7 +32,7 @@ def compare_family(
     """Ratios and verdicts of one comparison, from both arms' values by cell; no cell is INVALID."""
     found = {name: compare(first, second) for name, (first, second) in values.items()}
     ratios = {name: one for name, one in found.items() if one is not None}
-    verdicts = judge(ratios, margin=margin, invalid={})
+    verdicts = judge(ratios, margin=margin, invalid={}, level=OTHER_LEVEL)
     return Family(base=base, other=other, ratios=ratios, verdicts=verdicts)
 
 

@@ -90,7 +90,7 @@ def find_crossover(sweep: Sweep, verdicts: Mapping[str, Verdict]) -> Crossover:
         answer=answer,
         low=low,
         high=high,
-        rising=bool(changes) and called[changes[0][1]],
+        rising=answer == "crosses" and called[changes[0][1]],
         wins=wins,
         loses=loses,
         equal=equal,

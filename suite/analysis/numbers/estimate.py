@@ -43,7 +43,7 @@ def reduce_invocation(samples: Sequence[float], calls: int = 1) -> float:
 
     Each sample is the mean of so many ``calls``.  The mean is the same whatever that number is; the
     median of skewed samples is not, and would differ between arms of which one has more calls in a
-    sample (docs/decisions/0029).
+    sample (docs/decisions/0028).
 
     Raises:
         ValueError: there are no samples.

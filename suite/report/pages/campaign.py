@@ -6,7 +6,7 @@ No clock, no network, no facts of this machine: the same analysis gives the same
 from __future__ import annotations
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.numbers import LEVEL, Verdict
+from suite.analysis.result.numbers import OTHER_LEVEL, WORK_LEVEL, Verdict
 from suite.flags import Flag
 from suite.report.pages.gallery import write_pictures
 from suite.report.sections.causes import tell_causes, write_advice, write_causes
@@ -45,9 +45,9 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
     write_pictures(page, analysis, undrawn)
     page.heading("Tables")
     page.paragraph(
-        "A time is the geometric mean over invocations of the median seconds a call, ± half of its "
-        "95 % interval (Student's t on logarithms); a very wide interval is given by its ends, and "
-        "those of a ratio always are. A rate is the declared work divided by that time, and as "
+        "A time is the geometric mean over invocations of the mean time per call in the "
+        "steady part, ± half of its 95 % interval (Student's t on logarithms); a very wide "
+        "interval is given by its ends, and those of a ratio always are. A rate is the declared work divided by that time, and as "
         "uncertain. Ratios are paired by block. What was seen in most blocks of a cell has a "
         "footnote; what fewer blocks had stands in cells.csv."
     )
@@ -75,7 +75,7 @@ def _explain_verdicts(analysis: Analysis, other: str) -> str:
         missing = [v for one in analysis.cells if isinstance(v := one.verdicts[other], Flag)]
         every = dict.fromkeys(map(word, missing))
         return f"No verdicts of {name}: {'; '.join(map(escape, every)) or 'there is no cell'}."
-    family = [one.verdicts[other] for one in analysis.cells]
+    family = [one.verdicts[other] for one in analysis.work]
     tested = sum(isinstance(one, Verdict) and one.p is not None for one in family)
     if not tested:
         return f"Verdicts of {name}: every comparison is invalid, or has no spread to judge it by."
@@ -83,9 +83,9 @@ def _explain_verdicts(analysis: Analysis, other: str) -> str:
         f" {UNKNOWN_FLOOR[0].upper()}{UNKNOWN_FLOOR[1:]}." if analysis.noise_floor is None else ""
     )
     return (
-        f"Verdicts of {name}: faster or slower where the paired t test, adjusted by Holm for all "
-        f"{tested} cells of this comparison, gives p under {LEVEL} and the estimate lies beyond "
-        f"{100 * analysis.margin:.1f} %.{floor}"
+        f"Verdicts of {name}: faster or slower where the paired t test, adjusted by Holm for "
+        f"the {tested} cells of work, gives p under {WORK_LEVEL} ({OTHER_LEVEL} for "
+        f"all others) and the estimate lies beyond {100 * analysis.margin:.1f} %.{floor}"
     )
 
 

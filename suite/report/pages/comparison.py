@@ -10,7 +10,7 @@ from functools import partial
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis, tell_ratio
-from suite.analysis.result.numbers import LEVEL, Verdict
+from suite.analysis.result.numbers import OTHER_LEVEL, WORK_LEVEL
 from suite.analysis.result.several import Column, Pair, Versus
 from suite.report.pages import frame
 from suite.report.sections.environment import SOMEWHERE, show_facts
@@ -77,7 +77,6 @@ def _explain(pair: Pair) -> str:
     name = f"{escape(pair.other.name)} against {escape(pair.base.name)}"
     if absence := frame.explain_absence(pair.verdicts.values(), f" of {name}"):
         return absence
-    tested = sum(isinstance(v, Verdict) and v.p is not None for v in pair.verdicts.values())
     test = "paired t test" if pair.interleaved else "Welch's t test"
     floor = (
         ""
@@ -92,9 +91,9 @@ def _explain(pair: Pair) -> str:
         else "the campaigns' noise floors"
     )
     return (
-        f"Verdicts of {name}: faster or slower where {test}, adjusted by Holm for all {tested} "
-        f"cells of this comparison, gives p under {LEVEL} and the estimate lies beyond "
-        f"{100 * pair.margin:.1f} %, the larger of 2 % and {width}.{floor}{way}"
+        f"Verdicts of {name}: faster or slower where {test}, adjusted by Holm for "
+        f"cells of work and for all others apart, gives p under {WORK_LEVEL} or {OTHER_LEVEL} "
+        f"and the estimate lies beyond {100 * pair.margin:.1f} %, the larger of 2 % and {width}.{floor}{way}"
     )
 
 

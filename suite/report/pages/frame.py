@@ -14,7 +14,9 @@ from suite.report.text.markup import escape
 from suite.report.text.page import NO_NUMBER, Page
 from suite.report.text.wording import name_banners, word, word_invalid
 
-TIME = "A time is the geometric mean over {} of the median seconds a call, ± half of its 95 % interval."
+TIME = (
+    "A time is the geometric mean over {} of the mean time per call, ± half of its 95 % interval."
+)
 """What a time is, over invocations or over rounds."""
 
 _NOT_PLANNED = "the cell is not in the plan of this campaign"

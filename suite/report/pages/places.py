@@ -10,7 +10,7 @@ from functools import partial
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis, tell_ratio
-from suite.analysis.result.numbers import LEVEL
+from suite.analysis.result.numbers import OTHER_LEVEL, WORK_LEVEL
 from suite.analysis.result.several import Contrast, Surveyed
 from suite.flags import Flag
 from suite.report.pages import frame
@@ -188,9 +188,9 @@ def _explain_verdicts(contrasts: Sequence[Contrast], what: str) -> str:
     margins = sorted({f"{100 * one.margin:.1f} %" for one in contrasts})
     width = margins[0] if len(margins) == 1 else f"{margins[0]} to {margins[-1]}"
     return (
-        f"Verdicts: {escape(what)} where a t test paired by round, adjusted by Holm for all cells of "
-        f"the comparison, gives p under {LEVEL} and the estimate lies beyond {width}, the largest of "
-        "2 % and the noise floors of the campaigns compared."
+        f"Verdicts: {escape(what)} where a t test paired by round, adjusted by Holm for cells of "
+        f"work and for all others apart, gives p under {WORK_LEVEL} or {OTHER_LEVEL} and "
+        f"the estimate lies beyond {width}, the largest of 2 % and the campaigns' noise floors."
     )
 
 

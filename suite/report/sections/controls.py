@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 from suite.analysis.result.arms import MOST_FOR_TIMING
 from suite.analysis.result.campaign import Analysis, Controls, ExtraWork, Family
 from suite.analysis.result.cells import SteadyClass
-from suite.analysis.result.numbers import LEVEL, MARGIN
+from suite.analysis.result.numbers import MARGIN, OTHER_LEVEL
 from suite.report.text.markup import escape
-from suite.report.text.names import list_families, name_cells
+from suite.report.text.names import Show, list_families, name_cells
 from suite.report.text.page import NO_NUMBER, Page
-from suite.report.text.units import show_share
+from suite.report.text.units import show_share, show_things
 from suite.report.text.wording import NO_EXTRA, NO_HIDDEN, NO_INPUT, NO_TWINS, UNKNOWN_FLOOR
 
 KINDS: Mapping[SteadyClass, str] = {
@@ -143,6 +143,50 @@ def _word_again(family: Family) -> str:
     )
 
 
+def tell_failed(analysis: Analysis, show: Show) -> list[str]:
+    """What failed of what must not differ, before a word of who wins; nothing where all held."""
+    controls = analysis.controls
+    told = [
+        f"{show(family.base)} run twice differs in {_word_flagged(family)}: {_UNSAFE}"
+        for family in (*controls.twins, *controls.again)
+        if family.flagged
+    ]
+    hidden = controls.cuda_hidden
+    if hidden and hidden.flagged:
+        told.append(
+            f"{show(hidden.other)} has no GPU and differs from {show(hidden.base)} in "
+            f"{_word_flagged(hidden)}: so much of a difference can be the image and not the hardware"
+        )
+    told += [
+        f"known extra work on {show(one.arm)} measured as {one.ratio.value:.3f} times the time for "
+        f"{one.truth:.3f} times the work, which its interval excludes: {_UNSAFE}"
+        for one in controls.extra_work
+        if one.holds is False
+    ]
+    differ = {
+        cell: arm
+        for cell, arms in controls.input_only.items()
+        for arm, one in arms.items()
+        if one.name in {"FASTER", "SLOWER"}
+    }
+    if differ:
+        cell, arm = next(iter(differ.items()))
+        told.append(
+            f"{show_things(len(differ), 'cell')} that no arm's device takes part in, such as "
+            f"{show(cell)}, differ on {show(arm)}: {_UNSAFE}"
+        )
+    return [f"A CONTROL FAILED: {one}." for one in told]
+
+
+_UNSAFE = "differences of that size are not to be relied on"
+
+
+def _word_flagged(family: Family) -> str:
+    off = max(abs(family.ratios[name].value - 1) for name in family.flagged)
+    of = show_things(len(family.verdicts), "cell")
+    return f"{len(family.flagged)} of {of}, by up to {100 * off:.1f} %"
+
+
 def _count_flags(family: Family) -> str:
     faster, slower = family.signs
     flags = len(family.flagged)
@@ -150,7 +194,7 @@ def _count_flags(family: Family) -> str:
     shares = [f"{count} {name}" for name, count in sorted(counts.items())]
     text = (
         f"{flags} of {len(family.verdicts)} cells called faster or slower "
-        f"({100 * LEVEL:.0f} % of such tables may have one); the ratio was under 1 in {faster} and "
+        f"({100 * OTHER_LEVEL:.0f} % of such tables may have one); the ratio was under 1 in {faster} and "
         f"over 1 in {slower}" + (f"; verdicts: {', '.join(shares)}" if shares else "")
     )
     names = f": {', '.join(map(escape, family.flagged))}" if flags else ""
@@ -188,8 +232,12 @@ def _judge_extra(extra: ExtraWork) -> str:
     times = f"{extra.ratio.value:.3f} times the time for {extra.truth:.3f} times the work"
     if extra.holds is None:
         return f"{times}; no interval, so it proves nothing"
-    verdict = "contains the truth" if extra.holds else "DOES NOT CONTAIN THE TRUTH"
-    return f"{times}; the interval {extra.ratio.low:.3f} to {extra.ratio.high:.3f} {verdict}"
+    ends = f"the interval {extra.ratio.low:.3f} to {extra.ratio.high:.3f}"
+    if not extra.holds:
+        return f"{times}; {ends} DOES NOT CONTAIN THE TRUTH"
+    if (extra.ratio.low or 0.0) <= 1.0:
+        return f"{times}; {ends} contains the truth, and no extra work as well: too wide to prove anything"
+    return f"{times}; {ends} contains the truth, and not 1"
 
 
 def _word_input(controls: Controls) -> Iterable[str]:

@@ -12,6 +12,7 @@ from suite.analysis.result.arms import Machine
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.numbers import Ratio
+from suite.report.sections.controls import tell_failed
 from suite.report.sections.trust import tell_builds
 from suite.report.sections.verdict import tell_sureness, tell_verdicts
 from suite.report.text.names import Show, list_families, name_cells
@@ -44,7 +45,7 @@ def narrate(analysis: Analysis, show: Show) -> list[str]:
     ]
     if analysis.invalid:
         sentences.insert(0, f"THE CAMPAIGN IS INVALID: {show(word_invalid(analysis.invalid))}.")
-    return [*tell_wrong(analysis, show), *sentences]
+    return [*tell_wrong(analysis, show), *tell_failed(analysis, show), *sentences]
 
 
 def tell_wrong(analysis: Analysis, show: Show) -> list[str]:

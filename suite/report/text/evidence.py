@@ -44,11 +44,6 @@ SENTENCES: Mapping[str, str] = {
     "seen-also-on": f"{_UNPROVEN} work of it was seen on {{devices:names}}",
     "seen-elsewhere": f"{_UNPROVEN} work of it was seen elsewhere: {{operations:names}}",
     "seen-unnamed": f"{_UNPROVEN} the nodes seen elsewhere ({{seen:names}}) are not those that are named",
-    # Why nobody can say where a sweep crosses over.
-    "few-sizes": "fewer than two sizes have a valid ratio with an interval",
-    "no-size-tells": "at every size the interval contains 1",
-    "no-end-tells": "at both ends of the sweep the interval contains 1",
-    "winner-changes": "the winner changes more than once",
     # What a cell is, so that it needs no other evidence.
     "is-copy": "the cell is nothing but a copy",
     "is-price": "the cell computes nothing: its time is the price itself",

@@ -66,7 +66,7 @@ def read_value(cell: dict[str, Any]) -> float:
         begin = edges[keep]
         if len(series) - begin < len(series) / 4 or len(series) - max(begin, warmup) < 5:
             begin = 0
-    return float(np.median(series[max(begin, warmup) :]))
+    return float(np.mean(series[max(begin, warmup) :]))
 
 
 def gather(folder: Path) -> dict[str, dict[str, dict[int, float]]]:

@@ -73,10 +73,10 @@ def test_the_calibration_is_not_counted(campaign: Campaign, documents: list[Docu
     )
 
 
-def test_the_median_of_samples_and_the_geometric_mean_of_invocations(
+def test_the_mean_of_samples_and_the_geometric_mean_of_invocations(
     campaign: Campaign, documents: list[Document]
 ) -> None:
-    for block, samples in enumerate(([1.0, 2.0, 99.0], [4.0], [2.0], [2.0]), 1):
+    for block, samples in enumerate(([1.0, 2.0, 3.0, 99.0], [4.0], [2.0], [2.0]), 1):
         documents = change(documents, "cpu", block, samples_s=samples)
     found = find(summarise_these(campaign, documents), "cpu").estimate
     assert found

@@ -18,9 +18,12 @@ from tests.flagging import codes
 times = st.floats(min_value=1e-12, max_value=1e9)
 
 
-def test_an_invocation_is_its_median() -> None:
+def test_an_invocation_is_its_mean_but_for_stalls() -> None:
     assert reduce_invocation([3.0, 1.0, 2.0]) == 2.0
-    assert reduce_invocation([1.0, 2.0, 3.0, 100.0]) == 2.5
+    assert reduce_invocation([1.0, 2.0, 3.0, 100.0]) == 2.0
+    # Three times as long, and not for half a second; then for as long, over many calls.
+    assert reduce_invocation([0.1, 0.1, 0.4]) == pytest.approx(0.2)
+    assert reduce_invocation([0.1, 0.1, 0.4], calls=2) == pytest.approx(0.1)
     with pytest.raises(ValueError, match="without samples"):
         reduce_invocation([])
 

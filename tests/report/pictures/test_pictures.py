@@ -119,7 +119,7 @@ def test_two_arms_cross_where_the_analysis_says_so() -> None:
     (span,) = panel.spans
     assert (span.low, span.high) == (crossover.low, crossover.high)
     assert span.label.startswith("cuda wins from ")
-    assert picture.title.startswith("Square products: cuda wins from n between ")
+    assert picture.title.startswith("Square products: cpu wins at n = 1")
     assert "shaded" in picture.caption
     first = summary.cells[0].arms["cpu"].estimate
     mark = panel.lines[0].marks[0][1]

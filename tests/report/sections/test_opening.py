@@ -78,7 +78,7 @@ def test_verdicts_are_counted_in_one_sentence() -> None:
     rest = len(summary.cells) - 6
     assert count_verdicts(summary, "cuda", str) == (
         "Of 5 cells cuda is faster than cpu in 2 and slower in 1, equivalent in 1, inconclusive in "
-        f"1; 1 more cell INVALID; {rest} more cells can't be compared."
+        f"1; 1 more cell INVALID; {rest} more cells without a ratio."
     )
     assert "all 2 comparisons are INVALID" in count_verdicts(
         judged("INVALID", "INVALID"), "cuda", str
@@ -109,28 +109,38 @@ def test_the_largest_win_and_loss_are_among_the_cells_that_are_called_so() -> No
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (Crossover(answer="crosses", low=192.2, high=201.4, size=196), "between 192 and 201 on"),
-        (Crossover(answer="crosses", low=192.2, high=192.4, size=192), "n about 192 on"),
-        (Crossover(answer="crosses", low=None, high=12.5), "n under 12 on, if not always"),
-        (Crossover(answer="crosses", low=2345.6, high=None), "n over 2350 on, if at all"),
-        (Crossover(answer="crosses", low=1.25, high=3.0, rising=False), "cpu wins from n between"),
-        (Crossover(answer="always"), "cuda wins at every n"),
-        (Crossover(answer="never"), "cpu wins at every n"),
-        (Crossover(answer="not monotone"), "the winner changes more than once along n"),
         (
-            Crossover(answer="unclear", reason=cite("no-end-tells")),
-            "nobody can say who wins: at both ends of the sweep the interval contains 1",
+            Crossover(
+                answer="crosses", low=10, high=500, rising=True, wins=(500, 4000), loses=(1, 10)
+            ),
+            "cpu wins at n = 1 to 10; cuda wins at n = 500 to 4000",
         ),
+        (
+            Crossover(answer="crosses", low=2, high=8, wins=(2,), loses=(8,), undecided=(1, 4)),
+            "cuda wins at n = 2; cpu wins at n = 8; no winner can be named at n = 1, 4",
+        ),
+        (Crossover(answer="always", wins=(1, 2)), "cuda wins at every n"),
+        (Crossover(answer="never", loses=(1, 2)), "cpu wins at every n"),
+        (Crossover(answer="equal", equal=(1, 2)), "cuda and cpu are equivalent at every n"),
+        (
+            Crossover(answer="not monotone", wins=(2,), loses=(1, 4)),
+            "cuda wins at n = 2; cpu wins at n = 1, 4",
+        ),
+        (
+            Crossover(answer="undecided", wins=(4,), equal=(1,)),
+            "cuda wins at n = 4; no winner can be named at n = 1",
+        ),
+        (Crossover(answer="undecided", undecided=(1, 2)), "no winner can be named at any n"),
     ],
 )
 def test_a_crossover_in_words(found: Crossover, words: str) -> None:
-    assert words in word_crossover(found, "n", "cuda", "cpu", str)
+    assert word_crossover(found, "n", "cuda", "cpu", str) == words
 
 
 def test_main_sweeps_are_told_and_named_by_what_differs() -> None:
     summary = make_summary(make_sweeps())
     told = tell_crossovers(summary, "cuda", str)
-    assert [sentence.partition(" cuda wins")[0] for sentence in told] == [
+    assert [sentence.partition(" cpu wins")[0] for sentence in told] == [
         "In matmul.square",
         "In mlp.train (net=A)",
         "In mlp.train (net=B)",

@@ -1,0 +1,85 @@
+"""What is said of controls: first that one failed, and never more than it can show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from msgspec import structs
+
+from suite.analysis.result.campaign import Analysis, Controls, ExtraWork, Family
+from suite.analysis.result.numbers import Ratio, Verdict, VerdictName
+from suite.report.sections.controls import tell_failed
+from suite.report.sections.machine import narrate
+from tests.rendering import render_markdown
+from tests.report.pictures.test_pictures import make_summary, make_sweeps
+
+SOUND = Controls(twins=(), cuda_hidden=None, again=(), extra_work=(), input_only={})
+
+
+def family(base: str, other: str, names: Mapping[str, VerdictName]) -> Family:
+    ratios = {name: Ratio(value=1.14, low=1.1, high=1.18, n=5) for name in names}
+    verdicts = {name: Verdict(name=one) for name, one in names.items()}
+    return Family(base=base, other=other, ratios=ratios, verdicts=verdicts)
+
+
+def extra(low: float, high: float) -> ExtraWork:
+    ratio = Ratio(value=(low * high) ** 0.5, low=low, high=high, n=5)
+    return ExtraWork(arm="cpu", cell="extra", honest="honest", ratio=ratio, truth=1.05)
+
+
+def with_controls(**controls: object) -> Analysis:
+    return structs.replace(make_summary(make_sweeps()), controls=structs.replace(SOUND, **controls))
+
+
+TOLD = {
+    "twins": (
+        {"twins": (family("cuda", "cuda-twin", {"a": "SLOWER", "b": "EQUIVALENT"}),)},
+        "cuda run twice differs in 1 of 2 cells, by up to 14.0 %: differences of that size are not",
+    ),
+    "hidden": (
+        {"cuda_hidden": family("cpu", "cuda-hidden", {"a": "FASTER"})},
+        "cuda-hidden has no GPU and differs from cpu in 1 of 1 cell, by up to 14.0 %: so much",
+    ),
+    "extra work": (
+        {"extra_work": (extra(1.2, 1.3),)},
+        "known extra work on cpu measured as 1.249 times the time for 1.050 times the work, which",
+    ),
+    "input only": (
+        {"input_only": {"read": {"cuda": Verdict(name="SLOWER")}}},
+        "1 cell that no arm's device takes part in, such as read, differ on cuda: differences",
+    ),
+}
+
+
+@pytest.mark.parametrize("which", TOLD)
+def test_a_control_that_failed_is_the_first_thing_said(which: str) -> None:
+    controls, words = TOLD[which]
+    analysis = with_controls(**controls)
+    (told,) = tell_failed(analysis, str)
+    assert told.startswith(f"A CONTROL FAILED: {words}")
+    assert narrate(analysis, str)[0] == told
+
+
+def test_controls_that_held_are_no_news() -> None:
+    analysis = with_controls(
+        twins=(family("cpu", "cpu-twin", {"a": "EQUIVALENT", "b": "INCONCLUSIVE"}),),
+        cuda_hidden=family("cpu", "cuda-hidden", {"a": "INCONCLUSIVE"}),
+        extra_work=(extra(1.02, 1.08), extra(0.9, 1.2)),
+        input_only={"read": {"cuda": Verdict(name="EQUIVALENT")}},
+    )
+    assert tell_failed(analysis, str) == []
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (1.02, 1.08, "contains the truth, and not 1"),
+        (0.98, 1.12, "contains the truth, and no extra work as well: too wide to prove anything"),
+        (1.06, 1.12, "DOES NOT CONTAIN THE TRUTH"),
+    ],
+)
+def test_extra_work_is_found_only_where_none_is_ruled_out(
+    low: float, high: float, words: str
+) -> None:
+    assert words in render_markdown(with_controls(extra_work=(extra(low, high),)))
