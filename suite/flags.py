@@ -61,6 +61,8 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "gpu-other": "another GPU than the one named",
         "gpu-lost": "the GPU did not answer, or answered wrong, when the last cell had been measured",
         "interrupted": "{status}",
+        "off-pace": "took {pace:.2f} times as long as the arm's other invocations, in all its cells alike; "
+        "its block does not count for any arm",
         "repeated": "repeated; the document does not say why",
     },
     # Of a whole campaign: told in the title and over every table.

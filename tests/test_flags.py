@@ -47,6 +47,19 @@ def make(
     )
 
 
+ALIKE = [
+    synthetic.make_cell("made", f"cell{n}", {}, Work(amount=1.0, unit="call")) for n in range(8)
+]
+
+
+def slow_down(one: Document) -> Document:
+    """The same invocation on a container that is slow all along."""
+    return replace(
+        one,
+        cells=[replace(cell, samples_s=[2 * s for s in cell.samples_s]) for cell in one.cells],
+    )
+
+
 def on_cuda(changes: Mapping[int, Change]) -> Change:
     """These changes in these blocks of the arm with a GPU."""
 
@@ -194,6 +207,7 @@ CAMPAIGNS = [
     make(change=on_cuda(dict.fromkeys(EVERY, in_step(samples_s=SPIKES)))),
     make(change=on_cuda(dict.fromkeys(EVERY, in_step(samples_s=MODES)))),
     make(12, on_cuda({b: in_step(samples_s=[(1 + b % 2) * 1e-3] * 60) for b in range(1, 13)})),
+    make(cells=ALIKE, change=on_cuda({3: slow_down})),
     make(2),
     make(change=on_cuda(dict.fromkeys(EVERY, pend))),
     make(

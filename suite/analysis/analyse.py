@@ -11,7 +11,7 @@ import msgspec
 
 from suite import __version__
 from suite.analysis.ablation.reach import find_reach
-from suite.analysis.campaign.accounting import add_up, find_deaths
+from suite.analysis.campaign.accounting import add_up, find_deaths, find_timing_costs
 from suite.analysis.campaign.environment import (
     find_elsewhere,
     find_machine,
@@ -22,7 +22,6 @@ from suite.analysis.campaign.environment import (
 )
 from suite.analysis.campaign.software import find_builds, find_differing
 from suite.analysis.campaign.summarise import CellSummary, Summary, summarise
-from suite.analysis.campaign.timing import find_timing_costs
 from suite.analysis.campaign.watched import find_cost, sum_up
 from suite.analysis.causes.explain import Case
 from suite.analysis.causes.insight import find_insight
@@ -105,7 +104,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
     cases = {case.cell.cell.id: case for case in insight.cases}
     campaign, conclusions = summary.campaign, summary.conclusions
     builds, everything = find_builds(summary), summary.everything
-    timing = find_timing_costs(summary)
+    timing = find_timing_costs(summary.campaign.cells, summary.counted)
     arms = list(dict.fromkeys([*campaign.arms, *(one.invocation.arm for one in everything)]))
     found = Analysis(
         schema=SCHEMA,

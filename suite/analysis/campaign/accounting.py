@@ -1,17 +1,22 @@
-"""Where a campaign's container time went, and which containers died; pure.
+"""Where a campaign's container time went, what timing itself cost, and which containers died; pure.
 
 Adds up what the documents itemise and judges nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
 
 from suite.analysis.result.arms import Death, Spent
+from suite.cells.cell import Cell
 from suite.model import Document, container_seconds, lived_seconds
 
 _GOOD_ENDINGS = ("exit code 0",)
 """A worker that has told everything ends so, also when one of its cells failed."""
+
+FENCE = "fence_s"
+"""The fact that holds the price of an empty fence, in seconds, as each invocation finds it."""
 
 
 def itemise(document: Document) -> dict[str, float]:
@@ -68,3 +73,31 @@ def find_deaths(documents: Iterable[Document]) -> list[Death]:
                 )
             )
     return deaths
+
+
+def find_timing_costs(
+    cells: Iterable[Cell], counted: Mapping[str, Mapping[int, Document]]
+) -> dict[str, dict[str, float]]:
+    """By arm and cell the largest share of a sample that an empty fence took in any counted block.
+
+    One-shot cells are left out: a single call can't be made longer.  So are invocations that do not
+    say what a fence costs.
+    """
+    exempt = {one.id for one in cells if one.one_shot}
+    return {
+        arm: {name: share for name, share in _find_costs(blocks).items() if name not in exempt}
+        for arm, blocks in counted.items()
+    }
+
+
+def _find_costs(blocks: Mapping[int, Document]) -> dict[str, float]:
+    costs: dict[str, float] = {}
+    for document in blocks.values():
+        fence = document.facts.get(FENCE)
+        if isinstance(fence, bool) or not isinstance(fence, int | float):
+            continue
+        for one in document.cells:
+            if one.outcome == "measured" and one.calls_per_sample and one.samples_s:
+                sample = one.calls_per_sample * statistics.median(one.samples_s)
+                costs[one.id] = max(costs.get(one.id, 0.0), fence / sample)
+    return costs

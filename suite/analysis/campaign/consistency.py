@@ -9,7 +9,7 @@ import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from suite.analysis.campaign.accounting import ended_well
-from suite.analysis.campaign.proof import Withheld
+from suite.analysis.campaign.proof import Withheld, is_simulated
 from suite.analysis.campaign.validity import find_labels
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.cells import Checked
@@ -47,6 +47,21 @@ def counted_documents(loaded: LoadedCampaign) -> dict[str, dict[int, Document]]:
         if document.invocation.block >= 1:
             counted[document.invocation.arm][document.invocation.block] = document
     return counted
+
+
+def flag_campaign(loaded: LoadedCampaign) -> list[Flag]:
+    """What has to be said over everything."""
+    campaign = loaded.campaign
+    flags = []
+    if any(map(is_simulated, (*loaded.documents, *loaded.controls))):
+        flags.append(raise_flag("stand-in"))
+    elif campaign.simulated:
+        flags.append(raise_flag("simulated"))
+    if any(one.invocation.isolation == "none" for one in loaded.documents):
+        flags.append(raise_flag("not-containerized"))
+    if campaign.at_once > 1:
+        flags.append(raise_flag("others-at-work", gpus=campaign.at_once))
+    return flags
 
 
 def flag_arms(loaded: LoadedCampaign) -> dict[str, list[Flag]]:

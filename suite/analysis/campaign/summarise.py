@@ -21,12 +21,14 @@ from suite.analysis.campaign.consistency import (
     find_disagreement,
     find_missing,
     flag_arms,
+    flag_campaign,
     flag_cell,
     flag_cold,
     flag_labels,
 )
 from suite.analysis.campaign.controls import gather_placements, read_controls
-from suite.analysis.campaign.proof import disown, is_simulated
+from suite.analysis.campaign.pace import find_off_pace
+from suite.analysis.campaign.proof import disown
 from suite.analysis.campaign.reading import Reading, flag_readings, read
 from suite.analysis.campaign.validity import (
     MOST_SET_ASIDE,
@@ -105,6 +107,12 @@ def summarise(loaded: LoadedCampaign) -> Summary:
     flags = flag_arms(loaded)
     excluded = exclude(loaded)
     invalid = judge_campaign(loaded, excluded)
+    off_pace = find_off_pace(counted)
+    aside = {one.where["block"] for one in off_pace}
+    counted = {
+        arm: {block: one for block, one in documents.items() if block not in aside}
+        for arm, documents in counted.items()
+    }
     results = {arm: _index(documents) for arm, documents in counted.items()}
     places = find_places(campaign, counted, read_figures())
     cells = []
@@ -136,7 +144,9 @@ def summarise(loaded: LoadedCampaign) -> Summary:
         values={one.cell.id: {arm: r.values for arm, r in one.arms.items()} for one in cells},
         invalid={one.cell.id: {arm: r.invalid for arm, r in one.arms.items()} for one in cells},
         placements=gather_placements(results),
-        controls=read_controls(loaded.controls),
+        controls=read_controls(
+            [one for one in loaded.controls if one.invocation.block not in aside]
+        ),
     )
     conclusions = conclude(campaign, evidence)
     return Summary(
@@ -146,24 +156,9 @@ def summarise(loaded: LoadedCampaign) -> Summary:
         cells=tuple(
             replace(one, verdicts=conclusions.verdicts.get(one.cell.id, {})) for one in cells
         ),
-        flags=(*_flag_campaign(loaded), *invalid, *excluded),
+        flags=(*flag_campaign(loaded), *invalid, *excluded, *off_pace),
         conclusions=conclusions,
     )
-
-
-def _flag_campaign(loaded: LoadedCampaign) -> list[Flag]:
-    """What has to be said over everything."""
-    campaign = loaded.campaign
-    flags = []
-    if any(map(is_simulated, (*loaded.documents, *loaded.controls))):
-        flags.append(raise_flag("stand-in"))
-    elif campaign.simulated:
-        flags.append(raise_flag("simulated"))
-    if any(one.invocation.isolation == "none" for one in loaded.documents):
-        flags.append(raise_flag("not-containerized"))
-    if campaign.at_once > 1:
-        flags.append(raise_flag("others-at-work", gpus=campaign.at_once))
-    return flags
 
 
 def _summarise_arm(

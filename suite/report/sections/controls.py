@@ -16,7 +16,7 @@ from suite.report.text.markup import escape
 from suite.report.text.names import Show, list_families, name_cells
 from suite.report.text.page import NO_NUMBER, Page
 from suite.report.text.units import show_share, show_things
-from suite.report.text.wording import NO_EXTRA, NO_HIDDEN, NO_INPUT, NO_TWINS, UNKNOWN_FLOOR
+from suite.report.text.wording import NO_EXTRA, NO_HIDDEN, NO_INPUT, NO_TWINS, UNKNOWN_FLOOR, word
 
 KINDS: Mapping[SteadyClass, str] = {
     "flat": "flat: one level from the warm-up's first sample on",
@@ -175,6 +175,9 @@ def tell_failed(analysis: Analysis, show: Show) -> list[str]:
             f"{show_things(len(differ), 'cell')} that no arm's device takes part in, such as "
             f"{show(cell)}, differ on {show(arm)}: {_UNSAFE}"
         )
+    results = [one for cell in analysis.cells for one in cell.arms.values()]
+    flags = [flag for one in results for flag in one.invalid if flag.code == "changed"]
+    told += dict.fromkeys(show(word(flag)) for flag in flags)
     return [f"A CONTROL FAILED: {one}." for one in told]
 
 

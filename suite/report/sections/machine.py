@@ -17,7 +17,7 @@ from suite.report.sections.trust import tell_builds
 from suite.report.sections.verdict import tell_sureness, tell_verdicts
 from suite.report.text.names import Show, list_families, name_cells
 from suite.report.text.units import show_bytes, show_duration, show_ratio, show_things
-from suite.report.text.wording import word_invalid, word_missing
+from suite.report.text.wording import word, word_invalid, word_missing
 
 
 def name_machine(machine: Machine, show: Show) -> str:
@@ -45,7 +45,12 @@ def narrate(analysis: Analysis, show: Show) -> list[str]:
     ]
     if analysis.invalid:
         sentences.insert(0, f"THE CAMPAIGN IS INVALID: {show(word_invalid(analysis.invalid))}.")
-    return [*tell_wrong(analysis, show), *tell_failed(analysis, show), *sentences]
+    aside = [
+        f"{show(one.where['arm'])} in block {one.where['block']} {word(one)}."
+        for one in analysis.excluded
+        if one.code == "off-pace"
+    ]
+    return [*tell_wrong(analysis, show), *tell_failed(analysis, show), *aside, *sentences]
 
 
 def tell_wrong(analysis: Analysis, show: Show) -> list[str]:

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from suite.analysis.analyse import analyse
+from suite.analysis.campaign.accounting import find_timing_costs
 from suite.analysis.campaign.summarise import Summary, summarise
-from suite.analysis.campaign.timing import find_timing_costs
 from suite.analysis.documents.read import LoadedCampaign
 from suite.model import Document
 from tests import synthetic
@@ -34,17 +34,19 @@ def test_the_dearest_block_counts_and_the_calibration_does_not() -> None:
     fences: dict[int, object] = {0: 1.0, 1: 1e-6, 2: 4e-6, 3: 2e-6}
     summary = summarise_with(fences, calls_per_sample=10, samples_s=[9.0, 1e-4, 1e-9])
     name = summary.cells[0].cell.id
-    assert find_timing_costs(summary)["cpu"][name] == pytest.approx(4e-6 / 1e-3)
+    assert find_timing_costs(summary.campaign.cells, summary.counted)["cpu"][name] == pytest.approx(
+        4e-6 / 1e-3
+    )
 
 
 def test_one_shot_cells_are_exempt_and_an_unknown_price_is_not_nothing() -> None:
     summary = summarise_with({1: 1e-6})
     exempt = {one.cell.id for one in summary.cells if one.cell.one_shot}
     assert exempt
-    assert not exempt & set(find_timing_costs(summary)["cpu"])
+    assert not exempt & set(find_timing_costs(summary.campaign.cells, summary.counted)["cpu"])
     for unknown in ({}, {1: None}, {1: "dear"}, {1: True}):
         nothing = summarise_with(unknown)
-        assert find_timing_costs(nothing) == {"cpu": {}}
+        assert find_timing_costs(nothing.campaign.cells, nothing.counted) == {"cpu": {}}
         assert "no document says what an empty fence costs" in render_markdown(
             analyse(nothing.loaded)
         )

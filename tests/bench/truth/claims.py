@@ -36,13 +36,13 @@ DENIED = re.compile(
 CONTROLS: Mapping[str, re.Pattern[str]] = {
     name: re.compile(words, re.IGNORECASE)
     for name, words in {
-        "twins": r"\btwins?\b|\bits own (?:second|repeat)|\bsame (?:code|work) twice|\bwith itself\b",
-        "extra work": r"extra work|5 % more work|\b1\.05",
-        "hidden": r"cuda-hidden|GPU hidden|without its GPU|image itself",
-        "input only": r"input[- ]only|only read|pipelines? (?:that|which) only",
-        "changed": r"\b(?:image|driver|software)\b.*\bchanged|\bchanged\b.*\b(?:image|driver|software)\b",
-        "instances": r"more than one (?:machine|instance)|another (?:machine|host)|processor changed",
-        "slow invocation": r"\b(?:invocation|block|container)s?\b.*\b(?:slow|aside)",
+        "twins": r"\brun twice\b",
+        "extra work": r"known extra work",
+        "hidden": r"cuda-hidden has no GPU",
+        "input only": r"no arm's device takes part",
+        "changed": r"\bchanged during\b",
+        "instances": r"\bchanged during\b",
+        "slow invocation": r"in block \d+ took",
     }.items()
 }
 """What names a control that failed, or an invocation that is unlike the others."""

@@ -1,0 +1,79 @@
+"""Invocations that were slow or fast in all their cells alike, whatever their arm; pure.
+
+One slow container of ten hides every effect: it widens all intervals of its arm.  Nothing that disturbs it
+need be seen from outside, so that this is the one place that looks at timings.  It is blind to arms: each
+invocation is held to its own arm's others, and a block is set aside for all arms together.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping
+
+from suite.analysis.campaign.validity import MOST_SET_ASIDE
+from suite.flags import Flag, raise_flag
+from suite.model import Document
+
+FEWEST_BLOCKS = 5
+"""With fewer nobody can say which of them is the odd one."""
+
+FEWEST_CELLS = 8
+"""Over so many cells a median is not moved by what is about one cell."""
+
+LEAST = math.log(1.1)
+"""A pace that differs by less is not worth a block."""
+
+SPREADS = 5.0
+"""Median absolute deviations of all paces beyond which one is not theirs (simulation: tests/bench)."""
+
+
+def find_off_pace(counted: Mapping[str, Mapping[int, Document]]) -> list[Flag]:
+    """The invocations that kept another pace than their siblings, by their times over all cells.
+
+    A pace is the median over cells of an invocation's time over the median of its arm's invocations.
+    None where over a fifth of the blocks would be set aside: then no pace is the usual one.
+    """
+    paces = {
+        (arm, block): pace
+        for arm, documents in counted.items()
+        for block, pace in _find_paces(documents).items()
+    }
+    if not paces:
+        return []
+    spread = statistics.median(map(abs, paces.values()))
+    off = {place: one for place, one in paces.items() if abs(one) > max(LEAST, SPREADS * spread)}
+    blocks = {block for documents in counted.values() for block in documents}
+    if len({block for _, block in off}) > MOST_SET_ASIDE * len(blocks):
+        return []
+    return [
+        raise_flag(
+            "off-pace",
+            {"arm": arm, "block": block, "repeat": counted[arm][block].invocation.repeat},
+            pace=math.exp(pace),
+            repeated=False,
+        )
+        for (arm, block), pace in off.items()
+    ]
+
+
+def _find_paces(documents: Mapping[int, Document]) -> dict[int, float]:
+    """The logarithm of each invocation's pace, by block."""
+    if len(documents) < FEWEST_BLOCKS:
+        return {}
+    times = {
+        block: {
+            one.id: math.log(statistics.median(one.samples_s))
+            for one in document.cells
+            if one.outcome == "measured" and one.samples_s
+        }
+        for block, document in documents.items()
+    }
+    common = set.intersection(*(set(one) for one in times.values()))
+    if len(common) < FEWEST_CELLS:
+        return {}
+    usual = {name: statistics.median(one[name] for one in times.values()) for name in common}
+    return {
+        block: statistics.median(one[name] - usual[name] for name in common)
+        for block, one in times.items()
+    }
