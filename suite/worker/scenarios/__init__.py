@@ -10,14 +10,14 @@ import difflib
 from suite.cells.cell import Cell
 from suite.cells.scenario import Scenario
 from suite.worker.scenarios import asked
-from suite.worker.scenarios.matmul import extra, square
+from suite.worker.scenarios.matmul import repeated, square
 from suite.worker.scenarios.mlp import build, fallback, infer, loop, train, width
 from suite.worker.scenarios.overhead import calls, moves, startup
 from suite.worker.scenarios.tfdata import memory, read, triple
 
 SCENARIOS: tuple[Scenario, ...] = (
     square.SQUARE,
-    extra.EXTRA_WORK,
+    repeated.REPEATED,
     train.TRAIN,
     width.WIDTH,
     loop.LOOP,

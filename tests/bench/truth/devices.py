@@ -209,8 +209,8 @@ def _product(device: Device, p: Mapping[str, Param]) -> Taken:
     return Taken(seconds=join(device, device.eager, busy), host=device.eager, busy=busy)
 
 
-def _extra(device: Device, p: Mapping[str, Param]) -> Taken:
-    return _times(_product(device, p), 1 + float(p["extra"]) / 100)
+def _repeated(device: Device, p: Mapping[str, Param]) -> Taken:
+    return _times(_product(device, p), float(p["products"]))
 
 
 def _asked_product(device: Device, p: Mapping[str, Param]) -> Taken:
@@ -265,7 +265,7 @@ def _triple(device: Device, p: Mapping[str, Param]) -> Taken:
 
 CASES: Mapping[str, Callable[[Device, Mapping[str, Param]], Taken]] = {
     "matmul.square": _product,
-    "matmul.extra": _extra,
+    "matmul.repeated": _repeated,
     "mlp.train": _train,
     "mlp.width": _width,
     "mlp.fallback": _fallback,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suite.cells.cell import Work
+from suite.cells.cell import Cell, Work
 from suite.worker.scenario.scenario import WrongResult
-from suite.worker.scenarios.matmul import square
+from suite.worker.scenarios.matmul import repeated, square
 from suite.worker.scenarios.matmul.square import (
     LEAST_ERROR,
     TOLERANCE,
     check_product,
     relative_error,
 )
+from tests.worker.scenarios.test_asked_steps import Scopes, install
 
 
 def operands(size: int) -> tuple[Any, Any]:
@@ -147,3 +149,32 @@ def test_a_wrong_product_passes_as_nothing(name: str) -> None:
 
 def test_the_work_of_a_product_is_two_n_cubed() -> None:
     assert square.work(n=1000) == Work(amount=2e9, unit="FLOP")
+
+
+def test_both_cells_declare_the_same_and_one_does_a_twentieth_more() -> None:
+    honest, extra = repeated.REPEATED.cells()
+    assert (honest.excess, extra.excess) == (None, pytest.approx(0.05))
+    assert honest.links == {}
+    assert [link.to for link in extra.links["honest"]] == [honest.id]
+    assert honest.work == extra.work == Work(amount=20 * 2 * 500.0**3, unit="FLOP", launches=20)
+    assert honest.kin != extra.kin
+
+
+@pytest.mark.parametrize("cell", repeated.REPEATED.cells(), ids=lambda cell: cell.id)
+def test_a_call_multiplies_the_same_matrices_as_often_as_its_id_says(
+    cell: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = []
+
+    def multiply(left: Any, right: Any) -> Any:
+        taken.append((left, right))
+        return SimpleNamespace(numpy=lambda: left @ right)
+
+    install(monkeypatch, device=Scopes().device, constant=lambda array: array, matmul=multiply)
+    prepared = repeated.prepare(device="/CPU:0", **cell.params)  # type: ignore[arg-type]
+    product: Any = prepared.step()
+    assert len(taken) == cell.params["products"]
+    assert len({(id(left), id(right)) for left, right in taken}) == 1
+    assert "relative error" in prepared.check(product).what
+    with pytest.raises(WrongResult, match="fp32 allows"):
+        prepared.check(SimpleNamespace(numpy=lambda: product.numpy() + np.float32(1)))
