@@ -12,7 +12,7 @@ from suite.analysis.analyse import analyse
 from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.causes.advice import KINDS
 from suite.analysis.causes.insight import Insight, find_insight
-from suite.analysis.documents.published import read_figures
+from suite.analysis.documents.published import ANY, Quantity, read_figures
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.findings import Decomposition, Spot, Triple, Waterfall
 from suite.cells.cell import Cell, Work
@@ -296,7 +296,7 @@ def test_a_product_beyond_the_peak_wins_nothing() -> None:
     assert "faster" not in row
 
 
-@pytest.mark.parametrize("name", ["NVIDIA A10G", "NVIDIA A10-4Q", "A10", "nvidia a10", ""])
+@pytest.mark.parametrize("name", ["NVIDIA A10M", "NVIDIA A10-4Q", "A10", "nvidia a10", ""])
 def test_parts_match_by_their_exact_names(name: str) -> None:
     limits = limits_of(1e15, name).limits
     assert not limits.flags
@@ -321,6 +321,37 @@ def test_the_form_factor_is_part_of_the_name() -> None:
     assert peaks == [51e12, 67e12]
     assert figures.find_part("NVIDIA H100") is None
     assert figures.find_part(None) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "fp32", "fp16", "memory"),
+    [
+        ("NVIDIA A10", 31.2e12, 125e12, 600e9),
+        ("NVIDIA A10G", 31.5e12, 70e12, 600e9),
+        ("Tesla V100-SXM2-16GB", 15.7e12, 125e12, 900e9),
+        ("Tesla V100-SXM2-32GB", 15.7e12, 125e12, 900e9),
+        ("Tesla V100-SXM3-32GB", 16.4e12, 131e12, None),
+        ("NVIDIA GeForce RTX 4090", 101.7e12, 203.5e12, 1.008e12),
+        ("NVIDIA GeForce RTX 4090 D", None, None, None),
+    ],
+)
+def test_a_part_is_found_by_the_name_that_cuda_gives_it(
+    name: str, fp32: float | None, fp16: float | None, memory: float | None
+) -> None:
+    figures = read_figures()
+    part = figures.find_part(name)
+    sought: list[tuple[Quantity, str]] = [
+        *(("product", "fp32"), ("product", "fp16")),
+        ("memory", ANY),
+    ]
+    found = [figures.select(part, what, "peak", how) for what, how in sought]
+    assert [one[0].high if one else None for one in found] == [fp32, fp16, memory]
+
+
+def test_a_card_that_runs_above_its_boost_clock_is_believed() -> None:
+    beyond_boost = limits_of(90e12, "NVIDIA GeForce RTX 4090")
+    assert not pick(beyond_boost.limits.flags, "invalid")
+    assert pick(limits_of(110e12, "NVIDIA GeForce RTX 4090").limits.flags, "invalid")
 
 
 def test_the_figures_make_sense() -> None:
