@@ -15,8 +15,9 @@ DECLARED = 20
 """Products of a call that both cells declare: the honest one does them, the other one more, which are 5 %."""
 
 SIZE = 500
-"""Rows of the matrices: large enough that a product is arithmetic on a CPU, and small enough that a call
-takes a few hundredths of a second on two cores."""
+"""Rows of the matrices.  On a CPU a product is arithmetic then, and a call takes a few hundredths of a
+second on two cores.  Each cell has its own copy of them, and where that lies in memory makes less
+difference than at 256 (0.3 and 1.5 % between processes)."""
 
 
 def work(n: int, **_: int) -> Work:
