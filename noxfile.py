@@ -74,6 +74,12 @@ def doctor(session: nox.Session) -> None:
 
 
 @nox.session
+def record(session: nox.Session) -> None:
+    """Add finished campaigns of `aa` to the record of false verdicts, docs/record.md; `-- FOLDER …`."""
+    forward(session, "-m", "suite", "record")
+
+
+@nox.session
 def tests(session: nox.Session) -> None:
     """Run every test that this machine can run."""
     forward(session, "-m", "pytest")

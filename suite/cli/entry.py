@@ -20,7 +20,8 @@ from suite.analysis.analyse import compare_folders
 from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
 from suite.cli.commands.bench import run_bench
-from suite.cli.commands.generate import generated
+from suite.cli.commands.generate import write_generated
+from suite.cli.commands.record import add_campaigns
 from suite.cli.commands.surveys import check_survey
 from suite.cli.conduct import ROOT, conclude, shown
 from suite.cli.engines import check_custom, engine_to_examine, name_engine, open_engine
@@ -234,18 +235,19 @@ def clean() -> int:
 
 @commands.command()
 @click.option("--check", is_flag=True, help="change nothing; fail where a file is stale")
-def generate(check: bool) -> int:
+def generate(*, check: bool) -> int:
     """Write what is made from the code: docs/cells.md, docs/schema.json, the README's sample."""
-    stale = []
-    for name, text in generated().items():
-        path = ROOT / name
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            stale.append(name)
-        if not check:
-            write_atomically(path, text)
-            click.echo(name)
-    if check and stale:
-        raise UsageError(f"stale: {', '.join(stale)}", "`make generate` writes them anew")
+    for name in write_generated(check=check):
+        click.echo(name)
+    return 0
+
+
+@commands.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+def record(runs: Sequence[Path]) -> int:
+    """Add the campaign folders RUNS, in which nothing differs, to the record of false verdicts."""
+    for name in add_campaigns(runs, ROOT):
+        click.echo(name)
     return 0
 
 

@@ -271,8 +271,8 @@ def test_generated_files_are_checked_without_being_written(
     (tmp_path / "docs").mkdir()
     for name in (found := generate.generated()):
         shutil.copyfile(generate.ROOT / name, tmp_path / name)
-    monkeypatch.setattr(entry, "generated", lambda: found)
-    monkeypatch.setattr(entry, "ROOT", tmp_path)
+    monkeypatch.setattr(generate, "generated", lambda: found)
+    monkeypatch.setattr(generate, "ROOT", tmp_path)
     (tmp_path / "docs" / "cells.md").write_text("old")
     (tmp_path / "docs" / "schema.json").unlink()
     said = complaint(shell.run("generate", "--check"), 2)

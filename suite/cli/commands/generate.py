@@ -1,4 +1,4 @@
-"""The files that are made from the code and from the committed sample."""
+"""The files that are made from the code and from the committed campaigns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from tabulate import tabulate
 from suite.analysis.analyse import analyse_folder
 from suite.analysis.documents.read import schema
 from suite.cells.families import SHOWN
+from suite.cli.commands.record import PAGE, write_page
 from suite.content import SUITE
+from suite.errors import UsageError
+from suite.host.campaign.store import write_atomically
 from suite.host.doctor.examine import diagnosis_schema
 from suite.model import PLAN
 from suite.report.exports.summary import summary_schema
@@ -55,7 +58,29 @@ def generated() -> dict[str, str]:
         "docs/doctor-schema.json": json.dumps(diagnosis_schema(), indent=1, ensure_ascii=False)
         + "\n",
         "README.md": _with_sample(readme, ROOT / "results" / "samples"),
+        PAGE: write_page(ROOT),
     }
+
+
+def write_generated(*, check: bool) -> list[str]:
+    """Writes these files, or only checks them; the names of those that were written.
+
+    Raises:
+        UsageError: a file that is only checked is stale.
+    """
+    made = generated()
+    if not check:
+        for name, text in made.items():
+            write_atomically(ROOT / name, text)
+        return list(made)
+    stale = [
+        name
+        for name, text in made.items()
+        if not (ROOT / name).exists() or (ROOT / name).read_text(encoding="utf-8") != text
+    ]
+    if stale:
+        raise UsageError(f"stale: {', '.join(stale)}", "`make generate` writes them anew")
+    return []
 
 
 def _with_sample(readme: str, samples: Path) -> str:

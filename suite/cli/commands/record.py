@@ -1,0 +1,73 @@
+"""The command record: a campaign in which nothing differs is added to those that are committed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from suite.analysis.analyse import analyse_folder
+from suite.analysis.result.record import Trial
+from suite.analysis.several.record import add_up, read_trial
+from suite.errors import DocumentError, UsageError
+from suite.host.campaign.store import write_atomically
+from suite.report.exports.summary import read_json, render_json
+from suite.report.pages.record import compose_record
+from suite.report.render.markdown import render_page
+
+FOLDER = "results/record"
+PAGE = "docs/record.md"
+
+
+def add_campaigns(folders: Iterable[Path], root: Path) -> list[str]:
+    """Adds the summaries of finished campaigns, made anew from their documents, and makes the page.
+
+    A file is named by the day and a hash of what it holds, which tells nothing of whose it is.
+
+    Returns:
+        the paths of what was written, below ``root``.
+
+    Raises:
+        DocumentError: a campaign can't be read.
+        UsageError: something can differ in one, or it stands in the record; nothing is written then.
+    """
+    known = {trial.campaign for trial in read_record(root).values()}
+    added = {}
+    for folder in folders:
+        analysis = analyse_folder(folder)
+        trial = read_trial(analysis)
+        if trial.campaign in known:
+            raise UsageError(f"{trial.campaign} stands in {FOLDER}", "each campaign counts once")
+        known.add(trial.campaign)
+        text = render_json(analysis)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+        added[f"{FOLDER}/{analysis.campaign.created:%Y%m%d}-{digest}.json"] = text
+    (root / FOLDER).mkdir(parents=True, exist_ok=True)
+    for name, text in added.items():
+        write_atomically(root / name, text)
+    write_atomically(root / PAGE, write_page(root))
+    return [*added, PAGE]
+
+
+def write_page(root: Path) -> str:
+    """The page of what is committed."""
+    return render_page(compose_record(add_up(read_record(root))))
+
+
+def read_record(root: Path) -> dict[str, Trial]:
+    """What is committed, by the files' names.
+
+    Raises:
+        DocumentError: a file is no summary of a campaign.
+        UsageError: something can differ in a campaign.
+    """
+    return {path.name: _read(path) for path in sorted((root / FOLDER).glob("*.json"))}
+
+
+def _read(path: Path) -> Trial:
+    try:
+        return read_trial(read_json(path.read_text(encoding="utf-8")))
+    except msgspec.DecodeError as error:
+        raise DocumentError(f"{path} is no summary of a campaign: {error}") from error

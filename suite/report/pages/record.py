@@ -1,0 +1,75 @@
+"""The page ``docs/record.md``: how often a verdict was false where nothing differs."""
+
+from __future__ import annotations
+
+from suite.analysis.result.numbers import LEVEL
+from suite.analysis.result.record import Place, Rate, Record, Tally
+from suite.report.text.markup import escape
+from suite.report.text.page import Page
+
+_AGAINST = {"itself": "itself", "second build": "a second build of the same source"}
+
+
+def compose_record(record: Record) -> Page:
+    """The page, in no format yet."""
+    page = Page()
+    page.title("How often a verdict is false")
+    page.paragraph(
+        "Made by `make generate` from the summaries in `results/record`; a test holds it to them."
+    )
+    page.paragraph(
+        "Where an image is measured against itself (`make aa`), or against a second build of the same "
+        "source, nothing differs, so that every verdict FASTER or SLOWER is false. A comparison is a "
+        "cell with a verdict; INVALID is none. A table is all comparisons of a campaign, of which "
+        f"{100 * LEVEL:.0f} % may have a false verdict ([how](method.md#what-it-means)). Intervals are "
+        "exact 95 % ones (Clopper and Pearson 1934). They take comparisons for independent; those of "
+        "one campaign share its hours, so that the tables tell more."
+    )
+    if record.together is None:
+        page.paragraph(
+            "**No such campaign has been committed yet.** What simulation gives stands in "
+            "[the method](method.md#how-often-it-is-wrong)."
+        )
+    else:
+        page.paragraph(
+            f"**Of {_word_count(record.together.cells)} comparisons "
+            f"{_word_share(record.together.cells)} had a false verdict; of "
+            f"{_word_count(record.together.tables)} tables {_word_share(record.together.tables)} had "
+            "one or more.**"
+        )
+        page.table(
+            "Table: false verdicts by machine and engine.",
+            ["machine", "engine", "arm", "against", "comparisons, false", "tables with one"],
+            [_list_place(place, tally) for place, tally in record.places.items()],
+        )
+        page.bullets(
+            f"{escape(name)}: {', '.join(map(escape, cells))}"
+            for name, cells in record.false.items()
+        )
+    page.paragraph(
+        "`nox -s record -- results/X` adds a finished campaign: its `summary.json`, made anew from its "
+        "documents, and nothing else of it. Whoever adds one adds all that they ran, whatever came "
+        "out: a record of chosen campaigns says nothing."
+    )
+    return page
+
+
+def _list_place(place: Place, tally: Tally) -> list[str]:
+    machine = f"{escape(place.cpu)}, {escape(place.cpus)} logical CPUs used"
+    return [
+        ", ".join([machine, *map(escape, place.gpus)]),
+        "no container" if place.engine == "none" else escape(place.engine),
+        escape(place.arm),
+        _AGAINST[place.sameness],
+        f"{_word_count(tally.cells)}, {_word_share(tally.cells)}",
+        f"{_word_share(tally.tables)} of {_word_count(tally.tables)}",
+    ]
+
+
+def _word_count(rate: Rate) -> str:
+    return f"{rate.of:,}"
+
+
+def _word_share(rate: Rate) -> str:
+    """``3 (0.31 to 4.4 %)``: how many, and the interval of the share."""
+    return f"{rate.seen} ({100 * rate.low:.2g} to {100 * rate.high:.2g} %)"
