@@ -32,6 +32,11 @@ class Leg:
     values: Values
 
 
+SURE = 0.001
+"""The p-value under which two places are said to differ, by a script or fairly: a report can have dozens
+of such sentences, and none of them is a verdict."""
+
+
 def build_waterfalls(catalogue: Catalogue) -> list[Waterfall]:
     """Every waterfall of which at least two stages have a number, in the order of the plan."""
     places: dict[str, dict[bool, Way]] = {}
@@ -79,6 +84,7 @@ def find_misled(waterfalls: list[Waterfall], catalogue: Catalogue) -> list[Misle
                     factor=max(off, 1 / off),
                     reverses=told * so < 0,
                     invents=told != 0 and so == 0,
+                    differs=told != 0 or so != 0,
                 )
             )
     return found
@@ -98,10 +104,8 @@ def find_way(catalogue: Catalogue, one: CellSummary, arm: str) -> list[Leg]:
 
 
 def _find_side(ratio: Ratio) -> int:
-    """1: slower, -1: faster, 0: nobody can tell, because there is no interval, or it contains 1, or
-    the difference is one that counts for none."""
-    low, high = ratio.low, ratio.high
-    if low is None or high is None or low <= 1 <= high or not is_beyond(ratio.value, MARGIN):
+    """1: slower, -1: faster, 0: nobody can tell, or the difference is one that counts for none."""
+    if ratio.p is None or ratio.p >= SURE or not is_beyond(ratio.value, MARGIN):
         return 0
     return (ratio.value > 1) - (ratio.value < 1)
 

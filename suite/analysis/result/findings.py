@@ -138,6 +138,7 @@ class Misled(Struct, frozen=True, kw_only=True):
 
     ``factor``, at least 1, is by how much the script is off.  It ``reverses`` where it names one of them
     as the faster, and it is the other; it ``invents`` a difference where the fair numbers see none.
+    ``differs``: at least one of both tells the places apart.
     """
 
     name: str
@@ -150,6 +151,7 @@ class Misled(Struct, frozen=True, kw_only=True):
     factor: float
     reverses: bool
     invents: bool
+    differs: bool
 
 
 class Decomposition(Struct, frozen=True, kw_only=True, omit_defaults=True):

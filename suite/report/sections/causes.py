@@ -25,7 +25,11 @@ def tell_causes(analysis: Analysis, show: Show) -> list[str]:
     """The sentences for the report's opening: what explains the losses, and what helps most."""
     sentences = []
     gpu = show(analysis.gpu or "")
-    losses = [one for one in analysis.cells if one.standing and one.standing.loses]
+    losses = [
+        one
+        for one in analysis.work
+        if one.standing and one.standing.loses and not one.standing.provisional
+    ]
     if losses:
         first = Counter(one.causes[0].rule for one in losses)
         parts = [f"{rule} in {first[rule]}" for rule in RULE_TEXTS if first[rule]]

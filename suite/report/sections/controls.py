@@ -209,6 +209,9 @@ def _word_hidden(controls: Controls) -> Iterable[str]:
     if family is None:
         yield f"CUDA image without its GPU: not compared; {NO_HIDDEN}."
         return
+    if not family.verdicts:
+        yield "CUDA image without its GPU: no cell has a verdict, so that nothing is known of the image."
+        return
     flags = family.flagged
     effect = (
         "none differs: what differs elsewhere is not the image"

@@ -98,14 +98,9 @@ def _tell_misled(one: Misled) -> str:
         verdict = "it names the wrong winner"
     elif one.invents:
         verdict = "it sees a difference where none can be told"
-    elif not any(map(_has_side, (one.naive, one.fair))):
+    elif not one.differs:
         verdict = "neither tells them apart"
     return f"By the script, {other} against {base}: {naive}; fairly timed: {fair}: {verdict}."
-
-
-def _has_side(ratio: Ratio) -> bool:
-    """Whether the interval is on one side of 1."""
-    return ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
 
 
 def _name_unit(case: Waterfall) -> str:

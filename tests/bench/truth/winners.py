@@ -21,6 +21,8 @@ from tests.bench.truth.devices import CPU, GPU, Device
 from tests.bench.truth.tally import Tally, tell, work_cells
 from tests.fakes.hosts import HOSTS, TYPICAL, Host
 
+EXTRA = re.compile(r"the interval ([\d.]+) to [\d.]+ contains the truth, and not 1")
+
 ROUGH = replace(TYPICAL, between=0.03, within=0.05)
 MOODY = Host(between=0.005, within=0.02)
 NOISY: Mapping[str, tuple[Host, float]] = {
@@ -88,16 +90,12 @@ def _add_sentences(tally: Tally, told: Told, *, modes: bool) -> None:
     )
     if not modes:
         add_bimodal(tally, told)
-    extra = [
-        (one["ratio"]["low"], one["truth"], one["ratio"]["high"])
-        for one in told.summary["controls"]["extra_work"]
-        if one["ratio"]["low"]
-    ]
     tally.add(
         "extra work is said to hold where none would hold as well",
-        *(low <= truth <= high and low <= 1 <= high for low, truth, high in extra),
+        *(float(low) <= 1 for low in EXTRA.findall(told.report)),
     )
-    tally.add("the script misleads, though nothing differs", "off by a factor" in told.report)
+    misled = "off by a factor" in told.report or "names the wrong winner" in told.report
+    tally.add("the script misleads, though nothing differs", misled)
     tally.add("cells can't be compared that nobody meant to", "can't be compared" in told.report)
 
 
