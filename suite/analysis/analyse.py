@@ -36,6 +36,7 @@ from suite.analysis.result.numbers import Ratio
 from suite.analysis.result.several import Surveyed, Versus
 from suite.analysis.several.comparison import set_side_by_side
 from suite.analysis.several.places import drop_lonely, set_apart
+from suite.folder import Folder
 from suite.model import control_of
 
 
@@ -72,11 +73,9 @@ def analyse_survey(folder: Path) -> tuple[Surveyed, dict[str, Analysis]]:
     """
     survey = load_survey(folder)
     results = folder.resolve().parent
-    loaded = {
-        one.campaign: load_campaign(results / one.campaign)
-        for one in survey.members
-        if (results / one.campaign).is_dir()
-    }
+    with Folder.open(results) as here:
+        begun = [one.campaign for one in survey.members if here.holds(one.campaign)]
+    loaded = {name: load_campaign(results / name) for name in begun}
     kept, lonely = drop_lonely(survey, loaded)
     analyses = {name: analyse(one) for name, one in kept.items()}
     return set_apart(survey, analyses, lonely), analyses

@@ -6,13 +6,12 @@ import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import click
-
 from suite.analysis.analyse import analyse_folder, analyse_survey, look
 from suite.analysis.campaign.validity import asks_for_repeat
 from suite.analysis.documents.read import is_survey
 from suite.analysis.documents.telemetry import join_document
 from suite.cli.settings import Bounds
+from suite.cli.terminal import answer_kept
 from suite.content import SUITE
 from suite.errors import CrossoverError
 from suite.flags import raise_flag
@@ -93,8 +92,8 @@ def reporting(folder: Path, write: Callable[[], object], say: Say) -> Iterator[N
     """However what is within ends, what was measured by then gets its report, which ``write`` makes."""
     try:
         yield
-    except (KeyboardInterrupt, CrossoverError):
-        with contextlib.suppress(CrossoverError):
+    except (KeyboardInterrupt, CrossoverError, OSError):
+        with contextlib.suppress(CrossoverError, OSError):
             # The first trouble is the one to tell about; a report that can't be made of half a
             # campaign is not.
             write()
@@ -130,9 +129,8 @@ def conclude(store: Store) -> int:
     else:
         report, names = write_reports(store)
         terminal, troubled = report.terminal, report.analysis.troubled
-    click.echo(terminal)
-    click.echo(f"{', '.join(names)} are in")
-    click.echo(shown(store.folder))
+    where = shown(store.folder)
+    answer_kept(f"{terminal}\n{', '.join(names)} are in\n{where}", where)
     return 1 if troubled else 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 import json
-import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -25,12 +24,13 @@ from suite.cli.commands.record import add_campaigns
 from suite.cli.commands.surveys import check_survey
 from suite.cli.conduct import ROOT, conclude, shown
 from suite.cli.engines import check_custom, engine_to_examine, name_engine, open_engine
-from suite.cli.options import EXITS, PROFILE_NAMES, campaign_options, engine_options
+from suite.cli.options import EXITS, FOLDER, PROFILE_NAMES, campaign_options, engine_options
 from suite.cli.settings import ALL_GPUS, read_arms, single_gpu
-from suite.cli.terminal import Terminal
+from suite.cli.terminal import Terminal, complain, hush, open_closed_streams, tell
 from suite.errors import CrossoverError, EngineError, UsageError
+from suite.folder import Folder
 from suite.host.campaign.arms import AUTO, auto_arms, known_arms
-from suite.host.campaign.store import Store, write_atomically
+from suite.host.campaign.store import Store
 from suite.host.docker.engine import DockerEngine, docker_endpoint
 from suite.host.doctor.examine import examine
 from suite.host.doctor.machine import Machine, Question
@@ -38,7 +38,6 @@ from suite.host.doctor.page import draw_screen, write_lines
 from suite.host.provision import debian_base
 from suite.host.provision.images import STAND_IN
 from suite.report.produce import build_comparison
-from suite.report.text.markup import show_plainly
 from suite.worker import scenarios
 
 INTERRUPTED = 130
@@ -106,14 +105,14 @@ def _row(cell: Cell) -> tuple[str, ...]:
 
 
 @commands.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=FOLDER)
 def report(run: Path) -> int:
     """Rebuild every report file of the campaign folder RUN from its documents alone."""
     return conclude(Store(run))
 
 
 @commands.command()
-@click.argument("runs", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, type=FOLDER)
 @click.option(
     "--pairs",
     metavar="PAIRS",
@@ -122,7 +121,7 @@ def report(run: Path) -> int:
 @click.option(
     "--out",
     metavar="FOLDER",
-    type=click.Path(path_type=Path),
+    type=FOLDER,
     help="write compare.md, .html and .json there  [default: print the Markdown]",
 )
 def compare(runs: Sequence[Path], pairs: str | None, out: Path | None) -> int:
@@ -135,9 +134,10 @@ def compare(runs: Sequence[Path], pairs: str | None, out: Path | None) -> int:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"can't make {out}: {error.strerror}", "name another OUT=") from error
-    for name, text in files.items():
-        write_atomically(out / name, text)
-        click.echo(shown(out / name))
+    with Folder.open(out) as folder:
+        for name, text in files.items():
+            folder.write(name, text)
+            click.echo(shown(out / name))
     return 0
 
 
@@ -164,7 +164,7 @@ def images(arms: str, **given: Any) -> int:
 
 @commands.command(epilog=EXITS)
 @click.option("--json", "as_json", is_flag=True, help="as JSON; docs/doctor-schema.json")
-@click.option("--results", metavar="FOLDER", type=click.Path(path_type=Path))
+@click.option("--results", metavar="FOLDER", type=FOLDER)
 @click.option(
     "--gpu",
     metavar="GPU",
@@ -257,28 +257,35 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         its exit status; see ``--help``.
     """
+    open_closed_streams()
     # As Ctrl-C: containers are stopped and what was measured is kept.
-    before = {number: signal.signal(number, _interrupt) for number in _INTERRUPTS}
+    heeded = [n for n in _INTERRUPTS if n != signal.SIGHUP or signal.getsignal(n) != signal.SIG_IGN]
+    before = {number: signal.signal(number, _interrupt) for number in heeded}
     try:
         words = None if argv is None else list(argv)
         status = commands.main(args=words, prog_name="python -m suite", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
-        error.show()
+        tell(error.show)
         return UsageError.exit_status
     except CrossoverError as error:
-        click.echo(f"crossover: {_tell(error.what)}", err=True)
-        if error.remedy:
-            click.echo(f"  what to do: {_tell(error.remedy)}", err=True)
+        complain(error.what, error.remedy)
         return error.exit_status
     except (KeyboardInterrupt, click.Abort):
-        click.echo("crossover: interrupted", err=True)
+        complain("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read standard output has gone, as `make list | head` does; nothing is wrong.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        # A full disk, mostly: under standard output, or where no folder of documents is.
+        complain(
+            f"can't go on: {error.strerror} ({error.filename or 'standard output'})",
+            "make room there, or write somewhere else",
+        )
+        return CrossoverError.exit_status
     finally:
+        hush()
         for number, handler in before.items():
             signal.signal(number, handler)
     return int(status or 0)
@@ -292,8 +299,3 @@ def _interrupt(number: int, _frame: object) -> None:
     for other in _INTERRUPTS:
         signal.signal(other, signal.SIG_IGN)
     raise KeyboardInterrupt(signal.Signals(number).name)
-
-
-def _tell(text: str) -> str:
-    """What may quote a document or an engine, for a terminal: shown, never obeyed."""
-    return "\n".join(show_plainly(line, limit=4000) for line in text.splitlines())

@@ -10,8 +10,16 @@ import click
 
 from suite.host.campaign import plan
 from suite.host.watch.observe import MODES
+from suite.ranges import RANGES
 
 PROFILE_NAMES = tuple(plan.PROFILES)
+
+FOLDER = click.Path(path_type=Path, resolve_path=True)
+"""A folder as a person names it: links on the way to it are theirs, and those in it nobody follows."""
+
+
+def _whole(kind: str) -> click.IntRange:
+    return click.IntRange(int(RANGES[kind].least), int(RANGES[kind].most))
 
 
 EXITS = """\b
@@ -53,13 +61,13 @@ def campaign_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--resume",
             metavar="FOLDER",
-            type=click.Path(path_type=Path),
+            type=FOLDER,
             help="go on with a campaign: complete invocations are kept, the rest is run",
         ),
         click.option(
             "--results",
             metavar="FOLDER",
-            type=click.Path(path_type=Path),
+            type=FOLDER,
             help="[default: results]",
         ),
         click.option(
@@ -77,9 +85,7 @@ def campaign_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="TEXT",
             help="part of the folder's name  [default: a hash of the host]",
         ),
-        click.option(
-            "--seed", type=click.IntRange(0, 2**31 - 1), help="decides the order  [default: random]"
-        ),
+        click.option("--seed", type=_whole("seed"), help="decides the order  [default: random]"),
         click.option(
             "--telemetry",
             type=click.Choice(MODES),
@@ -106,9 +112,7 @@ def campaign_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--budget", metavar="TIME", help="begin no block that would cross it: 20m, 1h30m"
         ),
-        click.option(
-            "--blocks", type=click.IntRange(1, 99), help="how often each arm has its turn"
-        ),
+        click.option("--blocks", type=_whole("blocks"), help="how often each arm has its turn"),
         click.option(
             "--profile",
             type=click.Choice(PROFILE_NAMES),

@@ -1,22 +1,101 @@
-"""A campaign's progress on standard error: a bar on a terminal, plain lines elsewhere."""
+"""What is said to people: a campaign's progress on standard error, and what becomes of streams that can't
+be written."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import IO, Any, cast
 
+import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from suite.host.campaign import listener
+from suite.report.text.markup import show_plainly
 
 
-class _QuietConsole(Console):
-    """Goes on without a reader: who closes our standard error does not end a campaign."""
+class _Unread:
+    """A stream that nobody need read: a full disk or a closed pipe behind it ends no campaign."""
 
-    def on_broken_pipe(self) -> None:
-        """Says nothing from now on."""
-        self.quiet = True
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Writes what can be written."""
+        with contextlib.suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flushes what can be flushed."""
+        with contextlib.suppress(OSError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def open_closed_streams() -> None:
+    """Puts something in the place of standard streams that were closed before we began.
+
+    Else the next file that is opened would get their number, and what others print there.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # Read-only: who writes there is told, as with every other stream that can't be written.
+            handle = os.open(os.devnull, os.O_RDONLY)
+            setattr(sys, name, os.fdopen(handle, mode, encoding="utf-8"))
+
+
+def tell(write: Callable[[IO[str]], object]) -> None:
+    """Lets something be written for a person: on standard error, or where that fails on the other."""
+    for stream in (sys.stderr, sys.stdout):
+        with contextlib.suppress(OSError):
+            write(stream)
+            stream.flush()
+            return
+
+
+def complain(what: str, remedy: str = "") -> None:
+    """Tells what went wrong, and what to do next.
+
+    Both may quote a document or an engine: on a terminal that is shown, and never obeyed.
+    """
+    lines = "crossover: " + _show(what) + (f"\n  what to do: {_show(remedy)}" if remedy else "")
+    tell(lambda stream: click.echo(lines, file=stream))
+
+
+def _show(text: str) -> str:
+    return "\n".join(show_plainly(line, limit=4000) for line in text.splitlines())
+
+
+def hush() -> None:
+    """Gives up the streams that can't be written, so that what is left in them is no error at the end."""
+    _give_up_unwritable(sys.stdout)
+    _give_up_unwritable(sys.stderr)
+
+
+def _give_up_unwritable(stream: IO[str]) -> None:
+    try:
+        stream.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def answer_kept(text: str, where: str) -> None:
+    """Writes on standard output what lies in a folder as well: not to be read here is no failure."""
+    try:
+        click.echo(text)
+    except OSError as error:
+        hush()
+        if not isinstance(error, BrokenPipeError):
+            complain(
+                f"standard output can't be written: {error.strerror}; everything is in {where}"
+            )
 
 
 class Terminal:
@@ -26,7 +105,7 @@ class Terminal:
     """
 
     def __init__(self) -> None:
-        self.console = _QuietConsole(stderr=True, highlight=False)
+        self.console = Console(file=cast("IO[str]", _Unread(sys.stderr)), highlight=False)
         self.plain_every_s = 15.0
         self.shown = 0.0
         self.bar: Progress | None = None

@@ -17,8 +17,16 @@ from suite.analysis.documents.arm_names import tell_arms
 from suite.analysis.documents.rules import Complaint, judge_document
 from suite.analysis.documents.rules_plan import judge_membership, judge_plan, judge_survey
 from suite.analysis.documents.schema1 import tell_traits
-from suite.analysis.documents.strict_json import read_json, refuse, refuse_first
+from suite.analysis.documents.strict_json import (
+    ROOT,
+    Place,
+    read_json,
+    refuse,
+    refuse_first,
+    spell,
+)
 from suite.errors import DocumentError
+from suite.folder import Folder
 from suite.model import PLAN, SURVEY, Campaign, Document, Survey, document_name
 from suite.wire import READ
 
@@ -51,24 +59,29 @@ def load_campaign(folder: Path) -> LoadedCampaign:
     Raises:
         DocumentError: the folder, its plan or one of its documents can't be read or is refused.
     """
-    plan = load_plan(folder)
+    with Folder.open(folder) as opened:
+        return _load_campaign(opened)
+
+
+def _load_campaign(folder: Folder) -> LoadedCampaign:
+    plan = _load_plan(folder)
     found: dict[tuple[str, int, int], str] = {}
     documents: list[Document] = []
-    for path in _document_files(folder):
-        document = load_document(path)
+    for name in _document_files(folder):
+        document = _load_document(folder, name)
         invocation = document.invocation
         key = (invocation.arm, invocation.block, invocation.repeat)
         if key in found:
             refuse(
-                path,
+                name,
                 "$.invocation",
                 f"arm {key[0]!r}, block {key[1]}, repeat {key[2]} is also what {found[key]} holds",
             )
-        found[key] = path.name
-        refuse_first(path, judge_membership(document, plan))
+        found[key] = name
+        refuse_first(name, judge_membership(document, plan))
         expected = document_name(*key)
-        if path.name != expected:
-            refuse(path, "$.invocation", f"its arm, block and repeat belong into {expected}")
+        if name != expected:
+            refuse(name, "$.invocation", f"its arm, block and repeat belong into {expected}")
         documents.append(document)
     controls = [one for one in documents if one.invocation.arm not in plan.arms]
     others = sorted({one.invocation.arm for one in controls})
@@ -76,7 +89,7 @@ def load_campaign(folder: Path) -> LoadedCampaign:
     documents = [one for one in documents if one.invocation.arm in plan.arms]
     documents.sort(key=lambda one: _place(one, plan.arms))
     return LoadedCampaign(
-        folder=folder.resolve().name, campaign=plan, documents=documents, controls=controls
+        folder=folder.path.resolve().name, campaign=plan, documents=documents, controls=controls
     )
 
 
@@ -86,25 +99,26 @@ def load_plan(folder: Path) -> Campaign:
     Raises:
         DocumentError: there is no such folder, no plan in it, or the plan is refused.
     """
-    try:
-        there = folder.is_dir()
-    except OSError as error:
-        raise DocumentError(f"{folder}: {error.strerror}", "Make the folder readable.") from error
-    if not there:
-        raise DocumentError(
-            f"{folder}: no such folder", "Name a campaign's folder, such as results/<campaign>."
-        )
-    path = folder / PLAN
-    plan = _convert(path, read_json(path), Campaign)
-    refuse_first(path, judge_plan(plan))
+    with Folder.open(folder) as opened:
+        return _load_plan(opened)
+
+
+def _load_plan(folder: Folder) -> Campaign:
+    plan = _convert(PLAN, read_json(folder, PLAN), Campaign)
+    refuse_first(PLAN, judge_plan(plan))
     if plan.schema == 1:
         plan = replace(plan, cells=list(map(tell_traits, plan.cells)))
     return tell_arms(plan)
 
 
 def is_survey(folder: Path) -> bool:
-    """Whether a folder is a survey's, and not a campaign's."""
-    return (folder / SURVEY).is_file()
+    """Whether a folder is a survey's, and not a campaign's.
+
+    Raises:
+        DocumentError: there is no such folder.
+    """
+    with Folder.open(folder) as opened:
+        return opened.holds(SURVEY)
 
 
 def load_survey(folder: Path) -> Survey:
@@ -113,9 +127,9 @@ def load_survey(folder: Path) -> Survey:
     Raises:
         DocumentError: it can't be read or is refused.
     """
-    path = folder / SURVEY
-    survey = _convert(path, read_json(path), Survey)
-    refuse_first(path, judge_survey(survey))
+    with Folder.open(folder) as opened:
+        survey = _convert(SURVEY, read_json(opened, SURVEY), Survey)
+    refuse_first(SURVEY, judge_survey(survey))
     return survey
 
 
@@ -125,8 +139,13 @@ def load_document(path: Path) -> Document:
     Raises:
         DocumentError: the file can't be read or is refused.
     """
-    document = _convert(path, read_json(path), Document)
-    refuse_first(path, judge_document(document))
+    with Folder.open(path.parent) as opened:
+        return _load_document(opened, path.name)
+
+
+def _load_document(folder: Folder, name: str) -> Document:
+    document = _convert(name, read_json(folder, name), Document)
+    refuse_first(name, judge_document(document))
     return document
 
 
@@ -154,45 +173,42 @@ def _place(document: Document, arms: list[str]) -> tuple[int, int, int]:
     return arms.index(invocation.arm), invocation.block, invocation.repeat
 
 
-def _document_files(folder: Path) -> list[Path]:
-    try:
-        paths = sorted(path for path in folder.iterdir() if path.suffix == ".json")
-    except OSError as error:
-        raise DocumentError(f"{folder}: {error.strerror}", "Make the folder readable.") from error
+def _document_files(folder: Folder) -> list[str]:
     # Hidden files are a writer's unfinished business.
-    paths = [path for path in paths if path.name not in DERIVED and not path.name.startswith(".")]
-    for path in paths:
-        if not _NAME.fullmatch(path.name):
+    names = [n for n in folder.names() if n.endswith(".json") and not n.startswith(".")]
+    names = [name for name in names if name not in DERIVED]
+    for name in names:
+        if not _NAME.fullmatch(name):
             raise DocumentError(
-                f"{path.name}: no name of a document, such as cpu-01.json",
+                f"{name}: no name of a document, such as cpu-01.json",
                 "Move what is not part of the campaign out of its folder.",
             )
-    return paths
+    return names
 
 
-def _convert(path: Path, value: dict[str, Any], word: type[Word]) -> Word:
+def _convert(name: str, value: dict[str, Any], word: type[Word]) -> Word:
     try:
         converted = msgspec.convert(value, word, strict=True)
     except msgspec.ValidationError as error:
         complaint, _, where = str(error).partition(" - at `")
-        refuse(path, where.rstrip("`") or "$", complaint)
-    refuse_first(path, _judge_unknown(value, msgspec.to_builtins(converted)))
+        refuse(name, where.rstrip("`") or "$", complaint)
+    refuse_first(name, _judge_unknown(value, msgspec.to_builtins(converted)))
     return converted
 
 
 def _judge_unknown(value: dict[str, Any], known: Any) -> Iterable[Complaint]:
     """The fields that this version does not know: what did not survive the way into words."""
-    waiting: list[tuple[str, Any, Any]] = [("$", value, known)]
+    waiting: list[tuple[Place, Any, Any]] = [(ROOT, value, known)]
     while waiting:
-        path, item, shape = waiting.pop()
+        place, item, shape = waiting.pop()
         if isinstance(item, dict) and isinstance(shape, dict):
             for key, inner in item.items():
                 if key not in shape:
-                    yield f"{path}.{key}", "is no field that this version knows"
+                    yield spell((place, key)), "is no field that this version knows"
                 else:
-                    waiting.append((f"{path}.{key}", inner, shape[key]))
+                    waiting.append(((place, key), inner, shape[key]))
         elif isinstance(item, list) and isinstance(shape, list):
             if not {dict, list} & set(map(type, item)):
                 continue
             for index, (inner, inner_shape) in enumerate(zip(item, shape, strict=True)):
-                waiting.append((f"{path}[{index}]", inner, inner_shape))
+                waiting.append(((place, index), inner, inner_shape))

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from suite.cells.cell import Cell, Work, cell_id
 from suite.model import CellResult, Container, Document, Invocation, Telemetry
+from suite.ranges import RANGES
 
 Complaint = tuple[str, str]
 """The path of a field, such as ``$.cells[3].samples_s[2]``, and what is wrong with it."""
@@ -50,19 +51,17 @@ def judge_document(document: Document) -> Iterator[Complaint]:
 def _judge_invocation(invocation: Invocation) -> Iterator[Complaint]:
     path = "$.invocation"
     yield from demand_text({f"{path}.arm": invocation.arm, f"{path}.image.id": invocation.image.id})
-    yield from _judge_counts(
-        {
-            f"{path}.block": invocation.block,
-            f"{path}.repeat": invocation.repeat,
-            f"{path}.image.size_bytes": invocation.image.size_bytes,
-        }
-    )
+    yield from judge_range(f"{path}.block", invocation.block, "block")
+    yield from judge_range(f"{path}.repeat", invocation.repeat, "repeat")
+    yield from judge_range(f"{path}.image.size_bytes", invocation.image.size_bytes, "bytes")
     yield from _judge_keys(f"{path}.engine", invocation.engine)
     yield from _judge_keys(f"{path}.limits", invocation.limits)
+    seen: set[str] = set()
     for index, container in enumerate(invocation.containers):
         yield from _judge_container(f"{path}.containers[{index}]", container)
-        if container.id in {other.id for other in invocation.containers[:index]}:
+        if container.id in seen:
             yield f"{path}.containers[{index}].id", f"{container.id!r} stands there twice"
+        seen.add(container.id)
     yield from judge_span(path, invocation.started, invocation.ended)
     if invocation.status == "complete" and invocation.ended is None:
         yield f"{path}.ended", "is null although the invocation is complete"
@@ -100,17 +99,17 @@ def _judge_cell(path: str, cell: CellResult) -> Iterator[Complaint]:
     yield from judge_span(path, cell.started, cell.ended)
     if cell.first_call_s is not None:
         yield from judge_durations(path, {"first_call_s": cell.first_call_s}, zero=False)
-    if cell.calls_per_sample is not None and cell.calls_per_sample < 1:
-        yield f"{path}.calls_per_sample", f"{cell.calls_per_sample} is less than 1"
+    yield from judge_range(f"{path}.calls_per_sample", cell.calls_per_sample, "calls")
     for name, series in (("warmup_s", cell.warmup_s), ("samples_s", cell.samples_s)):
         for index, value in enumerate(series):
             yield from judge_duration(f"{path}.{name}[{index}]", value, zero=False)
     if cell.enqueue_fraction is not None and not 0 <= cell.enqueue_fraction <= 1:
         yield f"{path}.enqueue_fraction", f"{cell.enqueue_fraction} is not between 0 and 1"
-    yield from _judge_counts({f"{path}.placement.{k}": v for k, v in cell.placement.items()})
+    for device, nodes in cell.placement.items():
+        yield from judge_range(f"{path}.placement.{device}", nodes, "count")
     if cell.check is not None and cell.check.tolerance is not None and cell.check.tolerance < 0:
         yield f"{path}.check.tolerance", f"{cell.check.tolerance} is negative"
-    yield from _judge_counts({f"{path}.peak_memory_bytes": cell.peak_memory_bytes})
+    yield from judge_range(f"{path}.peak_memory_bytes", cell.peak_memory_bytes, "bytes")
     yield from judge_durations(f"{path}.spent_s", cell.spent_s)
     yield from _judge_outcome(path, cell)
 
@@ -188,10 +187,11 @@ def judge_duration(path: str, value: float, *, zero: bool = True) -> Iterator[Co
         yield path, f"{value} s is longer than anything here can take"
 
 
-def _judge_counts(counts: Mapping[str, int | None]) -> Iterator[Complaint]:
-    for path, count in counts.items():
-        if count is not None and count < 0:
-            yield path, f"{count} is negative"
+def judge_range(path: str, value: float | None, kind: str) -> Iterator[Complaint]:
+    """A number out of the range that its kind has; None is none."""
+    complaint = None if value is None else RANGES[kind].refuse(value)
+    if complaint is not None:
+        yield path, complaint
 
 
 def _judge_keys(path: str, values: Iterable[str]) -> Iterator[Complaint]:

@@ -13,17 +13,20 @@ from suite.analysis.documents.rules import (
     judge_duration,
     judge_durations,
     judge_name,
+    judge_range,
     judge_reference,
     judge_span,
     judge_work,
 )
 from suite.cells.cell import Cell
 from suite.model import Arm, Campaign, Document, Survey
+from suite.ranges import LONGEST_LABEL, LONGEST_NAME
 
 
 def judge_plan(plan: Campaign) -> Iterator[Complaint]:
     """The complaints about a campaign's plan on its own."""
-    yield from demand_text({"$.id": plan.id, "$.suite.version": plan.suite.version})
+    yield from _judge_identity(plan)
+    yield from demand_text({"$.suite.version": plan.suite.version})
     yield from demand_text({"$.suite.content": plan.suite.content})
     yield from judge_span("$", plan.created, None, names=("created", ""))
     if not plan.arms:
@@ -36,10 +39,9 @@ def judge_plan(plan: Campaign) -> Iterator[Complaint]:
         elif arm not in known:
             yield f"$.arms[{index}]", f"{arm!r} is none of {', '.join(known)}"
     yield from _judge_arms(plan)
-    if plan.blocks < 1:
-        yield "$.blocks", f"{plan.blocks} is less than 1"
-    if plan.at_once < 1:
-        yield "$.at_once", f"{plan.at_once} is less than 1"
+    yield from judge_range("$.blocks", plan.blocks, "blocks")
+    yield from judge_range("$.most_blocks", plan.most_blocks, "blocks")
+    yield from judge_range("$.at_once", plan.at_once, "at_once")
     seen: set[str] = set()
     for index, cell in enumerate(plan.cells):
         if cell.id in seen:
@@ -52,23 +54,23 @@ def judge_plan(plan: Campaign) -> Iterator[Complaint]:
 
 def judge_survey(survey: Survey) -> Iterator[Complaint]:
     """The complaints about a survey's plan on its own."""
-    yield from demand_text({"$.id": survey.id, "$.suite.content": survey.suite.content})
+    yield from _judge_identity(survey)
+    yield from demand_text({"$.suite.content": survey.suite.content})
     yield from judge_span("$", survey.created, None, names=("created", ""))
-    if survey.rounds < 1:
-        yield "$.rounds", f"{survey.rounds} is less than 1"
+    yield from judge_range("$.rounds", survey.rounds, "blocks")
     if len(survey.gpus) < 2 or len(set(survey.gpus)) < len(survey.gpus):
         yield "$.gpus", f"{survey.gpus!r} are not several different GPUs"
     folders = [one.campaign for one in survey.members]
     for index, name in enumerate(folders):
-        # A name from outside becomes a path: it must not lead out of the folder of results.
-        if not re.fullmatch(r"\w[\w.-]*", name) or name in folders[:index]:
+        if not _is_name(name) or name in folders[:index]:
             path = f"$.members[{index}].campaign"
             yield path, f"{name!r} is no folder's name, or stands there twice"
     turns = sorted((one.gpu, one.at_once) for one in survey.members)
     if turns != sorted(product(survey.gpus, (False, True))):
         yield "$.members", "they are not one campaign alone and one at once for each GPU"
     for gpu in survey.gpus:
-        if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", survey.cpus.get(gpu, "")):
+        cpus = survey.cpus.get(gpu, "")
+        if not re.fullmatch(r"\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*", cpus, re.ASCII):
             yield f"$.cpus.{gpu}", f"{survey.cpus.get(gpu)!r} is no list of CPUs"
 
 
@@ -94,13 +96,27 @@ def judge_membership(document: Document, plan: Campaign) -> Iterator[Complaint]:
             yield f"$.cells[{index}].id", f"{cell.id} is not in the plan of campaign.json"
 
 
+def _judge_identity(plan: Campaign | Survey) -> Iterator[Complaint]:
+    if not _is_name(plan.id):
+        yield "$.id", f"{plan.id[:LONGEST_NAME]!r} is no name of a folder"
+    yield from judge_range("$.seed", plan.seed, "seed")
+    if plan.label is not None and len(plan.label) > LONGEST_LABEL:
+        yield "$.label", f"has {len(plan.label)} characters; {LONGEST_LABEL} is the most"
+
+
+def _is_name(text: str) -> bool:
+    """Whether a name from outside, which becomes a path, stays within the folder of results."""
+    return len(text) <= LONGEST_NAME and re.fullmatch(r"\w[\w.-]*", text) is not None
+
+
 def _judge_arms(plan: Campaign) -> Iterator[Complaint]:
     """Whether the arms are what their names promise: a number stands under its arm's name."""
     known: dict[str, Arm] = {}
     for index, arm in enumerate(plan.every_arm):
         path = f"$.every_arm[{index}]"
-        if not arm.name or arm.name in known:
-            yield f"{path}.name", f"{arm.name!r} is empty or stands there twice"
+        if not _is_name(arm.name) or arm.name in known:
+            # Its documents and logs are called after it.
+            yield f"{path}.name", f"{arm.name[:LONGEST_NAME]!r} is no name, or stands there twice"
         known[arm.name] = arm
     for index, arm in enumerate(plan.every_arm):
         path = f"$.every_arm[{index}]"
@@ -140,8 +156,7 @@ def _judge_by_arm(plan: Campaign, seen: set[str]) -> Iterator[Complaint]:
     for arm, calls in plan.calls.items():
         yield from judge_reference(f"$.calls.{arm}", arm, plan.arms, calls, seen)
         for name, count in calls.items():
-            if count < 1:
-                yield f"$.calls.{arm}.{name}", f"{count} is less than 1"
+            yield from judge_range(f"$.calls.{arm}.{name}", count, "calls")
     for arm, excluded in plan.excluded.items():
         yield from judge_reference(f"$.excluded.{arm}", arm, plan.arms, excluded, seen)
         for name, exclusion in excluded.items():
@@ -158,5 +173,4 @@ def _judge_promises(plan: Campaign) -> Iterator[Complaint]:
     yield from judge_durations("$.prediction", durations)
     for index, value in enumerate(prediction.corrected_s):
         yield from judge_duration(f"$.prediction.corrected_s[{index}]", value)
-    if plan.price is not None and plan.price < 0:
-        yield "$.price", f"{plan.price} is negative"
+    yield from judge_range("$.price", plan.price, "price")

@@ -186,7 +186,7 @@ def tell_traits(cell: Cell) -> Cell:
         cell,
         **{
             **traits,
-            "kin": traits["kin"].format_map(_Axes(cell.params)) if traits else cell.name,
+            "kin": traits["kin"].format_map(_Axes(cell.params)) if "kin" in traits else cell.name,
             "priced": bool(traits.get("priced")),
             "precision": str(cell.params.get("precision", "fp32")),
             "links": {name: found for name, found in links.items() if found},

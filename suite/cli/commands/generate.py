@@ -14,7 +14,7 @@ from suite.cells.families import SHOWN
 from suite.cli.commands.record import PAGE, write_page
 from suite.content import SUITE
 from suite.errors import UsageError
-from suite.host.campaign.store import write_atomically
+from suite.folder import Folder
 from suite.host.doctor.examine import diagnosis_schema
 from suite.model import PLAN
 from suite.report.exports.summary import summary_schema
@@ -70,8 +70,9 @@ def write_generated(*, check: bool) -> list[str]:
     """
     made = generated()
     if not check:
-        for name, text in made.items():
-            write_atomically(ROOT / name, text)
+        with Folder.open(ROOT) as checkout:
+            for name, text in made.items():
+                checkout.write(name, text)
         return list(made)
     stale = [
         name

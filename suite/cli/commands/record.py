@@ -12,7 +12,7 @@ from suite.analysis.analyse import analyse_folder
 from suite.analysis.result.record import Trial
 from suite.analysis.several.record import add_up, read_trial
 from suite.errors import DocumentError, UsageError
-from suite.host.campaign.store import write_atomically
+from suite.folder import Folder
 from suite.report.exports.summary import read_json, render_json
 from suite.report.pages.record import compose_record
 from suite.report.render.markdown import render_page
@@ -45,9 +45,10 @@ def add_campaigns(folders: Iterable[Path], root: Path) -> list[str]:
         digest = hashlib.sha256(text.encode()).hexdigest()[:12]
         added[f"{FOLDER}/{analysis.campaign.created:%Y%m%d}-{digest}.json"] = text
     (root / FOLDER).mkdir(parents=True, exist_ok=True)
-    for name, text in added.items():
-        write_atomically(root / name, text)
-    write_atomically(root / PAGE, write_page(root))
+    with Folder.open(root) as checkout:
+        for name, text in added.items():
+            checkout.write(name, text)
+        checkout.write(PAGE, write_page(root))
     return [*added, PAGE]
 
 

@@ -12,6 +12,7 @@ from suite.cells.cell import Cell
 from suite.errors import UsageError
 from suite.host.campaign.plan import cells_of, order_arms
 from suite.model import Campaign, Document, container_seconds
+from suite.ranges import RANGES
 
 ASKED_ABOUT_BUDGETS = 4.0
 """The worker gives cells that people asked about so many times the budget; its deadline follows."""
@@ -86,4 +87,8 @@ def parse_duration(text: str) -> float:
     total = 3600 * hours + 60 * minutes + seconds
     if total <= 0:
         raise UsageError(f"{text!r} is no time at all", "write 20m, 1h30m or 90s")
+    if complaint := RANGES["budget"].refuse(total):
+        raise UsageError(
+            f"{text[:99]!r} is too long: {complaint} seconds", "write 20m, 1h30m or 90s"
+        )
     return total

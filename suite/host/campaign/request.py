@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import secrets
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -20,6 +19,7 @@ from suite.host.campaign import durations, plan
 from suite.host.campaign.arms import AUTO, Arms
 from suite.host.campaign.store import campaign_name
 from suite.model import Campaign, Prediction, SuiteIdentity
+from suite.ranges import LONGEST_LABEL, RANGES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,10 +153,10 @@ def check_label(label: str) -> str:
     Raises:
         UsageError: it can't.
     """
-    if not label or len(label) > 60 or not all(c.isalnum() or c in "._-" for c in label):
+    if not label or len(label) > LONGEST_LABEL or not all(c.isalnum() or c in "._-" for c in label):
         raise UsageError(
             f"LABEL={label!r} can't be part of a folder's name",
-            "use up to 60 letters, digits, dots, dashes and underscores",
+            f"use up to {LONGEST_LABEL} letters, digits, dots, dashes and underscores",
         )
     return label
 
@@ -167,7 +167,7 @@ def check_price(price: float | None, currency: str | None) -> str:
     Raises:
         UsageError: the price is none, or the currency is no code or stands alone.
     """
-    if price is not None and not (math.isfinite(price) and price > 0):
+    if price is not None and (price <= 0 or RANGES["price"].refuse(price)):
         raise UsageError(f"PRICE={price:g} is no price an hour", "such as PRICE=0.53")
     if currency is None:
         return "USD"

@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import os
+import json
+import re
 import tempfile
-import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -19,11 +19,20 @@ from pathlib import Path
 from typing import IO, Any
 
 from suite import wire
-from suite.errors import BusyError, CrossoverError, UsageError
+from suite.errors import BusyError, DocumentError, UsageError
+from suite.folder import Folder
 from suite.model import PLAN, SURVEY, Campaign, Document, Survey, document_name
 
-_UMASK = threading.Lock()
-"""The process's umask can only be read by setting it, and campaigns that run at once write at once."""
+_OWN = {
+    ".": re.compile(
+        r"(campaign|survey|summary)\.json|[\w.-]+-\d{2,}(-r\d+)?\.json|(report|survey)\.(md|html)"
+        r"|cells\.csv",
+        re.ASCII,
+    ),
+    "logs": re.compile(r"[\w.-]+-\d{2,}\.log", re.ASCII),
+    "plots": re.compile(r"[\w-]+\.(svg|png)", re.ASCII),
+}
+"""The names that this program gives to files in a campaign's folder, by the folder in it."""
 
 
 def campaign_name(created: datetime, label: str, profile: str) -> str:
@@ -31,44 +40,21 @@ def campaign_name(created: datetime, label: str, profile: str) -> str:
     return f"{created:%Y%m%dT%H%M%SZ}-{label}-{profile}"
 
 
-def write_atomically(path: Path, content: str | bytes) -> None:
-    """Replaces a file so that a reader, or a crash, sees the old content or the new one, whole.
+class Store:
+    """One campaign's folder.
 
     Raises:
-        CrossoverError: it can't be written: no room, or no right to.
+        DocumentError: it is no folder, or a link; or what stands in the place of one in it is.
     """
-    try:
-        _replace(path, content.encode() if isinstance(content, str) else content)
-    except OSError as error:
-        raise CrossoverError(
-            f"can't write {path}: {error.strerror}", "make room there, or name another RESULTS="
-        ) from error
-
-
-def _replace(path: Path, content: bytes) -> None:
-    path.parent.mkdir(exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes private files; results are for everybody who may read the folder.
-        with _UMASK:
-            umask = os.umask(0)
-            os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-class Store:
-    """One campaign's folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._door = Folder.open(folder)
+        for part in ("logs", "plots"):
+            # Before anything is measured that could not be written there.
+            if self._door.holds(part):
+                self._door.inside(part).close()
+        self._to_beat: dict[str, int] = {}
 
     @classmethod
     def create(cls, results: Path, name: str) -> Store:
@@ -77,16 +63,17 @@ class Store:
         Raises:
             UsageError: it exists, or the results folder can't be written.
         """
-        folder = results / name
         try:
             results.mkdir(parents=True, exist_ok=True)
-            folder.mkdir()
-            (folder / "logs").mkdir()
+            # Which folder the results are in is for the person to say; what is in it, for nobody else.
+            with Folder.open(results.resolve()) as here, here.make(name) as folder:
+                folder.make("logs").close()
         except OSError as error:
             raise UsageError(
-                f"can't make {folder}: {error.strerror}", "name another folder with RESULTS="
+                f"can't make {results / name}: {error.strerror}",
+                "name another folder with RESULTS=",
             ) from error
-        return cls(folder)
+        return cls(results / name)
 
     def write_plan(self, campaign: Campaign) -> None:
         """Writes campaign.json anew."""
@@ -97,30 +84,45 @@ class Store:
         self._write(SURVEY, survey)
 
     def write_document(self, document: Document) -> None:
-        """Writes an invocation's document anew, as far as it has come."""
+        """Writes an invocation's document anew, as far as it has come.
+
+        One that lies there from an earlier run stays until the new one is complete or has come as far:
+        whoever kills the new one loses nothing of the old.
+        """
         of = document.invocation
-        self._write(document_name(of.arm, of.block, of.repeat), document)
+        name = document_name(of.arm, of.block, of.repeat)
+        if name not in self._to_beat:
+            self._to_beat[name] = self._count_finished(name)
+        finished = sum(cell.outcome != "pending" for cell in document.cells)
+        if of.status == "complete" or finished >= self._to_beat[name]:
+            self._write(name, document)
+
+    def _count_finished(self, name: str) -> int:
+        """The cells that have their outcome in a document that lies there."""
+        if not self._door.holds(name):
+            return 0
+        cells = json.loads(self._door.read(name))["cells"]
+        return sum(cell["outcome"] != "pending" for cell in cells)
 
     def write_reports(self, files: Mapping[str, str | bytes]) -> None:
         """Writes the report's files by their path within the folder."""
         for name, content in files.items():
-            write_atomically(self.folder / name, content)
+            self._door.write(name, content)
 
     def drop_reports(self, names: Iterable[str]) -> None:
         """Removes files of an older report, by their path within the folder, that it has no more."""
         for name in names:
-            (self.folder / name).unlink(missing_ok=True)
+            self._door.remove(name)
 
     def append_log(self, name: str, text: str) -> None:
         """Adds to ``logs/<name>.log``: a container's diary, or what the engine said."""
-        logs = self.folder / "logs"
-        logs.mkdir(exist_ok=True)
-        with (logs / f"{name}.log").open("a", encoding="utf-8", errors="replace") as file:
-            text = wire.hide_uuids(text)
-            file.write(text if text.endswith("\n") or not text else text + "\n")
+        text = wire.hide_uuids(text)
+        self._door.append(
+            f"logs/{name}.log", text if text.endswith("\n") or not text else text + "\n"
+        )
 
     def _write(self, name: str, value: Any) -> None:
-        write_atomically(self.folder / name, wire.hide_uuids(wire.dump_document(value)))
+        self._door.write(name, wire.hide_uuids(wire.dump_document(value)))
 
 
 _LOCK = ".lock"
@@ -146,9 +148,11 @@ def try_results(results: Path) -> None:
             trial.write(bytes(_TRIAL_BYTES))
     except OSError as error:
         raise _refuse_results(results, error) from error
+    if there != results:
+        return
     try:
         # Who only asks makes no lock; one of another user's could not be taken.
-        with (results / _LOCK).open("r+", encoding="utf-8") as lock:
+        with Folder.open(results.resolve()) as here, here.open_lock(_LOCK, make=False) as lock:
             _take_lock(results, lock, fcntl.LOCK_SH)
     except FileNotFoundError:
         return  # no campaign has run there
@@ -160,24 +164,38 @@ def try_results(results: Path) -> None:
 def only_campaign(results: Path) -> Iterator[None]:
     """Holds the lock of a results folder: two campaigns at once would measure each other.
 
-    The kernel lets go of it when this process ends, however it ends.
+    The kernel lets go of it when this process ends, however it ends.  Whoever holds it removes what
+    killed writers left there.
 
     Raises:
         BusyError: another campaign holds it.
         UsageError: the folder can't be written, or the disk is full.
     """
     try_results(results)
-    try:
-        results.mkdir(parents=True, exist_ok=True)
-        lock = (results / _LOCK).open("a", encoding="utf-8")
-    except OSError as error:
-        raise _refuse_results(results, error) from error
-    with lock:
+    with contextlib.ExitStack() as held:
+        try:
+            results.mkdir(parents=True, exist_ok=True)
+            here = held.enter_context(Folder.open(results.resolve()))
+            lock = held.enter_context(here.open_lock(_LOCK, make=True))
+        except OSError as error:
+            raise _refuse_results(results, error) from error
         _take_lock(results, lock, fcntl.LOCK_EX)
+        _sweep(here)
         yield
 
 
-def _take_lock(results: Path, lock: IO[str], kind: int) -> None:
+def _sweep(results: Folder) -> None:
+    for name in results.names():
+        # What is no folder, or none that we may look into, has nothing of ours.
+        with contextlib.suppress(DocumentError, OSError), results.inside(name) as campaign:
+            if not {PLAN, SURVEY} & set(campaign.names()):
+                continue
+            for part, own in _OWN.items():
+                with contextlib.suppress(DocumentError, FileNotFoundError):
+                    campaign.inside(part).sweep(own)
+
+
+def _take_lock(results: Path, lock: IO[bytes], kind: int) -> None:
     deadline = time.monotonic() + _ASKED_S
     while not _try_lock(lock, kind):
         if time.monotonic() > deadline:
@@ -188,7 +206,7 @@ def _take_lock(results: Path, lock: IO[str], kind: int) -> None:
         time.sleep(_ASKED_S / 20)
 
 
-def _try_lock(lock: IO[str], kind: int) -> bool:
+def _try_lock(lock: IO[bytes], kind: int) -> bool:
     try:
         fcntl.flock(lock, kind | fcntl.LOCK_NB)
     except BlockingIOError:

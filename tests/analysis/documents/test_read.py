@@ -191,6 +191,51 @@ def test_refuses_with_file_and_field(folder: Path, change: Change, expected: str
     assert message.startswith(f"cpu-01.json: {expected}")
 
 
+LARGE: list[tuple[Change, str]] = [
+    (
+        set_at("cells", 0, "samples_s", value=[1.0] * 10_001),
+        "samples_s: holds 10001 values; 10000 are",
+    ),
+    (
+        set_at("invocation", "containers", value=[{}] * 2001),
+        "containers: holds 2001 values; 2000 are",
+    ),
+    (
+        set_at("telemetry", value={"series": {"a": [1.0] * 200_001}}),
+        "series.a: holds 200001 values",
+    ),
+    (set_at("facts", value=dict.fromkeys(map(str, range(5001)), 1)), "$.facts: holds 5001 values"),
+    (
+        set_at("facts", "x", value="x" * 100_001),
+        "$.facts.x: has 100001 characters; 100000 is the most",
+    ),
+    (set_at("facts", "x" * 1001, value=1), "$.facts: has a key that has 1001 characters"),
+    (set_at("cells", 0, "calls_per_sample", value=10**9), "1000000000 is more than 1000000"),
+    (set_at("invocation", "block", value=100), "$.invocation.block: 100 is more than 99"),
+    (set_at("invocation", "image", "size_bytes", value=2**61), "is more than"),
+    (set_at("facts", "x", value=[0] * 1_000_001), "$: holds over 1000000 values"),
+]
+
+
+@pytest.mark.parametrize(("change", "expected"), LARGE, ids=[text for _, text in LARGE])
+def test_what_is_larger_than_any_campaign_is_refused(
+    folder: Path, change: Change, expected: str
+) -> None:
+    rewrite(folder / "cpu-01.json", change)
+    message = refusal(lambda: load_campaign(folder))
+    assert message.startswith("cpu-01.json: $")
+    assert expected in message
+
+
+def test_a_path_is_only_spelled_where_there_is_something_to_say(folder: Path) -> None:
+    """Long keys over many values, and many levels over many values, once took minutes and all memory."""
+    wide: Any = {"k" * 1000: [["x"] for _ in range(1900)]}
+    for _ in range(300):
+        wide = {"k" * 1000: wide}
+    rewrite(folder / "cpu-01.json", set_at("facts", "x", value=wide))
+    assert refusal(lambda: load_campaign(folder)).startswith("cpu-01.json: $.facts")
+
+
 REFUSED_PLANS: list[tuple[Change, str]] = [
     (set_at("schema", value=3), "$.schema: the file has schema 3, this version reads 1 and 2"),
     (set_at("created", value="2026-01-01T00:00:00"), "$.created: 2026-01-01T00:00:00 has no UTC"),
@@ -214,7 +259,7 @@ REFUSED_PLANS: list[tuple[Change, str]] = [
     ),
     (
         set_at("every_arm", 2, "name", value="cuda"),
-        "$.every_arm[2].name: 'cuda' is empty or stands",
+        "$.every_arm[2].name: 'cuda' is no name, or stands",
     ),
     (set_at("every_arm", 1, "gpu", value=False), "$.every_arm[1].gpu: 'cuda' has no GPU, and does"),
     (set_at("every_arm", 0, "of", value="cuda"), "$.every_arm[0].of: 'cuda', and the arm is no"),
@@ -231,6 +276,15 @@ REFUSED_PLANS: list[tuple[Change, str]] = [
         "$.every_arm[4].gpu: the GPU is hidden, and it has",
     ),
     (set_at("blocks", value=0), "$.blocks: 0 is less than 1"),
+    (set_at("blocks", value=10**9), "$.blocks: 1000000000 is more than 99"),
+    (set_at("most_blocks", value=100), "$.most_blocks: 100 is more than 99"),
+    (set_at("seed", value=2**31), "$.seed: 2147483648 is more than 2147483647"),
+    (set_at("at_once", value=65), "$.at_once: 65 is more than 64"),
+    (set_at("id", value="../elsewhere"), "$.id: '../elsewhere' is no name of a folder"),
+    (set_at("id", value="two\nlines"), "$.id: 'two\\nlines' is no name of a folder"),
+    (set_at("label", value="x" * 61), "$.label: has 61 characters; 60 is the most"),
+    (set_at("price", value=1e9), "$.price: 1000000000.0 is more than 1000000"),
+    (set_at("cells", value=[{}] * 501), "$.cells: holds 501 values; 500 are the most"),
     (set_at("budget_s", value=-1), "$.budget_s: -1.0 is negative"),
     (set_at("prediction", "before_s", value=-1), "$.prediction.before_s: -1.0 is negative"),
     (set_at("prediction", "corrected_s", 0, value=-1), "$.prediction.corrected_s[0]: -1.0 is"),
@@ -252,6 +306,18 @@ REFUSED_PLANS: list[tuple[Change, str]] = [
 def test_refuses_a_plan_with_its_field(folder: Path, change: Change, expected: str) -> None:
     rewrite(folder / "campaign.json", change)
     assert refusal(lambda: load_campaign(folder)).startswith(f"campaign.json: {expected}")
+
+
+@pytest.mark.parametrize("family", ["overhead", "matmul", "mlp", "tfdata", "asked"])
+def test_a_plan_of_schema_1_may_name_a_case_that_nobody_knows(family: str, folder: Path) -> None:
+    def rename(plan: dict[str, Any]) -> None:
+        plan |= {"schema": 1, "calls": {}, "controls": []}
+        cell = plan["cells"][0] | {"scenario": family, "case": "{0.a}", "params": {}, "sweep": None}
+        plan["cells"] = [cell | {"id": f"{family}.{{0.a}}"}]
+
+    rewrite(folder / "campaign.json", rename)
+    (cell,) = load_plan(folder).cells
+    assert cell.name == f"{family}.{{0.a}}"
 
 
 def test_a_cell_must_be_planned_and_stand_once(folder: Path) -> None:
@@ -316,13 +382,14 @@ def test_things_that_are_no_files(folder: Path, tmp_path: Path) -> None:
     assert "No such file" in refusal(lambda: load_campaign(tmp_path))
     (folder / "cpu-01.json").unlink()
     (folder / "cpu-01.json").mkdir()
-    assert refusal(lambda: load_campaign(folder)) == "cpu-01.json: is not a regular file"
+    what = "cpu-01.json: is a folder, not a regular file"
+    assert refusal(lambda: load_campaign(folder)) == what
     (folder / "cpu-01.json").rmdir()
     os.mkfifo(folder / "cpu-01.json")
-    assert refusal(lambda: load_campaign(folder)) == "cpu-01.json: is not a regular file"
+    assert refusal(lambda: load_campaign(folder)) == "cpu-01.json: is a FIFO, not a regular file"
     (folder / "cpu-01.json").unlink()
-    (folder / "cpu-01.json").symlink_to(folder / "cpu-01.json")
-    assert refusal(lambda: load_campaign(folder)).startswith("cpu-01.json: ")
+    (folder / "cpu-01.json").symlink_to(folder / "cpu-02.json")
+    assert refusal(lambda: load_campaign(folder)) == "cpu-01.json: is a link, not a regular file"
 
 
 def test_cut_short_at_every_place(folder: Path) -> None:

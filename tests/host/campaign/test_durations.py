@@ -107,6 +107,12 @@ def test_what_is_no_duration_is_a_usage_error(text: str) -> None:
     assert "20m" in caught.value.remedy
 
 
+@pytest.mark.parametrize("text", ["99999h", "9" * 400])
+def test_a_budget_of_years_is_a_usage_error(text: str) -> None:
+    with pytest.raises(UsageError, match="is too long"):
+        durations.parse_duration(text)
+
+
 @given(st.integers(0, 99), st.integers(0, 99), st.integers(1, 99))
 def test_durations_add_up(hours: int, minutes: int, seconds: int) -> None:
     assert durations.parse_duration(f"{hours}h{minutes}m{seconds}s") == (

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import os
-import stat
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -22,16 +20,18 @@ from suite import wire
 from suite.analysis.documents import read
 from suite.analysis.documents.read import load_campaign
 from suite.content import SUITE
-from suite.errors import BusyError, CrossoverError, UsageError
+from suite.errors import BusyError, DocumentError, UsageError
+from suite.folder import Folder
+from suite.host.campaign.outcomes import make_pending
 from suite.host.campaign.store import (
     Store,
     campaign_name,
     only_campaign,
     try_results,
-    write_atomically,
 )
-from suite.model import PLAN, document_name
+from suite.model import PLAN, Document, InvocationStatus, document_name
 from tests import synthetic
+from tests.plants import PLANTS, Plant
 
 
 @pytest.fixture
@@ -88,83 +88,6 @@ def test_a_rewritten_document_replaces_the_old_one_alone(store: Store) -> None:
     assert sorted(path.name for path in store.folder.iterdir()) == ["cpu-01.json", "logs"]
     document = read.load_document(store.folder / "cpu-01.json")
     assert {len(cell.samples_s) for cell in document.cells} == {1, 4}
-
-
-FULL = OSError(errno.ENOSPC, "No space left on device")
-
-
-@pytest.mark.parametrize(
-    ("where", "broken", "error", "raised"),
-    [
-        (os, "fsync", FULL, CrossoverError),
-        (os, "fsync", KeyboardInterrupt("now"), KeyboardInterrupt),
-        (Path, "replace", FULL, CrossoverError),
-        (Path, "chmod", FULL, CrossoverError),
-    ],
-)
-def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
-    where: Any,
-    broken: str,
-    error: BaseException,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    raised: type[BaseException],
-) -> None:
-    path = tmp_path / "campaign.json"
-    write_atomically(path, "old")
-
-    def fail(*_: object, **__: object) -> None:
-        raise error
-
-    monkeypatch.setattr(where, broken, fail)
-    with pytest.raises(raised, match=r"No space left|^now$"):
-        write_atomically(path, "new")
-    monkeypatch.undo()
-    assert path.read_text() == "old"
-    assert [file.name for file in tmp_path.iterdir()] == ["campaign.json"]
-
-
-def test_a_reader_sees_the_old_text_until_the_new_one_is_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "campaign.json"
-    write_atomically(path, "old")
-    seen: list[str] = []
-    real = os.fsync
-
-    def look(handle: int) -> None:
-        seen.append(path.read_text())
-        real(handle)
-
-    monkeypatch.setattr(os, "fsync", look)
-    write_atomically(path, "new")
-    assert seen == ["old"]
-    assert path.read_text() == "new"
-
-
-@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o027, 0o640), (0o077, 0o600)])
-def test_files_are_for_whom_the_umask_lets_in_utf_8(mask: int, mode: int, tmp_path: Path) -> None:
-    before = os.umask(mask)
-    try:
-        write_atomically(tmp_path / "file", "a × b\n")
-        assert os.umask(mask) == mask, "the umask is as it was"
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == mode
-    assert (tmp_path / "file").read_bytes() == b"a \xc3\x97 b\n"
-
-
-def test_files_written_at_once_are_for_the_same(store: Store) -> None:
-    before = os.umask(0o022)
-    try:
-        with ThreadPoolExecutor(8) as pool:
-            for number in range(200):
-                pool.submit(store.write_reports, {f"{number}.md": "text"})
-        assert os.umask(0o022) == 0o022
-    finally:
-        os.umask(before)
-    assert {stat.S_IMODE(path.stat().st_mode) for path in store.folder.glob("*.md")} == {0o644}
 
 
 def test_logs_grow_also_where_the_folder_for_them_has_gone(store: Store) -> None:
@@ -268,14 +191,120 @@ def test_no_file_names_a_gpu(store: Store) -> None:
 def test_a_lock_of_another_users_is_no_place_for_a_campaign(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(path: Path, mode: str = "r", **_: Any) -> None:
-        assert path.name == ".lock"
+    def refuse(_: object, name: str, **__: object) -> None:
+        assert name == ".lock"
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    (tmp_path / ".lock").touch()
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(Folder, "open_lock", refuse)
     with pytest.raises(UsageError, match="Permission denied"):
         try_results(tmp_path)
+
+
+@pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.__name__)
+@pytest.mark.parametrize(
+    "place",
+    ["logs", "logs/cpu-01.log", "plots", "plots/matmul.svg", "report.md", "cpu-01.json", PLAN],
+)
+def test_what_is_planted_in_a_folder_is_refused_and_nothing_outside_is_touched(
+    place: str, plant: Plant, store: Store, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "cpu-01.log").write_text("mine")
+    (outside / "matmul.svg").write_text("mine")
+    (store.folder / "plots").mkdir()
+    if "." not in place:
+        (store.folder / place).rmdir()
+    plant(store.folder / place, outside if "." not in place else outside / "cpu-01.log")
+    campaign = synthetic.make_campaign(blocks=1, arms=("cpu",))
+    actions = [
+        lambda: store.write_plan(campaign),
+        lambda: store.write_document(synthetic.make_document(campaign, "cpu", 1)),
+        lambda: store.append_log("cpu-01", "hers"),
+        lambda: store.write_reports({"report.md": "hers"}),
+        lambda: store.write_reports({"plots/matmul.svg": "hers"}),
+        lambda: store.drop_reports(["plots/matmul.svg"]),
+    ]
+    refused = [caught for action in actions if (caught := refusal(action))]
+    assert refused
+    assert all(one.startswith(f"{place}: is a") for one in refused)
+    assert sorted(path.name for path in outside.iterdir()) == ["cpu-01.log", "matmul.svg"]
+    assert {path.read_text() for path in outside.iterdir()} == {"mine"}
+
+
+def refusal(action: Callable[[], None]) -> str:
+    try:
+        action()
+    except DocumentError as error:
+        return error.what
+    return ""
+
+
+@pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.__name__)
+def test_a_lock_that_is_none_is_not_taken(plant: Plant, tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    plant(tmp_path / "results" / ".lock", tmp_path / "outside")
+    for asked in (try_results, lambda results: only_campaign(results).__enter__()):
+        with pytest.raises(DocumentError, match=r"^\.lock: is a"):
+            asked(tmp_path / "results")
+    assert not (tmp_path / "outside").exists()
+
+
+def test_results_can_be_a_link_to_another_disk(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "results").symlink_to("disk")
+    with only_campaign(tmp_path / "results"):
+        Store.create(tmp_path / "results", "one").append_log("cpu-01", "said")
+    assert (tmp_path / "disk" / "one" / "logs" / "cpu-01.log").read_text() == "said\n"
+
+
+def test_a_campaign_that_is_a_link_is_refused(store: Store) -> None:
+    linked = store.folder.with_name("two")
+    linked.symlink_to(store.folder)
+    with pytest.raises(DocumentError, match="two: no such folder: it is a link"):
+        Store(linked)
+
+
+def test_what_killed_writers_left_is_swept_by_who_holds_the_lock(store: Store) -> None:
+    (store.folder / PLAN).touch()
+    (store.folder / "plots").mkdir()
+    left = [".cpu-01.json.a0_z9b8c", ".campaign.json.12345678", "plots/.matmul.svg.12345678"]
+    kept = [".cpu-01.json", ".mine.json.12345678", ".cpu-01.json.123456789", ".report.md.swp"]
+    for name in (*left, *kept, "logs/.cuda-hidden-00.log.abcdefgh"):
+        (store.folder / name).touch()
+    (store.folder / ".cpu-02.json.12345678").symlink_to(store.folder / PLAN)
+    with (store.folder / ".cpu-03.json.12345678").open("w") as writing:
+        fcntl.flock(writing, fcntl.LOCK_EX)
+        with only_campaign(store.folder.parent):
+            pass
+    names = {path.name for path in store.folder.iterdir()} - {"logs", "plots", PLAN}
+    assert names == {*kept, ".cpu-02.json.12345678", ".cpu-03.json.12345678"}
+    assert [*(store.folder / "plots").iterdir(), *(store.folder / "logs").iterdir()] == []
+
+
+def test_a_document_is_only_replaced_by_one_that_has_come_as_far(store: Store) -> None:
+    campaign = synthetic.make_campaign(blocks=1, arms=("cpu",))
+    whole = synthetic.make_document(campaign, "cpu", 1)
+
+    def come(cells: int, status: InvocationStatus = "running", samples: int = 3) -> Document:
+        made = synthetic.make_document(campaign, "cpu", 1, samples=samples)
+        pending = [make_pending(cell) for cell in campaign.cells[cells:]]
+        invocation = replace(made.invocation, status=status)
+        return replace(made, invocation=invocation, cells=[*made.cells[:cells], *pending])
+
+    def lying() -> Document:
+        return read.load_document(store.folder / "cpu-01.json")
+
+    store.write_document(come(3, "interrupted"))
+    again = Store(store.folder)
+    for cells in (0, 1, 2):
+        again.write_document(come(cells))
+        again.write_document(come(cells, "interrupted"))
+        assert lying() == come(3, "interrupted")
+    again.write_document(come(3, samples=4))
+    assert lying() == come(3, samples=4)
+    Store(store.folder).write_document(whole)
+    assert lying() == whole
 
 
 def test_who_only_asks_turns_no_campaign_away(tmp_path: Path) -> None:

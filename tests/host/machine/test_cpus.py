@@ -26,6 +26,13 @@ def test_what_is_no_list_of_cpus_is_a_usage_error(text: str) -> None:
         parse_cpus(text)
 
 
+@pytest.mark.parametrize("text", ["0-4000000000", "8192", "0,8191-8192", "9" * 99, "1" * 5000])
+def test_cpus_that_no_machine_has_are_refused_without_a_list_of_them(text: str) -> None:
+    with pytest.raises(UsageError, match="is not a list of CPUs"):
+        parse_cpus(text)
+    assert parse_cpus("8191") == (8191,)
+
+
 @given(st.sets(st.integers(0, 300), min_size=1))
 def test_cpus_written_are_read_again(cpus: set[int]) -> None:
     text = write_cpus(list(cpus))

@@ -1,0 +1,60 @@
+"""How large a number from outside may be, and how long a list or a name, whether an option or a
+document brings it.
+
+Standard library only.  What is out of its range is refused before anything is made of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Range:
+    """From ``least`` to ``most``, both included."""
+
+    least: float
+    most: float
+
+    def refuse(self, value: float) -> str | None:
+        """What is wrong with a value; None: nothing."""
+        if value <= self.most and value >= self.least:
+            return None
+        if value > self.most:
+            return f"{value} is more than {self.most}"
+        return f"{value} is negative" if self.least == 0 else f"{value} is less than {self.least}"
+
+
+RANGES: Mapping[str, Range] = {
+    "at_once": Range(1, 64),  # no machine has more GPUs
+    "block": Range(0, 99),
+    "blocks": Range(1, 99),
+    "budget": Range(0, 366 * 86_400),  # seconds
+    "bytes": Range(0, 2**60),
+    "calls": Range(1, 1_000_000),  # K; the worker's cap is a tenth of it
+    "count": Range(0, 2**53),  # what every reader of JSON takes for the same whole number
+    "cpus": Range(0, 8191),  # the most that Linux can be built for
+    "price": Range(0, 1_000_000),  # an hour
+    "repeat": Range(0, 99),
+    "seed": Range(0, 2**31 - 1),
+}
+"""By what is counted: an option and the fields of documents that are of one kind share a row."""
+
+LENGTHS: Mapping[str, int] = {
+    "at_s": 200_000,  # two days, an instant a second
+    "cells": 500,  # the analysis looks from each at all others
+    "facts": 5000,
+    "samples_s": 10_000,  # one takes ten milliseconds, and all of them a second or two
+    "warmup_s": 10_000,
+}
+"""The most values in a list or an object, by its field's name; some times what a campaign has."""
+
+LENGTH = 2000
+"""In any other."""
+
+LONGEST_LABEL = 60
+LONGEST_NAME = 200
+LONGEST_KEY = 1000
+LONGEST_TEXT = 100_000
+"""Characters.  Names become those of files; the longest texts are what a container said last."""
