@@ -13,15 +13,15 @@ from suite.analysis.documents.telemetry import join_document
 from suite.cli.settings import Bounds
 from suite.cli.terminal import answer_kept
 from suite.content import SUITE
-from suite.errors import CrossoverError
+from suite.errors import CrossoverError, DocumentError
 from suite.flags import raise_flag
-from suite.host.campaign.arms import Arms, against_itself, resolve_arms
+from suite.host.campaign.arms import Arms, against_itself, known_arms, resolve_arms
 from suite.host.campaign.conductor import Conductor
 from suite.host.campaign.listener import Listener
 from suite.host.campaign.store import Store
 from suite.host.engine import Engine, Say
 from suite.host.watch.observe import make_observer
-from suite.model import Campaign, Document, Image
+from suite.model import PLAN, Campaign, Document, Image
 from suite.report.pictures.picture import POSSIBLE_FILES
 from suite.report.produce import Report, build_report, build_survey_report, draw
 from suite.report.text.wording import word
@@ -43,9 +43,24 @@ def resolve_again(engine: Engine, drawn: Campaign, gpu: str) -> Arms:
 
     Raises:
         GpuError: the GPU that it needs can't be had any more.
+        DocumentError: its plan says of an arm that it runs in something else.
     """
     names = [name for name in drawn.arms if drawn.arm(name).control != "again"]
     arms = resolve_arms(engine, names, gpu)
+    run_in = {arm.image for arm in arms.run}
+    for index, arm in enumerate(drawn.every_arm):
+        # Twins and the second of two alike are as the arm that they are of, by the rules of plans.
+        named = arm if arm.control in {"twin", "again"} else known_arms().get(arm.name)
+        if named is None or (named.image, named.gpu) != (arm.image, arm.gpu):
+            raise DocumentError(
+                f"{PLAN}: $.every_arm[{index}]: {arm.name!r} is not what docker/images.toml calls so",
+                "check out the commit that campaign.json names, or begin a new campaign",
+            )
+        if arm.image not in run_in:
+            raise DocumentError(
+                f"{PLAN}: $.every_arm[{index}].image: no arm that is compared runs in {arm.image!r}",
+                "begin a new campaign",
+            )
     return arms if names == drawn.arms else against_itself(arms)
 
 

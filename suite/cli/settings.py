@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 from suite import wire
 from suite.cells.traits import ProfileName
+from suite.content import hash_lines
 from suite.errors import UsageError
 from suite.host.campaign import durations
 from suite.host.campaign.arms import AUTO, check_arms, known_arms
@@ -18,6 +20,7 @@ from suite.host.campaign.request import Request
 from suite.host.gpu.choice import NOTATION
 from suite.host.machine.cpus import parse_cpus
 from suite.host.watch.observe import Mode
+from suite.ranges import LONGEST_NAME
 
 ALL_GPUS = "all"
 """The value of GPU that asks for a survey."""
@@ -55,50 +58,31 @@ def single_gpu(text: str) -> str:
     how = "name one: GPU=1, GPU=GPU-…, or a MIG instance: GPU=0:1, GPU=MIG-…"
     if text == ALL_GPUS:
         raise UsageError("GPU=all is for `make bench`", how)
-    if not NOTATION.fullmatch(text):
-        raise UsageError(f"GPU={text!r} does not name one GPU", how)
+    if not NOTATION.fullmatch(text) or len(text) > LONGEST_NAME:
+        raise UsageError(f"GPU={text[:LONGEST_NAME]!r} does not name one GPU", how)
     return text
 
 
-SETTINGS = ("engine", "cpus", "gpu", "base_image", "cuda_image", "telemetry")
+NAMED = ("engine", "local_python", "base_image", "cuda_image")
+"""Settings that say what runs, and where: they only ever come from the command line."""
+
+SETTINGS = (*NAMED, "cpus", "gpu", "telemetry")
 """Options that must not change while a campaign goes on, beside what its plan says."""
 
 
 def read_settings(given: dict[str, Any]) -> dict[str, str]:
-    """Those that were given; a GPU's UUID, which names one machine in the world, as a hash."""
+    """Those that were given; what names one machine in the world, or a place on one, as a hash."""
     found = {name: str(given[name]) for name in SETTINGS if given[name] not in {None, "auto"}}
     if "gpu" in found:
         found["gpu"] = _hide_uuid(found["gpu"])
+    if "local_python" in found:
+        place = str(Path(found["local_python"]).absolute())
+        found["local_python"] = f"sha256:{hash_lines([place])[:16]}"
     return found
 
 
 def _hide_uuid(gpu: str) -> str:
     return wire.hash_uuid(gpu) if "-" in gpu else gpu
-
-
-def settle(given: dict[str, Any], settings: dict[str, str]) -> dict[str, Any]:
-    """The options with which a campaign goes on: as it began.
-
-    Raises:
-        UsageError: one differs from what the campaign began with, or has to be given again.
-    """
-    now = read_settings(given)
-    if now.get("cuda_image") == settings.get("cuda_image", "").partition("@")[0]:
-        # By its tag again: what the plan pinned is what it goes on with.
-        now.pop("cuda_image", None)
-    differing = sorted(name for name in now if now[name] != settings.get(name, "auto"))
-    if differing:
-        words = ", ".join(f"{n.upper()}={settings.get(n, 'not given')}" for n in differing)
-        raise UsageError(
-            f"the campaign began with {words}", "leave it out, or begin a new campaign"
-        )
-    hidden = settings.get("gpu", "").startswith("sha256:") and "gpu" not in now
-    if hidden:
-        raise UsageError(
-            "the campaign began with a GPU named by its UUID, which is not kept",
-            "name it with GPU=",
-        )
-    return {**given, **{name: value for name, value in settings.items() if name not in now}}
 
 
 def word_command(command: str, given: dict[str, Any]) -> str:

@@ -40,15 +40,15 @@ class Campaign:
     ``excluded`` gives by arm and cell the outcome and reason that the calibration found for cells
     that no block then tries.  ``commands`` are the exact words that repeat the campaign.
     ``not_run`` says by arm why it was left out; one of the plan's, why its calibration was refused.
-    ``settings`` is what else was asked for and must stay the same when the campaign goes on: engine,
-    cpus, gpu (a UUID as a hash), base_image, cuda_image (with its digest, where its registry gave it
-    one), telemetry.  ``controls`` are the ids of the cells that
-    the control invocations run, none in profiles that have no controls.  ``blocks`` can grow up to
-    ``most_blocks`` when a look finds the intervals too wide; ``looks`` holds what each look saw.
-    ``survey`` names the survey that the campaign is a part of; ``at_once`` is how many of its campaigns
-    are at work at the same time, each on a GPU of its own; ``calibrated_by`` is the campaign that
-    found K for this one, which then has no calibration.  ``arms`` are the names of the arms that are
-    compared, with the first; ``every_arm`` says what each is, and each of the control invocations'.
+    ``settings`` is what else was asked for and must stay the same when the campaign goes on: engine, cpus,
+    telemetry, gpu and local_python (a UUID and a path as hashes), base_image, cuda_image (with its
+    registry's digest).  ``controls`` are the ids of the cells that the control invocations run, none in
+    profiles that have no controls.  ``blocks`` can grow up to ``most_blocks`` when a look finds the
+    intervals too wide; ``looks`` holds what each look saw.  ``survey`` names the survey that the campaign
+    is a part of; ``at_once`` is how many of its campaigns are at work at the same time, each on a GPU of
+    its own; ``calibrated_by`` is the campaign that found K for this one, which then has no calibration.
+    ``arms`` are the names of the arms that are compared, with the first; ``every_arm`` says what each is,
+    and each of the control invocations'.
     """
 
     schema: int

@@ -19,7 +19,8 @@ from suite.cli.conduct import (
     write_reports,
 )
 from suite.cli.engines import check_custom, open_engine, settle_custom
-from suite.cli.settings import ALL_GPUS, Bounds, read_bounds, read_request, settle, single_gpu
+from suite.cli.resume import demand_same_custom, settle
+from suite.cli.settings import ALL_GPUS, Bounds, read_bounds, read_request, single_gpu
 from suite.cli.terminal import Terminal
 from suite.errors import UsageError
 from suite.host.campaign.arms import against_itself, resolve_arms
@@ -122,12 +123,14 @@ def _bench_resumed(folder: Path, given: dict[str, Any]) -> int:
             f"{folder} is a part of a survey of several GPUs, whose rounds go on together",
             f"RESUME={folder.parent / loaded.campaign.survey}",
         )
-    given = settle(given, loaded.campaign.settings)
+    given = settle(given, loaded.campaign)
     drawn = resume_plan(loaded.campaign, blocks=given["blocks"])
     store = Store(folder)
     with only_campaign(folder.resolve().parent), Terminal() as terminal:
         engine = open_engine(given, terminal.say)
         arms = resolve_again(engine, drawn, single_gpu(given["gpu"] or "0"))
+        run_in = [arm.image for arm in arms.run]
+        demand_same_custom(given, engine, run_in, drawn, terminal.say)
         images = provide(engine, arms, terminal.say)
         conductor = make_conductor(
             engine, store, drawn, arms, images, bounds=read_bounds(given), listener=terminal

@@ -18,7 +18,8 @@ from suite.cli.conduct import (
     write_survey_report,
 )
 from suite.cli.engines import connect, open_engine
-from suite.cli.settings import ALL_GPUS, Bounds, read_bounds, settle
+from suite.cli.resume import demand_same_custom, settle
+from suite.cli.settings import ALL_GPUS, Bounds, read_bounds, single_gpu
 from suite.cli.terminal import Terminal
 from suite.errors import DELEGATE, EngineError, GpuError, UsageError
 from suite.host.campaign.arms import AUTO, known_arms, resolve_arms
@@ -30,6 +31,7 @@ from suite.host.engine import Card, Engine
 from suite.host.gpu.choice import name_gpus
 from suite.host.machine.cpus import parse_cpus
 from suite.host.machine.machine import find_cores
+from suite.host.provision.overlay import CUSTOM
 from suite.host.survey.halting import HaltingEngine
 from suite.host.survey.plan import Part, plan_survey, share_cpus
 from suite.host.survey.rounds import run_survey
@@ -119,18 +121,19 @@ def survey_resumed(folder: Path, given: dict[str, Any]) -> Store:
         CrossoverError: as `survey_anew`.
     """
     survey = load_survey(folder)
-    given = settle(given, survey.settings)
-    store = Store(folder.resolve())
+    given = settle(given, survey)
+    store = Store(folder)
     results = store.folder.parent
     with only_campaign(results), Terminal() as terminal:
         engine = open_engine(given, terminal.say)
+        demand_same_custom(given, engine, [CUSTOM], survey, terminal.say)
         loaded = {one.campaign: load_campaign(results / one.campaign) for one in survey.members}
         parts: list[Part] = []
         for member in survey.members:
             # Every campaign has the survey's rounds, also where a command that was to add some was cut off.
             rounds = given["blocks"] or survey.rounds
             drawn = resume_plan(loaded[member.campaign].campaign, blocks=rounds)
-            arms = resolve_again(engine, drawn, member.gpu)
+            arms = resolve_again(engine, drawn, single_gpu(member.gpu))
             parts.append(Part(member=member, campaign=drawn, arms=arms))
         provide(engine, parts[0].arms, terminal.say)
         kept, _ = drop_lonely(survey, loaded)

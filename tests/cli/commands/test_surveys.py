@@ -139,9 +139,28 @@ def test_a_survey_from_its_options_to_its_report_and_to_more_rounds(
     assert "is a part of a survey" in complaint(said, 2)
     assert survey.name in said.err
     monkeypatch.chdir(survey)
-    assert "round 3 of 3 done" in resume(shell, Path(), "--blocks", "3")[1]
+    words = ("--blocks", "3", "--cuda-image", PINNED)
+    said = complaint(shell.run("bench", "--resume", ".", *words[:2]), 5)
+    assert said.startswith("survey.json: $.settings.cuda_image: ")
+    assert "round 3 of 3 done" in resume(shell, Path(), *words)[1]
     assert load_survey(survey).rounds == 3
     assert load_plan(found["gpu1-at-once"]).blocks == 3
+
+
+def test_a_campaign_of_a_survey_that_is_a_link_is_not_followed(
+    shell: Shell, tmp_path: Path
+) -> None:
+    found, _ = bench(shell, Gpus())
+    outside = tmp_path / "outside"
+    found["gpu1"].rename(outside)
+    found["gpu1"].symlink_to(outside)
+    before = {path: path.stat().st_mtime_ns for path in outside.rglob("*")}
+    survey = str(found["all-gpus"])
+    for words in (("report", survey), ("bench", "--resume", survey, "--blocks", "3")):
+        shell.engine = Gpus()
+        assert "it is a link" in complaint(shell.run(*words), 5)
+        assert shell.engine.jobs == shell.engine.connected == []
+    assert {path: path.stat().st_mtime_ns for path in outside.rglob("*")} == before
 
 
 def test_it_goes_round_by_round_and_says_what_it_takes(

@@ -1,0 +1,134 @@
+"""What a folder may say of how its campaign goes on: numbers and closed words, and nothing that runs.
+
+A folder can be anybody's.  What names a program, an engine or an image has to stand on the command line of
+whoever goes on with it, and is only held against what the folder says.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from suite.cli.engines import name_engine, settle_custom
+from suite.cli.settings import ALL_GPUS, NAMED, SETTINGS, read_settings, single_gpu
+from suite.errors import DocumentError, UsageError
+from suite.host.engine import Engine, Say
+from suite.host.machine.cpus import parse_cpus
+from suite.host.provision.overlay import CUSTOM
+from suite.host.watch.observe import MODES
+from suite.model import PLAN, SURVEY, Campaign, Survey
+
+_HASH = re.compile(r"sha256:[0-9a-f]{16}")
+_IMAGE = re.compile(r"\w[\w./:@-]{0,299}", re.ASCII)
+"""A reference to an image, and nothing that a shell or make would take for more than a word."""
+
+
+def settle(given: dict[str, Any], begun: Campaign | Survey) -> dict[str, Any]:
+    """The options with which a campaign or a survey goes on, as it began.
+
+    Raises:
+        DocumentError: the plan holds no proper settings, or names what the command line does not.
+        UsageError: an option differs from what the campaign began with, or has to be given again.
+    """
+    settings = begun.settings
+    for name, value in settings.items():
+        complaint = _judge(name, value)
+        if complaint is not None:
+            raise DocumentError(
+                f"{_plan(begun)}: $.settings.{name[:99]}: {complaint}", "begin a new campaign"
+            )
+    if "engine" in settings:
+        given = {**given, "engine": name_engine(given)}
+    now = read_settings(given)
+    by_tag = now.get("cuda_image") == settings.get("cuda_image", "").partition("@")[0]
+    # Which image a tag means now is not known yet; see `demand_same_custom`.
+    _demand_named({**now, **({"cuda_image": settings["cuda_image"]} if by_tag else {})}, begun)
+    plain = {name: value for name, value in settings.items() if name not in NAMED}
+    differing = sorted(set(now) - set(NAMED) - {n for n in now if now[n] == plain.get(n, "auto")})
+    if differing:
+        words = ", ".join(f"{n.upper()}={plain.get(n, 'not given')}" for n in differing)
+        raise UsageError(
+            f"the campaign began with {words}", "leave it out, or begin a new campaign"
+        )
+    if _HASH.fullmatch(plain.get("gpu", "")) and "gpu" not in now:
+        raise UsageError(
+            "the campaign began with a GPU named by its UUID, which is not kept",
+            "name it with GPU=",
+        )
+    return {**given, **{name: value for name, value in plain.items() if name not in now}}
+
+
+def _judge(name: str, value: str) -> str | None:
+    """What is wrong with a setting of a plan; None: nothing."""
+    if name not in SETTINGS:
+        return "is no setting of a campaign"
+    try:
+        if name == "cpus":
+            parse_cpus(value)
+        elif name == "gpu" and value != ALL_GPUS and not _HASH.fullmatch(value):
+            single_gpu(value)
+    except UsageError as error:
+        return error.what
+    words = {"engine": ("docker", "local"), "telemetry": MODES}.get(name)
+    if words is not None and value not in words:
+        return f"{value[:99]!r} is none of {', '.join(words)}"
+    shape = {"local_python": _HASH, "base_image": _IMAGE, "cuda_image": _IMAGE}.get(name)
+    if shape is not None and not shape.fullmatch(value):
+        return f"{value[:99]!r} is no {'hash' if shape is _HASH else 'name of an image'}"
+    return None
+
+
+def _plan(begun: Campaign | Survey) -> str:
+    """The file that says how it began."""
+    return PLAN if isinstance(begun, Campaign) else SURVEY
+
+
+def _demand_named(now: Mapping[str, str], begun: Campaign | Survey) -> None:
+    """Refuses to go on where what runs is not what the campaign began with."""
+    settings = begun.settings
+    differing = [name for name in NAMED if now.get(name) != settings.get(name)]
+    if not differing:
+        return
+    what = "; ".join(
+        f"$.settings.{name}: the campaign began with {settings.get(name, 'none')}, and this command has "
+        f"{now.get(name, 'none')}"
+        for name in differing
+    )
+    raise DocumentError(f"{_plan(begun)}: {what}", _say_what_to_type(differing, settings))
+
+
+def _say_what_to_type(names: Iterable[str], settings: Mapping[str, str]) -> str:
+    words = {
+        name: "LOCAL_PYTHON=<the interpreter that it began with>"
+        if name == "local_python"
+        else f"{name.upper()}={shlex.quote(settings[name])}"
+        for name in names
+        if name in settings
+    }
+    parts = []
+    if words:
+        add = " ".join(words.values())
+        parts.append(f"what runs is not taken from a folder; if you want that, add {add}")
+    parts += [f"leave {name.upper()} out" for name in names if name not in settings]
+    return "; ".join(parts)
+
+
+def demand_same_custom(
+    given: dict[str, Any],
+    engine: Engine,
+    images: Iterable[str],
+    begun: Campaign | Survey,
+    say: Say,
+) -> None:
+    """Holds what CUDA_IMAGE means now against the digest that the plan names.
+
+    Raises:
+        EngineError: it is not to be had.
+        DocumentError: its tag names another image by now.
+    """
+    run_in = list(images)
+    found = settle_custom(given, engine, run_in, say)
+    if found is not None and CUSTOM in run_in:
+        _demand_named({**read_settings(given), "cuda_image": found}, begun)

@@ -1,0 +1,246 @@
+"""RESUME takes numbers and closed words from a folder, and nothing that says what runs."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suite.cli import engines
+from suite.host.campaign.store import only_campaign
+from tests.cli.shell import Shell, complaint
+from tests.fakes.engine import FakeEngine
+from tests.plants import PLANTS, Plant
+
+PINNED = "vendor/tf:1@sha256:" + "d" * 64
+OTHER = "vendor/tf:1@sha256:" + "e" * 64
+
+
+@pytest.fixture(autouse=True)
+def _docker_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``ENGINE=auto`` means the same on every machine of the tests."""
+    monkeypatch.setattr(engines, "docker_endpoint", object)
+
+
+@pytest.fixture
+def begun(shell: Shell) -> Path:
+    """The folder of a campaign with settings of its own."""
+    shell.bench_short()
+    shell.opened.clear()
+    return shell.folder()
+
+
+def set_settings(folder: Path, **settings: Any) -> None:
+    plan = json.loads((folder / "campaign.json").read_text(encoding="utf-8"))
+    plan["settings"] = settings
+    (folder / "campaign.json").write_text(json.dumps(plan), encoding="utf-8")
+
+
+def resume(shell: Shell, *words: str, custom: str | None = None) -> Any:
+    engine = FakeEngine()
+    engine.custom = custom
+    return shell.resume("--blocks", "2", *words, engine=engine)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("local_python", "/opt/evil", "is no hash"),
+        ("blocks", "2", "is no setting of a campaign"),
+        ("results", "/etc", "is no setting of a campaign"),
+        ("resume", "/etc", "is no setting of a campaign"),
+        ("", "x", "is no setting of a campaign"),
+        ("engine", "/bin/sh", "'/bin/sh' is none of docker, local"),
+        ("telemetry", "loud", "'loud' is none of"),
+        ("cpus", "0-4000000000", "is not a list of CPUs: 4000000000 is more than 8191"),
+        ("cpus", "1" * 5000, "is not a list of CPUs"),
+        ("gpu", "$(id)", "does not name one GPU"),
+        ("base_image", "$(shell id)", "is no name of an image"),
+        ("cuda_image", "--privileged", "is no name of an image"),
+        ("cuda_image", "x" * 301, "is no name of an image"),
+    ],
+)
+def test_a_setting_that_is_none_is_refused_by_its_field(
+    name: str, value: str, said: str, shell: Shell, begun: Path
+) -> None:
+    set_settings(begun, **{name: value})
+    told = complaint(resume(shell), 5)
+    assert told.startswith(f"campaign.json: $.settings.{name}: ")
+    assert said in told
+    assert shell.opened == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "words", "told"),
+    [
+        (
+            {"base_image": "evil/base"},
+            (),
+            ("began with evil/base, and this command has none", "add BASE_"),
+        ),
+        (
+            {"cuda_image": PINNED},
+            (),
+            (f"began with {PINNED}, and this", f"add CUDA_IMAGE={PINNED}"),
+        ),
+        ({"cuda_image": PINNED}, ("--cuda-image", OTHER), (f"this command has {OTHER}", PINNED)),
+        ({}, ("--cuda-image", PINNED), (f"none, and this command has {PINNED}", "leave CUDA_")),
+        (
+            {"engine": "local"},
+            (),
+            ("began with local, and this command has docker", "add ENGINE=local"),
+        ),
+        ({"local_python": "sha256:" + "0" * 16}, (), ("began with sha256:0", "add LOCAL_PYTHON=<")),
+    ],
+)
+def test_what_runs_has_to_stand_on_the_command_line(
+    settings: dict[str, str],
+    words: tuple[str, ...],
+    told: tuple[str, str],
+    shell: Shell,
+    begun: Path,
+) -> None:
+    set_settings(begun, **settings)
+    heard = resume(shell, *words)
+    what, remedy = told
+    assert what in complaint(heard, 5)
+    assert remedy in heard.err
+    assert shell.opened == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant", "status"),
+    [
+        (PINNED, PINNED, 0),
+        ("vendor/tf:1", PINNED, 0),
+        ("vendor/tf:1", OTHER, 5),
+        ("vendor/tf:1", "vendor/tf:1", 5),
+    ],
+)
+def test_the_cuda_image_is_the_one_that_the_campaign_began_in(
+    typed: str, meant: str, status: int, shell: Shell
+) -> None:
+    engine = FakeEngine()
+    engine.custom = PINNED
+    shell.bench_short("--arms", "cpu cuda-hidden", "--cuda-image", "vendor/tf:1", engine=engine)
+    heard = resume(shell, "--cuda-image", typed, custom=meant)
+    assert heard.status == status, heard.err
+    if status:
+        assert f"this command has {meant}" in heard.err
+        assert f"add CUDA_IMAGE={PINNED}" in heard.err
+
+
+def test_a_campaign_of_a_given_interpreter_is_gone_on_with_by_naming_it(shell: Shell) -> None:
+    shell.bench_short("--local-python", "/opt/private/python")
+    plan = (shell.folder() / "campaign.json").read_text(encoding="utf-8")
+    assert "private" not in plan
+    said = complaint(resume(shell), 5)
+    assert said.startswith(
+        "campaign.json: $.settings.local_python: the campaign began with sha256:"
+    )
+    assert complaint(resume(shell, "--local-python", "/opt/other"), 5)
+    assert resume(shell, "--local-python", "/opt/private/python").status == 0
+
+
+def test_an_ordinary_campaign_goes_on_with_no_option_more(shell: Shell) -> None:
+    shell.bench_short("--engine", "docker", "--cpus", "0", "--telemetry", "off")
+    assert resume(shell).status == 0
+    assert {name: shell.opened[-1][name] for name in ("engine", "cpus", "telemetry")} == {
+        "engine": "docker",
+        "cpus": "0",
+        "telemetry": "off",
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            {"every_arm": [{"name": "cpu", "image": "evil", "gpu": False}]},
+            "$.every_arm[0]: 'cpu' is not what docker/images.toml calls so",
+        ),
+        (
+            {
+                "every_arm": [
+                    {"name": "cpu", "image": "cpu", "gpu": False},
+                    {
+                        "name": "cuda-hidden",
+                        "image": "cuda",
+                        "gpu": False,
+                        "control": "hidden",
+                        "of": "cuda",
+                    },
+                ]
+            },
+            "$.every_arm[1].image: no arm that is compared runs in 'cuda'",
+        ),
+    ],
+)
+def test_what_an_arm_runs_in_is_not_taken_from_a_folder(
+    change: dict[str, Any], said: str, shell: Shell, begun: Path
+) -> None:
+    plan = json.loads((begun / "campaign.json").read_text(encoding="utf-8"))
+    (begun / "campaign.json").write_text(json.dumps(plan | change), encoding="utf-8")
+    engine = FakeEngine()
+    assert said in complaint(shell.resume("--blocks", "2", engine=engine), 5)
+    assert engine.jobs == []
+
+
+@pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.__name__)
+@pytest.mark.parametrize(
+    "place", ["logs", "plots", "summary.json", "cpu-01.json", "campaign.json", "survey.json"]
+)
+def test_a_folder_made_to_attack_is_refused_and_nothing_outside_is_touched(
+    place: str, plant: Plant, shell: Shell, begun: Path, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    for name in ("matmul.svg", "cpu-01.log", "cpu-02.log"):
+        (outside / name).write_text("mine")
+    if (begun / place).is_dir():
+        shutil.rmtree(begun / place)
+    (begun / place).unlink(missing_ok=True)
+    plant(begun / place, outside)
+    for heard in (resume(shell), shell.run("report", str(begun))):
+        assert f"{place}: is a" in complaint(heard, 5)
+    assert {path.read_text() for path in outside.iterdir()} == {"mine"}
+    assert len(list(outside.iterdir())) == 3
+
+
+def test_a_lock_beside_a_folder_is_not_followed(shell: Shell, begun: Path, tmp_path: Path) -> None:
+    (begun.parent / ".lock").unlink()
+    (begun.parent / ".lock").symlink_to(tmp_path / "outside")
+    assert ".lock: is a link" in complaint(resume(shell), 5)
+    assert not (tmp_path / "outside").exists()
+    (begun.parent / ".lock").unlink()
+    with only_campaign(begun.parent):
+        complaint(resume(shell), 6)
+
+
+@pytest.mark.parametrize("written", [0, 1, 2, 5, 9, 14])
+def test_a_disk_that_is_full_at_any_write_leaves_a_folder_to_go_on_with(
+    written: int, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = 0
+
+    def fill(_: int) -> None:
+        nonlocal count
+        count += 1
+        if count > written:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", fill)
+        said = complaint(shell.bench("--profile", "smoke", "--seed", "5"), 1)
+    assert said.startswith("can't write ")
+    assert said.endswith("No space left on device")
+    assert not list(shell.folder().rglob(".*"))
+    if written:
+        assert resume(shell).status == 0
+    else:
+        assert "campaign.json: No such file" in complaint(resume(shell), 5)
