@@ -160,7 +160,13 @@ def _conduct(
     terminal: Terminal,
 ) -> None:
     """Runs the survey; however it ends, every campaign of it gets its report."""
-    stores = {part.campaign.id: Store(store.folder.parent / part.campaign.id) for part in parts}
+    stores = {
+        # What an earlier run of a block at once left met other neighbours than the block's new run.
+        part.campaign.id: Store(
+            store.folder.parent / part.campaign.id, keeps_old=not part.member.at_once
+        )
+        for part in parts
+    }
 
     def make(part: Part, listener: Listener) -> tuple[Conductor, HaltingEngine]:
         # Connections of its own; what there is to say and to sweep, the survey has.

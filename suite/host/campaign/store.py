@@ -43,12 +43,15 @@ def campaign_name(created: datetime, label: str, profile: str) -> str:
 class Store:
     """One campaign's folder.
 
+    ``keeps_old`` is whether a document of an earlier run stays until the new one has come as far.
+
     Raises:
         DocumentError: it is no folder, or a link; or what stands in the place of one in it is.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, keeps_old: bool = True) -> None:
         self.folder = folder
+        self._keeps_old = keeps_old
         self._door = Folder.open(folder)
         for part in ("logs", "plots"):
             # Before anything is measured that could not be written there.
@@ -86,7 +89,7 @@ class Store:
     def write_document(self, document: Document) -> None:
         """Writes an invocation's document anew, as far as it has come.
 
-        One that lies there from an earlier run stays until the new one is complete or has come as far:
+        One that lies there from an earlier run can stay until the new one is complete or has come as far:
         whoever kills the new one loses nothing of the old.
         """
         of = document.invocation
@@ -99,7 +102,7 @@ class Store:
 
     def _count_finished(self, name: str) -> int:
         """The cells that have their outcome in a document that lies there."""
-        if not self._door.holds(name):
+        if not self._keeps_old or not self._door.holds(name):
             return 0
         cells = json.loads(self._door.read(name))["cells"]
         return sum(cell["outcome"] != "pending" for cell in cells)

@@ -258,6 +258,10 @@ REFUSED_PLANS: list[tuple[Change, str]] = [
         "$.arms[1]: 'cuda' is none of cpu, cpu, cpu-twin",
     ),
     (
+        set_at("every_arm", 2, "name", value="../x"),
+        "$.every_arm[2].name: '../x' is no name, or",
+    ),
+    (
         set_at("every_arm", 2, "name", value="cuda"),
         "$.every_arm[2].name: 'cuda' is no name, or stands",
     ),

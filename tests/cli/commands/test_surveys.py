@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from suite.analysis.documents.read import load_campaign, load_plan, load_survey
+from suite.analysis.documents.read import load_campaign, load_document, load_plan, load_survey
 from suite.cli.commands import surveys
 from suite.cli.terminal import Terminal
 from suite.host.campaign.store import Store
@@ -302,3 +302,31 @@ def test_what_ends_one_at_once_ends_all_and_the_survey_goes_on_later(
     # A block that one GPU lacks is run again by all: without the others it would have no neighbours.
     (found["gpu1-at-once"] / "cuda-02.json").unlink()
     assert resume(shell, survey)[0] == {"gpu0-at-once cuda-2", "gpu1-at-once cuda-2"}
+
+
+def test_what_an_earlier_run_left_of_a_block_at_once_does_not_pass_for_the_new_one(
+    shell: Shell,
+) -> None:
+    found, _ = bench(shell, Gpus())
+    at_once = [found[f"gpu{gpu}-at-once"] / "cuda-02.json" for gpu in (0, 1)]
+    at_once[1].unlink()
+
+    def end(_: Gpus, job: Job) -> Life:
+        """GPU 0 is lost before its first cell, once GPU 1 is done."""
+        if not name(job).startswith("gpu0"):
+            return WORKER(job)
+
+        def words() -> Any:
+            yield from WORKER.greeting(gpu=True)
+            while not (
+                at_once[1].exists() and load_document(at_once[1]).invocation.status == "complete"
+            ):
+                threading.Event().wait(0.01)
+            yield record("refused", reason="the GPU is gone")
+
+        return Life(words=words(), code=4)
+
+    shell.engine = Gpus(end)
+    complaint(shell.run("bench", "--resume", str(found["all-gpus"])), 4)
+    assert [load_document(one).invocation.status == "complete" for one in at_once] == [False, True]
+    assert resume(shell, found["all-gpus"])[0] == {"gpu0-at-once cuda-2", "gpu1-at-once cuda-2"}
