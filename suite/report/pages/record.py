@@ -6,6 +6,7 @@ from suite.analysis.result.numbers import LEVEL
 from suite.analysis.result.record import Place, Rate, Record, Tally
 from suite.report.text.markup import escape
 from suite.report.text.page import Page
+from suite.report.text.units import show_things
 
 _AGAINST = {"itself": "itself", "second build": "a second build of the same source"}
 
@@ -32,10 +33,10 @@ def compose_record(record: Record) -> Page:
         )
     else:
         page.paragraph(
-            f"**Of {_word_count(record.together.cells)} comparisons "
+            f"**Of {show_things(record.together.cells.of, 'comparison')} "
             f"{_word_share(record.together.cells)} had a false verdict; of "
-            f"{_word_count(record.together.tables)} tables {_word_share(record.together.tables)} had "
-            "one or more.**"
+            f"{show_things(record.together.tables.of, 'table')} "
+            f"{_word_share(record.together.tables)} had one or more.**"
         )
         page.table(
             "Table: false verdicts by machine and engine.",
@@ -48,7 +49,8 @@ def compose_record(record: Record) -> Page:
         )
     page.paragraph(
         "`nox -s record -- results/X` adds a finished campaign: its `summary.json`, made anew from its "
-        "documents, and nothing else of it. Whoever adds one adds all that they ran, whatever came "
+        "documents, and nothing else of it. The file's name tells nothing of whose it is; the campaign's "
+        "label stands inside. Whoever adds one adds all that they ran, whatever came "
         "out: a record of chosen campaigns says nothing."
     )
     return page
@@ -61,13 +63,9 @@ def _list_place(place: Place, tally: Tally) -> list[str]:
         "no container" if place.engine == "none" else escape(place.engine),
         escape(place.arm),
         _AGAINST[place.sameness],
-        f"{_word_count(tally.cells)}, {_word_share(tally.cells)}",
-        f"{_word_share(tally.tables)} of {_word_count(tally.tables)}",
+        f"{tally.cells.of:,}, {_word_share(tally.cells)}",
+        f"{_word_share(tally.tables)} of {tally.tables.of:,}",
     ]
-
-
-def _word_count(rate: Rate) -> str:
-    return f"{rate.of:,}"
 
 
 def _word_share(rate: Rate) -> str:
