@@ -238,9 +238,8 @@ def _look_who_computes(probe: Probe) -> Finding:
     rows = [line.split(",") for line in text.splitlines() if line[:1].isdigit()]
     if not rows:
         return yes("no other process computes on it", processes=0)
-    # A path can name a person; the program's own name does not.
     named = ", ".join(
-        f"{row[0].strip()} {PurePosixPath(row[1].strip()).name} ({row[-1].strip()})"
+        f"{row[0].strip()} {_name_program(row[1].strip())} ({row[-1].strip()})"
         for row in rows[:_LISTED]
     )
     count = f"{len(rows)} other process{'es' if len(rows) > 1 else ''}"
@@ -254,3 +253,8 @@ def _look_who_computes(probe: Probe) -> Finding:
         "stop them: whatever is measured beside them is INVALID",
         processes=len(rows),
     )
+
+
+def _name_program(path: str) -> str:
+    """A program's own name, since its path can name a person; `[N/A]` and the like, as they are."""
+    return path if path.startswith("[") else PurePosixPath(path).name

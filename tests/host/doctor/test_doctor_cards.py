@@ -171,7 +171,9 @@ ROWS: Mapping[str, Row] = {
     "a busy GPU": a10g(
         "idle-gpu=x",
         smi=smi_says(smi(), apps="4711, /home/somebody/train, 3210 MiB\n4712, [N/A], [N/A]"),
-        says={"idle-gpu": "2 other processes computing on it: 4711 train (3210 MiB)"},
+        says={
+            "idle-gpu": "2 other processes computing on it: 4711 train (3210 MiB), 4712 [N/A] ([N/A])"
+        },
     ),
     "persistence mode off": a10g(
         smi=smi_says(smi(persistence="Disabled")), says={"driver": "nvidia-smi -pm 1"}
