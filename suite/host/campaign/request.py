@@ -39,8 +39,10 @@ class Request:
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
-def plan_campaign(request: Request, arms: Arms, cells: Sequence[Cell]) -> Campaign:
-    """The plan of a new campaign.
+def plan_campaign(
+    request: Request, arms: Arms, cells: Sequence[Cell], *, suite: SuiteIdentity | None = None
+) -> Campaign:
+    """The plan of a new campaign; ``suite`` is the one that runs it, looked up where none is given.
 
     Raises:
         UsageError: the request does not fit together.
@@ -72,7 +74,7 @@ def plan_campaign(request: Request, arms: Arms, cells: Sequence[Cell]) -> Campai
         cells=chosen,
         controls=controls,
         every_arm=plan.add_controls(arms.run, controls),
-        suite=identify_suite(),
+        suite=suite or identify_suite(),
         prediction=Prediction(before_s=0.0),
         warmup_s=profile.warmup_s,
         measure_s=profile.measure_s,

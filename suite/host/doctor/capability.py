@@ -44,39 +44,24 @@ def check_capability(probe: Probe) -> Finding:
 
 def _word_other_build(probe: Probe) -> str:
     """What bench tells people to do about a GPU that TensorFlow has no code for."""
-    try:
-        return reword(OTHER_BUILD, kind_of(probe.engine().isolation))
-    except CrossoverError:
-        return OTHER_BUILD
+    engine = probe.try_engine()
+    return OTHER_BUILD if engine is None else reword(OTHER_BUILD, kind_of(engine.isolation))
 
 
 def _hold_against_lock(number: float, row: Row, other_build: str) -> Finding:
     """What the locked TensorFlow does on a GPU of this compute capability."""
-    branch, stops = read_branch(row), GpuError.exit_status
+    branch = read_branch(row)
+    what, remedy, unless = f"compute capability {number}", other_build, ""
     if number >= TOO_NEW_CAPABILITY:
-        return no(
-            f"compute capability {number} (Blackwell or later): the locked TensorFlow can't run "
-            "on it",
-            other_build,
-            stops=stops,
-            capability=number,
+        what += " (Blackwell or later): the locked TensorFlow can't run on it"
+    elif number < OLDEST_CAPABILITY:
+        what += f" is older than the locked TensorFlow has code for ({OLDEST_CAPABILITY})"
+    elif number >= PTX_CAPABILITY and branch is not None and branch < PTX_DRIVER:
+        what += (
+            ": the locked TensorFlow brings some of its kernels for it as CUDA 12.5's PTX, which "
+            f"driver {row.driver} is too old to compile: their results are wrong, with a warning alone"
         )
-    if number < OLDEST_CAPABILITY:
-        return no(
-            f"compute capability {number} is older than the locked TensorFlow has code for "
-            f"({OLDEST_CAPABILITY})",
-            other_build,
-            stops=stops,
-            capability=number,
-        )
-    if number >= PTX_CAPABILITY and branch is not None and branch < PTX_DRIVER:
-        return no(
-            f"compute capability {number}: the locked TensorFlow brings some of its kernels for it as "
-            f"CUDA 12.5's PTX, which driver {row.driver} is too old to compile: their results are "
-            "wrong, with a warning alone",
-            OLD_FOR_PTX,
-            stops=stops,
-            unless="tensorflow",
-            capability=number,
-        )
-    return yes(f"compute capability {number}: TensorFlow holds code for it", capability=number)
+        remedy, unless = OLD_FOR_PTX, "tensorflow"
+    else:
+        return yes(f"{what}: TensorFlow holds code for it", capability=number)
+    return no(what, remedy, stops=GpuError.exit_status, unless=unless, capability=number)

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from suite.errors import GpuError
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.machine import COMMAND_S, Ran
-from suite.host.doctor.probe import Probe
+from suite.host.doctor.probe import Probe, once
 from suite.host.engine import Card, Slice
 from suite.host.gpu.choice import Choice, find_choice
 from suite.host.gpu.commands import OLD_DRIVER
@@ -29,6 +29,7 @@ OLD_FIELDS = FIELDS[:-1]
 """What nvidia-smi is asked; an old one does not know the last."""
 
 WSL_SMI = "/usr/lib/wsl/lib/nvidia-smi"
+"""On WSL it lies beside the driver's libraries, which is not on everybody's PATH."""
 
 NO_GPU = "there is no GPU"
 NOT_ASKED = "no arm that was asked for takes the GPU"
@@ -49,13 +50,8 @@ class Row:
     capability: float | None
 
 
+@once
 def read_rows(probe: Probe) -> list[Row]:
-    """As `_read_rows`, asked once: a driver that is not kept loaded takes seconds each time."""
-    rows: list[Row] = probe.recall("nvidia-smi", lambda: _read_rows(probe))
-    return rows
-
-
-def _read_rows(probe: Probe) -> list[Row]:
     """The GPUs that nvidia-smi lists, with their MIG instances.
 
     Raises:
@@ -101,16 +97,13 @@ def _read_slices(probe: Probe, index: str) -> tuple[Slice, ...]:
 
 
 def _run(probe: Probe, *words: str) -> Ran:
-    done = probe.machine.run(["nvidia-smi", *words], COMMAND_S)
-    if done is None:
-        # On WSL it lies beside the driver's libraries, which is not on everybody's PATH.
-        done = probe.machine.run([WSL_SMI, *words], COMMAND_S)
-    if done is None:
-        raise Unknown(
-            "nvidia-smi is not on PATH",
-            "install the driver's tools (nvidia-utils); the driver itself may be well",
-        )
-    return done
+    for program in ("nvidia-smi", WSL_SMI):
+        if done := probe.machine.run([program, *words], COMMAND_S):
+            return done
+    raise Unknown(
+        "nvidia-smi is not on PATH",
+        "install the driver's tools (nvidia-utils); the driver itself may be well",
+    )
 
 
 def _smi(probe: Probe, *words: str) -> str:
@@ -218,13 +211,9 @@ def _look_elsewhere(probe: Probe) -> Finding:
     return yes(f"the engine's machine has {named}; its driver: see tensorflow", gpus=len(cards))
 
 
+@once
 def check_idle_gpu(probe: Probe) -> Finding:
     """Whether another process computes on the GPU; looked once, before TensorFlow is started there."""
-    finding: Finding = probe.recall("idle-gpu", lambda: _look_who_computes(probe))
-    return finding
-
-
-def _look_who_computes(probe: Probe) -> Finding:
     if probe.is_elsewhere():
         raise Unknown(f"{ELSEWHERE}, so who else computes there can't be seen")
     if not probe.shows_gpu():

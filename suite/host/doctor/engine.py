@@ -32,10 +32,7 @@ def check_python(_: Probe) -> Finding:
 
 def check_engine(probe: Probe) -> Finding:
     """Which engine would be taken, and whether it answers."""
-    try:
-        engine = probe.engine()
-    except CrossoverError as error:
-        return no(error.what, error.remedy, stops=error.exit_status)
+    engine = probe.engine()
     if engine.name == "local":
         if probe.question.engine == "local":
             return yes("local, as asked: NOT CONTAINERIZED", name="local")
@@ -61,10 +58,7 @@ def check_engine(probe: Probe) -> Finding:
 
 def check_rights(probe: Probe) -> Finding:
     """Whether this user may write results and talk to the engine, in the order of bench's own looks."""
-    try:
-        probe.machine.try_results(probe.question.results)
-    except CrossoverError as error:
-        return no(error.what, error.remedy, stops=error.exit_status)
+    probe.machine.try_results(probe.question.results)
     try:
         engine = probe.engine()
     except CrossoverError as error:
@@ -73,24 +67,18 @@ def check_rights(probe: Probe) -> Finding:
         raise Unknown("there is no engine that could be asked") from error
     if engine.name == "local":
         return yes("this user may write the results")
-    try:
-        engine.look_at_leftovers()
-    except CrossoverError as error:
-        return no(error.what, error.remedy, stops=error.exit_status)
+    engine.look_at_leftovers()
     return yes("this user may talk to the engine and write the results")
 
 
 def check_images(probe: Probe) -> Finding:
     """Which images are built from what the checkout holds now."""
     engine = probe.open_engine()
-    try:
-        stocks = [engine.take_stock(name) for name in probe.images()]
-    except CrossoverError as error:
-        return no(error.what, error.remedy, stops=error.exit_status)
+    stocks = [engine.take_stock(name) for name in probe.images()]
     noun = "environment" if engine.name == "local" else "image"
     words = [_word_stock(stock, noun) for stock in stocks]
-    built = {f"{stock.name}": stock.image is not None for stock in stocks}
-    return Finding(state="yes", text="; ".join(words), facts={**built})
+    built = {stock.name: stock.image is not None for stock in stocks}
+    return yes("; ".join(words)).beside(built)
 
 
 def _word_stock(stock: Stock, noun: str) -> str:
@@ -116,9 +104,8 @@ def check_base(probe: Probe) -> Finding:
     if not missing:
         return not_applicable("every image is built already")
     found = [_look_for_base(engine, stock) for stock in missing.values()]
-    worst = min(found, key=lambda one: ("no", "unknown", "yes").index(one.state))
-    if worst.state != "yes":
-        return worst
+    if unsure := [one for one in found if one.state != "yes"]:
+        return unsure[0]
     return yes("; ".join(one.text for one in found), base=", ".join(missing))
 
 
@@ -129,11 +116,7 @@ def _look_at_interpreter(engine: Examined, stocks: list[Stock]) -> Finding:
         return yes(f"{base} (LOCAL_PYTHON) stands in for the environments", base=base)
     if all(stock.image is not None for stock in stocks):
         return yes(f"{base} makes the environments", base=base)
-    try:
-        reached = engine.reach_base(base)
-    except CrossoverError as error:
-        return no(error.what, error.remedy, stops=error.exit_status)
-    if reached is None:
+    if engine.reach_base(base) is None:
         return unknown(f"{base} makes the environments; its pip can't ask the package index")
     return yes(f"{base} makes the environments; the package index answers", base=base)
 
@@ -145,13 +128,12 @@ def _look_for_base(engine: Examined, stock: Stock) -> Finding:
     try:
         reached = engine.reach_base(stock.base)
     except CrossoverError as error:
-        if re.search(r"timed out", error.what, re.IGNORECASE):
-            raise Unknown(
-                f"{base} is not here, and whether its registry can be reached did not come out "
-                "in time",
-                error.remedy,
-            ) from error
-        return no(error.what, error.remedy, stops=error.exit_status)
+        if "timed out" not in error.what.lower():
+            raise
+        raise Unknown(
+            f"{base} is not here, and whether its registry can be reached did not come out in time",
+            error.remedy,
+        ) from error
     if reached is None:
         return unknown(f"{base} is not here; this engine can't ask its registry without fetching")
     return yes(f"{base} is not here; its registry answers")
@@ -159,10 +141,9 @@ def _look_for_base(engine: Examined, stock: Stock) -> Finding:
 
 def check_disk(probe: Probe) -> Finding:
     """Whether the engine's disk has the room that building the images takes."""
-    try:
-        engine = probe.engine()
-    except CrossoverError as error:
-        raise Unknown(f"no engine to ask where its disk is; {_word_root(probe)}") from error
+    engine = probe.try_engine()
+    if engine is None:
+        raise Unknown(f"no engine to ask where its disk is; {_word_root(probe)}")
     if engine.data_root is None:
         raise Unknown("the engine's disk can't be seen from here")
     free = probe.machine.free_bytes(Path(engine.data_root))

@@ -26,7 +26,7 @@ from suite.host.doctor.engine import (
     check_python,
     check_rights,
 )
-from suite.host.doctor.finding import Finding, State, Unknown, shorten_uuids, unknown
+from suite.host.doctor.finding import Finding, State, Unknown, no, shorten_uuids, unknown
 from suite.host.doctor.host import check_architecture, check_cloud, check_cpu, check_duration
 from suite.host.doctor.machine import Machine, Question
 from suite.host.doctor.noise import check_clock, check_load, check_updates
@@ -66,6 +66,9 @@ CHECKS: Mapping[str, Check] = {
 }
 """Every check by its id, in the order in which `make bench` would come across them; the last ones
 only say what to expect."""
+
+DEMANDS = ("engine", "rights", "images", "base")
+"""The checks of what ``make bench`` itself demands: where they meet an error, it would end with that."""
 
 ALONE = "clock"
 """The check that runs before all others, since they would be the noise that it measures."""
@@ -111,10 +114,10 @@ def examine(
     probe = Probe(machine, question, began + limit_s)
     found: dict[str, Finding] = {}
     if ALONE in checks:
-        found[ALONE] = make_check(checks[ALONE], probe)
+        found[ALONE] = make_check(ALONE, checks[ALONE], probe)
 
     def look(name: str, check: Check) -> None:
-        found[name] = make_check(check, probe)
+        found[name] = make_check(name, check, probe)
 
     # Daemons: a driver that hangs must not keep the answers of the others from being told.
     threads = [
@@ -157,13 +160,15 @@ def diagnosis_schema() -> dict[str, Any]:
     }
 
 
-def make_check(check: Check, probe: Probe) -> Finding:
+def make_check(name: str, check: Check, probe: Probe) -> Finding:
     """One check's finding; whatever goes wrong in it is a finding, too."""
     try:
         return check(probe)
     except Unknown as reason:
         return unknown(reason.why, reason.remedy)
     except CrossoverError as error:
+        if name in DEMANDS:
+            return no(error.what, error.remedy, stops=error.exit_status)
         return unknown(error.what, error.remedy)
     except Exception as error:  # noqa: BLE001  the others' answers are worth more than this one's
         said = " ".join(str(error).split())[:200]

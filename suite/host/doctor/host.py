@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import platform
 import re
-from collections.abc import Iterator, Sequence
-from datetime import datetime, timezone
+from collections.abc import Iterator
 from typing import Any
 
-from suite import __version__, wire
-from suite.cells.cell import Cell
-from suite.cells.traits import ProfileName
+from suite import __version__
 from suite.errors import CrossoverError, EngineError
-from suite.host.campaign import durations, plan
-from suite.host.campaign.arms import auto_arms, known_arms
+from suite.host.campaign.arms import AUTO, Arms, auto_arms, known_arms
+from suite.host.campaign.plan import PROFILES
+from suite.host.campaign.request import Request, plan_campaign
 from suite.host.doctor.finding import Finding, Unknown, no, unknown, yes
 from suite.host.doctor.probe import Probe
-from suite.model import Arm, Campaign, Prediction, SuiteIdentity
+from suite.model import SuiteIdentity
+
+NOBODYS = SuiteIdentity(version=__version__, commit=None, content="")
+"""The suite of plans that are made for their length alone: it is not looked up."""
 
 TYPE_NAMES = ("instance-type", "instance_type", "instanceType", "vmSize", "machine-type", "flavor")
 """What clouds call the type of a machine in what they tell cloud-init."""
@@ -25,11 +26,11 @@ TYPE_NAMES = ("instance-type", "instance_type", "instanceType", "vmSize", "machi
 
 def check_cpu(probe: Probe) -> Finding:
     """What the CPU arm gets: cores, threads, sockets, memory nodes; or a quota in its way."""
-    machine = probe.machine
-    cpus, local = _usable(probe)
-    if cpus is None:
+    machine, engine = probe.machine, probe.try_engine()
+    cpus = machine.cpus() if engine is None else engine.cpus()
+    if engine is None and not cpus:
         raise Unknown("there is no engine that could be asked, and this process sees no CPU")
-    if not local:
+    if probe.is_elsewhere():
         return yes(f"the engine has {len(cpus)} CPUs; how they lie can't be seen from here")
     cores = _count(probe, cpus, "core_id")
     sockets = _count(probe, cpus, "physical_package_id")
@@ -50,29 +51,13 @@ def check_cpu(probe: Probe) -> Finding:
         "numa": nodes,
     }
     quota = _read_quota(probe)
-    if quota is not None and _is_local(probe):
+    if quota is not None and engine is not None and engine.isolation == "none":
         return no(
             f"{text}; a quota of {quota:g} CPUs holds every process here back",
             "lift the quota, or give CPUs as a set: TensorFlow starts a thread for each that it sees",
             quota=quota,
         ).beside(facts)
     return yes(text).beside(facts)
-
-
-def _usable(probe: Probe) -> tuple[tuple[int, ...] | None, bool]:
-    """The CPUs that a run may use, and whether they are this machine's."""
-    try:
-        engine = probe.engine()
-    except CrossoverError:
-        return probe.machine.cpus() or None, True
-    return engine.cpus(), engine.is_here is True
-
-
-def _is_local(probe: Probe) -> bool:
-    try:
-        return probe.engine().isolation == "none"
-    except CrossoverError:
-        return False
 
 
 def _count(probe: Probe, cpus: tuple[int, ...], name: str) -> int | None:
@@ -103,39 +88,18 @@ def check_duration(probe: Probe) -> Finding:
     except CrossoverError:
         arms = probe.named_arms() or auto_arms(known_arms(), gpu=probe.shows_gpu())
         once = "; once an engine answers"
-    guesses = {name: _guess_s(name, arms, probe.question.cells) for name in plan.PROFILES}
+    run = Arms(run=arms, gpu={}, not_run={})
+    plans = {
+        name: plan_campaign(Request(profile=name), run, probe.question.cells, suite=NOBODYS)
+        for name in PROFILES
+    }
+    guesses = {name: sketch.prediction.before_s for name, sketch in plans.items()}
     words = ", ".join(f"{name} {_word_duration(guess)}" for name, guess in guesses.items())
     return yes(
         f"{words} ({' and '.join(arm.name for arm in arms)}; a guess until a calibration has run, images "
         f"not counted{once})",
         **{f"{name}_s": round(guess, 1) for name, guess in guesses.items()},
     )
-
-
-def _guess_s(name: ProfileName, arms: Sequence[Arm], cells: Sequence[Cell]) -> float:
-    """The guess that a campaign of this profile would begin with, in seconds."""
-    profile = plan.PROFILES[name]
-    chosen = plan.choose_cells(cells, name, arms, ())
-    controls = plan.choose_controls(chosen, name)
-    sketch = Campaign(
-        schema=wire.SCHEMA,
-        id="sketch",
-        created=datetime.now(timezone.utc),
-        profile=name,
-        seed=0,
-        label=None,
-        arms=[arm.name for arm in arms],
-        blocks=profile.blocks,
-        cells=chosen,
-        controls=controls,
-        every_arm=plan.add_controls(arms, controls),
-        suite=SuiteIdentity(version=__version__, commit=None, content=""),
-        prediction=Prediction(before_s=0.0),
-        warmup_s=profile.warmup_s,
-        measure_s=profile.measure_s,
-        budget_s=profile.budget_s,
-    )
-    return durations.guess_campaign_s(sketch)
 
 
 def _word_duration(seconds: float) -> str:
@@ -197,41 +161,41 @@ def _text(value: Any) -> str | None:
 
 def check_architecture(probe: Probe) -> Finding:
     """Whether the locks hold wheels for this processor."""
-    try:
-        name = str(probe.engine().describe().get("architecture") or platform.machine())
-        here = probe.engine().is_here is True
-    except CrossoverError:
-        name, here = platform.machine(), True
+    engine = probe.try_engine()
+    told = None if engine is None else engine.describe().get("architecture")
+    name = str(told or platform.machine())
+    return _judge_architecture(probe, name).beside({"architecture": name})
+
+
+def _judge_architecture(probe: Probe, name: str) -> Finding:
     if name in {"aarch64", "arm64"}:
-        asked = probe.question.arms
-        shown = probe.shows_gpu() and not probe.is_elsewhere()
-        needs = any(arm.gpu or arm.control == "hidden" for arm in probe.named_arms())
-        if (shown and asked == ("auto",)) or needs:
-            other = probe.other_tensorflow()
-            if other is not None:
-                return yes(f"{name}: {other} brings the cuda arm's TensorFlow", architecture=name)
-            return no(
-                f"{name}: TensorFlow's wheels have no CUDA for it, so there is no cuda arm",
-                "ARMS=cpu",
-                stops=EngineError.exit_status,
-                architecture=name,
-            )
-        return yes(
-            f"{name}: the CPU arm alone, as TensorFlow has no CUDA for it", architecture=name
-        )
+        return _judge_arm(probe, name)
     if name not in {"x86_64", "amd64"}:
         return no(
             f"{name}: the locked TensorFlow has no wheel for it",
             "an x86-64 or aarch64 machine",
             stops=EngineError.exit_status,
-            architecture=name,
         )
     flags = re.search(r"^flags\s*:(.*)$", probe.machine.read("/proc/cpuinfo") or "", re.MULTILINE)
-    if here and flags and "avx" not in flags[1].split():
+    if flags and "avx" not in flags[1].split() and not probe.is_elsewhere():
         return no(
             f"{name} without AVX: TensorFlow's wheels end with an illegal instruction",
             "a processor of 2013 or later; a virtual machine may hide AVX (choose the CPU type host)",
             stops=1,
-            architecture=name,
         )
-    return yes(f"{name}: the locks hold wheels for it", architecture=name)
+    return yes(f"{name}: the locks hold wheels for it")
+
+
+def _judge_arm(probe: Probe, name: str) -> Finding:
+    """As TensorFlow's wheels have no CUDA for ARM: whether an arm needs one, and has it from elsewhere."""
+    shown = probe.shows_gpu() and not probe.is_elsewhere()
+    needs = any(arm.gpu or arm.control == "hidden" for arm in probe.named_arms())
+    if not needs and not (shown and probe.question.arms == (AUTO,)):
+        return yes(f"{name}: the CPU arm alone, as TensorFlow has no CUDA for it")
+    if other := probe.other_tensorflow():
+        return yes(f"{name}: {other} brings the cuda arm's TensorFlow")
+    return no(
+        f"{name}: TensorFlow's wheels have no CUDA for it, so there is no cuda arm",
+        "ARMS=cpu",
+        stops=EngineError.exit_status,
+    )

@@ -41,20 +41,18 @@ def check_updates(probe: Probe) -> Finding:
     comms = machine.find("/proc/[0-9]*/comm")
     if not comms:
         raise Unknown("the list of processes can't be read")
-    running = sorted(
-        {
-            name
-            for path in comms
-            if (name := machine.read(path)) in INSTALLERS
-            and not _waits_for_shutdown(probe, path)
-            and not _is_contained(probe, path)
-        }
-    )
-    if running:
+    found = {
+        str(name)
+        for path in comms
+        if (name := machine.read(path)) in INSTALLERS
+        and not _waits_for_shutdown(probe, path)
+        and not _is_contained(probe, path)
+    }
+    if running := ", ".join(sorted(found)):
         return no(
-            f"packages are being changed right now: {', '.join(map(str, running))}",
+            f"packages are being changed right now: {running}",
             "wait until it is done; a driver that is swapped in mid-run ends the campaign",
-            running=", ".join(map(str, running)),
+            running=running,
         )
     if machine.read("/proc/1/comm") != "systemd":
         return yes("nothing changes packages now, and no timer of systemd's is here")
@@ -103,14 +101,15 @@ _CONTAINERS = re.compile(r"[/:-](?:(?:docker|libpod|containerd|lxc)[-/]|kubepods
 """What container engines call their control groups."""
 
 
+_UNATTENDED = re.compile(r'^\s*APT::Periodic::Unattended-Upgrade\s+"([^"]*)"', re.MULTILINE)
+
+
 def _installs_itself(probe: Probe) -> bool | None:
     """Whether apt is set to install updates unasked; None: it does not say.  Later files win."""
     found = None
     for path in probe.machine.find("/etc/apt/apt.conf.d/*"):
         text = probe.machine.read(path) or ""
-        for value in re.findall(
-            r'^\s*APT::Periodic::Unattended-Upgrade\s+"([^"]*)"', text, re.MULTILINE
-        ):
+        for value in _UNATTENDED.findall(text):
             found = value not in {"", "0"}
     return found
 
@@ -161,18 +160,19 @@ def check_clock(probe: Probe) -> Finding:
         "lost_share": share,
         "longest_gap_s": look.longest_ns / 1e9,
     }
+    finding = yes(text)
     if source in SLOW_CLOCKS:
-        return no(
-            text,
-            "another clock source (tsc, kvm-clock), if the machine has one: short cells get coarse",
-        ).beside(facts)
-    if share > NOISY_SHARE:
-        return no(
+        coarse = (
+            "another clock source (tsc, kvm-clock), if the machine has one: short cells get coarse"
+        )
+        finding = no(text, coarse)
+    elif share > NOISY_SHARE:
+        finding = no(
             text,
             "stop what else runs here; a machine shared with others stays noisy, and the report's "
             "noise floor will say so",
-        ).beside(facts)
-    return yes(text).beside(facts)
+        )
+    return finding.beside(facts)
 
 
 def check_load(probe: Probe) -> Finding:

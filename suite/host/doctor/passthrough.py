@@ -102,20 +102,13 @@ def _find_fault(probe: Probe, path: str) -> Finding | None:
     loaded = read_version(probe.machine.root)
     written = re.findall(r"libcuda\.so\.(\d+\.\d+(?:\.\d+)?)", text)
     if loaded is not None and written and loaded not in written:
-        return no(
-            f"the CDI specification {path} was written for driver {written[0]}, and {loaded} is loaded",
-            remedy,
-            unless="tensorflow",
-            way="cdi",
-        )
-    if re.search(r"/dev/nvidia\d", text) and not re.search(rf"{_UVM}(?![-\w])", text):
-        return no(
-            f"the CDI specification {path} does not name {_UVM}, without which CUDA can't start",
-            f"`sudo nvidia-modprobe -u -c=0` makes the device, then {remedy}",
-            unless="tensorflow",
-            way="cdi",
-        )
-    return None
+        fault = f"was written for driver {written[0]}, and {loaded} is loaded"
+    elif re.search(r"/dev/nvidia\d", text) and not re.search(rf"{_UVM}(?![-\w])", text):
+        fault = f"does not name {_UVM}, without which CUDA can't start"
+        remedy = f"`sudo nvidia-modprobe -u -c=0` makes the device, then {remedy}"
+    else:
+        return None
+    return no(f"the CDI specification {path} {fault}", remedy, unless="tensorflow", way="cdi")
 
 
 def _judge_hook(probe: Probe, engine: Examined, number: str) -> Finding:
@@ -158,10 +151,8 @@ def check_passthrough(probe: Probe) -> Finding:
 
 
 def _word_refusal(probe: Probe, error: GpuError) -> Finding:
-    if isinstance(error, NoGpuError):
-        if probe.question.arms == ("auto",):
-            return not_applicable(NO_GPU)
-        return no(error.what, error.remedy, stops=error.exit_status)
+    if isinstance(error, NoGpuError) and probe.question.arms == ("auto",):
+        return not_applicable(NO_GPU)
     if isinstance(error.__cause__, TimeoutError):
         remedy = f"ask again, since a busy machine takes longer; {error.remedy}"
         raise Unknown(error.what, remedy) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from collections.abc import Callable
@@ -18,6 +19,16 @@ from suite.host.gpu.request import machine_gpus, no_gpu, pci_gpus
 from suite.model import Arm
 
 Look = TypeVar("Look")
+
+
+def once(look: Callable[[Probe], Look]) -> Callable[[Probe], Look]:
+    """A look that each probe makes once: a driver that is not kept loaded takes seconds each time."""
+
+    @functools.wraps(look)
+    def recall(probe: Probe) -> Look:
+        return probe.recall(look.__name__, lambda: look(probe))
+
+    return recall
 
 
 class Probe:
@@ -53,18 +64,24 @@ class Probe:
     def is_elsewhere(self) -> bool:
         """Whether the engine that answers is not proven to be on this machine, so that what is seen
         here is another machine's."""
-        try:
-            return self.engine().is_here is not True
-        except CrossoverError:
-            return False
+        engine = self.try_engine()
+        return engine is not None and engine.is_here is not True
 
+    @once
     def engine(self) -> Examined:
         """The engine that ``make bench`` would take.
 
         Raises:
             CrossoverError: it would get none.
         """
-        return self.recall("engine", self.machine.open_engine)
+        return self.machine.open_engine()
+
+    def try_engine(self) -> Examined | None:
+        """As `engine`; None: it would get none."""
+        try:
+            return self.engine()
+        except CrossoverError:
+            return None
 
     def open_engine(self) -> Examined:
         """As `engine`, for the checks that are about what it has.
@@ -88,6 +105,7 @@ class Probe:
         except CrossoverError as error:
             raise Unknown("what the engine has can't be told (see images)") from error
 
+    @once
     def gpu(self) -> GpuRequest:
         """How the engine gives its GPU, tried out.
 
@@ -96,9 +114,6 @@ class Probe:
             Unknown: there is no image here to try it with.
             CrossoverError: there is no engine.
         """
-        return self.recall("GPU", self._find_gpu)
-
-    def _find_gpu(self) -> GpuRequest:
         engine = self.engine()
         if engine.is_here and not self.shows_gpu():
             raise no_gpu(self.machine.root)
@@ -108,6 +123,7 @@ class Probe:
             )
         return engine.find_gpu(self.gpu_name())
 
+    @once
     def gpu_name(self) -> str:
         """The GPU that is looked at: of all that are asked for the first.
 
@@ -116,7 +132,7 @@ class Probe:
         """
         if self.question.gpu is not None:
             return self.question.gpu
-        return self.recall("GPUs", lambda: next(iter(name_gpus(self.engine().list_gpus())), "0"))
+        return next(iter(name_gpus(self.engine().list_gpus())), "0")
 
     def shows_gpu(self) -> bool:
         """Whether this machine shows an NVIDIA GPU, driver or not."""
@@ -131,23 +147,18 @@ class Probe:
         known = known_arms()
         return tuple(known[name] for name in self.question.arms if name in known)
 
+    @once
     def other_tensorflow(self) -> str | None:
         """What brings the cuda arm's TensorFlow in the lock's place, for people; None: the lock does.
 
         Raises:
             EngineError: LOCAL_PYTHON names an interpreter that will not do.
         """
-        return self.recall("other TensorFlow", self._find_other_tensorflow)
-
-    def _find_other_tensorflow(self) -> str | None:
         if self.question.cuda_image is not None:
             return f"{self.question.cuda_image} (CUDA_IMAGE)"
-        try:
-            engine = self.engine()
-        except CrossoverError:
-            return None  # whichever it would be, nothing else was named
-        if engine.name != "local":
-            return None
+        engine = self.try_engine()
+        if engine is None or engine.name != "local":
+            return None  # without an engine, whichever it would be, nothing else was named
         stock = engine.take_stock("cuda")
         return None if stock.from_lock else f"{stock.base} (LOCAL_PYTHON)"
 
@@ -159,19 +170,14 @@ class Probe:
         """
         if self.question.arms != (AUTO,):
             return self.named_arms()
-        return auto_arms(known_arms(), gpu=self._has_gpu())
-
-    def _has_gpu(self) -> bool:
-        """Whether bench would find a GPU, refused or not."""
+        has_gpu = True
         try:
             self.gpu()
-        except NoGpuError:
-            return False
-        except GpuError:
-            return True
+        except GpuError as error:
+            has_gpu = not isinstance(error, NoGpuError)
         except Unknown:
-            return self.shows_gpu() and not self.is_elsewhere()
-        return True
+            has_gpu = self.shows_gpu() and not self.is_elsewhere()
+        return auto_arms(known_arms(), gpu=has_gpu)
 
     def images(self) -> tuple[str, ...]:
         """The images that those arms need."""

@@ -44,7 +44,9 @@ def check_tensorflow(probe: Probe) -> Finding:
         request = probe.gpu()
     except GpuError as error:
         raise Unknown("TensorFlow can't be shown a GPU (see passthrough)") from error
-    _look_before(probe)
+    # Before we are one of them; what comes of it, or does not, is the line idle-gpu's.
+    with suppress(CrossoverError, Unknown):
+        check_idle_gpu(probe)
     job = _describe_job(arm, stock, stock.image, engine.cpus(), request)
     records, ending = _start(probe, job)
     return _judge_start(place, records, ending, kind_of(engine.isolation))
@@ -104,13 +106,6 @@ def _judge_start(place: str, records: dict[str, Any], ending: Ending, kind: Engi
     )
 
 
-def _look_before(probe: Probe) -> None:
-    """Has it looked who computes on the GPU, before we are one of them."""
-    # What comes of it, or does not, is the line idle-gpu's.
-    with suppress(CrossoverError, Unknown):
-        check_idle_gpu(probe)
-
-
 def _describe_job(
     arm: Arm, stock: Stock, image: str, cpus: tuple[int, ...], request: GpuRequest | None
 ) -> Job:
@@ -129,7 +124,8 @@ def _describe_job(
 
 
 def _start(probe: Probe, job: Job) -> tuple[dict[str, Any], Ending]:
-    """As `_hear`, in the time that is left; one that was stopped has told its trouble in its diary.
+    """The records of a worker by name, and how it ended; one that had to be stopped, since no more time
+    was left, has told its trouble in its diary.
 
     Raises:
         Unknown: that is not enough, and no trouble is known.
@@ -137,7 +133,20 @@ def _start(probe: Probe, job: Job) -> tuple[dict[str, Any], Ending]:
     limit = min(_VIEW_S, probe.left_s - _CLOSING_S)
     if limit < 1.0:
         raise Unknown("there is no time left to start TensorFlow", "ask again")
-    records, ending, stopped = _hear(probe, job, limit)
+    records: dict[str, Any] = {}
+    stopped = False
+    run = probe.engine().start(job)
+    deadline = time.monotonic() + limit
+    try:
+        while (line := run.next_line(max(0.0, deadline - time.monotonic()))) is not None:
+            with suppress(ValueError):
+                record = wire.parse_record(line)
+                records[record["record"]] = record
+    except TimeoutError:
+        stopped = True
+    finally:
+        run.stop()
+        ending = run.close()
     if not stopped:
         return records, ending
     # TensorFlow waits 10 s for memory that another process has.
@@ -147,24 +156,3 @@ def _start(probe: Probe, job: Job) -> tuple[dict[str, Any], Ending]:
         f"TensorFlow did not come up within {limit:.0f} s: what is read for the first time takes longer",
         "ask again",
     )
-
-
-def _hear(probe: Probe, job: Job, limit_s: float) -> tuple[dict[str, Any], Ending, bool]:
-    """The records of a worker by name, how it ended, and whether it had to be stopped at the limit."""
-    records: dict[str, Any] = {}
-    stopped = False
-    run = probe.engine().start(job)
-    deadline = time.monotonic() + limit_s
-    try:
-        while (line := run.next_line(max(0.0, deadline - time.monotonic()))) is not None:
-            try:
-                record = wire.parse_record(line)
-            except ValueError:
-                continue
-            records[record["record"]] = record
-    except TimeoutError:
-        stopped = True
-    finally:
-        run.stop()
-        ending = run.close()
-    return records, ending, stopped
