@@ -18,6 +18,7 @@ from suite.errors import UsageError
 from suite.host.campaign import durations, plan
 from suite.host.campaign.arms import AUTO, Arms
 from suite.host.campaign.store import campaign_name
+from suite.host.machine.files import read_text
 from suite.model import Campaign, Prediction, SuiteIdentity
 from suite.ranges import LONGEST_LABEL, RANGES
 
@@ -140,11 +141,7 @@ def identify_suite() -> SuiteIdentity:
 def machine_label() -> str:
     """Eight characters that stay the same on a machine and tell nothing about it."""
     for path in (Path("/etc/machine-id"), Path("/etc/hostname")):
-        try:
-            identity = path.read_text(encoding="utf-8").strip()
-        except OSError:
-            continue
-        if identity:
+        if identity := read_text(path).strip():
             return hashlib.sha256(f"crossover/{identity}".encode()).hexdigest()[:8]
     return "machine"
 

@@ -6,10 +6,8 @@ HTTP library or of its ssh library out.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import urllib3.exceptions
 from docker.errors import APIError, DockerException
@@ -20,29 +18,9 @@ from requests.exceptions import ReadTimeout
 
 from suite.errors import MORE_DISK, EngineError
 from suite.host.docker.endpoint import Endpoint
-
-
-@dataclass(frozen=True, kw_only=True)
-class Refusal:
-    """A text of the engine, what causes it, and what to do next.
-
-    ``unreached``: it means that only where no engine answered; one that answers says the same words
-    of its own troubles (`No such file or directory`).
-    """
-
-    pattern: str
-    cause: str
-    remedy: str
-    unreached: bool = False
-
+from suite.host.machine.refusal import Refusal, find_row
 
 REFUSALS: tuple[Refusal, ...] = (
-    Refusal(
-        pattern=r"permission denied",
-        cause="this user may not talk to the engine",
-        remedy="`sudo usermod -aG docker $USER` and log in again, or ENGINE=local",
-        unreached=True,
-    ),
     Refusal(
         pattern=r"no space left on device",
         cause="the engine's disk is full",
@@ -76,41 +54,36 @@ REFUSALS: tuple[Refusal, ...] = (
         cause="the engine may not use these CPUs",
         remedy="name others with CPUS=…",
     ),
+)
+"""What an engine that answers says; a text without a row is shown whole."""
+
+NO_ANSWER: tuple[Refusal, ...] = (
+    Refusal(
+        pattern=r"permission denied",
+        cause="this user may not talk to the engine",
+        remedy="`sudo usermod -aG docker $USER` and log in again, or ENGINE=local",
+    ),
     Refusal(
         pattern=r"No such file or directory|Connection refused|FileNotFoundError",
         cause="no engine is running there",
         remedy="start it (`sudo systemctl start docker`); where DOCKER_HOST or a context names "
         "another than you meant, unset it; or ENGINE=local",
-        unreached=True,
     ),
     Refusal(
         pattern=r"Authentication failed|No authentication methods|not found in known_hosts"
         r"|Host key|banner",
         cause="ssh could not log in there",
         remedy="`ssh HOST docker version` must work without a question",
-        unreached=True,
     ),
     Refusal(
         pattern=r"Name or service not known|Temporary failure in name resolution"
         r"|No route to host|timed out|NewConnectionError",
         cause="the engine's machine does not answer",
         remedy="check DOCKER_HOST or the docker context, and the network between",
-        unreached=True,
     ),
 )
-"""The refusals that are known, the most telling first; a text without a row is shown whole."""
-
-
-def explain(text: str, *, answered: bool = True) -> Refusal | None:
-    """The row that fits a text, if there is one; ``answered``: it is an engine's own."""
-    return next(
-        (
-            r
-            for r in REFUSALS
-            if not (answered and r.unreached) and re.search(r.pattern, text, re.IGNORECASE)
-        ),
-        None,
-    )
+"""What is said where no engine answers; one that does says the same words of its own troubles (`No such
+file or directory`)."""
 
 
 def say(error: BaseException) -> str:
@@ -128,7 +101,7 @@ def engine_error(
     ``answered``: the text is the engine's own, and not that of a connection that failed.
     """
     where = endpoint.where
-    row = explain(text, answered=answered)
+    row = find_row(text, REFUSALS if answered else (*NO_ANSWER, *REFUSALS))
     if row is None:
         return EngineError(
             f"docker at {where}: {doing} failed: {text}",

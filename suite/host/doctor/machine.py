@@ -18,6 +18,7 @@ from suite.cells.cell import Cell
 from suite.host.campaign.store import try_results
 from suite.host.doctor.finding import Unknown
 from suite.host.engine import Engine, GpuSupport, Stock
+from suite.host.machine.files import read_text
 from suite.host.machine.machine import cpus_allowed
 
 ENGINE_S = 8.0
@@ -123,11 +124,7 @@ class Machine:
 
     def read(self, path: str) -> str | None:
         """The text of a small file; None where there is none to be read."""
-        try:
-            text = (self.root / path.lstrip("/")).read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return None
-        return text.strip("\0\n ") or None
+        return read_text(self.root / path.lstrip("/")).strip("\0\n ") or None
 
     def find(self, pattern: str) -> tuple[str, ...]:
         """The paths that match a glob, sorted, as seen from the machine's root."""

@@ -6,40 +6,51 @@ holds up nobody, and nothing of it stays loaded beside what is measured.
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from suite.content import SUITE
 from suite.errors import UsageError
-from suite.host.engine import Card, Slice
+from suite.host.engine import Card
 from suite.host.gpu.nvml import NoLibrary, list_gpus, load_library, normalise_pci
 from suite.host.gpu.request import machine_gpus
 from suite.host.machine.cpus import parse_cpus
+from suite.host.machine.files import read_text
 
 LIBRARY_S = 10.0
 """A driver that is not kept loaded takes seconds to answer the first time."""
 
+
+def list_driver(root: Path) -> Iterator[str]:
+    """The driver's list: by GPU one line of JSON with its PCI address, what the driver says of it, and
+    the CPUs near it.  A container sees it without having been given a GPU, and runs these lines.
+    """
+
+    def read(path: Path) -> str:
+        try:
+            return path.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+
+    for folder in (root / "proc/driver/nvidia/gpus").glob("*"):
+        near = read(root / "sys/bus/pci/devices" / folder.name / "local_cpulist")
+        yield json.dumps([folder.name, read(folder / "information"), near])
+
+
 DRIVER_PROBE = (
-    "import glob, json\n"
-    "def read(path):\n"
-    "    try:\n"
-    "        with open(path) as file:\n"
-    "            return file.read()\n"
-    "    except OSError:\n"
-    "        return ''\n"
-    "for folder in sorted(glob.glob('/proc/driver/nvidia/gpus/*')):\n"
-    "    pci = folder.rpartition('/')[2]\n"
-    "    near = read('/sys/bus/pci/devices/' + pci + '/local_cpulist')\n"
-    "    print(json.dumps([pci, read(folder + '/information'), near]))\n"
+    "from __future__ import annotations\nimport json\nfrom pathlib import Path\n"
+    f"{inspect.getsource(list_driver)}\nprint(*list_driver(Path('/')), sep='\\n')"
 )
-"""Python that prints the driver's list: by GPU one line of JSON with its PCI address, what the driver
-says of it, and the CPUs near it.  A container sees it without having been given a GPU."""
+"""Python that prints the driver's list."""
 
 Ask = Callable[[], "tuple[Card, ...] | None"]
 """Asks NVIDIA's library; None: it does not answer."""
@@ -82,22 +93,7 @@ def _cpus(text: str) -> tuple[int, ...] | None:
 
 def read_driver(root: Path = Path("/")) -> tuple[Card, ...]:
     """The GPUs of this machine by the driver's list; nothing where it keeps none (as on WSL)."""
-
-    def read(path: Path) -> str:
-        try:
-            return path.read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return ""
-
-    return read_probe(
-        json.dumps([folder.name, read(folder / "information"), _near(folder.name, root)])
-        for folder in (root / "proc/driver/nvidia/gpus").glob("*")
-    )
-
-
-def _near(pci: str, root: Path) -> str:
-    path = root / "sys/bus/pci/devices" / pci / "local_cpulist"
-    return path.read_text(encoding="utf-8") if path.is_file() else ""
+    return read_probe(list_driver(root))
 
 
 def machine_cards(root: Path = Path("/"), ask: Ask | None = None) -> tuple[Card, ...]:
@@ -126,42 +122,25 @@ def ask_library() -> tuple[Card, ...] | None:
             check=False,
             cwd=SUITE.parent,
         )
-        return read_list(json.loads(done.stdout)) if done.returncode == 0 else None
+        return read_list(done.stdout) if done.returncode == 0 else None
     except (OSError, subprocess.TimeoutExpired, ValueError):
         return None
 
 
-def read_list(rows: Sequence[dict[str, Any]]) -> tuple[Card, ...]:
+def read_list(text: str) -> tuple[Card, ...]:
     """The GPUs as that process printed them."""
-    return tuple(
-        Card(
-            **{
-                **row,
-                "cpus": None if row["cpus"] is None else tuple(row["cpus"]),
-                "slices": tuple(Slice(**one) for one in row["slices"]),
-            }
-        )
-        for row in rows
-    )
+    return msgspec.json.decode(text, type=tuple[Card, ...])
 
 
 def library_cards(library: Any, root: Path = Path("/")) -> tuple[Card, ...]:
     """The GPUs that NVIDIA's library lists, and the CPUs near each."""
-    cards = []
-    for index, row in enumerate(list_gpus(library)):
-        pci = normalise_pci(row["pci"] or "")
-        cards.append(
-            Card(
-                index=index,
-                name=row["name"],
-                uuid=row["uuid"],
-                pci=pci,
-                cpus=_cpus(_near(pci, root)) if pci else None,
-                mig=row["mig"],
-                slices=tuple(Slice(**one) for one in row["slices"]),
-            )
-        )
-    return tuple(cards)
+    devices = root / "sys/bus/pci/devices"
+    return tuple(
+        replace(card, cpus=_cpus(read_text(devices / card.pci / "local_cpulist")))
+        if card.pci
+        else card
+        for card in list_gpus(library)
+    )
 
 
 def main() -> int:
@@ -171,7 +150,7 @@ def main() -> int:
     except NoLibrary as reason:
         sys.stderr.write(f"{reason}\n")
         return 1
-    sys.stdout.write(json.dumps([asdict(card) for card in cards]) + "\n")
+    sys.stdout.write(msgspec.json.encode(cards).decode() + "\n")
     return 0
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from suite import wire
+from suite.host.engine import Card, Slice
 from suite.model import Scalar
 
 Owner = Callable[[int], bool | None]
@@ -103,10 +105,8 @@ def load_library() -> Any:
     return library
 
 
-def list_gpus(library: Any) -> list[dict[str, Any]]:
-    """The library's GPUs in its order: ``name``, ``uuid``, ``pci``, whether ``mig`` is on, ``slices``.
-
-    A value that can't be had is None.
+def list_gpus(library: Any) -> tuple[Card, ...]:
+    """The library's GPUs in its order; a value that can't be had is None.
 
     Raises:
         NoLibrary: it does not say how many there are.
@@ -115,15 +115,14 @@ def list_gpus(library: Any) -> list[dict[str, Any]]:
         count = library.nvmlDeviceGetCount()
     except library.NVMLError as error:
         raise NoLibrary(f"NVIDIA's library does not list its GPUs: {_say(error)}") from error
-    return [_describe(library, index) for index in range(count)]
+    return tuple(_describe(library, index) for index in range(count))
 
 
-def _describe(library: Any, index: int) -> dict[str, Any]:
-    unread: dict[str, Any] = {"name": None, "uuid": None, "pci": None, "mig": None, "slices": []}
+def _describe(library: Any, index: int) -> Card:
     try:
         gpu = library.nvmlDeviceGetHandleByIndex(index)
     except library.NVMLError:
-        return unread  # as one that has fallen off the bus: it keeps its place
+        return Card(index=index)  # as one that has fallen off the bus: it keeps its place
 
     def ask(read: Callable[[], Any]) -> Any:
         try:
@@ -131,31 +130,24 @@ def _describe(library: Any, index: int) -> dict[str, Any]:
         except library.NVMLError:
             return None
 
-    return {
-        "name": ask(lambda: _text(library.nvmlDeviceGetName(gpu))),
-        "uuid": ask(lambda: _text(library.nvmlDeviceGetUUID(gpu))),
-        "pci": ask(lambda: _text(library.nvmlDeviceGetPciInfo(gpu).busId)),
-        "mig": ask(lambda: bool(library.nvmlDeviceGetMigMode(gpu)[0])),
-        "slices": _slices(library, gpu),
-    }
+    return Card(
+        index=index,
+        name=ask(lambda: _text(library.nvmlDeviceGetName(gpu))),
+        uuid=ask(lambda: _text(library.nvmlDeviceGetUUID(gpu))),
+        pci=ask(lambda: normalise_pci(_text(library.nvmlDeviceGetPciInfo(gpu).busId))),
+        mig=ask(lambda: bool(library.nvmlDeviceGetMigMode(gpu)[0])),
+        slices=tuple(_slices(library, gpu)),
+    )
 
 
-def _slices(library: Any, gpu: Any) -> list[dict[str, Any]]:
+def _slices(library: Any, gpu: Any) -> Iterator[Slice]:
     """The MIG instances of a GPU; numbers that none has are left out, and keep their place."""
-    try:
-        most = library.nvmlDeviceGetMaxMigDeviceCount(gpu)
-    except library.NVMLError:
-        return []
-    found = []
-    for index in range(most):
-        try:
-            one = library.nvmlDeviceGetMigDeviceHandleByIndex(gpu, index)
-            uuid = _text(library.nvmlDeviceGetUUID(one))
-            name = _text(library.nvmlDeviceGetName(one))
-        except library.NVMLError:
-            continue
-        found.append({"index": index, "uuid": uuid, "name": name})
-    return found
+    with suppress(library.NVMLError):
+        for index in range(library.nvmlDeviceGetMaxMigDeviceCount(gpu)):
+            with suppress(library.NVMLError):
+                one = library.nvmlDeviceGetMigDeviceHandleByIndex(gpu, index)
+                uuid = _text(library.nvmlDeviceGetUUID(one))
+                yield Slice(index=index, uuid=uuid, name=_text(library.nvmlDeviceGetName(one)))
 
 
 class Gpu:

@@ -10,7 +10,8 @@ import re
 
 from suite.errors import GpuError
 from suite.host.gpu.commands import TRY_TOOLKIT, EngineKind, reword
-from suite.host.gpu.refusals import GpuRefusal, find_refusal
+from suite.host.gpu.refusals import find_refusal
+from suite.host.machine.refusal import Refusal
 
 UNKNOWN = (
     "`nvidia-smi` must work where TensorFlow runs; `make bench` keeps TensorFlow's own words in "
@@ -76,7 +77,7 @@ def explain_failure(reason: str, diary: str = "") -> str:
     return f"{reason}; {row.cause}{need}; what to do: {row.remedy}"
 
 
-def _quote(row: GpuRefusal, diary: str) -> str | None:
+def _quote(row: Refusal, diary: str) -> str | None:
     """The diary's line that the row is about, without the logger's head."""
     for line in diary.splitlines():
         if re.search(row.pattern, line, re.IGNORECASE):

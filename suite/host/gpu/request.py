@@ -13,6 +13,7 @@ from suite.errors import GpuError, NoGpuError
 from suite.host.engine import Card, GpuRequest
 from suite.host.gpu.choice import SHOWN, Choice, find_choice, find_whole
 from suite.host.machine.driver import read_version
+from suite.host.machine.files import read_text
 
 CDI_KIND = "nvidia.com/gpu="
 """What the names of NVIDIA's GPUs begin with in CDI's specifications."""
@@ -83,15 +84,12 @@ one (the kernel's PCI list, the driver's list), one a line, and nothing where th
 
 def pci_gpus(root: Path = Path("/")) -> tuple[str, ...]:
     """The PCI addresses of NVIDIA's display controllers (vendor 10de, class 03), driver or not."""
-
-    def read(path: Path) -> str:
-        return path.read_text(encoding="utf-8").strip() if path.is_file() else ""
-
     return tuple(
         sorted(
             device.name
             for device in (root / "sys/bus/pci/devices").glob("*")
-            if read(device / "vendor") == "0x10de" and read(device / "class").startswith("0x03")
+            if read_text(device / "vendor").strip() == "0x10de"
+            and read_text(device / "class").startswith("0x03")
         )
     )
 

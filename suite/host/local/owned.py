@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
+from suite.host.machine.files import read_text
 from suite.host.machine.machine import is_alive, own_token
 
 _OWNER = "owner"
@@ -20,11 +21,8 @@ def sweep(folders: Iterable[Path]) -> int:
     """Removes those whose process is dead; how many there were."""
     count = 0
     for folder in folders:
-        try:
-            token = (folder / _OWNER).read_text(encoding="utf-8")
-        except OSError:
-            continue  # another user's, or just being made
-        if is_alive(token) is False:
+        # Nothing is read of another user's, or of one that is just being made.
+        if is_alive(read_text(folder / _OWNER)) is False:
             shutil.rmtree(folder, ignore_errors=True)
             count += 1
     return count

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from suite.host.machine.files import read_text
+
 _PLACES = ("/proc/driver/nvidia/version", "/sys/module/nvidia/version")
 """The driver's own file, which NVIDIA's hook leaves visible in containers, then its module's."""
 
@@ -29,10 +31,6 @@ def find_version(text: str) -> str | None:
 def read_version(root: Path = Path("/")) -> str | None:
     """The version of this machine's driver; None: none is loaded, or it can't be told (WSL)."""
     for place in _PLACES:
-        try:
-            text = (root / place.lstrip("/")).read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            continue
-        if version := find_version(text):
+        if version := find_version(read_text(root / place.lstrip("/"))):
             return version
     return None

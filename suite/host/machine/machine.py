@@ -4,9 +4,12 @@ live.  Linux only."""
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+from suite.host.machine.files import read_text
 
 
 def cpus_allowed() -> tuple[int, ...]:
@@ -16,13 +19,8 @@ def cpus_allowed() -> tuple[int, ...]:
 
 def memory_total() -> int | None:
     """The machine's memory in bytes; None where the kernel does not say."""
-    try:
-        for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("MemTotal:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        return None
-    return None
+    found = re.search(r"^MemTotal:\s*(\d+)", read_text(Path("/proc/meminfo")), re.MULTILINE)
+    return int(found[1]) * 1024 if found else None
 
 
 def is_this_machine(info: Mapping[str, Any]) -> bool | None:
@@ -76,9 +74,6 @@ def find_cores(cpus: Iterable[int], root: Path = Path("/")) -> list[tuple[int, .
     cores: dict[str, list[int]] = {}
     for cpu in sorted(cpus):
         path = root / f"sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"
-        try:
-            siblings = path.read_text(encoding="utf-8").strip()
-        except OSError:
-            siblings = f"cpu{cpu}"
+        siblings = read_text(path).strip() or f"cpu{cpu}"
         cores.setdefault(siblings, []).append(cpu)
     return [tuple(threads) for threads in cores.values()]

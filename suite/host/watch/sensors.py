@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from suite.host.machine.files import read_text
+
 MOST_CLOCKS = 16
 """No more CPUs' clocks are read: on some kernels each reading wakes the CPU that it is about."""
 
@@ -66,7 +68,7 @@ class HostSensors:
             found = (_number(path) for path in self._clocks)
             return [number / 1e3 for number in found if number is not None]
         clocks, cpu = [], -1
-        for line in _text(self._root / "proc/cpuinfo").splitlines():
+        for line in read_text(self._root / "proc/cpuinfo").splitlines():
             name, _, value = line.partition(":")
             if name.strip() == "processor" and value.strip().isdigit():
                 cpu = int(value)
@@ -79,25 +81,18 @@ def _find_temperatures(root: Path) -> list[Path]:
     zones = [
         zone / "temp"
         for zone in sorted((root / "sys/class/thermal").glob("thermal_zone*"))
-        if _text(zone / "type").strip() in _ZONES
+        if read_text(zone / "type").strip() in _ZONES
     ]
     if zones:
         return zones
     return [
         path
         for sensor in sorted((root / "sys/class/hwmon").glob("hwmon*"))
-        if _text(sensor / "name").strip() in _SENSORS
+        if read_text(sensor / "name").strip() in _SENSORS
         for path in sorted(sensor.glob("temp*_input"))
     ]
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-
-
 def _number(path: Path) -> int | None:
-    text = _text(path).strip()
+    text = read_text(path).strip()
     return int(text) if text.lstrip("-").isdigit() else None

@@ -7,7 +7,8 @@ import requests
 from docker.errors import DockerException
 
 from suite.errors import EngineError
-from suite.host.docker.errors import Refused, engine_errors, explain, sdk_calls
+from suite.host.docker.errors import REFUSALS, Refused, engine_errors, sdk_calls
+from suite.host.machine.refusal import find_row
 from tests.fakes.docker_api import HERE, api_error
 
 NO_INIT = "container-init binary not found on the host: stat /usr/libexec/podman/catatonit: "
@@ -40,11 +41,11 @@ def test_what_the_sdk_raises_becomes_an_error_with_a_remedy(error: Exception, re
 
 
 def test_a_full_disk_names_both_stores() -> None:
-    row = explain("write /var/lib/containerd/x: no space left on device")
+    row = find_row("write /var/lib/containerd/x: no space left on device", REFUSALS)
     assert row is not None
     assert "/etc/containerd/config.toml" in row.remedy
     assert "`data-root`" in row.remedy
-    assert explain("all is well") is None
+    assert find_row("all is well", REFUSALS) is None
 
 
 def test_a_no_is_told_from_silence() -> None:

@@ -7,7 +7,8 @@ import re
 import pytest
 
 from suite.host.gpu.commands import INSTALL_DRIVER, TRY_TOOLKIT, reword
-from suite.host.gpu.refusals import REFUSALS, GpuRefusal, find_refusal, wants_cdi, wants_hook
+from suite.host.gpu.refusals import REFUSALS, find_refusal, wants_cdi, wants_hook
+from suite.host.machine.refusal import Refusal
 
 HOOK = (
     "failed to create task for container: OCI runtime create failed: runc create failed: error "
@@ -107,7 +108,7 @@ def test_every_row_of_tensorflows_is_tried() -> None:
 
 
 @pytest.mark.parametrize("row", REFUSALS, ids=lambda row: row.cause[:40])
-def test_every_remedy_names_a_command_or_a_setting_and_where_packages_are(row: GpuRefusal) -> None:
+def test_every_remedy_names_a_command_or_a_setting_and_where_packages_are(row: Refusal) -> None:
     assert row.cause
     assert re.search(r"`[a-z].+?`|\b[A-Z_]{3,}=|\{\"features\"", row.remedy)
     if "nvidia-container-toolkit`" in row.remedy:
@@ -157,7 +158,7 @@ LOCAL_ROWS = [
 
 
 @pytest.mark.parametrize("row", LOCAL_ROWS, ids=lambda row: row.cause[:60])
-def test_without_a_container_nothing_speaks_of_one(row: GpuRefusal) -> None:
+def test_without_a_container_nothing_speaks_of_one(row: Refusal) -> None:
     """The local engine's worker prints the same texts, where there is no container, and no docker."""
     for text in (row.cause, row.remedy):
         told = reword(text, "local")
