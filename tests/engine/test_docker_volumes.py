@@ -186,7 +186,7 @@ def test_the_compile_cache_is_filled_by_one_run_and_found_by_the_next(
         assert ending.code == 0, ending.diary
         assert said == [f"{CACHE_TARGET} 4294967296 0", str(before), str(8 * (before + 1))]
         # Between two campaigns, and where nobody knows the machine's driver.
-        assert sweep(api, engine._endpoint, time.time() + 1e9, lambda _: True) == 0
+        assert sweep(engine._daemon, time.time() + 1e9, lambda _: True) == 0
         assert is_there(api, cache)
     (made,) = [one for one in caches(api) if one["Name"] == cache.name]
     assert made["Labels"][f"{LABEL}.driver"] == cache.labels["driver"]
@@ -201,13 +201,13 @@ def test_the_compile_cache_of_another_driver_or_of_no_image_is_swept(
     api.create_volume(cache.name, labels=named)
     # The engine's images carry what their caches are called by, so that a rebuilt one finds its own.
     rebuilt = {**named, f"{LABEL}.for": "sha256:" + "0" * 64}
-    assert sweep(api, engine._endpoint, time.time(), lambda _: True, "0.1") == 1
+    assert sweep(engine._daemon, time.time(), lambda _: True, "0.1") == 1
     assert not is_there(api, cache)
     api.create_volume(cache.name, labels=rebuilt)
-    assert sweep(api, engine._endpoint, time.time(), lambda _: True) == 0
+    assert sweep(engine._daemon, time.time(), lambda _: True) == 0
     api.remove_volume(cache.name)
     api.create_volume(cache.name, labels={**rebuilt, f"{LABEL}.packages": "gone"})
-    assert sweep(api, engine._endpoint, time.time(), lambda _: True) == 1
+    assert sweep(engine._daemon, time.time(), lambda _: True) == 1
     assert not is_there(api, cache)
 
 
@@ -224,9 +224,9 @@ def test_a_compile_cache_that_a_container_holds_is_not_swept(
     run = engine.start(job, entrypoint=("python3",))
     try:
         assert run.next_line(60) == "up"
-        assert sweep(api, engine._endpoint, time.time(), lambda _: True) == 0
+        assert sweep(engine._daemon, time.time(), lambda _: True) == 0
         assert is_there(api, held)
     finally:
         run.close()
-    assert sweep(api, engine._endpoint, time.time(), lambda _: True) == 1
+    assert sweep(engine._daemon, time.time(), lambda _: True) == 1
     assert not is_there(api, held)

@@ -149,7 +149,7 @@ def reach(
         return opened[-1]
 
     yield connect
-    left = [one["Id"] for engine in opened for one in engine._api.containers(all=True)]
+    left = [one["Id"] for engine in opened for one in engine._daemon.api.containers(all=True)]
     for engine in opened:
         engine.close()
     assert left == [], "containers were left behind"

@@ -30,8 +30,7 @@ def job(engine: DockerEngine, gpu: GpuRequest) -> Job:
 def seen(engine: DockerEngine, gpu: GpuRequest) -> list[str]:
     """What a container sees of a GPU that is asked for past the suite's own refusal."""
     run = start_run(
-        engine._api,
-        engine._endpoint,
+        engine._daemon,
         job(engine, gpu),
         owner="test",
         memlock=False,

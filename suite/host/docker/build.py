@@ -1,6 +1,6 @@
 """From a build plan to an image in the engine: reused by its label, or built with live progress.
 
-Like this whole folder, and nothing else, it imports docker.  It also fetches the base image.
+It also fetches the base image.
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from docker.api.client import APIClient
-
 from suite.errors import MORE_DISK, EngineError
-from suite.host.docker.endpoint import Endpoint
-from suite.host.docker.errors import Refused, engine_error, engine_errors, sdk_calls
+from suite.host.docker.connect import Daemon
+from suite.host.docker.errors import Refused
 from suite.host.docker.stream import follow_build, follow_pull
 from suite.host.engine import LABEL, Say
 from suite.host.provision.images import (
@@ -34,13 +32,7 @@ from suite.model import Image
 
 
 def provide_image(
-    api: APIClient,
-    endpoint: Endpoint,
-    recipe: Recipe,
-    progress: Say,
-    *,
-    data_root: str | None,
-    fresh: bool = False,
+    daemon: Daemon, recipe: Recipe, progress: Say, *, data_root: str | None, fresh: bool = False
 ) -> Image:
     """The image of that recipe, reused where its inputs are unchanged, else built.
 
@@ -51,11 +43,9 @@ def provide_image(
         EngineError: the base can't be had, the disk is too full, or the build failed.
     """
     known_identity = identify_base(recipe)
-    identity = known_identity or ensure_base(api, endpoint, recipe, progress, data_root)
-    with engine_errors("asking for its architecture", endpoint):
-        architecture = str(api.version().get("Arch", ""))
-    plan = plan_build(recipe, base_identity=identity, architecture=architecture)
-    known = list_images(api, endpoint)
+    identity = known_identity or ensure_base(daemon, recipe, progress, data_root)
+    plan = plan_on(daemon, recipe, identity)
+    known = list_images(daemon)
     found = None if fresh else find_built(plan, known)
     what = "lock, base and suite" if recipe.lock else "image beneath and suite"
     if found:
@@ -63,15 +53,22 @@ def provide_image(
             f"image {recipe.name}: reused {plan.tag} "
             f"(Dockerfile, {what} are those it was built from)"
         )
-        return describe_image(api, endpoint, found, plan, identity=identity, origin=recipe.origin)
+        return describe_image(daemon, found, plan, identity=identity, origin=recipe.origin)
     labels = [image["Labels"] for image in known]
     progress(f"image {recipe.name}: building {plan.tag} ({explain_build(plan, labels)})")
     if recipe.lock is not None and not has_layers(plan, labels):
         _ensure_room(recipe, data_root)
     if known_identity:
-        ensure_base(api, endpoint, recipe, progress, data_root)
-    image = _build(api, endpoint, recipe, plan, progress, fresh=fresh)
-    return describe_image(api, endpoint, image, plan, identity=identity, origin=recipe.origin)
+        ensure_base(daemon, recipe, progress, data_root)
+    image = _build(daemon, recipe, plan, progress, fresh=fresh)
+    return describe_image(daemon, image, plan, identity=identity, origin=recipe.origin)
+
+
+def plan_on(daemon: Daemon, recipe: Recipe, identity: str) -> BuildPlan:
+    """How an engine is to build an image on a base of that identity."""
+    with daemon.errors("asking for its architecture"):
+        architecture = str(daemon.api.version().get("Arch", ""))
+    return plan_build(recipe, base_identity=identity, architecture=architecture)
 
 
 def find_built(plan: BuildPlan, known: Iterable[Mapping[str, Any]]) -> str | None:
@@ -88,36 +85,34 @@ def find_built(plan: BuildPlan, known: Iterable[Mapping[str, Any]]) -> str | Non
     return None
 
 
-def ensure_base(
-    api: APIClient, endpoint: Endpoint, recipe: Recipe, progress: Say, data_root: str | None
-) -> str:
+def ensure_base(daemon: Daemon, recipe: Recipe, progress: Say, data_root: str | None) -> str:
     """The engine's id of what an image is built on, which is pulled where it is missing.
 
     Raises:
         EngineError: it is not there and can't be pulled, or there is no room for it.
     """
     # A base of ours is small; one that brings its TensorFlow is nearly all of the image.
-    if recipe.lock is None and find_image(api, endpoint, recipe.base) is None:
+    if recipe.lock is None and find_image(daemon, recipe.base) is None:
         _ensure_room(recipe, data_root)
     refuse = refuse_base if recipe.lock else refuse_laid
-    return ensure_image(api, endpoint, recipe.base, progress, refuse)
+    return ensure_image(daemon, recipe.base, progress, refuse)
 
 
-def list_images(api: APIClient, endpoint: Endpoint) -> list[dict[str, Any]]:
+def list_images(daemon: Daemon) -> list[dict[str, Any]]:
     """The engine's images that this project built, with their labels."""
-    with engine_errors("listing images", endpoint):
+    with daemon.errors("listing images"):
         return [
             {**image, "Labels": image.get("Labels") or {}}
-            for image in api.images(filters={"label": f"{LABEL}=image"})
+            for image in daemon.api.images(filters={"label": f"{LABEL}=image"})
         ]
 
 
 def describe_image(
-    api: APIClient, endpoint: Endpoint, image: str, plan: BuildPlan, *, identity: str, origin: str
+    daemon: Daemon, image: str, plan: BuildPlan, *, identity: str, origin: str
 ) -> Image:
     """What the engine says about an image, for the record."""
-    with engine_errors("asking after an image", endpoint):
-        seen = api.inspect_image(image)
+    with daemon.errors("asking after an image"):
+        seen = daemon.api.inspect_image(image)
     return Image(
         id=str(seen["Id"]),
         content=None,
@@ -129,60 +124,50 @@ def describe_image(
     )
 
 
-Refusal = Callable[[APIClient, Endpoint, str, str], EngineError]
+Refusal = Callable[[Daemon, str, str], EngineError]
 """What is told of an image that can't be pulled, from its reference and the engine's words."""
 
 
 def ensure_image(
-    api: APIClient,
-    endpoint: Endpoint,
-    reference: str,
-    progress: Say,
-    refuse: Refusal | None = None,
+    daemon: Daemon, reference: str, progress: Say, refuse: Refusal | None = None
 ) -> str:
     """The engine's id of a base image, which is pulled where it is missing.
 
     Raises:
         EngineError: it is not there and can't be pulled; names the ways out.
     """
-    if found := find_image(api, endpoint, reference):
+    if found := find_image(daemon, reference):
         return found
     progress(f"base {reference}: pulling")
     try:
-        with sdk_calls("pulling the base image", endpoint):
-            for line in follow_pull(api.pull(reference, stream=True, decode=True)):
+        with daemon.calls("pulling the base image"):
+            for line in follow_pull(daemon.api.pull(reference, stream=True, decode=True)):
                 progress(f"base: {line}")
-            return str(api.inspect_image(reference)["Id"])
+            return str(daemon.api.inspect_image(reference)["Id"])
     except Refused as refused:
-        raise (refuse or refuse_base)(api, endpoint, reference, refused.text) from refused
+        raise (refuse or refuse_base)(daemon, reference, refused.text) from refused
 
 
-def find_image(api: APIClient, endpoint: Endpoint, reference: str) -> str | None:
+def find_image(daemon: Daemon, reference: str) -> str | None:
     """The engine's id of an image; None where it is not there."""
     try:
-        with sdk_calls("looking for an image", endpoint):
-            return str(api.inspect_image(reference)["Id"])
+        with daemon.calls("looking for an image"):
+            return str(daemon.api.inspect_image(reference)["Id"])
     except Refused as refused:
         if refused.missing:
             return None
-        raise engine_error("looking for an image", refused.text, endpoint) from refused
+        raise daemon.error("looking for an image", refused.text) from refused
 
 
-def find_digests(api: APIClient, endpoint: Endpoint, reference: str) -> list[str]:
+def find_digests(daemon: Daemon, reference: str) -> list[str]:
     """What registries call an image that is here; nothing where it is not, or came from none."""
-    if find_image(api, endpoint, reference) is None:
+    if find_image(daemon, reference) is None:
         return []
-    with engine_errors("asking after an image", endpoint):
-        return list(api.inspect_image(reference).get("RepoDigests") or [])
+    with daemon.errors("asking after an image"):
+        return list(daemon.api.inspect_image(reference).get("RepoDigests") or [])
 
 
-def import_image(
-    api: APIClient,
-    endpoint: Endpoint,
-    archive: IO[bytes],
-    name: str,
-    labels: Mapping[str, str],
-) -> str:
+def import_image(daemon: Daemon, archive: IO[bytes], name: str, labels: Mapping[str, str]) -> str:
     """Makes an image of a file system that comes as a tar stream; its id.
 
     Raises:
@@ -190,28 +175,30 @@ def import_image(
     """
     repository, _, tag = name.rpartition(":") if ":" in name else (name, "", "latest")
     changes = [*(f"LABEL {key}={value}" for key, value in labels.items()), 'CMD ["python3"]']
-    with engine_errors("importing the stand-in base", endpoint):
-        api.import_image_from_stream(archive, repository=repository, tag=tag, changes=changes)
-        return str(api.inspect_image(name)["Id"])
+    with daemon.errors("importing the stand-in base"):
+        daemon.api.import_image_from_stream(
+            archive, repository=repository, tag=tag, changes=changes
+        )
+        return str(daemon.api.inspect_image(name)["Id"])
 
 
-def refuse_base(api: APIClient, endpoint: Endpoint, reference: str, text: str) -> EngineError:
+def refuse_base(daemon: Daemon, reference: str, text: str) -> EngineError:
     """The error for a base image that is not here and not to be had; names the ways out."""
-    if find_image(api, endpoint, STAND_IN):
+    if find_image(daemon, STAND_IN):
         stand_in = f"a stand-in from `make base` is here: BASE_IMAGE={STAND_IN} takes it"
     else:
         stand_in = f"`make base` and then BASE_IMAGE={STAND_IN}, where no registry can be reached"
     return EngineError(
-        f"the base image {reference} is not in the engine ({endpoint.source}) and can't be "
+        f"the base image {reference} is not in the engine ({daemon.endpoint.source}) and can't be "
         f"pulled: {text}",
         f"`docker login` if the registry limits or wants it; BASE_IMAGE=… for a mirror's copy or "
         f"any image with Python 3.13, venv and pip; {stand_in}",
     )
 
 
-def refuse_laid(_api: APIClient, endpoint: Endpoint, reference: str, text: str) -> EngineError:
+def refuse_laid(daemon: Daemon, reference: str, text: str) -> EngineError:
     """As `refuse_base`, for an image that the suite is to be laid on."""
-    return refuse_custom(reference, endpoint.source, text)
+    return refuse_custom(reference, daemon.endpoint.source, text)
 
 
 def has_layers(plan: BuildPlan, known: Iterable[Mapping[str, str]]) -> bool:
@@ -233,20 +220,12 @@ def _ensure_room(recipe: Recipe, data_root: str | None) -> None:
         )
 
 
-def _build(
-    api: APIClient,
-    endpoint: Endpoint,
-    recipe: Recipe,
-    plan: BuildPlan,
-    progress: Say,
-    *,
-    fresh: bool,
-) -> str:
+def _build(daemon: Daemon, recipe: Recipe, plan: BuildPlan, progress: Say, *, fresh: bool) -> str:
     word = word_pip if recipe.lock else word_check
     try:
-        with sdk_calls(f"building the {recipe.name} image", endpoint):
+        with daemon.calls(f"building the {recipe.name} image"):
             for line in follow_build(
-                api.build(
+                daemon.api.build(
                     fileobj=io.BytesIO(build_context(recipe)),
                     custom_context=True,
                     tag=plan.tag,
@@ -261,8 +240,8 @@ def _build(
             ):
                 if words := word(line):
                     progress(f"image {recipe.name}: {words}")
-            return str(api.inspect_image(plan.tag)["Id"])
+            return str(daemon.api.inspect_image(plan.tag)["Id"])
     except Refused as refused:
         unfit = None if recipe.lock else explain_unfit(recipe.base, refused.text)
-        error = unfit or engine_error(f"building the {recipe.name} image", refused.text, endpoint)
+        error = unfit or daemon.error(f"building the {recipe.name} image", refused.text)
         raise error from refused

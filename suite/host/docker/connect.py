@@ -1,10 +1,9 @@
-"""Reaching a docker engine, and asking it who it is.
-
-Like this whole folder, and nothing else, it imports docker.
-"""
+"""Reaching a docker engine, and asking it who it is."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any
 
 from docker.api.client import APIClient
@@ -14,12 +13,36 @@ from docker.utils.utils import kwargs_from_env
 from suite.errors import EngineError
 from suite.host.docker.describe import Description
 from suite.host.docker.endpoint import Endpoint, knock
-from suite.host.docker.errors import engine_error, engine_errors
+from suite.host.docker.errors import engine_error, engine_errors, sdk_calls
 
 _TIMEOUT_S = 60.0
 """A single answer of the engine; removing a container with much data in it can take a while."""
 
 _SSH_POOLS = 4
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """An engine that was reached: the SDK's client of it, and its address."""
+
+    api: APIClient
+    endpoint: Endpoint
+
+    def calls(self, doing: str) -> AbstractContextManager[None]:
+        """See `errors.sdk_calls`."""
+        return sdk_calls(doing, self.endpoint)
+
+    def errors(self, doing: str) -> AbstractContextManager[None]:
+        """See `errors.engine_errors`."""
+        return engine_errors(doing, self.endpoint)
+
+    def error(self, doing: str, text: str) -> EngineError:
+        """See `errors.engine_error`."""
+        return engine_error(doing, text, self.endpoint)
+
+    def close(self) -> None:
+        """Lets go of the connections."""
+        self.api.close()
 
 
 def demand_endpoint(endpoint: Endpoint | None) -> Endpoint:
@@ -37,7 +60,7 @@ def demand_endpoint(endpoint: Endpoint | None) -> Endpoint:
     return endpoint
 
 
-def connect(endpoint: Endpoint, patience_s: float | None) -> APIClient:
+def connect(endpoint: Endpoint, patience_s: float | None) -> Daemon:
     """A connection, each of whose answers is waited for so long; None: as long as a campaign should.
 
     Raises:
@@ -45,7 +68,7 @@ def connect(endpoint: Endpoint, patience_s: float | None) -> APIClient:
     """
     with engine_errors("connecting", endpoint):
         knock(endpoint)
-        return _connect(endpoint, patience_s or _TIMEOUT_S)
+        return Daemon(_connect(endpoint, patience_s or _TIMEOUT_S), endpoint)
 
 
 def _connect(endpoint: Endpoint, timeout_s: float) -> APIClient:
@@ -62,14 +85,14 @@ def _connect(endpoint: Endpoint, timeout_s: float) -> APIClient:
     return APIClient(timeout=timeout_s, **settings)
 
 
-def ask_who(api: APIClient, endpoint: Endpoint) -> Description:
+def ask_who(daemon: Daemon) -> Description:
     """What the engine says of itself.
 
     Raises:
         EngineError: it does not answer, or is no engine.
     """
-    with engine_errors("asking what it is", endpoint):
-        info, version = api.info(), api.version()
+    with daemon.errors("asking what it is"):
+        info, version = daemon.api.info(), daemon.api.version()
     if not isinstance(info, dict) or not isinstance(version, dict):
-        raise engine_error("asking what it is", "what answers there is no engine", endpoint)
-    return Description(endpoint=endpoint, info=info, version=version)
+        raise daemon.error("asking what it is", "what answers there is no engine")
+    return Description(endpoint=daemon.endpoint, info=info, version=version)

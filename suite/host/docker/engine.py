@@ -58,6 +58,11 @@ class DockerEngine:
     how long each of its answers is waited for; None: as long as a campaign should.
     """
 
+    name = "docker"
+    """Also where podman answers in its place."""
+
+    isolation: Isolation = "container"
+
     def __init__(
         self,
         base_image: str | None = None,
@@ -70,29 +75,18 @@ class DockerEngine:
         Raises:
             EngineError: there is none, it does not answer, or this user may not talk to it.
         """
-        self._endpoint = demand_endpoint(docker_endpoint())
         self._base_image = base_image or os.environ.get("BASE_IMAGE") or None
         self._cuda_image = cuda_image
         self._probe_s = patience_s or _PROBE_S
-        self._api = connect(self._endpoint, patience_s)
-        weakref.finalize(self, self._api.close)
-        self._description = ask_who(self._api, self._endpoint)
+        self._daemon = connect(demand_endpoint(docker_endpoint()), patience_s)
+        weakref.finalize(self, self._daemon.close)
+        self._description = ask_who(self._daemon)
         self._owner = own_token()
         self._memlock: str = "not asked for"
 
     def close(self) -> None:
         """Lets go of the connections; otherwise that happens with the engine's last reference."""
-        self._api.close()
-
-    @property
-    def name(self) -> str:
-        """``docker``, also where podman answers in its place."""
-        return "docker"
-
-    @property
-    def isolation(self) -> Isolation:
-        """``container``."""
-        return "container"
+        self._daemon.close()
 
     @property
     def is_here(self) -> bool | None:
@@ -123,22 +117,22 @@ class DockerEngine:
 
     def take_stock(self, name: str) -> Stock:
         """See ``doctor.machine.Examined``."""
-        return stock.take_stock(self._api, self._endpoint, self._recipe(name))
+        return stock.take_stock(self._daemon, self._recipe(name))
 
     def reach_base(self, reference: str) -> bool | None:
         """See ``doctor.machine.Examined``."""
         laid = self._cuda_image is not None and reference.startswith(self._cuda_image)
         refuse = refuse_laid if laid else refuse_base
-        return stock.reach_base(self._api, self._endpoint, reference, refuse)
+        return stock.reach_base(self._daemon, reference, refuse)
 
     def look_at_leftovers(self) -> None:
         """See ``doctor.machine.Examined``."""
-        leftovers.look(self._api, self._endpoint)
+        leftovers.look(self._daemon)
 
     def has_probe_image(self) -> bool:
         """See ``doctor.machine.Examined``."""
         base = self._base_image or read_specs()["cpu"].base
-        return bool(list_images(self._api, self._endpoint)) or self.find_base(base) is not None
+        return bool(list_images(self._daemon)) or self.find_base(base) is not None
 
     def gpu_support(self) -> GpuSupport:
         """See ``doctor.machine.Examined``."""
@@ -154,14 +148,7 @@ class DockerEngine:
         if recipe.lock is None:
             self.settle_custom(progress)
             recipe = self._recipe(name)
-        return provide_image(
-            self._api,
-            self._endpoint,
-            recipe,
-            progress,
-            data_root=self.data_root,
-            fresh=fresh,
-        )
+        return provide_image(self._daemon, recipe, progress, data_root=self.data_root, fresh=fresh)
 
     def settle_custom(self, progress: Say) -> str | None:
         """See ``engine.Engine``."""
@@ -169,7 +156,7 @@ class DockerEngine:
             return None
         recipe = self._recipe(CUSTOM)
         if not is_pinned(recipe.base):
-            ensure_base(self._api, self._endpoint, recipe, progress, self.data_root)
+            ensure_base(self._daemon, recipe, progress, self.data_root)
         return self._recipe(CUSTOM).base
 
     def _recipe(self, name: str) -> Recipe:
@@ -177,7 +164,7 @@ class DockerEngine:
         spec = find_spec(name, read_specs())
         if self._cuda_image is None or name != CUSTOM:
             return follow(spec, self._base_image)
-        digests = find_digests(self._api, self._endpoint, self._cuda_image)
+        digests = find_digests(self._daemon, self._cuda_image)
         return overlay_on(spec, add_digest(self._cuda_image, digests))
 
     def find_gpu(self, wanted: str) -> GpuRequest:
@@ -196,7 +183,7 @@ class DockerEngine:
     @property
     def _gpu_search(self) -> GpuSearch:
         return GpuSearch(
-            where=self._endpoint.where,
+            where=self._daemon.endpoint.where,
             info=self._description.info,
             kind=self._description.kind,
             podman=self._description.podman,
@@ -205,11 +192,11 @@ class DockerEngine:
         )
 
     def _probe_image(self) -> str:
-        known = list_images(self._api, self._endpoint)
+        known = list_images(self._daemon)
         if known:
             return str(known[0]["Id"])
         base = self._base_image or read_specs()["cpu"].base
-        return ensure_image(self._api, self._endpoint, base, lambda _line: None)
+        return ensure_image(self._daemon, base, lambda _line: None)
 
     def _ask(self, image: str, code: str, gpu: GpuRequest | None) -> tuple[list[str], str]:
         """What a trivial container that runs this Python prints, by lines, and how it ended."""
@@ -256,8 +243,7 @@ class DockerEngine:
     def _start(self, job: Job, entrypoint: tuple[str, ...], *, memlock: bool) -> DockerRun:
         self._description.refuse_unbound(job)
         return start_run(
-            self._api,
-            self._endpoint,
+            self._daemon,
             job,
             owner=self._owner,
             kind=self._description.kind,
@@ -267,7 +253,7 @@ class DockerEngine:
 
     def remove_volume(self, volume: Volume) -> None:
         """See ``engine.Engine``."""
-        discard_volume(self._api, self._endpoint, volume.name)
+        discard_volume(self._daemon, volume.name)
 
     def sweep_leftovers(self) -> int:
         """See ``engine.Engine``; also running ones, where their owner is proven to be dead.
@@ -275,12 +261,8 @@ class DockerEngine:
         Raises:
             EngineError: the engine does not answer.
         """
-        return leftovers.sweep(
-            self._api,
-            self._endpoint,
-            time.time(),
-            kernel_driver=read_version() if self.is_here else None,
-        )
+        driver = read_version() if self.is_here else None
+        return leftovers.sweep(self._daemon, time.time(), kernel_driver=driver)
 
     def remove_everything(self) -> dict[str, int]:
         """Removes every container, image and volume with this project's label; how many of each.
@@ -288,12 +270,12 @@ class DockerEngine:
         Raises:
             EngineError: the engine does not answer, or refuses.
         """
-        return leftovers.remove_everything(self._api, self._endpoint)
+        return leftovers.remove_everything(self._daemon)
 
     def find_base(self, name: str) -> str | None:
         """See ``provision.debian_base.BaseKeeper``."""
-        return find_image(self._api, self._endpoint, name)
+        return find_image(self._daemon, name)
 
     def import_base(self, archive: IO[bytes], name: str, labels: Mapping[str, str]) -> str:
         """See ``provision.debian_base.BaseKeeper``."""
-        return import_image(self._api, self._endpoint, archive, name, labels)
+        return import_image(self._daemon, archive, name, labels)

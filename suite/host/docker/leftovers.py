@@ -1,6 +1,6 @@
 """What a killed campaign leaves in the engine, found by label alone, and removed.
 
-Like this whole folder, and nothing else, it imports docker.  Containers, images and volumes
+Containers, images and volumes
 without this project's label are never touched.
 """
 
@@ -11,13 +11,11 @@ from collections.abc import Callable, Container, Mapping
 from datetime import datetime
 from typing import Any
 
-from docker.api.client import APIClient
-
 from suite.host.docker.build import find_image, list_images
-from suite.host.docker.endpoint import Endpoint
-from suite.host.docker.errors import Refused, engine_error, engine_errors, sdk_calls
+from suite.host.docker.connect import Daemon
+from suite.host.docker.errors import Refused
 from suite.host.docker.run import discard_container
-from suite.host.docker.volumes import LASTING, discard_volume
+from suite.host.docker.volumes import LASTING, discard_volume, list_volumes
 from suite.host.engine import LABEL
 from suite.host.machine.machine import is_alive
 from suite.host.provision.volumes import UNKNOWN_DRIVER
@@ -42,8 +40,7 @@ def is_leftover(*, state: str, age_s: float, alive: bool | None) -> bool:
 
 
 def sweep(
-    api: APIClient,
-    endpoint: Endpoint,
+    daemon: Daemon,
     now_s: float,
     is_owner_alive: Callable[[str], bool | None] = is_alive,
     kernel_driver: str | None = None,
@@ -56,33 +53,33 @@ def sweep(
         EngineError: the engine does not answer.
     """
     count = 0
-    for container in _containers(api, endpoint):
+    for container in _containers(daemon):
         owner = (container.get("Labels") or {}).get(f"{LABEL}.owner", "")
         if is_leftover(
             state=str(container.get("State", "")),
             age_s=now_s - float(container.get("Created", now_s)),
             alive=is_owner_alive(owner),
         ):
-            discard_container(api, endpoint, str(container["Id"]))
+            discard_container(daemon, str(container["Id"]))
             count += 1
     # After the containers that may hold them.
-    for volume in _volumes(api, endpoint, "volume"):
+    for volume in list_volumes(daemon, "volume"):
         alive = is_owner_alive((volume.get("Labels") or {}).get(f"{LABEL}.owner", ""))
         old = now_s - _made_s(volume, now_s) > _FOREIGN_VOLUME_AGE_S
         nobodys = old if alive is None else not alive
-        if nobodys and discard_volume(api, endpoint, str(volume["Name"])):
+        if nobodys and discard_volume(daemon, str(volume["Name"])):
             count += 1
-    return count + _sweep_lasting(api, endpoint, kernel_driver)
+    return count + _sweep_lasting(daemon, kernel_driver)
 
 
-def look(api: APIClient, endpoint: Endpoint) -> None:
+def look(daemon: Daemon) -> None:
     """Lists what `sweep` would look at, and changes nothing.
 
     Raises:
         EngineError: the engine does not answer, or refuses this user the list.
     """
-    _containers(api, endpoint)
-    _volumes(api, endpoint, "volume")
+    _containers(daemon)
+    list_volumes(daemon, "volume")
 
 
 def is_outlived(
@@ -105,35 +102,31 @@ def is_outlived(
     )
 
 
-def _sweep_lasting(api: APIClient, endpoint: Endpoint, kernel_driver: str | None) -> int:
+def _sweep_lasting(daemon: Daemon, kernel_driver: str | None) -> int:
     """Removes the lasting volumes that have outlived their use; the engine refuses where a container
     holds one."""
-    lasting = _volumes(api, endpoint, LASTING)
+    lasting = list_volumes(daemon, LASTING)
     if not lasting:
         return 0
     labelled = [volume.get("Labels") or {} for volume in lasting]
-    known = list_images(api, endpoint)
+    known = list_images(daemon)
     # Asked for by name as well: the image can be one that this project did not build.
     asked = {one for labels in labelled if (one := labels.get(f"{LABEL}.for"))}
-    images = {one for one in asked if find_image(api, endpoint, one)}
+    images = {one for one in asked if find_image(daemon, one)}
     packages = {one for image in known if (one := image["Labels"].get(f"{LABEL}.packages"))}
     return sum(
         is_outlived(labels, images=images, packages=packages, driver=kernel_driver)
-        and discard_volume(api, endpoint, str(volume["Name"]))
+        and discard_volume(daemon, str(volume["Name"]))
         for volume, labels in zip(lasting, labelled, strict=True)
     )
 
 
-def _containers(api: APIClient, endpoint: Endpoint) -> list[Mapping[str, Any]]:
-    with engine_errors("listing containers", endpoint):
-        found: list[Mapping[str, Any]] = api.containers(all=True, filters={"label": f"{LABEL}=run"})
+def _containers(daemon: Daemon) -> list[Mapping[str, Any]]:
+    with daemon.errors("listing containers"):
+        found: list[Mapping[str, Any]] = daemon.api.containers(
+            all=True, filters={"label": f"{LABEL}=run"}
+        )
         return found
-
-
-def _volumes(api: APIClient, endpoint: Endpoint, kind: str) -> list[Mapping[str, Any]]:
-    with engine_errors("listing volumes", endpoint):
-        found = api.volumes(filters={"label": f"{LABEL}={kind}"})["Volumes"]
-        return list(found or [])
 
 
 def _made_s(volume: Mapping[str, Any], now_s: float) -> float:
@@ -146,7 +139,7 @@ def _made_s(volume: Mapping[str, Any], now_s: float) -> float:
         return now_s
 
 
-def remove_everything(api: APIClient, endpoint: Endpoint) -> dict[str, int]:
+def remove_everything(daemon: Daemon) -> dict[str, int]:
     """Removes every container, volume and image with this project's label, running or not; how
     many of each.
 
@@ -155,20 +148,20 @@ def remove_everything(api: APIClient, endpoint: Endpoint) -> dict[str, int]:
     """
     labelled = {"label": LABEL}
     counts = {"containers": 0, "volumes": 0, "images": 0}
-    with engine_errors("removing what this project made", endpoint):
-        for container in api.containers(all=True, filters=labelled):
-            api.remove_container(container["Id"], v=True, force=True)
+    with daemon.errors("removing what this project made"):
+        for container in daemon.api.containers(all=True, filters=labelled):
+            daemon.api.remove_container(container["Id"], v=True, force=True)
             counts["containers"] += 1
-        for volume in api.volumes(filters=labelled)["Volumes"] or []:
-            api.remove_volume(volume["Name"])
+        for volume in daemon.api.volumes(filters=labelled)["Volumes"] or []:
+            daemon.api.remove_volume(volume["Name"])
             counts["volumes"] += 1
-        images = [str(image["Id"]) for image in api.images(filters=labelled)]
+        images = [str(image["Id"]) for image in daemon.api.images(filters=labelled)]
     for image in images:
         try:
-            with sdk_calls("removing an image", endpoint):
-                api.remove_image(image, force=True)
+            with daemon.calls("removing an image"):
+                daemon.api.remove_image(image, force=True)
         except Refused as refused:
             if not refused.missing:
-                raise engine_error("removing an image", refused.text, endpoint) from refused
+                raise daemon.error("removing an image", refused.text) from refused
         counts["images"] += 1
     return counts

@@ -1,7 +1,4 @@
-"""What a worker's container is and may use, in the SDK's words.
-
-Like this whole folder, and nothing else, it imports docker.
-"""
+"""What a worker's container is and may use, in the SDK's words."""
 
 from __future__ import annotations
 

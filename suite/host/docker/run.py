@@ -1,43 +1,32 @@
-"""One worker in one container: created, started, listened to, and removed whatever happens.
-
-Like this whole folder, and nothing else, it imports docker.
-"""
+"""One worker in one container: created, started, listened to, and removed whatever happens."""
 
 from __future__ import annotations
 
-import contextlib
 import struct
 import uuid
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from datetime import datetime, timezone
 from typing import Any
 
-from docker.api.client import APIClient
-
 from suite.errors import EngineError, GpuError
-from suite.host.docker.connect import connect
-from suite.host.docker.endpoint import Endpoint
-from suite.host.docker.errors import Refused, Silence, engine_error, engine_errors, sdk_calls
+from suite.host.docker.connect import Daemon, connect
+from suite.host.docker.errors import Refused, Silence
 from suite.host.docker.limits import USER, container_limits, job_labels
 from suite.host.docker.volumes import make_volumes, name_volumes
 from suite.host.engine import Ending, Job
 from suite.host.gpu.commands import FIND_HANG, EngineKind, reword
 from suite.host.gpu.remedies import explain_refusal
 from suite.host.gpu.request import choose_variables
-from suite.host.machine.ending import DIARY_BYTES, phrase_ending
+from suite.host.machine.ending import DIARY_BYTES, GRACE_S, KILLED_S, UNREAD_GRACE_S, phrase_ending
 from suite.host.machine.lines import LineQueue
 
-_GRACE_S = 10.0
-"""From the end of the worker's output to the end of its process: releasing a GPU takes seconds."""
-_UNREAD_GRACE_S = 2.0
-_KILLED_S = 60.0
 _HUNG_S = 5.0
 """For the removal of a container whose start hangs: the engine can't until that ends."""
 
 
 def start_run(
-    api: APIClient,
-    endpoint: Endpoint,
+    daemon: Daemon,
     job: Job,
     *,
     owner: str,
@@ -60,9 +49,9 @@ def start_run(
     started = datetime.now(timezone.utc)
     starting = False
     try:
-        with sdk_calls("starting a container", endpoint):
-            make_volumes(api, job, owner)
-            created = api.create_container(
+        with daemon.calls("starting a container"):
+            make_volumes(daemon, job, owner)
+            created = daemon.api.create_container(
                 job.image.id,
                 command=list(job.arguments),
                 entrypoint=list(entrypoint) or None,
@@ -74,78 +63,77 @@ def start_run(
                     **job.environment,
                     **name_volumes(job),
                 },
-                host_config=api.create_host_config(**container_limits(job, memlock=memlock)),
+                host_config=daemon.api.create_host_config(**container_limits(job, memlock=memlock)),
             )
             starting = True
-            api.start(created["Id"])
+            daemon.api.start(created["Id"])
             starting = False
-            stream = api.logs(created["Id"], stdout=True, stderr=False, stream=True, follow=True)
+            stream = daemon.api.logs(
+                created["Id"], stdout=True, stderr=False, stream=True, follow=True
+            )
     except BaseException as error:
         # By name: a container can exist although its creation raised.
         if isinstance(error, Refused):
-            discard_container(api, endpoint, name)
-            raise _refusal(error, job, endpoint, kind, memlock=memlock) from error
-        _discard_hung(endpoint, name)
+            discard_container(daemon, name)
+            raise _refusal(error, job, daemon, kind, memlock=memlock) from error
+        _discard_hung(daemon, name)
         if isinstance(error, Silence) and starting and job.gpu is not None:
             raise GpuError(
-                f"the engine at {endpoint.where} did not start a container with the GPU within "
-                f"{api.timeout:.0f} s: what gives it the GPU, or the driver behind that, hangs",
+                f"the engine at {daemon.endpoint.where} did not start a container with the GPU within "
+                f"{daemon.api.timeout:.0f} s: what gives it the GPU, or the driver behind that, hangs",
                 reword(FIND_HANG, kind),
             ) from TimeoutError(error.what)
         raise
-    return DockerRun(
-        api, endpoint, created["Id"], stream, started=started, memory_bytes=job.memory_bytes
-    )
+    return DockerRun(daemon, created["Id"], stream, started=started, memory_bytes=job.memory_bytes)
 
 
 def _refusal(
-    refused: Refused, job: Job, endpoint: Endpoint, kind: EngineKind, *, memlock: bool
+    refused: Refused, job: Job, daemon: Daemon, kind: EngineKind, *, memlock: bool
 ) -> Exception:
     if refused.missing and "image" in refused.text.lower():
         return EngineError(
-            f"docker at {endpoint.where} has no image {job.image.id}",
+            f"docker at {daemon.endpoint.where} has no image {job.image.id}",
             "`make images` builds it",
         )
     if job.gpu is not None:
         if memlock and ("rlimit" in refused.text or "ulimit" in refused.text):
             return refused
-        return explain_refusal(refused.text, endpoint.where, kind)
-    return engine_error("starting a container", refused.text, endpoint)
+        return explain_refusal(refused.text, daemon.endpoint.where, kind)
+    return daemon.error("starting a container", refused.text)
 
 
-def discard_container(api: APIClient, endpoint: Endpoint, container: str) -> None:
+def discard_container(daemon: Daemon, container: str) -> None:
     """Removes a container and its anonymous volumes where the engine still answers."""
-    try:
-        with sdk_calls("removing a container", endpoint):
-            api.remove_container(container, v=True, force=True)
-    except (Refused, EngineError):
-        return  # it never existed, is being removed already, or nobody is there to ask
+    # It may never have existed, be removed already, or nobody is there to ask.
+    with suppress(Refused, EngineError), daemon.calls("removing a container"):
+        daemon.api.remove_container(container, v=True, force=True)
 
 
-def _discard_hung(endpoint: Endpoint, container: str) -> None:
+def _discard_hung(daemon: Daemon, container: str) -> None:
     """As `discard_container`, where the engine or a person breaks off: what can't be removed at once is
     left for the next campaign to sweep."""
-    with contextlib.suppress(EngineError), contextlib.closing(connect(endpoint, _HUNG_S)) as api:
-        discard_container(api, endpoint, container)
+    with suppress(EngineError), closing(connect(daemon.endpoint, _HUNG_S)) as another:
+        discard_container(another, container)
 
 
 class DockerRun:
     """A container under way (see ``engine.Running``)."""
 
+    process_id = None
+    """The container's id is in the control groups of its processes."""
+
     def __init__(
         self,
-        api: APIClient,
-        endpoint: Endpoint,
+        daemon: Daemon,
         container: str,
         stream: Any,
         *,
         started: datetime,
         memory_bytes: int | None,
     ) -> None:
-        self._api = api
-        self._endpoint = endpoint
-        self._container = container
-        self._started = started
+        self._daemon = daemon
+        self.id = container
+        self.started = started
         self._memory_bytes = memory_bytes
         self._stream = stream
         self._end_seen = False
@@ -172,28 +160,12 @@ class DockerRun:
         the log (seen in most runs whose last line had no newline).  Once it says that the
         container has stopped, the log is complete.
         """
-        if not self._wait(_GRACE_S):
+        if not self._wait(GRACE_S):
             return b""
-        try:
-            with sdk_calls("reading a container's log", self._endpoint):
-                return bytes(self._api.logs(self._container, stdout=True, stderr=False))[count:]
-        except (Refused, EngineError):
-            return b""  # next_line finds out whether the engine is still there
-
-    @property
-    def id(self) -> str:
-        """The container's id."""
-        return self._container
-
-    @property
-    def process_id(self) -> int | None:
-        """None: the container's id is in the control groups of its processes."""
-        return None
-
-    @property
-    def started(self) -> datetime:
-        """When the engine was asked to create and start it (UTC, this machine's clock)."""
-        return self._started
+        # Where the engine is gone, next_line finds that out.
+        with suppress(Refused, EngineError), self._daemon.calls("reading a container's log"):
+            return bytes(self._daemon.api.logs(self.id, stdout=True, stderr=False))[count:]
+        return b""
 
     def next_line(self, timeout_s: float) -> str | None:
         """See ``engine.Running``."""
@@ -206,11 +178,9 @@ class DockerRun:
 
     def stop(self) -> None:
         """See ``engine.Running``."""
-        try:
-            with sdk_calls("killing a container", self._endpoint):
-                self._api.kill(self._container)
-        except (Refused, EngineError):
-            return  # it has ended already, or close() will find that the engine has gone
+        # It may have ended already; or close() will find that the engine has gone.
+        with suppress(Refused, EngineError), self._daemon.calls("killing a container"):
+            self._daemon.api.kill(self.id)
 
     def close(self) -> Ending:
         """See ``engine.Running``."""
@@ -218,15 +188,15 @@ class DockerRun:
             try:
                 self._ending = self._end()
             finally:
-                discard_container(self._api, self._endpoint, self._container)
+                discard_container(self._daemon, self.id)
                 self._let_go()
         return self._ending
 
     def _end(self) -> Ending:
-        grace_s = _GRACE_S if self._lines.ended else _UNREAD_GRACE_S
+        grace_s = GRACE_S if self._lines.ended else UNREAD_GRACE_S
         if not self._wait(grace_s):
             self.stop()
-            self._wait(_KILLED_S)
+            self._wait(KILLED_S)
         ended = self._lines.ended or datetime.now(timezone.utc)
         state = self._inspect()
         if state is None:
@@ -252,8 +222,8 @@ class DockerRun:
     def _wait(self, seconds: float) -> bool:
         """Whether it has ended; False also where the engine did not answer in time."""
         try:
-            with sdk_calls("waiting for a container", self._endpoint):
-                self._api.wait(self._container, timeout=seconds)
+            with self._daemon.calls("waiting for a container"):
+                self._daemon.api.wait(self.id, timeout=seconds)
         except Refused as refused:
             return refused.missing
         except EngineError:
@@ -262,28 +232,24 @@ class DockerRun:
 
     def _inspect(self) -> dict[str, Any] | None:
         try:
-            with sdk_calls("asking after a container", self._endpoint):
-                state: dict[str, Any] = self._api.inspect_container(self._container)["State"]
+            with self._daemon.calls("asking after a container"):
+                state: dict[str, Any] = self._daemon.api.inspect_container(self.id)["State"]
         except Refused as refused:
             if refused.missing:
                 return None
-            raise engine_error(
-                "asking after a container", refused.text, self._endpoint
-            ) from refused
+            raise self._daemon.error("asking after a container", refused.text) from refused
         return state
 
     def _diary(self) -> str:
-        with engine_errors("reading a container's log", self._endpoint):
+        with self._daemon.errors("reading a container's log"):
             # The engine counts the lines of both streams, so ask for more than is kept.
-            text = self._api.logs(self._container, stdout=False, stderr=True, tail=2000)
+            text = self._daemon.api.logs(self.id, stdout=False, stderr=True, tail=2000)
         return bytes(text)[-DIARY_BYTES:].decode(errors="replace")
 
     def _let_go(self) -> None:
         if self._lines.join(5.0):
             return
-        try:
-            with sdk_calls("closing a container's log", self._endpoint):
-                self._stream.close()
-        except (Refused, EngineError):
-            return  # over ssh a stream can't be cancelled; its thread ends with the process
-        self._lines.join(5.0)
+        # Over ssh a stream can't be cancelled; its thread ends with the process.
+        with suppress(Refused, EngineError), self._daemon.calls("closing a container's log"):
+            self._stream.close()
+            self._lines.join(5.0)

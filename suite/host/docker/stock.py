@@ -1,14 +1,9 @@
-"""What a docker engine has, looked up without building, fetching or running anything.
-
-Like this whole folder, and nothing else, it imports docker.
-"""
+"""What a docker engine has, looked up without building, fetching or running anything."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-
-from docker.api.client import APIClient
 
 from suite.host.docker.build import (
     Refusal,
@@ -16,30 +11,29 @@ from suite.host.docker.build import (
     find_image,
     has_layers,
     list_images,
+    plan_on,
     refuse_base,
 )
-from suite.host.docker.endpoint import Endpoint
-from suite.host.docker.errors import Refused, engine_errors, sdk_calls
+from suite.host.docker.connect import Daemon
+from suite.host.docker.errors import Refused
 from suite.host.docker.volumes import list_caches
 from suite.host.engine import GpuSupport, Stock
-from suite.host.provision.images import Recipe, identify_base, name_base, plan_build
+from suite.host.provision.images import Recipe, identify_base, name_base
 
 
-def take_stock(api: APIClient, endpoint: Endpoint, recipe: Recipe) -> Stock:
+def take_stock(daemon: Daemon, recipe: Recipe) -> Stock:
     """What the engine has of that recipe's image.
 
     Raises:
         EngineError: it does not answer.
     """
     base = recipe.base
-    here = find_image(api, endpoint, base)
+    here = find_image(daemon, base)
     identity = identify_base(recipe) or here
     image, room, recorded = None, recipe.free_bytes, ("", "")
     if identity is not None:
-        with engine_errors("asking for its architecture", endpoint):
-            architecture = str(api.version().get("Arch", ""))
-        plan = plan_build(recipe, base_identity=identity, architecture=architecture)
-        known = list_images(api, endpoint)
+        plan = plan_on(daemon, recipe, identity)
+        known = list_images(daemon)
         image = find_built(plan, known)
         recorded = (name_base(plan.base, identity), plan.lock)
         has_all = here if recipe.lock is None else has_layers(plan, [i["Labels"] for i in known])
@@ -52,13 +46,11 @@ def take_stock(api: APIClient, endpoint: Endpoint, recipe: Recipe) -> Stock:
         room_bytes=room,
         from_lock=recipe.lock is not None,
         recorded=recorded,
-        caches=list_caches(api, endpoint) if image else (),
+        caches=list_caches(daemon) if image else (),
     )
 
 
-def reach_base(
-    api: APIClient, endpoint: Endpoint, reference: str, refuse: Refusal = refuse_base
-) -> bool | None:
+def reach_base(daemon: Daemon, reference: str, refuse: Refusal = refuse_base) -> bool | None:
     """Whether the registry of a base image answers the engine for it; None: this engine can't be
     asked that, as podman.
 
@@ -66,12 +58,12 @@ def reach_base(
         EngineError: the registry refuses or is out of reach; names the ways out.
     """
     try:
-        with sdk_calls("asking the registry for the base image", endpoint):
-            api.inspect_distribution(reference)
+        with daemon.calls("asking the registry for the base image"):
+            daemon.api.inspect_distribution(reference)
     except Refused as refused:
         if refused.missing and "page not found" in refused.text.lower():
             return None
-        raise refuse(api, endpoint, reference, refused.text) from refused
+        raise refuse(daemon, reference, refused.text) from refused
     return True
 
 

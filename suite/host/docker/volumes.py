@@ -1,18 +1,16 @@
-"""The volumes of a run: made with this project's label, mounted, and removed by name.
-
-Like this whole folder, and nothing else, it imports docker.
-"""
+"""The volumes of a run: made with this project's label, mounted, and removed by name."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import docker.types
-from docker.api.client import APIClient
 
 from suite.errors import EngineError
-from suite.host.docker.endpoint import Endpoint
-from suite.host.docker.errors import Refused, engine_errors, sdk_calls
+from suite.host.docker.connect import Daemon
+from suite.host.docker.errors import Refused
 from suite.host.engine import LABEL, Job, Volume
 
 LASTING = "lasting-volume"
@@ -31,13 +29,13 @@ def volume_labels(volume: Volume, owner: str) -> dict[str, str]:
     return {LABEL: "volume", f"{LABEL}.owner": owner, **purpose}
 
 
-def make_volumes(api: APIClient, job: Job, owner: str) -> None:
+def make_volumes(daemon: Daemon, job: Job, owner: str) -> None:
     """Makes the job's volumes; those that are there already stay as they are.
 
     Not left to the mount, which would make them without our label.  Raises what the SDK raises.
     """
     for volume in job.volumes:
-        api.create_volume(volume.name, labels=volume_labels(volume, owner))
+        daemon.api.create_volume(volume.name, labels=volume_labels(volume, owner))
 
 
 def mount_volumes(job: Job) -> list[Any]:
@@ -53,22 +51,25 @@ def name_volumes(job: Job) -> dict[str, str]:
     return {volume.variable: volume.target for volume in job.volumes}
 
 
-def list_caches(api: APIClient, endpoint: Endpoint) -> tuple[str, ...]:
-    """The names of the lasting volumes that are there.
+def list_volumes(daemon: Daemon, kind: str) -> list[Mapping[str, Any]]:
+    """This project's volumes of a kind, by its label.
 
     Raises:
-        EngineError: the engine does not answer.
+        EngineError: the engine does not answer, or refuses this user the list.
     """
-    with engine_errors("listing volumes", endpoint):
-        found = api.volumes(filters={"label": f"{LABEL}={LASTING}"}).get("Volumes") or []
-    return tuple(sorted(str(one["Name"]) for one in found))
+    with daemon.errors("listing volumes"):
+        found = daemon.api.volumes(filters={"label": f"{LABEL}={kind}"})
+        return list(found.get("Volumes") or [])
 
 
-def discard_volume(api: APIClient, endpoint: Endpoint, name: str) -> bool:
+def list_caches(daemon: Daemon) -> tuple[str, ...]:
+    """The names of the lasting volumes that are there."""
+    return tuple(sorted(str(one["Name"]) for one in list_volumes(daemon, LASTING)))
+
+
+def discard_volume(daemon: Daemon, name: str) -> bool:
     """Removes a volume where the engine still answers and no container holds it; whether it did."""
-    try:
-        with sdk_calls("removing a volume", endpoint):
-            api.remove_volume(name)
-    except (Refused, EngineError):
-        return False
-    return True
+    with suppress(Refused, EngineError), daemon.calls("removing a volume"):
+        daemon.api.remove_volume(name)
+        return True
+    return False

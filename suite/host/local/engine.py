@@ -31,7 +31,7 @@ from suite.host.machine.driver import read_version
 from suite.host.machine.machine import cpus_allowed, memory_total
 from suite.host.provision.images import find_spec, lock_identity, read_specs
 from suite.host.provision.volumes import CACHE_VARIABLE
-from suite.model import NOT_FROM_LOCK, Image, Isolation, Scalar
+from suite.model import Image, Isolation, Scalar
 
 HOME = SUITE.parent / ".venv" / "arms"
 """Where the environments lie: inside the checkout, and gone with ``make clean``."""
@@ -44,6 +44,12 @@ class LocalEngine:
     the environment's LOCAL_PYTHON where it is set, else environments of our own under ``home``.
     """
 
+    name = "local"
+    isolation: Isolation = "none"
+    is_here: bool | None = True
+    binds_cpus = True
+    """By affinity."""
+
     def __init__(self, python: str | None = None, home: Path = HOME) -> None:
         python = python or os.environ.get("LOCAL_PYTHON") or None
         # Not resolved: the python of an environment is a link, and says by its place which.
@@ -52,21 +58,6 @@ class LocalEngine:
         self._found: Interpreter | None = None
         self._pythons: dict[str, Path] = {}
         self._volumes = LocalVolumes(home)
-
-    @property
-    def name(self) -> str:
-        """``local``."""
-        return "local"
-
-    @property
-    def isolation(self) -> Isolation:
-        """``none``."""
-        return "none"
-
-    @property
-    def is_here(self) -> bool | None:
-        """True."""
-        return True
 
     def describe(self) -> dict[str, Scalar]:
         """See ``engine.Engine``."""
@@ -91,11 +82,6 @@ class LocalEngine:
         """See ``engine.Engine``."""
         return cpus_allowed()
 
-    @property
-    def binds_cpus(self) -> bool:
-        """True: by affinity."""
-        return True
-
     def memory_bytes(self) -> int | None:
         """See ``engine.Engine``."""
         return memory_total()
@@ -106,33 +92,34 @@ class LocalEngine:
         Raises:
             UsageError: there is no image of that name.
         """
-        spec = find_spec(name, read_specs())
+        lock = find_spec(name, read_specs()).lock
+        found, identity = self._look_up(name)
         if self._given is not None:
-            given = self._found or given_interpreter(self._given)
-            self._found = given
-            progress(f"environment {name}: {given.title} as given by LOCAL_PYTHON")
-            identity = f"{name}-local-python"
-            self._pythons[identity] = given.path
-            return Image(
-                id=identity,
-                content=None,
-                base=_name_base(given),
-                digests=[],
-                lock=NOT_FROM_LOCK,
-                origin="LOCAL_PYTHON, not from the lock",
-            )
-        found = self._found or find_interpreter(os.environ.get("PATH", os.defpath))
-        self._found = found
-        folder = make_environment(name, spec.lock, found, self._home, progress)
-        self._pythons[folder.name] = folder / "bin" / "python"
-        return Image(
-            id=folder.name,
-            content=None,
-            base=_name_base(found),
-            digests=[],
-            lock=lock_identity(spec.lock),
-            origin=f"private environment made from docker/{spec.lock.name}, no container",
-        )
+            progress(f"environment {name}: {found.title} as given by LOCAL_PYTHON")
+            origin = "LOCAL_PYTHON, not from the lock"
+        else:
+            make_environment(name, lock, found, self._home, progress)
+            origin = f"private environment made from docker/{lock.name}, no container"
+        base, recorded = self._record(name, found)
+        return Image(id=identity, content=None, base=base, digests=[], lock=recorded, origin=origin)
+
+    def _look_up(self, name: str) -> tuple[Interpreter, str]:
+        """The interpreter of an image's environment, whether made already or not, and what that is called."""
+        if self._given is not None:
+            self._found = self._found or given_interpreter(self._given)
+            identity, python = f"{name}-local-python", self._found.path
+        else:
+            self._found = self._found or find_interpreter(os.environ.get("PATH", os.defpath))
+            lock = find_spec(name, read_specs()).lock
+            folder, _ = place_environment(name, lock, self._found, self._home)
+            identity, python = folder.name, folder / "bin" / "python"
+        self._pythons[identity] = python
+        return self._found, identity
+
+    def _record(self, name: str, found: Interpreter) -> tuple[str, str]:
+        """The base and the lock of an environment for the record."""
+        lock = lock_identity(None if self._given else find_spec(name, read_specs()).lock)
+        return f"{found.title} on {platform.machine()}", lock
 
     def settle_custom(self, progress: Say) -> str | None:  # noqa: ARG002  as the others
         """See ``engine.Engine``: there is no image here; LOCAL_PYTHON is its like."""
@@ -146,37 +133,23 @@ class LocalEngine:
     def take_stock(self, name: str) -> Stock:
         """See ``doctor.machine.Examined``; the environment stands in for the image."""
         spec = find_spec(name, read_specs())
-        if self._given is not None:
-            given = given_interpreter(self._given)
-            self._pythons[f"{name}-local-python"] = given.path
-            return Stock(
-                name=name,
-                image=f"{name}-local-python",
-                base=given.title,
-                base_here=True,
-                room_bytes=0,
-                from_lock=False,
-                recorded=(_name_base(given), NOT_FROM_LOCK),
-                caches=list_caches(self._home),
-            )
-        found = find_interpreter(os.environ.get("PATH", os.defpath))
-        folder, _ = place_environment(name, spec.lock, found, self._home)
-        self._pythons[folder.name] = folder / "bin" / "python"
-        made = is_whole(folder)
+        found, identity = self._look_up(name)
+        made = self._given is not None or is_whole(self._home / identity)
         return Stock(
             name=name,
-            image=folder.name if made else None,
+            image=identity if made else None,
             base=found.title,
             base_here=True,
             room_bytes=0 if made else spec.free_bytes,
-            recorded=(_name_base(found), lock_identity(spec.lock)),
+            from_lock=self._given is None,
+            recorded=self._record(name, found),
             caches=list_caches(self._home),
         )
 
     def reach_base(self, reference: str) -> bool | None:  # noqa: ARG002  as the others
         """See ``doctor.machine.Examined``: its base is the interpreter, which is here, and its registry
         the package index."""
-        found = find_interpreter(os.environ.get("PATH", os.defpath))
+        found, _ = self._look_up("cpu")
         return try_to_make(find_spec("cpu", read_specs()).lock, found)
 
     def look_at_leftovers(self) -> None:
@@ -250,11 +223,6 @@ class LocalEngine:
     def sweep_leftovers(self) -> int:
         """See ``engine.Engine``: folders of workers and of their volumes, here."""
         return sweep_folders() + sweep_volumes() + sweep_lasting(self._home, read_version())
-
-
-def _name_base(interpreter: Interpreter) -> str:
-    """An interpreter for the record."""
-    return f"{interpreter.title} on {platform.machine()}"
 
 
 def _describe_paths() -> dict[str, Scalar]:

@@ -19,14 +19,10 @@ from pathlib import Path
 from suite.errors import EngineError
 from suite.host.engine import Ending
 from suite.host.local.owned import sign, sweep
-from suite.host.machine.ending import DIARY_BYTES, phrase_ending
+from suite.host.machine.ending import DIARY_BYTES, GRACE_S, KILLED_S, UNREAD_GRACE_S, phrase_ending
 from suite.host.machine.lines import LineQueue
 
 _FOLDERS = "crossover-run-"
-
-_GRACE_S = 10.0
-_UNREAD_GRACE_S = 2.0
-_KILLED_S = 60.0
 
 
 class LocalRun:
@@ -38,7 +34,8 @@ class LocalRun:
         Raises:
             EngineError: it can't be started.
         """
-        self._id = f"process-{uuid.uuid4().hex[:16]}"
+        # A name made up for it: process ids come again.
+        self.id = f"process-{uuid.uuid4().hex[:16]}"
         self._ending: Ending | None = None
         self._folder = Path(tempfile.mkdtemp(prefix=_FOLDERS))
         sign(self._folder)
@@ -46,7 +43,7 @@ class LocalRun:
         work.mkdir()
         environment = {"HOME": str(work), **environment}
         environment |= {"TMPDIR": str(work), "KERAS_HOME": str(work)}
-        self._started = datetime.now(timezone.utc)
+        self.started = datetime.now(timezone.utc)
         try:
             with (self._folder / "stderr").open("wb") as diary:
                 self._process = subprocess.Popen(
@@ -64,6 +61,7 @@ class LocalRun:
                 f"the worker could not be started: {error}",
                 "`taskset` (package util-linux) and the interpreter must be there",
             ) from error
+        self.process_id = self._process.pid
         self._lines = LineQueue(self._chunks(), self._close_output)
 
     def _chunks(self) -> Iterator[bytes]:
@@ -75,21 +73,6 @@ class LocalRun:
     def _close_output(self) -> None:
         assert self._process.stdout is not None  # noqa: S101 - asked for in __init__
         self._process.stdout.close()
-
-    @property
-    def id(self) -> str:
-        """A name made up for it: process ids come again."""
-        return self._id
-
-    @property
-    def process_id(self) -> int | None:
-        """See ``engine.Running``."""
-        return self._process.pid
-
-    @property
-    def started(self) -> datetime:
-        """When it was started (UTC)."""
-        return self._started
 
     def next_line(self, timeout_s: float) -> str | None:
         """See ``engine.Running``."""
@@ -106,14 +89,14 @@ class LocalRun:
     def close(self) -> Ending:
         """See ``engine.Running``."""
         if self._ending is None:
-            if not self._wait(_GRACE_S if self._lines.ended else _UNREAD_GRACE_S):
+            if not self._wait(GRACE_S if self._lines.ended else UNREAD_GRACE_S):
                 self.stop()
-                self._wait(_KILLED_S)
+                self._wait(KILLED_S)
             ended = datetime.now(timezone.utc)
             # Before the process is reaped, so that its number can't yet be another's.
             self.stop()
             try:
-                status: int | None = self._process.wait(timeout=_KILLED_S)
+                status: int | None = self._process.wait(timeout=KILLED_S)
             except subprocess.TimeoutExpired:
                 status = None
             self._lines.join(5.0)

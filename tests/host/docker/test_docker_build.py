@@ -11,6 +11,7 @@ import pytest
 
 from suite.errors import EngineError
 from suite.host.docker import build
+from suite.host.docker.connect import Daemon
 from suite.host.docker.stream import follow_build, follow_pull
 from suite.host.engine import LABEL
 from suite.host.provision import images
@@ -25,7 +26,9 @@ def provide(api: FakeApi, base: str | None = "mine:1", **disk: Any) -> tuple[Ima
     """The image, and what was said of it."""
     said: list[str] = []
     recipe = images.follow(images.read_specs()["cpu"], base)
-    return build.provide_image(api, HERE, recipe, said.append, **{"data_root": None, **disk}), said
+    return build.provide_image(
+        Daemon(api, HERE), recipe, said.append, **{"data_root": None, **disk}
+    ), said
 
 
 @pytest.fixture
@@ -134,7 +137,7 @@ def test_a_stand_in_is_imported_with_its_labels() -> None:
             self.present["x/y:z"] = {"Id": "sha256:new"}
 
     api = Importer()
-    made = build.import_image(api, HERE, io.BytesIO(), "x/y:z", {LABEL: "base"})
+    made = build.import_image(Daemon(api, HERE), io.BytesIO(), "x/y:z", {LABEL: "base"})
     assert made == "sha256:new"
     assert api.given["repository"] == "x/y"
     assert api.given["tag"] == "z"

@@ -9,6 +9,7 @@ from requests.exceptions import ReadTimeout
 
 from suite.errors import EngineError, GpuError
 from suite.host.docker import describe, run
+from suite.host.docker.connect import Daemon
 from suite.host.docker.describe import Description
 from suite.host.docker.engine import DockerEngine
 from suite.host.docker.errors import Refused
@@ -81,7 +82,7 @@ def test_cuda_in_a_container_counts_as_nvidia_smi(
     api = FakeApi()
     api.failures["start"] = api_error(500, "no more than that is needed")
     with pytest.raises(EngineError if gpu is None else GpuError):
-        start_run(api, HERE, job(gpu=gpu, environment={"A": "b"}), owner="me")
+        start_run(Daemon(api, HERE), job(gpu=gpu, environment={"A": "b"}), owner="me")
     assert api.created["environment"] == {"A": "b", **told}
 
 
@@ -103,7 +104,7 @@ def test_an_engine_is_known_by_what_sets_it_up(
 
 def engine_of(described: Description) -> DockerEngine:
     engine = object.__new__(DockerEngine)
-    engine._endpoint, engine._description = described.endpoint, described
+    engine._daemon, engine._description = Daemon(FakeApi(), HERE), described
     return engine
 
 
@@ -139,11 +140,11 @@ def test_a_start_that_hangs_is_the_gpus_where_one_was_asked_for(
     api, second = FakeApi(), FakeApi()
     waits = []
     monkeypatch.setattr(
-        run, "connect", lambda _where, patience_s: waits.append(patience_s) or second
+        run, "connect", lambda _where, patience_s: waits.append(patience_s) or Daemon(second, HERE)
     )
     api.failures[call] = ReadTimeout("UnixHTTPConnectionPool(host='localhost'): Read timed out.")
     with pytest.raises(kind, match=said):
-        start_run(api, HERE, job(gpu=gpu), owner="me")
+        start_run(Daemon(api, HERE), job(gpu=gpu), owner="me")
     # What hangs can't be removed yet: nobody waits a minute for that.
     assert "remove" not in api.asked
     assert (second.asked, waits) == (["remove"], [5.0])
@@ -154,9 +155,9 @@ def test_a_refused_memlock_is_told_apart_so_that_it_can_be_left_out() -> None:
     api.failures["start"] = api_error(500, "error setting rlimit type 8: operation not permitted")
     request = GpuRequest(driver="nvidia", devices=("0",))
     with pytest.raises(Refused):
-        start_run(api, HERE, job(gpu=request), owner="me", memlock=True)
+        start_run(Daemon(api, HERE), job(gpu=request), owner="me", memlock=True)
     with pytest.raises(GpuError):
-        start_run(api, HERE, job(gpu=request), owner="me", memlock=False)
+        start_run(Daemon(api, HERE), job(gpu=request), owner="me", memlock=False)
 
 
 @pytest.mark.parametrize(
@@ -175,6 +176,6 @@ def test_a_refused_start_leaves_nothing_behind(
     api = FakeApi()
     api.failures["start"] = api_error(status, text)
     with pytest.raises(kind) as caught:
-        start_run(api, HERE, job(gpu=gpu), owner="me", kind="rootless")
+        start_run(Daemon(api, HERE), job(gpu=gpu), owner="me", kind="rootless")
     assert said in f"{caught.value.what} {caught.value.remedy}"
     assert api.asked == ["create", "start", "remove"]

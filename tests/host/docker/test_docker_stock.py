@@ -6,6 +6,7 @@ import pytest
 
 from suite.errors import EngineError
 from suite.host.docker.build import provide_image
+from suite.host.docker.connect import Daemon
 from suite.host.docker.stock import find_store, gpu_support, reach_base, take_stock
 from suite.host.docker.volumes import LASTING
 from suite.host.engine import LABEL, GpuSupport
@@ -35,7 +36,7 @@ def built(base: str = SPEC.base, identity: str = SPEC.base, **changed: str) -> F
     ],
 )
 def test_what_there_is_of_an_image(api: FakeApi, image: str | None, room_bytes: int) -> None:
-    stock = take_stock(api, HERE, follow(SPEC))
+    stock = take_stock(Daemon(api, HERE), follow(SPEC))
     assert (stock.image, stock.room_bytes) == (image, room_bytes)
     assert (stock.base, stock.base_here) == (SPEC.base, False)
     assert not {"pull", "build", "create"} & set(api.asked)
@@ -45,31 +46,31 @@ def test_a_built_image_comes_with_its_record_and_the_caches_that_are_there() -> 
     api = built()
     api.kept["mine"] = {"Name": "mine", "Labels": {LABEL: LASTING}}
     api.kept["scratch"] = {"Name": "scratch", "Labels": {LABEL: "volume"}}
-    stock = take_stock(api, HERE, follow(SPEC))
+    stock = take_stock(Daemon(api, HERE), follow(SPEC))
     assert stock.caches == ("mine",)
-    image = provide_image(api, HERE, follow(SPEC), print, data_root=None)
+    image = provide_image(Daemon(api, HERE), follow(SPEC), print, data_root=None)
     assert stock.recorded == (image.base, image.lock)
     assert not {"pull", "build", "create"} & set(api.asked)
 
 
 def test_a_base_without_a_digest_is_what_the_engine_has_of_it() -> None:
     api = built("mine", "sha256:base")
-    stock = take_stock(api, HERE, follow(SPEC, "mine"))
+    stock = take_stock(Daemon(api, HERE), follow(SPEC, "mine"))
     assert (stock.image, stock.base_here) == (None, False)
     api.present["mine"] = BASE
-    stock = take_stock(api, HERE, follow(SPEC, "mine"))
+    stock = take_stock(Daemon(api, HERE), follow(SPEC, "mine"))
     assert (stock.image, stock.base, stock.base_here) == ("sha256:cpu", "mine", True)
 
 
 def test_a_registry_is_asked_and_nothing_is_fetched() -> None:
     api = FakeApi()
-    assert reach_base(api, HERE, "python:3.13") is True
+    assert reach_base(Daemon(api, HERE), "python:3.13") is True
     assert api.asked == ["registry"]
     api.failures["registry"] = api_error(404, "page not found")
-    assert reach_base(api, HERE, "python:3.13") is None
+    assert reach_base(Daemon(api, HERE), "python:3.13") is None
     api.failures["registry"] = api_error(429, "toomanyrequests")
     with pytest.raises(EngineError, match="toomanyrequests") as caught:
-        reach_base(api, HERE, "python:3.13")
+        reach_base(Daemon(api, HERE), "python:3.13")
     assert "make base" in caught.value.remedy
 
 

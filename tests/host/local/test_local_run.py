@@ -68,7 +68,7 @@ def test_waiting_ends_in_time_and_a_stopped_run_says_so() -> None:
 
 
 def test_closing_a_run_that_goes_on_kills_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_run, "_UNREAD_GRACE_S", 0.1)
+    monkeypatch.setattr(local_run, "UNREAD_GRACE_S", 0.1)
     assert run(SLEEPS).close().code == 137
 
 

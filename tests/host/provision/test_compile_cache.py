@@ -12,6 +12,7 @@ import pytest
 from suite.errors import EngineError
 from suite.host.campaign.arms import Arms, against_itself, known_arms
 from suite.host.docker import leftovers
+from suite.host.docker.connect import Daemon
 from suite.host.docker.leftovers import is_outlived
 from suite.host.docker.run import start_run
 from suite.host.docker.volumes import LASTING, volume_labels
@@ -88,7 +89,7 @@ def test_a_container_gets_it_labelled_as_nobodys() -> None:
     api = FakeApi()
     api.failures["start"] = api_error(500, "nobody has seen this")
     with pytest.raises(EngineError):
-        start_run(api, HERE, job(cache(), None), owner="me")
+        start_run(Daemon(api, HERE), job(cache(), None), owner="me")
     assert api.kept[cache().name]["Labels"] == {
         LABEL: LASTING,
         f"{LABEL}.purpose": "compile-cache",
@@ -136,7 +137,7 @@ def test_the_sweep_leaves_it_while_somebody_can_ask_for_it_again(
     labels: Mapping[str, str], image: str | None, driver: str | None, swept: bool
 ) -> None:
     api = engine_with(labels, image, cache())
-    count = leftovers.sweep(api, HERE, 1.8e9, lambda _: None, driver)
+    count = leftovers.sweep(Daemon(api, HERE), 1.8e9, lambda _: None, driver)
     assert count == int(swept)
     assert set(api.kept) == {"not-ours"} | (set() if swept else {cache().name})
 
@@ -151,13 +152,13 @@ def test_a_cache_of_an_unknown_driver_stays_with_its_image() -> None:
 def test_a_cache_that_a_container_holds_is_left_alone() -> None:
     api = engine_with({}, None, cache())
     api.failures[f"remove volume {cache().name}"] = api_error(409, "volume is in use")
-    assert leftovers.sweep(api, HERE, 1.8e9, lambda _: None) == 0
+    assert leftovers.sweep(Daemon(api, HERE), 1.8e9, lambda _: None) == 0
     assert cache().name in api.kept
 
 
 def test_cleaning_removes_it_and_nothing_of_others() -> None:
     api = engine_with({}, IMAGE.id, cache())
-    assert leftovers.remove_everything(api, HERE)["volumes"] == 1
+    assert leftovers.remove_everything(Daemon(api, HERE))["volumes"] == 1
     assert set(api.kept) == {"not-ours"}
 
 

@@ -15,6 +15,7 @@ import pytest
 from suite.errors import VENDOR_IMAGE, EngineError
 from suite.host.campaign.arms import known_arms
 from suite.host.docker import build
+from suite.host.docker.connect import Daemon
 from suite.host.docker.stock import reach_base, take_stock
 from suite.host.provision import images, overlay
 from suite.host.provision.images import DOCKER, Recipe
@@ -37,7 +38,7 @@ def provide(api: FakeApi, made: Recipe | None = None, **changes: Any) -> tuple[I
     """The image, and what was said of it."""
     said: list[str] = []
     given: dict[str, Any] = {"data_root": None, **changes}
-    return build.provide_image(api, HERE, made or recipe(), said.append, **given), said
+    return build.provide_image(Daemon(api, HERE), made or recipe(), said.append, **given), said
 
 
 @pytest.fixture
@@ -176,22 +177,22 @@ def test_room_is_asked_for_only_where_it_has_to_be_pulled(
 
 
 def test_the_doctor_is_told_what_there_is_of_it(api: FakeApi) -> None:
-    stock = take_stock(FakeApi(), HERE, recipe())
+    stock = take_stock(Daemon(FakeApi(), HERE), recipe())
     assert (stock.name, stock.image, stock.base) == ("cuda-laid", None, "vendor/tf:1")
     assert (stock.base_here, stock.from_lock) == (False, False)
     assert stock.room_bytes == SPEC.free_bytes
-    assert take_stock(api, HERE, recipe()).room_bytes == 0
+    assert take_stock(Daemon(api, HERE), recipe()).room_bytes == 0
     provide(api)
-    assert take_stock(api, HERE, recipe()).image == "sha256:built"
+    assert take_stock(Daemon(api, HERE), recipe()).image == "sha256:built"
     api.failures["registry"] = api_error(401, "unauthorized")
     with pytest.raises(EngineError, match="CUDA_IMAGE"):
-        reach_base(api, HERE, "vendor/tf:1", build.refuse_laid)
+        reach_base(Daemon(api, HERE), "vendor/tf:1", build.refuse_laid)
 
 
 def test_digests_are_those_of_an_image_that_is_here(api: FakeApi) -> None:
     api.present["vendor/tf:1"]["RepoDigests"] = [f"vendor/tf@{DIGEST}"]
-    assert build.find_digests(api, HERE, "vendor/tf:1") == [f"vendor/tf@{DIGEST}"]
-    assert build.find_digests(api, HERE, "vendor/tf:2") == []
+    assert build.find_digests(Daemon(api, HERE), "vendor/tf:1") == [f"vendor/tf@{DIGEST}"]
+    assert build.find_digests(Daemon(api, HERE), "vendor/tf:2") == []
 
 
 def test_the_plan_says_what_it_is_built_from_and_nothing_but_the_suite_goes_in() -> None:

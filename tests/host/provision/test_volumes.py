@@ -14,6 +14,7 @@ import pytest
 from suite.cells.cell import Cell, Work
 from suite.errors import EngineError
 from suite.host.docker import leftovers
+from suite.host.docker.connect import Daemon
 from suite.host.docker.limits import container_limits
 from suite.host.docker.run import start_run
 from suite.host.docker.volumes import discard_volume, volume_labels
@@ -82,7 +83,7 @@ def test_a_run_gets_its_volumes_made_mounted_and_named() -> None:
     # Refused at the last moment, so that nothing has to be listened to.
     api.failures["start"] = api_error(500, "nobody has seen this")
     with pytest.raises(EngineError):
-        start_run(api, HERE, job(volumes=(VOLUME,), environment={"A": "1"}), owner="me")
+        start_run(Daemon(api, HERE), job(volumes=(VOLUME,), environment={"A": "1"}), owner="me")
     assert api.asked == ["volume", "create", "start", "remove"]
     assert api.kept[VOLUME.name]["Labels"] == {
         LABEL: "volume",
@@ -99,18 +100,18 @@ def test_a_refused_volume_is_an_error_and_leaves_no_container() -> None:
     api = FakeApi()
     api.failures["volume"] = api_error(500, "write: no space left on device")
     with pytest.raises(EngineError, match="disk is full"):
-        start_run(api, HERE, job(volumes=(VOLUME,)), owner="me")
+        start_run(Daemon(api, HERE), job(volumes=(VOLUME,)), owner="me")
     assert api.asked == ["volume", "remove"]
 
 
 def test_removing_is_harmless_whatever_the_engine_says() -> None:
     api = FakeApi()
-    assert not discard_volume(api, HERE, VOLUME.name)
+    assert not discard_volume(Daemon(api, HERE), VOLUME.name)
     api.create_volume(VOLUME.name, labels={})
     api.failures[f"remove volume {VOLUME.name}"] = api_error(409, "volume is in use")
-    assert not discard_volume(api, HERE, VOLUME.name)
+    assert not discard_volume(Daemon(api, HERE), VOLUME.name)
     del api.failures[f"remove volume {VOLUME.name}"]
-    assert discard_volume(api, HERE, VOLUME.name)
+    assert discard_volume(Daemon(api, HERE), VOLUME.name)
     assert api.kept == {}
 
 
@@ -132,7 +133,7 @@ def test_volumes_of_the_dead_and_old_ones_of_strangers_are_swept(
     api.create_volume(VOLUME.name, labels=volume_labels(VOLUME, "someone"))
     api.create_volume("not-ours", labels={"some": "label"})
     api.kept[VOLUME.name]["CreatedAt"] = made
-    assert leftovers.sweep(api, HERE, NOW_S, lambda _: alive) == int(swept)
+    assert leftovers.sweep(Daemon(api, HERE), NOW_S, lambda _: alive) == int(swept)
     assert set(api.kept) == {"not-ours"} | (set() if swept else {VOLUME.name})
 
 
