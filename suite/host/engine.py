@@ -137,12 +137,10 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class Ending:
-    """How a run ended: its exit code (None: unknown), whether the kernel's memory killer did it,
-    the end of its standard error, and one phrase for people such as ``exit code 3`` or
-    ``killed by SIGKILL`` or ``out of memory``."""
+    """How a run ended: its exit code (None: unknown), the end of its standard error, and one phrase for
+    people such as ``exit code 3`` or ``killed by SIGKILL`` or ``out of memory``."""
 
     code: int | None
-    out_of_memory: bool
     diary: str
     phrase: str
     ended: datetime

@@ -217,7 +217,6 @@ def make_machine(
     return Machine(
         open_engine=open_engine,
         root=root,
-        environment={},
         run=run,
         free_bytes=lambda _path: free,
         try_results=try_results,

@@ -271,7 +271,6 @@ class FakeRunning:
             code = 137 if self._stopped else self._life.code
             self._ending = Ending(
                 code=code,
-                out_of_memory=self._life.out_of_memory,
                 diary=self._life.diary,
                 phrase=phrase_ending(
                     code, out_of_memory=self._life.out_of_memory, memory_bytes=2**30

@@ -13,17 +13,12 @@ from suite.errors import GpuError
 from suite.host.campaign import durations, plan
 from suite.host.campaign.arms import Arms
 from suite.host.campaign.budget import Budget
-from suite.host.campaign.listener import (
-    Listener,
-    Progress,
-    word_begin,
-    word_cost,
-    word_minutes,
-)
+from suite.host.campaign.listener import Listener, Progress, word_begin, word_cost, word_minutes
 from suite.host.campaign.outcomes import is_complete
 from suite.host.campaign.store import Store
 from suite.host.campaign.turns import Turns
 from suite.host.engine import Engine
+from suite.host.provision.limits import allow_cpus, allow_memory
 from suite.host.provision.volumes import campaign_volumes
 from suite.host.watch.observe import Observe
 from suite.model import SIMULATED, Campaign, Document, Image, Look, container_seconds
@@ -62,7 +57,10 @@ class Conductor:
         self.store = store
         self.campaign = plan.forget_versions(campaign, images)
         self.arms = [*campaign.arms, *plan.control_arms(campaign)]
-        self.turns = Turns(engine, store, campaign, arms, images, cpus=cpus, observe=observe)
+        memory = allow_memory(engine, campaign.at_once)
+        self.turns = Turns(
+            engine, store, arms.gpu, images, allow_cpus(engine, cpus), memory, observe
+        )
         self.interim_look = interim_look
         self.disturbed = disturbed
         self.budget = Budget(budget_s, self.arms)

@@ -183,12 +183,7 @@ class DockerEngine:
     @property
     def _gpu_search(self) -> GpuSearch:
         return GpuSearch(
-            where=self._daemon.endpoint.where,
-            info=self._description.info,
-            kind=self._description.kind,
-            podman=self._description.podman,
-            is_here=self.is_here,
-            ask=lambda code, gpu: self._ask(self._probe_image(), code, gpu),
+            self._description, lambda code, gpu: self._ask(self._probe_image(), code, gpu)
         )
 
     def _probe_image(self) -> str:

@@ -6,15 +6,15 @@ can be run in a container.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from suite.errors import GpuError, NoGpuError
+from suite.host.docker.describe import Description
 from suite.host.engine import Card, GpuRequest
 from suite.host.gpu.cards import DRIVER_PROBE, machine_cards, read_probe
 from suite.host.gpu.choice import Choice, find_choice, find_whole
-from suite.host.gpu.commands import TRY_TOOLKIT, EngineKind, reword
+from suite.host.gpu.commands import TRY_TOOLKIT, reword
 from suite.host.gpu.refusals import wants_cdi, wants_hook
 from suite.host.gpu.request import (
     ALL,
@@ -40,19 +40,11 @@ Ask = Callable[[str, "GpuRequest | None"], tuple[list[str], str]]
 _WAYS = {"cdi": "CDI", "nvidia": "NVIDIA's hook"}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class GpuSearch:
-    """The search for a GPU on an engine: what is known of that engine, and how to ask it.
+    """The search for a GPU on an engine: what is known of that engine, and how to ask it."""
 
-    ``where`` is its endpoint for people, ``info`` what it says of itself, ``podman`` the version where
-    it is that.
-    """
-
-    where: str
-    info: Mapping[str, Any]
-    kind: EngineKind
-    podman: tuple[int, ...] | None
-    is_here: bool | None
+    engine: Description
     ask: Ask
 
     def find(self, wanted: str) -> GpuRequest:
@@ -62,20 +54,22 @@ class GpuSearch:
         except NoGpuError:
             raise
         except GpuError as error:
-            if not self.is_here and not self._shown_here():
+            if not self.engine.is_here and not self._shown_here():
                 raise
             raise GpuError(
                 f"{error.what} (seen on this machine: {describe_machine()})", error.remedy
             ) from error.__cause__ or error
 
     def _find(self, wanted: str) -> GpuRequest:
-        if self.is_here and not machine_gpus():
+        if self.engine.is_here and not machine_gpus():
             raise no_gpu()
         self.refuse_deaf()
         # Elsewhere listing takes a container, and a number is what the engine can judge itself.
-        cards = self.list_cards() if self.is_here or not wanted.isdigit() else ()
+        cards = self.list_cards() if self.engine.is_here or not wanted.isdigit() else ()
         choice = find_choice(cards, wanted)
-        request = choose_request(self.info, wanted, cards, podman=self.podman is not None)
+        request = choose_request(
+            self.engine.info, wanted, cards, podman=self.engine.podman is not None
+        )
         try:
             request, nodes = self._prove(request, choice)
         except GpuError as error:
@@ -100,27 +94,27 @@ class GpuSearch:
     def list_cards(self) -> tuple[Card, ...]:
         """See ``engine.Engine.list_gpus``; elsewhere a trivial container reads the driver's list
         there, which needs no request for a GPU."""
-        if self.is_here:
+        if self.engine.is_here:
             return machine_cards()
         return read_probe(self.ask(DRIVER_PROBE, None)[0])
 
     def refuse_deaf(self) -> None:
         """Raises GpuError for a podman that takes a request for a GPU and drops it."""
-        if self.podman is not None and self.podman < (5, 4):
+        if self.engine.podman is not None and self.engine.podman < (5, 4):
             raise GpuError(
-                f"podman {'.'.join(map(str, self.podman))} at {self.where} takes a request for a "
-                "GPU and runs without the GPU",
+                f"podman {'.'.join(map(str, self.engine.podman))} at "
+                f"{self.engine.endpoint.where} takes a request for a GPU and runs without the GPU",
                 "podman 5.4 or newer (`podman --version`), or docker: "
                 "`DOCKER_HOST=unix:///var/run/docker.sock make bench`",
             )
 
     def _shown_here(self) -> bool:
         """Whether this machine shows a GPU and may be the engine's, as with Docker Desktop."""
-        return self.is_here is None and bool(machine_gpus())
+        return self.engine.is_here is None and bool(machine_gpus())
 
     def _is_bare(self) -> bool:
         """Whether the engine's machine, which is not proven to be this one, seems to have no GPU."""
-        if self.is_here or self._shown_here():
+        if self.engine.is_here or self._shown_here():
             return False
         return not self.ask(HARDWARE_PROBE, None)[0]
 
@@ -150,12 +144,12 @@ class GpuSearch:
         """What to try after such a refusal; None: nothing else may work."""
         if request.driver != "cdi":
             return request_cdi(unlisted_name(choice)) if wants_cdi(said) else None
-        if list_names(self.info) or not wants_hook(said):
+        if list_names(self.engine.info) or not wants_hook(said):
             return None
-        if self.podman is None:
+        if self.engine.podman is None:
             return request_hook(choice)
         # WSL's specification has no other name, and podman does not list what it has.
-        on_wsl = self.is_here is not False and machine_gpus() == ("dxg",)
+        on_wsl = self.engine.is_here is not False and machine_gpus() == ("dxg",)
         return request_cdi("all") if on_wsl else None
 
     def _probe(self, request: GpuRequest) -> list[str]:
@@ -167,9 +161,9 @@ class GpuSearch:
         seen, phrase = self.ask(GPU_PROBE, request)
         if not seen:
             raise GpuError(
-                f"the engine at {self.where} took the request for a GPU ({request.driver}), and its "
-                f"container sees no device ({phrase}; looked in /dev)",
-                f"check the NVIDIA container toolkit: {reword(TRY_TOOLKIT, self.kind)}",
+                f"the engine at {self.engine.endpoint.where} took the request for a GPU "
+                f"({request.driver}), and its container sees no device ({phrase}; looked in /dev)",
+                f"check the NVIDIA container toolkit: {reword(TRY_TOOLKIT, self.engine.kind)}",
             )
         return seen
 
@@ -191,8 +185,8 @@ class GpuSearch:
             # CUDA does not answer so small a program; TensorFlow's own proof is still to come.
             return replace(request, visible=choice.numbers or choice.wanted)
         raise GpuError(
-            f"the engine at {self.where} gives every GPU of its machine to a container (as on WSL), "
-            f"and CUDA there can't be held to {choice.wanted}: it sees {len(seen)} GPUs with it"
+            f"the engine at {self.engine.endpoint.where} gives every GPU of its machine to a container "
+            f"(as on WSL), and CUDA there can't be held to {choice.wanted}: it sees {len(seen)} GPUs with it"
             + (" that are not the one" if len(seen) == 1 else ""),
             "`nvidia-smi -L` lists them; name another with GPU=, by number or UUID",
         )
@@ -200,6 +194,6 @@ class GpuSearch:
     def _kernel_driver(self, request: GpuRequest) -> str | None:
         """The GPU driver's version on the engine's machine, elsewhere as a container with the GPU
         sees it; None: unknown."""
-        if self.is_here:
+        if self.engine.is_here:
             return read_version()
         return find_version("\n".join(self.ask(VERSION_PROBE, request)[0]))

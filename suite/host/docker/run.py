@@ -200,24 +200,13 @@ class DockerRun:
         ended = self._lines.ended or datetime.now(timezone.utc)
         state = self._inspect()
         if state is None:
-            return Ending(
-                code=None,
-                out_of_memory=False,
-                diary="",
-                phrase="its container was removed by someone else",
-                ended=ended,
-            )
+            removed = "its container was removed by someone else"
+            return Ending(code=None, diary="", phrase=removed, ended=ended)
         # While it still runs (it can't be killed: a hung driver) its exit code says 0.
         code = None if state.get("Running") else int(state["ExitCode"])
-        out_of_memory = bool(state.get("OOMKilled")) and code != 0
+        out_of_memory = bool(state.get("OOMKilled") and code)
         phrase = phrase_ending(code, out_of_memory=out_of_memory, memory_bytes=self._memory_bytes)
-        return Ending(
-            code=code,
-            out_of_memory=out_of_memory,
-            diary=self._diary(),
-            phrase=phrase if code is not None else "could not be killed",
-            ended=ended,
-        )
+        return Ending(code=code, diary=self._diary(), phrase=phrase, ended=ended)
 
     def _wait(self, seconds: float) -> bool:
         """Whether it has ended; False also where the engine did not answer in time."""

@@ -39,13 +39,9 @@ def check_capability(probe: Probe) -> Finding:
             "TensorFlow says when it starts",
             capability=row.capability,
         )
-    return _hold_against_lock(row.capability, row, _word_other_build(probe))
-
-
-def _word_other_build(probe: Probe) -> str:
-    """What bench tells people to do about a GPU that TensorFlow has no code for."""
     engine = probe.try_engine()
-    return OTHER_BUILD if engine is None else reword(OTHER_BUILD, kind_of(engine.isolation))
+    kind = "docker" if engine is None else kind_of(engine.isolation)
+    return _hold_against_lock(row.capability, row, reword(OTHER_BUILD, kind))
 
 
 def _hold_against_lock(number: float, row: Row, other_build: str) -> Finding:

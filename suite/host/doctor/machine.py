@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -115,7 +114,6 @@ class Machine:
 
     open_engine: Callable[[], Examined]
     root: Path = Path("/")
-    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     run: Callable[[Sequence[str], float], Ran | None] = run_command
     free_bytes: Callable[[Path], int | None] = free_bytes
     try_results: Callable[[Path], None] = try_results

@@ -102,15 +102,9 @@ class LocalRun:
             self._lines.join(5.0)
             # As shells and engines count: 128 and the signal's number.
             code = 128 - status if status is not None and status < 0 else status
+            # The kernel tells a plain process's parent of a SIGKILL, not of its reason.
             phrase = phrase_ending(code, out_of_memory=False, memory_bytes=None)
-            self._ending = Ending(
-                code=code,
-                # The kernel tells a plain process's parent of a SIGKILL, not of its reason.
-                out_of_memory=False,
-                diary=self._diary(),
-                phrase=phrase if code is not None else "could not be killed",
-                ended=ended,
-            )
+            self._ending = Ending(code=code, diary=self._diary(), phrase=phrase, ended=ended)
             shutil.rmtree(self._folder, ignore_errors=True)
         return self._ending
 

@@ -49,7 +49,7 @@ def phrase_ending(code: int | None, *, out_of_memory: bool, memory_bytes: int | 
         limit = f" (limit {memory_bytes / 2**30:.2f} GiB)" if memory_bytes else ""
         return f"out of memory{limit}"
     if code is None:
-        return "ended without an exit code"
+        return "could not be killed"
     if code > 128:
         return phrase_signal(code - 128)
     return _ENGINE_CODES.get(code, f"exit code {code}")

@@ -17,6 +17,7 @@ from typing import IO, Protocol
 
 from suite.errors import EngineError
 from suite.host.engine import LABEL, Say
+from suite.host.machine.files import read_text
 from suite.host.provision.images import STAND_IN
 from suite.host.provision.steps import run_step
 
@@ -26,6 +27,7 @@ RELEASE = "trixie"
 _PACKAGES = "python3,python3-venv,python3-pip,ca-certificates"
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _BUNDLE = Path("etc/ssl/certs/ca-certificates.crt")
+_MIRROR = re.compile(r"^\s*(?:deb\s|URIs:)(?:.*?[ \t])?(https?://\S+/debian/?)(?!\S)", re.MULTILINE)
 _LEFT_OUT = ("./var/cache/apt/*", "./var/lib/apt/lists/*", "./var/log/*", "./usr/share/doc/*")
 
 
@@ -43,15 +45,8 @@ def find_mirror(root: Path = Path("/")) -> str | None:
     """The Debian mirror that this machine's own apt uses; None: debootstrap's own choice."""
     apt = root / "etc/apt"
     files = [apt / "sources.list", *sorted((apt / "sources.list.d").glob("*"))]
-    for file in files:
-        if not file.is_file() or file.suffix not in (".list", ".sources"):
-            continue
-        for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
-            if re.match(r"\s*(deb\s|URIs:)", line):
-                for word in line.split():
-                    if re.fullmatch(r"https?://\S+/debian/?", word):
-                        return word
-    return None
+    texts = [read_text(file) for file in files if file.suffix in (".list", ".sources")]
+    return next((found[1] for text in texts if (found := _MIRROR.search(text))), None)
 
 
 def make_base(keeper: BaseKeeper, progress: Say, name: str = STAND_IN) -> str:

@@ -214,17 +214,14 @@ def plan_build(
 def explain_build(plan: BuildPlan, known: Iterable[Mapping[str, str]]) -> str:
     """Why nothing can be reused: which ingredients differ from the closest of the ``known`` images
     (the labels of those that this project built before)."""
-    nearest: list[str] | None = None
-    for labels in known:
-        if labels.get(f"{LABEL}.image") != plan.name:
-            continue
-        changed = [
-            name for name in _INGREDIENTS if labels.get(f"{LABEL}.{name}") != plan.ingredients[name]
-        ]
-        if nearest is None or len(changed) < len(nearest):
-            nearest = changed
-    if nearest is None:
+    changes = [
+        [name for name in _INGREDIENTS if labels.get(f"{LABEL}.{name}") != plan.ingredients[name]]
+        for labels in known
+        if labels.get(f"{LABEL}.image") == plan.name
+    ]
+    if not changes:
         return "none was built yet"
+    nearest = min(changes, key=len)
     return f"changed since the last one: {', '.join(nearest)}" if nearest else "asked to"
 
 

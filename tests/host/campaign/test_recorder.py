@@ -129,7 +129,7 @@ def test_a_cells_outcome_is_on_disk_before_the_next_one_is_waited_for(flow: Flow
         ({"code": 139}, "killed by SIGSEGV (a crash in native code)"),
         ({"code": 3}, "exit code 3"),
         ({"code": 0}, "exit code 0"),
-        ({"code": None}, "ended without an exit code"),
+        ({"code": None}, "could not be killed"),
     ],
     ids=lambda value: str(value) if isinstance(value, str) else "",
 )

@@ -99,7 +99,7 @@ def test_an_engine_is_known_by_what_sets_it_up(
 ) -> None:
     version = {"Components": [{"Name": component, "Version": "5.4.2"}]}
     described = Description(endpoint=HERE, info=info, version=version)
-    assert described.kind == engine_of(described)._gpu_search.kind == kind
+    assert described.kind == engine_of(described)._gpu_search.engine.kind == kind
 
 
 def engine_of(described: Description) -> DockerEngine:

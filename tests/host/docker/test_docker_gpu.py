@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -59,8 +60,9 @@ class Machine:
 
     def find(self, wanted: str, info: Mapping[str, Any] | None = None, **known: Any) -> GpuRequest:
         given = {"podman": None, "is_here": None, **known}
-        search = GpuSearch(where="there", info=info or {}, kind=self.kind, ask=self.ask, **given)
-        return search.find(wanted)
+        there = SimpleNamespace(where="there")
+        engine = SimpleNamespace(endpoint=there, info=info or {}, kind=self.kind, **given)
+        return GpuSearch(engine, self.ask).find(wanted)
 
     @property
     def drivers(self) -> list[str]:

@@ -18,7 +18,7 @@ from suite.host.machine.ending import phrase_ending
         (137, True, "out of memory (limit 2.00 GiB)"),
         (139, False, "killed by SIGSEGV (a crash in native code)"),
         (227, False, "killed by signal 99"),
-        (None, False, "ended without an exit code"),
+        (None, False, "could not be killed"),
     ],
 )
 def test_an_ending_is_put_into_words(code: int | None, oom: bool, phrase: str) -> None:
