@@ -72,23 +72,19 @@ def resolve_arms(
             engine won't pass it through.
     """
     known = known_arms() if known is None else known
-    if tuple(wanted) == (AUTO,):
-        arms = auto_arms(known, gpu=True)
-        try:
-            request = engine.find_gpu(gpu)
-        except NoGpuError as error:
-            run = auto_arms(known, gpu=False)
-            return Arms(
-                run=run,
-                gpu={arm.name: None for arm in run},
-                not_run={arm.name: error.what for arm in arms if arm.gpu},
-            )
-        requests = {arm.name: request if arm.gpu else None for arm in arms}
-        return Arms(run=arms, gpu=requests, not_run={})
     check_arms(wanted, known)
-    arms = tuple(known[name] for name in wanted)
-    requests = {arm.name: engine.find_gpu(gpu) if arm.gpu else None for arm in arms}
-    return Arms(run=arms, gpu=requests, not_run={})
+    auto = tuple(wanted) == (AUTO,)
+    arms = auto_arms(known, gpu=True) if auto else tuple(known[name] for name in wanted)
+    not_run: dict[str, str] = {}
+    try:
+        requests = {arm.name: engine.find_gpu(gpu) if arm.gpu else None for arm in arms}
+    except NoGpuError as error:
+        if not auto:
+            raise
+        not_run = {arm.name: error.what for arm in arms if arm.gpu}
+        arms = auto_arms(known, gpu=False)
+        requests = {arm.name: None for arm in arms}
+    return Arms(run=arms, gpu=requests, not_run=not_run)
 
 
 def against_itself(arms: Arms) -> Arms:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import shutil
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -150,13 +151,9 @@ def ensure_image(
 
 def find_image(daemon: Daemon, reference: str) -> str | None:
     """The engine's id of an image; None where it is not there."""
-    try:
-        with daemon.calls("looking for an image"):
-            return str(daemon.api.inspect_image(reference)["Id"])
-    except Refused as refused:
-        if refused.missing:
-            return None
-        raise daemon.error("looking for an image", refused.text) from refused
+    with suppress(Refused), daemon.errors("looking for an image", missing_ok=True):
+        return str(daemon.api.inspect_image(reference)["Id"])
+    return None
 
 
 def find_digests(daemon: Daemon, reference: str) -> list[str]:

@@ -32,9 +32,9 @@ class Daemon:
         """See `errors.sdk_calls`."""
         return sdk_calls(doing, self.endpoint)
 
-    def errors(self, doing: str) -> AbstractContextManager[None]:
+    def errors(self, doing: str, *, missing_ok: bool = False) -> AbstractContextManager[None]:
         """See `errors.engine_errors`."""
-        return engine_errors(doing, self.endpoint)
+        return engine_errors(doing, self.endpoint, missing_ok=missing_ok)
 
     def error(self, doing: str, text: str) -> EngineError:
         """See `errors.engine_error`."""

@@ -13,18 +13,7 @@ from collections.abc import Mapping
 from typing import IO
 
 from suite.errors import GpuError
-from suite.host.docker import leftovers, stock
-from suite.host.docker.build import (
-    ensure_base,
-    ensure_image,
-    find_digests,
-    find_image,
-    import_image,
-    list_images,
-    provide_image,
-    refuse_base,
-    refuse_laid,
-)
+from suite.host.docker import build, leftovers, stock
 from suite.host.docker.connect import ask_who, connect, demand_endpoint
 from suite.host.docker.endpoint import Endpoint, find_endpoint
 from suite.host.docker.errors import Refused
@@ -122,7 +111,7 @@ class DockerEngine:
     def reach_base(self, reference: str) -> bool | None:
         """See ``doctor.machine.Examined``."""
         laid = self._cuda_image is not None and reference.startswith(self._cuda_image)
-        refuse = refuse_laid if laid else refuse_base
+        refuse = build.refuse_laid if laid else build.refuse_base
         return stock.reach_base(self._daemon, reference, refuse)
 
     def look_at_leftovers(self) -> None:
@@ -132,7 +121,7 @@ class DockerEngine:
     def has_probe_image(self) -> bool:
         """See ``doctor.machine.Examined``."""
         base = self._base_image or read_specs()["cpu"].base
-        return bool(list_images(self._daemon)) or self.find_base(base) is not None
+        return bool(build.list_images(self._daemon)) or self.find_base(base) is not None
 
     def gpu_support(self) -> GpuSupport:
         """See ``doctor.machine.Examined``."""
@@ -148,7 +137,9 @@ class DockerEngine:
         if recipe.lock is None:
             self.settle_custom(progress)
             recipe = self._recipe(name)
-        return provide_image(self._daemon, recipe, progress, data_root=self.data_root, fresh=fresh)
+        return build.provide_image(
+            self._daemon, recipe, progress, data_root=self.data_root, fresh=fresh
+        )
 
     def settle_custom(self, progress: Say) -> str | None:
         """See ``engine.Engine``."""
@@ -156,7 +147,7 @@ class DockerEngine:
             return None
         recipe = self._recipe(CUSTOM)
         if not is_pinned(recipe.base):
-            ensure_base(self._daemon, recipe, progress, self.data_root)
+            build.ensure_base(self._daemon, recipe, progress, self.data_root)
         return self._recipe(CUSTOM).base
 
     def _recipe(self, name: str) -> Recipe:
@@ -164,7 +155,7 @@ class DockerEngine:
         spec = find_spec(name, read_specs())
         if self._cuda_image is None or name != CUSTOM:
             return follow(spec, self._base_image)
-        digests = find_digests(self._daemon, self._cuda_image)
+        digests = build.find_digests(self._daemon, self._cuda_image)
         return overlay_on(spec, add_digest(self._cuda_image, digests))
 
     def find_gpu(self, wanted: str) -> GpuRequest:
@@ -187,11 +178,11 @@ class DockerEngine:
         )
 
     def _probe_image(self) -> str:
-        known = list_images(self._daemon)
+        known = build.list_images(self._daemon)
         if known:
             return str(known[0]["Id"])
         base = self._base_image or read_specs()["cpu"].base
-        return ensure_image(self._daemon, base, lambda _line: None)
+        return build.ensure_image(self._daemon, base, lambda _line: None)
 
     def _ask(self, image: str, code: str, gpu: GpuRequest | None) -> tuple[list[str], str]:
         """What a trivial container that runs this Python prints, by lines, and how it ended."""
@@ -269,8 +260,8 @@ class DockerEngine:
 
     def find_base(self, name: str) -> str | None:
         """See ``provision.debian_base.BaseKeeper``."""
-        return find_image(self._daemon, name)
+        return build.find_image(self._daemon, name)
 
     def import_base(self, archive: IO[bytes], name: str, labels: Mapping[str, str]) -> str:
         """See ``provision.debian_base.BaseKeeper``."""
-        return import_image(self._daemon, archive, name, labels)
+        return build.import_image(self._daemon, archive, name, labels)

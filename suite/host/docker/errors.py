@@ -161,14 +161,17 @@ def sdk_calls(doing: str, endpoint: Endpoint) -> Iterator[None]:
 
 
 @contextmanager
-def engine_errors(doing: str, endpoint: Endpoint) -> Iterator[None]:
+def engine_errors(doing: str, endpoint: Endpoint, *, missing_ok: bool = False) -> Iterator[None]:
     """As `sdk_calls`, for where a "no" has no meaning of its own: that becomes an error too.
 
     Raises:
         EngineError: the engine refused or does not answer.
+        Refused: what is asked for is not there, with ``missing_ok``.
     """
     try:
         with sdk_calls(doing, endpoint):
             yield
     except Refused as refused:
+        if missing_ok and refused.missing:
+            raise
         raise engine_error(doing, refused.text, endpoint) from refused

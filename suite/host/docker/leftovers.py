@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -157,11 +158,7 @@ def remove_everything(daemon: Daemon) -> dict[str, int]:
             counts["volumes"] += 1
         images = [str(image["Id"]) for image in daemon.api.images(filters=labelled)]
     for image in images:
-        try:
-            with daemon.calls("removing an image"):
-                daemon.api.remove_image(image, force=True)
-        except Refused as refused:
-            if not refused.missing:
-                raise daemon.error("removing an image", refused.text) from refused
+        with suppress(Refused), daemon.errors("removing an image", missing_ok=True):
+            daemon.api.remove_image(image, force=True)
         counts["images"] += 1
     return counts

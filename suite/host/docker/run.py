@@ -220,14 +220,10 @@ class DockerRun:
         return True
 
     def _inspect(self) -> dict[str, Any] | None:
-        try:
-            with self._daemon.calls("asking after a container"):
-                state: dict[str, Any] = self._daemon.api.inspect_container(self.id)["State"]
-        except Refused as refused:
-            if refused.missing:
-                return None
-            raise self._daemon.error("asking after a container", refused.text) from refused
-        return state
+        with suppress(Refused), self._daemon.errors("asking after a container", missing_ok=True):
+            state: dict[str, Any] = self._daemon.api.inspect_container(self.id)["State"]
+            return state
+        return None
 
     def _diary(self) -> str:
         with self._daemon.errors("reading a container's log"):

@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from suite.host.docker.build import (
-    Refusal,
-    find_built,
-    find_image,
-    has_layers,
-    list_images,
-    plan_on,
-    refuse_base,
-)
+from suite.host.docker import build
 from suite.host.docker.connect import Daemon
 from suite.host.docker.errors import Refused
 from suite.host.docker.volumes import list_caches
@@ -28,15 +20,17 @@ def take_stock(daemon: Daemon, recipe: Recipe) -> Stock:
         EngineError: it does not answer.
     """
     base = recipe.base
-    here = find_image(daemon, base)
+    here = build.find_image(daemon, base)
     identity = identify_base(recipe) or here
     image, room, recorded = None, recipe.free_bytes, ("", "")
     if identity is not None:
-        plan = plan_on(daemon, recipe, identity)
-        known = list_images(daemon)
-        image = find_built(plan, known)
+        plan = build.plan_on(daemon, recipe, identity)
+        known = build.list_images(daemon)
+        image = build.find_built(plan, known)
         recorded = (name_base(plan.base, identity), plan.lock)
-        has_all = here if recipe.lock is None else has_layers(plan, [i["Labels"] for i in known])
+        has_all = (
+            here if recipe.lock is None else build.has_layers(plan, [i["Labels"] for i in known])
+        )
         room = 0 if image or has_all else room
     return Stock(
         name=recipe.name,
@@ -50,7 +44,9 @@ def take_stock(daemon: Daemon, recipe: Recipe) -> Stock:
     )
 
 
-def reach_base(daemon: Daemon, reference: str, refuse: Refusal = refuse_base) -> bool | None:
+def reach_base(
+    daemon: Daemon, reference: str, refuse: build.Refusal = build.refuse_base
+) -> bool | None:
     """Whether the registry of a base image answers the engine for it; None: this engine can't be
     asked that, as podman.
 

@@ -16,23 +16,10 @@ import msgspec
 
 from suite import __version__
 from suite.errors import CrossoverError
-from suite.host.doctor.capability import check_capability
-from suite.host.doctor.cards import check_driver, check_idle_gpu
-from suite.host.doctor.engine import (
-    check_base,
-    check_disk,
-    check_engine,
-    check_images,
-    check_python,
-    check_rights,
-)
+from suite.host.doctor import capability, cards, engine, host, noise, passthrough, tensorflow
 from suite.host.doctor.finding import Finding, State, Unknown, no, shorten_uuids, unknown
-from suite.host.doctor.host import check_architecture, check_cloud, check_cpu, check_duration
 from suite.host.doctor.machine import Machine, Question
-from suite.host.doctor.noise import check_clock, check_load, check_updates
-from suite.host.doctor.passthrough import check_passthrough, check_toolkit
 from suite.host.doctor.probe import Probe
-from suite.host.doctor.tensorflow import check_tensorflow
 from suite.model import Scalar
 
 SCHEMA = 1
@@ -44,25 +31,25 @@ LIMIT_S = 18.0
 Check = Callable[[Probe], Finding]
 
 CHECKS: Mapping[str, Check] = {
-    "python": check_python,
-    "rights": check_rights,
-    "engine": check_engine,
-    "architecture": check_architecture,
-    "driver": check_driver,
-    "toolkit": check_toolkit,
-    "passthrough": check_passthrough,
-    "capability": check_capability,
-    "images": check_images,
-    "base": check_base,
-    "disk": check_disk,
-    "tensorflow": check_tensorflow,
-    "idle-gpu": check_idle_gpu,
-    "updates": check_updates,
-    "load": check_load,
-    "clock": check_clock,
-    "cpu": check_cpu,
-    "cloud": check_cloud,
-    "duration": check_duration,
+    "python": engine.check_python,
+    "rights": engine.check_rights,
+    "engine": engine.check_engine,
+    "architecture": host.check_architecture,
+    "driver": cards.check_driver,
+    "toolkit": passthrough.check_toolkit,
+    "passthrough": passthrough.check_passthrough,
+    "capability": capability.check_capability,
+    "images": engine.check_images,
+    "base": engine.check_base,
+    "disk": engine.check_disk,
+    "tensorflow": tensorflow.check_tensorflow,
+    "idle-gpu": cards.check_idle_gpu,
+    "updates": noise.check_updates,
+    "load": noise.check_load,
+    "clock": noise.check_clock,
+    "cpu": host.check_cpu,
+    "cloud": host.check_cloud,
+    "duration": host.check_duration,
 }
 """Every check by its id, in the order in which `make bench` would come across them; the last ones
 only say what to expect."""

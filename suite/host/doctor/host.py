@@ -117,6 +117,7 @@ def check_cloud(probe: Probe) -> Finding:
     kind = next((value for value in _find_types(told.get("ds"))), None)
     vendor = machine.read("/sys/class/dmi/id/sys_vendor")
     product = machine.read("/sys/class/dmi/id/product_name")
+    dmi = {"vendor": vendor, "product": product}
     if cloud or kind:
         where = f" in {region}" if region else ""
         return yes(
@@ -124,15 +125,11 @@ def check_cloud(probe: Probe) -> Finding:
             cloud=cloud,
             type=kind or product,
             region=region,
-            vendor=vendor,
-            product=product,
-        )
+        ).beside(dmi)
     if vendor or product:
         return yes(
-            f"{vendor or 'unknown vendor'}: {product or 'unknown product'} (DMI; no cloud-init)",
-            vendor=vendor,
-            product=product,
-        )
+            f"{vendor or 'unknown vendor'}: {product or 'unknown product'} (DMI; no cloud-init)"
+        ).beside(dmi)
     return unknown("neither cloud-init nor DMI says what machine this is")
 
 

@@ -187,8 +187,6 @@ def check_load(probe: Probe) -> Finding:
     waited = f"; in the last 10 s a task waited {pressure[1]} % of the time" if pressure else ""
     text = f"load {load:g} on {cpus} CPUs in the last minute{waited}"
     facts = {"load": load, "pressure": float(pressure[1]) if pressure else None}
-    if load > max(LOAD_FLOOR, LOAD_SHARE * cpus):
-        return no(
-            text, "wait, or stop what runs (`top` shows it): it would be measured, too"
-        ).beside(facts)
-    return yes(text).beside(facts)
+    busy = load > max(LOAD_FLOOR, LOAD_SHARE * cpus)
+    remedy = "wait, or stop what runs (`top` shows it): it would be measured, too"
+    return (no(text, remedy) if busy else yes(text)).beside(facts)

@@ -85,14 +85,12 @@ def _name_place(engine: Examined, stock: Stock) -> str:
 
 def _judge_start(place: str, records: dict[str, Any], ending: Ending, kind: EngineKind) -> Finding:
     """What a start-up that has ended comes to."""
-    if "refused" in records:
-        error = explain_worker(records["refused"]["reason"], ending.diary, kind)
-        return no(error.what, error.remedy, stops=GpuError.exit_status)
     if "unfit" in records:
         return no(records["unfit"]["reason"], OTHER_TENSORFLOW, stops=EngineError.exit_status)
-    if "facts" not in records:
+    if "refused" in records or "facts" not in records:
         late = f"TensorFlow in {place} did not come up: {ending.phrase}"
-        error = explain_worker(late, ending.diary, kind)
+        what = records["refused"]["reason"] if "refused" in records else late
+        error = explain_worker(what, ending.diary, kind)
         return no(error.what, error.remedy, stops=GpuError.exit_status)
     facts = records["facts"]["facts"]
     name, capability = facts.get("gpu.0.name"), facts.get("gpu.0.capability")

@@ -117,15 +117,11 @@ class Sampled:
     def follow(self, running: Running) -> None:
         """See `Observation`."""
         own = running.process_id
-        self._tell(f"container {running.id}" if own is None else f"process {own}")
-
-    def _tell(self, line: str) -> None:
+        line = f"container {running.id}" if own is None else f"process {own}"
         assert self._process.stdin is not None  # noqa: S101 - asked for in begin
-        try:
+        with contextlib.suppress(OSError):  # it has died, and end() will say so
             self._process.stdin.write(f"{line}\n".encode())
             self._process.stdin.flush()
-        except OSError:
-            return  # it has died, and end() will say so
 
     def end(self) -> Telemetry | str:
         """See `Observation`."""
