@@ -100,14 +100,10 @@ def engine_error(
 
     ``answered``: the text is the engine's own, and not that of a connection that failed.
     """
-    where = endpoint.where
     row = find_row(text, REFUSALS if answered else (*NO_ANSWER, *REFUSALS))
-    if row is None:
-        return EngineError(
-            f"docker at {where}: {doing} failed: {text}",
-            "`docker version` and the engine's own log say more",
-        )
-    return EngineError(f"docker at {where}: {doing} failed: {row.cause}: {text}", row.remedy)
+    told = f"{row.cause}: {text}" if row else text
+    remedy = row.remedy if row else "`docker version` and the engine's own log say more"
+    return EngineError(f"docker at {endpoint.where}: {doing} failed: {told}", remedy)
 
 
 class Refused(Exception):

@@ -111,12 +111,9 @@ def _smi(probe: Probe, *words: str) -> str:
     if done.code and "not a valid field" not in done.text:
         row = find_refusal(done.text)
         said = " ".join(done.text.split())[:300]
-        if row is None:
-            raise GpuError(
-                f"nvidia-smi fails with exit code {done.code}: {said}",
-                "install the driver again, or reboot; `nvidia-smi` must work",
-            )
-        raise GpuError(f"{row.cause}: {said}", row.remedy)
+        cause = row.cause if row else f"nvidia-smi fails with exit code {done.code}"
+        again = "install the driver again, or reboot; `nvidia-smi` must work"
+        raise GpuError(f"{cause}: {said}", row.remedy if row else again)
     return done.text
 
 

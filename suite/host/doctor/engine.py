@@ -143,7 +143,9 @@ def check_disk(probe: Probe) -> Finding:
     """Whether the engine's disk has the room that building the images takes."""
     engine = probe.try_engine()
     if engine is None:
-        raise Unknown(f"no engine to ask where its disk is; {_word_root(probe)}")
+        free = probe.machine.free_bytes(Path("/"))
+        has = "" if free is None else f", / has {free / _GB:.0f} GB free"
+        raise Unknown(f"no engine to ask where its disk is; both images take 20 GB{has}")
     if engine.data_root is None:
         raise Unknown("the engine's disk can't be seen from here")
     free = probe.machine.free_bytes(Path(engine.data_root))
@@ -165,8 +167,3 @@ def check_disk(probe: Probe) -> Finding:
         )
     needs = f"building takes {room / _GB:.0f} GB" if room else "nothing large is to be built"
     return yes(f"{has}; {needs}", free_bytes=free, needed_bytes=room)
-
-
-def _word_root(probe: Probe) -> str:
-    free = probe.machine.free_bytes(Path("/"))
-    return "both images take 20 GB" + ("" if free is None else f", / has {free / _GB:.0f} GB free")

@@ -31,8 +31,9 @@ LIBRARY_S = 10.0
 
 
 def list_driver(root: Path) -> Iterator[str]:
-    """The driver's list: by GPU one line of JSON with its PCI address, what the driver says of it, and
-    the CPUs near it.  A container sees it without having been given a GPU, and runs these lines.
+    """The driver's list, by GPU one line of JSON: its PCI address, what the driver says of it, and the
+    CPUs near it.  Empty where it keeps none (as on WSL).  A container sees it without having been given
+    a GPU, and runs these very lines, so that they use nothing of the suite's.
     """
 
     def read(path: Path) -> str:
@@ -91,11 +92,6 @@ def _cpus(text: str) -> tuple[int, ...] | None:
         return None  # empty, or not there
 
 
-def read_driver(root: Path = Path("/")) -> tuple[Card, ...]:
-    """The GPUs of this machine by the driver's list; nothing where it keeps none (as on WSL)."""
-    return read_probe(list_driver(root))
-
-
 def machine_cards(root: Path = Path("/"), ask: Ask | None = None) -> tuple[Card, ...]:
     """The GPUs of this machine: by NVIDIA's library, else by the driver's list, else by nodes.
 
@@ -104,7 +100,7 @@ def machine_cards(root: Path = Path("/"), ask: Ask | None = None) -> tuple[Card,
     nodes = machine_gpus(root)
     if not nodes:
         return ()
-    cards = (ask or ask_library)() or read_driver(root)
+    cards = (ask or ask_library)() or read_probe(list_driver(root))
     if not cards and nodes != ("dxg",):
         return tuple(Card(index=index) for index in range(len(nodes)))
     return cards
@@ -135,10 +131,9 @@ def read_list(text: str) -> tuple[Card, ...]:
 def library_cards(library: Any, root: Path = Path("/")) -> tuple[Card, ...]:
     """The GPUs that NVIDIA's library lists, and the CPUs near each."""
     devices = root / "sys/bus/pci/devices"
+    # There is no folder of a GPU without an address.
     return tuple(
-        replace(card, cpus=_cpus(read_text(devices / card.pci / "local_cpulist")))
-        if card.pci
-        else card
+        replace(card, cpus=_cpus(read_text(devices / f"{card.pci}" / "local_cpulist")))
         for card in list_gpus(library)
     )
 

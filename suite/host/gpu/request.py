@@ -136,7 +136,7 @@ def find_local_gpu(wanted: str, cards: Sequence[Card], root: Path = Path("/")) -
 
 
 def choose_variables(gpu: GpuRequest | None) -> dict[str, str]:
-    """What CUDA in a container with that GPU is told: to count as nvidia-smi does (its own order has
+    """What CUDA with that GPU is told: to count as nvidia-smi does (its own order has
     the fastest first), and which one it may see where the engine gives them all."""
     if gpu is None:
         return {}

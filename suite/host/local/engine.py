@@ -15,7 +15,7 @@ from suite.content import SUITE
 from suite.errors import EngineError, GpuError
 from suite.host.engine import Card, GpuRequest, GpuSupport, Job, Say, Stock, Volume
 from suite.host.gpu.cards import machine_cards
-from suite.host.gpu.request import find_local_gpu
+from suite.host.gpu.request import choose_variables, find_local_gpu
 from suite.host.local.environment import (
     Interpreter,
     find_interpreter,
@@ -212,9 +212,12 @@ class LocalEngine:
                 environment["PYTHONPATH"] += os.pathsep + value
         if job.gpu is not None:
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(job.gpu.devices)
-            # As nvidia-smi counts them; CUDA's own order puts the fastest first.
-            environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
-        return environment | dict(job.environment) | self._volumes.variables(job)
+        return (
+            environment
+            | choose_variables(job.gpu)
+            | dict(job.environment)
+            | self._volumes.variables(job)
+        )
 
     def remove_volume(self, volume: Volume) -> None:
         """See ``engine.Engine``."""

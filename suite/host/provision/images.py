@@ -80,7 +80,6 @@ class BuildPlan:
     ingredients: Mapping[str, str]
     labels: Mapping[str, str]
     arguments: Mapping[str, str]
-    free_bytes: int
 
 
 def read_specs(path: Path = DOCKER / "images.toml") -> dict[str, ImageSpec]:
@@ -207,7 +206,6 @@ def plan_build(
             "org.opencontainers.image.base.name": recipe.base,
         },
         arguments={"BASE": recipe.base, **({"LOCK": recipe.lock.name} if recipe.lock else {})},
-        free_bytes=recipe.free_bytes,
     )
 
 

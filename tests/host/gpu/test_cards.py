@@ -98,7 +98,7 @@ def test_without_the_library_the_drivers_list_and_then_the_nodes_count(tmp_path:
 def test_a_uuid_that_the_driver_has_not_read_is_none(tmp_path: Path) -> None:
     name = "proc/driver/nvidia/gpus/0000:81:00.0/information"
     unread = information("NVIDIA A", "GPU-????????-????-????-????-????????????")
-    found = cards.read_driver(write(tmp_path, {name: unread}))
+    found = cards.read_probe(cards.list_driver(write(tmp_path, {name: unread})))
     assert (found[0].name, found[0].uuid) == ("NVIDIA A", None)
 
 
@@ -110,7 +110,7 @@ def test_the_container_that_reads_the_list_prints_what_is_read(
     with redirect_stdout(io.StringIO()) as out:
         exec(code, {})  # noqa: S102 - as the container's Python does
     lines = ["a warning of somebody's", *out.getvalue().splitlines()]
-    assert cards.read_probe(lines) == cards.read_driver(tmp_path)
+    assert cards.read_probe(lines) == cards.read_probe(cards.list_driver(tmp_path))
     assert len(cards.read_probe(lines)) == 2
 
 
