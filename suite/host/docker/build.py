@@ -1,6 +1,6 @@
 """From a build plan to an image in the engine: reused by its label, or built with live progress.
 
-It also fetches the base image.
+Also fetches the base image.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """What a killed campaign leaves in the engine, found by label alone, and removed.
 
-Containers, images and volumes
-without this project's label are never touched.
+Containers, images and volumes without this project's label are never touched.
 """
 
 from __future__ import annotations
