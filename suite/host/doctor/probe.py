@@ -22,11 +22,21 @@ Look = TypeVar("Look")
 
 
 def once(look: Callable[[Probe], Look]) -> Callable[[Probe], Look]:
-    """A look that each probe makes once: a driver that is not kept loaded takes seconds each time."""
+    """A look that each probe makes once, since a driver that is not kept loaded takes seconds each time:
+    what it gave, or raised, is for everyone; who comes meanwhile waits for it.
+    """
 
     @functools.wraps(look)
     def recall(probe: Probe) -> Look:
-        return probe.recall(look.__name__, lambda: look(probe))
+        with probe.lock:
+            first = look not in probe.looks
+            made: Future[Look] = probe.looks.setdefault(look, Future())
+        if first:
+            try:
+                made.set_result(look(probe))
+            except Exception as error:  # noqa: BLE001  every later one is told the same
+                made.set_exception(error)
+        return made.result()
 
     return recall
 
@@ -41,25 +51,13 @@ class Probe:
         self.machine = machine
         self.question = question
         self._deadline_s = deadline_s
-        self._looks: dict[str, Future[Any]] = {}
-        self._lock = threading.Lock()
+        self.looks: dict[Callable[[Probe], Any], Future[Any]] = {}
+        self.lock = threading.Lock()
 
     @property
     def left_s(self) -> float:
         """The time that is left, in seconds."""
         return max(0.0, self._deadline_s - time.monotonic())
-
-    def recall(self, name: str, look: Callable[[], Look]) -> Look:
-        """What a look of that name gave, or raised, the first time; who comes meanwhile waits for it."""
-        with self._lock:
-            first = name not in self._looks
-            made: Future[Look] = self._looks.setdefault(name, Future())
-        if first:
-            try:
-                made.set_result(look())
-            except Exception as error:  # noqa: BLE001  every later one is told the same
-                made.set_exception(error)
-        return made.result()
 
     def is_elsewhere(self) -> bool:
         """Whether the engine that answers is not proven to be on this machine, so that what is seen

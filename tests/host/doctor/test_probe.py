@@ -10,7 +10,7 @@ import pytest
 
 from suite.errors import EngineError
 from suite.host.doctor.machine import Examined, Machine, Question
-from suite.host.doctor.probe import Probe
+from suite.host.doctor.probe import Probe, once
 
 
 def refuse() -> Examined:
@@ -25,15 +25,14 @@ def probe() -> Probe:
 def test_who_comes_while_a_look_is_under_way_waits_for_it(probe: Probe) -> None:
     looks: list[str] = []
 
-    def look() -> str:
+    @once
+    def look(_: Probe) -> str:
         time.sleep(0.05)
         looks.append("looked")
         return "seen"
 
     found: list[str] = []
-    threads = [
-        threading.Thread(target=lambda: found.append(probe.recall("it", look))) for _ in range(4)
-    ]
+    threads = [threading.Thread(target=lambda: found.append(look(probe))) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
