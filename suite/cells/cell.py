@@ -94,6 +94,8 @@ class Cell:
     ``asked_about`` cells are people's own cases and have four times the budget.
     ``by_host`` cells are measured from outside the container.
     ``reads_files`` cells need a place on disk, which the host gives to no other.
+    ``process``: the cell is measured by a script in a fresh process that does nothing else, which cells of
+    equal name share; None: in the invocation's common process.
 
     The rest is what the analysis asks, in the words of `suite.cells.traits`.  Cells of equal ``kin``
     (``kind/of what``) do the same work.  ``larger`` are the axes along which it can be had in larger
@@ -116,6 +118,7 @@ class Cell:
     asked_about: bool = False
     by_host: bool = False
     reads_files: bool = False
+    process: str | None = None
     role: Role = "work"
     kin: str = ""
     headline: Headline | None = None

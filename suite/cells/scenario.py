@@ -101,6 +101,8 @@ class Scenario:
     call gets done.  ``prepare`` takes ``device`` (``/CPU:0`` or ``/GPU:0``, the arm's) and the axes
     as keywords; None: the host measures it, or the start-up sequence, whose stage is ``startup`` or,
     without it, the one that the axis ``stage`` names.
+    ``script`` takes the place of ``prepare`` in cells with a ``process``: it takes ``device`` and ``asked``,
+    the axes of every cell asked for, and returns a `suite.worker.scenario.posted.Printed` of each.
     ``reads_files``: it keeps its data in the scratch space (`suite.worker.scenario.scratch`).
     What a field of the rest means is said at `Cell`; one that depends on the axes is a function of them.
     ``proof`` is how the device of the work is shown: `Ops`, `Results`, or None: there is no operation.
@@ -124,6 +126,8 @@ class Scenario:
     by_host: bool = False
     startup: str | None = None
     reads_files: bool = False
+    process: str | None = None
+    script: Callable[..., Sequence[Any]] | None = None
     precision: Precision | Callable[..., Precision] = "fp32"
     device: Device | Callable[..., Device] = "arm"
     data: Data | Callable[..., Data | None] | None = None
@@ -172,7 +176,7 @@ class Scenario:
         )
 
 
-_SAME = ("case", "sweep", "headline", "one_shot", "by_host", "reads_files")
+_SAME = ("case", "sweep", "headline", "one_shot", "by_host", "reads_files", "process")
 _TRAITS = (
     *("work", "role", "kin", "precision", "device", "data", "dispatch", "price", "priced"),
     *("control", "excess", "way"),

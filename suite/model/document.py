@@ -134,7 +134,8 @@ class Container:
     """One container (or stand-in process) of an invocation and how it ended.
 
     ``start_s`` is the time from asking the engine to start it to its first word.  ``facts`` are those of
-    its own that differ from the document's, which are the last container's.
+    its own that differ from the document's, which are the last container's that ran no script.
+    ``process``: that of the cells whose script was all that it ran.
     """
 
     id: str
@@ -142,6 +143,7 @@ class Container:
     ended: datetime | None = None
     status: str | None = None
     start_s: float | None = None
+    process: str | None = None
     facts: dict[str, Scalar] = field(default_factory=dict)
 
 

@@ -1,4 +1,4 @@
-"""The worker's commands: ``describe`` and ``measure CELL…``; arguments in, JSON records out.
+"""The worker's commands: ``describe``, ``measure CELL…``, ``script CELL…``; arguments in, JSON records out.
 
 The image's entry point.  Records: ``hello``, ``startup``, ``facts``, ``cell_started``, ``cell``,
 ``bye``; ``refused`` where this container can't be the arm, ``unfit`` where its TensorFlow lacks
@@ -44,7 +44,10 @@ def arguments() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     describe = commands.add_parser("describe", help="start TensorFlow and say what is here")
     measure = commands.add_parser("measure", help="measure cells, in the order given")
-    for command in (describe, measure):
+    script = commands.add_parser(
+        "script", help="run the script of these cells, which share a process"
+    )
+    for command in (describe, measure, script):
         command.add_argument(
             "--gpu",
             action="store_true",
@@ -53,6 +56,7 @@ def arguments() -> argparse.ArgumentParser:
     measure.add_argument("--warmup", type=float, default=0.3, metavar="SECONDS")
     measure.add_argument("--measure", type=float, default=0.7, metavar="SECONDS")
     measure.add_argument("--budget", type=float, default=60.0, metavar="SECONDS", help="a cell")
+    script.add_argument("cells", nargs="+", metavar="CELL", help="a cell's id")
     measure.add_argument(
         "cells",
         nargs="+",
@@ -78,8 +82,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     numpy_s = (time.perf_counter_ns() - began) / 1e9
     del np
     requests = _requests(parser, getattr(options, "cells", []))
+    _demand_one_process(parser, options.command, {one.cell.process for one in requests})
     channel = Channel()
     channel.send("hello", schema=wire.SCHEMA, version=__version__, pid=os.getpid())
+    if options.command == "script":
+        return _run_script(channel, requests, gpu=options.gpu)
+    return _run_cells(channel, options, requests, numpy_s)
+
+
+def _run_cells(
+    channel: Channel, options: argparse.Namespace, requests: Sequence[Request], numpy_s: float
+) -> int:
+    """Starts TensorFlow as every arm has it, tells what is here, and measures the cells, if any."""
     from suite.worker.loop.measure import Loop
     from suite.worker.proof import compile_cache, facts, gpu
     from suite.worker.session import cell, preflight, session, startup
@@ -138,6 +152,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _run_script(channel: Channel, requests: Sequence[Request], *, gpu: bool) -> int:
+    """Runs the script of these cells in this process, which has done nothing yet."""
+    from suite.worker.session import preflight, script
+
+    try:
+        script.measure(channel.send, requests, on_gpu=gpu)
+    except Refused as reason:
+        channel.send("refused", reason=str(reason))
+        return EXIT_REFUSED
+    except (AttributeError, ImportError, TypeError) as error:
+        lack = preflight.explain(error)
+        if lack is None:
+            raise
+        channel.send("unfit", reason=lack)
+        return EXIT_UNFIT
+    channel.send("bye")
+    return 0
+
+
 def _look_before(*, gpu: bool) -> dict[str, Scalar]:
     """What has to be done before the start-up sequence, which fills the compile cache and wants the
     library and the compilers, and outside of its stages."""
@@ -150,6 +183,16 @@ def _look_before(*, gpu: bool) -> dict[str, Scalar]:
         **libraries.open_unfound(),
         **libraries.lead_with_compilers(),
     }
+
+
+def _demand_one_process(
+    parser: argparse.ArgumentParser, command: str, processes: set[str | None]
+) -> None:
+    """Ends the process where cells are asked for that are not measured in one like this."""
+    if command == "script" and (len(processes) > 1 or None in processes):
+        parser.error("these cells are not all of one script")
+    if command == "measure" and processes - {None}:
+        parser.error("a script has a process of its own, by the command `script`")
 
 
 def _requests(parser: argparse.ArgumentParser, words: Sequence[str]) -> list[Request]:

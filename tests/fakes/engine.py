@@ -51,7 +51,7 @@ def record(name: str, **fields: Any) -> str:
 def asked_cells(job: Job) -> list[tuple[str, int | None]]:
     """The ids that a job asks for, each with its K or None."""
     arguments = list(job.arguments)
-    assert arguments[0] == "measure"
+    assert arguments[0] in {"measure", "script"}
     rest = arguments[1:]
     while rest and rest[0].startswith("--"):
         rest = rest[1 if rest[0] == "--gpu" else 2 :]

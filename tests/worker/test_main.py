@@ -20,6 +20,8 @@ from suite.worker.session import session, startup
 from tests.fakes.device import FakeTensorFlow
 
 FENCE = "overhead.fence"
+SCRIPT = "asked.slices/stage=script/on=arm"
+OTHER_SCRIPT = "asked.clone/stage=script/on=arm"
 STAGES = ["overhead.startup/stage=import", "overhead.startup/stage=step"]
 ON_GPU = ("measure", "--gpu", *STAGES)
 
@@ -41,6 +43,10 @@ ON_GPU = ("measure", "--gpu", *STAGES)
         (("measure", "overhead.container"), "measured from outside the container"),
         (("measure", "nothing.like/it=0"), "no cell nothing.like/it=0"),
         (("measure", "overhead.eager-op"), "overhead.eager-op; did you mean overhead.eager_op"),
+        (("measure", SCRIPT), "a script has a process of its own"),
+        (("script", SCRIPT, FENCE), "not all of one script"),
+        (("script", FENCE), "not all of one script"),
+        (("script", SCRIPT, OTHER_SCRIPT), "not all of one script"),
         # One wrong cell keeps all of them from running.
         (("measure", FENCE, f"{FENCE}@7", "zzz"), "no cell zzz"),
     ],

@@ -47,12 +47,13 @@ def ended_well(status: str) -> bool:
 
 
 def find_deaths(documents: Iterable[Document]) -> list[Death]:
-    """The containers that died: all but an invocation's last, and a last one that ended badly."""
+    """The containers that died: they ended badly, or another took the rest of their process's cells."""
     deaths = []
     for document in documents:
         invocation = document.invocation
         for index, container in enumerate(invocation.containers):
-            later = invocation.containers[index + 1 :]
+            after = invocation.containers[index + 1 :]
+            later = [one for one in after if one.process == container.process]
             status = container.status
             if not later and (status is None or ended_well(status)):
                 continue

@@ -59,6 +59,9 @@ DEMANDS: Sequence[tuple[str, Callable[[Scalar], bool], Callable[..., Evidence]]]
 )
 """Facts of an invocation on the arm, what they have to say, and what tells where they don't."""
 
+AS_POSTED = ("tensorflow.soft_placement", "tensorflow.tf32")
+"""Those of them that are TensorFlow's own choice in a script, and say nothing against its number."""
+
 _NODES = re.compile(r"(?P<operation>\S+) on (?P<device>\S+) ×(?P<count>\d+)")
 
 
@@ -102,15 +105,19 @@ def disown_document(document: Document, arm: Arm, cells: Mapping[str, Cell]) -> 
         )
     # Each cell by what its own container saw: that the next one was well proves nothing of it.
     unproven = {
-        place: find_unproven(facts_of(document, place))
-        for place in {one.container for one in document.cells}
+        (one.container, posted): find_unproven(facts_of(document, one.container), posted=posted)
+        for one in document.cells
+        for posted in (False, True)
     }
     return replace(
         document,
         cells=[
             _withhold(one, "failed", why)
             if one.outcome == "measured"
-            and (why := unproven[one.container] or find_misplaced(one, cells[one.id]))
+            and (
+                why := unproven[one.container, cells[one.id].process is not None]
+                or find_misplaced(one, cells[one.id])
+            )
             else one
             for one in document.cells
         ],
@@ -123,9 +130,14 @@ def is_simulated(document: Document) -> bool:
     return any(facts_of(document, place).get(SIMULATED) is True for place in places)
 
 
-def find_unproven(facts: Mapping[str, Scalar]) -> Evidence | None:
-    """Why no number of a container with these facts is proven to be a GPU's, or None."""
+def find_unproven(facts: Mapping[str, Scalar], *, posted: bool = False) -> Evidence | None:
+    """Why no number of a container with these facts is proven to be a GPU's, or None.
+
+    ``posted``: of a script, which leaves TensorFlow's switches as they are; where its work was is seen.
+    """
     for name, holds, tell in DEMANDS:
+        if posted and name in AS_POSTED:
+            continue
         if name not in facts:
             return cite("no-fact", fact=name)
         if not holds(facts[name]):

@@ -89,9 +89,10 @@ class Draft:
                     reason=f"in the calibration: {why.reason}",
                 )
 
-    def begin_container(self, running: Running) -> None:
-        """Another container is under way."""
-        self.containers.append(Container(id=running.id, started=running.started))
+    def begin_container(self, running: Running, process: str | None) -> None:
+        """Another container is under way, for the cells of that process."""
+        container = Container(id=running.id, started=running.started, process=process)
+        self.containers.append(container)
         self.facts.append({})
 
     def greet(self, start_s: float) -> None:
@@ -167,7 +168,7 @@ class Draft:
     def write(self, status: InvocationStatus) -> Document:
         """The document as far as it has come."""
         spec, campaign = self.spec, self.spec.campaign
-        facts = next((one for one in reversed(self.facts) if one), {})
+        facts = self._choose_facts()
         content = facts.get("content.hash")
         cache = compile_cache(spec.image, spec.gpu).name if spec.gpu else "none"
         absent = {"telemetry": self.telemetry} if isinstance(self.telemetry, str) else {}
@@ -211,6 +212,13 @@ class Draft:
             spent_s=dict(self._spent_s),
             absent=absent,
         )
+
+    def _choose_facts(self) -> dict[str, Scalar]:
+        """What the last container said of itself that ran no script, which configures nothing; or else the
+        last that said anything."""
+        told = [(one, own) for one, own in zip(self.containers, self.facts, strict=True) if own]
+        usual = [own for one, own in told if one.process is None]
+        return (usual or [own for _, own in told] or [{}])[-1]
 
 
 def now() -> datetime:

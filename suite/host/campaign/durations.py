@@ -42,7 +42,8 @@ def guess_invocation_s(campaign: Campaign, arm: str) -> float:
     """What an invocation should take, in seconds, before anything ran."""
     cells = [cell for cell in cells_of(campaign, arm) if not cell.by_host]
     timed = sum(0.0 if c.one_shot else campaign.warmup_s + campaign.measure_s for c in cells)
-    return START_GUESS_S + timed + CELL_GUESS_S * len(cells)
+    scripts = {cell.process for cell in cells if cell.process is not None}
+    return START_GUESS_S * (1 + len(scripts)) + timed + CELL_GUESS_S * len(cells)
 
 
 def guess_campaign_s(campaign: Campaign) -> float:

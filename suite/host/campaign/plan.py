@@ -176,17 +176,31 @@ def order_cells(campaign: Campaign, arm: str, block: int, repeat: int = 0) -> li
 
 
 def arguments(campaign: Campaign, arm: str, block: int, cells: Sequence[Cell]) -> tuple[str, ...]:
-    """The worker's arguments for these cells: with K where the calibration has found it."""
+    """The worker's arguments for these cells, of one process: with K where the calibration has found it."""
+    gpu = ("--gpu",) if campaign.arm(arm).gpu else ()
+    if cells[0].process is not None:
+        return ("script", *gpu, *(cell.id for cell in cells))
     share = CALIBRATION_SHARE if block == 0 else 1.0
     calls = campaign.calls.get(calibrating_arm(campaign, arm), {}) if block > 0 else {}
     return (
         "measure",
-        *(("--gpu",) if campaign.arm(arm).gpu else ()),
+        *gpu,
         *("--warmup", f"{campaign.warmup_s * share:g}"),
         *("--measure", f"{campaign.measure_s * share:g}"),
         *("--budget", f"{campaign.budget_s:g}"),
         *(f"{cell.id}@{calls[cell.id]}" if cell.id in calls else cell.id for cell in cells),
     )
+
+
+def next_process(campaign: Campaign, remaining: Sequence[Cell]) -> list[Cell]:
+    """Those of the remaining cells that the next container runs: first all that have no process of their
+    own, then those of one script after the other, in the plan's order, which is the script's."""
+    names = [cell.process for cell in remaining]
+    process = None if None in names else names[0]
+    chosen = [cell for cell in remaining if cell.process == process]
+    if process is None:
+        return chosen
+    return [cell for cell in campaign.cells if cell in chosen]
 
 
 def has_compiled(document: Document) -> bool:

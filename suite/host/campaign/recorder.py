@@ -1,12 +1,14 @@
 """One invocation from the host's side: starts containers until every cell has an outcome.
 
-A container that dies costs the cell in flight; a fresh one takes the rest.  Knows no docker and
+A container that dies costs the cell in flight; a fresh one takes the rest.  Each script has a container to
+itself, after that of all other cells.  Knows no docker and
 writes no file itself.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from suite.cells.cell import Cell
 from suite.host.campaign import plan
@@ -108,12 +110,13 @@ class Recorder:
     def _run_container(self) -> tuple[bool, str]:
         """One container's life.  Returns whether it began a cell, and how it ended."""
         draft = self._draft
+        cells = plan.next_process(self._spec.campaign, draft.remaining)
         asked = time.monotonic()
-        running = self._engine.start(self._describe_job())
+        running = self._engine.start(self._describe_job(cells))
         session = Session(running, draft, asked=asked)
         trouble = ""
         try:
-            draft.begin_container(running)
+            draft.begin_container(running, cells[0].process)
             if self._observation is not None:
                 self._observation.follow(running)
             draft.show(None)
@@ -140,19 +143,20 @@ class Recorder:
             draft.facts[-1].setdefault(AT_END, f"it was not told: {phrase}")
         self._end_container(ending, phrase)
         if session.in_flight is not None:
-            self._lose(session.in_flight, phrase, ending)
+            for cell in _list_lost(session.in_flight, draft.remaining):
+                self._lose(cell, phrase, ending)
         draft.keep("running")
         died = trouble or not session.finished or ending.code != 0
         if died and not session.made_progress:
             phrase = f"{phrase}{_last_words(ending)}"
         return session.made_progress, phrase
 
-    def _describe_job(self) -> Job:
-        """A container for the cells that remain."""
-        spec, remaining = self._spec, self._draft.remaining
+    def _describe_job(self, cells: Sequence[Cell]) -> Job:
+        """A container for these cells."""
+        spec = self._spec
         return Job(
             image=spec.image,
-            arguments=plan.arguments(spec.campaign, spec.arm.name, spec.block, remaining),
+            arguments=plan.arguments(spec.campaign, spec.arm.name, spec.block, cells),
             cpus=spec.cpus,
             memory_bytes=spec.memory_bytes,
             gpu=spec.gpu,
@@ -161,7 +165,7 @@ class Recorder:
                 f"{LABEL}.campaign": spec.campaign.id,
                 f"{LABEL}.invocation": f"{spec.arm.name}-{spec.block}",
             },
-            volumes=choose_volumes(spec.campaign, remaining, image=spec.image, gpu=spec.gpu),
+            volumes=choose_volumes(spec.campaign, cells, image=spec.image, gpu=spec.gpu),
         )
 
     def _end_container(self, ending: Ending, phrase: str) -> None:
@@ -177,6 +181,13 @@ class Recorder:
         reason = f"its container died: {phrase}{_last_words(ending)}"
         explained = explain_failure(reason, ending.diary) if self._spec.arm.gpu else reason
         self._draft.lose(cell, explained)
+
+
+def _list_lost(in_flight: Cell, remaining: Sequence[Cell]) -> list[Cell]:
+    """The cells that a container's death in the midst of one takes with it: a script is one whole."""
+    if in_flight.process is None:
+        return [in_flight]
+    return [cell for cell in remaining if cell.process == in_flight.process]
 
 
 def _last_words(ending: Ending) -> str:

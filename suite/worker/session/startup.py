@@ -95,6 +95,24 @@ def _run_stages(tf: Any, stages: dict[str, float], *, gpu: bool) -> str:
     return str(device)
 
 
+def demand_gpu(tf: Any) -> None:
+    """Raises Refused where TensorFlow lists no GPU that its build can compute on."""
+    gpus = tf.config.list_physical_devices("GPU")
+    build = tf.sysconfig.get_build_info()
+    if not build.get("is_cuda_build", False):
+        lists = "TensorFlow lists a GPU" if gpus else "TensorFlow sees no GPU here"
+        raise Refused(f"{lists} (its build is for CPU only)")
+    if not gpus:
+        absence = explain_absence()
+        raise Refused("TensorFlow sees no GPU here" + (f": {absence}" if absence else ""))
+    details = tf.config.experimental.get_device_details(gpus[0])
+    built = build.get("cuda_compute_capabilities") or []
+    capability = details.get("compute_capability")
+    refused = judge_capability(capability, built) if capability else None
+    if refused is not None:
+        raise Refused(refused)
+
+
 def _timed(stages: dict[str, float], stage: str, action: Callable[[], Any]) -> Any:
     began = time.perf_counter_ns()
     result = action()
@@ -122,19 +140,7 @@ def _configure(tf: Any, *, gpu: bool) -> str:
             tf.config.set_visible_devices([], "GPU")
         tf.config.list_logical_devices()
         return "/CPU:0"
-    build = tf.sysconfig.get_build_info()
-    if not build.get("is_cuda_build", False):
-        lists = "TensorFlow lists a GPU" if gpus else "TensorFlow sees no GPU here"
-        raise Refused(f"{lists} (its build is for CPU only)")
-    if not gpus:
-        absence = explain_absence()
-        raise Refused("TensorFlow sees no GPU here" + (f": {absence}" if absence else ""))
-    details = tf.config.experimental.get_device_details(gpus[0])
-    built = build.get("cuda_compute_capabilities") or []
-    capability = details.get("compute_capability")
-    refused = judge_capability(capability, built) if capability else None
-    if refused is not None:
-        raise Refused(refused)
+    demand_gpu(tf)
     tf.config.set_visible_devices(gpus[:1], "GPU")
     tf.config.experimental.set_memory_growth(gpus[0], True)
     # With soft placement an operation that has no GPU kernel would quietly run on the CPU.

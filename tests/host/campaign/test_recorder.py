@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from suite.analysis.campaign.accounting import find_deaths
 from suite.analysis.documents.read import load_document
 from suite.errors import EngineError
 from suite.host.campaign.arms import known_arms
@@ -355,3 +356,68 @@ def test_why_nothing_was_seen_stands_in_the_telemetrys_place(late: bool, flow: F
     document = flow.run()
     assert document.telemetry is None
     assert document.absent["telemetry"] == "the sampler hung"
+
+
+def with_scripts(folder: Path, **fields: Any) -> Flow:
+    """Two ordinary cells, and the cells of two scripts between and behind them."""
+    a, b, *posted = make_cells("a", "b", "x1", "x2", "y1")
+    x1, x2, y1 = (
+        replace(one, process=process, one_shot=True)
+        for one, process in zip(posted, ("x", "x", "y"), strict=True)
+    )
+    return Flow(folder, cells=[x1, a, x2, y1, b], **fields)
+
+
+def test_each_script_has_a_container_of_its_own_behind_all_other_cells(tmp_path: Path) -> None:
+    flow = with_scripts(tmp_path)
+    names = {one.id: one for one in flow.cells}
+    document = flow.run()
+    assert unmeasured(document) == {}
+    first, *scripts = flow.asked
+    assert {names[identity].process for identity in first} == {None}
+    assert len(first) == 2
+    # The cells of one stand in the plan's order, however the invocation's is drawn.
+    by_process = {names[ids[0]].process: ids for ids in scripts}
+    x1, _, x2, y1, _ = (one.id for one in flow.cells)
+    assert by_process == {"x": [x1, x2], "y": [y1]}
+    assert [job.arguments[0] for job in flow.engine.jobs] == ["measure", "script", "script"]
+    # A script is asked for as it is: nothing of it is warmed up, or called several times.
+    assert flow.engine.jobs[1].arguments[1:] == tuple(scripts[0])
+    processes = [one.process for one in document.invocation.containers]
+    assert processes[0] is None
+    assert set(processes) == {None, "x", "y"}
+    assert find_deaths([document]) == []
+
+
+def test_what_is_said_of_an_invocation_is_no_script_s(tmp_path: Path) -> None:
+    flow = with_scripts(tmp_path)
+
+    def life(job: Job) -> Life:
+        soft = job.arguments[0] == "script"
+        facts = record("facts", facts={"tensorflow.soft_placement": soft}, seconds=0.1)
+        hello, start, _, *cells = flow.worker.words(job)
+        return Life(words=[hello, start, facts, *cells])
+
+    document = flow.run(otherwise=life)
+    assert document.facts["tensorflow.soft_placement"] is False
+    first, *scripts = document.invocation.containers
+    assert first.facts == {}
+    assert [one.facts for one in scripts] == [{"tensorflow.soft_placement": True}] * 2
+
+
+@pytest.mark.parametrize("block", [0, 1])
+def test_a_script_that_dies_costs_all_of_its_cells_and_no_other(tmp_path: Path, block: int) -> None:
+    flow = with_scripts(tmp_path, block=block)
+    x1, _, x2, _, _ = (one.id for one in flow.cells)
+
+    def life(job: Job) -> Life:
+        if x1 in job.arguments:
+            return flow.worker.dies_in(x1)(job)
+        return flow.worker(job)
+
+    document = flow.run(otherwise=life)
+    assert set(unmeasured(document)) == {x1, x2}
+    # The calibration tries it once more.
+    assert sum(x1 in asked for asked in flow.asked) == (2 if block == 0 else 1)
+    (death, *_) = find_deaths([document])
+    assert death.replaced == (block == 0)

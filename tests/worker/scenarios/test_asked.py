@@ -35,18 +35,41 @@ def test_one_setting_changes_from_a_stage_to_the_next_and_is_what_its_words_say(
         assert stage.new[0].islower()
         assert stage.new[-1].isalnum()
         of_stage = [c for c in ASKED if (c.case, c.params["stage"]) == (case, stage.name)]
-        assert of_stage
+        assert of_stage or stage.name == fit.UNMEASURED
         assert all(stage.new in cell.question for cell in of_stage)
 
 
 def test_what_happens_once_in_a_process_has_one_sample() -> None:
     once = {(cell.case, cell.params["stage"]) for cell in ASKED if cell.one_shot}
     assert once == {
-        ("matmul", "naive"),
-        ("clone", "first"),
-        ("slices", "naive"),
+        *(("matmul", stage) for stage in ("script", "session", "eager", "naive")),
+        *(("clone", stage) for stage in ("script", "first")),
+        *(("slices", stage) for stage in ("script", "trained", "built", "closure", "naive")),
+        *(("dataset", stage) for stage in ("script", "trained", "built", "closure")),
+        *(("dataset", stage) for stage in ("traced", "placed")),
+        *(("fit", stage) for stage in ("script", "trained", "placed")),
         *(("fit", f"epoch-{epoch}") for epoch in (1, 2, 3)),
     }
+
+
+def test_each_case_begins_with_its_script_in_a_process_of_its_own() -> None:
+    scripts = [cell for cell in ASKED if cell.process is not None]
+    assert scripts == [cell for cell in ASKED if cell.params["stage"] == "script"]
+    for cell in scripts:
+        assert cell.process == cell.name
+        assert cell.one_shot
+        # Of three epochs the first is where the way begins.
+        assert (cell.way is None) == (cell.params.get("epoch", 1) > 1)
+        if cell.way is not None:
+            assert cell.way.stages[0].cell == cell.id
+            assert cell.way.stages[0].change == "as asked"
+    # The shorter profiles hold the shorter scripts.
+    quick = {cell.name for cell in scripts if "quick" in cell.profiles}
+    assert quick == {"asked.slices", "asked.matmul"}
+    assert {c.name for c in scripts if "standard" in c.profiles} == {c.name for c in scripts}
+    sizes = {n: c.profiles for c in scripts if (n := c.params.get("n"))}
+    assert [n for n, held in sizes.items() if "smoke" in held] == [1, 10, 100, 500, 1000]
+    assert [n for n, held in sizes.items() if held == ["full"]] == [5000, 8000, 10000]
 
 
 def test_the_work_of_a_waterfall_can_be_compared() -> None:
@@ -54,8 +77,10 @@ def test_the_work_of_a_waterfall_can_be_compared() -> None:
         if cell.way is None:
             continue
         amounts = {AMOUNTS[one.cell] for one in cell.way.stages if one.cell is not None}
-        # The loop over slices ends at a batch of 512, of which there is one: seconds an example tell.
-        assert amounts == ({1000.0, 512.0} if cell.case == "slices" else {cell.work.amount})
+        # An example's seconds tell: the loop over slices ends at a batch of 512, of which there is one, and
+        # that over a dataset at steps instead of an epoch.
+        mixed = {"slices": {1000.0, 512.0}, "dataset": {100_000.0, 32.0}}
+        assert amounts == mixed.get(cell.case, {cell.work.amount})
 
 
 def test_what_is_pinned_to_the_cpu_stands_beside_the_same_on_the_arm() -> None:

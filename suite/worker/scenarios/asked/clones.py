@@ -1,12 +1,12 @@
-"""asked.clone: network B cloned, the first time in a process and again.
+"""asked.clone: network B cloned by a script, the first time in a process that has computed, and again.
 
-The first time is a stage of the start-up sequence, so that nothing of its kind has come before it. It can
+That first time is a stage of the start-up sequence, so that nothing of its kind has come before it. It can
 happen only once in a process, on the arm's device; the CPU beside a GPU has the other one only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -15,10 +15,14 @@ import numpy as np
 from suite.cells.cell import Param, Work
 from suite.cells.scenario import Results, Scenario
 from suite.model import Check
+from suite.worker.scenario.posted import Printed, find_half, list_halves
 from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult
+from suite.worker.scenarios.asked.scripts import clone as script
 from suite.worker.scenarios.asked.stages import (
     PINNED,
     QUICK,
+    SCRIPT,
+    STANDARD,
     On,
     Stage,
     belongs,
@@ -26,6 +30,7 @@ from suite.worker.scenarios.asked.stages import (
     identify,
     placed,
     points,
+    prepared,
     ways,
 )
 from suite.worker.scenarios.mlp.networks import B, build, examples, weights
@@ -33,20 +38,31 @@ from suite.worker.scenarios.mlp.networks import B, build, examples, weights
 
 @dataclass(frozen=True, kw_only=True)
 class Timed:
-    """Which clone of a process is timed."""
+    """Which clone of a process is timed, and whether the process has done anything before."""
 
+    process: Literal["fresh", "warm"]
     clone: Literal["the first", "later ones"]
 
 
-FIRST = Timed(clone="the first")
+POSTED = Timed(process="fresh", clone="the first")
+FIRST = replace(POSTED, process="warm")
 AGAIN = replace(FIRST, clone="later ones")
 
 STAGES = (
-    Stage("first", "the first time in a process", FIRST, one_shot=True, profiles=QUICK),
+    Stage(SCRIPT, "everything as posted", POSTED, one_shot=True, profiles=STANDARD),
+    Stage(
+        *("first", "a process that has computed before", FIRST, "start-up"),
+        one_shot=True,
+        profiles=QUICK,
+    ),
     Stage("again", "again, once warm", AGAIN, "start-up", profiles=QUICK),
 )
 
-ONS: dict[str, tuple[On, ...]] = {"first": ("arm",), "again": ("arm", "cpu")}
+ONS: dict[str, tuple[On, ...]] = {
+    SCRIPT: ("arm", "cpu"),
+    "first": ("arm",),
+    "again": ("arm", "cpu"),
+}
 """Where each stage is pinned."""
 
 STARTUP = "clone"
@@ -74,23 +90,52 @@ def prepare(*, device: str, stage: str, on: str) -> Prepared:
         with tf.device(place):
             return tf.keras.models.clone_model(source)
 
-    def check(clone: Any) -> Check:
-        shapes = [array.shape for array in clone.get_weights()]
-        if shapes != [array.shape for array in weights(B)]:
-            raise WrongResult(f"the clone's weights have the shapes {shapes}")
-        if any(new is old for new, old in zip(clone.weights, source.weights, strict=True)):
-            raise WrongResult("the clone shares a weight with its source")
-        with tf.device(place):
-            sums = np.sum(clone(examples(B, 32)[0]).numpy(), axis=1)
-        if not np.allclose(sums, 1.0, atol=1e-5):
-            raise WrongResult("the clone's probabilities do not sum to 1")
-        return Check(what="weights of its own, of the source's shapes; probabilities sum to 1")
-
     return Prepared(
         step=step,
-        check=check,
-        proof=TensorProof(tensors=lambda clone: [one.value for one in clone.weights]),
+        check=lambda clone: check_clone(clone, source, place),
+        proof=PROOF,
         on=belongs(on),
+    )
+
+
+PROOF = TensorProof(tensors=lambda clone: [one.value for one in clone.weights])
+
+
+def check_clone(clone: Any, source: Any, place: str) -> Check:
+    """Whether a model on that device is network B, and none of its weights its source's.
+
+    Raises:
+        WrongResult: it is not so.
+    """
+    import tensorflow as tf
+
+    shapes = [array.shape for array in clone.get_weights()]
+    if shapes != [array.shape for array in weights(B)]:
+        raise WrongResult(f"the clone's weights have the shapes {shapes}")
+    if any(new is old for new, old in zip(clone.weights, source.weights, strict=True)):
+        raise WrongResult("the clone shares a weight with its source")
+    with tf.device(place):
+        sums = np.sum(clone(examples(B, 32)[0]).numpy(), axis=1)
+    if not np.allclose(sums, 1.0, atol=1e-5):
+        raise WrongResult("the clone's probabilities do not sum to 1")
+    return Check(what="weights of its own, of the source's shapes; probabilities sum to 1")
+
+
+def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
+    """What the script prints, of each half that is asked for; on a GPU's arm it runs both."""
+    run = script.run(list_halves(device))
+    return [_bear_out(run, device, cell["on"]) for cell in asked]
+
+
+def _bear_out(run: script.Run, device: str, on: str) -> Printed:
+    half = find_half(device, on)
+    clone = run.clones[half]
+    return Printed(
+        seconds=run.seconds[half],
+        proof=PROOF,
+        on=belongs(on),
+        check=lambda: check_clone(clone, run.model, half),
+        made=clone,
     )
 
 
@@ -105,12 +150,12 @@ SCENARIOS = tuple(
     Scenario(
         family="asked",
         case="clone",
-        about="Network B cloned under tf.device: the first time in a process, and again.",
+        about="Network B cloned under tf.device: by a script, the first time in a process, and again.",
         question=f"What does cloning network B take {stage.new} (work on: {{on}})?",
         axes=("stage", "on"),
         points=points(stage, ONS[stage.name]),
         work=work,
-        prepare=None if stage.settings == FIRST else prepare,
+        **prepared(stage, "asked.clone", None if stage.settings == FIRST else prepare, post),
         **PINNED,
         kin="building/clone",
         proof=None if stage.settings == FIRST else Results(),

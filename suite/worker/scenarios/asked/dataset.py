@@ -1,43 +1,90 @@
-"""asked.dataset: network B on a dataset of 100,000 examples, with and without fetching the loss."""
+"""asked.dataset: network B on a dataset of 100,000 examples, and its mistakes taken away one by one."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
 
 from suite.cells.cell import Work
-from suite.cells.scenario import Scenario
+from suite.cells.scenario import Ops, Scenario
 from suite.model import Check
+from suite.worker.scenario.posted import Printed, list_halves
 from suite.worker.scenario.scenario import Prepared
+from suite.worker.scenarios.asked.handed import bear_out, make_trainer
+from suite.worker.scenarios.asked.scripts import dataset as script
 from suite.worker.scenarios.asked.stages import (
     PINNED,
     QUICK,
+    SCRIPT,
+    STANDARD,
     Stage,
     belongs,
     find,
     pin,
     placed,
     points,
+    prepared,
     ways,
 )
 from suite.worker.scenarios.mlp.networks import B, build, examples
-from suite.worker.scenarios.mlp.training import TRAINING_PROOF, Trainer, demand_finite
+from suite.worker.scenarios.mlp.training import MATMUL_PROOF, TRAINING_PROOF, Trainer, demand_finite
 
 BATCH = 32
 
 
 @dataclass(frozen=True, kw_only=True)
 class Loop:
-    """A loop over the dataset; ``fetch``: the loss is brought to Python at every step."""
+    """A loop over the dataset.
 
+    ``process``, ``optimizer``, ``handed``, ``model``, ``labels`` and ``bits``: as of the loop over slices.
+    ``timed``: a whole epoch with its tracing, one with the step traced before, or single steps on a dataset
+    that is there.  ``fetch``: the loss is brought to Python at every step.
+    """
+
+    process: Literal["fresh", "warm"]
+    optimizer: Literal["unbuilt", "built"]
+    handed: bool
+    model: Literal["anywhere", "placed"]
+    timed: Literal["tracing and epoch", "epoch", "step"]
+    bits: Literal[64, 32]
+    labels: Literal["row", "column"]
     fetch: bool
 
 
-FETCH = Loop(fetch=True)
+POSTED = Loop(
+    process="fresh",
+    optimizer="unbuilt",
+    handed=True,
+    model="anywhere",
+    timed="tracing and epoch",
+    bits=64,
+    labels="row",
+    fetch=True,
+)
+WARM = replace(POSTED, process="warm")
+BUILT = replace(WARM, optimizer="built")
+CLOSURE = replace(BUILT, handed=False)
+TRACED = replace(CLOSURE, timed="epoch")
+PLACED = replace(TRACED, model="placed")
+MADE = replace(PLACED, timed="step")
+FLOAT32 = replace(MADE, bits=32)
+FETCH = replace(FLOAT32, labels="column")
 NO_FETCH = replace(FETCH, fetch=False)
 
 STAGES = (
-    Stage("fetch", "the loss fetched every step", FETCH, profiles=QUICK),
+    Stage(SCRIPT, "everything as posted", POSTED, one_shot=True, profiles=STANDARD),
+    Stage("trained", "a process that has trained before", WARM, "start-up", one_shot=True),
+    Stage("built", "the optimizer built before the first trace", BUILT, "start-up", one_shot=True),
+    Stage("closure", "a closure instead of arguments", CLOSURE, "overhead", one_shot=True),
+    Stage("traced", "tracing no longer timed", TRACED, "start-up", one_shot=True),
+    Stage("placed", "the model made on the device timed", PLACED, "fallback", one_shot=True),
+    Stage("made", "the dataset made before the timer", MADE, "start-up"),
+    Stage("float32", "float32 inputs instead of float64", FLOAT32, "transfer"),
+    Stage("fetch", "the labels a column instead of a row", FETCH, profiles=QUICK),
     Stage(
         "no-fetch", "the loss no longer fetched every step", NO_FETCH, "overhead", profiles=QUICK
     ),
@@ -45,29 +92,64 @@ STAGES = (
 
 
 def work(stage: str, on: str) -> Work:  # noqa: ARG001  the axes of the case
-    """One training step's examples."""
-    return Work(amount=float(BATCH), unit="example")
+    """The examples of an epoch, or of one training step."""
+    step = find(STAGES, stage).timed == "step"
+    return Work(amount=float(BATCH if step else B.examples), unit="example")
 
 
 def prepare(*, device: str, stage: str, on: str) -> Prepared:
-    """One training step on the next batch: batched and prefetched, never shuffled, as asked.
+    """Training on the dataset: batched and prefetched, never shuffled, as asked.
 
-    The dataset repeats without end, so that a call is a step and not an epoch of 3,125 of them.
+    Where steps are timed it repeats without end, so that a call is a step and not an epoch of 3,125.
     """
-    import tensorflow as tf
-
     loop = find(STAGES, stage)
     place = placed(device, on)
     inputs, labels = examples(B, B.examples)
-    trainer = Trainer(B, build(B, place), place)
+    if loop.bits == 64:
+        inputs = inputs.astype(np.float64)
+    if loop.labels == "row":
+        labels = labels[:, 0]
+    where = place if loop.model == "placed" else None
+    trainer = make_trainer(
+        build(B, where), where, handed=loop.handed, built=loop.optimizer == "built"
+    )
+    first = inputs[:BATCH], labels[:BATCH]
+
+    def check(last: Any) -> Check:
+        demand_finite(last)
+        # Under the same device as the timed steps, or it would be another trace that is checked.
+        return pin(lambda: trainer.check(*first), on)()  # type: ignore[no-any-return]
+
+    if loop.timed == "step":
+        batches = [iter(_pipeline(inputs, labels, endless=True))]
+        step, close = _make_step(trainer, batches, fetch=loop.fetch), batches.clear
+        run_up = None
+    else:
+        step, close = _make_epoch(trainer, inputs, labels), lambda: None
+        traced = _pipeline(*first, endless=False)
+        run_up = pin(lambda: [trainer.step(*batch) for batch in traced], on)
+    return Prepared(
+        step=pin(step, on),
+        check=check,
+        proof=proof_of(stage, on),
+        on=belongs(on),
+        traces=trainer.traces,
+        run_up=run_up if loop.timed == "epoch" else None,
+        close=close,
+    )
+
+
+def _pipeline(inputs: Any, labels: Any, *, endless: bool) -> Any:
+    import tensorflow as tf
+
     with tf.device("/CPU:0"):
-        dataset = (
-            tf.data.Dataset.from_tensor_slices((inputs, labels))
-            .repeat()
-            .batch(BATCH, drop_remainder=True)
-            .prefetch(tf.data.AUTOTUNE)
-        )
-    batches = [iter(dataset)]
+        dataset = tf.data.Dataset.from_tensor_slices((inputs, labels))
+        dataset = dataset.repeat() if endless else dataset
+        return dataset.batch(BATCH, drop_remainder=endless).prefetch(tf.data.AUTOTUNE)
+
+
+def _make_step(trainer: Trainer, batches: list[Any], *, fetch: bool) -> Callable[[], Any]:
+    """A training step on the next batch."""
 
     def going_on() -> Any:
         return trainer.step(*next(batches[0]))
@@ -75,20 +157,34 @@ def prepare(*, device: str, stage: str, on: str) -> Prepared:
     def fetching() -> float:
         return float(going_on().numpy())
 
-    def check(last: Any) -> Check:
-        demand_finite(last)
-        first = inputs[:BATCH], labels[:BATCH]
-        # Under the same device as the timed steps, or it would be another trace that is checked.
-        return pin(lambda: trainer.check(*first), on)()  # type: ignore[no-any-return]
+    return fetching if fetch else going_on
 
-    return Prepared(
-        step=pin(fetching if loop.fetch else going_on, on),
-        check=check,
-        proof=TRAINING_PROOF,
-        on=belongs(on),
-        traces=trainer.traces,
-        close=batches.clear,
-    )
+
+def _make_epoch(trainer: Trainer, inputs: Any, labels: Any) -> Callable[[], float]:
+    """One epoch of a dataset that is made for it, the loss fetched at every step."""
+
+    def epoch() -> float:
+        loss = math.nan
+        for batch in _pipeline(inputs, labels, endless=False):
+            loss = float(trainer.step(*batch).numpy())
+        return loss
+
+    return epoch
+
+
+def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
+    """What the script prints, of each half that is asked for; on a GPU's arm it runs both."""
+    run = script.run(list_halves(device))
+    return [
+        bear_out(run, device, cell["on"], steps=B.examples // BATCH, proof=proof_of(**cell))
+        for cell in asked
+    ]
+
+
+def proof_of(stage: str, on: str) -> Ops:
+    """Where the model lies elsewhere, the optimizer's updates are there, beside its variables."""
+    there = find(STAGES, stage).model == "placed" or on == "arm"
+    return TRAINING_PROOF if there else MATMUL_PROOF
 
 
 WAY = ways("dataset", "100,000 examples from a dataset, the loss fetched at every step", STAGES)
@@ -103,10 +199,11 @@ SCENARIOS = tuple(
         axes=("stage", "on"),
         points=points(stage),
         work=work,
-        prepare=prepare,
+        **prepared(stage, "asked.dataset", prepare, post),
         **PINNED,
         kin="training/B",
-        proof=TRAINING_PROOF,
+        one_shot=stage.one_shot,
+        proof=proof_of,
         data="prefetched",
         dispatch="graph",
         way=WAY,

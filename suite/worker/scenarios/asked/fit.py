@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from suite.cells.cell import Param, Work
+from suite.cells.cell import Param, Way, Work
 from suite.cells.links import Target, vary
-from suite.cells.scenario import Links, Scenario, cross
+from suite.cells.scenario import Links, Ops, Point, Scenario, cross
 from suite.cells.traits import LinkName
 from suite.model import Check
+from suite.worker.proof import placement
+from suite.worker.scenario.posted import Nodes, Printed, find_half, list_halves
 from suite.worker.scenario.scenario import Prepared, WrongResult
+from suite.worker.scenarios.asked.scripts import fit as script
 from suite.worker.scenarios.asked.stages import (
     ARMS_OF,
     ASKED,
@@ -21,6 +24,8 @@ from suite.worker.scenarios.asked.stages import (
     FULL,
     PINNED,
     QUICK,
+    SCRIPT,
+    STANDARD,
     Profiles,
     Stage,
     belongs,
@@ -28,27 +33,54 @@ from suite.worker.scenarios.asked.stages import (
     identify,
     pin,
     placed,
+    prepared,
     ways,
 )
 from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of, weights
 from suite.worker.scenarios.mlp.reference import demand_reference
-from suite.worker.scenarios.mlp.training import CHECK_TOLERANCE, TRAINING_PROOF
+from suite.worker.scenarios.mlp.training import (
+    CHECK_TOLERANCE,
+    MATMUL_PROOF,
+    TRAINING_PROOF,
+    demand_all_finite,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Timed:
-    """Which epoch of a fresh model is timed: this one; None: those once warm, one after the other."""
+    """Which epoch of a fresh model is timed, and what is around it.
 
+    ``process``: a ``fresh`` one runs the script and nothing else; one is ``warm`` that has trained before.
+    ``xla``: off, or as Keras chooses, which is on wherever TensorFlow sees a GPU.  ``model``: made outside of
+    ``tf.device``, or on the device timed.  ``bar``: Keras shows how far it is.  ``epoch`` None: those once
+    warm, one after the other.
+    """
+
+    process: Literal["fresh", "warm"]
+    xla: Literal["as Keras chooses", "off"]
+    model: Literal["anywhere", "placed"]
+    bar: bool
     epoch: int | None
 
 
-EPOCH_1 = Timed(epoch=1)
+POSTED = Timed(process="fresh", xla="as Keras chooses", model="anywhere", bar=True, epoch=1)
+NO_XLA = replace(POSTED, xla="off")
+WARM = replace(NO_XLA, process="warm")
+PLACED = replace(WARM, model="placed")
+EPOCH_1 = replace(PLACED, bar=False)
 EPOCH_2 = replace(EPOCH_1, epoch=2)
 EPOCH_3 = replace(EPOCH_2, epoch=3)
 STEADY = replace(EPOCH_3, epoch=None)
 
+UNMEASURED = "no-xla"
+"""The stage without a cell: it would be another script than people post."""
+
 STAGES = (
-    Stage("epoch-1", "the first epoch of a fresh model", EPOCH_1, one_shot=True),
+    Stage(SCRIPT, "everything as posted", POSTED, one_shot=True),
+    Stage(UNMEASURED, "without XLA, which Keras chooses beside a GPU", NO_XLA, "start-up"),
+    Stage("trained", "a process that has trained before", WARM, "start-up", one_shot=True),
+    Stage("placed", "the model made on the device timed", PLACED, "fallback", one_shot=True),
+    Stage("epoch-1", "no progress bar", EPOCH_1, "overhead", one_shot=True),
     Stage("epoch-2", "the second epoch", EPOCH_2, "start-up", one_shot=True),
     Stage("epoch-3", "the third epoch", EPOCH_3, "start-up", one_shot=True),
     Stage("steady", "an epoch once warm", STEADY, "start-up"),
@@ -80,10 +112,11 @@ def prepare(*, device: str, stage: str, batch: int, prefetch: str, on: str) -> P
     untimed = (timed.epoch or 1) - 1
     epochs: list[float] = []
 
-    model = pin(lambda: _compiled(placed(device, on)), on)()
+    place = placed(device, on)
+    model = pin(lambda: _compiled(place), on)() if timed.model == "placed" else _compiled(None)
 
     def fit() -> float:
-        history = model.fit(dataset, epochs=1, verbose=0)
+        history = model.fit(dataset, epochs=1, verbose=int(timed.bar))
         epochs.append(float(history.history["loss"][-1]))
         return epochs[-1]
 
@@ -119,9 +152,50 @@ def prepare(*, device: str, stage: str, batch: int, prefetch: str, on: str) -> P
     return Prepared(
         step=step,
         check=check,
-        proof=TRAINING_PROOF,
+        proof=proof_of(stage, on),
         on=belongs(on),
         run_up=run_up if untimed else None,
+    )
+
+
+def proof_of(stage: str, on: str, **_: Param) -> Ops:
+    """Where the model lies elsewhere, the optimizer's updates are there, beside its variables."""
+    there = find(STAGES, stage).model == "placed" or on == "arm"
+    return TRAINING_PROOF if there else MATMUL_PROOF
+
+
+def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
+    """What the script prints, of each epoch and half that is asked for; on a GPU's arm it runs both."""
+    run = script.run(list_halves(device))
+    return [_bear_out(run, device, **cell) for cell in asked]
+
+
+def _bear_out(run: script.Run, device: str, stage: str, epoch: int, on: str, **_: Param) -> Printed:
+    half = find_half(device, on)
+
+    def again() -> Nodes:
+        import tensorflow as tf
+
+        # XLA shows nothing of what it compiled, so that the same step is made once more without.
+        run.model.jit_compile = False
+        run.model.make_train_function(force=True)
+        with placement.watch() as seen, tf.device(half):
+            run.model.fit(run.dataset.take(1), verbose=0)
+        return seen.nodes
+
+    def check() -> Check:
+        losses = run.losses[half]
+        if len(losses) != script.EPOCHS:
+            raise WrongResult(f"{len(losses)} epochs were made, not {script.EPOCHS}")
+        demand_all_finite(losses)
+        return Check(what=f"{len(losses)} epochs in one call; their losses are finite")
+
+    return Printed(
+        seconds=run.seconds[half][epoch - 1],
+        proof=proof_of(stage, on),
+        on=belongs(on),
+        check=check,
+        again=again,
     )
 
 
@@ -135,7 +209,7 @@ def _pipeline(inputs: Any, labels: Any, batch: int, prefetch: str) -> Any:
     return dataset.prefetch(tf.data.AUTOTUNE) if prefetch == "on" else dataset
 
 
-def _compiled(device: str) -> Any:
+def _compiled(device: str | None) -> Any:
     import tensorflow as tf
 
     model = build(A, device)
@@ -145,18 +219,26 @@ def _compiled(device: str) -> Any:
 
 
 def _profiles(stage: str, batch: int, prefetch: str) -> Profiles:
+    if stage == SCRIPT:
+        return STANDARD
     return QUICK if stage in ENDS and (batch, prefetch) == VARIANTS[0] else FULL
 
 
 def _is_measured(stage: str, batch: int, prefetch: str, **_: Param) -> bool:
-    return stage in ENDS or (batch, prefetch) == VARIANTS[0]
+    return stage != UNMEASURED and (stage in ENDS or (batch, prefetch) == VARIANTS[0])
 
 
 def _cell_of(case: str, axes: Mapping[str, Any]) -> str | None:
-    return identify(case, axes) if _is_measured(**axes) else None
+    """Of the script's three epochs it is the first that the way begins with."""
+    stage, *rest = AXES
+    epoch = {"epoch": 1} if axes["stage"] == SCRIPT else {}
+    found = {stage: axes[stage], **epoch, **{axis: axes[axis] for axis in rest}}
+    return identify(case, found) if _is_measured(**axes) else None
 
 
-WAY = ways(
+AXES = ("stage", "batch", "prefetch", "on")
+
+_find_way = ways(
     "fit",
     "Model.fit, its first epoch",
     STAGES,
@@ -165,7 +247,12 @@ WAY = ways(
 )
 
 
-def _link(stage: str, batch: int, prefetch: str, on: str) -> Links:  # noqa: ARG001  the axes of the case
+def find_way(epoch: int = 1, **axes: Any) -> Way | None:
+    """The way of an epoch; those of the script after its first are on none."""
+    return _find_way(**axes) if epoch == 1 else None
+
+
+def _link(stage: str, on: str, **_: Param) -> Links:
     if stage != STAGES[-1].name:
         return {"start": FIRST_STEP}
     links: dict[LinkName, Target] = {"feed": vary(prefetch="on")}
@@ -174,39 +261,38 @@ def _link(stage: str, batch: int, prefetch: str, on: str) -> Links:  # noqa: ARG
     return links
 
 
+def _points(stage: Stage[Timed]) -> Iterable[Point]:
+    epochs: dict[str, Any] = {"epoch": range(1, script.EPOCHS + 1)} if stage.name == SCRIPT else {}
+    for batch, prefetch in VARIANTS:
+        if _is_measured(stage.name, batch, prefetch):
+            axes = {"stage": stage.name, **epochs, "batch": batch, "prefetch": prefetch}
+            profiles = _profiles(stage.name, batch, prefetch)
+            yield from cross(**axes, on=tuple(ARMS_OF), **ASKED, profiles=profiles)
+
+
 SCENARIOS = tuple(
     Scenario(
         family="asked",
         case="fit",
         about="Network A by Model.fit, its dataset shuffled: epochs 1 to 3 of a fresh model; warm ones.",
-        question=f"What does Model.fit take for {stage.new}, at batch {{batch}}, "
-        "prefetch {prefetch} (work on: {on})?",
-        axes=("stage", "batch", "prefetch", "on"),
-        points=tuple(
-            point
-            for batch, prefetch in VARIANTS
-            if _is_measured(stage.name, batch, prefetch)
-            for point in cross(
-                stage=stage.name,
-                batch=batch,
-                prefetch=prefetch,
-                on=tuple(ARMS_OF),
-                **ASKED,
-                profiles=_profiles(stage.name, batch, prefetch),
-            )
-        ),
+        question=f"What does Model.fit take for {stage.new}"
+        + (" in epoch {epoch}" if stage.name == SCRIPT else "")
+        + ", at batch {batch}, prefetch {prefetch} (work on: {on})?",
+        axes=(AXES[0], "epoch", *AXES[1:]) if stage.name == SCRIPT else AXES,
+        points=tuple(_points(stage)),
         work=work,
-        prepare=prepare,
+        **prepared(stage, "asked.fit", prepare, post),
         **PINNED,
         kin="training/A",
         larger=("batch",),
         one_shot=stage.one_shot,
-        proof=TRAINING_PROOF,
+        proof=proof_of,
         data=lambda prefetch, **_: "prefetched" if prefetch == "on" else "pipeline",
         dispatch="keras",
         priced=lambda stage, on, **_: (stage, on) == (STAGES[-1].name, "arm"),
         links=_link,
-        way=WAY,
+        way=find_way,
     )
     for stage in STAGES
+    if stage.name != UNMEASURED
 )

@@ -1,28 +1,34 @@
 """asked.matmul: a product with everything inside the timer, and the way to `matmul.square`.
 
-The three numbers of this question are (1) what the first product of a size seems to take where its
-two matrices are created and filled inside the timer, (2) the same again once the first time is over,
-and (3) the product alone, warm, which is `matmul.square` itself, so that nothing is measured twice.
-All are fenced, as every sample here: on a GPU an unfenced timer sees the work handed over, not done.
+The numbers of this question are (1) what a script prints that makes a graph and a session for each size,
+(2) the same in a warm process, (3) eager, (4) with the product no longer fetched, (5) once the first time is
+over, and (6) the product alone, warm, which is `matmul.square` itself, so that nothing is measured twice.
+All but the script are fenced, as every sample here: on a GPU an unfenced timer sees the work handed over.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any, Literal
 
 from suite.cells.cell import Param, cell_id
 from suite.cells.scenario import Point, Results, Scenario, cross
 from suite.model import Check
+from suite.worker.proof import placement
+from suite.worker.scenario.posted import Nodes, Printed, find_half, list_halves
 from suite.worker.scenario.scenario import Prepared, Resident, TensorProof, WrongResult
+from suite.worker.scenarios.asked.scripts import matmul as script
 from suite.worker.scenarios.asked.stages import (
     ASKED,
     FULL,
     PINNED,
     QUICK,
+    SCRIPT,
     SMOKE,
+    STANDARD,
     On,
     Profiles,
     Stage,
@@ -31,25 +37,48 @@ from suite.worker.scenarios.asked.stages import (
     identify,
     pin,
     placed,
+    prepared,
     ways,
 )
 from suite.worker.scenarios.matmul import square
+from suite.worker.scenarios.mlp.networks import MATMUL
+from suite.worker.scenarios.mlp.training import MATMUL_PROOF
 
 
 @dataclass(frozen=True, kw_only=True)
 class Timed:
-    """What is inside the timer beside the product."""
+    """What is inside the timer beside the product.
 
+    ``process``: a ``fresh`` one runs the script and nothing else; one is ``warm`` that has multiplied before.
+    ``execution``: each product has a graph and a session of its own, or is eager.  ``fetch``: the product is
+    brought to Python.
+    """
+
+    process: Literal["fresh", "warm"]
+    execution: Literal["session", "eager"]
+    fetch: bool
     first_call: Literal["timed", "apart"]
     operands: Literal["created inside", "created before"]
 
 
-NAIVE = Timed(first_call="timed", operands="created inside")
+POSTED = Timed(
+    process="fresh",
+    execution="session",
+    fetch=True,
+    first_call="timed",
+    operands="created inside",
+)
+SESSION = replace(POSTED, process="warm")
+EAGER = replace(SESSION, execution="eager")
+NAIVE = replace(EAGER, fetch=False)
 FIRST_CALL_APART = replace(NAIVE, first_call="apart")
 WARM = replace(FIRST_CALL_APART, operands="created before")
 
 STAGES = (
-    Stage("naive", "creation, random numbers and first call timed", NAIVE, one_shot=True),
+    Stage(SCRIPT, "everything as posted", POSTED, one_shot=True),
+    Stage("session", "a process that has multiplied before", SESSION, "start-up", one_shot=True),
+    Stage("eager", "eager instead of graph and session", EAGER, "overhead", one_shot=True),
+    Stage("naive", "the product no longer fetched", NAIVE, "transfer", one_shot=True),
     Stage("first-call-apart", "the first call no longer timed", FIRST_CALL_APART, "start-up"),
     Stage("warm", "creation and random numbers no longer timed", WARM, "start-up"),
 )
@@ -69,6 +98,8 @@ def prepare(*, device: str, n: int, stage: str, on: str) -> Prepared:
     import tensorflow as tf
 
     how = find(STAGES, stage)
+    if how.execution == "session":
+        return _prepare_session(placed(device, on), n, on)
     resident = None
 
     def create() -> list[Any]:
@@ -88,19 +119,101 @@ def prepare(*, device: str, n: int, stage: str, on: str) -> Prepared:
         def step() -> list[Any]:
             return [*here, tf.matmul(*here)]
 
+    def fetching() -> list[Any]:
+        made = step()
+        made[-1].numpy()
+        return made
+
     return Prepared(
-        step=pin(step, on),
+        step=pin(fetching if how.fetch else step, on),
         check=_check,
         proof=TensorProof(tensors=list),
         on=belongs(on),
         resident=resident,
-        enqueues=True,
+        enqueues=not how.fetch,
+    )
+
+
+def _prepare_session(place: str, n: int, on: str) -> Prepared:
+    """A product in a graph and session of its own, which no eager tensor shows: so once more afterwards."""
+    again = _Again(place, n)
+    return Prepared(
+        step=lambda: script.multiply(place, n),
+        check=lambda _: again.check(),
+        proof=TensorProof(tensors=lambda _: again.find_products()),
+        on=belongs(on),
+    )
+
+
+class _Again:
+    """The same graph in a session once more, untimed, its operands fetched as well."""
+
+    def __init__(self, half: str, n: int) -> None:
+        self._half, self._n = half, n
+        self._matrices: list[Any] = []
+
+    def look(self) -> Nodes:
+        """Runs it; the nodes of what was executed."""
+        import tensorflow as tf
+
+        made = script.draw(self._half, self._n)
+        told = tf.compat.v1.RunMetadata()
+        options = tf.compat.v1.RunOptions(output_partition_graphs=True)
+        with tf.compat.v1.Session(graph=made.graph) as session:
+            session.run(made.initialiser)
+            fetched = [made.left, made.right, made.product]
+            self._matrices = session.run(fetched, options=options, run_metadata=told)
+        return [
+            (node.op, placement.short(node.device), node.name)
+            for graph in told.partition_graphs
+            for node in graph.node
+        ]
+
+    def find_products(self) -> list[Any]:
+        """The products among them, each with its device."""
+        return [SimpleNamespace(device=place) for op, place, _ in self.look() if op in MATMUL]
+
+    def check(self) -> Check:
+        """As of an eager product.
+
+        Raises:
+            WrongResult: it is wrong.
+        """
+        return check_matrices(*self._matrices)
+
+
+def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
+    """What the script prints, of each size and half that is asked for; on a GPU's arm it runs both.
+
+    It always begins with the smallest size, which is the first in the process.
+    """
+    largest = max(cell["n"] for cell in asked)
+    run = script.run(list_halves(device), [n for n in square.ASKED_ABOUT if n <= largest])
+    return [_bear_out(run, device, cell["n"], cell["on"]) for cell in asked]
+
+
+def _bear_out(run: script.Run, device: str, n: int, on: str) -> Printed:
+    half = find_half(device, on)
+    again = _Again(half, n)
+    return Printed(
+        seconds=run.seconds[half][n],
+        proof=MATMUL_PROOF,
+        on=belongs(on),
+        check=again.check,
+        again=again.look,
     )
 
 
 def _check(made: list[Any]) -> Check:
-    """Freivalds' check of the last product, and that its operands are not all the same number."""
-    left, right, product = (matrix.numpy() for matrix in made)
+    return check_matrices(*(matrix.numpy() for matrix in made))
+
+
+def check_matrices(left: Any, right: Any, product: Any) -> Check:
+    """Freivalds' check of a product, and that its operands are not all the same number.
+
+    Raises:
+        WrongResult: it is wrong, or they are.
+    """
     error = square.relative_error(left, right, product)
     allowed = square.TOLERANCE["fp32"]
     if not error <= allowed:
@@ -114,7 +227,16 @@ def _ends(n: int) -> Profiles:
     return QUICK if n in ENDS else FULL
 
 
+def _post_profiles(n: int) -> Profiles:
+    if n > ENDS[-1]:
+        return FULL
+    return SMOKE if n <= ENDS[1] else STANDARD
+
+
 PLACES: dict[str, tuple[tuple[On, ...], Callable[[int], Profiles]]] = {
+    SCRIPT: (("arm", "cpu"), _post_profiles),
+    "session": (("arm", "cpu"), lambda _: FULL),
+    "eager": (("arm", "cpu"), lambda _: FULL),
     "naive": (("arm", "cpu"), lambda n: SMOKE if n == ENDS[0] else _ends(n)),
     "first-call-apart": (("arm", "cpu"), lambda _: FULL),
     "warm": (("cpu",), _ends),
@@ -155,18 +277,18 @@ SCENARIOS = tuple(
     Scenario(
         family="asked",
         case="matmul",
-        about="A product: creation and first call timed; first call apart; warm, which is matmul.square.",
+        about="A product: by a script; eager, all timed; first call apart; warm, which is matmul.square.",
         question=f"What does a product of n = {{n}} take with {stage.new} (work on: {{on}})?",
         axes=("n", "stage", "on"),
         points=_points(stage.name),
         work=square.work,
-        prepare=prepare,
+        **prepared(stage, "asked.matmul", prepare, post),
         **PINNED,
         kin=square.name_product,
         sweep="n",
         larger=("n",),
         one_shot=stage.one_shot,
-        proof=Results(),
+        proof=MATMUL_PROOF if stage.name == SCRIPT else Results(),
         data="device",
         dispatch="eager",
         way=WAY,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -11,11 +11,15 @@ import numpy as np
 from suite.cells.cell import Work
 from suite.cells.scenario import Ops, Scenario
 from suite.model import Check
+from suite.worker.scenario.posted import Printed, list_halves
 from suite.worker.scenario.scenario import Prepared, Resident, WrongResult, lay
+from suite.worker.scenarios.asked.handed import bear_out, make_trainer
+from suite.worker.scenarios.asked.scripts import slices as script
 from suite.worker.scenarios.asked.stages import (
     FIRST_STEP,
     PINNED,
     QUICK,
+    SCRIPT,
     SMOKE,
     Stage,
     belongs,
@@ -23,10 +27,11 @@ from suite.worker.scenarios.asked.stages import (
     pin,
     placed,
     points,
+    prepared,
     ways,
 )
 from suite.worker.scenarios.mlp.networks import B, build, examples
-from suite.worker.scenarios.mlp.training import MATMUL_PROOF, TRAINING_PROOF, Trainer, demand_finite
+from suite.worker.scenarios.mlp.training import MATMUL_PROOF, TRAINING_PROOF, demand_finite
 
 EXAMPLES = 1_000
 
@@ -35,11 +40,19 @@ EXAMPLES = 1_000
 class Loop:
     """A loop over slices: what its timer holds, where its model and data are, and in which types.
 
+    ``process``: a ``fresh`` one runs the script and nothing else; one is ``warm`` that has trained before.
+    ``optimizer``: its variables are made by the first trace, or before.  ``handed``: model, optimizer and
+    loss are arguments of the `tf.function`; or it closes over them.  ``labels``: of shape
+    (n,) or (n, 1).
     ``model``: made outside of ``tf.device``, so that beside a GPU it lies there whichever device the
     loop then names; or made on the device that is timed.  ``bits`` of an input: NumPy's usual 64, or
     32.  ``fetch``: the loss is brought to Python by ``.numpy()`` at every step.
     """
 
+    process: Literal["fresh", "warm"]
+    optimizer: Literal["unbuilt", "built"]
+    handed: bool
+    labels: Literal["row", "column"]
     first_call: Literal["timed", "apart"]
     model: Literal["anywhere", "placed"]
     bits: Literal[64, 32]
@@ -48,7 +61,22 @@ class Loop:
     batch: int
 
 
-NAIVE = Loop(first_call="timed", model="anywhere", bits=64, fetch=True, data="host", batch=10)
+POSTED = Loop(
+    process="fresh",
+    optimizer="unbuilt",
+    handed=True,
+    labels="row",
+    first_call="timed",
+    model="anywhere",
+    bits=64,
+    fetch=True,
+    data="host",
+    batch=10,
+)
+WARM = replace(POSTED, process="warm")
+BUILT = replace(WARM, optimizer="built")
+CLOSURE = replace(BUILT, handed=False)
+NAIVE = replace(CLOSURE, labels="column")
 TRACED = replace(NAIVE, first_call="apart")
 PLACED = replace(TRACED, model="placed")
 FLOAT32 = replace(PLACED, bits=32)
@@ -57,7 +85,11 @@ DEVICE_DATA = replace(NO_FETCH, data="device")
 BATCH_512 = replace(DEVICE_DATA, batch=512)
 
 STAGES = (
-    Stage("naive", "everything as asked", NAIVE, one_shot=True, profiles=SMOKE),
+    Stage(SCRIPT, "everything as posted", POSTED, one_shot=True, profiles=SMOKE),
+    Stage("trained", "a process that has trained before", WARM, "start-up", one_shot=True),
+    Stage("built", "the optimizer built before the first trace", BUILT, "start-up", one_shot=True),
+    Stage("closure", "a closure instead of arguments", CLOSURE, "overhead", one_shot=True),
+    Stage("naive", "the labels a column instead of a row", NAIVE, one_shot=True, profiles=SMOKE),
     Stage("traced", "tracing no longer timed", TRACED, "start-up"),
     Stage("placed", "the model made on the device timed", PLACED, "fallback"),
     Stage("float32", "float32 inputs instead of float64", FLOAT32, "transfer"),
@@ -86,6 +118,8 @@ def _feed(
     inputs, labels = examples(B, EXAMPLES)
     if loop.bits == 64:
         inputs = inputs.astype(np.float64)
+    if loop.labels == "row":
+        labels = labels[:, 0]
     starts = range(0, steps_of(loop) * loop.batch, loop.batch)
 
     def cut() -> Iterator[tuple[Any, Any]]:
@@ -103,15 +137,17 @@ def _feed(
 def prepare(*, device: str, stage: str, on: str) -> Prepared:
     """One pass over the examples, as the stage says.
 
-    ``naive`` is cold in what its own timer holds: tracing this step, instantiating its graph.  It is not
-    cold in what a process does once, which the start-up sequence has had: loading libraries, the first
-    kernel, the first trace of any step.  So it is the least that the asker saw.
+    Up to ``naive`` it is cold in what its own timer holds: tracing this step, instantiating its graph.  It
+    is not cold in what a process does once, which the start-up sequence has had: loading libraries, the
+    first kernel, the first trace of any step.  Only the script is.
     """
     loop = find(STAGES, stage)
     place = placed(device, on)
     feed, there = _feed(loop, place)
     where = place if loop.model == "placed" else None
-    trainer = Trainer(B, build(B, where), where)
+    trainer = make_trainer(
+        build(B, where), where, handed=loop.handed, built=loop.optimizer == "built"
+    )
     steps = steps_of(loop)
 
     def fetching() -> list[float]:
@@ -144,6 +180,15 @@ def prepare(*, device: str, stage: str, on: str) -> Prepared:
     )
 
 
+def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
+    """What the script prints, of each half that is asked for; on a GPU's arm it runs both."""
+    run = script.run(list_halves(device))
+    return [
+        bear_out(run, device, cell["on"], steps=steps_of(POSTED), proof=proof_of(**cell))
+        for cell in asked
+    ]
+
+
 def proof_of(stage: str, on: str) -> Ops:
     """Where the model lies elsewhere, the optimizer's updates are there, beside its variables."""
     there = find(STAGES, stage).model == "placed" or on == "arm"
@@ -157,12 +202,12 @@ SCENARIOS = tuple(
     Scenario(
         family="asked",
         case="slices",
-        about="Network B, 1,000 examples in slices of 10: as asked, then one mistake less at a time.",
+        about="Network B, 1,000 examples in slices of 10: as posted, then one mistake less at a time.",
         question=f"What does network B's loop over slices take with {stage.new} (work on: {{on}})?",
         axes=("stage", "on"),
         points=points(stage),
         work=work,
-        prepare=prepare,
+        **prepared(stage, "asked.slices", prepare, post),
         **PINNED,
         kin="training/B",
         one_shot=stage.one_shot,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
@@ -23,7 +24,12 @@ people compare a GPU with, and another thing than the CPU arm only beside a visi
 
 SMOKE: Profiles = ("smoke", "quick", "standard", "full")
 QUICK: Profiles = ("quick", "standard", "full")
+STANDARD: Profiles = ("standard", "full")
 FULL: Profiles = ("full",)
+
+
+SCRIPT = "script"
+"""The stage that is what a script as people post it prints."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,7 @@ class Stage(Generic[Settings]):
     asker does).  ``settings`` differ from those of the stage before in exactly one field.
     ``removes`` is the cause that this takes away.
     ``one_shot``: what is timed happens once in a process, so it has one sample an invocation.
+    The stage of the name `SCRIPT` is the script itself, in a process of its own.
     """
 
     name: str
@@ -63,15 +70,15 @@ def ways(
 
     ``title`` says what people do, in a few words; times are given a ``unit``, of the work or ``by_call``.
     ``over`` are the axes whose values have a way each.  ``cell_of`` gives the cell that measures a stage,
-    by all axes; where none measures the first one there is no way.
+    by all axes.  The way begins with the first that has one; there is none where all has one cell alone.
     """
 
     def find_way(**axes: Param) -> Way | None:
-        cells = [cell_of(case, {**axes, "stage": one.name}) for one in stages]
-        if cells[0] is None:
+        every = [(cell_of(case, {**axes, "stage": one.name}), one) for one in stages]
+        there = list(itertools.dropwhile(lambda one: one[0] is None, every))
+        if len(there) < 2:
             return None
-        # The first stage is the script itself.
-        changes = ["as asked", *(one.new for one in stages[1:])]
+        changes = ["as asked", *(one.new for _, one in there[1:])]
         return Way(
             name=case,
             title=title,
@@ -81,7 +88,7 @@ def ways(
             pinned=axes["on"] == "cpu",
             stages=[
                 StageOf(cell=cell, change=change, removes=one.removes)
-                for cell, change, one in zip(cells, changes, stages, strict=True)
+                for (cell, one), change in zip(there, changes, strict=True)
             ],
         )
 
@@ -96,6 +103,16 @@ PINNED: dict[str, Any] = {
     "device": lambda on, **_: belongs(on),
 }
 """What people compare a GPU with is a reference, and no work to choose a device for."""
+
+
+def prepared(
+    stage: Stage[Any], process: str, prepare: Callable[..., Any] | None, script: Callable[..., Any]
+) -> dict[str, Any]:
+    """Who measures a stage: the script in a process of that name, or what ``prepare`` gives."""
+    if stage.name == SCRIPT:
+        return {"prepare": None, "script": script, "process": process}
+    return {"prepare": prepare}
+
 
 FIRST_STEP = cell("overhead.startup", stage="step")
 """What a process's first training step takes by itself; a cold cell that trains contains one."""

@@ -38,7 +38,8 @@ before 3.6 adds biases by a plain addition (tried: 3.3.3), whose gradient has no
 class Trainer:
     """A model, its optimizer, and one training step: in a graph, eager, or compiled by XLA.
 
-    ``before`` is put between the inputs and the model, inside the step.
+    ``before`` is put between the inputs and the model, inside the step.  Unless ``built``, the optimizer
+    makes its variables in the first trace, which is then traced again.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Trainer:
         *,
         execution: str = "graph",
         before: Callable[[Any], Any] | None = None,
+        built: bool = True,
     ) -> None:
         import tensorflow as tf
 
@@ -57,7 +59,8 @@ class Trainer:
         self.execution = execution
         with tf.device(device):
             self.optimizer = tf.keras.optimizers.Adam(network.learning_rate)
-            self.optimizer.build(model.trainable_variables)
+            if built:
+                self.optimizer.build(model.trainable_variables)
         loss = loss_of(network)
         optimizer = self.optimizer
 
@@ -142,14 +145,19 @@ def demand_finite(loss: Any) -> None:
         raise WrongResult(f"the loss of the last timed step is {value}")
 
 
+def demand_all_finite(losses: Sequence[float]) -> None:
+    """Raises WrongResult where a loss is no finite number."""
+    if not all(math.isfinite(loss) for loss in losses):
+        raise WrongResult(f"a loss is not finite: {losses}")
+
+
 def check_losses(losses: list[float], tolerance: float = CHECK_TOLERANCE) -> Check:
     """The check of a training run: finite losses, the last one below the first.
 
     Raises:
         WrongResult: they are not so.
     """
-    if not all(math.isfinite(loss) for loss in losses):
-        raise WrongResult(f"a loss is not finite: {losses}")
+    demand_all_finite(losses)
     if not losses[-1] < losses[0]:
         raise WrongResult(f"the loss did not fall: from {losses[0]:.6g} to {losses[-1]:.6g}")
     return Check(

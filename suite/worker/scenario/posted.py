@@ -1,0 +1,42 @@
+"""What a script as people post it printed, and how that is borne out once it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from suite.cells.scenario import Ops
+from suite.model import Check
+from suite.worker.scenario.scenario import TensorProof
+
+Nodes = list[tuple[str, str, str]]
+"""The operation type, device and name of every node of the graphs that were executed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Printed:
+    """One number of a script: the seconds by its own timer.
+
+    All else comes after the whole script, untimed.  ``again`` does the same work once more in graphs made
+    anew, since TensorFlow shows a graph's placement only while it is made, and returns their nodes; with
+    ``made`` (what the script itself made) it is what ``proof`` looks at.  ``check`` raises `WrongResult`.
+    ``on``: as in `Prepared`.
+    """
+
+    seconds: float
+    proof: Ops | TensorProof
+    on: Literal["arm", "cpu"]
+    check: Callable[[], Check]
+    again: Callable[[], Nodes] = list
+    made: Any = None
+
+
+def list_halves(device: str) -> list[str]:
+    """The devices that a script times one after the other: the CPU, and then the GPU where there is one."""
+    return list(dict.fromkeys(("/CPU:0", device)))
+
+
+def find_half(device: str, on: str) -> str:
+    """The half of a script that a cell with its work ``on`` the arm's device or the CPU is about."""
+    return "/CPU:0" if on == "cpu" else device

@@ -1,0 +1,39 @@
+"""The script of asked.clone: network B cloned once under `tf.device`, device after device."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """The seconds and the clone of each half, and what was cloned."""
+
+    seconds: dict[str, float]
+    clones: dict[str, Any]
+    model: Any
+
+
+def run(halves: Iterable[str]) -> Run:
+    """Clones on each of these devices in turn."""
+    import tensorflow as tf
+
+    model = tf.keras.Sequential(
+        [
+            tf.keras.Input((100,)),
+            tf.keras.layers.Dense(128, activation="relu"),
+            tf.keras.layers.Dense(10, activation="softmax"),
+        ]
+    )
+
+    seconds, clones = {}, {}
+    for half in halves:
+        with tf.device(half):
+            start = time.perf_counter()
+            clones[half] = tf.keras.models.clone_model(model)
+            seconds[half] = time.perf_counter() - start
+
+    return Run(seconds=seconds, clones=clones, model=model)

@@ -1,0 +1,119 @@
+"""A script as people post it, in this process from its first moment: measured first, proven afterwards.
+
+Nothing is configured, and no kernel runs before it: no start-up sequence, no look at the GPU.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from suite.model import AT_END, FINE, CellResult
+from suite.worker.proof import compile_cache, facts, gpu
+from suite.worker.proof.placement import NotPlaced, Watch, prove
+from suite.worker.scenario.posted import Printed
+from suite.worker.scenario.scenario import WrongResult
+from suite.worker.session import startup
+from suite.worker.session.cell import Account, Request
+from suite.worker.session.session import now
+
+Send = Callable[..., None]
+
+ABSENT = {
+    "first_call_s": "the sample is the first call",
+    "enqueue_fraction": "the script waits for its results",
+    "peak_memory_bytes": "not separable from what came before",
+}
+
+
+def measure(send: Send, requests: Sequence[Request], *, on_gpu: bool) -> None:
+    """Runs the script of these cells once, and sends what it printed of each.
+
+    Raises:
+        Refused: the arm needs a GPU, and TensorFlow had none.
+    """
+    if not on_gpu:
+        os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+    found = compile_cache.facts("start") if on_gpu else {}
+    import tensorflow as tf
+
+    _ = tf.keras.Model
+    device = "/GPU:0" if on_gpu else "/CPU:0"
+    # The first in flight stands for all of them while the script runs.
+    send("cell_started", id=requests[0].cell.id)
+    began = now()
+    printed = _run(requests, device)
+    looked = time.perf_counter_ns()
+    found |= {**facts.machine_facts(), **facts.tensorflow_facts()}
+    if on_gpu:
+        startup.demand_gpu(tf)
+        found |= {**gpu.loaded_versions(), **compile_cache.facts("end")}
+        found[AT_END] = gpu.find_trouble(device) or FINE
+    send("facts", facts=found, seconds=(time.perf_counter_ns() - looked) / 1e9)
+    for index, request in enumerate(requests):
+        if index:
+            send("cell_started", id=request.cell.id)
+            began = now()
+        result = _judge(request, printed if isinstance(printed, str) else printed[index], device)
+        send("cell", cell=replace(result, started=began, ended=now()))
+
+
+def _run(requests: Sequence[Request], device: str) -> Sequence[Printed] | str:
+    """What the script printed, or why it did not come to its end."""
+    script = requests[0].scenario.script
+    if script is None:
+        raise ValueError(f"{requests[0].cell.id} has no script")
+    try:
+        return script(device=device, asked=[one.cell.params for one in requests])
+    except Exception as error:  # noqa: BLE001  whatever a script raises is its cells' outcome
+        return _word(error)
+
+
+def _judge(request: Request, printed: Printed | str, device: str) -> CellResult:
+    """The outcome of one cell: its number is worth nothing where its work was not seen on its device."""
+    cell, account = request.cell, Account()
+    result = CellResult(
+        id=cell.id,
+        scenario=cell.scenario,
+        case=cell.case,
+        params=cell.params,
+        outcome="failed",
+        work=cell.work,
+    )
+    if isinstance(printed, str):
+        return replace(result, reason=printed)
+    account.add("first_call", printed.seconds)
+    place = device.lstrip("/") if printed.on == "arm" else "CPU:0"
+    try:
+        with account.of("placement"):
+            seen = Watch(nodes=printed.again())
+            placement = prove(printed.proof, seen, printed.made, place)
+        with account.of("check"):
+            check = printed.check()
+    except NotPlaced as reason:
+        return replace(result, reason=f"placement not proven: {reason}")
+    except WrongResult as reason:
+        return replace(result, reason=f"wrong result: {reason}")
+    except Exception as error:  # noqa: BLE001  as above
+        return replace(result, reason=_word(error))
+    return replace(
+        result,
+        outcome="measured",
+        calls_per_sample=1,
+        samples_s=[printed.seconds],
+        warmup_status="cold",
+        placement=placement.nodes,
+        elsewhere=placement.elsewhere,
+        check=check,
+        spent_s=account.spent_s,
+        absent=ABSENT,
+    )
+
+
+def _word(error: Exception) -> str:
+    traceback.print_exc(file=sys.stderr)
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
