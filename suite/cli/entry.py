@@ -243,7 +243,7 @@ def generate(*, check: bool) -> int:
 
 
 @commands.command()
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, required=True, type=FOLDER)
 def record(runs: Sequence[Path]) -> int:
     """Add the campaign folders RUNS, in which nothing differs, to the record of false verdicts."""
     for name in add_campaigns(runs, ROOT):

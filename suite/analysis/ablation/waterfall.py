@@ -1,6 +1,6 @@
-"""From what the asker's script prints to the fair number, one change at a time.
+"""From what was asked about to the fair number, one change at a time.
 
-The factors of the steps that were measured, and what the script says about the GPU against what the
+The factors of the steps that were measured, and what was asked about says about the GPU against what the
 fair numbers say; the stages are what the cells say.  Pure.
 """
 
@@ -85,6 +85,7 @@ def find_misled(waterfalls: list[Waterfall], catalogue: Catalogue) -> list[Misle
                     reverses=told * so < 0,
                     invents=told != 0 and so == 0,
                     differs=told != 0 or so != 0,
+                    posted=one.posted and other.posted,
                 )
             )
     return found
@@ -135,15 +136,17 @@ def _walk(catalogue: Catalogue, way: Way, arm: str, *, begin: int = 0) -> Iterat
 
 
 def _build(catalogue: Catalogue, way: Way, arm: str) -> Waterfall | None:
-    legs = list(_walk(catalogue, way, arm))
+    begin = _find_begin(catalogue, way, arm)
+    legs = list(_walk(catalogue, way, arm, begin=begin))
     factor = compare(legs[-1].values, legs[0].values) if len(legs) > 1 else None
     if factor is None:
         return None
     factors = [None, *(compare(after.values, before.values) for before, after in pairwise(legs))]
+    sofar = tuple(stage.change for stage in way.stages[: begin + 1])
     steps = [
         Step(
             cell=leg.cell,
-            changes=leg.changes,
+            changes=sofar if leg is legs[0] else leg.changes,
             rules=leg.rules,
             value=estimate(list(leg.values.values())),
             factor=found,
@@ -159,7 +162,16 @@ def _build(catalogue: Catalogue, way: Way, arm: str) -> Waterfall | None:
         spot=Spot(arm=arm, pinned=way.pinned),
         steps=tuple(steps),
         factor=factor,
+        posted=catalogue.cells[legs[0].cell].cell.process is not None,
     )
+
+
+def _find_begin(catalogue: Catalogue, way: Way, arm: str) -> int:
+    """The first stage that has a number: not every profile has the script, nor does it always succeed."""
+    for index, stage in enumerate(way.stages):
+        if _take(catalogue, catalogue.cells.get(stage.cell or ""), arm, by_call=way.by_call):
+            return index
+    return 0
 
 
 def _take(catalogue: Catalogue, cell: CellSummary | None, arm: str, *, by_call: bool) -> Values:

@@ -114,7 +114,8 @@ class Spot(Struct, frozen=True, kw_only=True):
 class Waterfall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A script that people ask about in one place, times given a ``unit`` (``by_call``: a call).
 
-    ``fixed`` are the values of its own axes; ``factor`` is what the whole way takes away.
+    ``fixed`` are the values of its own axes; ``factor`` is what the whole way takes away.  ``posted``: its
+    first step is the script itself, in a fresh process; or the first of the stages behind it.
     """
 
     name: str
@@ -125,6 +126,7 @@ class Waterfall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     spot: Spot
     steps: tuple[Step, ...]
     factor: Ratio
+    posted: bool = False
 
     @property
     def largest(self) -> Step | None:
@@ -139,6 +141,7 @@ class Misled(Struct, frozen=True, kw_only=True):
     ``factor``, at least 1, is by how much the script is off.  It ``reverses`` where it names one of them
     as the faster, and it is the other; it ``invents`` a difference where the fair numbers see none.
     ``differs``: at least one of both tells the places apart.
+    ``posted``: as of both waterfalls.
     """
 
     name: str
@@ -152,6 +155,7 @@ class Misled(Struct, frozen=True, kw_only=True):
     reverses: bool
     invents: bool
     differs: bool
+    posted: bool = False
 
 
 class Decomposition(Struct, frozen=True, kw_only=True, omit_defaults=True):

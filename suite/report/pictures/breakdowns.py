@@ -62,7 +62,7 @@ def list_waterfalls(analysis: Analysis) -> list[Waterfall]:
             arm=one.spot.arm,
             steps=tuple(
                 Step(
-                    label=_name_step(step.changes),
+                    label="as asked" if step is one.steps[0] else _name_step(step.changes),
                     value=step.value.value,
                     low=step.value.low,
                     high=step.value.high,
@@ -165,7 +165,7 @@ def depict_decomposition(analysis: Analysis, bars: Sequence[Bar]) -> Picture | N
 
 
 def depict_waterfalls(analysis: Analysis, waterfalls: Sequence[Waterfall]) -> Picture | None:
-    """From what the asked scripts print to the fair numbers; None where there is no step.
+    """From what people time to the fair numbers; None where there is no step.
 
     Of many those whose way is longest, every subject having its turn.
     """
@@ -180,7 +180,7 @@ def depict_waterfalls(analysis: Analysis, waterfalls: Sequence[Waterfall]) -> Pi
         f"told {_measure_way(worst):.3g} times its fair time on {show_plainly(worst.arm)}: "
         f"{show_plainly(worst.title.partition(PER)[0])}"
         if _measure_way(worst) > 1
-        else "from what the script prints to the fair number"
+        else "from what they time to the fair number"
     )
     title = f"What people ask about: {state}"
     told = [
@@ -197,7 +197,7 @@ def depict_waterfalls(analysis: Analysis, waterfalls: Sequence[Waterfall]) -> Pi
             [
                 (
                     "On a logarithmic scale, each row after one more change to the script: the first "
-                    "is what its author saw, the last is fair."
+                    "is as asked, the last is fair."
                 ),
                 *explain_marks(marks),
                 *_tell_rest(len({one.title for one in there}) - len(chosen), "case"),

@@ -126,7 +126,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Waterfall:
-    """The steps of one case on one arm, from what a script prints to the fair number.
+    """The steps of one case on one arm, from what people time to the fair number.
 
     Those of the same title are drawn as one; titles of the same ``subject`` differ in a size only.
     Values are in seconds.

@@ -43,9 +43,10 @@ def tell_causes(analysis: Analysis, show: Show) -> list[str]:
         sentences.append(f"What would help, at best: {'; '.join(helping)}.")
     for one in analysis.misled:
         if one.reverses:
+            told = "The script" if one.posted else "The timing"
             fixed = "".join(f", {axis}={value}" for axis, value in one.fixed.items())
             sentences.append(
-                f"The script of people who ask ({show(one.title + fixed)}) names the wrong "
+                f"{told} of people who ask ({show(one.title + fixed)}) names the wrong "
                 f"winner of {show(name_place(one.other))} and {show(name_place(one.base))}."
             )
             break

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.findings import Misled, Waterfall
+from suite.analysis.result.findings import Misled, Step, Waterfall
 from suite.analysis.result.numbers import Ratio
 from suite.cells.cell import Param
 from suite.report.text.markup import escape
 from suite.report.text.names import name_place
 from suite.report.text.page import Page
 from suite.report.text.units import align, show_gain, show_ratio, show_seconds
+
+WARM = "as asked, in a warm process"
+"""What was not measured by the script itself, in a process that had done nothing before."""
 
 
 def write_waterfalls(page: Page, analysis: Analysis) -> None:
@@ -36,7 +39,7 @@ def _write_steps(page: Page, found: list[Waterfall]) -> None:
     rows = [
         [
             _name(one.fixed, name_place(one.spot)),
-            "; ".join(step.changes),
+            _name_changes(one, step),
             show_seconds(step.value.value, step.value.low, step.value.high),
             "" if step.factor is None else _show_factor(step.factor),
         ]
@@ -47,12 +50,18 @@ def _write_steps(page: Page, found: list[Waterfall]) -> None:
     columns = list(zip(*rows, strict=True))
     columns[2] = tuple(align(columns[2]))
     page.table(
-        f"Table: {escape(case.name)}, time {_name_unit(case)} from the script to the fair number, and "
+        f"Table: {escape(case.name)}, time {_name_unit(case)} from what was asked to the fair number, and "
         "its 95 % interval.",
         ["where", "what changed", f"time {_name_unit(case)}", "against the step before"],
         [list(row) for row in zip(*columns, strict=True)],
         right=(2,),
     )
+
+
+def _name_changes(one: Waterfall, step: Step) -> str:
+    if one.posted or step is not one.steps[0]:
+        return "; ".join(step.changes)
+    return "; ".join([WARM, *step.changes[1:]])
 
 
 def _tell(found: list[Waterfall], misled: list[Misled]) -> Iterable[str]:
@@ -74,8 +83,9 @@ def _list_fixed(found: list[Waterfall]) -> list[Mapping[str, Param]]:
 def _tell_way(one: Waterfall) -> str:
     """A waterfall in words: both ends, the whole way, and its largest step."""
     first, last = one.steps[0].value.value, one.steps[-1].value.value
+    told = "the script prints" if one.posted else f"it takes, {WARM},"
     text = (
-        f"On {escape(name_place(one.spot))} the script prints {show_seconds(first)} "
+        f"On {escape(name_place(one.spot))} {told} {show_seconds(first)} "
         f"{_name_unit(one)}, and the fair number is {show_seconds(last)}, "
         f"{_show_factor(one.factor)}"
     )
@@ -100,7 +110,8 @@ def _tell_misled(one: Misled) -> str:
         verdict = "it sees a difference where none can be told"
     elif not one.differs:
         verdict = "neither tells them apart"
-    return f"By the script, {other} against {base}: {naive}; fairly timed: {fair}: {verdict}."
+    told = "By the script" if one.posted else WARM.capitalize()
+    return f"{told}, {other} against {base}: {naive}; fairly timed: {fair}: {verdict}."
 
 
 def _name_unit(case: Waterfall) -> str:

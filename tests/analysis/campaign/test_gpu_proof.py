@@ -12,6 +12,7 @@ import pytest
 
 from suite.analysis.campaign import proof
 from suite.analysis.campaign.proof import (
+    AS_POSTED,
     DEMANDS,
     Withheld,
     find_unproven,
@@ -416,3 +417,19 @@ def test_the_exceptions_are_whole_cases_and_few() -> None:
     for cell in elsewhere:
         if cell.scenario == "asked":
             assert cell.params["on"] == "cpu" or cell.params["stage"] == "first"
+
+
+def test_a_script_leaves_tensorflows_switches_and_has_to_show_all_else(document: Document) -> None:
+    soft = {**document.facts, "tensorflow.soft_placement": True, "tensorflow.tf32": True}
+    assert find_unproven(soft) is not None
+    assert find_unproven(soft, posted=True) is None
+    for name, _, _ in DEMANDS:
+        lacking = {key: value for key, value in soft.items() if key != name}
+        assert (find_unproven(lacking, posted=True) is None) == (name in AS_POSTED)
+    loose = replace(document, facts=soft)
+    cells = {one.id: replace(planned(one.id), process="x") for one in document.cells[1:]}
+    cells |= {document.cells[0].id: planned(document.cells[0].id)}
+    disowned = proof.disown_document(loose, TWICE.arm("cuda"), cells)
+    kept = {one.id for one in disowned.cells if one.outcome == "measured"}
+    assert document.cells[0].id not in kept
+    assert kept

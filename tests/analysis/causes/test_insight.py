@@ -87,6 +87,28 @@ def test_with_its_ends_alone_a_waterfall_names_all_changes_at_once() -> None:
     assert set(found.steps[1].rules) == {"start-up", "fallback", "transfer", "overhead"}
 
 
+def test_a_waterfall_says_whether_it_begins_with_the_script_itself() -> None:
+    assert not find_waterfall(tell(cells=SLICES), "slices", "cuda").posted
+    is_first = [one.params["stage"] == "naive" for one in SLICES]
+    scripts = [
+        replace(one, process="asked.slices" if first else None)
+        for one, first in zip(SLICES, is_first, strict=True)
+    ]
+    insight = tell(cells=scripts)
+    assert {one.posted for one in (*insight.waterfalls, *insight.misled)} == {True}
+
+
+def test_without_its_script_a_waterfall_begins_with_the_first_stage_that_there_is() -> None:
+    later = [one for one in SLICES if one.params["stage"] != "naive"]
+    found = find_waterfall(tell(cells=later), "slices", "cuda")
+    assert not found.posted
+    assert found.steps[0].cell == "asked.slices/stage=traced/on=arm"
+    # All that is right already.
+    assert found.steps[0].changes == ("as asked", "tracing no longer timed")
+    assert found.steps[0].rules == found.steps[-1].rules[:0]
+    assert found.steps[0].factor is None
+
+
 def test_the_last_step_of_the_product_is_the_plain_product_or_the_warm_one_on_the_cpu() -> None:
     cells = machines.choose(ALL, "asked.matmul/n=1000/", "matmul.square/n=1000/")
     insight = tell(cells=cells)
