@@ -237,8 +237,7 @@ def clean() -> int:
 @click.option("--check", is_flag=True, help="change nothing; fail where a file is stale")
 def generate(*, check: bool) -> int:
     """Write what is made from the code: docs/cells.md, docs/schema.json, the README's sample."""
-    for name in write_generated(check=check):
-        click.echo(name)
+    click.echo("".join(f"{name}\n" for name in write_generated(check=check)), nl=False)
     return 0
 
 
@@ -246,8 +245,7 @@ def generate(*, check: bool) -> int:
 @click.argument("runs", nargs=-1, required=True, type=FOLDER)
 def record(runs: Sequence[Path]) -> int:
     """Add the campaign folders RUNS, in which nothing differs, to the record of false verdicts."""
-    for name in add_campaigns(runs, ROOT):
-        click.echo(name)
+    click.echo("\n".join(add_campaigns(runs, ROOT)))
     return 0
 
 
