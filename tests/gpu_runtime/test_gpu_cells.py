@@ -40,7 +40,7 @@ def test_every_cell_passes_both_proofs_of_placement(proven: Heard) -> None:
     wanted = {
         cell.id
         for cell in scenarios.cells()
-        if not cell.by_host and (not cell.arms or "cuda" in cell.arms)
+        if not cell.by_host and cell.process is None and (not cell.arms or "cuda" in cell.arms)
     }
     assert set(proven.cells) == wanted
     bad = {
@@ -57,6 +57,44 @@ def test_every_cell_passes_both_proofs_of_placement(proven: Heard) -> None:
         if one.outcome == "measured" and (why := find_misplaced(one, planned[one.id]))
     }
     assert misplaced == {}
+
+
+SCRIPTS = {
+    one.process: [
+        cell
+        for cell in scenarios.cells()
+        if cell.process == one.process and cell.params.get("n", 1) <= 1000
+    ]
+    for one in scenarios.cells()
+    if one.process is not None
+}
+
+TRACES = {"asked.slices": (2, 1), "asked.dataset": (2, 1)}
+"""How often the step is traced in the CPU's half, which builds the optimizer, and in the GPU's."""
+
+
+@pytest.mark.parametrize("process", SCRIPTS)
+def test_a_script_runs_both_halves_in_its_order_and_each_is_seen_where_it_belongs(
+    healthy: GpuMachine, process: str
+) -> None:
+    cells = SCRIPTS[process]
+    heard = healthy.work("script", "--gpu", *(cell.id for cell in cells))
+    assert heard.status == 0, heard.diary[-2000:]
+    assert set(heard.cells) == {cell.id for cell in cells}
+    bad = {one["id"]: one["reason"] for one in heard.cells.values() if one["outcome"] != "measured"}
+    assert bad == {}
+    facts = heard.one("facts")["facts"]
+    # As posted: nothing was configured.
+    assert facts["tensorflow.soft_placement"] is True
+    assert find_unproven(facts, posted=True) is None
+    for cell in cells:
+        result = msgspec.convert(heard.cells[cell.id], CellResult, strict=False)
+        assert find_misplaced(result, cell) is None
+        if process in TRACES:
+            half = cell.params["on"] == "arm"
+            assert result.evidence["traces"] == TRACES[process][half]
+            # The model was made before a device was named, so that the CPU's half copies its weights.
+            assert half or any("GPU:0" in one for one in result.elsewhere)
 
 
 def test_what_the_stand_in_cannot_do_it_still_cannot_do(proven: Heard) -> None:

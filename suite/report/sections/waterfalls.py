@@ -83,9 +83,9 @@ def _list_fixed(found: list[Waterfall]) -> list[Mapping[str, Param]]:
 def _tell_way(one: Waterfall) -> str:
     """A waterfall in words: both ends, the whole way, and its largest step."""
     first, last = one.steps[0].value.value, one.steps[-1].value.value
-    told = "the script prints" if one.posted else f"it takes, {WARM},"
+    told = " the script prints" if one.posted else f", {WARM}, it takes"
     text = (
-        f"On {escape(name_place(one.spot))} {told} {show_seconds(first)} "
+        f"On {escape(name_place(one.spot))}{told} {show_seconds(first)} "
         f"{_name_unit(one)}, and the fair number is {show_seconds(last)}, "
         f"{_show_factor(one.factor)}"
     )

@@ -21,7 +21,7 @@ class Printed:
     All else comes after the whole script, untimed.  ``again`` does the same work once more in graphs made
     anew, since TensorFlow shows a graph's placement only while it is made, and returns their nodes; with
     ``made`` (what the script itself made) it is what ``proof`` looks at.  ``check`` raises `WrongResult`.
-    ``on``: as in `Prepared`.
+    ``on``: as in `Prepared`.  ``traces``: how often the step was traced meanwhile; None: nobody counts.
     """
 
     seconds: float
@@ -30,6 +30,7 @@ class Printed:
     check: Callable[[], Check]
     again: Callable[[], Nodes] = list
     made: Any = None
+    traces: int | None = None
 
 
 def list_halves(device: str) -> list[str]:

@@ -110,6 +110,7 @@ def _judge(request: Request, printed: Printed | str, device: str) -> CellResult:
         elsewhere=placement.elsewhere,
         check=check,
         spent_s=account.spent_s,
+        evidence={} if printed.traces is None else {"traces": float(printed.traces)},
         absent=ABSENT,
     )
 

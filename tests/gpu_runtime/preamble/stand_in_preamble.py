@@ -51,20 +51,30 @@ class Finder:
 
 def let_pass(scenario: Any) -> None:
     """Makes every check of a result say that it is void where it would say that it is wrong."""
-    made = scenario.Prepared.__init__
+    make_void(scenario.Prepared)
 
-    def make(self: Any, *, check: Callable[[Any], Any], **more: Any) -> None:
-        def look(last: Any) -> Any:
+
+def let_print(posted: Any) -> None:
+    """The same of what a script printed."""
+    make_void(posted.Printed)
+
+
+def make_void(kind: Any) -> None:
+    made = kind.__init__
+
+    def make(self: Any, *, check: Callable[..., Any], **more: Any) -> None:
+        def look(*last: Any) -> Any:
+            from suite.model import Check
+            from suite.worker.scenario.scenario import WrongResult
+
             try:
-                return check(last)
-            except scenario.WrongResult as reason:
-                from suite.model import Check
-
+                return check(*last)
+            except WrongResult as reason:
                 return Check(what=f"void: {reason}")
 
         made(self, check=look, **more)
 
-    scenario.Prepared.__init__ = make
+    kind.__init__ = make
 
 
 def flatten(channel: Any) -> None:
@@ -211,7 +221,10 @@ PLANTED: dict[str, tuple[str, Change]] = {
 
 def changes() -> dict[str, list[Change]]:
     """What is to be done to which module."""
-    found: dict[str, list[Change]] = {"suite.worker.scenario.scenario": [let_pass]}
+    found: dict[str, list[Change]] = {
+        "suite.worker.scenario.scenario": [let_pass],
+        "suite.worker.scenario.posted": [let_print],
+    }
     if "CROSSOVER_TRUE_TIMES" not in os.environ:
         found["suite.worker.session.channel"] = [flatten]
     for variable, table in (("CROSSOVER_WITHOUT", WITHOUT), ("CROSSOVER_PLANTED", PLANTED)):

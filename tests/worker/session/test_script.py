@@ -127,6 +127,14 @@ def test_a_script_is_run_before_anything_is_looked_at(scene: Scene) -> None:
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "0"
 
 
+def test_a_script_s_traces_are_told_where_they_were_counted(scene: Scene) -> None:
+    scene.run("arm")
+    assert scene.results["arm"].evidence == {}
+    scene.printed = {"traces": 2}
+    scene.run("arm")
+    assert scene.results["arm"].evidence == {"traces": 2.0}
+
+
 def test_without_a_gpu_none_is_touched(scene: Scene) -> None:
     scene.run("arm", on_gpu=False)
     assert [one for one in scene.log if one in {"demand", "prove"}] == []

@@ -64,7 +64,7 @@ def bear_out(run: Run, device: str, on: str, *, steps: int, proof: Ops) -> Print
         if len(losses) != steps:
             raise WrongResult(f"{len(losses)} losses were fetched, not {steps}")
         demand_all_finite(losses)
-        return Check(what=f"{steps} finite losses; the step was traced {run.traces[half]} times")
+        return Check(what=f"{steps} losses were fetched, all of them finite")
 
     return Printed(
         seconds=run.seconds[half],
@@ -72,4 +72,5 @@ def bear_out(run: Run, device: str, on: str, *, steps: int, proof: Ops) -> Print
         on=belongs(on),
         check=check,
         again=again,
+        traces=run.traces[half],
     )
