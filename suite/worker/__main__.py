@@ -157,7 +157,7 @@ def _run_script(channel: Channel, requests: Sequence[Request], *, gpu: bool) -> 
     from suite.worker.session import preflight, script
 
     try:
-        script.measure(channel.send, requests, on_gpu=gpu)
+        script.measure(channel.send, requests, _look_before(gpu=gpu), on_gpu=gpu)
     except Refused as reason:
         channel.send("refused", reason=str(reason))
         return EXIT_REFUSED
@@ -172,8 +172,8 @@ def _run_script(channel: Channel, requests: Sequence[Request], *, gpu: bool) -> 
 
 
 def _look_before(*, gpu: bool) -> dict[str, Scalar]:
-    """What has to be done before the start-up sequence, which fills the compile cache and wants the
-    library and the compilers, and outside of its stages."""
+    """What has to be done before TensorFlow starts, which fills the compile cache and wants the library and
+    the compilers, and outside of what is timed."""
     from suite.worker.proof import compile_cache, libraries
 
     if not gpu:

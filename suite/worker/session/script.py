@@ -9,10 +9,10 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from suite.model import AT_END, FINE, CellResult
+from suite.model import AT_END, FINE, CellResult, Scalar
 from suite.worker.proof import compile_cache, facts, gpu
 from suite.worker.proof.placement import NotPlaced, Watch, prove
 from suite.worker.scenario.posted import Printed
@@ -30,15 +30,19 @@ ABSENT = {
 }
 
 
-def measure(send: Send, requests: Sequence[Request], *, on_gpu: bool) -> None:
+def measure(
+    send: Send, requests: Sequence[Request], looked: Mapping[str, Scalar], *, on_gpu: bool
+) -> None:
     """Runs the script of these cells once, and sends what it printed of each.
+
+    ``looked`` are the facts of what had to be opened before TensorFlow starts: without it, this wheel
+    shows a GPU to no script at all.
 
     Raises:
         Refused: the arm needs a GPU, and TensorFlow had none.
     """
     if not on_gpu:
         os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
-    found = compile_cache.facts("start") if on_gpu else {}
     import tensorflow as tf
 
     _ = tf.keras.Model
@@ -47,13 +51,13 @@ def measure(send: Send, requests: Sequence[Request], *, on_gpu: bool) -> None:
     send("cell_started", id=requests[0].cell.id)
     began = now()
     printed = _run(requests, device)
-    looked = time.perf_counter_ns()
-    found |= {**facts.machine_facts(), **facts.tensorflow_facts()}
+    ended = time.perf_counter_ns()
+    found = {**looked, **facts.machine_facts(), **facts.tensorflow_facts()}
     if on_gpu:
         startup.demand_gpu(tf)
         found |= {**gpu.loaded_versions(), **compile_cache.facts("end")}
         found[AT_END] = gpu.find_trouble(device) or FINE
-    send("facts", facts=found, seconds=(time.perf_counter_ns() - looked) / 1e9)
+    send("facts", facts=found, seconds=(time.perf_counter_ns() - ended) / 1e9)
     for index, request in enumerate(requests):
         if index:
             send("cell_started", id=request.cell.id)

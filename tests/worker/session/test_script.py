@@ -76,7 +76,7 @@ class Scene:
             proof=PRODUCT,
         )
         requests = [Request(scenario=made, cell=cell, calls=None) for cell in made.cells()]
-        script.measure(self.send, requests, on_gpu=on_gpu)
+        script.measure(self.send, requests, {"cache.start": 1}, on_gpu=on_gpu)
 
 
 @pytest.fixture
