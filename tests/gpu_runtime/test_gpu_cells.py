@@ -69,8 +69,9 @@ SCRIPTS = {
     if one.process is not None
 }
 
-TRACES = {"asked.slices": (2, 1), "asked.dataset": (2, 1)}
-"""How often the step is traced in the CPU's half, which builds the optimizer, and in the GPU's."""
+TRACES = {"asked.slices": (2, 0), "asked.dataset": (2, 0)}
+"""How often the step is traced in the CPU's half, which builds the optimizer, and in the GPU's, which finds
+that trace: TensorFlow 2.21 places it anew and does not trace again."""
 
 
 @pytest.mark.parametrize("process", SCRIPTS)

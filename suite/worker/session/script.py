@@ -23,6 +23,9 @@ from suite.worker.session.session import now
 
 Send = Callable[..., None]
 
+LONGEST = 500
+"""Characters of what a script raised that its cells' reason shows, besides its beginning."""
+
 ABSENT = {
     "first_call_s": "the sample is the first call",
     "enqueue_fraction": "the script waits for its results",
@@ -121,4 +124,7 @@ def _judge(request: Request, printed: Printed | str, device: str) -> CellResult:
 
 def _word(error: Exception) -> str:
     traceback.print_exc(file=sys.stderr)
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
+    words = " ".join(str(error).split())
+    # TensorFlow begins with a long way to the operation, and says last what was wrong.
+    told = words if len(words) <= LONGEST else f"{words[: LONGEST // 5]} … {words[-LONGEST:]}"
+    return f"{type(error).__name__}: {told}"

@@ -51,33 +51,26 @@ class Timed:
     """Which epoch of a fresh model is timed, and what is around it.
 
     ``process``: a ``fresh`` one runs the script and nothing else; one is ``warm`` that has trained before.
-    ``xla``: off, or as Keras chooses, which is on wherever TensorFlow sees a GPU.  ``model``: made outside of
-    ``tf.device``, or on the device timed.  ``bar``: Keras shows how far it is.  ``epoch`` None: those once
-    warm, one after the other.
+    ``model``: made outside of ``tf.device``, or on the device timed.
+    ``bar``: Keras shows how far it is.  ``epoch`` None: those once warm, one after the other.
     """
 
     process: Literal["fresh", "warm"]
-    xla: Literal["as Keras chooses", "off"]
     model: Literal["anywhere", "placed"]
     bar: bool
     epoch: int | None
 
 
-POSTED = Timed(process="fresh", xla="as Keras chooses", model="anywhere", bar=True, epoch=1)
-NO_XLA = replace(POSTED, xla="off")
-WARM = replace(NO_XLA, process="warm")
+POSTED = Timed(process="fresh", model="anywhere", bar=True, epoch=1)
+WARM = replace(POSTED, process="warm")
 PLACED = replace(WARM, model="placed")
 EPOCH_1 = replace(PLACED, bar=False)
 EPOCH_2 = replace(EPOCH_1, epoch=2)
 EPOCH_3 = replace(EPOCH_2, epoch=3)
 STEADY = replace(EPOCH_3, epoch=None)
 
-UNMEASURED = "no-xla"
-"""The stage without a cell: it would be another script than people post."""
-
 STAGES = (
     Stage(SCRIPT, "everything as posted", POSTED, one_shot=True),
-    Stage(UNMEASURED, "without XLA, which Keras chooses beside a GPU", NO_XLA, "start-up"),
     Stage("trained", "a process that has trained before", WARM, "start-up", one_shot=True),
     Stage("placed", "the model made on the device timed", PLACED, "fallback", one_shot=True),
     Stage("epoch-1", "no progress bar", EPOCH_1, "overhead", one_shot=True),
@@ -176,8 +169,6 @@ def _bear_out(run: script.Run, device: str, stage: str, epoch: int, on: str, **_
     def again() -> Nodes:
         import tensorflow as tf
 
-        # XLA shows nothing of what it compiled, so that the same step is made once more without.
-        run.model.jit_compile = False
         run.model.make_train_function(force=True)
         with placement.watch() as seen, tf.device(half):
             run.model.fit(run.dataset.take(1), verbose=0)
@@ -225,7 +216,7 @@ def _profiles(stage: str, batch: int, prefetch: str) -> Profiles:
 
 
 def _is_measured(stage: str, batch: int, prefetch: str, **_: Param) -> bool:
-    return stage != UNMEASURED and (stage in ENDS or (batch, prefetch) == VARIANTS[0])
+    return stage in ENDS or (batch, prefetch) == VARIANTS[0]
 
 
 def _cell_of(case: str, axes: Mapping[str, Any]) -> str | None:
@@ -294,5 +285,4 @@ SCENARIOS = tuple(
         way=find_way,
     )
     for stage in STAGES
-    if stage.name != UNMEASURED
 )

@@ -44,7 +44,9 @@ def run(halves: Iterable[str]) -> Run:
             tf.keras.layers.Dense(1, activation="sigmoid"),
         ]
     )
-    model.compile(optimizer="adam", loss="binary_crossentropy")
+    # Keras 3 compiles with XLA beside a GPU, which the Keras of the question did not; its compiled step can't
+    # read weights of another device, so that the CPU's half would fail.
+    model.compile(optimizer="adam", loss="binary_crossentropy", jit_compile=False)
 
     class Timer(tf.keras.callbacks.Callback):  # type: ignore[misc]
         """Keeps what the progress bar shows."""
