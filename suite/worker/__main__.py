@@ -96,22 +96,15 @@ def _run_cells(
     """Starts TensorFlow as every arm has it, tells what is here, and measures the cells, if any."""
     from suite.worker.loop.measure import Loop
     from suite.worker.proof import compile_cache, facts, gpu
-    from suite.worker.session import cell, preflight, session, startup
+    from suite.worker.session import cell, session, startup
 
     began = time.perf_counter_ns()
     looked = _look_before(gpu=options.gpu)
     looked_s = (time.perf_counter_ns() - began) / 1e9
     try:
         stages, device = startup.start(numpy_s, gpu=options.gpu)
-    except Refused as reason:
-        channel.send("refused", reason=str(reason))
-        return EXIT_REFUSED
-    except (AttributeError, ImportError, TypeError) as error:
-        lack = preflight.explain(error)
-        if lack is None:
-            raise
-        channel.send("unfit", reason=lack)
-        return EXIT_UNFIT
+    except (Refused, AttributeError, ImportError, TypeError) as error:
+        return _tell_unable(channel, error)
     channel.send("startup", stages=stages, device=device)
     began = time.perf_counter_ns()
     # After the start-up sequence, whose first kernel has to be the first.
@@ -154,21 +147,28 @@ def _run_cells(
 
 def _run_script(channel: Channel, requests: Sequence[Request], *, gpu: bool) -> int:
     """Runs the script of these cells in this process, which has done nothing yet."""
-    from suite.worker.session import preflight, script
+    from suite.worker.session import script
 
     try:
         script.measure(channel.send, requests, _look_before(gpu=gpu), on_gpu=gpu)
-    except Refused as reason:
-        channel.send("refused", reason=str(reason))
-        return EXIT_REFUSED
-    except (AttributeError, ImportError, TypeError) as error:
-        lack = preflight.explain(error)
-        if lack is None:
-            raise
-        channel.send("unfit", reason=lack)
-        return EXIT_UNFIT
+    except (Refused, AttributeError, ImportError, TypeError) as error:
+        return _tell_unable(channel, error)
     channel.send("bye")
     return 0
+
+
+def _tell_unable(channel: Channel, error: Exception) -> int:
+    """Why this process can't be the arm, or what its TensorFlow lacks; any other error goes on its way."""
+    from suite.worker.session import preflight
+
+    if isinstance(error, Refused):
+        channel.send("refused", reason=str(error))
+        return EXIT_REFUSED
+    lack = preflight.explain(error)
+    if lack is None:
+        raise error
+    channel.send("unfit", reason=lack)
+    return EXIT_UNFIT
 
 
 def _look_before(*, gpu: bool) -> dict[str, Scalar]:

@@ -38,7 +38,7 @@ Values = Mapping[str, Mapping[str, Mapping[int, float]]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evidence:
+class Compared:
     """What conclusions are drawn from.
 
     ``ratios``, ``values`` (in seconds per call, by block) and ``invalid`` (the flags for which a number
@@ -71,20 +71,20 @@ class Conclusions:
     crossovers: Mapping[str, tuple[tuple[Sweep, Crossover], ...]]
 
 
-def conclude(campaign: Campaign, evidence: Evidence) -> Conclusions:
+def conclude(campaign: Campaign, compared: Compared) -> Conclusions:
     """The conclusions of a campaign; deterministic."""
     twins = tuple(
-        _compare_control(one.of, one.name, evidence, evidence.controls[one.name])
+        _compare_control(one.of, one.name, compared, compared.controls[one.name])
         for one in campaign.every_arm
-        if one.control == "twin" and one.of is not None and one.name in evidence.controls
+        if one.control == "twin" and one.of is not None and one.name in compared.controls
     )
     floor = find_floor(twins)
     excess = find_excess(twins)
     margin = max(MARGIN, excess or 0.0)
     base, *others = campaign.arms
-    verdicts: dict[str, dict[str, Verdict | Flag]] = {name: {} for name in evidence.ratios}
+    verdicts: dict[str, dict[str, Verdict | Flag]] = {name: {} for name in compared.ratios}
     for other in others:
-        for name, found in _judge_arm(campaign, other, evidence, margin).items():
+        for name, found in _judge_arm(campaign, other, compared, margin).items():
             verdicts[name][other] = found
     return Conclusions(
         margin=margin,
@@ -92,14 +92,14 @@ def conclude(campaign: Campaign, evidence: Evidence) -> Conclusions:
         excess=excess,
         controls=Controls(
             twins=twins,
-            cuda_hidden=_find_hidden(campaign, evidence),
+            cuda_hidden=_find_hidden(campaign, compared),
             again=tuple(
-                _collect(base, other, evidence, verdicts)
+                _collect(base, other, compared, verdicts)
                 for other in others
                 if campaign.arm(other).control == "again" and campaign.arm(other).of == base
             ),
-            extra_work=tuple(_compare_extra(campaign, evidence)),
-            input_only=_find_input_only(campaign.cells, evidence, verdicts),
+            extra_work=tuple(_compare_extra(campaign, compared)),
+            input_only=_find_input_only(campaign.cells, compared, verdicts),
         ),
         verdicts=verdicts,
         crossovers={
@@ -113,16 +113,16 @@ def conclude(campaign: Campaign, evidence: Evidence) -> Conclusions:
 
 
 def _judge_arm(
-    campaign: Campaign, other: str, evidence: Evidence, margin: float
+    campaign: Campaign, other: str, compared: Compared, margin: float
 ) -> dict[str, Verdict | Flag]:
     """The verdicts of an arm against the first."""
     base = campaign.arms[0]
     invalid = {
         name: found
-        for name, arms in evidence.invalid.items()
+        for name, arms in compared.invalid.items()
         if (found := arms[base] or arms[other])
     }
-    ratios = {name: arms[other] for name, arms in evidence.ratios.items()}
+    ratios = {name: arms[other] for name, arms in compared.ratios.items()}
     work = {cell.id for cell in campaign.cells if cell.role == "work"}
     return judge_all(ratios, campaign.profile, margin=margin, invalid=invalid, work=work)
 
@@ -158,24 +158,24 @@ def judge_all(
     }
 
 
-def _pick(evidence: Evidence, other: str) -> dict[str, Ratio]:
+def _pick(compared: Compared, other: str) -> dict[str, Ratio]:
     """The ratios of one comparison that are there."""
     return {
-        name: one for name, arms in evidence.ratios.items() if isinstance(one := arms[other], Ratio)
+        name: one for name, arms in compared.ratios.items() if isinstance(one := arms[other], Ratio)
     }
 
 
 def _collect(
     base: str,
     other: str,
-    evidence: Evidence,
+    compared: Compared,
     verdicts: Mapping[str, Mapping[str, Verdict | Flag]],
 ) -> Family:
     """A comparison of the plan's arms as a family of which the truth is known."""
     return Family(
         base=base,
         other=other,
-        ratios=_pick(evidence, other),
+        ratios=_pick(compared, other),
         verdicts=_pick_verdicts(verdicts, other),
     )
 
@@ -188,38 +188,38 @@ def _pick_verdicts(
 
 
 def _compare_control(
-    arm: str, control: str, evidence: Evidence, values: Mapping[str, Mapping[int, float]]
+    arm: str, control: str, compared: Compared, values: Mapping[str, Mapping[int, float]]
 ) -> Family:
     """A control's values by cell against an arm of the plan, over the cells that are not INVALID."""
     pairs = {
-        name: (evidence.values[name][arm], found)
+        name: (compared.values[name][arm], found)
         for name, found in values.items()
-        if name in evidence.values
-        and not evidence.invalid[name][arm]
-        and evidence.values[name][arm]
+        if name in compared.values
+        and not compared.invalid[name][arm]
+        and compared.values[name][arm]
     }
     return compare_family(arm, control, pairs)
 
 
-def _find_hidden(campaign: Campaign, evidence: Evidence) -> Family | None:
+def _find_hidden(campaign: Campaign, compared: Compared) -> Family | None:
     cpu = campaign.find_arm(gpu=False)
     hidden = next((one.name for one in campaign.every_arm if one.control == "hidden"), None)
     if cpu is None or hidden is None:
         return None
-    if hidden in evidence.controls:
-        return _compare_control(cpu.name, hidden, evidence, evidence.controls[hidden])
+    if hidden in compared.controls:
+        return _compare_control(cpu.name, hidden, compared, compared.controls[hidden])
     if hidden not in campaign.arms:
         return None
     values = {
         name: arms[hidden]
-        for name, arms in evidence.values.items()
-        if arms[hidden] and not evidence.invalid[name][hidden]
+        for name, arms in compared.values.items()
+        if arms[hidden] and not compared.invalid[name][hidden]
     }
-    return _compare_control(cpu.name, hidden, evidence, values)
+    return _compare_control(cpu.name, hidden, compared, values)
 
 
-def _compare_extra(campaign: Campaign, evidence: Evidence) -> Iterable[ExtraWork]:
-    values, invalid = evidence.values, evidence.invalid
+def _compare_extra(campaign: Campaign, compared: Compared) -> Iterable[ExtraWork]:
+    values, invalid = compared.values, compared.invalid
     for cell in campaign.cells:
         honest = find_honest(cell, campaign.cells)
         if honest is None:
@@ -235,12 +235,12 @@ def _compare_extra(campaign: Campaign, evidence: Evidence) -> Iterable[ExtraWork
 
 def _find_input_only(
     cells: Iterable[Cell],
-    evidence: Evidence,
+    compared: Compared,
     verdicts: Mapping[str, Mapping[str, Verdict | Flag]],
 ) -> dict[str, dict[str, Verdict]]:
     found = {}
     for cell in cells:
-        if is_input_only(cell, evidence.placements.get(cell.id, ())):
+        if is_input_only(cell, compared.placements.get(cell.id, ())):
             judged = {
                 arm: one
                 for arm, one in verdicts[cell.id].items()

@@ -5,12 +5,11 @@ Private by default: what identifies a machine or a person goes no further than a
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from suite.analysis.result.arms import Machine, Placed
+from suite.analysis.result.arms import Machine, Placed, hash_identity
 from suite.model import Document, Image, Scalar
 
 _PRIVATE = re.compile(
@@ -91,11 +90,6 @@ def find_measuring(document: Document) -> tuple[datetime, datetime] | None:
     starts = [one.started for one in measured if one.started]
     ends = [one.ended for one in measured if one.ended]
     return (min(starts), max(ends)) if starts and ends else None
-
-
-def hash_identity(text: str) -> str:
-    """A short name for something that must be recognisable but not readable: ``#1a2b3c4d``."""
-    return "#" + hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:8]
 
 
 def _gather(told: Iterable[Mapping[str, Scalar]]) -> dict[str, tuple[Scalar, ...]]:

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import structs
 
 from suite.analysis.campaign.bounds import IMPLAUSIBLE, Place, find_impossible, find_places
-from suite.analysis.campaign.conclude import Conclusions, Evidence, conclude
+from suite.analysis.campaign.conclude import Compared, Conclusions, conclude
 from suite.analysis.campaign.consistency import (
     counted_documents,
     find_checked,
@@ -139,7 +139,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
         base, *others = campaign.arms
         ratios = {other: _compare(arms[base], arms[other]) for other in others}
         cells.append(CellSummary(cell=cell, arms=arms, ratios=ratios, verdicts={}))
-    evidence = Evidence(
+    compared = Compared(
         ratios={one.cell.id: one.ratios for one in cells},
         values={one.cell.id: {arm: r.values for arm, r in one.arms.items()} for one in cells},
         invalid={one.cell.id: {arm: r.invalid for arm, r in one.arms.items()} for one in cells},
@@ -148,7 +148,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
             [one for one in loaded.controls if one.invocation.block not in aside]
         ),
     )
-    conclusions = conclude(campaign, evidence)
+    conclusions = conclude(campaign, compared)
     return Summary(
         loaded=loaded,
         counted=counted,

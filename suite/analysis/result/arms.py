@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from datetime import datetime
 
@@ -15,6 +16,11 @@ MOST_FOR_TIMING = 0.005
 
 Fact = str | int | float | bool | None
 """The value of one fact; None is "looked for and not there"."""
+
+
+def hash_identity(text: str) -> str:
+    """A short name for something that must be recognisable but not readable: ``#1a2b3c4d``."""
+    return "#" + hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:8]
 
 
 class Machine(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -84,7 +84,7 @@ class Family(Struct, frozen=True, kw_only=True):
     @property
     def flagged(self) -> list[str]:
         """The cells with a verdict FASTER or SLOWER."""
-        return [name for name, one in self.verdicts.items() if one.name in {"FASTER", "SLOWER"}]
+        return [name for name, one in self.verdicts.items() if one.names_winner]
 
     @property
     def signs(self) -> tuple[int, int]:
@@ -126,6 +126,16 @@ class Controls(Struct, frozen=True, kw_only=True):
     again: tuple[Family, ...]
     extra_work: tuple[ExtraWork, ...]
     input_only: Mapping[str, Mapping[str, Verdict]]
+
+    @property
+    def input_differs(self) -> list[tuple[str, str, Verdict]]:
+        """The verdicts that name a winner where no arm's device takes part: cell, other arm, verdict."""
+        return [
+            (cell, arm, one)
+            for cell, arms in self.input_only.items()
+            for arm, one in arms.items()
+            if one.names_winner
+        ]
 
 
 class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -93,6 +93,11 @@ class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
     flags: tuple[Flag, ...] = ()
 
     @property
+    def names_winner(self) -> bool:
+        """Whether one of the arms is the faster one."""
+        return self.name in {"FASTER", "SLOWER"}
+
+    @property
     def code(self) -> str:
         """The reason in a word for programs."""
         return self.reason.code if self.reason else self.flags[0].code

@@ -13,9 +13,6 @@ from suite.analysis.result.record import Place, Rate, Record, Sameness, Tally, T
 from suite.errors import UsageError
 from suite.flags import pick
 
-FALSE = frozenset({"FASTER", "SLOWER"})
-JUDGED = FALSE | {"EQUIVALENT", "INCONCLUSIVE"}
-
 SOURCE = ("content", "lock", "base", "origin")
 """What two builds of one source have in common, of what is known of an image."""
 
@@ -30,9 +27,9 @@ def read_trial(analysis: Analysis) -> Trial:
     sameness = _tell_sameness(analysis)
     base, other = analysis.arms
     found = {
-        cell.id: verdict.name
+        cell.id: verdict
         for cell in analysis.cells
-        if (verdict := cell.comparisons[other].verdict) is not None and verdict.name in JUDGED
+        if (verdict := cell.comparisons[other].verdict) is not None and verdict.name != "INVALID"
     }
     if not found:
         raise _refuse(analysis, "it judges nothing")
@@ -48,7 +45,7 @@ def read_trial(analysis: Analysis) -> Trial:
             arm=arm.plain,
         ),
         judged=len(found),
-        false=tuple(name for name, verdict in found.items() if verdict in FALSE),
+        false=tuple(name for name, verdict in found.items() if verdict.names_winner),
     )
 
 

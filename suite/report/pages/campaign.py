@@ -20,6 +20,7 @@ from suite.report.sections.trust import write_trust
 from suite.report.sections.waterfalls import write_waterfalls
 from suite.report.text.markup import escape
 from suite.report.text.page import Page
+from suite.report.text.units import end_sentence
 from suite.report.text.wording import UNKNOWN_FLOOR, name_banners, word
 
 
@@ -79,9 +80,7 @@ def _explain_verdicts(analysis: Analysis, other: str) -> str:
     tested = sum(isinstance(one, Verdict) and one.p is not None for one in family)
     if not tested:
         return f"Verdicts of {name}: every comparison is invalid, or has no spread to judge it by."
-    floor = (
-        f" {UNKNOWN_FLOOR[0].upper()}{UNKNOWN_FLOOR[1:]}." if analysis.noise_floor is None else ""
-    )
+    floor = f" {end_sentence(UNKNOWN_FLOOR)}" if analysis.noise_floor is None else ""
     return (
         f"Verdicts of {name}: faster or slower where the paired t test, adjusted by Holm for "
         f"the {tested} cells of work, gives p under {WORK_LEVEL} ({OTHER_LEVEL} for "

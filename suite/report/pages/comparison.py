@@ -19,6 +19,7 @@ from suite.report.sections.machine import name_machine
 from suite.report.sections.tables import Entry, show_comparison
 from suite.report.text.markup import escape
 from suite.report.text.page import NO_NUMBER, Page
+from suite.report.text.units import end_sentence
 from suite.report.text.wording import NO_VERDICTS, count_verdicts, name_banners, tell
 
 _INSTANCES = (
@@ -69,7 +70,7 @@ def _word_pair(pair: Pair) -> str:
             f" Over {len(pair.sound)} cells |ratio − 1| is {100 * pair.distance_median:.1f} % in the "
             f"median and {100 * pair.distance_p95:.1f} % at the 95th percentile."
         )
-    return " ".join([sentence, *map(_sentence, tell(pair.flags))])
+    return " ".join([sentence, *map(end_sentence, tell(pair.flags))])
 
 
 def _explain(pair: Pair) -> str:
@@ -84,7 +85,7 @@ def _explain(pair: Pair) -> str:
         else f" Not every campaign knows its noise floor, so the margin may be too small at "
         f"{100 * pair.margin:.1f} %."
     )
-    way = "".join(f" {_sentence(one)}" for one in tell(pair.flags))
+    way = "".join(f" {end_sentence(one)}" for one in tell(pair.flags))
     width = (
         "what the campaign's twins show beyond their own intervals"
         if pair.interleaved
@@ -165,7 +166,3 @@ def _show_pair(pair: Pair, identity: str) -> Entry:
         invalid=[found.invalid] if found.invalid else [],
     )
     return text, (*notes, *(tell(found.beside) if text != NO_NUMBER else ()))
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."

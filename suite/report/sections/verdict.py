@@ -66,14 +66,14 @@ def tell_crossovers(analysis: Analysis, other: str, show: Show) -> list[str]:
     """Who wins along the main sweeps, by verdicts alone; those without any share a sentence."""
     main = analysis.main_sweeps
     found = [(sweep, sweep.crossovers[other]) for sweep in main]
-    told = [
-        f"In {name_sweep(sweep, main, show)} "
-        f"{word_crossover(one, sweep.axis, other, analysis.base, show)}."
-        for sweep, one in found
-        if one.wins or one.loses or one.answer == "equal"
-    ]
-    silent = [name_sweep(sweep, main, show) for sweep, one in found if not (one.wins or one.loses)]
-    silent = [name for name in silent if not any(f"In {name} " in one for one in told)]
+    told, silent = [], []
+    for sweep, one in found:
+        name = name_sweep(sweep, main, show)
+        if one.wins or one.loses or one.answer == "equal":
+            words = word_crossover(one, sweep.axis, other, analysis.base, show)
+            told.append(f"In {name} {words}.")
+        else:
+            silent.append(name)
     is_judged = any(isinstance(one.verdicts[other], Verdict) for one in analysis.work)
     if silent and is_judged:
         told.append(f"No winner can be named at any size in {', '.join(silent)}.")

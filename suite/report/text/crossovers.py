@@ -30,7 +30,7 @@ def tell_apart(sweep: SweepAnalysis, among: Iterable[SweepAnalysis]) -> dict[str
 
 
 def word_crossover(found: Crossover, axis: str, other: str, base: str, show: Show) -> str:
-    """Half a sentence of what verdicts carry: ``cpu wins at n = 10 to 100, cuda at n = 500 to 4000``."""
+    """Half a sentence of what verdicts carry: ``cpu wins at n = 1 to 100; cuda wins at n = 500``."""
     axis, other, base = show(axis), show(other), show(base)
     if found.answer in {"always", "never"}:
         return f"{other if found.answer == 'always' else base} wins at every {axis}"

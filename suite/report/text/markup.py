@@ -5,9 +5,10 @@ Whatever a document says is data from outside.  It is shown, never interpreted.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
+
+from suite.analysis.result.arms import hash_identity
 
 _UNPRINTABLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 """Unicode's controls, direction marks, halves of characters, line separators and odd spaces."""
@@ -19,11 +20,6 @@ _LINK = re.compile(
 )
 _UUID = re.compile(r"\b(GPU|MIG)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE)
 _BLOCK_START = re.compile(r"^()(=|[-+](?=[-\s]|$))|^(\d+)([.)])(?=\s|$)")
-
-
-def hash_identity(text: str) -> str:
-    """A short name for something that must be recognisable but not readable: ``#1a2b3c4d``."""
-    return "#" + hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:8]
 
 
 def show_plainly(text: str, limit: int = 300) -> str:

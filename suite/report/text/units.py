@@ -180,6 +180,11 @@ def show_count(value: float, low: float | None, high: float | None) -> str:
     return f"{math.ceil(value):,} ({math.ceil(low):,}–{math.ceil(high):,})"
 
 
+def end_sentence(text: str) -> str:
+    """The text as a sentence: a capital in front and a full stop behind."""
+    return f"{text[0].upper()}{text[1:]}."
+
+
 def show_things(number: int, noun: str) -> str:
     """A whole number of things, such as ``1 cell`` or ``3 cells``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

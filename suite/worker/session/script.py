@@ -6,25 +6,19 @@ Nothing is configured, and no kernel runs before it: no start-up sequence, no lo
 from __future__ import annotations
 
 import os
-import sys
 import time
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from suite.model import AT_END, FINE, CellResult, Scalar
 from suite.worker.proof import compile_cache, facts, gpu
-from suite.worker.proof.placement import NotPlaced, Watch, prove
+from suite.worker.proof.placement import Watch, prove
 from suite.worker.scenario.posted import Printed
-from suite.worker.scenario.scenario import WrongResult
 from suite.worker.session import startup
 from suite.worker.session.cell import Account, Request
-from suite.worker.session.session import now
+from suite.worker.session.session import explain, now
 
 Send = Callable[..., None]
-
-LONGEST = 500
-"""Characters of what a script raised that its cells' reason shows, besides its beginning."""
 
 ABSENT = {
     "first_call_s": "the sample is the first call",
@@ -77,7 +71,7 @@ def _run(requests: Sequence[Request], device: str) -> Sequence[Printed] | str:
     try:
         return script(device=device, asked=[one.cell.params for one in requests])
     except Exception as error:  # noqa: BLE001  whatever a script raises is its cells' outcome
-        return _word(error)
+        return explain(error)
 
 
 def _judge(request: Request, printed: Printed | str, device: str) -> CellResult:
@@ -101,12 +95,8 @@ def _judge(request: Request, printed: Printed | str, device: str) -> CellResult:
             placement = prove(printed.proof, seen, printed.made, place)
         with account.of("check"):
             check = printed.check()
-    except NotPlaced as reason:
-        return replace(result, reason=f"placement not proven: {reason}")
-    except WrongResult as reason:
-        return replace(result, reason=f"wrong result: {reason}")
     except Exception as error:  # noqa: BLE001  as above
-        return replace(result, reason=_word(error))
+        return replace(result, reason=explain(error))
     return replace(
         result,
         outcome="measured",
@@ -120,11 +110,3 @@ def _judge(request: Request, printed: Printed | str, device: str) -> CellResult:
         evidence={} if printed.traces is None else {"traces": float(printed.traces)},
         absent=ABSENT,
     )
-
-
-def _word(error: Exception) -> str:
-    traceback.print_exc(file=sys.stderr)
-    words = " ".join(str(error).split())
-    # TensorFlow begins with a long way to the operation, and says last what was wrong.
-    told = words if len(words) <= LONGEST else f"{words[: LONGEST // 5]} … {words[-LONGEST:]}"
-    return f"{type(error).__name__}: {told}"

@@ -36,6 +36,23 @@ def fail(result: CellResult, reason: str) -> CellResult:
     )
 
 
+LONGEST = 500
+"""Characters of an error's end that a reason shows, besides its beginning."""
+
+
+def explain(error: Exception) -> str:
+    """Why a cell failed, from what it raised; the traceback of an error not of ours goes to the diary."""
+    if isinstance(error, NotPlaced):
+        return f"placement not proven: {error}"
+    if isinstance(error, WrongResult):
+        return f"wrong result: {error}"
+    traceback.print_exception(error, file=sys.stderr)
+    words = " ".join(str(error).split())
+    # TensorFlow begins with a long way to the operation, and says last what was wrong.
+    told = words if len(words) <= LONGEST else f"{words[: LONGEST // 5]} … {words[-LONGEST:]}"
+    return f"{type(error).__name__}: {told}"
+
+
 class Runner:
     """Runs requests on one device with one loop."""
 
@@ -74,18 +91,10 @@ class Runner:
             return replace(self._stage(result, cell, request.scenario.startup), ended=now())
         try:
             result = run.measure(result, prepare)
-        except Inapplicable as reason:
+        except (Inapplicable, OverBudget) as reason:
             result = replace(result, outcome="skipped", reason=str(reason))
-        except OverBudget as reason:
-            result = replace(result, outcome="skipped", reason=str(reason))
-        except NotPlaced as reason:
-            result = replace(result, outcome="failed", reason=f"placement not proven: {reason}")
-        except WrongResult as reason:
-            result = replace(result, outcome="failed", reason=f"wrong result: {reason}")
         except Exception as error:  # noqa: BLE001  whatever a cell raises is this cell's outcome
-            traceback.print_exc(file=sys.stderr)
-            text = " ".join(str(error).split())[:500]
-            result = replace(result, outcome="failed", reason=f"{type(error).__name__}: {text}")
+            result = replace(result, outcome="failed", reason=explain(error))
         with run.account.of("hygiene"):
             self._clear()
         return replace(result, ended=now(), spent_s=run.account.spent_s)

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from suite.report.text.markup import escape, guard_formula, hash_identity, show_plainly
+from suite.analysis.result.arms import hash_identity
+from suite.report.text.markup import escape, guard_formula, show_plainly
 
 HOSTILE = [
     "<script>alert(1)</script>",

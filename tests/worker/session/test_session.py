@@ -171,7 +171,11 @@ def raising(error: BaseException) -> Callable[..., Any]:
             "failed",
             "KeyError: 'no\\n such layer'",
         ),
-        ({"trouble": ValueError("x" * 10_000)}, "failed", "ValueError: " + "x" * 500),
+        (
+            {"trouble": ValueError("a" * 5_000 + "z" * 5_000)},
+            "failed",
+            "ValueError: " + "a" * 100 + " … " + "z" * 500,
+        ),
     ],
 )
 def test_a_cell_that_goes_wrong_has_its_reason_and_no_number(
