@@ -18,7 +18,7 @@ Kind = Literal["winner", "crossover", "extreme", "count", "cause", "wrong winner
 
 PATTERNS: Mapping[Kind, re.Pattern[str]] = {
     "winner": re.compile(r"\bwins\b|\bwinner changes\b|\bfaster (?:at|from|on) (?!0\b)"),
-    "crossover": re.compile(r"\bwins from\b|\bcross(?:es|ing|over)?\b|\bfaster from\b"),
+    "crossover": re.compile(r"\bwins at [^;]*; \S+ wins at\b"),
     "extreme": re.compile(
         r"\b(?:largest|biggest) (?:win|loss|speed-up|gain over)\b", re.IGNORECASE
     ),
@@ -41,7 +41,6 @@ CONTROLS: Mapping[str, re.Pattern[str]] = {
         "hidden": r"cuda-hidden has no GPU",
         "input only": r"no arm's device takes part",
         "changed": r"\bchanged during\b",
-        "instances": r"\bchanged during\b",
         "slow invocation": r"in block \d+ took",
     }.items()
 }

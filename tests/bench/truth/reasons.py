@@ -156,7 +156,7 @@ FAILED: Mapping[str, Planted] = {
     "extra work": Planted(seconds=_wrong_extra),
     "changed: the image": Planted(seconds=clear, change=_change_image),
     "changed: the driver": Planted(seconds=clear, change=_change_driver),
-    "instances": Planted(seconds=clear, change=_change_instance),
+    "changed: the instance": Planted(seconds=clear, change=_change_instance),
 }
 """Controls that fail, by the name of what has to be told of them."""
 

@@ -18,7 +18,7 @@ from tests.rendering import collate
 
 CLAIMED: dict[Kind, str] = {
     "winner": "In mlp.train (net=A) cuda wins at every batch.",
-    "crossover": "In matmul.square cuda wins from n between 123 and 125 on.",
+    "crossover": "In matmul.square cpu wins at n = 1 to 128; cuda wins at n = 256 to 10000.",
     "extreme": "Its largest loss is at overhead.eager_op: cuda 3.36× slower (3.32–3.40).",
     "count": "Of 44 cells cuda is faster than cpu in 0 and slower in 17.",
     "cause": "Why cuda loses 17 cells: first of all overhead in 16, start-up in 1.",
@@ -31,13 +31,12 @@ NOTHING = (
     "Half of the 133 times are known to ±1.4 % or better.",
 )
 FAILING = {
-    "twins": "Twins of cuda, which do the same work twice, differ by 10 %.",
-    "extra work": "The cell with 5 % more work took 13.7 % longer (expected 1.050).",
-    "hidden": "The CUDA image without its GPU is 10 % slower than the CPU image.",
-    "input only": "2 input-only cells differ, which run on the CPU on both arms.",
-    "changed": "The image of cuda changed during the campaign.",
-    "instances": "More than one machine answers to this name.",
-    "slow invocation": "One invocation of cuda (block 3) was 30 % slower in all of its cells.",
+    "twins": "A CONTROL FAILED: cuda run twice differs in 3 of 12 cells, by up to 10.0 %.",
+    "extra work": "A CONTROL FAILED: known extra work on cuda measured as 1.137 times the time.",
+    "hidden": "A CONTROL FAILED: cuda-hidden has no GPU and differs from cpu in 4 of 12 cells.",
+    "input only": "2 cells that no arm's device takes part in, such as pipeline.step, differ on cuda.",
+    "changed": "A CONTROL FAILED: The image of cuda changed during the campaign.",
+    "slow invocation": "cuda in block 3 took 30 % longer than its other blocks.",
 }
 
 
