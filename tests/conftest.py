@@ -62,9 +62,9 @@ def suite_identity(monkeypatch: pytest.MonkeyPatch) -> SuiteIdentity:
 
 @pytest.fixture
 def own_signals() -> Iterator[None]:
-    """Puts back the handlers that the command line sets."""
+    """The default handlers, whoever ran the tests (nohup ignores SIGHUP), and theirs put back after."""
     numbers = (signal.SIGTERM, signal.SIGHUP)
-    before = [signal.getsignal(number) for number in numbers]
+    before = [signal.signal(number, signal.SIG_DFL) for number in numbers]
     yield
     for number, handler in zip(numbers, before, strict=True):
         signal.signal(number, handler)

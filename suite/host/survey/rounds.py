@@ -7,8 +7,9 @@ conductor of its own; those at once have a thread each.  Prints nothing.
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from time import monotonic
@@ -99,6 +100,8 @@ def run_survey(
     )
     with ExitStack() as stack:
         turns = _begin(stack, parts, resumed, make, listener)
+        # Left first, so that what runs has come to rest before its campaign is closed.
+        pool = stack.enter_context(start_pool(max(map(len, turns.values()))))
         for number in range(1, survey.rounds + 1):
             begun = monotonic()
             spent_s = begun - began
@@ -111,7 +114,7 @@ def run_survey(
                 listener.say(f"stopped {reason}")
                 break
             for turn in order_turns(survey, number):
-                step(turns[turn])
+                step(turns[turn], pool)
             last_s = monotonic() - begun
             left_s = (survey.rounds - number) * last_s
             to_go = f"; {cost(left_s)} to go" if number < survey.rounds else ""
@@ -150,8 +153,20 @@ def _begin(
     return turns
 
 
-def step(turn: Turn) -> None:
-    """A block of every campaign of a turn at the same time; where there are several, in threads.
+def start_pool(threads: int) -> ThreadPoolExecutor:
+    """A pool whose threads all run: one that an interrupt meets while it starts is known to nobody."""
+    pool = ThreadPoolExecutor(max_workers=threads)
+    ready = threading.Barrier(threads)
+    try:
+        wait([pool.submit(ready.wait) for _ in range(threads)])
+    except BaseException:
+        ready.abort()
+        raise
+    return pool
+
+
+def step(turn: Turn, pool: ThreadPoolExecutor) -> None:
+    """A block of every campaign of a turn at the same time, in a thread each where there are several.
 
     Trouble in one, or an interrupt here, stops them all; returns when all have come to rest.
 
@@ -161,12 +176,14 @@ def step(turn: Turn) -> None:
     if len(turn) == 1:
         next(turn[0][0], None)
         return
-    with ThreadPoolExecutor(max_workers=len(turn)) as pool:
-        try:
-            begun = [pool.submit(next, steps, None) for steps, _ in turn]
-            for done in wait(begun, return_when=FIRST_EXCEPTION).done:
-                done.result()
-        except BaseException:
-            for _, engine in turn:
-                engine.halt()
-            raise
+    begun: list[Future[int | None]] = []
+    try:
+        for steps, _ in turn:
+            begun.append(pool.submit(next, steps, None))
+        for done in wait(begun, return_when=FIRST_EXCEPTION).done:
+            done.result()
+    except BaseException:
+        for _, engine in turn:
+            engine.halt()
+        wait(begun)
+        raise

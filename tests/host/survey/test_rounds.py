@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import wait
 from dataclasses import replace
 from typing import Any, cast
 
@@ -15,7 +17,7 @@ from suite.host.campaign.request import Request
 from suite.host.engine import GpuRequest, Job
 from suite.host.survey.halting import Halted, HaltingEngine
 from suite.host.survey.plan import Part, plan_survey, share_cpus
-from suite.host.survey.rounds import AT_ONCE, order_turns, step
+from suite.host.survey.rounds import AT_ONCE, order_turns, start_pool, step
 from suite.model import SuiteIdentity, Survey
 from suite.worker import scenarios
 from tests.fakes.engine import FakeEngine, fake_image
@@ -111,9 +113,17 @@ def test_the_blocks_of_a_turn_are_at_the_same_time_and_one_alone_has_no_thread()
     def alone() -> Iterator[int]:
         yield names.add(threading.current_thread()) or 1
 
-    step([(cast("Any", meet()), HaltingEngine(FakeEngine())) for _ in range(2)])
-    step([(cast("Any", alone()), HaltingEngine(FakeEngine()))])
+    with start_pool(2) as pool:
+        step([(cast("Any", meet()), HaltingEngine(FakeEngine())) for _ in range(2)], pool)
+        step([(cast("Any", alone()), HaltingEngine(FakeEngine()))], pool)
     assert names == {threading.main_thread()}
+
+
+def test_a_pool_starts_no_thread_once_it_is_there() -> None:
+    with start_pool(3) as pool:
+        before = set(threading.enumerate())
+        wait([pool.submit(time.sleep, 0.01) for _ in range(6)])
+        assert set(threading.enumerate()) == before
 
 
 def test_trouble_of_one_stops_all() -> None:
@@ -121,8 +131,8 @@ def test_trouble_of_one_stops_all() -> None:
         yield int("no number")
 
     engines = [HaltingEngine(FakeEngine()) for _ in range(2)]
-    with pytest.raises(ValueError, match="no number"):
-        step([(cast("Any", go()), engine) for engine in engines])
+    with start_pool(2) as pool, pytest.raises(ValueError, match="no number"):
+        step([(cast("Any", go()), engine) for engine in engines], pool)
     for engine in engines:
         with pytest.raises(Halted):
             engine.start(JOB)
