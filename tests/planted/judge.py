@@ -225,7 +225,7 @@ class _Tables(HTMLParser):
 
 COLUMN = re.compile(
     r"\b(cuda(?!-hidden)(-again|-twin)?|GPU \d+)"
-    r"(, (time a call|rate|first call|of its best|at once over)| against | is\b)"
+    r"(, (time per call|rate|first call|of its best|at once over)| against | is\b)"
     r"|\bagainst (\d+:)?cuda(?!-hidden)\b"
     r"|^(spread|mean|\d+ at once do|at once is)$"
 )

@@ -992,14 +992,14 @@ def keep(document: Document) -> Document:
         (
             write_down(keep, arms=("cuda", "cuda-again")),
             ("exit status 0", "summary.json", "cells.csv", "report.md", "report.html"),
-            ("md: cuda-again, time a call", "md: cuda-again against", "in words", "the picture"),
+            ("md: cuda-again, time per call", "md: cuda-again against", "in words", "the picture"),
         ),
         (
             set_beside(keep),
             ("compare.json", "compare.md", "compare.html"),
             (
                 "json: matmul",
-                "md: 2:cuda, time a call",
+                "md: 2:cuda, time per call",
                 "md: 2:cuda against",
                 "compare.md: in words",
             ),

@@ -5,13 +5,21 @@ Pure.  Sees ratios and reasons, never a sample.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
+from scipy import special
+
+from suite.analysis.numbers.estimate import CONFIDENCE, find_quantile
+from suite.analysis.numbers.ratio import INNER
 from suite.analysis.result.numbers import LEVEL, Ratio, Verdict, VerdictName, cite
 from suite.flags import Flag
 
 EQUIVALENCE = 0.05
 """Two times within this are equivalent.  Fixed, because noise must not widen it."""
+
+MOST_BLOCKS = 100
+"""Nobody runs more blocks than this to settle a cell."""
 
 
 def adjust(ps: Sequence[float]) -> list[float]:
@@ -44,12 +52,14 @@ def judge(
         if ratio.p is not None and name not in invalid
     }
     adjusted = dict(zip(tested, adjust(list(tested.values())), strict=True))
+    # Of the cells that are still open Holm asks as much of the first one to be decided.
+    share = level / max(1, sum(p >= level for p in adjusted.values()))
     verdicts = {}
     for name, ratio in ratios.items():
         if name in invalid:
             verdicts[name] = Verdict(name="INVALID", flags=invalid[name])
         elif ratio.low is not None:
-            verdicts[name] = _judge_one(ratio, adjusted.get(name), margin, level)
+            verdicts[name] = _judge_one(ratio, adjusted.get(name), margin, level, share)
     return verdicts
 
 
@@ -58,7 +68,7 @@ def is_beyond(ratio: float, margin: float) -> bool:
     return min(abs(ratio - 1), abs(1 / ratio - 1)) > margin
 
 
-def _judge_one(ratio: Ratio, p: float | None, margin: float, level: float) -> Verdict:
+def _judge_one(ratio: Ratio, p: float | None, margin: float, level: float, share: float) -> Verdict:
     if p is None:
         return Verdict(name="INCONCLUSIVE", reason=cite("resolution"))
     if p < level and is_beyond(ratio.value, margin):
@@ -68,12 +78,33 @@ def _judge_one(ratio: Ratio, p: float | None, margin: float, level: float) -> Ve
     # Inside whichever way round the ratio is turned, which is 1/1.05 to 1.05.
     if _is_inside(ratio):
         return Verdict(name="EQUIVALENT", reason=cite("within-margin", margin=EQUIVALENCE), p=p)
-    if p < level:
-        return Verdict(name="INCONCLUSIVE", reason=cite("within-noise", margin=margin), p=p)
-    return Verdict(name="INCONCLUSIVE", reason=cite("not-significant", p=p), p=p)
+    reason = cite("within-noise", margin=margin) if p < level else cite("not-significant", p=p)
+    blocks = count_blocks(ratio, margin, share)
+    return Verdict(name="INCONCLUSIVE", reason=reason, p=p, blocks=blocks)
 
 
 def _is_inside(ratio: Ratio) -> bool:
     if ratio.inner_low is None or ratio.inner_high is None:
         return False
     return ratio.inner_low > 1 / (1 + EQUIVALENCE) and ratio.inner_high < 1 + EQUIVALENCE
+
+
+def count_blocks(ratio: Ratio, margin: float, level: float) -> int | None:
+    """How many blocks in all would decide a cell if its ratio and the spread stay as they are.
+
+    ``level`` is what its own p-value has to be under.  None: not even `MOST_BLOCKS` would, or the
+    ratio has no interval.
+    """
+    if ratio.low is None or ratio.high is None:
+        return None
+    distance = abs(math.log(ratio.value))
+    spread = math.log(ratio.high / ratio.low) / 2 / find_quantile(ratio.n - 1, CONFIDENCE)
+    for blocks in range(ratio.n + 1, MOST_BLOCKS + 1):
+        error = spread * math.sqrt(ratio.n / blocks)
+        reach = find_quantile(blocks - 1, INNER) * error
+        if distance + reach < math.log(1 + EQUIVALENCE):
+            return blocks
+        p = 2 * float(special.stdtr(blocks - 1, -distance / error))
+        if is_beyond(ratio.value, margin) and p < level:
+            return blocks
+    return None

@@ -135,13 +135,21 @@ class Waterfall(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return max(found, key=lambda step: step.factor.value if step.factor else 0.0, default=None)
 
 
-class Misled(Struct, frozen=True, kw_only=True):
+class Gone(Struct, frozen=True, kw_only=True):
+    """Which share of the way from a script's difference to the fair one these changes make."""
+
+    changes: tuple[str, ...]
+    share: float
+
+
+class Misled(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a script says about two places, and what the fair numbers say: ``other`` over ``base``.
 
     ``factor``, at least 1, is by how much the script is off.  It ``reverses`` where it names one of them
     as the faster, and it is the other; it ``invents`` a difference where the fair numbers see none.
     ``differs``: at least one of both tells the places apart.
-    ``posted``: as of both waterfalls.
+    ``posted``: as of both waterfalls.  ``gone`` are the changes that make a share of the way
+    beyond doubt, in seconds a unit, the largest first; empty where both ends are as far apart.
     """
 
     name: str
@@ -156,6 +164,7 @@ class Misled(Struct, frozen=True, kw_only=True):
     invents: bool
     differs: bool
     posted: bool = False
+    gone: tuple[Gone, ...] = ()
 
 
 class Decomposition(Struct, frozen=True, kw_only=True, omit_defaults=True):

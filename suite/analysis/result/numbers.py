@@ -84,12 +84,14 @@ class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one comparison of one cell means; ``name`` is about the other arm, against the base.
 
     ``reason`` is what it rests on, ``p`` the Holm-adjusted p-value where there is one.  INVALID has no
-    reason of its own: the ``flags`` say why.
+    reason of its own: the ``flags`` say why.  ``blocks``, of INCONCLUSIVE ones: as many in all would
+    decide it if the next are like these; None where no reasonable number would.
     """
 
     name: VerdictName
     reason: Evidence | None = None
     p: float | None = field(default=None, name="p_holm")
+    blocks: int | None = None
     flags: tuple[Flag, ...] = ()
 
     @property

@@ -66,7 +66,7 @@ def list_cells(analyses: Iterable[Analysis]) -> list[CellAnalysis]:
 def list_times(name: str, results: Iterable[ArmResult | None]) -> Columns:
     """The column of a campaign's times; None: the cell is not in its plan."""
     missing: Entry = (NO_NUMBER, (_NOT_PLANNED,))
-    yield f"{escape(name)}, time a call", [show_time(one) if one else missing for one in results]
+    yield f"{escape(name)}, time per call", [show_time(one) if one else missing for one in results]
 
 
 def list_verdicts(

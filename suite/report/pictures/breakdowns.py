@@ -177,8 +177,8 @@ def depict_waterfalls(analysis: Analysis, waterfalls: Sequence[Waterfall]) -> Pi
     groups = [_group(title, kept) for title in dict.fromkeys(one.title for one in kept)]
     worst = max(kept, key=_measure_way)
     state = (
-        f"told {_measure_way(worst):.3g} times its fair time on {show_plainly(worst.arm)}: "
-        f"{show_plainly(worst.title.partition(PER)[0])}"
+        f"{show_plainly(worst.title.partition(PER)[0])} takes {_measure_way(worst):.3g}× its fair time "
+        f"on {show_plainly(worst.arm)}"
         if _measure_way(worst) > 1
         else "from what they time to the fair number"
     )

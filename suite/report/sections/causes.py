@@ -121,7 +121,7 @@ def write_advice(page: Page, analysis: Analysis) -> None:
     )
     page.table(
         f"Table: what helps on {arm}, and by how much.",
-        ["change", "from", "to", "takes", "helps"],
+        ["change", "from", "to", "gain", "helps"],
         [
             [
                 CHANGES[one.kind],

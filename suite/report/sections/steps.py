@@ -115,7 +115,7 @@ def _write_repayments(page: Page, analysis: Analysis, names: Mapping[str, str]) 
     page.table(
         f"Table: the first call on {gpu} (tracing and compiling), what a step then saves, and after "
         "how many steps that has repaid it.",
-        ["cell", "first call", "saved a step", "repaid after"],
+        ["cell", "first call", "saved per step", "repaid after"],
         [_list_repayment(one, names) for one in analysis.repayments],
         right=(1, 2, 3),
     )

@@ -51,7 +51,7 @@ def _write_family(
     columns: list[Column] = []
     for arm in analysis.arms:
         results = [one.arms[arm] for one in cells]
-        columns.append((f"{escape(arm)}, time a call", list(map(show_time, results))))
+        columns.append((f"{escape(arm)}, time per call", list(map(show_time, results))))
         columns.append((f"{escape(arm)}, rate", list(map(_show_work, results))))
     for other in analysis.others:
         entries = [_compare(one, other, analysis.base) for one in cells]
@@ -59,7 +59,7 @@ def _write_family(
         if gives_verdicts(analysis, other):
             marks = [show_verdict(one.verdicts[other]) for one in cells]
             columns.append((f"{escape(other)} is", marks))
-    caption = f"Table: {escape(family)}. Time a call and its 95 % interval"
+    caption = f"Table: {escape(family)}. Time per call and its 95 % interval"
     _write_columns(page, analysis, caption, cells, columns)
 
 

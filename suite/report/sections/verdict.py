@@ -14,7 +14,7 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import FEWEST, Ratio, Verdict, VerdictName
 from suite.report.text.crossovers import name_sweep, word_crossover, word_reach
 from suite.report.text.names import Show, name_cells
-from suite.report.text.units import show_ratio, show_things
+from suite.report.text.units import show_duration, show_ratio, show_things
 
 PROVISIONAL = frozenset({"smoke", "quick"})
 """Profiles whose intervals are marked provisional."""
@@ -33,6 +33,7 @@ def tell_verdicts(analysis: Analysis, show: Show) -> list[str]:
     for other in analysis.others:
         sentences += [
             count_verdicts(analysis, other, show),
+            *tell_settling(analysis, other),
             *tell_crossovers(analysis, other, show),
             *tell_extremes(analysis, other, show),
         ]
@@ -59,6 +60,27 @@ def count_verdicts(analysis: Analysis, other: str, show: Show) -> str:
         f"Of {show_things(judged, 'cell')} {show(other)} is faster than {show(analysis.base)} in "
         f"{counts['FASTER']} and slower in {counts['SLOWER']}"
         f"{''.join(f', {part}' for part in parts)}{invalid}{rest}."
+    )
+
+
+def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
+    """What would decide half of the cells that nothing is known of: blocks, and their time."""
+    found = [one.verdicts[other] for one in analysis.work]
+    open_ = [one for one in found if isinstance(one, Verdict) and one.name == "INCONCLUSIVE"]
+    if not open_:
+        return
+    each = sorted(math.inf if one.blocks is None else one.blocks for one in open_)
+    wanted = each[(len(each) - 1) // 2]
+    if math.isinf(wanted):
+        yield "More blocks would not settle most of the inconclusive cells: this noise hides what is there."
+        return
+    done = min(len(one.blocks) for one in analysis.arms.values())
+    # The calibration took about as long as a block.
+    block_s = sum(one.total_s for one in analysis.spent.values()) / (done + 1)
+    half = "The inconclusive cell" if len(open_) == 1 else "Half of the inconclusive cells"
+    yield (
+        f"{half} should be settled by BLOCKS={wanted} instead of {done}, about "
+        f"{show_duration((wanted - done) * block_s)} more."
     )
 
 
@@ -134,7 +156,7 @@ def tell_sureness(analysis: Analysis) -> Iterable[str]:
     if not widths:
         return
     width = 100 * statistics.median(widths)
-    yield f"Half of the {len(widths)} times are known to ±{width:.2g} % or better."
+    yield f"Half of the {len(widths)} times are known to ±{width:.2g} % or better; intervals are 95 %."
     if analysis.others and analysis.noise_floor is not None:
         yield (
             f"The same arm twice differs by up to {100 * analysis.noise_floor:.1f} % here (the noise "

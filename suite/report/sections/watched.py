@@ -131,7 +131,7 @@ def _write_energy(page: Page, analysis: Analysis, arm: str) -> None:
         f"Table: energy on {escape(arm)}, of the GPU alone: its mean power while the cell warmed up "
         "and was sampled (energy counter over time), the energy of a call, and the work for it "
         "(per joule, which is the rate per watt).",
-        ["cell", "mean power", "energy a call", "work for it"],
+        ["cell", "mean power", "energy per call", "work for it"],
         [list(row) for row in zip(*columns, strict=True)],
         right=(1, 2, 3),
     )

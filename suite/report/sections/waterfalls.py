@@ -11,10 +11,20 @@ from suite.cells.cell import Param
 from suite.report.text.markup import escape
 from suite.report.text.names import name_place
 from suite.report.text.page import Page
-from suite.report.text.units import align, show_gain, show_ratio, show_seconds
+from suite.report.text.units import align, show_gain, show_seconds
 
 WARM = "as asked, in a warm process"
 """What was not measured by the script itself, in a process that had done nothing before."""
+
+SOFT = (
+    "Where there is no GPU, `tf.device('/GPU:0')` is no error in eager TensorFlow 2: the work runs on the "
+    'CPU, and such a script prints a "GPU time" that is the CPU\'s.'
+)
+"""What a script that compares both does where there is nothing to compare."""
+
+TOLD = 3
+LITTLE = 0.05
+"""So many changes are told of the way to the fair difference, and none that makes less than this share."""
 
 
 def write_waterfalls(page: Page, analysis: Analysis) -> None:
@@ -27,6 +37,8 @@ def write_waterfalls(page: Page, analysis: Analysis) -> None:
         "right. Where a stage was not measured, the next one holds all changes since the one "
         "before."
     )
+    if analysis.gpu is None and any(one.posted for one in analysis.waterfalls):
+        page.paragraph(SOFT)
     for name in dict.fromkeys(one.name for one in analysis.waterfalls):
         found = [one for one in analysis.waterfalls if one.name == name]
         misled = [one for one in analysis.misled if one.name == name]
@@ -50,9 +62,9 @@ def _write_steps(page: Page, found: list[Waterfall]) -> None:
     columns = list(zip(*rows, strict=True))
     columns[2] = tuple(align(columns[2]))
     page.table(
-        f"Table: {escape(case.name)}, time {_name_unit(case)} from what was asked to the fair number, and "
+        f"Table: {escape(case.name)}, time per {case.unit} from what was asked to the fair number, and "
         "its 95 % interval.",
-        ["where", "what changed", f"time {_name_unit(case)}", "against the step before"],
+        ["where", "what changed", f"time per {case.unit}", "against the step before"],
         [list(row) for row in zip(*columns, strict=True)],
         right=(2,),
     )
@@ -67,8 +79,8 @@ def _name_changes(one: Waterfall, step: Step) -> str:
 def _tell(found: list[Waterfall], misled: list[Misled]) -> Iterable[str]:
     """A paragraph for every waterfall of a case: each place's way, and what the script misleads to."""
     for fixed in _list_fixed(found):
-        sentences = [_tell_way(one) for one in found if one.fixed == fixed]
-        sentences += [_tell_misled(one) for one in misled if one.fixed == fixed]
+        sentences = [_tell_misled(one) for one in misled if one.fixed == fixed]
+        sentences += [_tell_way(one) for one in found if one.fixed == fixed]
         yield _name(fixed, "", after=": ") + " ".join(sentences)
 
 
@@ -86,7 +98,7 @@ def _tell_way(one: Waterfall) -> str:
     told = " the script prints" if one.posted else f", {WARM}, it takes"
     text = (
         f"On {escape(name_place(one.spot))}{told} {show_seconds(first)} "
-        f"{_name_unit(one)}, and the fair number is {show_seconds(last)}, "
+        f"per {one.unit}, and the fair number is {show_seconds(last)}, "
         f"{_show_factor(one.factor)}"
     )
     largest = one.largest
@@ -97,25 +109,28 @@ def _tell_way(one: Waterfall) -> str:
 
 
 def _tell_misled(one: Misled) -> str:
-    """What the script says about two places, and what is so."""
-    other, base = (escape(name_place(place)) for place in (one.other, one.base))
+    """What the script says about two places, what is so, and what lies between."""
     naive, fair = (
-        show_ratio(ratio.value, ratio.low, ratio.high, other=other, base=base)
+        # The other's time over the base's, so that the base is what was before.
+        show_gain(1 / ratio.value, ratio.high and 1 / ratio.high, ratio.low and 1 / ratio.low)
         for ratio in (one.naive, one.fair)
     )
-    verdict = f"it is off by a factor of {one.factor:.3g}"
+    verdict = f"off by a factor of {one.factor:.3g}"
     if one.reverses:
-        verdict = "it names the wrong winner"
+        verdict = "the wrong winner"
     elif one.invents:
-        verdict = "it sees a difference where none can be told"
+        verdict = "a difference where none can be told"
     elif not one.differs:
         verdict = "neither tells them apart"
-    told = "By the script" if one.posted else WARM.capitalize()
-    return f"{told}, {other} against {base}: {naive}; fairly timed: {fair}: {verdict}."
-
-
-def _name_unit(case: Waterfall) -> str:
-    return f"{'an' if case.unit[0] in 'aeiou' else 'a'} {case.unit}"
+    other, base = (escape(name_place(place)) for place in (one.other, one.base))
+    told = "the script says" if one.posted else f"{WARM}, it is"
+    parts = [
+        f"{100 * part.share:.0f} % {'; '.join(map(escape, part.changes))}"
+        for part in one.gone[:TOLD]
+        if part.share >= LITTLE
+    ]
+    way = f" Between them lie: {', '.join(parts)}." if parts else ""
+    return f"On {other}, against {base}, {told} {naive}; timed fairly it is {fair}: {verdict}.{way}"
 
 
 def _name(fixed: Mapping[str, Param], place: str, after: str = "") -> str:

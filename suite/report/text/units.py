@@ -150,11 +150,11 @@ def _is_prefixed(unit: str) -> bool:
 
 
 def show_gain(value: float, low: float | None, high: float | None) -> str:
-    """A ratio of times, before over after: ``3.1× less time (2.9–3.4)``; under 1 ``more time``."""
+    """A ratio of times, before over after: ``3.1× faster (2.9–3.4)``; under 1 ``slower``."""
     number, interval = _show_times(value, low, high)
     if float(number) == 1:
-        return f"as much time, {number}×{interval}"
-    return f"{number}× {'less' if value > 1 else 'more'} time{interval}"
+        return f"as fast, {number}×{interval}"
+    return f"{number}× {'faster' if value > 1 else 'slower'}{interval}"
 
 
 def show_times(value: float, low: float | None, high: float | None) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from statistics import mean
 
-from tests.bench.truth import reasons, winners
+from tests.bench.truth import reasons, settling, winners
 from tests.bench.truth.tally import Tally
 
 CAMPAIGNS = 20
@@ -33,6 +33,7 @@ KINDS: Mapping[str, Callable[[int], Tally]] = {
     "crossovers": winners.try_crossovers,
     "quick": winners.try_quick,
     "roles": winners.try_roles,
+    "settling": settling.try_settling,
     **{
         f"calls: K of {base} and {other}": partial(winners.try_calls, base=base, other=other)
         for base, other in ((1, 1), (1, 10), (1, 100), (1, 1000), (1000, 1))

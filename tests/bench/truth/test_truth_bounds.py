@@ -14,7 +14,7 @@ from typing import Literal
 
 import pytest
 
-from tests.bench.truth import reasons, winners
+from tests.bench.truth import reasons, settling, winners
 from tests.bench.truth.tally import Tally, is_at_least, is_at_most
 
 ASKED = int(os.environ.get("TRUTH_CAMPAIGNS", "0"))
@@ -30,6 +30,7 @@ TRIALS: Mapping[str, Trial] = {
     "crossovers": (12, winners.try_crossovers),
     "roles": (2, winners.try_roles),
     "quick": (6, winners.try_quick),
+    "settling": (4, settling.try_settling),
     "causes": (1, reasons.try_causes),
     "failed controls": (1, reasons.try_controls),
 }
@@ -74,6 +75,8 @@ BOUNDS: tuple[Bound, ...] = (
     ("K of 1 and 100", "bimodal, though it is not", "at most", 0.001, ""),
     ("K of 1000 and 1", "coverage", "at least", 0.93, ""),
     ("quick", "a provisional profile speaks of findings", "at most", 0.0, ""),
+    ("settling", "the opening says what would settle it", "at least", 1.0, ""),
+    ("settling", "inconclusive, and settled by the blocks asked for", "at least", 0.50, ""),
     ("crossovers", "the range holds the truth", "at least", 0.90, ""),
     ("crossovers", "the wrong arm wins above it", "at most", 0.0, ""),
     ("crossovers", "a sweep that crosses is said not to", "at most", 0.02, ""),

@@ -94,7 +94,7 @@ def _add_sentences(tally: Tally, told: Told, *, modes: bool) -> None:
         "extra work is said to hold where none would hold as well",
         *(float(low) <= 1 for low in EXTRA.findall(told.report)),
     )
-    misled = "off by a factor" in told.report or "names the wrong winner" in told.report
+    misled = "off by a factor" in told.report or "the wrong winner" in told.report
     tally.add("the script misleads, though nothing differs", misled)
     tally.add("cells can't be compared that nobody meant to", "can't be compared" in told.report)
 

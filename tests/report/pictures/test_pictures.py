@@ -291,9 +291,7 @@ def test_the_waterfalls_of_one_title_are_one_group() -> None:
     assert group.linked
     assert [row.label for row in group.rows] == ["as asked", "tracing out", "batch 512"]
     assert [[arm for arm, _ in row.marks] for row in group.rows] == [["cpu", "cuda"]] * 3
-    assert (
-        picture.title == "What people ask about: told 250 times its fair time on cpu: B by slices"
-    )
+    assert picture.title == "What people ask about: B by slices takes 250× its fair time on cpu"
     assert depict_waterfalls(summary, ()) is None
 
 
@@ -334,7 +332,7 @@ def test_of_many_cases_every_subject_has_its_turn() -> None:
     assert isinstance(picture.content, Dots)
     titles = [one.title for one in picture.content.groups]
     assert titles == [*(f"product {n}" for n in range(3, 9)), "clone 0"]
-    assert picture.title == "What people ask about: told 108 times its fair time on cpu: product 8"
+    assert picture.title == "What people ask about: product 8 takes 108× its fair time on cpu"
     assert "3 more cases stand in the table alone." in picture.caption
 
 

@@ -1,0 +1,56 @@
+"""What of the difference that a script sees goes with which change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from suite.analysis.result.findings import Misled
+from tests.analysis.causes.test_insight import SLICES, tell
+from tests.fakes import machines
+from tests.fakes.hosts import QUIET
+from tests.fakes.machines import CPU, GPU, Device
+
+TRACED = ("tracing no longer timed",)
+
+
+def find(gpu: Device, *, left_out: str = "", spread: float | None = None) -> Misled:
+    """The GPU's arm against the CPU's of the script in slices."""
+    cells = [one for one in SLICES if one.params["stage"] != left_out]
+    host = QUIET if spread is None else replace(QUIET, between=spread)
+    found = tell(gpu, cells=cells, host=host).misled
+    return next(one for one in found if not one.base.pinned)
+
+
+def test_a_start_that_is_planted_is_the_share_that_goes_with_it() -> None:
+    gpu = replace(GPU, start=1.0)
+    # An example: the starts are of 1,000, the fair step is of 512.
+    fair = (machines.step_time(gpu, 512) - machines.step_time(CPU, 512)) / 512
+    start = (gpu.start - CPU.start) / 1000
+    found = find(gpu)
+    assert found.gone[0].changes == TRACED
+    assert found.gone[0].share == pytest.approx(start / (find_asked(gpu) - fair), rel=0.02)
+    assert sum(one.share for one in found.gone) == pytest.approx(1, abs=0.02)
+
+
+def find_asked(gpu: Device) -> float:
+    """The difference that the script sees, in seconds an example."""
+    found = {one.spot.arm: one for one in tell(gpu, cells=SLICES).waterfalls if not one.spot.pinned}
+    return found["cuda"].steps[0].value.value - found["cpu"].steps[0].value.value
+
+
+def test_a_stage_without_a_number_hands_its_change_to_the_next() -> None:
+    first = find(replace(GPU, start=1.0), left_out="traced").gone[0]
+    assert first.changes[0] == TRACED[0]
+    assert len(first.changes) == 2
+
+
+def test_what_noise_explains_is_no_share() -> None:
+    shares = {one.changes for one in find(replace(GPU, start=1.0), spread=0.2).gone}
+    assert TRACED in shares
+    assert len(shares) < len(machines.STAGES) - 1
+
+
+def test_where_both_ends_are_as_far_apart_nothing_lies_between() -> None:
+    assert find(replace(CPU)).gone == ()
