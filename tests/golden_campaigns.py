@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
+from suite.analysis.analyse import analyse
+from suite.analysis.documents.read import LoadedCampaign, load_campaign
+from suite.analysis.result.campaign import Analysis
 from suite.model import Campaign, Document, Excluded, container_seconds
 from tests import synthetic
 
@@ -87,9 +92,62 @@ CASES: dict[str, Callable[[], Made]] = {
 
 NAMES = (*CASES, KEPT)
 
+SHOWS: Mapping[str, tuple[str, ...]] = {
+    "two-arms": (
+        "cpu wins at n = 10 to 100; cuda wins at n = 1000",
+        "## What would help most",
+        "## Where a step's time goes",
+        "### When cuda's start is repaid",
+        "cpu: skipped: this processor has no TF32",
+        "the container ended: killed by SIGKILL",
+        "no verdict: fewer than 3 blocks",
+    ),
+    "troubled": (
+        "all 4 comparisons are INVALID",
+        "The campaign ended early: the budget of 20 min was spent",
+        "### asked: what people ask about",
+        "### tfdata: the input pipeline",
+        "cpu: the image changed during the campaign",
+        "cuda: changed during the campaign: cpu.model",
+        "so this was not the same work: cpu 42, cuda 41",
+        "cpu: pending: no block has tried it",
+        "cuda: skipped in the calibration: would take 90 s here",
+        "cuda: failed: exit code 137",
+        "cuda: measured in 2 of 3 blocks; pending in block 3",
+    ),
+    KEPT: (
+        "Only cpu was measured (cuda: this machine has no NVIDIA GPU)",
+        "NOT CONTAINERIZED",
+        "Under 3 blocks there are values but no intervals.",
+        "Table: facts of cpu.",
+    ),
+}
+"""What each report has that no other has: why there are these campaigns, and no more."""
+
+SUMMARISED = ("two-arms", KEPT)
+"""Those whose ``summary.json`` is committed as well: all that two arms have, and all that one has."""
+
 
 def write_golden(name: str, folder: Path) -> Path:
     """Its documents' folder, below the given one where they are made."""
     if name == KEPT:
         return GOLDEN / name
     return synthetic.write_campaign(folder / name, *CASES[name]())
+
+
+@cache
+def load_golden(name: str) -> LoadedCampaign:
+    """The campaign as it is read from its folder."""
+    with TemporaryDirectory() as folder:
+        return load_campaign(write_golden(name, Path(folder)))
+
+
+@cache
+def analyse_golden(name: str) -> Analysis:
+    """Its analysis."""
+    return analyse(load_golden(name))
+
+
+def read_golden(name: str, file: str = "report.md") -> str:
+    """A committed file."""
+    return (GOLDEN / name / file).read_text(encoding="utf-8")

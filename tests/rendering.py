@@ -1,16 +1,37 @@
-"""A campaign's analysis as texts, for tests that look at what the report says."""
+"""A campaign's documents as the analysis gets them, its analysis, and that as texts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from suite.analysis.analyse import analyse_folder, analyse_survey, compare_folders
+from suite.analysis.analyse import analyse, analyse_folder, analyse_survey, compare_folders
+from suite.analysis.campaign.summarise import Summary, summarise
+from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.campaign import Analysis
+from suite.model import Campaign, Document
 from suite.report.pages.campaign import compose
 from suite.report.produce import Report, build_comparison, build_report, build_survey_report
 from suite.report.render.html import render_html_page
 from suite.report.render.markdown import render_page
+
+
+def load(
+    campaign: Campaign, documents: Iterable[Document], controls: Iterable[Document] = ()
+) -> LoadedCampaign:
+    """The campaign as it were read from a folder."""
+    found, apart = list(documents), list(controls)
+    return LoadedCampaign(folder="made-up", campaign=campaign, documents=found, controls=apart)
+
+
+def sum_up(campaign: Campaign, documents: Iterable[Document]) -> Summary:
+    """What is known of every cell."""
+    return summarise(load(campaign, documents))
+
+
+def study(campaign: Campaign, documents: Iterable[Document]) -> Analysis:
+    """All that a report is made of."""
+    return analyse(load(campaign, documents))
 
 
 def collate(folder: Path, *, pictures: bool = True) -> Report:

@@ -5,23 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from msgspec import structs
 
 from suite import __version__, wire
-from suite.analysis.analyse import analyse
-from suite.analysis.documents.read import LoadedCampaign
-from suite.analysis.result.campaign import Analysis
-from suite.cells.cell import Work
 from suite.model import Campaign, Document
 from suite.report.exports.summary import render_json
 from suite.report.exports.table import render_csv
@@ -31,21 +26,13 @@ from suite.report.sections.machine import account
 from suite.report.text.names import name_cells, sort_cells
 from suite.report.text.wording import tell
 from tests import synthetic
-from tests.rendering import collate, render_markdown
+from tests.golden_campaigns import GOLDEN, analyse_golden, read_golden
+from tests.rendering import collate, render_markdown, study
+from tests.report.campaigns import HOSTILE, analyse_made, make_hostile
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
-GOLDEN = Path(__file__).parents[1] / "golden"
-
-HOSTILE = "<script>alert(1)</script> | `x` [a](http://b.example) **c**\n\n# d\x1b[31m \u202e"
-
-
-def summary_of(campaign: Campaign, documents: list[Document]) -> Analysis:
-    return analyse(LoadedCampaign(folder="made-up", campaign=campaign, documents=documents))
-
-
-def make_summary(**fields: Any) -> Analysis:
-    campaign = synthetic.make_campaign(**fields)
-    return summary_of(campaign, synthetic.make_documents(campaign, samples=2))
+CAMPAIGN = synthetic.make_campaign(blocks=3)
+DOCUMENTS = synthetic.make_documents(CAMPAIGN, samples=2)
 
 
 def table_shapes(tokens: list[Token]) -> list[set[int]]:
@@ -87,12 +74,11 @@ def assert_well_formed(text: str, *, struck: bool = False) -> list[Token]:
 
 @pytest.mark.parametrize("name", ["two-arms", "one-arm", "troubled"])
 def test_golden_reports_are_well_formed(name: str) -> None:
-    text = (GOLDEN / name / "report.md").read_text(encoding="utf-8")
-    assert_well_formed(text, struck=name == "troubled")
+    assert_well_formed(read_golden(name), struck=name == "troubled")
 
 
 def test_sections_stand_in_their_order() -> None:
-    tokens = assert_well_formed(render_markdown(make_summary(blocks=3)))
+    tokens = assert_well_formed(render_markdown(analyse_made("few")))
     heads = [
         tokens[i + 1].content
         for i, t in enumerate(tokens)
@@ -114,7 +100,7 @@ def test_sections_stand_in_their_order() -> None:
 
 
 def test_every_mark_is_explained_and_every_dash_marked() -> None:
-    text = (GOLDEN / "troubled" / "report.md").read_text(encoding="utf-8")
+    text = read_golden("troubled")
     body, _, notes = text.partition("## Footnotes")
     tables = body.partition("\n")[2].partition("## Is it")[0]
     marks = {f"[{number}]" for number in range(1, 100) if f"[{number}]" in tables}
@@ -124,57 +110,58 @@ def test_every_mark_is_explained_and_every_dash_marked() -> None:
     assert tables.count("— ") == tables.count("— [")
 
 
-def test_one_arm_has_nothing_to_compare() -> None:
-    text = render_markdown(make_summary(arms=["cpu"], blocks=3))
-    assert not re.search(r"cpu [\d.,]+× (faster|slower)|(faster|slower) than", text)
-    assert text.startswith("# Crossover: cpu alone")
-    assert "Only cpu was measured, so there is no winner to name" in text
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        # Who wins, from where on, by how much and how sure.
+        (
+            "two-arms",
+            (
+                "Of 4 cells cuda is faster than cpu in 2 and slower in 2; 2 more cells without",
+                "In matmul.square cpu wins at n = 10 to 100; cuda wins at n = 1000.",
+                "Its largest win is at matmul.square/n=1000/precision=fp32: cuda 50× faster",
+                "its largest loss is at matmul.square/n=10/precision=fp32: cuda 10.1× slower",
+                "Half of the 14 times are known to ±",
+            ),
+        ),
+        # Why nobody, and how far it comes.
+        (
+            "one-arm",
+            (
+                "# Crossover: cpu alone",
+                "Only cpu was measured (cuda: this machine has no NVIDIA GPU), so there is no winner",
+                "In matmul.square it reaches 98.8 GFLOP/s at best (n = 1000), under a tenth",
+                "Under 3 blocks there are values but no intervals.",
+            ),
+        ),
+        ("troubled", ("cuda against cpu: all 4 comparisons are INVALID; 3 more cells",)),
+    ],
+)
+def test_the_first_screen_answers_what_is_asked_first(name: str, said: tuple[str, ...]) -> None:
+    screen = read_golden(name).partition("Table: ")[0]
+    assert [one for one in said if one not in screen] == []
 
 
-def first_screen(name: str) -> str:
-    """What stands between the title and the first table or picture."""
-    text = (GOLDEN / name / "report.md").read_text(encoding="utf-8")
-    return text.partition("Table: ")[0]
-
-
-def test_the_first_screen_answers_who_wins_from_where_by_how_much_and_how_sure() -> None:
-    screen = first_screen("two-arms")
-    assert "Of 4 cells cuda is faster than cpu in 2 and slower in 2; 2 more cells without" in screen
-    assert "In matmul.square cpu wins at n = 10 to 100; cuda wins at n = 1000." in screen
-    assert "Its largest win is at matmul.square/n=1000/precision=fp32: cuda 50× faster" in screen
-    assert "its largest loss is at matmul.square/n=10/precision=fp32: cuda 10.1× slower" in screen
-    assert "Half of the 14 times are known to ±" in screen
-
-
-def test_the_first_screen_of_one_arm_says_why_and_how_far_it_comes() -> None:
-    screen = first_screen("one-arm")
-    assert "Only cpu was measured (cuda: this machine has no NVIDIA GPU), so there is no" in screen
-    assert "In matmul.square it reaches 98.8 GFLOP/s at best (n = 1000), under a tenth" in screen
-    assert "Under 3 blocks there are values but no intervals." in screen
-
-
-def test_the_first_screen_of_an_invalid_comparison_says_so_first() -> None:
-    assert "cuda against cpu: all 4 comparisons are INVALID; 3 more cells" in first_screen(
-        "troubled"
-    )
+def test_one_arm_is_compared_with_nothing() -> None:
+    text = read_golden("one-arm")
+    assert not [word for word in ("faster", "slower", "### Crossovers") if word in text]
 
 
 def test_sweeps_are_listed_with_their_crossovers() -> None:
-    text = (GOLDEN / "two-arms" / "report.md").read_text(encoding="utf-8")
-    (row,) = [line for line in text.splitlines() if line.startswith("| matmul.square ")]
+    lines = read_golden("two-arms").splitlines()
+    (row,) = [line for line in lines if line.startswith("| matmul.square ")]
     assert "precision=fp32, operands=device, xla=off" in row
     assert "cpu wins at n = 10 to 100; cuda wins at n = 1000" in row
-    assert "### Crossovers" not in render_markdown(make_summary(arms=["cpu"], blocks=3))
 
 
 def test_a_third_arm_has_columns_of_its_own() -> None:
-    text = render_markdown(make_summary(arms=["cpu", "cuda", "cuda-hidden"], blocks=3))
+    text = render_markdown(analyse_made("few", ("cpu", "cuda", "cuda-hidden")))
     assert_well_formed(text)
     assert "cuda-hidden against cpu" in text
 
 
 def test_one_footnote_says_that_there_are_no_intervals() -> None:
-    text = render_markdown(make_summary(blocks=2))
+    text = render_markdown(analyse_made("few", blocks=2))
     assert text.count("no interval: fewer than 3 invocations") == 1
     (note,) = [line for line in text.splitlines() if "no interval: fewer than" in line]
     mark = note.split()[1]
@@ -184,8 +171,7 @@ def test_one_footnote_says_that_there_are_no_intervals() -> None:
 
 
 def test_a_campaign_without_documents_can_be_reported() -> None:
-    campaign = synthetic.make_campaign()
-    summary = summary_of(campaign, [])
+    summary = study(CAMPAIGN, [])
     text = render_markdown(summary)
     assert_well_formed(text)
     assert "no block has run on this arm" in text
@@ -198,7 +184,7 @@ def test_a_footnote_is_about_most_blocks_and_worded_once() -> None:
     for block in range(1, 5):
         cell = campaign.cells[0 if block < 4 else 1].id
         documents[block] = synthetic.change_cell(documents[block], cell, labels=["power-capped"])
-    summary = summary_of(campaign, documents)
+    summary = study(campaign, documents)
     text = render_markdown(summary)
     assert text.count("power-capped (in most blocks)") == 1
     assert "of 5 blocks" not in text.partition("## Footnotes")[2]
@@ -207,51 +193,17 @@ def test_a_footnote_is_about_most_blocks_and_worded_once() -> None:
     assert "power-capped (in 1 of 5 blocks)" in notes[1]
 
 
-def make_hostile(text: str) -> Analysis:
-    """A campaign in which every text that can be chosen freely is this one."""
-    case = text.strip() or "x"
-    cells = [
-        synthetic.make_cell("matmul", case, {"n": 1, text: text}, Work(amount=1, unit=case)),
-        synthetic.make_cell(case, "square", {"n": 2}, Work(amount=1, unit=case)),
-    ]
-    campaign = synthetic.make_campaign(arms=["cpu", case], blocks=1, cells=cells)
-    campaign = replace(
-        campaign, label=text, command=text, stopped=text, not_run={text: text}, id=case
-    )
-    documents = []
-    for one in synthetic.make_documents(campaign, samples=1):
-        document = synthetic.kill_container(one, cells[1].id, case)
-        document = synthetic.change_cell(
-            document, cells[0].id, labels=[text], placement={text: 1}, elsewhere=[text]
-        )
-        values = {text: text, f"a{text}": text}
-        invocation = replace(document.invocation, engine=values, limits=values)
-        image = replace(invocation.image, base=text, origin=text, digests=[text], lock=text)
-        documents.append(
-            replace(
-                document,
-                facts={**values, "cpu.model": text, "gpu.0.name": text},
-                spent_s={text: 1.0},
-                invocation=replace(invocation, image=image),
-            )
-        )
-    return summary_of(campaign, documents)
-
-
-def test_hostile_text_never_becomes_markup() -> None:
-    text = render_markdown(make_hostile(HOSTILE))
-    tokens = assert_well_formed(text)
-    assert "<script>" not in MARKDOWN.render(text)
-    assert sum(token.type == "heading_open" and token.tag == "h1" for token in tokens) == 1
-
-
 @settings(max_examples=40, deadline=None)
 @given(st.text(min_size=1, max_size=20))
+@example(HOSTILE)
 def test_any_text_never_becomes_markup(text: str) -> None:
     summary = make_hostile(text.encode(errors="replace").decode())
     # The text can happen to be a label that makes a number invalid.
     struck = any(result.invalid for one in summary.cells for result in one.arms.values())
-    assert_well_formed(render_markdown(summary), struck=struck)
+    page = render_markdown(summary)
+    tokens = assert_well_formed(page, struck=struck)
+    assert sum(token.type == "heading_open" and token.tag == "h1" for token in tokens) == 1
+    assert "<script>" not in MARKDOWN.render(page)
     json.loads(render_json(summary))
     rows = list(csv.reader(io.StringIO(render_csv(summary))))
     assert len({len(row) for row in rows}) == 1
@@ -259,7 +211,7 @@ def test_any_text_never_becomes_markup(text: str) -> None:
 
 
 def test_nobody_is_named() -> None:
-    text = (GOLDEN / "troubled" / "report.md").read_text(encoding="utf-8")
+    text = read_golden("troubled")
     assert "gpu.0.uuid" in text
     assert "GPU-0123" not in text
 
@@ -276,7 +228,7 @@ def test_cells_stand_as_a_reader_sorts_them() -> None:
 
 
 def test_the_json_says_who_measured_and_who_analysed() -> None:
-    summary = make_summary(blocks=1)
+    summary = analyse_made("few", blocks=1)
     suite = replace(synthetic.SUITE, version="0.0.9")
     content = json.loads(render_json(structs.replace(summary, suite=suite)))
     assert content["suite"] == wire.plain(suite)
@@ -284,7 +236,7 @@ def test_the_json_says_who_measured_and_who_analysed() -> None:
 
 
 def test_the_json_says_why_a_null_is_null() -> None:
-    content = json.loads((GOLDEN / "troubled" / "summary.json").read_text(encoding="utf-8"))
+    content = json.loads(render_json(analyse_golden("troubled")))
     nulls = {name for name, value in content.items() if value is None}
     assert set(content["absent"]) == nulls == {"noise_floor", "noise_unexplained"}
     controls = content["controls"]
@@ -300,7 +252,7 @@ def test_the_json_says_why_a_null_is_null() -> None:
 
 
 def test_the_csv_has_a_row_a_cell_and_arm() -> None:
-    summary = make_summary(blocks=3)
+    summary = analyse_made("few")
     rows = list(csv.DictReader(io.StringIO(render_csv(summary))))
     assert len(rows) == len(summary.cells) * 2
     first = rows[0]
@@ -316,9 +268,7 @@ def collate_into(folder: Path, campaign: Campaign, documents: list[Document]) ->
 
 
 def test_collating_writes_nothing_and_repeats_itself(tmp_path: Path) -> None:
-    campaign = synthetic.make_campaign(blocks=3)
-    documents = synthetic.make_documents(campaign, samples=2)
-    first = collate_into(tmp_path / "a", campaign, documents)
+    first = collate_into(tmp_path / "a", CAMPAIGN, DOCUMENTS)
     files = sorted(path.name for path in (tmp_path / "a").iterdir())
     assert files == [
         *("campaign.json", "cpu-00.json", "cpu-01.json", "cpu-02.json", "cpu-03.json"),
@@ -330,7 +280,7 @@ def test_collating_writes_nothing_and_repeats_itself(tmp_path: Path) -> None:
 
 
 def test_a_reason_keeps_its_dots_and_its_sentence_has_one_stop() -> None:
-    summary = make_summary(blocks=1)
+    summary = analyse_made("few", blocks=1)
     for reason in ("see ../logs", "see ../logs."):
         plan = structs.replace(summary.campaign, stopped=reason, not_run={"other": reason})
         told = account(structs.replace(summary, campaign=plan), str)
@@ -352,13 +302,14 @@ def test_the_terminal_gets_the_summary_and_no_controls(tmp_path: Path) -> None:
     assert "10 of 10 measured" in collated.terminal
 
 
-def test_trouble_is_told(tmp_path: Path) -> None:
-    campaign = synthetic.make_campaign(blocks=3)
-    documents = synthetic.make_documents(campaign, samples=2)
-    name = campaign.cells[0].id
-    skipped = [synthetic.lose_cell(one, name, "skipped", "why") for one in documents]
-    assert not collate_into(tmp_path / "skipped", campaign, skipped).analysis.troubled
-    failed = [*documents[:-1], synthetic.lose_cell(documents[-1], name, "failed", "why")]
-    assert collate_into(tmp_path / "failed", campaign, failed).analysis.troubled
-    calibration = [synthetic.lose_cell(documents[0], name, "failed", "why"), *documents[1:]]
-    assert not collate_into(tmp_path / "calibration", campaign, calibration).analysis.troubled
+@pytest.mark.parametrize(
+    ("outcome", "places", "troubled"),
+    [("skipped", range(8), False), ("failed", (7,), True), ("failed", (0,), False)],
+    ids=["skipped", "failed", "failed in the calibration"],
+)
+def test_trouble_is_told(outcome: str, places: Iterable[int], troubled: bool) -> None:
+    documents = list(DOCUMENTS)
+    for place in places:
+        name = CAMPAIGN.cells[0].id
+        documents[place] = synthetic.lose_cell(documents[place], name, outcome, "why")
+    assert study(CAMPAIGN, documents).troubled == troubled

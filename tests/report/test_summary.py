@@ -14,17 +14,16 @@ from suite.analysis.several.comparison import set_side_by_side
 from suite.report.exports.summary import read_json, render_json, summary_schema
 from suite.report.pages.gallery import depict
 from suite.report.produce import build_report, draw
-from tests.golden_campaigns import GOLDEN, NAMES, write_golden
+from tests.golden_campaigns import GOLDEN, NAMES, SUMMARISED, analyse_golden
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = sorted(path.parent for path in (ROOT / "results" / "samples").glob("*/campaign.json"))
 
 
 @pytest.mark.parametrize("name", [*NAMES, *(path.name for path in SAMPLES)])
-def test_a_report_is_made_of_the_summary_alone(name: str, tmp_path: Path) -> None:
+def test_a_report_is_made_of_the_summary_alone(name: str) -> None:
     sample = ROOT / "results" / "samples" / name
-    committed = sample if sample.is_dir() else GOLDEN / name
-    analysis = analyse_folder(sample if sample.is_dir() else write_golden(name, tmp_path))
+    analysis = analyse_golden(name) if name in NAMES else analyse_folder(sample)
     read = read_json(render_json(analysis))
     assert read == analysis
     of_documents, of_summary = (build_report(one, pictures=False) for one in (analysis, read))
@@ -32,20 +31,24 @@ def test_a_report_is_made_of_the_summary_alone(name: str, tmp_path: Path) -> Non
     assert of_summary.terminal == of_documents.terminal
     assert draw(of_summary) == draw(of_documents)
     assert depict(read) == depict(analysis)
-    kept = read_json((committed / "summary.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    "folder", [*(GOLDEN / name for name in SUMMARISED), *SAMPLES], ids=lambda path: path.name
+)
+def test_the_report_beside_a_summary_is_made_of_it(folder: Path) -> None:
+    files = build_report(read_json((folder / "summary.json").read_text(encoding="utf-8"))).files
     for file in ("report.md", "cells.csv"):
-        text = (committed / file).read_text(encoding="utf-8")
-        assert build_report(kept).files[file] == text, file
+        assert files[file] == (folder / file).read_text(encoding="utf-8"), file
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_written_is_what_the_schema_says(name: str) -> None:
-    text = (GOLDEN / name / "summary.json").read_text(encoding="utf-8")
-    jsonschema.validate(json.loads(text), summary_schema())
+    jsonschema.validate(json.loads(render_json(analyse_golden(name))), summary_schema())
 
 
-def test_the_schema_holds_for_a_comparison(tmp_path: Path) -> None:
-    first = analyse_folder(write_golden("two-arms", tmp_path))
+def test_the_schema_holds_for_a_comparison() -> None:
+    first = analyse_golden("two-arms")
     second = structs.replace(first, campaign=structs.replace(first.campaign, id="another"))
     versus = set_side_by_side([first, second])
     jsonschema.validate(json.loads(render_json(versus)), summary_schema())
@@ -57,8 +60,7 @@ def test_the_published_schema_is_the_types_own() -> None:
 
 
 def test_every_code_has_its_sentence_beside_it() -> None:
-    told = json.loads((GOLDEN / "troubled" / "summary.json").read_text(encoding="utf-8"))
-    waiting, seen = [told], 0
+    waiting, seen = [json.loads(render_json(analyse_golden("troubled")))], 0
     while waiting:
         one = waiting.pop()
         inner = one.values() if isinstance(one, dict) else one

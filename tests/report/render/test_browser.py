@@ -9,9 +9,8 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
-from suite.report.produce import draw
-from tests.golden_campaigns import write_golden
-from tests.rendering import collate
+from suite.report.produce import build_report, draw
+from tests.golden_campaigns import analyse_golden
 from tests.report.render.test_html import parse
 
 BROWSERS = ("chromium", "chromium-headless-shell", "google-chrome")
@@ -38,8 +37,8 @@ def show(browser: str, folder: Path, html: str) -> tuple[Element, list[str]]:
     return parse(done.stdout), [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 
-def make_page(name: str, folder: Path) -> str:
-    content = draw(collate(write_golden(name, folder)))["report.html"]
+def make_page(name: str) -> str:
+    content = draw(build_report(analyse_golden(name)))["report.html"]
     assert isinstance(content, str)
     return content
 
@@ -56,7 +55,7 @@ def with_probe(html: str, script: str) -> str:
 def test_a_browser_shows_the_page_and_refuses_nothing(
     browser: str, name: str, tmp_path: Path
 ) -> None:
-    document, complaints = show(browser, tmp_path, make_page(name, tmp_path))
+    document, complaints = show(browser, tmp_path, make_page(name))
     assert complaints == []
     buttons = [one for one in document.iter("button") if one.get("type") == "button"]
     assert len(buttons) > 10, "the script did not run under the policy"
@@ -64,7 +63,7 @@ def test_a_browser_shows_the_page_and_refuses_nothing(
 
 def test_pictures_are_shown(browser: str, tmp_path: Path) -> None:
     script = "document.title = [...document.images].map(one => one.naturalWidth > 0).join()"
-    document, _ = show(browser, tmp_path, with_probe(make_page("two-arms", tmp_path), script))
+    document, _ = show(browser, tmp_path, with_probe(make_page("two-arms"), script))
     title = document.find("head/title")
     assert title is not None
     shown = (title.text or "").split(",")
@@ -79,9 +78,7 @@ def test_tables_are_sorted_by_their_numbers_and_filtered(browser: str, tmp_path:
           input.dispatchEvent(new Event("input"));
         }
     """
-    document, complaints = show(
-        browser, tmp_path, with_probe(make_page("two-arms", tmp_path), script)
-    )
+    document, complaints = show(browser, tmp_path, with_probe(make_page("two-arms"), script))
     assert complaints == []
     ordered = 0
     for table in document.iter("table"):

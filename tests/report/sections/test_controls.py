@@ -12,7 +12,7 @@ from suite.analysis.result.numbers import Ratio, Verdict, VerdictName
 from suite.report.sections.controls import tell_failed
 from suite.report.sections.machine import narrate
 from tests.rendering import render_markdown
-from tests.report.pictures.test_pictures import make_summary, make_sweeps
+from tests.report.campaigns import analyse_made
 
 SOUND = Controls(twins=(), cuda_hidden=None, again=(), extra_work=(), input_only={})
 
@@ -29,7 +29,7 @@ def extra(low: float, high: float) -> ExtraWork:
 
 
 def with_controls(**controls: object) -> Analysis:
-    return structs.replace(make_summary(make_sweeps()), controls=structs.replace(SOUND, **controls))
+    return structs.replace(analyse_made(), controls=structs.replace(SOUND, **controls))
 
 
 TOLD = {

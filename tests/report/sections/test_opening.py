@@ -10,15 +10,12 @@ import pytest
 from msgspec import structs
 
 from suite.analysis.ablation.reach import find_reach
-from suite.analysis.analyse import analyse
-from suite.analysis.campaign.summarise import CellSummary, summarise
-from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.numbers.crossover import find_sweeps, pick_main
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import set_down
 from suite.analysis.result.numbers import Crossover, Ratio, Verdict, VerdictName, cite
 from suite.flags import raise_flag
-from suite.model import Document
 from suite.report.sections.machine import narrate
 from suite.report.sections.verdict import (
     count_verdicts,
@@ -29,12 +26,13 @@ from suite.report.sections.verdict import (
 )
 from suite.report.text.crossovers import name_sweep, word_crossover, word_reach
 from tests import synthetic
-from tests.report.pictures.test_pictures import NO_NUMBER, make_summary, make_sweeps
+from tests.rendering import study, sum_up
+from tests.report.campaigns import NO_NUMBER, SWEEPS, analyse_made
 
 
 def judged(*names: VerdictName) -> Analysis:
     """Two arms whose first cells have these verdicts, and ratios that go with them."""
-    summary = make_summary(make_sweeps())
+    summary = analyse_made()
     cells = []
     for place, one in enumerate(summary.cells):
         if place < len(names):
@@ -58,17 +56,13 @@ def test_an_arm_that_computes_wrongly_is_the_first_thing_said() -> None:
         for one in documents
     ]
 
-    def tell(of: list[Document]) -> list[str]:
-        loaded = LoadedCampaign(folder="made-up", campaign=campaign, documents=of)
-        return narrate(analyse(loaded), str)
-
-    first = tell(wrong)[0]
+    summary = study(campaign, wrong)
+    first = narrate(summary, str)[0]
     assert first == (
         f"cuda COMPUTES WRONGLY: 1 cell without a number, the first {name}: the loss is 0.495 where NumPy's "
         "reference is 0.0063 (step 20)."
     )
-    assert not any("WRONGLY" in sentence for sentence in tell(documents))
-    summary = analyse(LoadedCampaign(folder="made-up", campaign=campaign, documents=wrong))
+    assert not any("WRONGLY" in sentence for sentence in narrate(study(campaign, documents), str))
     assert summary.cells[0].arms["cpu"].estimate is not None
     assert summary.cells[0].arms["cuda"].estimate is None
 
@@ -86,11 +80,11 @@ def test_verdicts_are_counted_in_one_sentence() -> None:
 
 
 def test_without_verdicts_there_are_hints_or_not_even_those() -> None:
-    quick = make_summary(make_sweeps(), profile="quick")
+    quick = analyse_made(profile="quick")
     sentence = count_verdicts(quick, "cuda", str)
     assert sentence.startswith("cuda against cpu: no verdicts; hints, not findings, are")
     assert "of 16 cells faster in" in sentence
-    short = make_summary(make_sweeps(), blocks=2)
+    short = analyse_made(blocks=2)
     assert "not even a hint" in count_verdicts(short, "cuda", str)
 
 
@@ -138,7 +132,7 @@ def test_a_crossover_in_words(found: Crossover, words: str) -> None:
 
 
 def test_main_sweeps_are_told_and_named_by_what_differs() -> None:
-    summary = make_summary(make_sweeps())
+    summary = analyse_made()
     told = tell_crossovers(summary, "cuda", str)
     assert [sentence.partition(" cpu wins")[0] for sentence in told] == [
         "In matmul.square",
@@ -150,7 +144,7 @@ def test_main_sweeps_are_told_and_named_by_what_differs() -> None:
 
 
 def test_the_longest_sweep_of_a_case_and_network_is_the_main_one() -> None:
-    cells = make_sweeps()
+    cells = list(SWEEPS)
     short = [
         replace(one, id=f"{one.id}!", params={**one.params, "precision": "tf32"})
         for one in cells[5:8]
@@ -165,7 +159,7 @@ def test_the_longest_sweep_of_a_case_and_network_is_the_main_one() -> None:
 
 
 def test_one_arm_says_why_it_is_alone_and_how_far_it_comes() -> None:
-    summary = make_summary(make_sweeps(), arms=["cpu"])
+    summary = analyse_made(arms=("cpu",))
     plan = structs.replace(summary.campaign, not_run={"cuda": "no GPU here: looked at /dev"})
     summary = structs.replace(summary, campaign=plan)
     told = list(tell_one_arm(summary, str))
@@ -181,11 +175,8 @@ def test_one_arm_says_why_it_is_alone_and_how_far_it_comes() -> None:
 
 
 def test_a_reach_counts_valid_numbers_only() -> None:
-    campaign = synthetic.make_campaign(cells=make_sweeps(), blocks=3, arms=["cpu"])
-    documents = synthetic.make_documents(campaign, samples=2)
-    cells = summarise(
-        LoadedCampaign(folder="made-up", campaign=campaign, documents=documents)
-    ).cells
+    campaign = synthetic.make_campaign(cells=list(SWEEPS), blocks=3, arms=["cpu"])
+    cells = sum_up(campaign, synthetic.make_documents(campaign, samples=2)).cells
     (sweep, *_) = find_sweeps(campaign.cells)
     names = [cell.id for cell in sweep.cells]
 
@@ -210,10 +201,10 @@ def test_a_reach_counts_valid_numbers_only() -> None:
 
 
 def test_how_sure_the_times_are() -> None:
-    (known, *_) = tell_sureness(make_summary(make_sweeps()))
+    (known, *_) = tell_sureness(analyse_made())
     assert known.startswith("Half of the 32 times are known to ±")
-    assert list(tell_sureness(make_summary(make_sweeps(), blocks=2))) == [
+    assert list(tell_sureness(analyse_made(blocks=2))) == [
         "Under 3 blocks there are values but no intervals."
     ]
-    told = list(tell_sureness(make_summary(make_sweeps(), profile="quick")))
+    told = list(tell_sureness(analyse_made(profile="quick")))
     assert told[-1] == "The intervals of the profile quick are provisional."
