@@ -49,35 +49,41 @@ def mount(kind: str, place: Path) -> list[str]:
 def hold_together(
     status: int,
     root: Path,
-    results: Path,
     *words: str,
+    results: Path | None = None,
     before: Sequence[str] = (),
     variables: Mapping[str, str] | None = None,
 ) -> str:
-    """Both commands, one after the other; what bench said."""
+    """Both commands at once; what bench said.  Without ``results`` each has its own folder for them."""
     own = {"PATH": os.environ["PATH"], "HOME": str(root), "PIP_CONFIG_FILE": os.devnull}
     short = ("--profile", "smoke", "--only", "overhead.fence")
-    ended = [
-        subprocess.run(
-            [*before, sys.executable, "-m", "suite", *command, "--results", str(results)],
+    under_way = [
+        subprocess.Popen(
+            [
+                *(*before, sys.executable, "-m", "suite", *command, *words),
+                *("--results", str(results or root / f"{command[0]}-results")),
+            ],
             cwd=root,
             env={**own, **(variables or {})},
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            check=False,
         )
-        for command in (("doctor", "--json", *words), ("bench", *short, *words))
+        for command in (("doctor", "--json"), ("bench", *short))
     ]
-    assert (compare(*ended), ended[1].returncode) == ([], status), ended[1].stderr
-    return ended[1].stderr
+    said = [one.communicate() for one in under_way]
+    doctor, bench = (
+        subprocess.CompletedProcess(one.args, one.returncode, *told)
+        for one, told in zip(under_way, said, strict=True)
+    )
+    assert (compare(doctor, bench), bench.returncode) == ([], status), bench.stderr
+    return bench.stderr
 
 
 def test_no_engine_anywhere_and_nothing_to_install_from(checkout: Path) -> None:
     folder = Path(os.path.realpath(DEFAULT_SOCKET.parent))
     before = mount("none", folder) if DEFAULT_SOCKET.exists() else []
-    said = hold_together(
-        EngineError.exit_status, checkout, checkout / "results", before=before, variables=NO_INDEX
-    )
+    said = hold_together(EngineError.exit_status, checkout, before=before, variables=NO_INDEX)
     assert "NOT CONTAINERIZED: no docker engine is here" in said
 
 
@@ -85,18 +91,16 @@ def test_a_python_that_has_no_venv(checkout: Path, tmp_path: Path) -> None:
     planted = tmp_path / "planted"
     planted.mkdir()
     (planted / "venv.py").write_text("raise ModuleNotFoundError('venv is not installed')\n")
-    path = f"{checkout}{os.pathsep}{planted}"
-    hold_together(
-        *(EngineError.exit_status, checkout, checkout / "results", "--engine", "local"),
-        variables={"PYTHONPATH": path},
-    )
+    variables = {"PYTHONPATH": f"{checkout}{os.pathsep}{planted}"}
+    hold_together(EngineError.exit_status, checkout, "--engine", "local", variables=variables)
 
 
 def test_results_on_a_full_disk(tmp_path: Path) -> None:
     python = scripted_python.write(tmp_path / "python")
     (tmp_path / "full").mkdir()
     said = hold_together(
-        *(UsageError.exit_status, SUITE.parent, tmp_path / "full", "--local-python", str(python)),
+        *(UsageError.exit_status, SUITE.parent, "--local-python", str(python)),
+        results=tmp_path / "full",
         before=mount("-o size=64k none", tmp_path / "full"),
     )
     assert "No space left on device" in said
