@@ -117,8 +117,8 @@ def gpu_containers(session: nox.Session) -> None:
 
 @nox.session
 def method(session: nox.Session) -> None:
-    """Hold the method to its rates and coverage by simulation, and the references to NumPy."""
-    forward(session, "-m", "pytest", "-m", "method", "tests/bench")
+    """Hold the method to its rates and coverage by simulation, and try the analysis on more of the same."""
+    forward(session, "-m", "pytest", "-m", "method", "tests/bench", "tests/analysis")
 
 
 @nox.session(name="bench-method")

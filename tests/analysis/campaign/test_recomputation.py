@@ -26,14 +26,11 @@ NEAR = 1e-9
 def segment(logs: np.ndarray[Any, Any]) -> list[int]:
     """The edges of the cheapest segmentation, by the textbook dynamic programme."""
     count, width = len(logs), min(51, len(logs))
-    clipped = logs.copy()
-    for index in range(count):
-        begin = min(max(index - width // 2, 0), count - width)
-        low, middle, high = np.quantile(
-            logs[begin : begin + width], [0.25, 0.5, 0.75], method="nearest"
-        )
-        middle = np.median(logs[begin : begin + width])
-        clipped[index] = np.clip(logs[index], middle - 3 * (high - low), middle + 3 * (high - low))
+    begins = np.clip(np.arange(count) - width // 2, 0, count - width)
+    windows = np.lib.stride_tricks.sliding_window_view(logs, width)[begins]
+    low, high = np.quantile(windows, [0.25, 0.75], axis=1, method="nearest")
+    middle, reach = np.median(windows, axis=1), 3 * (high - low)
+    clipped = np.clip(logs, middle - reach, middle + reach)
     noise = stats.median_abs_deviation(np.diff(clipped), scale="normal") / math.sqrt(2)
     price = 15 * math.log(count) * max(noise, 1e-3) ** 2
     sums, squares = (np.concatenate([[0], np.cumsum(clipped**power)]) for power in (1, 2))

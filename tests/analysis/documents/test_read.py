@@ -429,17 +429,24 @@ HOSTILE: list[Any] = [
 ]
 
 
+@pytest.mark.parametrize(
+    "step", [5, pytest.param(1, marks=pytest.mark.method)], ids=["some values", "every value"]
+)
 @pytest.mark.parametrize("file", ["campaign.json", "cuda-01.json"])
-def test_every_field_changed_is_read_or_refused(tmp_path: Path, file: str) -> None:
-    """Nothing but a DocumentError ever comes out, whatever a field holds or lacks."""
+def test_every_field_changed_is_read_or_refused(tmp_path: Path, file: str, step: int) -> None:
+    """Nothing but a DocumentError ever comes out, whatever a field holds or lacks.
+
+    Each field in turn begins with another of the values, of which it gets each ``step``-th.
+    """
     campaign = synthetic.make_campaign(blocks=1, cells=synthetic.make_cells()[:1])
     documents = synthetic.make_documents(campaign, samples=1, calibration=False)
     folder = synthetic.write_campaign(tmp_path, campaign, documents)
     path = folder / file
     original = json.loads(path.read_text())
     refused = read = 0
-    for place in places(original):
-        for value in [*HOSTILE, drop]:
+    values = [*HOSTILE, drop]
+    for turn, place in enumerate(places(original)):
+        for value in values[turn % step :: step]:
             changed = deepcopy(original)
             (drop(*place) if value is drop else set_at(*place, value=value))(changed)
             path.write_text(json.dumps(changed))
