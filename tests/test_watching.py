@@ -12,17 +12,15 @@ from pathlib import Path
 import pytest
 
 from suite import wire
-from suite.analysis.analyse import analyse
 from suite.analysis.campaign.validity import (
     asks_for_repeat,
     find_cell_disturbance,
     find_labels,
 )
-from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.documents.telemetry import join_document
 from suite.analysis.result.campaign import Analysis
 from suite.flags import KINDS
-from suite.model import Campaign, Document, Scalar
+from suite.model import Document, Scalar
 from tests import synthetic
 from tests.fakes.nvml import (
     BRAKED,
@@ -37,7 +35,7 @@ from tests.fakes.nvml import (
     Profile,
 )
 from tests.host.watch.watching import watch
-from tests.rendering import render_markdown
+from tests.rendering import render_markdown, study
 
 pytestmark = pytest.mark.simulated
 
@@ -49,10 +47,10 @@ UNCOUNTED = {"nvmlDeviceGetViolationStatus": 3}
 """As consumer GPUs: how long the clocks were held back is not counted, only sampled."""
 
 
-@pytest.fixture
-def campaign() -> Campaign:
-    cells = [one for one in synthetic.make_cells() if one.scenario in {"matmul", "mlp"}]
-    return synthetic.make_campaign(blocks=6, cells=cells)
+CELLS = [one for one in synthetic.make_cells() if one.scenario in {"matmul", "mlp"}]
+CAMPAIGN = synthetic.make_campaign(blocks=6, cells=CELLS)
+DOCUMENTS = synthetic.make_documents(CAMPAIGN, samples=60, calibration=False)
+CUDA = next(one for one in DOCUMENTS if one.invocation.arm == "cuda")
 
 
 def run(
@@ -80,12 +78,6 @@ def run(
     )
 
 
-@pytest.fixture
-def cuda(campaign: Campaign) -> Document:
-    made = synthetic.make_documents(campaign, samples=60, calibration=False)
-    return next(one for one in made if one.invocation.arm == "cuda")
-
-
 @pytest.mark.parametrize(
     ("profile", "fault", "label"),
     [
@@ -95,6 +87,7 @@ def cuda(campaign: Campaign) -> Document:
         (replace(HEALTHY, held_by_heat=0.005), None, None),
         (BRAKED, "gpu-slowdown", None),
         (replace(HEALTHY, reasons=0x8), "gpu-slowdown", None),
+        (replace(HEALTHY, reasons=0x20, failing=UNCOUNTED), "gpu-slowdown", None),
         (replace(HEALTHY, reasons=0x40, failing=UNCOUNTED), "gpu-slowdown", None),
         (CAPPED, None, "power-capped"),
         (replace(HEALTHY, reasons=0x4, failing=UNCOUNTED), None, "power-capped"),
@@ -105,13 +98,9 @@ def cuda(campaign: Campaign) -> Document:
     ],
 )
 def test_what_a_gpu_does_stands_beside_its_numbers_or_against_them(
-    profile: Profile,
-    fault: str | None,
-    label: str | None,
-    cuda: Document,
-    tmp_path: Path,
+    profile: Profile, fault: str | None, label: str | None, tmp_path: Path
 ) -> None:
-    joined = join_document(run(cuda, tmp_path, profile))
+    joined = join_document(run(CUDA, tmp_path, profile))
     assert {find_cell_disturbance(cell) for cell in joined.cells} == {fault}
     found = {code for cell in joined.cells for code, _ in find_labels(cell)}
     assert found == (set() if label is None else {label})
@@ -132,13 +121,9 @@ def test_what_a_gpu_does_stands_beside_its_numbers_or_against_them(
     ],
 )
 def test_the_workers_gpu_is_the_one_that_was_named_and_watched(
-    profile: Profile,
-    inside: dict[str, Scalar],
-    named: bool | None,
-    cuda: Document,
-    tmp_path: Path,
+    profile: Profile, inside: dict[str, Scalar], named: bool | None, tmp_path: Path
 ) -> None:
-    joined = join_document(run(cuda, tmp_path, profile, inside=inside))
+    joined = join_document(run(CUDA, tmp_path, profile, inside=inside))
     assert joined.telemetry is not None
     assert joined.telemetry.facts["gpu.is_named"] is named
 
@@ -147,24 +132,20 @@ def test_the_workers_gpu_is_the_one_that_was_named_and_watched(
     ("identity", "named"),
     [("1aaaaaaa-2222-3333-4444-555555555555", True), ("3aaaaaaa-2222-3333-4444-555555555555", False)],
 )  # fmt: skip
-def test_an_instance_is_told_from_its_neighbour(
-    identity: str, named: bool, cuda: Document, tmp_path: Path
-) -> None:
+def test_an_instance_is_told_from_its_neighbour(identity: str, named: bool, tmp_path: Path) -> None:
     inside = {**INSIDE, "gpu.0.uuid": wire.hash_uuid(identity)}
     inside["gpu.0.name"] = "NVIDIA Made-Up 100 MIG 1g.10gb+me"
     silent = replace(CUT, failing={"nvmlDeviceGetComputeRunningProcesses": 4})
-    joined = join_document(run(cuda, tmp_path, silent, wanted="0:1", inside=inside))
+    joined = join_document(run(CUDA, tmp_path, silent, wanted="0:1", inside=inside))
     assert joined.telemetry is not None
     assert joined.telemetry.facts["gpu.is_named"] is named
 
 
-def test_a_gpu_that_is_lost_half_way_is_unknown_from_there_on(
-    cuda: Document, tmp_path: Path
-) -> None:
-    half = cuda.cells[len(cuda.cells) // 2]
+def test_a_gpu_that_is_lost_half_way_is_unknown_from_there_on(tmp_path: Path) -> None:
+    half = CUDA.cells[len(CUDA.cells) // 2]
     assert half.started is not None
-    after_s = (half.started - cuda.invocation.started).total_seconds() + 1
-    found = run(cuda, tmp_path, HOT, later=LOST, after_s=after_s)
+    after_s = (half.started - CUDA.invocation.started).total_seconds() + 1
+    found = run(CUDA, tmp_path, HOT, later=LOST, after_s=after_s)
     joined = join_document(found)
     assert joined.telemetry is not None
     assert joined.telemetry.absent["gpu.clock_sm_mhz"] == "GPU is lost"
@@ -181,14 +162,14 @@ def test_a_gpu_that_is_lost_half_way_is_unknown_from_there_on(
     assert find_cell_disturbance(joined.cells[-1]) is None
 
 
-def test_counters_that_begin_anew_tell_nothing_of_that_time(cuda: Document, tmp_path: Path) -> None:
-    half = cuda.cells[len(cuda.cells) // 2]
+def test_counters_that_begin_anew_tell_nothing_of_that_time(tmp_path: Path) -> None:
+    half = CUDA.cells[len(CUDA.cells) // 2]
     assert half.started is not None
     assert half.ended is not None
     middle = half.started + (half.ended - half.started) / 2
-    after_s = (middle - cuda.invocation.started).total_seconds() + 1
+    after_s = (middle - CUDA.invocation.started).total_seconds() + 1
     joined = join_document(
-        run(cuda, tmp_path, HEALTHY, later=replace(HEALTHY, reset=True), after_s=after_s)
+        run(CUDA, tmp_path, HEALTHY, later=replace(HEALTHY, reset=True), after_s=after_s)
     )
     hit = {cell.id: cell.evidence for cell in joined.cells}
     assert "gpu.mean_power_w" not in hit[half.id]
@@ -197,15 +178,15 @@ def test_counters_that_begin_anew_tell_nothing_of_that_time(cuda: Document, tmp_
     assert hit[joined.cells[0].id]["gpu.mean_power_w"] == pytest.approx(250.0)
 
 
-def report(campaign: Campaign, root: Path, *blocks: int, **how: object) -> Analysis:
+def report(root: Path, *blocks: int, **how: object) -> Analysis:
     """The campaign with such a GPU in these blocks, and a healthy one in the others."""
     documents = []
-    for one in synthetic.make_documents(campaign, samples=60, calibration=False):
+    for one in DOCUMENTS:
         if one.invocation.arm == "cuda":
             bad = one.invocation.block in blocks
             one = run(one, root, **(how if bad else {"profile": HEALTHY}))  # type: ignore[arg-type]  # noqa: PLW2901
         documents.append(one)
-    return analyse(LoadedCampaign(folder="made-up", campaign=campaign, documents=documents))
+    return study(CAMPAIGN, documents)
 
 
 EVERY = range(1, 7)
@@ -222,9 +203,9 @@ EVERY = range(1, 7)
     ],
 )
 def test_the_report_shows_no_such_number_as_valid(
-    how: dict[str, object], said: str, campaign: Campaign, tmp_path: Path
+    how: dict[str, object], said: str, tmp_path: Path
 ) -> None:
-    summary = report(campaign, tmp_path, *EVERY, **how)
+    summary = report(tmp_path, *EVERY, **how)
     for cell in summary.cells:
         assert cell.arms["cuda"].invalid
     text = render_markdown(summary)
@@ -232,21 +213,17 @@ def test_the_report_shows_no_such_number_as_valid(
     assert KINDS[said].text in text
 
 
-def test_the_report_says_power_capped_and_keeps_the_number(
-    campaign: Campaign, tmp_path: Path
-) -> None:
-    summary = report(campaign, tmp_path, *EVERY, profile=CAPPED)
+def test_the_report_says_power_capped_and_keeps_the_number(tmp_path: Path) -> None:
+    summary = report(tmp_path, *EVERY, profile=CAPPED)
     assert all(cell.arms["cuda"].invalid == () for cell in summary.cells)
     assert "power-capped" in render_markdown(summary)
 
 
-def test_the_report_says_what_a_gpu_can_not_tell_and_why(
-    campaign: Campaign, tmp_path: Path
-) -> None:
-    text = render_markdown(report(campaign, tmp_path, *EVERY, profile=DUMB))
+def test_the_report_says_what_a_gpu_can_not_tell_and_why(tmp_path: Path) -> None:
+    text = render_markdown(report(tmp_path, *EVERY, profile=DUMB))
     assert "gpu.energy_j (Not Supported)" in text
     assert "other processes on the GPU unknown" in text
     assert "Table: energy on cuda" not in text
-    cut = render_markdown(report(campaign, tmp_path, *EVERY, profile=CUT, wanted="0:1", inside={}))
+    cut = render_markdown(report(tmp_path, *EVERY, profile=CUT, wanted="0:1", inside={}))
     assert "gpu.power_w (told of the whole GPU alone, of which this MIG instance is a part)" in cut
     assert "Table: energy on cuda" not in cut

@@ -9,26 +9,21 @@ from datetime import timedelta
 
 import pytest
 
-from suite import flags
-from suite.analysis.analyse import analyse
-from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.campaign.validity import (
     find_cell_disturbance,
     find_labels,
 )
-from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.documents.rules import judge_document
 from suite.analysis.documents.telemetry import (
     IS_NAMED,
     find_window,
     gauge,
-    is_named,
     join_document,
     pick,
 )
-from suite.model import Campaign, Document, Scalar, Telemetry
+from suite.model import Document, Scalar, Telemetry
 from tests import synthetic
-from tests.rendering import render_markdown
+from tests.rendering import render_markdown, study, sum_up
 
 pytestmark = pytest.mark.simulated
 
@@ -86,36 +81,23 @@ def watch(
     return replace(document, telemetry=telemetry, absent=absent)
 
 
-@pytest.fixture
-def campaign() -> Campaign:
-    cells = [one for one in synthetic.make_cells() if one.scenario in {"matmul", "mlp"}]
-    return synthetic.make_campaign(blocks=6, cells=cells)
-
-
-@pytest.fixture
-def documents(campaign: Campaign) -> list[Document]:
-    made = synthetic.make_documents(campaign, samples=60, calibration=False)
-    return [
-        watch(one) if one.invocation.arm == "cuda" else watch(one, HOST_ONLY, {}) for one in made
-    ]
-
-
-@pytest.fixture
-def one(documents: list[Document]) -> Document:
-    return next(one for one in documents if one.invocation.arm == "cuda")
-
-
-def summarise_these(campaign: Campaign, documents: list[Document]) -> Summary:
-    return summarise(LoadedCampaign(folder="made-up", campaign=campaign, documents=documents))
+CELLS = [one for one in synthetic.make_cells() if one.scenario in {"matmul", "mlp"}]
+CAMPAIGN = synthetic.make_campaign(blocks=6, cells=CELLS)
+DOCUMENTS = [
+    watch(one) if one.invocation.arm == "cuda" else watch(one, HOST_ONLY, {})
+    for one in synthetic.make_documents(CAMPAIGN, samples=60, calibration=False)
+]
+ONE = next(one for one in DOCUMENTS if one.invocation.arm == "cuda")
+WATCHED = ONE.telemetry or pytest.fail("nobody watched")
 
 
 def labels(document: Document) -> set[str]:
     return {code for cell in document.cells for code, _ in find_labels(cell)}
 
 
-def test_a_healthy_gpu_says_nothing_against_its_numbers(one: Document) -> None:
-    assert list(judge_document(one)) == []
-    joined = join_document(one)
+def test_a_healthy_gpu_says_nothing_against_its_numbers() -> None:
+    assert list(judge_document(ONE)) == []
+    joined = join_document(ONE)
     for cell in joined.cells:
         assert cell.evidence["gpu.mean_power_w"] == pytest.approx(300.0)
         assert cell.evidence["gpu.slowdown_share"] == 0.0
@@ -126,163 +108,67 @@ def test_a_healthy_gpu_says_nothing_against_its_numbers(one: Document) -> None:
         assert find_labels(cell) == []
     assert joined.telemetry is not None
     assert joined.telemetry.facts[IS_NAMED] is True
-    assert join_document(replace(one, telemetry=None)) == replace(one, telemetry=None)
+    assert join_document(replace(ONE, telemetry=None)) == replace(ONE, telemetry=None)
 
 
-def test_a_power_cap_is_a_label_by_counter_or_by_samples(one: Document) -> None:
-    counted = {**HEALTHY, "gpu.held_by_power_s": lambda at: 0.6 * at}
-    polled = {
-        **{name: f for name, f in HEALTHY.items() if not name.startswith("gpu.held")},
-        "gpu.reasons_bits": lambda _: 0x4,
-    }
-    for series in (counted, polled):
-        joined = join_document(watch(one, series))
-        assert labels(joined) == {"power-capped"}
-        assert not any(find_cell_disturbance(cell) for cell in joined.cells)
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"gpu.held_by_heat_s": lambda at: 0.05 * at},
-        {"gpu.reasons_bits": lambda _: 0x8},
-        {"gpu.reasons_bits": lambda _: 0x80},
-        {"gpu.held_by_heat_s": lambda _: None, "gpu.reasons_bits": lambda _: 0x20},
-        {"gpu.held_by_heat_s": lambda _: None, "gpu.reasons_bits": lambda _: 0x40},
-    ],
-)
-def test_heat_and_hardware_slowdowns_are_faults(changed: Series, one: Document) -> None:
-    joined = join_document(watch(one, {**HEALTHY, **changed}))
-    assert {find_cell_disturbance(cell) for cell in joined.cells} == {"gpu-slowdown"}
-
-
-def test_under_one_per_cent_of_heat_is_none(one: Document) -> None:
-    cool = {**HEALTHY, "gpu.held_by_heat_s": lambda at: 0.005 * at}
-    assert not any(find_cell_disturbance(cell) for cell in join_document(watch(one, cool)).cells)
-
-
-def test_a_short_trouble_is_held_against_the_cells_beside_it_only(one: Document) -> None:
-    assert one.telemetry is not None
-    last = one.cells[-1]
-    window = find_window(last, one.telemetry)
+def test_a_short_trouble_is_held_against_the_cells_beside_it_only() -> None:
+    last = ONE.cells[-1]
+    window = find_window(last, WATCHED)
     assert window is not None
     # The watch begins anew with other series, at the same instant.
     shared = {**HEALTHY, "gpu.other_processes": lambda at: 1 if at >= window[0] else 0}
-    joined = join_document(watch(one, shared, every_s=0.05))
+    joined = join_document(watch(ONE, shared, every_s=0.05))
     faults = [find_cell_disturbance(cell) for cell in joined.cells]
     assert faults[-1] == "gpu-shared"
     assert faults[0] is None
 
 
-def test_a_worker_that_is_not_recognised_is_nobody_else(one: Document) -> None:
+def test_a_worker_that_is_not_recognised_is_nobody_else() -> None:
     unseen = {**HEALTHY, "gpu.own_processes": lambda _: 0, "gpu.other_processes": lambda _: 1}
-    joined = join_document(watch(one, unseen))
+    joined = join_document(watch(ONE, unseen))
     assert not any(find_cell_disturbance(cell) for cell in joined.cells)
     assert all("gpu.other_processes" not in cell.evidence for cell in joined.cells)
 
 
-def test_cpu_heat_is_a_label(one: Document) -> None:
-    hot = join_document(watch(one, {**HEALTHY, "cpu.throttle_events": lambda at: int(at * 4)}))
+def test_cpu_heat_is_a_label() -> None:
+    hot = join_document(watch(ONE, {**HEALTHY, "cpu.throttle_events": lambda at: int(at * 4)}))
     assert labels(hot) == {"cpu-thermal"}
-    inside = [replace(cell, evidence={"thermal_events": 2.0}) for cell in one.cells]
-    assert labels(replace(one, telemetry=None, cells=inside)) == {"cpu-thermal"}
+    inside = [replace(cell, evidence={"thermal_events": 2.0}) for cell in ONE.cells]
+    assert labels(replace(ONE, telemetry=None, cells=inside)) == {"cpu-thermal"}
 
 
-@pytest.mark.parametrize(
-    ("series", "facts", "named"),
-    [
-        ({}, {}, True),
-        ({"gpu.own_processes": lambda _: 0}, {}, None),
-        (
-            {"gpu.own_processes": lambda _: 0, "gpu.own_processes_elsewhere": lambda _: 1},
-            {},
-            False,
-        ),
-        ({"gpu.own_processes": lambda _: None}, {"gpu.name": "Another"}, False),
-    ],
-)
-def test_the_named_gpu_is_told_from_another(
-    series: Series, facts: dict[str, Scalar], named: bool | None, one: Document
-) -> None:
-    document = watch(one, {**HEALTHY, **series}, {**FACTS, **facts})
-    assert document.telemetry is not None
-    assert is_named(document, document.telemetry) is named
-
-
-def test_another_gpu_sets_the_invocation_aside(
-    campaign: Campaign, documents: list[Document]
-) -> None:
-    away = {
-        **HEALTHY,
-        "gpu.own_processes": lambda _: 0,
-        "gpu.own_processes_elsewhere": lambda _: 1,
-    }
-    changed = [
-        watch(one, away) if one.invocation.arm == "cuda" and one.invocation.block == 2 else one
-        for one in documents
-    ]
-    (flag,) = flags.pick(summarise_these(campaign, changed).flags, "excluded")
-    assert (flag.code, flag.where) == ("gpu-other", {"arm": "cuda", "block": 2, "repeat": 0})
-
-
-def test_another_driver_half_way_makes_the_arm_invalid(
-    campaign: Campaign, documents: list[Document]
-) -> None:
+def test_another_driver_half_way_makes_the_arm_invalid() -> None:
     swapped = [
         watch(one, facts={**FACTS, "driver.version": "560.28.03"})
         if one.invocation.arm == "cuda" and one.invocation.block > 3
         else one
-        for one in documents
+        for one in DOCUMENTS
     ]
-    result = summarise_these(campaign, swapped).cells[0].arms["cuda"]
+    result = sum_up(CAMPAIGN, swapped).cells[0].arms["cuda"]
     assert [one.values["facts"] for one in result.invalid] == [["driver.version"]]
     blind = [
-        replace(one, telemetry=None) if one.invocation.block == 4 else one for one in documents
+        replace(one, telemetry=None) if one.invocation.block == 4 else one for one in DOCUMENTS
     ]
-    assert summarise_these(campaign, blind).cells[0].arms["cuda"].invalid == ()
+    assert sum_up(CAMPAIGN, blind).cells[0].arms["cuda"].invalid == ()
 
 
-def test_a_hot_gpu_in_two_blocks_of_six_is_invalid_and_one_is_set_aside(
-    campaign: Campaign, documents: list[Document]
-) -> None:
-    hot = {**HEALTHY, "gpu.held_by_heat_s": lambda at: 0.3 * at}
-
-    def heat(*blocks: int) -> Summary:
-        changed = [
-            watch(one, hot)
-            if one.invocation.arm == "cuda" and one.invocation.block in blocks
-            else one
-            for one in documents
-        ]
-        return summarise_these(campaign, changed)
-
-    once = heat(3).cells[0].arms["cuda"]
-    assert once.invalid == ()
-    assert sorted(once.values) == [1, 2, 4, 5, 6]
-    twice = heat(3, 5)
-    assert twice.cells[0].arms["cuda"].invalid
-    assert "thermal or hardware slowdown" in render_markdown(analyse(twice.loaded))
-
-
-def test_what_no_sample_saw_is_unknown(one: Document) -> None:
-    assert one.telemetry is not None
-    late = replace(one.telemetry, started=one.telemetry.started + timedelta(hours=1))
-    joined = join_document(replace(one, telemetry=late))
+def test_what_no_sample_saw_is_unknown() -> None:
+    late = replace(WATCHED, started=WATCHED.started + timedelta(hours=1))
+    joined = join_document(replace(ONE, telemetry=late))
     assert all("gpu.mean_power_w" not in cell.evidence for cell in joined.cells)
-    assert gauge(replace(one.telemetry, series={}), (1.0, 2.0)) == {}
-    assert pick(one.telemetry, "gpu.power_w", (0.3, 0.31)) == [300.0, 300.0]
-    assert pick(one.telemetry, "gpu.power_w", (-5.0, -4.0)) == []
-    assert pick(one.telemetry, "gpu.power_w", (1e6, 1e6 + 1)) == []
+    assert gauge(replace(WATCHED, series={}), (1.0, 2.0)) == {}
+    assert pick(WATCHED, "gpu.power_w", (0.3, 0.31)) == [300.0, 300.0]
+    assert pick(WATCHED, "gpu.power_w", (-5.0, -4.0)) == []
+    assert pick(WATCHED, "gpu.power_w", (1e6, 1e6 + 1)) == []
 
 
-def test_the_window_is_when_the_cell_was_sampled_if_it_says_so(one: Document) -> None:
-    assert one.telemetry is not None
-    began = one.telemetry.started.timestamp()
-    cell = replace(one.cells[0], evidence={"from_s": began + 10.0, "to_s": began + 11.5})
-    assert find_window(cell, one.telemetry) == pytest.approx((10.0, 11.5))
-    assert find_window(replace(cell, evidence={"from_s": 5.0, "to_s": 5.0}), one.telemetry) is None
-    skipped = replace(one.cells[0], outcome="skipped", reason="no", samples_s=[], warmup_s=[])
-    assert find_window(skipped, one.telemetry) is None
+def test_the_window_is_when_the_cell_was_sampled_if_it_says_so() -> None:
+    began = WATCHED.started.timestamp()
+    cell = replace(ONE.cells[0], evidence={"from_s": began + 10.0, "to_s": began + 11.5})
+    assert find_window(cell, WATCHED) == pytest.approx((10.0, 11.5))
+    assert find_window(replace(cell, evidence={"from_s": 5.0, "to_s": 5.0}), WATCHED) is None
+    skipped = replace(ONE.cells[0], outcome="skipped", reason="no", samples_s=[], warmup_s=[])
+    assert find_window(skipped, WATCHED) is None
 
 
 def test_power_between_two_samples_is_interpolated() -> None:
@@ -298,10 +184,8 @@ def test_power_between_two_samples_is_interpolated() -> None:
         assert found["gpu.mean_power_w"] == pytest.approx(250.0)
 
 
-def test_the_report_tells_clocks_power_heat_and_energy(
-    campaign: Campaign, documents: list[Document]
-) -> None:
-    text = render_markdown(analyse(summarise_these(campaign, documents).loaded))
+def test_the_report_tells_clocks_power_heat_and_energy() -> None:
+    text = render_markdown(study(CAMPAIGN, DOCUMENTS))
     assert "### The machine while it measured" in text
     for words in (
         "GPU clock 1,980 MHz, of at most 1,980 MHz",
@@ -329,17 +213,15 @@ def test_a_unit_of_work_is_text_in_the_table_of_energy() -> None:
         watch(one) if one.invocation.arm == "cuda" else one
         for one in synthetic.make_documents(campaign, samples=60, calibration=False)
     ]
-    text = render_markdown(analyse(summarise_these(campaign, documents).loaded))
+    text = render_markdown(study(campaign, documents))
     assert r"\<b\>xs/J" in text
     assert "<b>" not in text
 
 
-def test_the_report_says_what_is_unknown_and_why(
-    campaign: Campaign, documents: list[Document]
-) -> None:
+def test_the_report_says_what_is_unknown_and_why() -> None:
     dumb = {name: f for name, f in HEALTHY.items() if name == "gpu.clock_sm_mhz"}
     changed = []
-    for one in documents:
+    for one in DOCUMENTS:
         if one.invocation.arm == "cpu":
             changed.append(replace(one, telemetry=None, absent={"telemetry": "the engine is far"}))
             continue
@@ -347,7 +229,7 @@ def test_the_report_says_what_is_unknown_and_why(
         assert blind.telemetry is not None
         absent = {"gpu.energy_j": "Not Supported"}
         changed.append(replace(blind, telemetry=replace(blind.telemetry, absent=absent)))
-    text = render_markdown(analyse(summarise_these(campaign, changed).loaded))
+    text = render_markdown(study(CAMPAIGN, changed))
     assert "cpu: clocks, power, heat and throttling unknown: the engine is far." in text
     assert "cuda: unknown here: gpu.energy_j (Not Supported)." in text
     assert "slowed down by heat or hardware in an unknown number of cells" in text
@@ -364,6 +246,6 @@ def test_the_cost_of_watching_is_told_where_it_was_measured() -> None:
         else replace(one, absent={"telemetry": "left unwatched, to measure what watching costs"})
         for one in synthetic.make_documents(campaign, samples=60)
     ]
-    text = render_markdown(analyse(summarise_these(campaign, documents).loaded))
+    text = render_markdown(study(campaign, documents))
     assert "measured against cpu-again, which nobody watched: that one takes" in text
     assert "cpu-again: clocks, power, heat and throttling unknown: left unwatched" in text
