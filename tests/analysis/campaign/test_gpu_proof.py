@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from suite.analysis.documents.arm_names import NAMED, tell_arms
 from suite.analysis.result.numbers import Evidence, cite
 from suite.cells.cell import Cell, Param, Work
 from suite.flags import KINDS
-from suite.model import SIMULATED, Arm, CellResult, Document, Scalar
+from suite.model import SIMULATED, Arm, Campaign, Document, Scalar
 from suite.report.produce import Report
 from suite.report.render.html import render_html_page
 from suite.report.text.evidence import word_evidence
@@ -42,6 +43,8 @@ def planned(identity: str) -> Cell:
     return synthetic.make_cell(family, case, params, Work(amount=1.0, unit="call"))
 
 
+DOCUMENT = synthetic.make_document(CAMPAIGN, "cuda", 1)
+PRODUCT = next(one for one in DOCUMENT.cells if one.scenario == "matmul")
 TWICE = tell_arms(replace(CAMPAIGN, arms=[*NAMED], every_arm=[]))
 """A plan with every arm that had a name before arms were values, and each one's twin."""
 
@@ -51,8 +54,27 @@ def disown_document(document: Document, arm: Arm | None = None) -> Document:
     return proof.disown_document(document, arm or TWICE.arm(document.invocation.arm), cells)
 
 
-def find_misplaced(cell: CellResult) -> Evidence | None:
-    return proof.find_misplaced(cell, planned(cell.id))
+def be(arm: str, document: Document = DOCUMENT) -> Document:
+    """The document of another arm."""
+    return replace(document, invocation=replace(document.invocation, arm=arm))
+
+
+def place_in(facts: dict[str, Scalar]) -> Document:
+    """The document whose first product ran in a container of its own, with these facts."""
+    (good,) = DOCUMENT.invocation.containers
+    containers = [replace(good, id="bad", facts=facts), good]
+    invocation = replace(DOCUMENT.invocation, containers=containers)
+    moved = synthetic.change_cell(DOCUMENT, PRODUCT.id, container="bad")
+    return replace(moved, invocation=invocation)
+
+
+def find_misplaced(
+    identity: str = PRODUCT.id,
+    placement: Mapping[str, int] = PRODUCT.placement,
+    elsewhere: Sequence[str] = (),
+) -> Evidence | None:
+    cell = replace(PRODUCT, id=identity, placement=dict(placement), elsewhere=list(elsewhere))
+    return proof.find_misplaced(cell, planned(identity))
 
 
 def find_reasons(document: Document) -> list[Evidence]:
@@ -60,37 +82,24 @@ def find_reasons(document: Document) -> list[Evidence]:
     return [one.why for one in document.cells if isinstance(one, Withheld)]
 
 
-@pytest.fixture
-def document() -> Document:
-    return synthetic.make_document(CAMPAIGN, "cuda", 1)
-
-
-def product(document: Document) -> CellResult:
-    return next(one for one in document.cells if one.scenario == "matmul")
-
-
-def test_a_document_that_shows_its_gpu_keeps_its_numbers(document: Document) -> None:
-    assert find_unproven(document.facts) is None
-    assert disown_document(document) == document
+def test_a_document_that_shows_its_gpu_keeps_its_numbers() -> None:
+    assert find_unproven(DOCUMENT.facts) is None
+    assert disown_document(DOCUMENT) == DOCUMENT
 
 
 @pytest.mark.parametrize(
     "arm", ["cpu", "cuda-hidden", "cpu-twin", "cpu-again", "cpu-again-twin", "cuda-hidden-again"]
 )
 def test_other_arms_have_nothing_to_show(arm: str) -> None:
-    document = replace(synthetic.make_document(CAMPAIGN, "cpu", 1), facts={})
-    document = replace(document, invocation=replace(document.invocation, arm=arm))
+    document = be(arm, replace(synthetic.make_document(CAMPAIGN, "cpu", 1), facts={}))
     assert disown_document(document) is document
 
 
 @pytest.mark.parametrize("arm", ["cuda", "cuda-twin", "cuda-again"])
 @pytest.mark.parametrize("name", [name for name, _, _ in DEMANDS])
-def test_every_fact_is_needed_on_the_arm_and_its_likes(
-    arm: str, name: str, document: Document
-) -> None:
-    facts = {key: value for key, value in document.facts.items() if key != name}
-    document = replace(document, facts=facts, invocation=replace(document.invocation, arm=arm))
-    disowned = disown_document(document)
+def test_every_fact_is_needed_on_the_arm_and_its_likes(arm: str, name: str) -> None:
+    facts = {key: value for key, value in DOCUMENT.facts.items() if key != name}
+    disowned = disown_document(be(arm, replace(DOCUMENT, facts=facts)))
     assert {one.outcome for one in disowned.cells} == {"failed"}
     assert find_reasons(disowned) == [cite("no-fact", fact=name)] * len(disowned.cells)
     assert not any(one.samples_s or one.first_call_s or one.check for one in disowned.cells)
@@ -116,8 +125,8 @@ def test_every_fact_is_needed_on_the_arm_and_its_likes(
         ("cuda.driver_api", "12050"),
     ],
 )
-def test_a_fact_has_to_say_the_right_thing(name: str, value: Scalar, document: Document) -> None:
-    found = find_unproven({**document.facts, name: value})
+def test_a_fact_has_to_say_the_right_thing(name: str, value: Scalar) -> None:
+    found = find_unproven({**DOCUMENT.facts, name: value})
     assert found is not None
     assert found.values == {"fact": name, "value": repr(value)}
     assert f"({name}: {value!r})" in word_evidence(found)
@@ -136,10 +145,10 @@ def test_a_fact_has_to_say_the_right_thing(name: str, value: Scalar, document: D
     ],
 )
 def test_work_that_was_not_seen_on_the_gpu_is_none_of_its(
-    fields: dict[str, list[str] | dict[str, int]], code: str, document: Document
+    fields: dict[str, Any], code: str
 ) -> None:
-    ((name, value),) = fields.items()
-    found = find_misplaced(replace(product(document), **{name: value}))  # type: ignore[arg-type]
+    (value,) = fields.values()
+    found = find_misplaced(**fields)
     assert found is not None
     assert found.code == code
     assert next(iter(found.values.values()), ()) == tuple(value)
@@ -148,12 +157,6 @@ def test_work_that_was_not_seen_on_the_gpu_is_none_of_its(
 TRAINED = "mlp.train/net=A/batch=512/data=device/precision=fp32/execution=graph"
 FITTED = "asked.fit/stage=steady/batch=512/prefetch=on/on=arm"
 PLAIN = "matmul.square/n=1000/precision=fp32/operands=device/xla=off"
-
-
-def seen(
-    identity: str, placement: dict[str, int], *elsewhere: str, document: Document
-) -> CellResult:
-    return replace(product(document), id=identity, placement=placement, elsewhere=list(elsewhere))
 
 
 @pytest.mark.parametrize(
@@ -218,9 +221,9 @@ def seen(
     ],
 )
 def test_what_the_worker_would_not_accept_is_not_accepted_here(
-    identity: str, placement: dict[str, int], elsewhere: list[str], document: Document
+    identity: str, placement: dict[str, int], elsewhere: list[str]
 ) -> None:
-    assert find_misplaced(seen(identity, placement, *elsewhere, document=document))
+    assert find_misplaced(identity, placement, elsewhere)
 
 
 @pytest.mark.parametrize(
@@ -257,42 +260,36 @@ def test_what_the_worker_would_not_accept_is_not_accepted_here(
     ],
 )
 def test_what_belongs_on_the_cpu_beside_the_work_is_fine(
-    identity: str, placement: dict[str, int], elsewhere: list[str], document: Document
+    identity: str, placement: dict[str, int], elsewhere: list[str]
 ) -> None:
-    assert find_misplaced(seen(identity, placement, *elsewhere, document=document)) is None
+    assert find_misplaced(identity, placement, elsewhere) is None
 
 
-def test_cells_whose_nodes_all_lie_where_they_belong_are_fine(document: Document) -> None:
+def test_cells_whose_nodes_all_lie_where_they_belong_are_fine() -> None:
     for cell in scenarios.cells():
         device = "CPU:0" if cell.device != "arm" else "GPU:0"
-        assert find_misplaced(seen(cell.id, {device: 9}, document=document)) is None, cell.id
+        assert find_misplaced(cell.id, {device: 9}) is None, cell.id
 
 
 @pytest.mark.parametrize("name", ["CUDA", "cuda-2.20", "cpu", "x"])
-def test_a_name_does_not_switch_the_proof_off(name: str, document: Document) -> None:
-    document = replace(document, facts={}, invocation=replace(document.invocation, arm=name))
+def test_a_name_does_not_switch_the_proof_off(name: str) -> None:
+    document = be(name, replace(DOCUMENT, facts={}))
     arm = Arm(name=name, image=name, gpu=True)
     assert {one.outcome for one in disown_document(document, arm).cells} == {"failed"}
 
 
-def test_each_cell_is_judged_by_its_own_container(document: Document) -> None:
-    first = product(document)
-    (good,) = document.invocation.containers
-    bad = replace(good, id="bad", facts={"tensorflow.build.cuda": False})
-    document = synthetic.change_cell(document, first.id, container="bad")
-    document = replace(document, invocation=replace(document.invocation, containers=[bad, good]))
+def test_each_cell_is_judged_by_its_own_container() -> None:
+    document = place_in({"tensorflow.build.cuda": False})
     disowned = {one.id: one for one in disown_document(document).cells}
-    lost = disowned.pop(first.id)
+    lost = disowned.pop(PRODUCT.id)
     assert isinstance(lost, Withheld)
     assert lost.why == cite("built-for-cpu", fact="tensorflow.build.cuda", value="False")
     assert {one.outcome for one in disowned.values()} == {"measured"}
 
 
-def test_what_was_not_measured_stays_as_it_was(document: Document) -> None:
-    name = product(document).id
-    lost = synthetic.lose_cell(document, name, "skipped", "too large")
-    disowned = disown_document(replace(lost, facts={}))
-    (found,) = [one for one in disowned.cells if one.id == name]
+def test_what_was_not_measured_stays_as_it_was() -> None:
+    lost = synthetic.lose_cell(replace(DOCUMENT, facts={}), PRODUCT.id, "skipped", "too large")
+    (found,) = [one for one in disown_document(lost).cells if one.id == PRODUCT.id]
     assert (found.outcome, found.reason) == ("skipped", "too large")
 
 
@@ -302,15 +299,14 @@ def simulate(document: Document, value: Scalar = True) -> Document:
 
 
 @pytest.mark.parametrize("arm", ["cuda", "cuda-twin", "cuda-again", "cuda-again-twin"])
-def test_a_number_on_a_stand_in_is_nobodys(arm: str, document: Document) -> None:
-    document = replace(document, invocation=replace(document.invocation, arm=arm))
-    lost = synthetic.lose_cell(document, product(document).id, "failed", "it broke")
+def test_a_number_on_a_stand_in_is_nobodys(arm: str) -> None:
+    lost = synthetic.lose_cell(be(arm), PRODUCT.id, "failed", "it broke")
     found = disown_document(simulate(lost))
     assert is_simulated(found)
-    broken, *others = sorted(found.cells, key=lambda one: one.id != product(document).id)
+    broken, *others = sorted(found.cells, key=lambda one: one.id != PRODUCT.id)
     # Why it had none before stays.
     assert (broken.outcome, broken.reason) == ("failed", "it broke")
-    assert find_reasons(found) == [cite("stand-in-driver")] * (len(document.cells) - 1)
+    assert find_reasons(found) == [cite("stand-in-driver")] * (len(DOCUMENT.cells) - 1)
     for one in others:
         assert one.outcome == "skipped"
         assert not any((one.samples_s, one.warmup_s, one.check, one.placement, one.elsewhere))
@@ -318,19 +314,15 @@ def test_a_number_on_a_stand_in_is_nobodys(arm: str, document: Document) -> None
 
 
 @pytest.mark.parametrize("value", [False, None, "no", 0])
-def test_only_a_driver_that_says_so_is_a_stand_in(value: Scalar, document: Document) -> None:
-    told = simulate(document, value)
+def test_only_a_driver_that_says_so_is_a_stand_in(value: Scalar) -> None:
+    told = simulate(DOCUMENT, value)
     assert not is_simulated(told)
     assert disown_document(told) == told
 
 
-def test_one_container_on_a_stand_in_is_enough(document: Document) -> None:
+def test_one_container_on_a_stand_in_is_enough() -> None:
     """None of the document's: that a GPU came and went between two of them is no likely tale."""
-    first = product(document)
-    (good,) = document.invocation.containers
-    bad = replace(good, id="bad", facts={SIMULATED: True})
-    document = synthetic.change_cell(document, first.id, container="bad")
-    document = replace(document, invocation=replace(document.invocation, containers=[bad, good]))
+    document = place_in({SIMULATED: True})
     assert is_simulated(document)
     assert {one.outcome for one in disown_document(document).cells} == {"skipped"}
 
@@ -340,37 +332,34 @@ def test_the_cpus_arm_beside_a_stand_in_keeps_its_numbers() -> None:
     assert disown_document(document) is document
 
 
-def collate_with(
-    folder: Path, value: Scalar, *, simulated: bool = False
-) -> tuple[Report, dict[str, Any]]:
+REAL = replace(synthetic.make_campaign(blocks=3), simulated=False, price=2.0, price_currency="EUR")
+DOCUMENTS = [
+    *synthetic.make_documents(REAL),
+    *synthetic.make_twins(REAL, names=[one.id for one in REAL.cells]),
+]
+
+
+def collate_with(folder: Path, value: Scalar, campaign: Campaign = REAL) -> Report:
     """A campaign's files, written; ``value`` is what the GPU's documents say of a stand-in."""
-    campaign = replace(
-        synthetic.make_campaign(blocks=3), simulated=simulated, price=2.0, price_currency="EUR"
-    )
-    every = [
-        *synthetic.make_documents(campaign),
-        *synthetic.make_twins(campaign, names=[one.id for one in campaign.cells]),
-    ]
     documents = [
-        simulate(one, value) if one.invocation.arm.startswith("cuda") else one for one in every
+        simulate(one, value) if one.invocation.arm.startswith("cuda") else one for one in DOCUMENTS
     ]
-    synthetic.write_campaign(folder, campaign, documents)
     # What the pictures would show, the judge looks up itself.
-    collated = collate(folder, pictures=False)
+    collated = collate(synthetic.write_campaign(folder, campaign, documents), pictures=False)
     page = render_html_page(collated.page)
     for name, text in {**collated.files, "report.html": page}.items():
         (folder / name).write_text(text, encoding="utf-8")
-    return collated, json.loads(collated.files["summary.json"])
+    return collated
 
 
 def test_no_file_has_a_number_of_a_stand_in(tmp_path: Path) -> None:
-    collated, told = collate_with(tmp_path / "stand-in", True)
+    collated = collate_with(tmp_path / "stand-in", True)
     # To the judge of planted failures, which reads every file, a status of 0 would be one more fault.
     assert find_numbers(tmp_path / "stand-in", EXIT_TROUBLED) == []
-    _, real = collate_with(tmp_path / "real", False)
+    beside = collate_with(tmp_path / "real", False)
     seen = {text.split(":")[0] for text in find_numbers(tmp_path / "real", EXIT_TROUBLED)}
     assert seen >= {"summary.json", "cells.csv", "report.md", "report.html"}
-
+    told, real = (json.loads(one.files["summary.json"]) for one in (collated, beside))
     assert [one["code"] for one in told["flags"]] == ["stand-in"]
     assert "flags" not in real
     for one, same in zip(told["cells"], real["cells"], strict=True):
@@ -389,24 +378,30 @@ def test_no_file_has_a_number_of_a_stand_in(tmp_path: Path) -> None:
     assert not collated.analysis.troubled
 
 
-def test_a_stand_in_is_said_in_the_title_and_over_every_table(tmp_path: Path) -> None:
-    collated, _ = collate_with(tmp_path / "stand-in", True)
+STAND_IN, MADE_UP = KINDS["stand-in"].text, KINDS["simulated"].text
+
+
+@pytest.mark.parametrize(
+    ("value", "simulated", "right", "wrong"),
+    [
+        (True, False, STAND_IN, MADE_UP),
+        # Of a campaign that was made up as a whole, the other explanation is right; but not where a
+        # stand-in's document is there, for which its plan says that it is simulated.
+        (True, True, STAND_IN, MADE_UP),
+        (None, True, MADE_UP, STAND_IN),
+    ],
+)
+def test_a_stand_in_is_said_in_the_title_and_over_every_table(
+    *, value: Scalar, simulated: bool, right: str, wrong: str, tmp_path: Path
+) -> None:
+    collated = collate_with(tmp_path, value, replace(REAL, simulated=simulated))
     text = collated.files["report.md"]
     lines = text.splitlines()
     assert lines[0] == "# Crossover: cuda against cpu — SIMULATED"
     assert all(line.startswith("**SIMULATED**") for line in lines if "Table: " in line)
-    assert f"**SIMULATED.** {KINDS['stand-in'].text}." in lines
-    assert KINDS["simulated"].text not in text
+    assert f"**SIMULATED.** {right}." in lines
+    assert wrong not in text
     assert collated.terminal.startswith("Crossover — SIMULATED\n")
-    # Of a campaign that was made up as a whole, the other explanation is right; but not where a
-    # stand-in's document is there, for which its plan says that it is simulated.
-    stand_in, made_up = KINDS["stand-in"].text, KINDS["simulated"].text
-    for value, right, wrong in ((True, stand_in, made_up), (None, made_up, stand_in)):
-        text = collate_with(tmp_path / f"marked-{value}", value, simulated=True)[0].files[
-            "report.md"
-        ]
-        assert f"**SIMULATED.** {right}" in text
-        assert wrong not in text
 
 
 def test_the_exceptions_are_whole_cases_and_few() -> None:
@@ -419,17 +414,17 @@ def test_the_exceptions_are_whole_cases_and_few() -> None:
             assert cell.params["on"] == "cpu" or cell.params["stage"] == "first"
 
 
-def test_a_script_leaves_tensorflows_switches_and_has_to_show_all_else(document: Document) -> None:
-    soft = {**document.facts, "tensorflow.soft_placement": True, "tensorflow.tf32": True}
+def test_a_script_leaves_tensorflows_switches_and_has_to_show_all_else() -> None:
+    soft = {**DOCUMENT.facts, "tensorflow.soft_placement": True, "tensorflow.tf32": True}
     assert find_unproven(soft) is not None
     assert find_unproven(soft, posted=True) is None
     for name, _, _ in DEMANDS:
         lacking = {key: value for key, value in soft.items() if key != name}
         assert (find_unproven(lacking, posted=True) is None) == (name in AS_POSTED)
-    loose = replace(document, facts=soft)
-    cells = {one.id: replace(planned(one.id), process="x") for one in document.cells[1:]}
-    cells |= {document.cells[0].id: planned(document.cells[0].id)}
+    loose = replace(DOCUMENT, facts=soft)
+    cells = {one.id: replace(planned(one.id), process="x") for one in DOCUMENT.cells[1:]}
+    cells |= {DOCUMENT.cells[0].id: planned(DOCUMENT.cells[0].id)}
     disowned = proof.disown_document(loose, TWICE.arm("cuda"), cells)
     kept = {one.id for one in disowned.cells if one.outcome == "measured"}
-    assert document.cells[0].id not in kept
+    assert DOCUMENT.cells[0].id not in kept
     assert kept
