@@ -85,10 +85,7 @@ def time_it(campaign: Campaign, documents: list[Document]) -> Campaign:
     return replace(campaign, prediction=replace(prediction, corrected_s=[138.0]))
 
 
-CASES: dict[str, Callable[[], Made]] = {
-    "two-arms": make_two_arms,
-    "troubled": make_troubled,
-}
+CASES: dict[str, Callable[[], Made]] = {"two-arms": make_two_arms, "troubled": make_troubled}
 
 NAMES = (*CASES, KEPT)
 

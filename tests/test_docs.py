@@ -47,9 +47,7 @@ def validator() -> jsonschema.Draft202012Validator:
 
 
 def test_the_schema_fits_what_a_campaign_writes(
-    tmp_path: Path,
-    validator: jsonschema.Draft202012Validator,
-    suite_identity: SuiteIdentity,
+    tmp_path: Path, validator: jsonschema.Draft202012Validator, suite_identity: SuiteIdentity
 ) -> None:
     engine = FakeEngine()
     arms = resolve_arms(engine, ("auto",), "0")
@@ -102,9 +100,7 @@ def test_the_schema_refuses_what_is_no_document(
     assert not validator.is_valid({**document, **fields})
 
 
-def test_the_committed_samples_fit_the_schema(
-    validator: jsonschema.Draft202012Validator,
-) -> None:
+def test_the_committed_samples_fit_the_schema(validator: jsonschema.Draft202012Validator) -> None:
     samples = sorted((ROOT / "results" / "samples").glob("*/*.json"))
     documents = [path for path in samples if path.name != "summary.json"]
     if not documents:

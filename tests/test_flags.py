@@ -55,8 +55,7 @@ ALIKE = [
 def slow_down(one: Document) -> Document:
     """The same invocation on a container that is slow all along."""
     return replace(
-        one,
-        cells=[replace(cell, samples_s=[2 * s for s in cell.samples_s]) for cell in one.cells],
+        one, cells=[replace(cell, samples_s=[2 * s for s in cell.samples_s]) for cell in one.cells]
     )
 
 

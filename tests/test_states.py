@@ -103,8 +103,7 @@ STATES: Mapping[str, State] = {
     ),
     "lists alone in the engine's place": State(status=ENGINE, engine={"GET /.*": (200, ["hello"])}),
     "an engine whose containers may not be listed": State(
-        status=ENGINE,
-        engine={**WELL, "GET /containers/json": (403, {"message": "not for you"})},
+        status=ENGINE, engine={**WELL, "GET /containers/json": (403, {"message": "not for you"})}
     ),
     "an engine without the base image, and no registry": State(status=ENGINE, engine=NO_REGISTRY),
     "a base image that does not exist": State(
@@ -165,11 +164,7 @@ STATES: Mapping[str, State] = {
     ),
     "an arm named twice": State(status=USAGE, words=("--arms", "cpu cpu"), python="well"),
     "a GPU of no notation": State(status=USAGE, words=("--gpu", "first"), python="well"),
-    "every GPU where there is none": State(
-        status=GPU,
-        words=("--gpu", "all"),
-        python="well",
-    ),
+    "every GPU where there is none": State(status=GPU, words=("--gpu", "all"), python="well"),
     "every GPU for no arm": State(
         status=USAGE,
         words=("--gpu", "all", "--arms", "cpu"),

@@ -12,11 +12,7 @@ from pathlib import Path
 import pytest
 
 from suite import wire
-from suite.analysis.campaign.validity import (
-    asks_for_repeat,
-    find_cell_disturbance,
-    find_labels,
-)
+from suite.analysis.campaign.validity import asks_for_repeat, find_cell_disturbance, find_labels
 from suite.analysis.documents.telemetry import join_document
 from suite.analysis.result.campaign import Analysis
 from suite.flags import KINDS

@@ -12,13 +12,7 @@ from typing import Any
 import pytest
 
 from suite.analysis.campaign import proof
-from suite.analysis.campaign.proof import (
-    AS_POSTED,
-    DEMANDS,
-    Withheld,
-    find_unproven,
-    is_simulated,
-)
+from suite.analysis.campaign.proof import AS_POSTED, DEMANDS, Withheld, find_unproven, is_simulated
 from suite.analysis.documents.arm_names import NAMED, tell_arms
 from suite.analysis.result.numbers import Evidence, cite
 from suite.cells.cell import Cell, Param, Work
@@ -206,11 +200,7 @@ PLAIN = "matmul.square/n=1000/precision=fp32/operands=device/xla=off"
         ("asked.matmul/n=1/stage=naive/on=cpu", {"GPU:0": 1}, []),
         ("asked.matmul/n=1/stage=naive/on=cpu", {"CPU:0": 1, "GPU:0": 1}, []),
         ("asked.fit/stage=steady/batch=512/prefetch=on/on=cpu", {"GPU:0": 9}, []),
-        (
-            "asked.slices/stage=naive/on=cpu",
-            {"CPU:0": 1, "GPU:0": 6},
-            ["MatMul on GPU:0 ×6"],
-        ),
+        ("asked.slices/stage=naive/on=cpu", {"CPU:0": 1, "GPU:0": 6}, ["MatMul on GPU:0 ×6"]),
         (
             "asked.slices/stage=placed/on=cpu",
             {"CPU:0": 1, "GPU:0": 6},

@@ -204,10 +204,7 @@ def test_no_common_block() -> None:
             replace(LAST, suite=replace(LAST.suite, content="e" * 64)),
             ["the suite's measured part changed during the campaign"],
         ),
-        (
-            tell_facts(gpu__0__driver="1")(LAST),
-            ["cuda: changed during the campaign: gpu.0.driver"],
-        ),
+        (tell_facts(gpu__0__driver="1")(LAST), ["cuda: changed during the campaign: gpu.0.driver"]),
         (tell_facts(memory__free=7)(LAST), []),
         (
             invoke(isolation="none")(LAST),

@@ -73,16 +73,8 @@ def names(summary: Summary) -> set[str | None]:
 
 
 STOLEN = watch(cpu__steal_share=0.5)
-BAD: dict[str, Scalar] = {
-    "cpu.throttled_s": 0.1,
-    "cpu.steal_share": 0.11,
-    "gpu.is_named": False,
-}
-FINE: dict[str, Scalar] = {
-    "cpu.throttled_s": 0,
-    "cpu.steal_share": 0.1,
-    "gpu.is_named": True,
-}
+BAD: dict[str, Scalar] = {"cpu.throttled_s": 0.1, "cpu.steal_share": 0.11, "gpu.is_named": False}
+FINE: dict[str, Scalar] = {"cpu.throttled_s": 0, "cpu.steal_share": 0.1, "gpu.is_named": True}
 
 
 @pytest.mark.parametrize("name", [name for name, _, _ in COUNTERS])

@@ -139,16 +139,8 @@ OUTWEIGHED: dict[RuleName, tuple[Device, str, RuleName]] = {
         TRAINED.format(32, "host"),
         "overhead",
     ),
-    "input": (
-        replace(GPU, fixed=1.6e-3, call=1.55e-3, python=3e-3),
-        NUMPY,
-        "overhead",
-    ),
-    "fallback": (
-        replace(GPU, fixed=2e-3, call=1.9e-3, fallback=0.8e-3),
-        FALLBACK,
-        "overhead",
-    ),
+    "input": (replace(GPU, fixed=1.6e-3, call=1.55e-3, python=3e-3), NUMPY, "overhead"),
+    "fallback": (replace(GPU, fixed=2e-3, call=1.9e-3, fallback=0.8e-3), FALLBACK, "overhead"),
     "too small": (replace(GPU, eager=50e-6), PRODUCT.format(100, "device"), "overhead"),
 }
 """By cause a device on which it fires and another cause explains more."""

@@ -55,7 +55,7 @@ def test_controls_are_loaded_apart(folder: Path) -> None:
     loaded = load_campaign(folder)
     assert len(loaded.documents) == 6
     assert [(d.invocation.arm, d.invocation.block) for d in loaded.controls] == [
-        *[("cpu-twin", 1), ("cuda-hidden", 1), ("cuda-twin", 1), ("cuda-twin", 2)],
+        *[("cpu-twin", 1), ("cuda-hidden", 1), ("cuda-twin", 1), ("cuda-twin", 2)]
     ]
     value["invocation"]["arm"] = "tpu-twin"
     (folder / "tpu-twin-01.json").write_text(json.dumps(value))
@@ -257,10 +257,7 @@ REFUSED_PLANS: list[tuple[Change, str]] = [
         set_at("every_arm", 1, "name", value="cpu"),
         "$.arms[1]: 'cuda' is none of cpu, cpu, cpu-twin",
     ),
-    (
-        set_at("every_arm", 2, "name", value="../x"),
-        "$.every_arm[2].name: '../x' is no name, or",
-    ),
+    (set_at("every_arm", 2, "name", value="../x"), "$.every_arm[2].name: '../x' is no name, or"),
     (
         set_at("every_arm", 2, "name", value="cuda"),
         "$.every_arm[2].name: 'cuda' is no name, or stands",

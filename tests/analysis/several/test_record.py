@@ -54,15 +54,13 @@ def test_a_false_verdict_is_counted_with_its_cell() -> None:
         (lambda: measure(plan(), of_image(lock="cpu.txt@sha256:f")), "differ in lock"),
         (
             lambda: measure(
-                plan(),
-                lambda one: second_build(one) if one.invocation.block == 3 else one,
+                plan(), lambda one: second_build(one) if one.invocation.block == 3 else one
             ),
             "differ in id",
         ),
         (
             lambda: measure(
-                plan(REBUILT),
-                lambda one: of_image(content=None)(second_build(forget(one))),
+                plan(REBUILT), lambda one: of_image(content=None)(second_build(forget(one)))
             ),
             "nobody knows",
         ),

@@ -62,10 +62,7 @@ BACK = {"size_back": 4.0, "way_back": "back", "copy_back": "b"}
             cite("handover", price=1, own=2, calls=1e4, call="a", nodes=3, operation="b"),
             "handing over 10,000 calls (a) and 3 operations a step (b) takes up to 1.00 s of 2.00 s",
         ),
-        (
-            Evidence(code="copies", values=COPY),
-            "copying 4,096 B to the device (a) takes 2.00 s",
-        ),
+        (Evidence(code="copies", values=COPY), "copying 4,096 B to the device (a) takes 2.00 s"),
         (
             Evidence(code="copies-take-more", values=COPY | BACK),
             "copying 4,096 B to the device (a), 4 B back (b) takes 2.00 s, which is more than the difference",
