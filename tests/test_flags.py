@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import chain
 from string import Formatter
@@ -21,14 +21,14 @@ from suite.analysis.result.numbers import Ratio, Verdict
 from suite.analysis.several.comparison import set_side_by_side
 from suite.cells.cell import Cell, Work
 from suite.flags import KINDS, Flag, raise_flag
-from suite.model import Check, Document, Excluded, Scalar, Telemetry
+from suite.model import Check, Document, Excluded, Scalar
 from suite.report.text.wording import word
 from tests import synthetic
+from tests.changes import Change, drop, in_cell, invoke, lose, swap_image, tell, watch
+from tests.rendering import load
 
 STEP, START = "mlp.train/net=A/batch=8/data=device/precision=fp32", "overhead.startup/stage=import"
 CELLS = [one for one in synthetic.make_cells() if one.id in {STEP, START}]
-
-Change = Callable[[Document], Document]
 
 
 def make(
@@ -40,11 +40,7 @@ def make(
     """A campaign of two arms whose documents were changed so."""
     campaign = synthetic.make_campaign(blocks=blocks, cells=cells or CELLS)
     documents = synthetic.make_documents(campaign, samples=60, calibration=False)
-    return LoadedCampaign(
-        folder="made-up",
-        campaign=replace(campaign, **plan),  # type: ignore[arg-type]
-        documents=[change(one) for one in documents],
-    )
+    return load(replace(campaign, **plan), map(change, documents))  # type: ignore[arg-type]
 
 
 ALIKE = [
@@ -70,48 +66,21 @@ def on_cuda(changes: Mapping[int, Change]) -> Change:
     return change
 
 
-def watch(facts: Mapping[str, Scalar]) -> Change:
-    return lambda one: replace(
-        one, telemetry=Telemetry(started=one.invocation.started, facts=dict(facts))
-    )
-
-
-def tell(facts: Mapping[str, Scalar]) -> Change:
-    return lambda one: replace(one, facts={**one.facts, **facts})
-
-
 def in_step(**fields: object) -> Change:
-    return lambda one: synthetic.change_cell(one, STEP, **fields)
+    return in_cell(STEP, **fields)
 
 
 def evidence(found: Mapping[str, float]) -> Change:
     return in_step(evidence=dict(found))
 
 
-def invoke(**fields: object) -> Change:
-    return lambda one: replace(one, invocation=replace(one.invocation, **fields))  # type: ignore[arg-type]
-
-
-def lose(one: Document) -> Document:
-    return synthetic.lose_cell(one, STEP, "failed", "it broke")
-
-
-def pend(one: Document) -> Document:
-    return synthetic.lose_cell(one, STEP, "pending", None)
-
-
-def drop(one: Document) -> Document:
-    return replace(one, cells=[cell for cell in one.cells if cell.id != STEP])
+it_broke = lose(STEP, "failed", "it broke")
 
 
 def keep_cpu(loaded: LoadedCampaign) -> LoadedCampaign:
     return replace(
         loaded, documents=[one for one in loaded.documents if one.invocation.arm == "cpu"]
     )
-
-
-def change_image(one: Document) -> Document:
-    return invoke(image=replace(one.invocation.image, content="e" * 64))(one)
 
 
 def repeat(loaded: LoadedCampaign, **fields: object) -> LoadedCampaign:
@@ -178,10 +147,14 @@ CAMPAIGNS = [
     make(change=on_cuda(dict.fromkeys(EVERY, evidence({"gpu.other_processes": 1.0})))),
     repeat(make(), status="interrupted"),
     repeat(make()),
-    make(change=on_cuda({1: change_image, 2: invoke(isolation="none"), 3: invoke(limits={})})),
+    make(
+        change=on_cuda(
+            {1: swap_image(content="e" * 64), 2: invoke(isolation="none"), 3: invoke(limits={})}
+        )
+    ),
     make(change=on_cuda({1: grow(0, 24), 2: grow(24, None)})),
     make(change=on_cuda({1: tell({"gpu.simulated": True})}), at_once=2),
-    make(change=on_cuda({1: lose, 2: in_step(calls_per_sample=9)})),
+    make(change=on_cuda({1: it_broke, 2: in_step(calls_per_sample=9)})),
     make(change=on_cuda({1: in_step(work=Work(amount=9.0, unit="example"))})),
     make(change=on_cuda({1: in_step(check=Check(what="a sum", value=41.0, tolerance=1e-6))})),
     make(
@@ -208,16 +181,16 @@ CAMPAIGNS = [
     make(12, on_cuda({b: in_step(samples_s=[(1 + b % 2) * 1e-3] * 60) for b in range(1, 13)})),
     make(cells=ALIKE, change=on_cuda({3: slow_down})),
     make(2),
-    make(change=on_cuda(dict.fromkeys(EVERY, pend))),
+    make(change=on_cuda(dict.fromkeys(EVERY, lose(STEP, "pending", None)))),
     make(
         cells=[replace(CELLS[0], arms=["gpu"]), CELLS[1]],
-        change=lambda one: drop(one) if one.invocation.arm == "cpu" else one,
+        change=lambda one: drop(STEP)(one) if one.invocation.arm == "cpu" else one,
     ),
-    make(excluded={"cuda": {STEP: Excluded(outcome="failed", reason="x")}}, change=drop),
-    keep_cpu(make(change=drop)),
+    make(excluded={"cuda": {STEP: Excluded(outcome="failed", reason="x")}}, change=drop(STEP)),
+    keep_cpu(make(change=drop(STEP))),
     make(profile="quick"),
-    make(change=on_cuda(dict.fromkeys(EVERY, lose))),
-    make(change=lambda one: lose(one) if is_on_one_arm(one) else one),
+    make(change=on_cuda(dict.fromkeys(EVERY, it_broke))),
+    make(change=lambda one: it_broke(one) if is_on_one_arm(one) else one),
     make(
         cells=[COPY, CALL, SMALL, CHAIN, SUM, PRODUCT],
         change=on_cuda(dict.fromkeys(EVERY, hurry(1e-9))),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -16,6 +15,8 @@ from suite.flags import raise_flag
 from suite.model import Campaign, Check, Document, Excluded, container_seconds
 from suite.report.text.wording import tell, word_missing
 from tests import synthetic
+from tests.changes import Change, drop, in_cell, invoke, lose, plant, swap_image
+from tests.changes import tell as tell_facts
 from tests.flagging import codes
 from tests.rendering import load, sum_up
 
@@ -28,8 +29,6 @@ DOCUMENTS = synthetic.make_documents(CAMPAIGN, samples=60)
 LAST = DOCUMENTS[-1]
 """Of cuda's block 4."""
 
-Change = Callable[[Document], Document]
-
 
 def find(
     documents: list[Document], arm: str, name: str = FENCE, plan: Campaign = CAMPAIGN
@@ -38,37 +37,12 @@ def find(
     return next(one.arms[arm] for one in cells if one.cell.id == name)
 
 
-def change(
-    how: Change, arm: str, *blocks: int, documents: list[Document] = DOCUMENTS
-) -> list[Document]:
-    """The documents, changed so in these blocks of an arm."""
-    return [
-        how(one) if one.invocation.arm == arm and one.invocation.block in blocks else one
-        for one in documents
-    ]
+def lose_fence(outcome: str, why: str | None) -> Change:
+    return lose(FENCE, outcome, why)
 
 
 def in_fence(**fields: object) -> Change:
-    return lambda one: synthetic.change_cell(one, FENCE, **fields)
-
-
-def tell_facts(**facts: object) -> Change:
-    return lambda one: replace(
-        one,
-        facts={**one.facts, **{name.replace("__", "."): value for name, value in facts.items()}},  # type: ignore[dict-item]
-    )
-
-
-def lose(outcome: str, why: str | None) -> Change:
-    return lambda one: synthetic.lose_cell(one, FENCE, outcome, why)
-
-
-def invoke(**fields: object) -> Change:
-    return lambda one: replace(one, invocation=replace(one.invocation, **fields))  # type: ignore[arg-type]
-
-
-def lose_fence(one: Document) -> Document:
-    return replace(one, cells=one.cells[1:])
+    return in_cell(FENCE, **fields)
 
 
 def test_the_truth_comes_out_of_a_silent_host() -> None:
@@ -85,14 +59,14 @@ def test_the_truth_comes_out_of_a_silent_host() -> None:
 
 
 def test_the_calibration_is_not_counted() -> None:
-    slow = change(in_fence(samples_s=[1e6]), "cpu", 0)
+    slow = plant(DOCUMENTS, in_fence(samples_s=[1e6]), "cpu", 0)
     assert find(slow, "cpu") == find(DOCUMENTS, "cpu")
 
 
 def test_the_mean_of_samples_and_the_geometric_mean_of_invocations() -> None:
     documents = DOCUMENTS
     for block, samples in enumerate(([1.0, 2.0, 3.0, 99.0], [4.0], [2.0], [2.0]), 1):
-        documents = change(in_fence(samples_s=samples), "cpu", block, documents=documents)
+        documents = plant(documents, in_fence(samples_s=samples), "cpu", block)
     found = find(documents, "cpu").estimate
     assert found
     assert found.value == pytest.approx(statistics.geometric_mean([2.0, 4.0, 2.0, 2.0]))
@@ -117,13 +91,13 @@ EXCLUDED = {"cuda": {FENCE: Excluded(outcome="failed", reason="wrong result")}}
 @pytest.mark.parametrize(
     ("how", "plan", "outcome", "why"),
     [
-        (lose("skipped", "too slow"), CAMPAIGN, "skipped", "skipped: too slow"),
-        (lose("failed", "it broke"), CAMPAIGN, "failed", "failed: it broke"),
-        (lose("pending", None), CAMPAIGN, "pending", "pending: not reached yet"),
-        (lose_fence, CAMPAIGN, "pending", "pending: no block has tried it"),
+        (lose_fence("skipped", "too slow"), CAMPAIGN, "skipped", "skipped: too slow"),
+        (lose_fence("failed", "it broke"), CAMPAIGN, "failed", "failed: it broke"),
+        (lose_fence("pending", None), CAMPAIGN, "pending", "pending: not reached yet"),
+        (drop(FENCE), CAMPAIGN, "pending", "pending: no block has tried it"),
         (None, CAMPAIGN, "pending", "pending: no block has run on this arm"),
         (
-            lose_fence,
+            drop(FENCE),
             replace(CAMPAIGN, excluded=EXCLUDED),
             "failed",
             "failed in the calibration: wrong result",
@@ -131,7 +105,7 @@ EXCLUDED = {"cuda": {FENCE: Excluded(outcome="failed", reason="wrong result")}}
     ],
 )
 def test_why_there_is_no_number(how: Change | None, plan: Campaign, outcome: str, why: str) -> None:
-    found = find(list(map(how, DOCUMENTS)) if how else [], "cuda", plan=plan)
+    found = find(plant(DOCUMENTS, how) if how else [], "cuda", plan=plan)
     assert found.estimate is None
     assert (found.outcome, word_missing(found)) == (outcome, f"cuda: {why}")
 
@@ -146,7 +120,7 @@ def test_a_cell_that_means_nothing_on_an_arm_is_skipped_there() -> None:
 def test_reasons_of_different_blocks_and_of_the_container() -> None:
     changed = []
     for one in DOCUMENTS:
-        document = lose("failed", "no memory" if one.invocation.block == 1 else "lost")(one)
+        document = lose_fence("failed", "no memory" if one.invocation.block == 1 else "lost")(one)
         containers = [replace(c, status="out of memory") for c in one.invocation.containers]
         changed.append(invoke(containers=containers)(document))
     assert word_missing(find(changed, "cpu")) == (
@@ -156,7 +130,9 @@ def test_reasons_of_different_blocks_and_of_the_container() -> None:
 
 
 def test_a_cell_that_is_missing_in_some_blocks() -> None:
-    (cell, *_) = sum_up(CAMPAIGN, change(lose("failed", "it broke"), "cpu", 3)).cells
+    (cell, *_) = sum_up(
+        CAMPAIGN, plant(DOCUMENTS, lose_fence("failed", "it broke"), "cpu", 3)
+    ).cells
     told = tell(cell.arms["cpu"].flags)
     assert told == ["cpu: measured in 3 of 4 blocks; failed in block 3: it broke"]
     ratio = cell.ratios["cuda"]
@@ -170,8 +146,8 @@ def test_a_cell_that_is_missing_in_some_blocks() -> None:
 )
 def test_results_must_agree(*, value: float, tolerance: float | None, agrees: bool) -> None:
     usual, other = (Check(what="a", value=v, tolerance=tolerance) for v in (42.0, value))
-    documents = list(map(in_fence(check=usual), DOCUMENTS))
-    documents = change(in_fence(check=other), "cuda", 2, documents=documents)
+    documents = plant(DOCUMENTS, in_fence(check=usual))
+    documents = plant(documents, in_fence(check=other), "cuda", 2)
     (cell, *_) = sum_up(CAMPAIGN, documents).cells
     for found in cell.arms.values():
         assert (found.estimate is not None) == agrees
@@ -197,15 +173,18 @@ def test_no_common_block() -> None:
     [
         (LAST, []),
         (
-            invoke(image=replace(LAST.invocation.image, content="e" * 64))(LAST),
+            swap_image(content="e" * 64)(LAST),
             ["cuda: the image changed during the campaign"],
         ),
         (
             replace(LAST, suite=replace(LAST.suite, content="e" * 64)),
             ["the suite's measured part changed during the campaign"],
         ),
-        (tell_facts(gpu__0__driver="1")(LAST), ["cuda: changed during the campaign: gpu.0.driver"]),
-        (tell_facts(memory__free=7)(LAST), []),
+        (
+            tell_facts({"gpu.0.driver": "1"})(LAST),
+            ["cuda: changed during the campaign: gpu.0.driver"],
+        ),
+        (tell_facts({"memory.free": 7})(LAST), []),
         (
             invoke(isolation="none")(LAST),
             ["cuda: some invocations ran in a container and some did not"],
@@ -234,10 +213,10 @@ def test_banners() -> None:
     assert codes(sum_up(real, none).flags) == ["not-containerized"]
     assert sum_up(real, []).flags == ()
     for value, said in {True: ["stand-in"], False: [], None: []}.items():
-        found = change(tell_facts(gpu__simulated=value), "cuda", 1, 2, 3, 4)
+        found = plant(DOCUMENTS, tell_facts({"gpu.simulated": value}), "cuda", 1, 2, 3, 4)
         assert codes(sum_up(real, found).flags) == said
     # A control that nobody compares is enough, and so is one document of all.
-    only = tell_facts(gpu__simulated=True)(LAST)
+    only = tell_facts({"gpu.simulated": True})(LAST)
     assert codes(sum_up(real, [*DOCUMENTS[:-1], only]).flags) == ["stand-in"]
     assert codes(summarise(load(real, DOCUMENTS, [only])).flags) == ["stand-in"]
 
@@ -274,8 +253,8 @@ def fill_cache(files: Files) -> list[Document]:
     """The documents with what the cache of the GPU's arm held, where that is known of their block."""
     documents = DOCUMENTS
     for block, (start, end) in files.items():
-        held = tell_facts(cuda__cache__at_start__files=start, cuda__cache__at_end__files=end)
-        documents = change(held, "cuda", block, documents=documents)
+        held = {"cuda.cache.at_start.files": start, "cuda.cache.at_end.files": end}
+        documents = plant(documents, tell_facts(held), "cuda", block)
     return documents
 
 
@@ -348,7 +327,7 @@ def test_a_cache_that_was_not_looked_at_in_the_end_is_unknown() -> None:
     def forget(one: Document) -> Document:
         return replace(one, facts={k: v for k, v in one.facts.items() if "at_end" not in k})
 
-    lost = change(forget, "cuda", 3, documents=fill_cache({**FULL, 1: (0, 24)}))
+    lost = plant(fill_cache({**FULL, 1: (0, 24)}), forget, "cuda", 3)
     assert cold(lost)[1] == [f"{GREW.format('24 in block 1')}; {UNTOLD.format('block 3')}"]
 
 
@@ -371,4 +350,4 @@ def test_what_a_first_container_compiled_before_it_died_counts(
         dead = replace(kept, id="dead", facts={"cuda.cache.at_start.files": start})
         return invoke(containers=[dead, kept])(one)
 
-    assert cold(change(die, "cuda", 2, documents=fill_cache(FULL)))[1] == said
+    assert cold(plant(fill_cache(FULL), die, "cuda", 2))[1] == said

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -22,9 +21,11 @@ from suite.analysis.numbers.stopping import Precision, assess, is_precise
 from suite.analysis.result.cells import Outliers
 from suite.analysis.result.numbers import Estimate, Verdict
 from suite.flags import KINDS, Flag, find_invalid, pick, raise_flag
-from suite.model import Document, Scalar, Telemetry
+from suite.model import Document, Scalar
 from suite.report.text.wording import name_banners, tell, word, word_invalid
 from tests import synthetic
+from tests.changes import Change, in_cell, invoke, plant, swap_image, watch
+from tests.changes import tell as tell_facts
 from tests.rendering import render_markdown, study, sum_up
 
 FENCE = "overhead.fence"
@@ -32,26 +33,6 @@ CELLS = [one for one in synthetic.make_cells() if one.scenario in {"overhead", "
 CAMPAIGN = synthetic.make_campaign(blocks=6, cells=CELLS)
 DOCUMENTS = synthetic.make_documents(CAMPAIGN, samples=60, calibration=False)
 FIRST = DOCUMENTS[0]
-
-Change = Callable[[Document], Document]
-
-
-def change(how: Change, *blocks: int, arms: tuple[str, ...] = ("cpu",)) -> list[Document]:
-    """The documents, changed so in these blocks."""
-    return [
-        how(one) if one.invocation.block in blocks and one.invocation.arm in arms else one
-        for one in DOCUMENTS
-    ]
-
-
-def watch(**facts: Scalar) -> Change:
-    """With telemetry that found these facts."""
-    told = {name.replace("__", "."): value for name, value in facts.items()}
-    return lambda one: replace(one, telemetry=Telemetry(started=one.invocation.started, facts=told))
-
-
-def invoke(**fields: object) -> Change:
-    return lambda one: replace(one, invocation=replace(one.invocation, **fields))  # type: ignore[arg-type]
 
 
 def steal_cells(document: Document, count: int) -> Document:
@@ -72,14 +53,14 @@ def names(summary: Summary) -> set[str | None]:
     }
 
 
-STOLEN = watch(cpu__steal_share=0.5)
+STOLEN = watch({"cpu.steal_share": 0.5})
 BAD: dict[str, Scalar] = {"cpu.throttled_s": 0.1, "cpu.steal_share": 0.11, "gpu.is_named": False}
 FINE: dict[str, Scalar] = {"cpu.throttled_s": 0, "cpu.steal_share": 0.1, "gpu.is_named": True}
 
 
 @pytest.mark.parametrize("name", [name for name, _, _ in COUNTERS])
 def test_a_disturbed_invocation_is_set_aside(name: str) -> None:
-    summary = sum_up(CAMPAIGN, change(watch(**{name: BAD[name]}), 3))
+    summary = sum_up(CAMPAIGN, plant(DOCUMENTS, watch({name: BAD[name]}), "cpu", 3))
     (flag,) = excluded(summary)
     assert flag.where == {"arm": "cpu", "block": 3, "repeat": 0}
     assert not flag.values["repeated"]
@@ -90,11 +71,11 @@ def test_a_disturbed_invocation_is_set_aside(name: str) -> None:
     assert not find_invalid(summary.flags)
     assert "INVALID" not in names(summary)
     for harmless in ({name: FINE[name]}, {name: None}, {}):
-        assert not excluded(sum_up(CAMPAIGN, change(watch(**harmless), 3)))
+        assert not excluded(sum_up(CAMPAIGN, plant(DOCUMENTS, watch(harmless), "cpu", 3)))
 
 
 def test_two_in_six_are_too_many() -> None:
-    documents = change(STOLEN, 2, 5)
+    documents = plant(DOCUMENTS, STOLEN, "cpu", 2, 5)
     summary = sum_up(CAMPAIGN, documents)
     result = summary.cells[0].arms["cpu"]
     (flag,) = result.invalid
@@ -113,7 +94,7 @@ def test_two_in_six_are_too_many() -> None:
 
 
 def test_a_campaign_is_invalid_when_over_a_fifth_is_set_aside() -> None:
-    documents = change(watch(cpu__throttled_s=2.0), 2, 5, 6)
+    documents = plant(DOCUMENTS, watch({"cpu.throttled_s": 2.0}), "cpu", 2, 5, 6)
     summary = sum_up(CAMPAIGN, documents)
     assert [one.code for one in find_invalid(summary.flags)] == ["set-aside"]
     assert names(summary) == {"INVALID"}
@@ -123,7 +104,7 @@ def test_a_campaign_is_invalid_when_over_a_fifth_is_set_aside() -> None:
 
 def test_an_interrupted_campaign_is_not_invalid_for_that() -> None:
     again = [invoke(repeat=1)(one) for one in DOCUMENTS if one.invocation.block <= 3]
-    stopped = change(invoke(status="interrupted"), 1, 2, 3, arms=("cpu", "cuda"))
+    stopped = plant(DOCUMENTS, invoke(status="interrupted"), None, 1, 2, 3)
     summary = sum_up(CAMPAIGN, [*stopped, *again])
     assert [one.code for one in excluded(summary)] == ["interrupted"] * 6
     assert not find_invalid(summary.flags)
@@ -134,7 +115,7 @@ def test_an_interrupted_campaign_is_not_invalid_for_that() -> None:
 )
 def test_a_repeat_takes_a_disturbed_ones_place_and_says_why(how: Change) -> None:
     place = next(i for i, one in enumerate(DOCUMENTS) if one.invocation.block == 2)
-    changed = change(how, 2)
+    changed = plant(DOCUMENTS, how, "cpu", 2)
     changed.insert(place + 1, invoke(repeat=1)(DOCUMENTS[place]))
     summary = sum_up(CAMPAIGN, changed)
     (flag,) = excluded(summary)
@@ -143,16 +124,15 @@ def test_a_repeat_takes_a_disturbed_ones_place_and_says_why(how: Change) -> None
 
 
 def test_a_label_speaks_against_its_cell_only() -> None:
-    summary = sum_up(
-        CAMPAIGN, change(lambda one: synthetic.change_cell(one, FENCE, labels=["cpu-quota"]), 1)
-    )
+    labelled = plant(DOCUMENTS, in_cell(FENCE, labels=["cpu-quota"]), "cpu", 1)
+    summary = sum_up(CAMPAIGN, labelled)
     counts = {one.cell.id: len(one.arms["cpu"].values) for one in summary.cells}
     assert counts.pop(FENCE) == 5
     assert set(counts.values()) == {6}
 
 
 def test_contended_is_a_label() -> None:
-    summary = sum_up(CAMPAIGN, change(watch(cpu__steal_share=0.05), 1, 2))
+    summary = sum_up(CAMPAIGN, plant(DOCUMENTS, watch({"cpu.steal_share": 0.05}), "cpu", 1, 2))
     assert not excluded(summary)
     assert "cpu: contended in blocks 1, 2" in tell(summary.cells[0].arms["cpu"].flags)
 
@@ -165,8 +145,7 @@ def test_no_timing_sets_anything_aside() -> None:
 
 
 def test_a_changed_image_makes_the_arm_invalid() -> None:
-    image = replace(DOCUMENTS[-1].invocation.image, content="e" * 64)
-    summary = sum_up(CAMPAIGN, change(invoke(image=image), 6, arms=("cuda",)))
+    summary = sum_up(CAMPAIGN, plant(DOCUMENTS, swap_image(content="e" * 64), "cuda", 6))
     assert summary.cells[0].arms["cuda"].invalid
     assert summary.cells[0].arms["cpu"].invalid == ()
     assert names(summary) == {"INVALID"}
@@ -303,17 +282,14 @@ def test_an_invocation_asks_to_be_repeated_where_most_of_it_was_disturbed() -> N
     ("name", "fault"), [("cpu.throttled_s", "cpu-quota"), ("gpu.is_named", "gpu-other")]
 )
 def test_what_stays_as_it_is_asks_for_no_repeat(name: str, fault: str) -> None:
-    bad = watch(**{name: BAD[name]})(FIRST)
+    bad = watch({name: BAD[name]})(FIRST)
     assert find_disturbance(bad) == fault
     assert asks_for_repeat(bad) is None
 
 
 def test_a_gpu_that_was_lost_takes_its_invocation_with_it() -> None:
-    changed = [
-        replace(one, facts={**one.facts, "gpu.at_end": "no answer" if lost else "fine"})
-        for one in DOCUMENTS
-        for lost in [(one.invocation.arm, one.invocation.block) == ("cuda", 2)]
-    ]
+    changed = plant(DOCUMENTS, tell_facts({"gpu.at_end": "fine"}))
+    changed = plant(changed, tell_facts({"gpu.at_end": "no answer"}), "cuda", 2)
     summary = sum_up(CAMPAIGN, changed)
     assert [(one.code, one.where) for one in excluded(summary)] == [
         ("gpu-lost", {"arm": "cuda", "block": 2, "repeat": 0})

@@ -1,0 +1,61 @@
+"""What becomes of a made-up campaign's documents: changes, and where they are planted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from suite.model import Document, Scalar, Telemetry
+from tests import synthetic
+
+Change = Callable[[Document], Document]
+
+
+def plant(
+    documents: Iterable[Document], how: Change, arm: str | None = None, *blocks: int
+) -> list[Document]:
+    """The documents, changed so on this arm and in these blocks; without them on all, and in all."""
+    return [
+        how(one)
+        if one.invocation.arm == (arm or one.invocation.arm)
+        and (not blocks or one.invocation.block in blocks)
+        else one
+        for one in documents
+    ]
+
+
+def invoke(**fields: object) -> Change:
+    """Other fields of the invocation."""
+    return lambda one: replace(one, invocation=replace(one.invocation, **fields))  # type: ignore[arg-type]
+
+
+def swap_image(**fields: object) -> Change:
+    """Other fields of its image."""
+    return lambda one: invoke(image=replace(one.invocation.image, **fields))(one)  # type: ignore[arg-type]
+
+
+def tell(facts: Mapping[str, Scalar]) -> Change:
+    """More facts, or others."""
+    return lambda one: replace(one, facts={**one.facts, **facts})
+
+
+def watch(facts: Mapping[str, Scalar]) -> Change:
+    """Telemetry that found these facts."""
+    return lambda one: replace(
+        one, telemetry=Telemetry(started=one.invocation.started, facts=dict(facts))
+    )
+
+
+def in_cell(name: str, **fields: object) -> Change:
+    """Other fields of a cell."""
+    return lambda one: synthetic.change_cell(one, name, **fields)
+
+
+def lose(name: str, outcome: str, why: str | None) -> Change:
+    """A cell without its number."""
+    return lambda one: synthetic.lose_cell(one, name, outcome, why)
+
+
+def drop(name: str) -> Change:
+    """A cell that is not there."""
+    return lambda one: replace(one, cells=[cell for cell in one.cells if cell.id != name])
