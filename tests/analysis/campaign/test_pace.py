@@ -7,13 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from suite.analysis.analyse import analyse
-from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.campaign import Analysis
 from suite.cells.cell import Work
 from suite.model import CellResult, Document
 from suite.report.sections.machine import narrate
 from tests import synthetic
+from tests.rendering import study
 
 WORK = Work(amount=1.0, unit="call")
 CELLS = [synthetic.make_cell("made", f"cell{n}", {}, WORK) for n in range(12)]
@@ -34,7 +33,7 @@ def run(
         replace(one, cells=list(map(stretch, one.cells))) if change(one) else one
         for one in synthetic.make_documents(campaign, host=synthetic.QUIET)
     ]
-    return analyse(LoadedCampaign(folder="made-up", campaign=campaign, documents=documents))
+    return study(campaign, documents)
 
 
 def is_cuda_in_3(document: Document) -> bool:

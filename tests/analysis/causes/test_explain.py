@@ -16,8 +16,8 @@ from suite.analysis.causes.rules import RULES, Suspicion
 from suite.analysis.result.findings import RuleName
 from suite.analysis.result.numbers import cite
 from suite.cells.cell import Cell
-from suite.model import Campaign, Document
-from tests import synthetic
+from suite.model import Campaign, CellResult, Document
+from tests.changes import in_cell, plant, swap_image
 from tests.fakes import machines
 from tests.fakes.hosts import QUIET, Host
 from tests.fakes.machines import CPU, GPU, MILD, ROUGH, Device
@@ -284,16 +284,14 @@ def test_a_cause_without_a_witness_is_suspected() -> None:
 
 
 def test_copies_that_do_not_explain_the_difference_leave_it_suspected() -> None:
-    gpu = replace(FAR_MEMORY, bandwidth=3e7)
-    campaign, documents = machines.make_campaign(cells=ALL, gpu=gpu, host=QUIET)
-    for index, one in enumerate(documents):
-        document = one
-        for cell in one.cells:
-            if cell.case == "copy":
-                samples = [seconds / 10 for seconds in cell.samples_s]
-                document = synthetic.change_cell(document, cell.id, samples_s=samples)
-        documents[index] = document
-    catalogue = catalogue_of(campaign, documents)
+    campaign, documents = machines.make_campaign(cells=ALL, gpu=FAR_MEMORY, host=QUIET)
+
+    def hurry(cell: CellResult) -> CellResult:
+        samples = [seconds / 10 for seconds in cell.samples_s]
+        return replace(cell, samples_s=samples) if cell.case == "copy" else cell
+
+    fast = plant(documents, lambda one: replace(one, cells=list(map(hurry, one.cells))))
+    catalogue = catalogue_of(campaign, fast)
     cause = find(catalogue, TRAINED.format(512, "host")).causes[0]
     assert (cause.rule, cause.confirmed) == ("transfer", False)
     assert codes(cause.evidence) == ["nearer", "copies-take-less"]
@@ -304,10 +302,8 @@ def test_a_label_and_a_busy_host_are_witnesses_of_overhead() -> None:
     gpu = replace(GPU, fixed=8e-3)
     cells = machines.choose(ALL, name)
     campaign, documents = machines.make_campaign(cells, gpu=gpu, host=QUIET)
-    changed = [
-        synthetic.change_cell(one, name, labels=["dispatch-bound"], enqueue_fraction=0.97)
-        for one in documents
-    ]
+    busy = in_cell(name, labels=["dispatch-bound"], enqueue_fraction=0.97)
+    changed = plant(documents, busy)
     cause = find(catalogue_of(campaign, changed), name).causes[0]
     assert cause.rule == "overhead"
     assert cause.share == pytest.approx(0.97)
@@ -321,12 +317,7 @@ def test_work_that_was_seen_on_the_cpu_is_named() -> None:
     campaign, documents = machines.make_campaign(cells, gpu=replace(GPU, fixed=8e-3), host=QUIET)
     fallen = ["Const on CPU:0 ×4", "Relu on CPU:0 ×1"]
     seen = {"GPU:0": 3, "CPU:0": 5}
-    changed = [
-        synthetic.change_cell(one, name, placement=seen, elsewhere=fallen)
-        if one.invocation.arm == "cuda"
-        else one
-        for one in documents
-    ]
+    changed = plant(documents, in_cell(name, placement=seen, elsewhere=fallen), "cuda")
     cause = find(catalogue_of(campaign, changed), name).causes[0]
     assert (cause.rule, cause.confirmed) == ("fallback", False)
     assert cause.evidence == (cite("fallen-unmeasured", operations=("Relu on CPU:0 ×1",)),)
@@ -359,11 +350,9 @@ def test_the_cpu_is_the_right_device_where_no_variant_wins() -> None:
 def test_what_runs_on_the_cpu_on_both_arms_can_not_be_the_gpus_fault() -> None:
     name = "tfdata.triple/pipeline=native/part=input/batch=512"
     campaign, documents = machines.make_campaign(machines.choose(ALL, "tfdata"), host=QUIET)
-    for index, one in enumerate(documents):
-        if one.invocation.arm == "cuda":
-            documents[index] = synthetic.change_cell(
-                one, name, samples_s=[1.0 + one.invocation.block / 1e3]
-            )
+    for block in range(1, 6):
+        slow = in_cell(name, samples_s=[1.0 + block / 1e3])
+        documents = plant(documents, slow, "cuda", block)
     case = find(catalogue_of(campaign, documents), name)
     assert case.causes[0].rule == "unknown"
     assert codes(case.causes[0].evidence) == ["on-cpu-on-both"]
@@ -386,12 +375,8 @@ def test_the_order_of_the_arms_is_no_matter() -> None:
 def test_an_invalid_number_explains_nothing_and_needs_no_cause() -> None:
     cpu, gpu, _ = PLANTED["overhead"]
     campaign, documents = machines.make_campaign(cpu=cpu, gpu=gpu)
-    last = documents[-1]
-    documents[-1] = replace(
-        last,
-        invocation=replace(last.invocation, image=replace(last.invocation.image, content="e" * 64)),
-    )
-    assert explain(catalogue_of(campaign, documents)) == []
+    changed = plant(documents, swap_image(content="e" * 64), "cuda", 5)
+    assert explain(catalogue_of(campaign, changed)) == []
 
 
 def test_every_rule_is_planted() -> None:

@@ -5,35 +5,32 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
 from suite.analysis.analyse import analyse
-from suite.analysis.campaign.summarise import Summary, summarise
+from suite.analysis.campaign.summarise import Summary
 from suite.analysis.causes.advice import KINDS
 from suite.analysis.causes.insight import Insight, find_insight
 from suite.analysis.documents.published import ANY, Quantity, read_figures
-from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.findings import Decomposition, Spot, Triple, Waterfall
 from suite.cells.cell import Cell, Work
 from suite.flags import KINDS as FLAGS
 from suite.flags import Flag, pick, raise_flag
-from suite.model import Campaign, Document
 from suite.report.exports.summary import render_json
 from tests import synthetic
 from tests.analysis.causes.test_explain import QUICK, TRAINED
+from tests.changes import in_cell, plant
+from tests.changes import tell as tell_facts
 from tests.fakes import machines
 from tests.fakes.hosts import QUIET, Host
 from tests.fakes.machines import CPU, GPU, MILD, Device
 from tests.flagging import codes
-from tests.rendering import render_markdown
+from tests.rendering import render_markdown, sum_up
 
 ALL = machines.make_cells()
 NEAR = 0.03
-
-
-def summary_of(campaign: Campaign, documents: list[Document]) -> Summary:
-    return summarise(LoadedCampaign(folder="made-up", campaign=campaign, documents=documents))
 
 
 def tell(
@@ -43,7 +40,7 @@ def tell(
     cells: Sequence[Cell] | None = None,
     host: Host = QUIET,
 ) -> Insight:
-    return find_insight(summary_of(*machines.make_campaign(cells, cpu=cpu, gpu=gpu, host=host)))
+    return find_insight(sum_up(*machines.make_campaign(cells, cpu=cpu, gpu=gpu, host=host)))
 
 
 def find_waterfall(insight: Insight, name: str, arm: str, *, pinned: bool = False) -> Waterfall:
@@ -170,11 +167,10 @@ def test_the_parts_of_a_step_are_what_was_planted() -> None:
 def test_what_the_parts_do_not_explain_is_called_unexplained() -> None:
     name = TRAINED.format(512, "host")
     campaign, documents = machines.make_campaign(STEPS, host=QUIET)
-    changed = [
-        synthetic.change_cell(one, name, samples_s=[5e-3 + one.invocation.block * 1e-6])
-        for one in documents
-    ]
-    found = take_apart(find_insight(summary_of(campaign, changed)), name, "cuda")
+    for block in range(1, 6):
+        slow = in_cell(name, samples_s=[5e-3 + block * 1e-6])
+        documents = plant(documents, slow, None, block)
+    found = take_apart(find_insight(sum_up(campaign, documents)), name, "cuda")
     assert found.unexplained
     assert found.rest == pytest.approx(
         found.whole - sum(part or 0.0 for part in found.parts.values())
@@ -244,22 +240,19 @@ def test_what_does_not_help_is_said_to() -> None:
     assert (found.kind, found.helps) == ("no-fallback", False)
 
 
-def name_gpu(documents: list[Document], name: str) -> list[Document]:
-    return [
-        replace(one, facts={**one.facts, "gpu.0.name": name})
-        if one.invocation.arm == "cuda"
-        else one
-        for one in documents
-    ]
-
-
 PRODUCTS = machines.choose(ALL, "matmul.square", "overhead.sum")
 
 
-def limits_of(flops: float, name: str) -> Insight:
+@cache
+def measure(flops: float, name: str) -> Summary:
+    """Products and the memory's bandwidth, on a GPU of that name."""
     gpu = replace(GPU, flops=flops, bandwidth=20e9)
     campaign, documents = machines.make_campaign(PRODUCTS, gpu=gpu, host=QUIET)
-    return find_insight(summary_of(campaign, name_gpu(documents, name)))
+    return sum_up(campaign, plant(documents, tell_facts({"gpu.0.name": name}), "cuda"))
+
+
+def limits_of(flops: float, name: str) -> Insight:
+    return find_insight(measure(flops, name))
 
 
 @pytest.mark.parametrize(
@@ -287,9 +280,7 @@ def test_a_rate_is_held_against_what_was_published(
 
 
 def test_a_product_beyond_the_peak_wins_nothing() -> None:
-    gpu = replace(GPU, flops=40e12)
-    campaign, documents = machines.make_campaign(PRODUCTS, gpu=gpu, host=QUIET)
-    summary = summary_of(campaign, name_gpu(documents, "NVIDIA A10"))
+    summary = measure(40e12, "NVIDIA A10")
     insight = find_insight(summary)
     beyond = {flag.where["cell"] for flag in pick(insight.limits.flags, "invalid")}
     honest = {one.cell.id for one in summary.cells} - beyond
@@ -311,11 +302,17 @@ def test_a_product_beyond_the_peak_wins_nothing() -> None:
     for found in summary.conclusions.crossovers.values():
         for _, crossover in found:
             assert sizes.isdisjoint({crossover.low, crossover.high})
-    report = render_markdown(analyse(summary.loaded))
+    # In the report it is struck, and stands in the doubts and at the top.
+    analysis = analyse(summary.loaded)
+    report = render_markdown(analysis)
     largest = ("| matmul.square/n=10000 ", "| matmul.square/n=10000/")
     row = next(line for line in report.splitlines() if line.startswith(largest))
     assert "~~" in row
     assert "faster" not in row
+    top, _, rest = report.partition("## ")
+    assert "NOT PLAUSIBLE" in top
+    assert "**More than the hardware can do.**" in rest.partition("## Is it to be trusted?")[2]
+    assert json.loads(render_json(analysis))["limits"]["flags"]
 
 
 @pytest.mark.parametrize("name", ["NVIDIA A10M", "NVIDIA A10-4Q", "A10", "nvidia a10", ""])
@@ -325,29 +322,13 @@ def test_parts_match_by_their_exact_names(name: str) -> None:
     assert name in limits.unknown or name == ""
 
 
-def test_an_error_stands_in_the_doubts_and_at_the_top() -> None:
-    gpu = replace(GPU, flops=40e12)
-    campaign, documents = machines.make_campaign(PRODUCTS, gpu=gpu, host=QUIET)
-    summary = summary_of(campaign, name_gpu(documents, "NVIDIA A10"))
-    text = render_markdown(analyse(summary.loaded))
-    top, _, rest = text.partition("## ")
-    assert "NOT PLAUSIBLE" in top
-    assert "**More than the hardware can do.**" in rest.partition("## Is it to be trusted?")[2]
-    assert json.loads(render_json(analyse(summary.loaded)))["limits"]["flags"]
-
-
-def test_the_form_factor_is_part_of_the_name() -> None:
-    figures = read_figures()
-    parts = [figures.find_part(name) for name in ("NVIDIA H100 PCIe", "NVIDIA H100 80GB HBM3")]
-    peaks = [figures.select(part, "product", "peak", "fp32")[0].high for part in parts]
-    assert peaks == [51e12, 67e12]
-    assert figures.find_part("NVIDIA H100") is None
-    assert figures.find_part(None) is None
-
-
 @pytest.mark.parametrize(
     ("name", "fp32", "fp16", "memory"),
     [
+        ("NVIDIA H100 PCIe", 51e12, 756e12, 2e12),
+        ("NVIDIA H100 80GB HBM3", 67e12, 989e12, 3.35e12),
+        ("NVIDIA H100", None, None, None),
+        (None, None, None, None),
         ("NVIDIA A10", 31.2e12, 125e12, 600e9),
         ("NVIDIA A10G", 31.5e12, 70e12, 600e9),
         ("Tesla V100-SXM2-16GB", 15.7e12, 125e12, 900e9),
@@ -358,7 +339,7 @@ def test_the_form_factor_is_part_of_the_name() -> None:
     ],
 )
 def test_a_part_is_found_by_the_name_that_cuda_gives_it(
-    name: str, fp32: float | None, fp16: float | None, memory: float | None
+    name: str | None, fp32: float | None, fp16: float | None, memory: float | None
 ) -> None:
     figures = read_figures()
     part = figures.find_part(name)
@@ -414,7 +395,7 @@ TRAINING = machines.choose(ALL, "mlp.train", "asked.fit", "tfdata.triple")
 def test_the_cost_of_a_million() -> None:
     campaign, documents = machines.make_campaign(TRAINING, host=QUIET)
     campaign = replace(campaign, price=3.6, price_currency="EUR")
-    insight = find_insight(summary_of(campaign, documents))
+    insight = find_insight(sum_up(campaign, documents))
     found = {one.cell: one for one in insight.costs}
     one = found[TRAINED.format(512, "device")]
     # EUR 0.001 a second: a million steps of s seconds cost 1,000 s.
@@ -428,24 +409,24 @@ def test_the_cost_of_a_million() -> None:
     epoch = found["asked.fit/stage=steady/batch=512/prefetch=on/on=arm"]
     assert epoch.steps["cpu"].value == pytest.approx(one.steps["cpu"].value, rel=NEAR)
     assert not any("epoch-1" in name or "on=cpu" in name for name in found)
-    text = render_markdown(analyse(summary_of(campaign, documents).loaded))
+    text = render_markdown(analyse(sum_up(campaign, documents).loaded))
     assert "At EUR 3.60 an hour" in text
 
 
 def test_without_a_price_there_is_no_cost() -> None:
     campaign, documents = machines.make_campaign(TRAINING, host=QUIET)
-    summary = summary_of(campaign, documents)
+    summary = sum_up(campaign, documents)
     assert "## Cost" not in render_markdown(analyse(summary.loaded))
     content = json.loads(render_json(analyse(summary.loaded)))
     assert not {"price", "costs"} & set(content)
-    assert find_insight(summary_of(replace(campaign, price=0.0), documents)).costs == ()
+    assert find_insight(sum_up(replace(campaign, price=0.0), documents)).costs == ()
 
 
 def test_the_json_holds_what_the_report_says() -> None:
     gpu = replace(GPU, fixed=2e-3, fallback=5e-3, start=1.0)
     campaign, documents = machines.make_campaign(gpu=gpu)
     campaign = replace(campaign, price=2.5)
-    content = json.loads(render_json(analyse(summary_of(campaign, documents).loaded)))
+    content = json.loads(render_json(analyse(sum_up(campaign, documents).loaded)))
     causes = [cause for cell in content["cells"] for cause in cell["causes"]]
     assert causes
     assert set(causes[0]) == {*("rule", "confirmed", "provisional", "share", "evidence", "gain")}
@@ -466,7 +447,7 @@ def test_the_json_holds_what_the_report_says() -> None:
 
 def test_simulated_is_said_in_the_title_and_over_every_table() -> None:
     campaign, documents = machines.make_campaign(gpu=replace(GPU, fixed=2e-3))
-    text = render_markdown(analyse(summary_of(replace(campaign, price=1.0), documents).loaded))
+    text = render_markdown(analyse(sum_up(replace(campaign, price=1.0), documents).loaded))
     lines = text.splitlines()
     assert lines[0].endswith("SIMULATED")
     captions = [line for line in lines if "Table: " in line]
@@ -496,6 +477,6 @@ def test_no_number_that_a_document_can_hold_breaks_the_analysis(axis: str, numbe
     documents = synthetic.make_documents(
         campaign, truth=lambda _, arm: 2e-3 if arm == "cuda" else 1e-3, samples=2
     )
-    summary = summary_of(replace(campaign, price=1e308), documents)
+    summary = sum_up(replace(campaign, price=1e308), documents)
     render_markdown(analyse(summary.loaded))
     json.loads(render_json(analyse(summary.loaded)))

@@ -7,11 +7,10 @@ from dataclasses import replace
 import pytest
 
 from suite.analysis.ablation.trace import find_traces
-from suite.analysis.campaign.summarise import Summary, summarise
+from suite.analysis.campaign.summarise import Summary
 from suite.analysis.causes.insight import find_insight
 from suite.analysis.causes.rules import Suspicion
 from suite.analysis.causes.witness import attest, cite_trace
-from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.findings import RuleName
 from suite.analysis.result.numbers import cite
 from suite.model import Document
@@ -19,6 +18,7 @@ from suite.report.text.evidence import word_evidence
 from tests import synthetic
 from tests.fakes import machines
 from tests.flagging import codes
+from tests.rendering import sum_up
 
 STEP = "mlp.train/net=A/batch=32/data=device/precision=fp32/execution=graph"
 IDLE = {
@@ -82,7 +82,7 @@ def traced(block: int) -> Summary:
     kept: list[Document] = [
         one for one in documents if (one.invocation.arm, one.invocation.block) != ("cuda", block)
     ]
-    return summarise(LoadedCampaign(folder="x", campaign=campaign, documents=[*kept, seen]))
+    return sum_up(campaign, [*kept, seen])
 
 
 def test_the_report_hears_the_calibrations_trace_and_no_other() -> None:

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from suite.analysis.analyse import analyse
-from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.record import Trial
 from suite.analysis.several.record import add_up, rate, read_trial
@@ -17,12 +15,13 @@ from suite.errors import UsageError
 from suite.model import Arm, Campaign, Document
 from tests import aa_campaigns, synthetic
 from tests.aa_campaigns import CPU, REBUILT, of_image, plan, second_build, slower
+from tests.rendering import study
 from tests.synthetic import make_image
 
 
 def measure(campaign: Campaign, *change: aa_campaigns.Change, **how: Any) -> Analysis:
     documents = aa_campaigns.measure(campaign, *change, **how)
-    return analyse(LoadedCampaign(folder="made-up", campaign=campaign, documents=documents))
+    return study(campaign, documents)
 
 
 def test_an_image_against_itself_is_a_trial() -> None:
