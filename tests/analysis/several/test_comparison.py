@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 import json
-import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.numbers.ratio import compare_campaigns
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import MARGIN, Ratio, Verdict
 from suite.analysis.several.comparison import Pair, set_side_by_side
-from suite.cells.cell import Cell
 from suite.errors import UsageError
 from suite.flags import KINDS, Flag, raise_flag
-from suite.model import Campaign, Check, Document
+from suite.model import Check
 from suite.report.pages.comparison import compose_versus
 from suite.report.render.markdown import render_page
 from suite.report.text.wording import word
 from tests import synthetic
+from tests.changes import in_cell, plant, tell
 from tests.flagging import codes
-from tests.rendering import collate, collate_side_by_side
+from tests.rendering import collate, collate_side_by_side, load
 
 FENCE = "overhead.fence"
 
 
-def make_summary(
+def make_campaign(
     name: str,
     *,
     slower: float = 1.0,
@@ -41,45 +42,50 @@ def make_summary(
     seed: int = 1,
     twins: bool = True,
     **fields: object,
-) -> Analysis:
-    """A campaign in which everything takes ``slower`` times as long."""
-    loaded = make_campaign(
-        name, slower=slower, arms=arms, blocks=blocks, seed=seed, twins=twins, **fields
-    )
-    return analyse(loaded)
-
-
-def make_campaign(
-    name: str,
-    *,
-    slower: float,
-    arms: Sequence[str],
-    blocks: int,
-    seed: int,
-    twins: bool,
-    **fields: object,
 ) -> LoadedCampaign:
+    """A campaign in which everything takes ``slower`` times as long."""
     campaign = synthetic.make_campaign(arms=arms, blocks=blocks, seed=seed)
     campaign = replace(campaign, id=name, **fields)  # type: ignore[arg-type]
+    how: dict[str, Any] = {
+        "truth": lambda cell, arm: slower * synthetic.plain_truth(cell, arm),
+        "samples": 60,
+        "host": synthetic.QUIET,
+    }
+    documents = synthetic.make_documents(campaign, calibration=False, **how)
+    cells = [cell.id for cell in campaign.cells]
+    controls = synthetic.make_twins(campaign, names=cells, **how) if twins else []
+    return replace(load(campaign, documents, controls), folder=name)
 
-    def truth(cell: Cell, arm: str) -> float:
-        return slower * synthetic.plain_truth(cell, arm)
 
-    documents = synthetic.make_documents(
-        campaign, truth=truth, samples=60, host=synthetic.QUIET, calibration=False
-    )
-    controls = (
-        synthetic.make_twins(
-            campaign,
-            names=[cell.id for cell in campaign.cells],
-            truth=truth,
-            samples=60,
-            host=synthetic.QUIET,
-        )
-        if twins
-        else []
-    )
-    return LoadedCampaign(folder=name, campaign=campaign, documents=documents, controls=controls)
+def make_summary(name: str, **how: Any) -> Analysis:
+    return analyse(make_campaign(name, **how))
+
+
+@cache
+def one() -> Analysis:
+    return make_summary("one")
+
+
+@cache
+def two() -> Analysis:
+    """The same machine another time."""
+    return make_summary("two", seed=2)
+
+
+@cache
+def short() -> Analysis:
+    return make_summary("short", blocks=3)
+
+
+def make_changed(**fields: object) -> tuple[Analysis, Analysis]:
+    """Two campaigns that check the same number, of which the second has a changed cell."""
+    check: dict[str, object] = {"check": Check(what="a number", value=1.0, tolerance=1e-3)}
+    made = []
+    for seed, changes in enumerate((check, {**check, **fields})):
+        loaded = make_campaign("ab"[seed], seed=seed, blocks=5)
+        documents = plant(loaded.documents, in_cell(FENCE, **changes))
+        made.append(analyse(replace(loaded, documents=documents)))
+    return made[0], made[1]
 
 
 def render_them(*analyses: Analysis) -> str:
@@ -96,7 +102,7 @@ def verdicts(pair: Pair) -> set[str]:
 
 
 def test_a_slower_machine_is_slower_in_every_cell() -> None:
-    pair = only_pair(make_summary("one"), make_summary("two", slower=1.3, seed=2))
+    pair = only_pair(one(), make_summary("two", slower=1.3, seed=2))
     assert (pair.base.name, pair.other.name) == ("1:cpu", "2:cpu")
     assert verdicts(pair) == {"SLOWER"}
     for ratio in pair.ratios.values():
@@ -105,7 +111,7 @@ def test_a_slower_machine_is_slower_in_every_cell() -> None:
 
 
 def test_the_same_machine_twice_is_never_faster_or_slower() -> None:
-    pair = only_pair(make_summary("one"), make_summary("two", seed=2))
+    pair = only_pair(one(), two())
     assert not verdicts(pair) & {"FASTER", "SLOWER"}
     off = [abs(one.value - 1) for one in pair.sound.values()]
     assert (pair.distance_median, pair.distance_p95) == pytest.approx(
@@ -114,24 +120,14 @@ def test_the_same_machine_twice_is_never_faster_or_slower() -> None:
 
 
 def test_ratios_between_campaigns_are_welchs_and_say_that_they_are_not_interleaved() -> None:
-    first, second = make_summary("one"), make_summary("two", slower=1.1, seed=2, blocks=9)
-    versus = set_side_by_side([first, second])
-    (pair,) = versus.pairs
-    ratio = pair.ratios[FENCE]
-    assert isinstance(ratio, Ratio)
-    ours, theirs = (
-        [
-            math.log(v)
-            for v in next(one.arms["cpu"] for one in found.cells if one.id == FENCE).values.values()
-        ]
-        for found in (first, second)
-    )
-    test = stats.ttest_ind(theirs, ours, equal_var=False)
-    low, high = test.confidence_interval(0.95)
-    assert ratio.p == pytest.approx(test.pvalue, rel=1e-9)
-    assert (ratio.low, ratio.high) == pytest.approx((math.exp(low), math.exp(high)), rel=1e-9)
+    pair = only_pair(one(), two())
+    values = [
+        list(next(cell for cell in found.cells if cell.id == FENCE).arms["cpu"].values.values())
+        for found in (one(), two())
+    ]
+    assert pair.ratios[FENCE] == compare_campaigns(*values)
     assert not pair.interleaved
-    text = render_them(first, second)
+    text = render_them(one(), two())
     assert KINDS["not-interleaved"].text[1:] in text
     assert "three instances" in text
 
@@ -163,69 +159,61 @@ def test_any_arm_of_any_campaign_against_any_other() -> None:
 def test_a_comparison_that_names_no_columns_is_a_usage_error(
     pairs: list[str], complaint: str
 ) -> None:
-    summaries = [make_summary("one", blocks=3), make_summary("two", blocks=3)]
+    summaries = [short(), make_summary("two", blocks=3)]
     with pytest.raises(UsageError, match=complaint) as caught:
         set_side_by_side(summaries, pairs)
     assert caught.value.remedy
 
 
-def test_what_can_not_be_compared_is_refused() -> None:
-    first = make_summary("one", blocks=3)
-    with pytest.raises(UsageError, match="two campaigns"):
-        set_side_by_side([first])
-    with pytest.raises(UsageError, match="named twice"):
-        set_side_by_side([first, first])
-    suite = replace(synthetic.SUITE, content="6" * 64)
-    with pytest.raises(UsageError, match="not measured by the same suite"):
-        set_side_by_side([first, make_summary("two", blocks=3, suite=suite)])
-    with pytest.raises(UsageError, match="no arm in common") as caught:
-        set_side_by_side([first, make_summary("two", blocks=3, arms=["cuda"])])
-    assert "2:cuda/1:cpu" in (caught.value.remedy or "")
+@pytest.mark.parametrize(
+    ("others", "complaint", "way_out"),
+    [
+        ([], "two campaigns", ""),
+        ([{}], "named twice", ""),
+        (
+            [{"suite": replace(synthetic.SUITE, content="6" * 64)}],
+            "not measured by the same suite",
+            "",
+        ),
+        ([{"arms": ["cuda"]}], "no arm in common", "2:cuda/1:cpu"),
+    ],
+)
+def test_what_can_not_be_compared_is_refused(
+    others: list[dict[str, Any]], complaint: str, way_out: str
+) -> None:
+    rest = [make_summary("two", blocks=3, **how) if how else short() for how in others]
+    with pytest.raises(UsageError, match=complaint) as caught:
+        set_side_by_side([short(), *rest])
+    assert way_out in (caught.value.remedy or "")
 
 
 def test_profiles_without_verdicts_and_too_few_blocks_give_none() -> None:
-    first = make_summary("one")
-    quick = only_pair(first, make_summary("two", seed=2, profile="quick"))
-    assert verdicts(quick) == {"provisional"}
+    assert verdicts(only_pair(one(), make_summary("two", profile="quick"))) == {"provisional"}
     few = make_summary("two", seed=2, blocks=2)
-    assert verdicts(only_pair(first, few)) == {"few-pairs"}
-    assert "No verdicts of 2:cpu against 1:cpu" in render_them(first, few)
+    assert verdicts(only_pair(one(), few)) == {"few-pairs"}
+    assert "No verdicts of 2:cpu against 1:cpu" in render_them(one(), few)
 
 
 def test_a_cell_of_one_plan_only_has_no_ratio() -> None:
     cells = [one for one in synthetic.make_cells() if one.id != FENCE]
-    both = make_summary("one"), make_summary("two", cells=cells)
+    both = one(), make_summary("two", cells=cells)
     assert only_pair(*both).ratios[FENCE] == raise_flag("not-in-both")
     text = render_them(*both)
     assert "the cell is not in the plan of this campaign" in text
 
 
-def change(loaded: LoadedCampaign, **fields: object) -> LoadedCampaign:
-    documents = [synthetic.change_cell(one, FENCE, **fields) for one in loaded.documents]
-    return replace(loaded, documents=documents)
-
-
-def make_two(**fields: object) -> tuple[Analysis, Analysis]:
-    """Two campaigns, of which the second has a changed cell."""
-    given: dict[str, object] = {"slower": 1.0, "arms": ["cpu"], "blocks": 5, "twins": True}
-    first, second = (make_campaign(name, seed=i, **given) for i, name in enumerate("ab"))  # type: ignore[arg-type]
-    check = Check(what="a number", value=1.0, tolerance=1e-3)
-    changed = change(second, **{"check": check, **fields})
-    return analyse(change(first, check=check)), analyse(changed)
-
-
 def test_results_that_differ_are_not_the_same_work() -> None:
-    pair = only_pair(*make_two(check=Check(what="a number", value=1.01, tolerance=1e-3)))
+    pair = only_pair(*make_changed(check=Check(what="a number", value=1.01, tolerance=1e-3)))
     refused = pair.ratios[FENCE]
     assert isinstance(refused, Flag)
     assert refused.code == "other-results"
     assert "not the same work" in word(refused)
-    alike = only_pair(*make_two(check=Check(what="a number", value=1.0001, tolerance=1e-3)))
+    alike = only_pair(*make_changed(check=Check(what="a number", value=1.0001, tolerance=1e-3)))
     assert isinstance(alike.ratios[FENCE], Ratio)
 
 
 def test_an_invalid_number_is_never_judged_and_struck_through() -> None:
-    summaries = make_two(evidence={"steal_share": 0.5})
+    summaries = make_changed(evidence={"steal_share": 0.5})
     pair = only_pair(*summaries)
     assert verdicts(pair) >= {"INVALID"}
     found = pair.verdicts[FENCE]
@@ -236,7 +224,7 @@ def test_an_invalid_number_is_never_judged_and_struck_through() -> None:
 
 
 def test_a_missing_number_has_no_ratio() -> None:
-    first, second = make_two(
+    first, second = make_changed(
         outcome="failed", reason="lost", samples_s=[], warmup_s=[], calls_per_sample=None
     )
     pair = only_pair(first, second)
@@ -244,7 +232,7 @@ def test_a_missing_number_has_no_ratio() -> None:
 
 
 def test_other_calls_in_a_sample_are_said() -> None:
-    pair = only_pair(*make_two(calls_per_sample=999))
+    pair = only_pair(*make_changed(calls_per_sample=999))
     assert codes(pair.cells[FENCE].beside) == ["other-calls"]
     assert not any(
         flags for name, flags in ((n, one.beside) for n, one in pair.cells.items()) if name != FENCE
@@ -252,29 +240,24 @@ def test_other_calls_in_a_sample_are_said() -> None:
 
 
 def test_the_margin_is_the_wider_floor_and_a_missing_one_is_said() -> None:
-    first, second = make_summary("one"), make_summary("two", seed=2)
-    pair = only_pair(first, second)
-    floors = [one.noise_floor or 0.0 for one in (first, second)]
+    pair = only_pair(one(), two())
+    floors = [found.noise_floor or 0.0 for found in (one(), two())]
     assert pair.margin == max(MARGIN, *floors)
     both = [make_summary(name, arms=("cpu", "cuda")) for name in ("one", "two")]
     within = set_side_by_side(both, ["1:cuda/1:cpu"]).pairs[0]
     assert within.margin == both[0].margin
     assert pair.floor_known
     unknown = make_summary("three", seed=3, twins=False)
-    assert not only_pair(first, unknown).floor_known
-    text = render_them(first, unknown)
+    assert not only_pair(one(), unknown).floor_known
+    text = render_them(one(), unknown)
     assert "Not every campaign knows its noise floor" in text
 
 
 def test_facts_that_differ_stand_first() -> None:
-    first = make_campaign("one", slower=1.0, arms=["cpu"], blocks=3, seed=1, twins=False)
-    second = make_campaign("two", slower=1.0, arms=["cpu"], blocks=3, seed=2, twins=False)
-
-    def move(document: Document) -> Document:
-        return replace(document, facts={**document.facts, "cpu.model": "Another | Processor"})
-
-    second = replace(second, documents=[move(one) for one in second.documents])
-    text = render_them(analyse(first), analyse(second))
+    moved = tell({"cpu.model": "Another | Processor"})
+    second = make_campaign("two", blocks=3, seed=2)
+    second = replace(second, documents=plant(second.documents, moved))
+    text = render_them(short(), analyse(second))
     differs = text[text.index("## What differs") : text.index("## Tables")]
     assert "cpu.model" in differs
     assert "Made-Up Processor 9000" in differs
@@ -282,14 +265,12 @@ def test_facts_that_differ_stand_first() -> None:
     assert "tensorflow.version" not in differs
 
 
-def write(folder: Path, name: str, seed: int) -> Path:
-    campaign: Campaign = replace(synthetic.make_campaign(blocks=3, seed=seed), id=name)
-    documents = synthetic.make_documents(campaign, samples=20)
-    return synthetic.write_campaign(folder / name, campaign, documents)
-
-
 def test_the_files_come_from_the_documents_alone(tmp_path: Path) -> None:
-    folders = [write(tmp_path, "one", 1), write(tmp_path, "two", 2)]
+    folders = []
+    for seed, name in enumerate(("one", "two"), 1):
+        campaign = replace(synthetic.make_campaign(blocks=3, seed=seed), id=name)
+        documents = synthetic.make_documents(campaign, samples=20)
+        folders.append(synthetic.write_campaign(tmp_path / name, campaign, documents))
     files = collate_side_by_side(folders)
     assert files == collate_side_by_side(folders)
     assert set(files) == {"compare.md", "compare.html", "compare.json"}
@@ -301,11 +282,8 @@ def test_the_files_come_from_the_documents_alone(tmp_path: Path) -> None:
     assert "**SIMULATED** · Table" in text
     assert text.startswith("# Crossover: 2 campaigns side by side — SIMULATED")
     assert 'make compare RUNS="path/to/one path/to/two" PAIRS="2:cpu/1:cpu ' in text
-
-
-def test_the_marks_mean_the_same_in_every_report(tmp_path: Path) -> None:
-    folders = [write(tmp_path, "one", 1), write(tmp_path, "two", 2)]
-    texts = collate_side_by_side(folders)["compare.md"], collate(folders[0]).files["report.md"]
-    meanings = [text.split("## Footnotes\n\n")[1].splitlines()[0] for text in texts]
+    # The marks mean the same in every report.
+    own = collate(folders[0]).files["report.md"]
+    meanings = [one.split("## Footnotes\n\n")[1].splitlines()[0] for one in (text, own)]
     assert meanings[0].startswith("`—` no number")
     assert meanings[0] == meanings[1]
