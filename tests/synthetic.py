@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -84,30 +85,18 @@ def make_cells() -> list[Cell]:
         )
         for batch in (8, 512)
     ]
+    epoch = Work(amount=10_000.0, unit="example")
+    batch = Work(amount=32.0, unit="element", bytes=32.0 * 516)
+    once: dict[str, object] = {"one_shot": True}
+    asked: dict[str, Param] = {"stage": "epoch1", "batch": 512}
     return [
         *products,
         *steps,
-        make_cell(
-            "asked",
-            "fit",
-            {"stage": "epoch1", "batch": 512},
-            Work(amount=10_000.0, unit="example"),
-            one_shot=True,
-            asked_about=True,
-        ),
-        make_cell(
-            "tfdata",
-            "map",
-            {"function": "numpy_function", "batch": 32},
-            Work(amount=32.0, unit="element", bytes=32.0 * 516),
-        ),
+        make_cell("asked", "fit", asked, epoch, asked_about=True, **once),
+        make_cell("tfdata", "map", {"function": "numpy_function", "batch": 32}, batch),
         make_cell("overhead", "fence", {}, Work(amount=1.0, unit="call")),
         make_cell(
-            "overhead",
-            "startup",
-            {"stage": "import"},
-            Work(amount=1.0, unit="start"),
-            one_shot=True,
+            "overhead", "startup", {"stage": "import"}, Work(amount=1.0, unit="start"), **once
         ),
     ]
 
@@ -264,58 +253,24 @@ def make_facts(arm: str) -> dict[str, Scalar]:
     return facts
 
 
-def make_documents(
-    campaign: Campaign,
-    *,
-    truth: Truth = plain_truth,
-    host: Host = TYPICAL,
-    samples: int = 8,
-    warmup: int = 3,
-    isolation: Isolation = "container",
-    calibration: bool = True,
-) -> list[Document]:
-    """Every invocation of a campaign that went well."""
+def make_documents(campaign: Campaign, *, calibration: bool = True, **how: Any) -> list[Document]:
+    """Every invocation of a campaign that went well; ``how`` are words of `make_document`."""
     return [
-        make_document(
-            campaign,
-            arm,
-            block,
-            truth=truth,
-            host=host,
-            samples=samples,
-            warmup=warmup,
-            isolation=isolation,
-        )
+        make_document(campaign, arm, block, **how)
         for arm in campaign.arms
         for block in range(0 if calibration else 1, campaign.blocks + 1)
     ]
 
 
-def make_twins(
-    campaign: Campaign,
-    *,
-    names: Iterable[str],
-    truth: Truth = plain_truth,
-    host: Host = TYPICAL,
-    samples: int = 8,
-    warmup: int = 3,
-) -> list[Document]:
+def make_twins(campaign: Campaign, *, names: Iterable[str], **how: Any) -> list[Document]:
     """The short second invocation of every arm in every block, of these cells only."""
     kept = set(names)
-    twins = []
-    for arm in campaign.arms:
-        for block in range(1, campaign.blocks + 1):
-            one = make_document(
-                campaign,
-                f"{arm}-twin",
-                block,
-                truth=truth,
-                host=host,
-                samples=samples,
-                warmup=warmup,
-            )
-            twins.append(replace(one, cells=[c for c in one.cells if c.id in kept]))
-    return twins
+    twins = [
+        make_document(campaign, f"{arm}-twin", block, **how)
+        for arm in campaign.arms
+        for block in range(1, campaign.blocks + 1)
+    ]
+    return [replace(one, cells=[c for c in one.cells if c.id in kept]) for one in twins]
 
 
 def change_cell(document: Document, name: str, **fields: object) -> Document:

@@ -7,7 +7,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -16,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from suite import wire
-from suite.analysis.documents.read import _convert, load_document
+from suite.analysis.documents.read import _convert
 from suite.cells.cell import Work, cell_id
 from suite.model import Campaign, CellResult, Document, Survey
 from tests import synthetic
@@ -73,13 +72,6 @@ def test_a_record_is_one_line_of_ascii_that_comes_back(result: CellResult) -> No
     assert line.splitlines() == [line]
     record = wire.parse_record(line)
     assert record == {"record": "cell", "cell": wire.plain(result)}
-
-
-def test_a_made_up_document_survives_the_file(tmp_path: Path) -> None:
-    document = synthetic.make_document(synthetic.make_campaign(), "cuda", 1)
-    path = tmp_path / "cuda-01.json"
-    path.write_text(wire.dump_document(document), encoding="utf-8")
-    assert load_document(path) == document
 
 
 def test_documents_are_for_people_too() -> None:

@@ -20,11 +20,12 @@ from suite.analysis.result.several import Surveyed
 from suite.analysis.several.places import drop_lonely, find_overlap, middle, pool, set_apart
 from suite.errors import DocumentError
 from suite.flags import raise_flag
-from suite.model import Document, Survey, SurveyMember
+from suite.model import Survey, SurveyMember
 from suite.report.pages.places import compose_survey
 from suite.report.render.markdown import render_page
 from suite.wire import SCHEMA, dump_document
 from tests import synthetic
+from tests.changes import invoke, plant
 from tests.fakes.hosts import QUIET
 from tests.flagging import codes
 from tests.rendering import collate_survey
@@ -196,16 +197,13 @@ def test_a_turn_at_once_that_one_gpu_did_not_finish_counts_for_none(tmp_path: Pa
     folder = write_survey(tmp_path, alone=EQUAL, at_once={"0": 2.0, "1": 2.0}, blocks=6)
     survey, loaded = load(folder)
 
-    def be(document: Document, **fields: Any) -> Document:
-        return replace(document, invocation=replace(document.invocation, **fields))
-
     # GPU 1 broke off in round 4, and in round 5 before its twin; what GPU 0 then had, it had alone.
     for gpu in ("0", "1"):
         name = f"box-gpu{gpu}-at-once"
         documents = list(loaded[name].documents)
-        twins = [be(one, arm="cuda-twin") for one in documents]
+        twins = plant(documents, invoke(arm="cuda-twin"))
         if gpu == "1":
-            documents[3] = be(documents[3], status="interrupted")
+            documents[3] = invoke(status="interrupted")(documents[3])
             del twins[4]
         loaded[name] = replace(loaded[name], documents=documents, controls=twins)
     kept, lonely = drop_lonely(survey, loaded)
