@@ -88,7 +88,7 @@ def figure_of(name: str) -> Figure:
     return draw(PICTURES[name])
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", ["matmul", "decomposition", "asked"])
 def test_the_same_picture_gives_the_same_bytes(name: str) -> None:
     assert render_svg(PICTURES[name]) == svg_of(name)
     assert render_png(PICTURES[name]) == png_of(name)
