@@ -29,6 +29,9 @@ def diagnosis(*lines: dict[str, Any], status: int | None = None) -> dict[str, An
 
 WELL = diagnosis()
 ILL = diagnosis(line(), line("no", 3))
+OTHER = diagnosis(line("no", 3, remedy="another"), line("no", remedy=REMEDY))
+FAILED = "this check itself failed: x"
+BROKE = "Traceback (most recent call last)\nKeyError: 1"
 
 
 @pytest.mark.parametrize(
@@ -59,30 +62,12 @@ def test_what_agrees_passes(told: dict[str, Any], status: int, said: str, unseen
         (ILL, 3, REFUSED, "a cell fails", "of what none could see"),
         (ILL, 3, "crossover: no\n", "", "without a remedy"),
         (ILL, 3, REFUSED.replace("start", "stop"), "", "is none of the doctor's"),
-        (
-            diagnosis(line("no", 3, remedy="another"), line("no", remedy=REMEDY)),
-            3,
-            REFUSED,
-            "",
-            "is none of the doctor's ['another']",
-        ),
-        (
-            WELL,
-            0,
-            "Traceback (most recent call last)\nKeyError: 1",
-            "",
-            "bench broke down: KeyError",
-        ),
+        (OTHER, 3, REFUSED, "", "is none of the doctor's ['another']"),
+        (WELL, 0, BROKE, "", "bench broke down: KeyError"),
         (diagnosis(line("no", 3), status=4), 4, REFUSED, "", "its checks stop with 3"),
         (diagnosis(line("no", remedy="")), 0, "", "", "no without a remedy"),
         (diagnosis(line("unknown", 3)), 3, REFUSED, "", "is 'unknown'"),
-        (
-            diagnosis(line("unknown", text="this check itself failed: x")),
-            0,
-            "",
-            "",
-            "check engine broke down",
-        ),
+        (diagnosis(line("unknown", text=FAILED)), 0, "", "", "check engine broke down"),
     ],
 )
 def test_what_disagrees_is_named(
@@ -108,7 +93,7 @@ def test_a_doctor_who_refuses_the_words_is_held_to_its_own() -> None:
     assert compare(ended(2, err=REFUSED), ended(3, err=REFUSED))
     assert compare(ended(2, err=REFUSED), ended(2, err=REFUSED.replace("start", "stop")))
     assert compare(ended(0), ended(0)) == ["the doctor ends with 0 and prints no JSON"]
-    broken = ended(1, err="Traceback (most recent call last)\nKeyError: 1")
+    broken = ended(1, err=BROKE)
     assert compare(broken, ended(1)) == ["the doctor broke down: KeyError: 1"]
 
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,61 +73,60 @@ def a_busy_one(folder: Path) -> Iterator[Path]:
 
 LOCAL = ("--engine", "local")
 DOCKER = ("--engine", "docker")
+FULL_DISK = {**info_here(), "DockerRootDir": "/proc"}
+NOWHERE = {"DOCKER_CONTEXT": "nowhere"}
+NOBODY = {"DOCKER_HOST": "tcp://127.0.0.1:1"}
+
+
+def lost(**variables: str) -> State:
+    """No engine is found by these variables."""
+    return State(status=ENGINE, variables=variables)
+
+
+def answered(engine: Mapping[str, Answer], *words: str) -> State:
+    """What answers in the engine's place is of no use."""
+    return State(status=ENGINE, engine=engine, words=words)
+
+
+def refused(*words: str, **more: Any) -> State:
+    """Words that make no sense together."""
+    return State(status=USAGE, words=words, **more)
+
 
 STATES: Mapping[str, State] = {
-    "nobody at DOCKER_HOST": State(status=ENGINE, variables={"DOCKER_HOST": "tcp://127.0.0.1:1"}),
-    "no socket at DOCKER_HOST": State(
-        status=ENGINE, variables={"DOCKER_HOST": "unix:///nowhere/docker.sock"}
+    "nobody at DOCKER_HOST": lost(**NOBODY),
+    "no socket at DOCKER_HOST": lost(DOCKER_HOST="unix:///nowhere/docker.sock"),
+    "a port that is none in DOCKER_HOST": lost(DOCKER_HOST="tcp://127.0.0.1:docker"),
+    "an address of no kind in DOCKER_HOST": lost(DOCKER_HOST="smoke://signals"),
+    "an unknown DOCKER_CONTEXT": lost(**NOWHERE),
+    "a file that is no folder as DOCKER_CONFIG": lost(DOCKER_CONFIG="/proc/version"),
+    "an engine that hangs up": answered({"GET /.*": (0, None)}),
+    "an engine that refuses this user": answered(
+        {"GET /.*": (403, {"message": "authorization denied by plugin"})}
     ),
-    "a port that is none in DOCKER_HOST": State(
-        status=ENGINE, variables={"DOCKER_HOST": "tcp://127.0.0.1:docker"}
+    "a page of HTML in the engine's place": answered({"GET /.*": (200, "<html>It works!</html>")}),
+    "JSON of something else in the engine's place": answered(
+        {"GET /.*": (200, {"hello": "world"})}
     ),
-    "an address of no kind in DOCKER_HOST": State(
-        status=ENGINE, variables={"DOCKER_HOST": "smoke://signals"}
+    "a list in the engine's place": answered({**WELL, "GET /info": (200, ["hello"])}),
+    "lists alone in the engine's place": answered({"GET /.*": (200, ["hello"])}),
+    "an engine whose containers may not be listed": answered(
+        {**WELL, "GET /containers/json": (403, {"message": "not for you"})}
     ),
-    "an unknown DOCKER_CONTEXT": State(status=ENGINE, variables={"DOCKER_CONTEXT": "nowhere"}),
-    "a file that is no folder as DOCKER_CONFIG": State(
-        status=ENGINE, variables={"DOCKER_CONFIG": "/proc/version"}
-    ),
-    "an engine that hangs up": State(status=ENGINE, engine={"GET /.*": (0, None)}),
-    "an engine that refuses this user": State(
-        status=ENGINE, engine={"GET /.*": (403, {"message": "authorization denied by plugin"})}
-    ),
-    "a page of HTML in the engine's place": State(
-        status=ENGINE, engine={"GET /.*": (200, "<html>It works!</html>")}
-    ),
-    "JSON of something else in the engine's place": State(
-        status=ENGINE, engine={"GET /.*": (200, {"hello": "world"})}
-    ),
-    "a list in the engine's place": State(
-        status=ENGINE, engine={**WELL, "GET /info": (200, ["hello"])}
-    ),
-    "lists alone in the engine's place": State(status=ENGINE, engine={"GET /.*": (200, ["hello"])}),
-    "an engine whose containers may not be listed": State(
-        status=ENGINE, engine={**WELL, "GET /containers/json": (403, {"message": "not for you"})}
-    ),
-    "an engine without the base image, and no registry": State(status=ENGINE, engine=NO_REGISTRY),
-    "a base image that does not exist": State(
-        status=ENGINE,
-        words=("--base-image", "nowhere/none:1"),
-        engine={
+    "an engine without the base image, and no registry": answered(NO_REGISTRY),
+    "a base image that does not exist": answered(
+        {
             **NO_REGISTRY,
             "GET /distribution/.+/json": (401, {"message": "pull access denied"}),
             "POST /images/create": (404, {"message": "pull access denied"}),
         },
+        *("--base-image", "nowhere/none:1"),
     ),
-    "a full disk of the engine's": State(
-        status=ENGINE,
-        engine={
-            **WELL,
-            "GET /images/.+/json": (200, HERE),
-            "GET /info": (200, {**info_here(), "DockerRootDir": "/proc"}),
-        },
+    "a full disk of the engine's": answered(
+        {**WELL, "GET /images/.+/json": (200, HERE), "GET /info": (200, FULL_DISK)}
     ),
-    "a CUDA_IMAGE that does not exist": State(
-        status=ENGINE,
-        words=("--arms", "cuda-hidden", "--cuda-image", "nowhere/none:1"),
-        engine=NO_REGISTRY,
+    "a CUDA_IMAGE that does not exist": answered(
+        NO_REGISTRY, "--arms", "cuda-hidden", "--cuda-image", "nowhere/none:1"
     ),
     "the arm cuda without a GPU, in an engine": State(
         status=GPU, words=("--arms", "cuda"), engine=WELL
@@ -149,37 +149,23 @@ STATES: Mapping[str, State] = {
         status=ENGINE, words=("--local-python", "/nowhere/python")
     ),
     "something else at LOCAL_PYTHON": State(status=ENGINE, words=("--local-python", "/bin/true")),
-    "results in a file": State(status=USAGE, python="well", results=a_file),
-    "results where no folder can be": State(status=USAGE, python="well", results=nowhere),
-    "results where nothing can be, and no engine": State(
-        status=USAGE, variables={"DOCKER_HOST": "tcp://127.0.0.1:1"}, results=nowhere
-    ),
+    "results in a file": refused(python="well", results=a_file),
+    "results where no folder can be": refused(python="well", results=nowhere),
+    "results where nothing can be, and no engine": refused(variables=NOBODY, results=nowhere),
     "another campaign in the results": State(status=BUSY, python="well", results=a_busy_one),
     "another campaign in the results, and no engine": State(
-        status=BUSY, variables={"DOCKER_CONTEXT": "nowhere"}, results=a_busy_one
+        status=BUSY, variables=NOWHERE, results=a_busy_one
     ),
-    "an unknown arm": State(status=USAGE, words=("--arms", "cpu tpu"), python="well"),
-    "an unknown arm, and no engine": State(
-        status=USAGE, words=("--arms", "tpu"), variables={"DOCKER_CONTEXT": "nowhere"}
-    ),
-    "an arm named twice": State(status=USAGE, words=("--arms", "cpu cpu"), python="well"),
-    "a GPU of no notation": State(status=USAGE, words=("--gpu", "first"), python="well"),
+    "an unknown arm": refused("--arms", "cpu tpu", python="well"),
+    "an unknown arm, and no engine": refused("--arms", "tpu", variables=NOWHERE),
+    "an arm named twice": refused("--arms", "cpu cpu", python="well"),
+    "a GPU of no notation": refused("--gpu", "first", python="well"),
     "every GPU where there is none": State(status=GPU, words=("--gpu", "all"), python="well"),
-    "every GPU for no arm": State(
-        status=USAGE,
-        words=("--gpu", "all", "--arms", "cpu"),
-        variables={"DOCKER_CONTEXT": "nowhere"},
-    ),
-    "LOCAL_PYTHON for docker": State(
-        status=USAGE, words=(*DOCKER, "--local-python", "/bin/true"), engine=WELL
-    ),
-    "BASE_IMAGE for the local engine": State(status=USAGE, words=("--base-image", "x", *LOCAL)),
-    "CUDA_IMAGE for the local engine": State(
-        status=USAGE, words=("--cuda-image", "x"), python="well"
-    ),
-    "CUDA_IMAGE for no arm": State(
-        status=USAGE, words=("--cuda-image", "x", "--arms", "cpu"), engine=WELL
-    ),
+    "every GPU for no arm": refused("--gpu", "all", "--arms", "cpu", variables=NOWHERE),
+    "LOCAL_PYTHON for docker": refused(*DOCKER, "--local-python", "/bin/true", engine=WELL),
+    "BASE_IMAGE for the local engine": refused("--base-image", "x", *LOCAL),
+    "CUDA_IMAGE for the local engine": refused("--cuda-image", "x", python="well"),
+    "CUDA_IMAGE for no arm": refused("--cuda-image", "x", "--arms", "cpu", engine=WELL),
 }
 
 
