@@ -12,14 +12,12 @@ import pytest
 from suite import __version__, wire
 from suite.cli.commands.generate import generated
 from suite.content import SUITE
-from suite.host.campaign.arms import resolve_arms
-from suite.host.campaign.conductor import Conductor
 from suite.host.campaign.request import Request, plan_campaign
-from suite.host.campaign.store import Store
 from suite.model import SuiteIdentity
 from suite.worker import scenarios
 from tests import synthetic
-from tests.fakes.engine import FakeEngine, fake_image
+from tests.fakes.engine import Worker
+from tests.host.campaign.stage import CPU, Stage
 
 ROOT = SUITE.parent
 GENERATED = generated()
@@ -49,32 +47,9 @@ def validator() -> jsonschema.Draft202012Validator:
 def test_the_schema_fits_what_a_campaign_writes(
     tmp_path: Path, validator: jsonschema.Draft202012Validator, suite_identity: SuiteIdentity
 ) -> None:
-    engine = FakeEngine()
-    arms = resolve_arms(engine, ("auto",), "0")
-    drawn = plan_campaign(Request(profile="smoke", seed=1), arms, scenarios.cells())
-    store = Store.create(tmp_path, drawn.id)
-
-    class Silence:
-        def say(self, line: str) -> None:
-            """Nobody listens."""
-
-        def show(self, progress: object) -> None:
-            """Nobody looks."""
-
-    Conductor(
-        engine,
-        store,
-        drawn,
-        arms,
-        {"cpu": fake_image("cpu")},
-        cpus=None,
-        budget_s=None,
-        listener=Silence(),
-        collate=lambda: None,
-        interim_look=lambda: (0, 0, True),
-        disturbed=lambda _: None,
-    ).run()
-    written = sorted(store.folder.glob("*.json"))
+    stage = Stage(tmp_path, worker=Worker(), looks=[(0, 0, True)])
+    stage.run(campaign=plan_campaign(Request(profile="smoke", seed=1), CPU, scenarios.cells()))
+    written = sorted(stage.folder.glob("*.json"))
     assert [path.name for path in written] == ["campaign.json", "cpu-00.json", "cpu-01.json"]
     for path in written:
         validator.validate(json.loads(path.read_text(encoding="utf-8")))
