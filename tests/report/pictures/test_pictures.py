@@ -178,9 +178,7 @@ def test_the_waterfalls_of_one_title_are_one_group() -> None:
     assert group.linked
     assert [row.label for row in group.rows] == ["as asked", "tracing out", "batch 512"]
     assert [[arm for arm, _ in row.marks] for row in group.rows] == [["cpu", "cuda"]] * 3
-    assert (
-        picture.title == "What people ask about: told 250 times its fair time on cpu: B by slices"
-    )
+    assert picture.title == "What people ask about: B by slices takes 250× its fair time on cpu"
     assert depict_waterfalls(MADE, ()) is None
 
 
