@@ -121,6 +121,12 @@ def method(session: nox.Session) -> None:
     forward(session, "-m", "pytest", "-m", "method", "tests/bench", "tests/analysis")
 
 
+@nox.session
+def faults(session: nox.Session) -> None:
+    """Plant faults in campaigns at random moments; `-- COUNT SEED`. A row that must not be is a failure."""
+    forward(session, "-m", "tests.faults")
+
+
 @nox.session(name="bench-method")
 def bench_method(session: nox.Session) -> None:
     """Print the method's rates and coverage, other tools' rules beside ours, for docs/method.md."""

@@ -231,7 +231,13 @@ FAULTS = (
     Fault(name="stopped and continued", statuses=DONE, during=_pause(lambda trial: [trial.pid])),
     Fault(name="worker stopped and continued", statuses=DONE, during=_pause(Trial.workers)),
     *(
-        Fault(name=f"worker: {number.name}", statuses=(0, 1), during=_signal_worker(number))
+        # The cell in flight has failed, and an invocation that is complete is kept.
+        Fault(
+            name=f"worker: {number.name}",
+            statuses=(0, 1),
+            during=_signal_worker(number),
+            resumed=(0, 1),
+        )
         for number in (
             signal.SIGKILL,
             signal.SIGTERM,
@@ -256,11 +262,11 @@ FAULTS = (
         after=_unmount,
         needs="mount",
     ),
-    Fault(name="no file over 20 KB", statuses=(1,), before=_limit_files),
+    Fault(name="no file over 20 KB", statuses=(1, 2), before=_limit_files),
     Fault(name="24 open files", statuses=(0, 1, 3), before=_few_descriptors),
-    Fault(name="standard output full", statuses=(1,), before=_full("stdout")),
+    Fault(name="standard output full", statuses=DONE, before=_full("stdout")),
     Fault(name="standard error full", statuses=DONE, before=_full("stderr")),
-    Fault(name="both streams full", statuses=(1,), before=_full("stdout", "stderr")),
+    Fault(name="both streams full", statuses=DONE, before=_full("stdout", "stderr")),
     Fault(name="standard output closed", statuses=DONE, before=_closed(1)),
     Fault(name="all streams closed", statuses=DONE, before=_closed(0, 1, 2)),
     Fault(name="nobody reads what it says", statuses=DONE, before=_gone_reader),
