@@ -18,7 +18,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from tests.faults.faults import FAULTS, Fault
+from tests.faults.faults import DONE, FAULTS, Fault
 from tests.faults.trials import SOON_S, End, Trial
 
 COUNT = 250
@@ -93,6 +93,8 @@ def try_fault(fault: Fault, folder: Path, draw: random.Random, expected: dict[st
     end = trial.wait()
     lost = max(0, sum((trial.told() - trial.kept()).values()))
     wrong = list(judge(fault, trial, lost, end))
+    if end.status == 0 and fault.statuses == DONE and trial.result() != expected:
+        wrong.append("it came to another result than a campaign that nothing happened to")
     if fault.after:
         fault.after(trial)
     wrong += resume(fault, trial, expected)

@@ -31,7 +31,8 @@ class Fault:
     """``before`` is done to the command before it starts, ``during`` at a random moment, ``after``
     between its end and `RESUME`.
 
-    ``statuses`` are what the command may end with, ``resumed`` what `RESUME` may.  ``cells`` are as many
+    ``statuses`` are what the command may end with, ``resumed`` what `RESUME` may; where nothing but 0 may be,
+    the campaign comes to all that it comes to undisturbed.  ``cells`` are as many
     as may be lost: those that the worker told of, and no document has.  ``needs`` is a program without
     which it can't be tried.
     """
@@ -180,6 +181,8 @@ def _compile(folder: Path) -> Path:
 
 def _interpose(trial: Trial) -> None:
     library = _compile(trial.folder.parent)
+    # What has a budget looks at the time.
+    trial.words = ("--budget", "30m")
     trial.variables = {"LD_PRELOAD": str(library), "FAULTS": str(trial.folder / "faults")}
 
 
