@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -164,6 +165,24 @@ def test_a_campaign_without_documents_can_be_reported() -> None:
     assert_well_formed(text)
     assert "no block has run on this arm" in text
     assert json.loads(render_json(summary))["cells"][0]["arms"]["cpu"]["value"] is None
+
+
+UNCALIBRATED = replace(CAMPAIGN.prediction, calibrated_s=None, corrected_s=[])
+
+
+@pytest.mark.parametrize(
+    ("plan", "spent", "words"),
+    [
+        ({"command": ""}, {}, "The plan does not say by which command it was made."),
+        ({"prediction": UNCALIBRATED}, {}, "predicted 10 min 00 s before anything ran; actually"),
+        ({}, {"import": 1e6}, "so that at least one of them was booked twice."),
+    ],
+)
+def test_what_a_plan_or_a_document_leaves_open_or_tells_wrong_is_said(
+    plan: dict[str, Any], spent: dict[str, float], words: str
+) -> None:
+    documents = [replace(one, spent_s={**one.spent_s, **spent}) for one in DOCUMENTS]
+    assert words in render_markdown(study(replace(CAMPAIGN, **plan), documents))
 
 
 def test_a_footnote_is_about_most_blocks_and_worded_once() -> None:

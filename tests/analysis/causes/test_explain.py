@@ -247,6 +247,18 @@ def test_a_pipeline_whose_work_is_no_number_is_not_the_fastest() -> None:
         assert found.how.values == {"words": "with pipeline=parallel"}
 
 
+def test_a_pipeline_of_which_no_part_was_measured_limits_nothing() -> None:
+    catalogue = measure(GPU, cells=machines.choose(ALL, NUMPY))
+    assert find_input_limit(catalogue, catalogue.cells[NUMPY], "cuda") is None
+
+
+def test_a_fallback_says_what_its_way_takes_at_least_where_copies_were_measured() -> None:
+    cpu, gpu, name = PLANTED["fallback"]
+    for cells, told in ((None, True), (machines.choose(ALL, "mlp.fallback"), False)):
+        cause = find(measure(gpu, cpu=cpu, cells=cells), name).causes[0]
+        assert ("round-trip" in codes(cause.evidence)) == told
+
+
 def test_a_leap_over_several_changes_is_start_up_in_a_cold_script() -> None:
     cells = [one for one in ALL if one.id in QUICK]
     catalogue = measure(replace(GPU, start=1.0), cells=cells)
@@ -283,18 +295,21 @@ def test_a_cause_without_a_witness_is_suspected() -> None:
         assert (cause.rule, cause.confirmed) == (rule, False)
 
 
-def test_copies_that_do_not_explain_the_difference_leave_it_suspected() -> None:
+@pytest.mark.parametrize(("times", "code"), [(0.1, "copies-take-less"), (10.0, "copies-take-more")])
+def test_copies_that_do_not_explain_the_difference_leave_it_suspected(
+    times: float, code: str
+) -> None:
     campaign, documents = machines.make_campaign(cells=ALL, gpu=FAR_MEMORY, host=QUIET)
 
-    def hurry(cell: CellResult) -> CellResult:
-        samples = [seconds / 10 for seconds in cell.samples_s]
+    def stretch(cell: CellResult) -> CellResult:
+        samples = [times * seconds for seconds in cell.samples_s]
         return replace(cell, samples_s=samples) if cell.case == "copy" else cell
 
-    fast = plant(documents, lambda one: replace(one, cells=list(map(hurry, one.cells))))
-    catalogue = catalogue_of(campaign, fast)
+    other = plant(documents, lambda one: replace(one, cells=list(map(stretch, one.cells))))
+    catalogue = catalogue_of(campaign, other)
     cause = find(catalogue, TRAINED.format(512, "host")).causes[0]
     assert (cause.rule, cause.confirmed) == ("transfer", False)
-    assert codes(cause.evidence) == ["nearer", "copies-take-less"]
+    assert codes(cause.evidence) == ["nearer", code]
 
 
 def test_a_label_and_a_busy_host_are_witnesses_of_overhead() -> None:

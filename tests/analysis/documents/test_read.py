@@ -165,6 +165,7 @@ REFUSED: list[tuple[Change, str]] = [
     (set_at("campaign", "id", value="other"), "$.campaign.id: 'other', but campaign.json says"),
     (set_at("campaign", "seed", value=8), "$.campaign.seed: 8, but campaign.json says 7"),
     (set_at("spent_s", "import", value=-1), "$.spent_s.import: -1.0 is negative"),
+    (set_at("facts", " ", value=1), "$.facts: holds a value without a name"),
     (set_at("facts", "x", value=[1]), "$.facts[...]: Expected"),
     (set_at("facts", "x", value=10**30), "$.facts.x: "),
     (set_at("facts", "x", value="\ud800"), "$.facts.x: holds half a character"),
@@ -319,6 +320,11 @@ def test_a_plan_of_schema_1_may_name_a_case_that_nobody_knows(family: str, folde
     rewrite(folder / "campaign.json", rename)
     (cell,) = load_plan(folder).cells
     assert cell.name == f"{family}.{{0.a}}"
+
+
+def test_a_plan_that_was_not_calibrated_yet_is_read(folder: Path) -> None:
+    rewrite(folder / "campaign.json", set_at("prediction", "calibrated_s", value=None))
+    assert load_plan(folder).prediction.calibrated_s is None
 
 
 def test_a_cell_must_be_planned_and_stand_once(folder: Path) -> None:
