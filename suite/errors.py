@@ -70,6 +70,6 @@ class DocumentError(CrossoverError):
 
 
 class BusyError(CrossoverError):
-    """Another campaign is running in this results folder."""
+    """Another campaign is running in this results folder, on this machine or on this engine."""
 
     exit_status = 6

@@ -171,13 +171,19 @@ class Folder:
             raise CrossoverError(f"can't remove {self.path / path}: {error.strerror}") from error
 
     def open_lock(self, name: str, *, make: bool) -> IO[bytes]:
-        """A file that only serves as a lock, made where it is not there if ``make``.
+        """A file that only serves as a lock, made where it is not there if ``make``: for every user.
 
         Raises:
             DocumentError: something that is no regular file stands there.
             OSError: it can't be opened.
         """
-        flags = _FILE | os.O_RDWR | (os.O_CREAT if make else 0)
+        flags = _FILE | os.O_RDWR
+        if make:
+            # Not opened with O_CREAT where it is there: in /tmp the kernel refuses that for another's file.
+            with contextlib.suppress(FileExistsError):
+                new = os.open(name, flags | os.O_CREAT | os.O_EXCL, dir_fd=self._handle)
+                os.fchmod(new, 0o666)
+                os.close(new)
         return os.fdopen(_open_regular(self._handle, name, name, flags), "r+b", buffering=0)
 
     def sweep(self, own: re.Pattern[str]) -> None:

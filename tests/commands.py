@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from subprocess import CompletedProcess
 
+from suite.host.machine.lock import PLACE
+
 LIMIT_S = 120.0
 """A command that has not ended by then hangs."""
 
@@ -21,7 +23,7 @@ class Command:
 
     def __init__(self, words: Sequence[str], variables: Mapping[str, str], folder: Path) -> None:
         """Starts it with this environment and nothing else; ``folder`` keeps what it says."""
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         self._words = list(words)
         self._folder = folder
         context = multiprocessing.get_context("forkserver")
@@ -44,7 +46,7 @@ class Command:
 def _run(words: list[str], variables: dict[str, str], folder: Path) -> None:
     """The process itself; never returns."""
     os.environ.clear()
-    os.environ.update(variables)
+    os.environ.update({PLACE: str(folder), **variables})
     os.chdir(folder)
     for stream, name in ((sys.stdout, "out"), (sys.stderr, "err")):
         with (folder / name).open("w") as file:

@@ -18,6 +18,7 @@ import pytest
 
 from suite.content import suite_content
 from suite.host.campaign import request
+from suite.host.machine.lock import PLACE
 from suite.model import SuiteIdentity
 
 ALLOWED = ("engine", "engines", "gpu_containers", "gpu_runtime", "processes")
@@ -50,6 +51,14 @@ def _no_way_out(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(os, name, refuse_process)
     for name in ("connect", "connect_ex"):
         monkeypatch.setattr(socket.socket, name, refuse_connection)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_lock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test waits for a campaign on this machine, nor keeps one waiting."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv(PLACE, str(tmp_path_factory.mktemp("locks")))
+        yield
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import pytest
 from suite.errors import EngineError, GpuError, UsageError
 from suite.host.campaign.store import only_campaign
 from suite.host.gpu.request import machine_gpus, pci_gpus
+from suite.host.machine.lock import MACHINE, Lock
 from tests.agreement import compare
 from tests.commands import Command
 from tests.fakes import scripted_python
@@ -69,6 +70,18 @@ def nowhere(_folder: Path) -> contextlib.AbstractContextManager[Path]:
 def a_busy_one(folder: Path) -> Iterator[Path]:
     with only_campaign(folder / "busy"):
         yield folder / "busy"
+
+
+@contextlib.contextmanager
+def a_busy_machine(folder: Path) -> Iterator[Path]:
+    with contextlib.ExitStack() as held:
+        for command in ("doctor", "bench"):
+            (folder / command).mkdir()
+            lock = held.enter_context(
+                contextlib.closing(Lock(folder / command, MACHINE, make=True))
+            )
+            assert lock.take() is None
+        yield folder / "its own"
 
 
 LOCAL = ("--engine", "local")
@@ -155,6 +168,10 @@ STATES: Mapping[str, State] = {
     "another campaign in the results": State(status=BUSY, python="well", results=a_busy_one),
     "another campaign in the results, and no engine": State(
         status=BUSY, variables=NOWHERE, results=a_busy_one
+    ),
+    "another campaign on the machine": State(status=BUSY, python="well", results=a_busy_machine),
+    "another campaign on the machine, beside docker": State(
+        status=BUSY, engine=WELL, results=a_busy_machine
     ),
     "an unknown arm": refused("--arms", "cpu tpu", python="well"),
     "an unknown arm, and no engine": refused("--arms", "tpu", variables=NOWHERE),

@@ -112,6 +112,11 @@ def campaign_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--budget", metavar="TIME", help="begin no block that would cross it: 20m, 1h30m"
         ),
+        click.option(
+            "--wait",
+            metavar="TIME",
+            help="wait so long for another campaign here to end: 30m  [default: not at all]",
+        ),
         click.option("--blocks", type=_whole("blocks"), help="how often each arm has its turn"),
         click.option(
             "--profile",

@@ -28,12 +28,13 @@ ALL_GPUS = "all"
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """What a campaign may use up: CPUs (None: all), and seconds (None: no end); and what is watched
-    meanwhile."""
+    """What a campaign may use up: CPUs (None: all), and seconds (None: no end); what is watched
+    meanwhile; and how many seconds it waits for another one to end."""
 
     cpus: tuple[int, ...] | None
     budget_s: float | None
     telemetry: Mode
+    wait_s: float
 
 
 def read_bounds(given: dict[str, Any]) -> Bounds:
@@ -46,6 +47,7 @@ def read_bounds(given: dict[str, Any]) -> Bounds:
         cpus=None if given["cpus"] is None else parse_cpus(given["cpus"]),
         budget_s=None if given["budget"] is None else durations.parse_duration(given["budget"]),
         telemetry=given["telemetry"] or "on",
+        wait_s=0.0 if given["wait"] is None else durations.parse_duration(given["wait"]),
     )
 
 
@@ -91,7 +93,7 @@ def word_command(command: str, given: dict[str, Any]) -> str:
     for name, value in given.items():
         if (
             value is None
-            or name in {"results", "resume", "local_python", "seed"}
+            or name in {"results", "resume", "local_python", "seed", "wait"}
             or value == "auto"
         ):
             continue

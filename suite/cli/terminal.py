@@ -108,6 +108,8 @@ class Terminal:
         self.console = Console(file=cast("IO[str]", _Unread(sys.stderr)), highlight=False)
         self.plain_every_s = 15.0
         self.shown = 0.0
+        self.heard: Callable[[float | None], object] = lambda _: None
+        """Told how many seconds are left; None: not known yet."""
         self.bar: Progress | None = None
         self.task: Any = None
         if self.console.is_terminal:
@@ -139,6 +141,7 @@ class Terminal:
 
     def show(self, progress: listener.Progress) -> None:
         """Where the campaign stands."""
+        self.heard(progress.left_s)
         now = time.monotonic()
         if now - self.shown < (1.0 if self.bar is not None else self.plain_every_s):
             return

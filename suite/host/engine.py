@@ -265,6 +265,20 @@ class Engine(Protocol):
         Raises nothing: what can't be removed now is a leftover.
         """
 
+    def claim(self) -> str | None:
+        """Marks it as taken by this process, for those who use it from elsewhere.  None: it is ours, until
+        `release`; else who has it, in words.
+
+        Raises:
+            EngineError: it does not answer, or refuses.
+        """
+
+    def release(self) -> None:
+        """Takes our mark away; harmless where there is none.
+
+        Raises nothing: what can't be removed now is a leftover.
+        """
+
     def sweep_leftovers(self) -> int:
         """Removes stopped containers and volumes that a killed campaign left behind, by label; how many.
 

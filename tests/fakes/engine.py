@@ -296,7 +296,9 @@ class FakeEngine:
         memory: int | None = 8 * 2**30,
         cards: tuple[Card, ...] = (),
         binds: bool = True,
+        here: bool | None = True,
     ) -> None:
+        self._here = here
         self.cards = cards
         self.binds = binds
         self.scripts = list(scripts)
@@ -312,6 +314,8 @@ class FakeEngine:
         self.custom: str | None = None
         self.gpus_asked: list[str] = []
         self.removed_volumes: list[Volume] = []
+        self.taken_by: str | None = None
+        self.claims: list[str] = []
 
     @property
     def name(self) -> str:
@@ -323,7 +327,7 @@ class FakeEngine:
 
     @property
     def is_here(self) -> bool | None:
-        return True
+        return self._here
 
     def describe(self) -> dict[str, Scalar]:
         return {"name": self.name, "version": "0.0-fake", "endpoint": "none"}
@@ -369,6 +373,13 @@ class FakeEngine:
 
     def remove_volume(self, volume: Volume) -> None:
         self.removed_volumes.append(volume)
+
+    def claim(self) -> str | None:
+        self.claims.append("claim")
+        return self.taken_by
+
+    def release(self) -> None:
+        self.claims.append("release")
 
     def sweep_leftovers(self) -> int:
         return 0

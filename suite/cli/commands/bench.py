@@ -50,7 +50,7 @@ def run_bench(given: dict[str, Any], *, again: bool) -> int:
             f"RESUME goes on with the plan of {resume}; {', '.join(clash)} would change it",
             "leave out what the plan already says; BLOCKS and BUDGET may be given",
         )
-    return _bench_resumed(resume, given)
+    return _bench_resumed(resume, given, bounds)
 
 
 def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
@@ -63,8 +63,12 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
             "leave GPU=all out",
         )
     check_survey(request.gpu, request.arms)
-    with only_campaign(results), Terminal() as terminal:
+    with (
+        Terminal() as terminal,
+        only_campaign(results, wait_s=bounds.wait_s, say=terminal.say) as turn,
+    ):
         engine = open_engine(given, terminal.say)
+        turn.claim(engine)
         gpus = find_gpus(engine) if request.gpu == ALL_GPUS else {}
         if len(gpus) > 1:
             given, request = _pin(given, request, engine, [CUSTOM], terminal, again=again)
@@ -95,6 +99,7 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
             conductor = make_conductor(
                 engine, store, drawn, arms, images, bounds=bounds, listener=terminal
             )
+            terminal.heard = turn.expect
             _conduct(conductor, terminal)
     return conclude(store)
 
@@ -114,9 +119,9 @@ def _pin(
     return given, replace(request, command=pinned.command, settings=pinned.settings)
 
 
-def _bench_resumed(folder: Path, given: dict[str, Any]) -> int:
+def _bench_resumed(folder: Path, given: dict[str, Any], bounds: Bounds) -> int:
     if is_survey(folder):
-        return conclude(survey_resumed(folder, given))
+        return conclude(survey_resumed(folder, given, bounds))
     loaded = load_campaign(folder)
     if loaded.campaign.survey is not None:
         raise UsageError(
@@ -126,8 +131,13 @@ def _bench_resumed(folder: Path, given: dict[str, Any]) -> int:
     given = settle(given, loaded.campaign)
     drawn = resume_plan(loaded.campaign, blocks=given["blocks"])
     store = Store(folder)
-    with only_campaign(folder.resolve().parent), Terminal() as terminal:
+    results = folder.resolve().parent
+    with (
+        Terminal() as terminal,
+        only_campaign(results, wait_s=bounds.wait_s, say=terminal.say) as turn,
+    ):
         engine = open_engine(given, terminal.say)
+        turn.claim(engine)
         arms = resolve_again(engine, drawn, single_gpu(given["gpu"] or "0"))
         run_in = [arm.image for arm in arms.run]
         demand_same_custom(given, engine, run_in, drawn, terminal.say)
@@ -135,6 +145,7 @@ def _bench_resumed(folder: Path, given: dict[str, Any]) -> int:
         conductor = make_conductor(
             engine, store, drawn, arms, images, bounds=read_bounds(given), listener=terminal
         )
+        terminal.heard = turn.expect
         _conduct(conductor, terminal, [*loaded.documents, *loaded.controls])
     return conclude(store)
 

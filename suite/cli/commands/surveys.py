@@ -111,7 +111,7 @@ def survey_anew(
     return store
 
 
-def survey_resumed(folder: Path, given: dict[str, Any]) -> Store:
+def survey_resumed(folder: Path, given: dict[str, Any], bounds: Bounds) -> Store:
     """Goes on with the survey in a folder.
 
     A block at once that some GPU did not finish is run again by all: alone it would meet no neighbours.
@@ -124,8 +124,12 @@ def survey_resumed(folder: Path, given: dict[str, Any]) -> Store:
     given = settle(given, survey)
     store = Store(folder)
     results = store.folder.parent
-    with only_campaign(results), Terminal() as terminal:
+    with (
+        Terminal() as terminal,
+        only_campaign(results, wait_s=bounds.wait_s, say=terminal.say) as turn,
+    ):
         engine = open_engine(given, terminal.say)
+        turn.claim(engine)
         demand_same_custom(given, engine, [CUSTOM], survey, terminal.say)
         loaded = {one.campaign: load_campaign(results / one.campaign) for one in survey.members}
         parts: list[Part] = []

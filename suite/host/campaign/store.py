@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import json
 import re
 import tempfile
@@ -16,11 +15,13 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from suite import wire
-from suite.errors import BusyError, DocumentError, UsageError
+from suite.errors import DocumentError, UsageError
 from suite.folder import Folder
+from suite.host.engine import Engine, Say
+from suite.host.machine.lock import MACHINE, PLACE, Lock, find_place, wait_for
 from suite.model import PLAN, SURVEY, Campaign, Document, Survey, document_name
 
 _OWN = {
@@ -128,10 +129,9 @@ class Store:
         self._door.write(name, wire.hide_uuids(wire.dump_document(value)))
 
 
-_LOCK = ".lock"
+_HERE = "on this machine"
 
-_ASKED_S = 0.2
-"""A lock that is gone by then was that of somebody who only asked."""
+_LOCK = ".lock"
 
 _TRIAL_BYTES = 1_000_000
 """What is written on trial: the least that a campaign leaves."""
@@ -144,6 +144,111 @@ def try_results(results: Path) -> None:
         BusyError: another campaign is running there.
         UsageError: the folder can't be written, or the disk is full.
     """
+    _try_writing(results)
+    try:
+        # Who only asks makes no lock; one of another user's could not be taken.
+        _ask(results, _LOCK, f"in {results}")
+    except OSError as error:
+        raise _refuse_results(results, error) from error
+
+
+def try_machine() -> None:
+    """Tries whether a campaign would be the only one on this machine; leaves nothing behind.
+
+    Raises:
+        BusyError: another campaign is running on it.
+    """
+    _ask(find_place(), MACHINE, _HERE)
+
+
+def _ask(folder: Path, name: str, where: str) -> None:
+    if not folder.is_dir():
+        return
+    try:
+        lock = Lock(folder, name, make=False)
+    except FileNotFoundError:
+        return  # no campaign has run there
+    with contextlib.closing(lock):
+        wait_for(lock.ask, where, 0.0, lambda _: None)
+
+
+class Turn:
+    """What a campaign holds so that no other runs beside it: the results folder, the machine, the engine.
+
+    ``deadline`` (of ``time.monotonic``) is until when it waits for each.
+    """
+
+    def __init__(self, held: contextlib.ExitStack, deadline: float, say: Say) -> None:
+        self._held = held
+        self._deadline = deadline
+        self._say = say
+        self._locks: list[Lock] = []
+
+    def lock(self, folder: Path, name: str, where: str) -> None:
+        """Takes a lock.
+
+        Raises:
+            BusyError: another campaign holds it.
+            OSError: it can't be opened.
+        """
+        lock = Lock(folder, name, make=True)
+        self._held.callback(lock.close)
+        wait_for(lock.take, where, self._deadline, self._say)
+        self._locks.append(lock)
+
+    def claim(self, engine: Engine) -> None:
+        """Takes the engine, and this machine where that is what is measured, or may be.
+
+        Raises:
+            BusyError: another campaign has one of them.
+            UsageError: the machine's lock can't be opened.
+            EngineError: the engine does not answer.
+        """
+        if engine.is_here is not False:
+            try:
+                self.lock(find_place(), MACHINE, _HERE)
+            except OSError as error:
+                raise UsageError(
+                    f"this machine's lock can't be opened: {find_place() / MACHINE}: {error.strerror}",
+                    f"change who may write it, or name another folder for it in {PLACE}",
+                ) from error
+        self._held.callback(engine.release)
+        wait_for(engine.claim, "on this engine", self._deadline, self._say)
+
+    def expect(self, left_s: float | None) -> None:
+        """Lets those who wait know how long it should go on; None: not known yet."""
+        for lock in self._locks:
+            lock.expect(left_s)
+
+
+@contextlib.contextmanager
+def only_campaign(
+    results: Path, *, wait_s: float = 0.0, say: Say = lambda _: None
+) -> Iterator[Turn]:
+    """Holds the lock of a results folder, and what more the turn is told to take: two campaigns at once
+    would measure each other.
+
+    The kernel lets go of the locks when this process ends, however it ends.  Whoever holds that of the
+    results removes what killed writers left there.
+
+    Raises:
+        BusyError: another campaign holds it, and still does after so many seconds.
+        UsageError: the folder can't be written, or the disk is full.
+    """
+    _try_writing(results)
+    with contextlib.ExitStack() as held:
+        turn = Turn(held, time.monotonic() + wait_s, say)
+        try:
+            results.mkdir(parents=True, exist_ok=True)
+            turn.lock(results, _LOCK, f"in {results}")
+        except OSError as error:
+            raise _refuse_results(results, error) from error
+        with Folder.open(results.resolve()) as here:
+            _sweep(here)
+        yield turn
+
+
+def _try_writing(results: Path) -> None:
     try:
         there = next(folder for folder in (results, *results.parents) if folder.exists())
         # Where the kernel can do it, the file never gets a name.
@@ -151,40 +256,6 @@ def try_results(results: Path) -> None:
             trial.write(bytes(_TRIAL_BYTES))
     except OSError as error:
         raise _refuse_results(results, error) from error
-    if there != results:
-        return
-    try:
-        # Who only asks makes no lock; one of another user's could not be taken.
-        with Folder.open(results.resolve()) as here, here.open_lock(_LOCK, make=False) as lock:
-            _take_lock(results, lock, fcntl.LOCK_SH)
-    except FileNotFoundError:
-        return  # no campaign has run there
-    except OSError as error:
-        raise _refuse_results(results, error) from error
-
-
-@contextlib.contextmanager
-def only_campaign(results: Path) -> Iterator[None]:
-    """Holds the lock of a results folder: two campaigns at once would measure each other.
-
-    The kernel lets go of it when this process ends, however it ends.  Whoever holds it removes what
-    killed writers left there.
-
-    Raises:
-        BusyError: another campaign holds it.
-        UsageError: the folder can't be written, or the disk is full.
-    """
-    try_results(results)
-    with contextlib.ExitStack() as held:
-        try:
-            results.mkdir(parents=True, exist_ok=True)
-            here = held.enter_context(Folder.open(results.resolve()))
-            lock = held.enter_context(here.open_lock(_LOCK, make=True))
-        except OSError as error:
-            raise _refuse_results(results, error) from error
-        _take_lock(results, lock, fcntl.LOCK_EX)
-        _sweep(here)
-        yield
 
 
 def _sweep(results: Folder) -> None:
@@ -196,25 +267,6 @@ def _sweep(results: Folder) -> None:
             for part, own in _OWN.items():
                 with contextlib.suppress(DocumentError, FileNotFoundError):
                     campaign.inside(part).sweep(own)
-
-
-def _take_lock(results: Path, lock: IO[bytes], kind: int) -> None:
-    deadline = time.monotonic() + _ASKED_S
-    while not _try_lock(lock, kind):
-        if time.monotonic() > deadline:
-            raise BusyError(
-                f"another campaign is running in {results}",
-                "wait for it to end, or stop it; two at once would measure each other",
-            )
-        time.sleep(_ASKED_S / 20)
-
-
-def _try_lock(lock: IO[bytes], kind: int) -> bool:
-    try:
-        fcntl.flock(lock, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _refuse_results(results: Path, error: OSError) -> UsageError:

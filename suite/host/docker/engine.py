@@ -116,7 +116,7 @@ class DockerEngine:
 
     def look_at_leftovers(self) -> None:
         """See ``doctor.machine.Examined``."""
-        leftovers.look(self._daemon)
+        leftovers.look(self._daemon, time.time())
 
     def has_probe_image(self) -> bool:
         """See ``doctor.machine.Examined``."""
@@ -240,6 +240,14 @@ class DockerEngine:
     def remove_volume(self, volume: Volume) -> None:
         """See ``engine.Engine``."""
         discard_volume(self._daemon, volume.name)
+
+    def claim(self) -> str | None:
+        """See ``engine.Engine``: the mark is a volume, which only one can make."""
+        return leftovers.claim(self._daemon, self._owner, time.time())
+
+    def release(self) -> None:
+        """See ``engine.Engine``."""
+        leftovers.release(self._daemon, self._owner)
 
     def sweep_leftovers(self) -> int:
         """See ``engine.Engine``; also running ones, where their owner is proven to be dead.

@@ -5,18 +5,22 @@ Containers, images and volumes without this project's label are never touched.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import Any
 
+from suite.content import hash_lines
+from suite.errors import BusyError, EngineError
 from suite.host.docker.build import find_image, list_images
 from suite.host.docker.connect import Daemon
 from suite.host.docker.errors import Refused
 from suite.host.docker.run import discard_container
 from suite.host.docker.volumes import LASTING, discard_volume, list_volumes
 from suite.host.engine import LABEL
+from suite.host.machine.lock import MIND_OTHER, PLACE, name_self
 from suite.host.machine.machine import is_alive
 from suite.host.provision.volumes import UNKNOWN_DRIVER
 
@@ -54,7 +58,7 @@ def sweep(
     """
     count = 0
     for container in _containers(daemon):
-        owner = (container.get("Labels") or {}).get(f"{LABEL}.owner", "")
+        owner = _labels(container).get(f"{LABEL}.owner", "")
         if is_leftover(
             state=str(container.get("State", "")),
             age_s=now_s - float(container.get("Created", now_s)),
@@ -64,22 +68,91 @@ def sweep(
             count += 1
     # After the containers that may hold them.
     for volume in list_volumes(daemon, "volume"):
-        alive = is_owner_alive((volume.get("Labels") or {}).get(f"{LABEL}.owner", ""))
-        old = now_s - _made_s(volume, now_s) > _FOREIGN_VOLUME_AGE_S
-        nobodys = old if alive is None else not alive
-        if nobodys and discard_volume(daemon, str(volume["Name"])):
+        if _is_nobodys(volume, now_s, is_owner_alive) and discard_volume(
+            daemon, str(volume["Name"])
+        ):
             count += 1
     return count + _sweep_lasting(daemon, kernel_driver)
 
 
-def look(daemon: Daemon) -> None:
+def _is_nobodys(
+    volume: Mapping[str, Any], now_s: float, is_owner_alive: Callable[[str], bool | None]
+) -> bool:
+    """Whether a volume's owner is dead, or can't be seen and made it too long ago."""
+    alive = is_owner_alive(_labels(volume).get(f"{LABEL}.owner", ""))
+    old = now_s - _made_s(volume, now_s) > _FOREIGN_VOLUME_AGE_S
+    return old if alive is None else not alive
+
+
+def claim(
+    daemon: Daemon,
+    owner: str,
+    now_s: float,
+    is_owner_alive: Callable[[str], bool | None] = is_alive,
+) -> str | None:
+    """Makes the volume that says who has this engine.  None: it is ours; else who has it, in words.
+
+    An engine makes one volume of a name, and gives who asks for it again the one that is there.
+
+    Raises:
+        EngineError: the engine does not answer, or refuses.
+    """
+    name = name_claim()
+    labels = {LABEL: "volume", f"{LABEL}.owner": owner, **_sign(now_s)}
+    with daemon.errors("marking it as taken"):
+        found = daemon.api.create_volume(name, labels=labels)
+        if _is_nobodys(found, now_s, is_owner_alive):
+            discard_volume(daemon, name)
+            found = daemon.api.create_volume(name, labels=labels)
+    return None if _labels(found).get(f"{LABEL}.owner") == owner else _word_claim(found)
+
+
+def release(daemon: Daemon, owner: str) -> None:
+    """Removes the volume of `claim`, where it is this owner's and the engine answers."""
+    name = name_claim()
+    with suppress(EngineError):
+        found = [one for one in list_volumes(daemon, "volume") if one["Name"] == name]
+        if found and _labels(found[0]).get(f"{LABEL}.owner") == owner:
+            discard_volume(daemon, name)
+
+
+def name_claim() -> str:
+    """The name of the volume that says who has an engine; where the machine's lock lies elsewhere than
+    usual, another."""
+    place = os.environ.get(PLACE)
+    return "crossover-campaign" + (f"-{hash_lines([place])[:16]}" if place else "")
+
+
+def _sign(now_s: float) -> dict[str, str]:
+    since = f"{datetime.fromtimestamp(now_s, timezone.utc):%Y-%m-%d %H:%M} UTC"
+    return {f"{LABEL}.who": name_self(), f"{LABEL}.since": since}
+
+
+def _word_claim(volume: Mapping[str, Any]) -> str:
+    who, since = (_labels(volume).get(f"{LABEL}.{name}", "unknown") for name in ("who", "since"))
+    return (
+        f"of {who}, since {since}; it can't be seen from here whether it still lives: where it does not, "
+        f"`docker volume rm {volume['Name']}` takes its mark away"
+    )
+
+
+def _labels(volume: Mapping[str, Any]) -> Mapping[str, str]:
+    return volume.get("Labels") or {}
+
+
+def look(daemon: Daemon, now_s: float) -> None:
     """Lists what `sweep` would look at, and changes nothing.
 
     Raises:
+        BusyError: a campaign has this engine.
         EngineError: the engine does not answer, or refuses this user the list.
     """
     _containers(daemon)
-    list_volumes(daemon, "volume")
+    for volume in list_volumes(daemon, "volume"):
+        if volume["Name"] == name_claim() and not _is_nobodys(volume, now_s, is_alive):
+            raise BusyError(
+                f"another campaign is running on this engine: {_word_claim(volume)}", MIND_OTHER
+            )
 
 
 def is_outlived(
@@ -108,7 +181,7 @@ def _sweep_lasting(daemon: Daemon, kernel_driver: str | None) -> int:
     lasting = list_volumes(daemon, LASTING)
     if not lasting:
         return 0
-    labelled = [volume.get("Labels") or {} for volume in lasting]
+    labelled = [_labels(volume) for volume in lasting]
     known = list_images(daemon)
     # Asked for by name as well: the image can be one that this project did not build.
     asked = {one for labels in labelled if (one := labels.get(f"{LABEL}.for"))}

@@ -65,6 +65,8 @@ def check_rights(probe: Probe) -> Finding:
         if re.search("permission denied", error.what, re.IGNORECASE):
             return no("this user may not talk to the engine", error.remedy, stops=error.exit_status)
         raise Unknown("there is no engine that could be asked") from error
+    if engine.is_here is not False:
+        probe.machine.try_machine()
     if engine.name == "local":
         return yes("this user may write the results")
     engine.look_at_leftovers()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from suite.cells.cell import Cell
-from suite.host.campaign.store import try_results
+from suite.host.campaign.store import try_machine, try_results
 from suite.host.doctor.finding import Unknown
 from suite.host.engine import Engine, GpuSupport, Stock
 from suite.host.machine.files import read_text
@@ -117,6 +117,7 @@ class Machine:
     run: Callable[[Sequence[str], float], Ran | None] = run_command
     free_bytes: Callable[[Path], int | None] = free_bytes
     try_results: Callable[[Path], None] = try_results
+    try_machine: Callable[[], None] = try_machine
     cpus: Callable[[], tuple[int, ...]] = cpus_allowed
     clock_ns: Callable[[], int] = time.perf_counter_ns
 

@@ -223,6 +223,13 @@ class LocalEngine:
         """See ``engine.Engine``."""
         self._volumes.remove(volume)
 
+    def claim(self) -> str | None:
+        """See ``engine.Engine``: who uses it holds this machine's lock, and needs no other."""
+        return None
+
+    def release(self) -> None:
+        """See ``engine.Engine``."""
+
     def sweep_leftovers(self) -> int:
         """See ``engine.Engine``: folders of workers and of their volumes, here."""
         return sweep_folders() + sweep_volumes() + sweep_lasting(self._home, read_version())

@@ -6,6 +6,8 @@ import os
 import shlex
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from suite.cli import conduct
 from suite.errors import EngineError, GpuError, NoGpuError
 from suite.host.campaign.store import only_campaign
 from suite.host.engine import GpuRequest, Job
+from suite.host.machine.lock import MACHINE, Lock, find_place, name_self
 from suite.model import SuiteIdentity
 from suite.report import produce
 from suite.worker import scenarios
@@ -211,6 +214,51 @@ def test_results_that_are_taken_or_can_not_be_written_are_refused(shell: Shell) 
     shell.results.write_text("a file")
     assert "can't write" in complaint(shell.bench(engine=engine), 2)
     assert engine.jobs == []
+
+
+def test_a_machine_or_an_engine_that_is_taken_is_refused_wherever_the_results_go(
+    shell: Shell,
+) -> None:
+    engine = FakeEngine()
+    with closing(Lock(find_place(), MACHINE, make=True)) as lock:
+        assert lock.take() is None
+        said = complaint(shell.bench(engine=engine), 6)
+        assert f"another campaign is running on this machine: of {name_self()}, since " in said
+        assert engine.claims == []
+        # What is measured elsewhere is not disturbed by what runs here.
+        elsewhere = FakeEngine(here=False)
+        elsewhere.taken_by = "of ann"
+        said = complaint(shell.bench(engine=elsewhere), 6)
+        assert said == "another campaign is running on this engine: of ann"
+        elsewhere.taken_by = None
+        assert shell.bench_short(engine=elsewhere).status == 0
+        assert elsewhere.claims[-2:] == ["claim", "release"]
+    assert engine.jobs == []
+    assert shell.bench_short("--label", "after", engine=engine).status == 0
+
+
+def test_who_holds_the_machine_says_for_how_long(shell: Shell) -> None:
+    heard = []
+    worker = Worker()
+
+    def life(job: Job) -> Life:
+        with closing(Lock(find_place(), MACHINE, make=False)) as lock:
+            heard.append(lock.ask())
+        return worker(job)
+
+    assert shell.bench_short("--blocks", "2", engine=FakeEngine(otherwise=life)).status == 0
+    assert "for nobody knows how long yet" in str(heard[0])
+    assert "nearly done" in str(heard[-1])
+
+
+def test_who_waits_runs_when_the_other_has_ended(shell: Shell) -> None:
+    lock = Lock(find_place(), MACHINE, make=True)
+    assert lock.take() is None
+    Timer(0.5, lock.close).start()
+    heard = shell.bench_short("--wait", "1m")
+    assert heard.status == 0
+    assert "waiting up to 1 min for another campaign on this machine: of " in heard.err
+    assert "WAIT" not in shell.plan().command
 
 
 def by_ctrl_c() -> None:

@@ -1,0 +1,88 @@
+"""Who has an engine: a volume that only one can make, and that stays its while its owner lives."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+import pytest
+
+from suite.errors import BusyError, EngineError
+from suite.host.docker import leftovers
+from suite.host.docker.connect import Daemon
+from suite.host.docker.leftovers import claim, look, name_claim, release, sweep
+from suite.host.engine import LABEL
+from suite.host.machine.lock import PLACE, name_self
+from tests.fakes.docker_api import HERE, FakeApi, api_error
+
+NOW = datetime(2026, 11, 21, 8, 30, tzinfo=timezone.utc).timestamp()
+"""Half an hour after the fake engine makes its volumes."""
+
+
+def lives(_: str) -> bool | None:
+    return True
+
+
+def unseen(_: str) -> bool | None:
+    return None
+
+
+def died(_: str) -> bool | None:
+    return False
+
+
+def test_the_first_has_it_until_it_lets_go() -> None:
+    api = FakeApi()
+    daemon = Daemon(api, HERE)
+    assert claim(daemon, "ann", NOW, lives) is None
+    assert claim(daemon, "ann", NOW, lives) is None
+    said = str(claim(daemon, "bob", NOW, unseen))
+    assert said.startswith(f"of {name_self()}, since 2026-11-21 08:30 UTC; ")
+    assert f"`docker volume rm {name_claim()}`" in said
+    release(daemon, "bob")
+    assert list(api.kept) == [name_claim()]
+    release(daemon, "ann")
+    assert api.kept == {}
+    assert claim(daemon, "bob", NOW, lives) is None
+
+
+@pytest.mark.parametrize(("alive", "age"), [(died, 0.0), (unseen, 49 * 3600.0)])
+def test_what_a_killed_campaign_left_holds_nobody_up(alive: object, age: float) -> None:
+    api = FakeApi()
+    daemon = Daemon(api, HERE)
+    claim(daemon, "ann", NOW, lives)
+    assert claim(daemon, "bob", NOW + age, alive) is None  # type: ignore[arg-type]
+    assert api.kept[name_claim()]["Labels"][f"{LABEL}.owner"] == "bob"
+    assert sweep(daemon, NOW + age, died) == 1
+    assert api.kept == {}
+
+
+def test_who_only_looks_takes_nothing_and_is_told_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    api = FakeApi()
+    daemon = Daemon(api, HERE)
+    look(daemon, NOW)
+    claim(daemon, "ann", NOW, lives)
+    monkeypatch.setattr(leftovers, "is_alive", unseen)
+    with pytest.raises(BusyError, match="another campaign is running on this engine: of "):
+        look(daemon, NOW)
+    monkeypatch.setattr(leftovers, "is_alive", died)
+    look(daemon, NOW)
+    assert len(api.kept) == 1
+
+
+def test_an_engine_that_refuses_the_mark_refuses_the_campaign() -> None:
+    api = FakeApi()
+    api.failures["volume"] = api_error(500, "no space left on device")
+    with pytest.raises(EngineError, match="marking it as taken failed: the engine's disk is full"):
+        claim(Daemon(api, HERE), "ann", NOW)
+    release(Daemon(api, HERE), "ann")
+
+
+def test_tests_and_campaigns_have_marks_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PLACE, "/a")
+    first = name_claim()
+    monkeypatch.setenv(PLACE, "/b")
+    assert name_claim() != first
+    monkeypatch.delenv(PLACE)
+    assert name_claim() == "crossover-campaign"
