@@ -73,3 +73,18 @@ class BusyError(CrossoverError):
     """Another campaign is running in this results folder, on this machine or on this engine."""
 
     exit_status = 6
+
+
+class Interrupted(CrossoverError):
+    """A person broke it off, and something was left behind."""
+
+    exit_status = 130
+
+
+def tell_left(error: BaseException, left: str) -> BaseException:
+    """The error with what was left behind and how to remove it, if anything was."""
+    if left and isinstance(error, KeyboardInterrupt):
+        return Interrupted("interrupted", left)
+    if left and isinstance(error, CrossoverError):
+        error.remedy = f"{error.remedy}; {left}"
+    return error

@@ -8,9 +8,10 @@ from typing import Any
 from suite.errors import UsageError
 from suite.host.campaign.arms import known_arms
 from suite.host.docker.engine import DockerEngine, docker_endpoint
-from suite.host.doctor.machine import ENGINE_S, Examined
+from suite.host.doctor.machine import Examined
 from suite.host.engine import Engine, Say
 from suite.host.local.engine import LocalEngine
+from suite.host.machine.deadlines import EXAMINED_S
 from suite.host.provision.overlay import CUSTOM
 
 
@@ -33,7 +34,7 @@ def open_engine(given: dict[str, Any], say: Say) -> Engine:
 
 def engine_to_examine(given: dict[str, Any]) -> Examined:
     """As `open_engine`, but leftovers are left where they are, and nobody waits long."""
-    return connect(given, patience_s=ENGINE_S)
+    return connect(given, patience_s=EXAMINED_S)
 
 
 def connect(given: dict[str, Any], **patience: float) -> DockerEngine | LocalEngine:

@@ -27,7 +27,7 @@ from suite.cli.engines import check_custom, engine_to_examine, name_engine, open
 from suite.cli.options import EXITS, FOLDER, PROFILE_NAMES, campaign_options, engine_options
 from suite.cli.settings import ALL_GPUS, read_arms, single_gpu
 from suite.cli.terminal import Terminal, complain, hush, open_closed_streams, tell
-from suite.errors import CrossoverError, EngineError, UsageError
+from suite.errors import CrossoverError, EngineError, Interrupted, UsageError
 from suite.folder import Folder
 from suite.host.campaign.arms import AUTO, auto_arms, known_arms
 from suite.host.campaign.store import Store
@@ -39,8 +39,6 @@ from suite.host.provision import debian_base
 from suite.host.provision.images import STAND_IN
 from suite.report.produce import build_comparison
 from suite.worker import scenarios
-
-INTERRUPTED = 130
 
 
 @click.group(
@@ -271,7 +269,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.exit_status
     except (KeyboardInterrupt, click.Abort):
         complain("interrupted")
-        return INTERRUPTED
+        return Interrupted.exit_status
     except BrokenPipeError:
         # Whoever read standard output has gone, as `make list | head` does; nothing is wrong.
         return 0

@@ -138,16 +138,19 @@ class Job:
 @dataclass(frozen=True, kw_only=True)
 class Ending:
     """How a run ended: its exit code (None: unknown), the end of its standard error, and one phrase for
-    people such as ``exit code 3`` or ``killed by SIGKILL`` or ``out of memory``."""
+    people such as ``exit code 3`` or ``killed by SIGKILL`` or ``out of memory``.
+
+    ``left`` is what it has left behind and how to remove that, for people; empty: nothing."""
 
     code: int | None
     diary: str
     phrase: str
     ended: datetime
+    left: str = ""
 
 
 class Running(Protocol):
-    """A run under way.  Always closed, whatever happened."""
+    """A run under way.  Always closed or abandoned, whatever happened."""
 
     @property
     def id(self) -> str:
@@ -173,6 +176,12 @@ class Running(Protocol):
 
     def stop(self) -> None:
         """Kills it now; harmless when it has ended.  Raises nothing when it is gone already."""
+
+    def abandon(self) -> Ending:
+        """Ends it as it is, for who wants to leave: within seconds, and with what could not be removed.
+
+        Raises nothing when the engine does not answer.  Instead of `close`, or where that failed.
+        """
 
     def close(self) -> Ending:
         """Waits for its end (kills it if need be), collects how it ended, removes every trace.

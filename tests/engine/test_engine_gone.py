@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from suite.errors import EngineError
+from suite.host.docker import connect
 from suite.host.docker.engine import DockerEngine, docker_endpoint
 from suite.host.engine import Job
 
@@ -89,6 +90,7 @@ class Proxy:
 
     def __init__(self, path: Path, target: str) -> None:
         self._target = target
+        self._hangs = False
         self._server = socket.socket(socket.AF_UNIX)
         self._server.bind(str(path))
         self._server.listen()
@@ -114,8 +116,13 @@ class Proxy:
     def _pump(self, source: socket.socket, sink: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
-                sink.sendall(data)
+                if not self._hangs:
+                    sink.sendall(data)
             sink.shutdown(socket.SHUT_WR)
+
+    def hang(self) -> None:
+        """Takes what is sent, and hands nothing on any more."""
+        self._hangs = True
 
     def vanish(self) -> None:
         for each in self._sockets:
@@ -143,9 +150,10 @@ def proxied(
 
 
 def test_an_engine_that_vanishes_in_the_middle_of_a_run(
-    jobs: Jobs, proxied: tuple[DockerEngine, Proxy]
+    jobs: Jobs, proxied: tuple[DockerEngine, Proxy], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine, proxy = proxied
+    monkeypatch.setattr(connect, "AWAY_S", 2.0)
     run = engine.start(
         Job(
             image=jobs.image,
@@ -168,3 +176,49 @@ def test_an_engine_that_vanishes_in_the_middle_of_a_run(
     assert jobs.left() == [run.id]
     jobs.api.remove_container(run.id, force=True)
     assert os.environ["DOCKER_HOST"].endswith("proxy.sock")
+
+
+def test_who_leaves_an_engine_that_hangs_is_out_soon_and_told_what_is_left(
+    jobs: Jobs, proxied: tuple[DockerEngine, Proxy]
+) -> None:
+    engine, proxy = proxied
+    run = engine.start(
+        Job(
+            image=jobs.image,
+            arguments=("-c", "import time; print('up', flush=True); time.sleep(600)"),
+            cpus=(),
+            labels={jobs.label: jobs.session},
+        ),
+        entrypoint=("python3",),
+    )
+    assert run.next_line(60) == "up"
+    proxy.hang()
+    ending = run.abandon()
+    engine.release()
+    assert f"docker rm -f {run.id[:12]}" in ending.left
+    assert jobs.left() == [run.id]
+    jobs.api.remove_container(run.id, force=True)
+
+
+def test_a_container_that_is_removed_by_hand_is_a_loss(jobs: Jobs) -> None:
+    run = jobs.start("import time; print('up', flush=True); time.sleep(600)")
+    assert run.next_line(60) == "up"
+    jobs.api.remove_container(run.id, force=True)
+    assert run.next_line(60) is None
+    ending = run.close()
+    assert (ending.phrase, ending.diary) == ("its container was removed by someone else", "")
+
+
+def test_two_users_of_an_engine_meet_in_its_mark(engine: DockerEngine, base: str) -> None:
+    other = DockerEngine(base_image=base)
+    other._owner = "elsewhere|1@1"
+    assert engine.claim() is None
+    try:
+        assert "docker volume rm crossover-campaign" in str(other.claim())
+        other.release()
+        assert engine.claim() is None
+    finally:
+        engine.release()
+    assert other.claim() is None
+    other.release()
+    other.close()

@@ -33,10 +33,15 @@ class FakeApi:
         self.failures: dict[str, Exception] = {}
         self.kept: dict[str, dict[str, Any]] = {}
         self.created: dict[str, Any] = {}
+        self.built: dict[str, Any] = {}
         self.timeout = 60.0
+        self.waited: dict[str, float] = {}
+        """How long the newest answer of each kind would have been waited for."""
+        self.state: dict[str, Any] = {"Running": False, "ExitCode": 0, "OOMKilled": False}
 
     def _ask(self, what: str) -> None:
         self.asked.append(what)
+        self.waited[what] = self.timeout
         if what in self.failures:
             raise self.failures[what]
 
@@ -64,8 +69,11 @@ class FakeApi:
         self._ask("pull")
         yield from self.events
 
-    def build(self, *, tag: str, labels: Mapping[str, str], **_: Any) -> Iterator[dict[str, Any]]:
+    def build(
+        self, *, tag: str, labels: Mapping[str, str], **asked: Any
+    ) -> Iterator[dict[str, Any]]:
         self._ask("build")
+        self.built = asked
         yield {"stream": "Step 1/2 : FROM x\n"}
         yield from self.events
         self.present[tag] = {
@@ -86,8 +94,19 @@ class FakeApi:
     def start(self, container: str) -> None:
         self._ask("start")
 
-    def logs(self, container: str, **_: Any) -> Iterator[bytes]:
-        return iter([b"a line\n"])
+    def logs(self, container: str, *, stream: bool = False, **_: Any) -> Iterator[bytes] | bytes:
+        self._ask("follow" if stream else "logs")
+        return iter([b"a line\n"]) if stream else b"a line\n"
+
+    def inspect_container(self, container: str) -> dict[str, Any]:
+        self._ask("inspect")
+        return {"State": self.state}
+
+    def wait(self, container: str, *, timeout: float) -> None:
+        self._ask("wait")
+
+    def kill(self, container: str) -> None:
+        self._ask("kill")
 
     def remove_container(self, container: str, **_: Any) -> None:
         self._ask("remove")

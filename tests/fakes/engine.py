@@ -24,7 +24,7 @@ class Life:
     """One container's life: what it says, in order, and how it ends.
 
     ``seconds`` is how long it is said to have existed.  ``farewell`` stands in for the ending where
-    the engine itself has gone.
+    the engine itself has gone; ``left`` what it leaves behind where it is abandoned.
     """
 
     words: Iterable[Word]
@@ -33,6 +33,7 @@ class Life:
     diary: str = ""
     seconds: float = 0.0
     farewell: EngineError | None = None
+    left: str = ""
 
     def but(self, **fields: Any) -> Life:
         """The same life with another end."""
@@ -263,6 +264,16 @@ class FakeRunning:
         self._engine.log.append(("stop", self._id))
         self._stopped = True
 
+    def abandon(self) -> Ending:
+        self._engine.log.append(("abandon", self._id))
+        return Ending(
+            code=None,
+            diary=self._life.diary,
+            phrase="stopped by the host",
+            ended=datetime.now(timezone.utc),
+            left=self._life.left,
+        )
+
     def close(self) -> Ending:
         self._engine.log.append(("close", self._id))
         if self._life.farewell is not None:
@@ -387,7 +398,7 @@ class FakeEngine:
     def closed(self) -> bool:
         """Whether every container that was started was also closed."""
         ids = [run.id for run in self.runs]
-        return ids == [identity for verb, identity in self.log if verb == "close"]
+        return ids == [identity for verb, identity in self.log if verb in {"close", "abandon"}]
 
 
 def fake_image(name: str) -> Image:

@@ -11,10 +11,11 @@ import time
 from collections.abc import Sequence
 
 from suite.cells.cell import Cell
+from suite.errors import tell_left
 from suite.host.campaign import plan
 from suite.host.campaign.draft import Draft, InvocationSpec, Keep, Watch
 from suite.host.campaign.session import ArmRefused, Hung, ProtocolError, Session
-from suite.host.engine import LABEL, Ending, Engine, Job
+from suite.host.engine import LABEL, Ending, Engine, Job, Running
 from suite.host.gpu.commands import kind_of
 from suite.host.gpu.remedies import explain_failure, explain_worker
 from suite.host.provision.volumes import choose_environment, choose_volumes
@@ -114,28 +115,22 @@ class Recorder:
         asked = time.monotonic()
         running = self._engine.start(self._describe_job(cells))
         session = Session(running, draft, asked=asked)
-        trouble = ""
         try:
             draft.begin_container(running, cells[0].process)
             if self._observation is not None:
                 self._observation.follow(running)
             draft.show(None)
-            session.listen()
-        except (Hung, ProtocolError) as error:
-            trouble = str(error)
-            running.stop()
+            trouble = _hear(session, running)
+            ending = running.close()
         except ArmRefused as error:
             ending = running.close()
             self._end_container(ending, ending.phrase)
             what = f"the arm {self._spec.arm.name} can't be had: {error}"
             raise explain_worker(what, ending.diary, kind_of(self._engine.isolation)) from error
-        except BaseException:
-            try:
-                running.stop()
-            finally:
-                self._end_container(running.close(), "stopped by the host")
-            raise
-        ending = running.close()
+        except BaseException as error:  # noqa: BLE001  raised again, with what was left behind
+            ending = running.abandon()
+            self._end_container(ending, ending.phrase)
+            raise tell_left(error, ending.left) from error.__cause__
         phrase = trouble or ending.phrase
         between_cells = not session.finished and session.in_flight is None
         if self._spec.arm.gpu and draft.facts[-1] and between_cells:
@@ -181,6 +176,16 @@ class Recorder:
         reason = f"its container died: {phrase}{_last_words(ending)}"
         explained = explain_failure(reason, ending.diary) if self._spec.arm.gpu else reason
         self._draft.lose(cell, explained)
+
+
+def _hear(session: Session, running: Running) -> str:
+    """Listens to the end; why it had to be stopped, or nothing."""
+    try:
+        session.listen()
+    except (Hung, ProtocolError) as error:
+        running.stop()
+        return str(error)
+    return ""
 
 
 def _list_lost(in_flight: Cell, remaining: Sequence[Cell]) -> list[Cell]:

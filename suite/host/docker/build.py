@@ -17,6 +17,7 @@ from suite.host.docker.connect import Daemon
 from suite.host.docker.errors import Refused
 from suite.host.docker.stream import follow_build, follow_pull
 from suite.host.engine import LABEL, Say
+from suite.host.machine.deadlines import SILENT_S
 from suite.host.provision.images import (
     STAND_IN,
     BuildPlan,
@@ -141,7 +142,7 @@ def ensure_image(
         return found
     progress(f"base {reference}: pulling")
     try:
-        with daemon.calls("pulling the base image"):
+        with daemon.calls("pulling the base image", SILENT_S):
             for line in follow_pull(daemon.api.pull(reference, stream=True, decode=True)):
                 progress(f"base: {line}")
             return str(daemon.api.inspect_image(reference)["Id"])
@@ -172,7 +173,7 @@ def import_image(daemon: Daemon, archive: IO[bytes], name: str, labels: Mapping[
     """
     repository, _, tag = name.rpartition(":") if ":" in name else (name, "", "latest")
     changes = [*(f"LABEL {key}={value}" for key, value in labels.items()), 'CMD ["python3"]']
-    with daemon.errors("importing the stand-in base"):
+    with daemon.errors("importing the stand-in base", SILENT_S):
         daemon.api.import_image_from_stream(
             archive, repository=repository, tag=tag, changes=changes
         )
@@ -220,7 +221,7 @@ def _ensure_room(recipe: Recipe, data_root: str | None) -> None:
 def _build(daemon: Daemon, recipe: Recipe, plan: BuildPlan, progress: Say, *, fresh: bool) -> str:
     word = word_pip if recipe.lock else word_check
     try:
-        with daemon.calls(f"building the {recipe.name} image"):
+        with daemon.calls(f"building the {recipe.name} image", SILENT_S):
             for line in follow_build(
                 daemon.api.build(
                     fileobj=io.BytesIO(build_context(recipe)),
@@ -228,7 +229,8 @@ def _build(daemon: Daemon, recipe: Recipe, plan: BuildPlan, progress: Say, *, fr
                     tag=plan.tag,
                     labels=dict(plan.labels),
                     buildargs=dict(plan.arguments),
-                    use_config_proxy=True,
+                    # What docker's client is configured with is for nobody else, least of all a password.
+                    use_config_proxy=False,
                     nocache=fresh,
                     rm=True,
                     forcerm=True,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Any
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from docker.api.client import APIClient
 from docker.context.api import ContextAPI
@@ -13,28 +15,53 @@ from docker.utils.utils import kwargs_from_env
 from suite.errors import EngineError
 from suite.host.docker.describe import Description
 from suite.host.docker.endpoint import Endpoint, knock
-from suite.host.docker.errors import engine_error, engine_errors, sdk_calls
+from suite.host.docker.errors import Away, engine_error, engine_errors, sdk_calls
+from suite.host.machine.deadlines import AWAY_EVERY_S, AWAY_S, WORK_S, Patience
 
-_TIMEOUT_S = 60.0
-"""A single answer of the engine; removing a container with much data in it can take a while."""
+_Seen = TypeVar("_Seen")
 
 _SSH_POOLS = 4
 
 
 @dataclass(frozen=True)
 class Daemon:
-    """An engine that was reached: the SDK's client of it, and its address."""
+    """An engine that was reached: the SDK's client of it, its address, and how long it is waited for."""
 
     api: APIClient
     endpoint: Endpoint
+    patience: Patience = field(default_factory=Patience)
 
-    def calls(self, doing: str) -> AbstractContextManager[None]:
-        """See `errors.sdk_calls`."""
-        return sdk_calls(doing, self.endpoint)
+    @contextmanager
+    def calls(self, doing: str, within: float = WORK_S) -> Iterator[None]:
+        """See `errors.sdk_calls`; each answer is waited for so many seconds (see `deadlines`)."""
+        with sdk_calls(doing, self.endpoint):
+            self.api.timeout = self.patience.allow(within)
+            yield
 
-    def errors(self, doing: str, *, missing_ok: bool = False) -> AbstractContextManager[None]:
-        """See `errors.engine_errors`."""
-        return engine_errors(doing, self.endpoint, missing_ok=missing_ok)
+    @contextmanager
+    def errors(
+        self, doing: str, within: float = WORK_S, *, missing_ok: bool = False
+    ) -> Iterator[None]:
+        """See `errors.engine_errors`; as `calls`."""
+        with engine_errors(doing, self.endpoint, missing_ok=missing_ok):
+            self.api.timeout = self.patience.allow(within)
+            yield
+
+    def outlast(self, look: Callable[[], _Seen]) -> _Seen:
+        """What a look gives, tried again while the engine is away: one that is restarted comes back.
+
+        Raises:
+            Away: it does not.
+        """
+        with self.calls("waiting for it to come back"):
+            until = time.monotonic() + self.patience.allow(AWAY_S)
+        while True:
+            try:
+                return look()
+            except Away:
+                if time.monotonic() > until:
+                    raise
+            time.sleep(AWAY_EVERY_S)
 
     def error(self, doing: str, text: str) -> EngineError:
         """See `errors.engine_error`."""
@@ -66,9 +93,10 @@ def connect(endpoint: Endpoint, patience_s: float | None) -> Daemon:
     Raises:
         EngineError: it does not answer, or this user may not talk to it.
     """
+    patience = Patience(patience_s)
     with engine_errors("connecting", endpoint):
         knock(endpoint)
-        return Daemon(_connect(endpoint, patience_s or _TIMEOUT_S), endpoint)
+        return Daemon(_connect(endpoint, patience.allow(WORK_S)), endpoint, patience)
 
 
 def _connect(endpoint: Endpoint, timeout_s: float) -> APIClient:
@@ -82,7 +110,14 @@ def _connect(endpoint: Endpoint, timeout_s: float) -> APIClient:
         settings = {**ContextAPI.kwargs_from_context(), **settings}
     if endpoint.kind == "ssh":
         settings["num_pools"] = _SSH_POOLS
-    return APIClient(timeout=timeout_s, **settings)
+    return _Client(timeout=timeout_s, **settings)
+
+
+class _Client(APIClient):  # type: ignore[misc]  # the SDK has no types
+    """The SDK's client, every request of which has a deadline: its own has none for builds and pulls."""
+
+    def _set_request_timeout(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        return {**kwargs, "timeout": kwargs.get("timeout") or self.timeout}
 
 
 def ask_who(daemon: Daemon) -> Description:

@@ -16,8 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from suite.errors import EngineError
-
-_KNOCK_S = 10.0
+from suite.host.machine.deadlines import KNOCK_S
 
 DEFAULT_SOCKET = Path("/var/run/docker.sock")
 
@@ -121,10 +120,10 @@ def knock(endpoint: Endpoint) -> None:
     """
     if endpoint.url.startswith("unix://"):
         with socket.socket(socket.AF_UNIX) as plug:
-            plug.settimeout(_KNOCK_S)
+            plug.settimeout(KNOCK_S)
             plug.connect(urlsplit(endpoint.url).path)
     elif endpoint.kind == "tcp":
         url = endpoint.url if "://" in endpoint.url else f"tcp://{endpoint.url}"
         parts = urlsplit(url)
         if parts.hostname and parts.port:
-            socket.create_connection((parts.hostname, parts.port), timeout=_KNOCK_S).close()
+            socket.create_connection((parts.hostname, parts.port), timeout=KNOCK_S).close()

@@ -21,13 +21,12 @@ from suite.host.docker.gpu import GpuSearch
 from suite.host.docker.run import DockerRun, start_run
 from suite.host.docker.volumes import discard_volume
 from suite.host.engine import Card, GpuRequest, GpuSupport, Job, Say, Stock, Volume
+from suite.host.machine.deadlines import PROBE_S
 from suite.host.machine.driver import read_version
 from suite.host.machine.machine import cpus_allowed, own_token
 from suite.host.provision.images import Recipe, find_spec, follow, is_pinned, read_specs
 from suite.host.provision.overlay import CUSTOM, add_digest, overlay_on
 from suite.model import Image, Isolation, Scalar
-
-_PROBE_S = 120.0
 
 
 def docker_endpoint() -> Endpoint | None:
@@ -66,7 +65,7 @@ class DockerEngine:
         """
         self._base_image = base_image or os.environ.get("BASE_IMAGE") or None
         self._cuda_image = cuda_image
-        self._probe_s = patience_s or _PROBE_S
+        self._probe_s = patience_s or PROBE_S
         self._daemon = connect(demand_endpoint(docker_endpoint()), patience_s)
         weakref.finalize(self, self._daemon.close)
         self._description = ask_who(self._daemon)
@@ -199,13 +198,15 @@ class DockerEngine:
             while (line := run.next_line(deadline - time.monotonic())) is not None:
                 seen.append(line)
         except TimeoutError as error:
+            run.close()
             raise GpuError(
                 f"a trivial container did not answer within {self._probe_s:.0f} s",
                 "`nvidia-smi` must work on the engine's machine, outside any container",
             ) from error
-        finally:
-            ending = run.close()
-        return seen, ending.phrase
+        except BaseException:
+            run.abandon()
+            raise
+        return seen, run.close().phrase
 
     def start(self, job: Job, *, entrypoint: tuple[str, ...] = ()) -> DockerRun:
         """See ``engine.Engine``; ``entrypoint`` replaces the image's own.

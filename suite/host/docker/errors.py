@@ -86,6 +86,13 @@ NO_ANSWER: tuple[Refusal, ...] = (
 file or directory`)."""
 
 
+_GONE = Refusal(
+    pattern=r"marked for removal|is dead|removal of container \S+ is already in progress",
+    cause="somebody has removed the container",
+    remedy="",
+)
+
+
 def say(error: BaseException) -> str:
     """What the engine itself said, without the SDK's wrapping."""
     if isinstance(error, APIError) and error.explanation:
@@ -122,6 +129,19 @@ class Refused(Exception):
         """Whether the thing asked for is not there."""
         return self.status == 404
 
+    @property
+    def gone(self) -> bool:
+        """Whether somebody has removed it, or is about to: by then an engine refuses all else."""
+        missing = self.missing and "image" not in self.text.lower()
+        return missing or find_row(self.text, (_GONE,)) is not None
+
+
+class Away(EngineError):
+    """The engine is not there, or not any more.
+
+    Stays within this folder as such; whoever catches it knows whether it may come back.
+    """
+
 
 class Silence(EngineError):
     """The engine took a request and did not answer it in time.
@@ -137,7 +157,7 @@ def sdk_calls(doing: str, endpoint: Endpoint) -> Iterator[None]:
     Raises:
         Refused: the engine said no.
         Silence: it is there, and has not answered in time.
-        EngineError: it does not answer (any more).
+        Away: it does not answer (any more).
     """
     try:
         yield
@@ -151,9 +171,8 @@ def sdk_calls(doing: str, endpoint: Endpoint) -> Iterator[None]:
         OSError,
     ) as error:
         told = engine_error(doing, say(error), endpoint, answered=False)
-        raise (
-            Silence(told.what, told.remedy) if isinstance(error, ReadTimeout) else told
-        ) from error
+        kind = Silence if isinstance(error, ReadTimeout | TimeoutError) else Away
+        raise kind(told.what, told.remedy) from error
 
 
 @contextmanager

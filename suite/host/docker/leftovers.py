@@ -17,9 +17,9 @@ from suite.errors import BusyError, EngineError
 from suite.host.docker.build import find_image, list_images
 from suite.host.docker.connect import Daemon
 from suite.host.docker.errors import Refused
-from suite.host.docker.run import discard_container
 from suite.host.docker.volumes import LASTING, discard_volume, list_volumes
 from suite.host.engine import LABEL
+from suite.host.machine.deadlines import WORK_S
 from suite.host.machine.lock import MIND_OTHER, PLACE, name_self
 from suite.host.machine.machine import is_alive
 from suite.host.provision.volumes import UNKNOWN_DRIVER
@@ -41,6 +41,19 @@ def is_leftover(*, state: str, age_s: float, alive: bool | None) -> bool:
     if alive is not None:
         return not alive
     return state in ("exited", "dead", "created") and age_s > _FOREIGN_AGE_S
+
+
+def discard_container(daemon: Daemon, container: str, within: float = WORK_S) -> bool:
+    """Removes a container and its anonymous volumes where the engine still answers; whether it is gone."""
+    try:
+        with daemon.calls("removing a container", within):
+            daemon.api.remove_container(container, v=True, force=True)
+    except Refused as refused:
+        # It may never have existed, or be removed already.
+        return refused.gone
+    except EngineError:
+        return False
+    return True
 
 
 def sweep(
@@ -109,6 +122,7 @@ def claim(
 
 def release(daemon: Daemon, owner: str) -> None:
     """Removes the volume of `claim`, where it is this owner's and the engine answers."""
+    daemon.patience.hurry()
     name = name_claim()
     with suppress(EngineError):
         found = [one for one in list_volumes(daemon, "volume") if one["Name"] == name]

@@ -5,24 +5,36 @@ from __future__ import annotations
 import struct
 import uuid
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from datetime import datetime, timezone
 from typing import Any
 
-from suite.errors import EngineError, GpuError
-from suite.host.docker.connect import Daemon, connect
+from suite.errors import EngineError, GpuError, tell_left
+from suite.host.docker.connect import Daemon
 from suite.host.docker.errors import Refused, Silence
+from suite.host.docker.leftovers import discard_container
 from suite.host.docker.limits import USER, container_limits, job_labels
 from suite.host.docker.volumes import make_volumes, name_volumes
 from suite.host.engine import Ending, Job
 from suite.host.gpu.commands import FIND_HANG, EngineKind, reword
 from suite.host.gpu.remedies import explain_refusal
 from suite.host.gpu.request import choose_variables
-from suite.host.machine.ending import DIARY_BYTES, GRACE_S, KILLED_S, UNREAD_GRACE_S, phrase_ending
+from suite.host.machine.deadlines import (
+    ASK_S,
+    GRACE_S,
+    HUNG_S,
+    KILLED_S,
+    READER_S,
+    UNREAD_GRACE_S,
+    WORK_S,
+)
+from suite.host.machine.ending import DIARY_BYTES, phrase_ending
 from suite.host.machine.lines import LineQueue
 
-_HUNG_S = 5.0
-"""For the removal of a container whose start hangs: the engine can't until that ends."""
+_LEFT = (
+    "the container {0} was left behind: `docker rm -f {0}` removes it when the engine answers again, and "
+    "so does the next campaign"
+)
 
 
 def start_run(
@@ -36,7 +48,8 @@ def start_run(
 ) -> DockerRun:
     """Creates the container, starts it and listens to it; leaves nothing behind on failure.
 
-    ``kind`` is what the engine is, for the remedy where it refuses the GPU.
+    ``kind`` is what the engine is, for the remedy where it refuses the GPU.  One that is restarted just
+    then is waited for.
 
     ``docker.containers.run`` would pull a missing image and leak the container on a failed start.
 
@@ -45,46 +58,76 @@ def start_run(
         GpuError: it refused the GPU.
         Refused: it refused to lift the limit on pinned memory; only with ``memlock``.
     """
+    # By a name of ours: a container can exist although its creation raised.
     name = f"crossover-{uuid.uuid4().hex[:16]}"
-    started = datetime.now(timezone.utc)
-    starting = False
+    made: list[str] = []
+
+    def start() -> DockerRun:
+        discard_container(daemon, name) if made else made.append(name)
+        return _start(daemon, job, name, owner=owner, memlock=memlock, entrypoint=entrypoint)
+
     try:
-        with daemon.calls("starting a container"):
-            make_volumes(daemon, job, owner)
-            created = daemon.api.create_container(
-                job.image.id,
-                command=list(job.arguments),
-                entrypoint=list(entrypoint) or None,
-                name=name,
-                user=USER,
-                labels=job_labels(job, owner),
-                environment={
-                    **choose_variables(job.gpu),
-                    **job.environment,
-                    **name_volumes(job),
-                },
-                host_config=daemon.api.create_host_config(**container_limits(job, memlock=memlock)),
-            )
-            starting = True
-            daemon.api.start(created["Id"])
-            starting = False
-            stream = daemon.api.logs(
-                created["Id"], stdout=True, stderr=False, stream=True, follow=True
-            )
-    except BaseException as error:
-        # By name: a container can exist although its creation raised.
-        if isinstance(error, Refused):
-            discard_container(daemon, name)
-            raise _refusal(error, job, daemon, kind, memlock=memlock) from error
-        _discard_hung(daemon, name)
-        if isinstance(error, Silence) and starting and job.gpu is not None:
+        return daemon.outlast(start)
+    except Refused as refused:
+        discard_container(daemon, name)
+        raise _refusal(refused, job, daemon, kind, memlock=memlock) from refused
+    except BaseException as error:  # noqa: BLE001  raised again, with what was left behind
+        if not isinstance(error, Exception):
+            daemon.patience.hurry()
+        # What hangs can't be removed at once.
+        left = "" if discard_container(daemon, name, HUNG_S) else _LEFT.format(name)
+        if isinstance(error, _Hung) and job.gpu is not None:
             raise GpuError(
                 f"the engine at {daemon.endpoint.where} did not start a container with the GPU within "
-                f"{daemon.api.timeout:.0f} s: what gives it the GPU, or the driver behind that, hangs",
+                f"{WORK_S:.0f} s: what gives it the GPU, or the driver behind that, hangs",
                 reword(FIND_HANG, kind),
             ) from TimeoutError(error.what)
-        raise
-    return DockerRun(daemon, created["Id"], stream, started=started, memory_bytes=job.memory_bytes)
+        raise tell_left(error, left) from error.__cause__
+
+
+class _Hung(Silence):
+    """The engine was silent when it was to start a container."""
+
+
+def _start(
+    daemon: Daemon,
+    job: Job,
+    name: str,
+    *,
+    owner: str,
+    memlock: bool,
+    entrypoint: tuple[str, ...],
+) -> DockerRun:
+    """As `start_run`, once."""
+    started = datetime.now(timezone.utc)
+    with daemon.calls("starting a container"):
+        make_volumes(daemon, job, owner)
+        created = daemon.api.create_container(
+            job.image.id,
+            command=list(job.arguments),
+            entrypoint=list(entrypoint) or None,
+            name=name,
+            user=USER,
+            labels=job_labels(job, owner),
+            environment={**choose_variables(job.gpu), **job.environment, **name_volumes(job)},
+            # Else what docker's client is configured with would be in it, such as a proxy's password.
+            use_config_proxy=False,
+            host_config=daemon.api.create_host_config(**container_limits(job, memlock=memlock)),
+        )["Id"]
+    stream: Any = iter(())
+    try:
+        try:
+            with daemon.calls("starting a container"):
+                daemon.api.start(created)
+        except Silence as error:
+            raise _Hung(error.what, error.remedy) from error.__cause__
+        with daemon.calls("reading a container's log", ASK_S):
+            stream = daemon.api.logs(created, stdout=True, stderr=False, stream=True, follow=True)
+    except Refused as refused:
+        # Somebody has removed it: it says nothing, and its end tells why.
+        if not refused.gone:
+            raise
+    return DockerRun(daemon, created, stream, started=started, memory_bytes=job.memory_bytes)
 
 
 def _refusal(
@@ -100,20 +143,6 @@ def _refusal(
             return refused
         return explain_refusal(refused.text, daemon.endpoint.where, kind)
     return daemon.error("starting a container", refused.text)
-
-
-def discard_container(daemon: Daemon, container: str) -> None:
-    """Removes a container and its anonymous volumes where the engine still answers."""
-    # It may never have existed, be removed already, or nobody is there to ask.
-    with suppress(Refused, EngineError), daemon.calls("removing a container"):
-        daemon.api.remove_container(container, v=True, force=True)
-
-
-def _discard_hung(daemon: Daemon, container: str) -> None:
-    """As `discard_container`, where the engine or a person breaks off: what can't be removed at once is
-    left for the next campaign to sweep."""
-    with suppress(EngineError), closing(connect(daemon.endpoint, _HUNG_S)) as another:
-        discard_container(another, container)
 
 
 class DockerRun:
@@ -163,7 +192,7 @@ class DockerRun:
         if not self._wait(GRACE_S):
             return b""
         # Where the engine is gone, next_line finds that out.
-        with suppress(Refused, EngineError), self._daemon.calls("reading a container's log"):
+        with suppress(Refused, EngineError), self._daemon.calls("reading a container's log", ASK_S):
             return bytes(self._daemon.api.logs(self.id, stdout=True, stderr=False))[count:]
         return b""
 
@@ -179,17 +208,37 @@ class DockerRun:
     def stop(self) -> None:
         """See ``engine.Running``."""
         # It may have ended already; or close() will find that the engine has gone.
-        with suppress(Refused, EngineError), self._daemon.calls("killing a container"):
-            self._daemon.api.kill(self.id)
+        try:
+            with suppress(Refused), self._daemon.calls("killing a container", ASK_S):
+                self._daemon.api.kill(self.id)
+        except EngineError:
+            # Nor does it end the stream any more; who waits for a line need not wait for that.
+            self._lines.end()
+
+    def abandon(self) -> Ending:
+        """See ``engine.Running``."""
+        self._daemon.patience.hurry()
+        if self._ending is None:
+            diary = ""
+            with suppress(EngineError):
+                diary = self._diary()
+            gone = discard_container(self._daemon, self.id)
+            self._let_go(READER_S if gone else 0.0)
+            self._ending = Ending(
+                code=None,
+                diary=diary,
+                phrase="stopped by the host",
+                ended=datetime.now(timezone.utc),
+                left="" if gone else _LEFT.format(self.id[:12]),
+            )
+        return self._ending
 
     def close(self) -> Ending:
         """See ``engine.Running``."""
         if self._ending is None:
-            try:
-                self._ending = self._end()
-            finally:
-                discard_container(self._daemon, self.id)
-                self._let_go()
+            self._ending = self._end()
+            discard_container(self._daemon, self.id)
+            self._let_go(READER_S)
         return self._ending
 
     def _end(self) -> Ending:
@@ -212,29 +261,35 @@ class DockerRun:
         """Whether it has ended; False also where the engine did not answer in time."""
         try:
             with self._daemon.calls("waiting for a container"):
-                self._daemon.api.wait(self.id, timeout=seconds)
+                self._daemon.api.wait(self.id, timeout=self._daemon.patience.allow(seconds))
         except Refused as refused:
-            return refused.missing
+            return refused.gone
         except EngineError:
             return False
         return True
 
     def _inspect(self) -> dict[str, Any] | None:
-        with suppress(Refused), self._daemon.errors("asking after a container", missing_ok=True):
-            state: dict[str, Any] = self._daemon.api.inspect_container(self.id)["State"]
-            return state
+        def look() -> dict[str, Any]:
+            with self._daemon.errors("asking after a container", ASK_S, missing_ok=True):
+                state: dict[str, Any] = self._daemon.api.inspect_container(self.id)["State"]
+                return state
+
+        with suppress(Refused):
+            return self._daemon.outlast(look)
         return None
 
     def _diary(self) -> str:
-        with self._daemon.errors("reading a container's log"):
+        # One that is being removed has none any more.
+        with suppress(Refused), self._daemon.calls("reading a container's log", ASK_S):
             # The engine counts the lines of both streams, so ask for more than is kept.
             text = self._daemon.api.logs(self.id, stdout=False, stderr=True, tail=2000)
-        return bytes(text)[-DIARY_BYTES:].decode(errors="replace")
+            return bytes(text)[-DIARY_BYTES:].decode(errors="replace")
+        return ""
 
-    def _let_go(self) -> None:
-        if self._lines.join(5.0):
+    def _let_go(self, seconds: float) -> None:
+        if self._lines.join(seconds):
             return
         # Over ssh a stream can't be cancelled; its thread ends with the process.
         with suppress(Refused, EngineError), self._daemon.calls("closing a container's log"):
             self._stream.close()
-            self._lines.join(5.0)
+            self._lines.join(seconds)

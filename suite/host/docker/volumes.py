@@ -12,6 +12,7 @@ from suite.errors import EngineError
 from suite.host.docker.connect import Daemon
 from suite.host.docker.errors import Refused
 from suite.host.engine import LABEL, Job, Volume
+from suite.host.machine.deadlines import LEAVE_S
 
 LASTING = "lasting-volume"
 """The label's value on volumes that are nobody's in particular, and are kept from run to run."""
@@ -69,7 +70,7 @@ def list_caches(daemon: Daemon) -> tuple[str, ...]:
 
 def discard_volume(daemon: Daemon, name: str) -> bool:
     """Removes a volume where the engine still answers and no container holds it; whether it did."""
-    with suppress(Refused, EngineError), daemon.calls("removing a volume"):
+    with suppress(Refused, EngineError), daemon.calls("removing a volume", LEAVE_S):
         daemon.api.remove_volume(name)
         return True
     return False

@@ -20,11 +20,8 @@ from suite.host.engine import Engine, GpuSupport, Stock
 from suite.host.machine.files import read_text
 from suite.host.machine.machine import cpus_allowed
 
-ENGINE_S = 8.0
-"""An engine, or a registry that it asks, that has said nothing for so long is not waited for."""
-
 COMMAND_S = 6.0
-"""Likewise other programs: a driver that is not kept loaded takes seconds to answer the first time."""
+"""Another program: a driver that is not kept loaded takes seconds to answer the first time."""
 
 
 @dataclass(frozen=True, kw_only=True)

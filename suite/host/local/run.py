@@ -19,7 +19,8 @@ from pathlib import Path
 from suite.errors import EngineError
 from suite.host.engine import Ending
 from suite.host.local.owned import sign, sweep
-from suite.host.machine.ending import DIARY_BYTES, GRACE_S, KILLED_S, UNREAD_GRACE_S, phrase_ending
+from suite.host.machine.deadlines import GRACE_S, KILLED_S, LEAVE_S, READER_S, UNREAD_GRACE_S
+from suite.host.machine.ending import DIARY_BYTES, phrase_ending
 from suite.host.machine.lines import LineQueue
 
 _FOLDERS = "crossover-run-"
@@ -86,25 +87,40 @@ class LocalRun:
             except ProcessLookupError:
                 return  # all have ended
 
+    def abandon(self) -> Ending:
+        """See ``engine.Running``."""
+        self.stop()
+        return self._end(LEAVE_S / 2)
+
     def close(self) -> Ending:
         """See ``engine.Running``."""
+        return self._end(KILLED_S)
+
+    def _end(self, killed_s: float) -> Ending:
         if self._ending is None:
             if not self._wait(GRACE_S if self._lines.ended else UNREAD_GRACE_S):
                 self.stop()
-                self._wait(KILLED_S)
+                self._wait(killed_s)
             ended = datetime.now(timezone.utc)
             # Before the process is reaped, so that its number can't yet be another's.
             self.stop()
             try:
-                status: int | None = self._process.wait(timeout=KILLED_S)
+                status: int | None = self._process.wait(timeout=killed_s)
             except subprocess.TimeoutExpired:
                 status = None
-            self._lines.join(5.0)
+            left = (
+                f"the process {self._process.pid} can't be killed, and ends with what it waits for"
+            )
+            if status is not None:
+                left = ""
+                self._lines.join(READER_S)
             # As shells and engines count: 128 and the signal's number.
             code = 128 - status if status is not None and status < 0 else status
             # The kernel tells a plain process's parent of a SIGKILL, not of its reason.
             phrase = phrase_ending(code, out_of_memory=False, memory_bytes=None)
-            self._ending = Ending(code=code, diary=self._diary(), phrase=phrase, ended=ended)
+            self._ending = Ending(
+                code=code, diary=self._diary(), phrase=phrase, ended=ended, left=left
+            )
             shutil.rmtree(self._folder, ignore_errors=True)
         return self._ending
 

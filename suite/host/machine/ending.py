@@ -7,11 +7,6 @@ import signal
 DIARY_BYTES = 16 * 1024
 """How much of a run's standard error is kept: its end, which holds the reason."""
 
-GRACE_S = 10.0
-"""From the end of the worker's output to the end of its process: releasing a GPU takes seconds."""
-UNREAD_GRACE_S = 2.0
-KILLED_S = 60.0
-
 _MEANINGS: dict[int, str] = {
     signal.SIGILL: "an instruction that this CPU lacks; TensorFlow's wheels need AVX",
     signal.SIGSEGV: "a crash in native code",

@@ -50,6 +50,10 @@ class LineQueue:
             self._lines.put(None)
             self._let_go()
 
+    def end(self) -> None:
+        """Ends it for whoever waits for a line, although the stream goes on."""
+        self._lines.put(None)
+
     def next_line(self, timeout_s: float) -> str | None:
         """The next line, or None for ever once the stream has ended.
 

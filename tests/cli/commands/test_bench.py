@@ -293,7 +293,7 @@ def test_an_interrupted_campaign_is_status_130_and_keeps_what_was_measured_and_g
     assert heard.status == 130
     assert "crossover: interrupted" in heard.err
     assert f"what was measured is in {shell.folder()}" in heard.err
-    assert engine.log[-2:] == [("stop", "fake-2"), ("close", "fake-2")]
+    assert engine.log[-1] == ("abandon", "fake-2")
     loaded = load_campaign(shell.folder())
     assert [d.invocation.status for d in loaded.documents] == ["complete", "interrupted"]
     assert [cell.outcome for cell in loaded.documents[1].cells] == ["measured", "pending"]

@@ -11,7 +11,7 @@ import pytest
 
 from suite.analysis.campaign.accounting import find_deaths
 from suite.analysis.documents.read import load_document
-from suite.errors import EngineError
+from suite.errors import EngineError, Interrupted
 from suite.host.campaign.arms import known_arms
 from suite.host.campaign.outcomes import is_complete
 from suite.host.engine import LABEL, GpuRequest, Job
@@ -27,7 +27,7 @@ from tests.fakes.engine import (
 )
 from tests.host.campaign.flow import START, Flow, make_cells, result, unmeasured
 
-STOPPED = [("start", "fake-1"), ("stop", "fake-1"), ("close", "fake-1")]
+STOPPED = [("start", "fake-1"), ("abandon", "fake-1")]
 GONE = EngineError("the engine has gone", "start it")
 FULL = EngineError("no space", "prune")
 
@@ -234,11 +234,15 @@ def test_an_engine_that_goes_away_in_a_run_leaves_what_was_measured(
     (container,) = interrupted(flow, 2).invocation.containers
     assert container.status == "stopped by the host"
     assert flow.engine.log == STOPPED
-    # It can't even say how the container ended.
+    # It can't even say how the container ended, nor remove it.
     flow = Flow(tmp_path / "mute")
-    with pytest.raises(EngineError, match="has gone"):
-        flow.run(flow.worker.meets(flow.order[2], GONE, farewell=GONE))
-    assert interrupted(flow, 2).invocation.containers[0].ended is None
+    with pytest.raises(EngineError, match="has gone") as caught:
+        flow.run(
+            flow.worker.dies_before(flow.order[2], farewell=GONE, left="fake-1 was left behind")
+        )
+    assert interrupted(flow, 2).invocation.containers[0].status == "stopped by the host"
+    assert flow.engine.log == [("start", "fake-1"), ("close", "fake-1"), ("abandon", "fake-1")]
+    assert caught.value.remedy == "start it; fake-1 was left behind"
 
 
 @pytest.mark.parametrize("begun", [0, 1])
@@ -279,6 +283,14 @@ def test_a_person_who_interrupts_stops_the_container_and_keeps_the_rest(flow: Fl
     assert interrupted(flow, 2).telemetry == SEEN
     assert flow.engine.log == STOPPED
     assert flow.recorder.diaries == [("fake-1", "so far\n")]
+
+
+def test_what_an_interrupt_leaves_behind_is_told_and_how_to_remove_it(flow: Flow) -> None:
+    left = "the container fake-1 was left behind"
+    with pytest.raises(Interrupted) as caught:
+        flow.run(flow.worker.meets(flow.order[2], KeyboardInterrupt(), left=left))
+    assert (caught.value.exit_status, caught.value.remedy) == (130, left)
+    interrupted(flow, 2)
 
 
 def test_an_interrupt_while_a_document_is_written_stops_the_container_too(flow: Flow) -> None:

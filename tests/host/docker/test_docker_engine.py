@@ -8,7 +8,7 @@ import pytest
 from requests.exceptions import ReadTimeout
 
 from suite.errors import EngineError, GpuError
-from suite.host.docker import describe, run
+from suite.host.docker import describe
 from suite.host.docker.connect import Daemon
 from suite.host.docker.describe import Description
 from suite.host.docker.engine import DockerEngine
@@ -135,19 +135,14 @@ def test_our_labels_win_over_the_jobs() -> None:
     ],
 )
 def test_a_start_that_hangs_is_the_gpus_where_one_was_asked_for(
-    monkeypatch: pytest.MonkeyPatch, call: str, gpu: GpuRequest | None, kind: type, said: str
+    call: str, gpu: GpuRequest | None, kind: type, said: str
 ) -> None:
-    api, second = FakeApi(), FakeApi()
-    waits = []
-    monkeypatch.setattr(
-        run, "connect", lambda _where, patience_s: waits.append(patience_s) or Daemon(second, HERE)
-    )
+    api = FakeApi()
     api.failures[call] = ReadTimeout("UnixHTTPConnectionPool(host='localhost'): Read timed out.")
     with pytest.raises(kind, match=said):
         start_run(Daemon(api, HERE), job(gpu=gpu), owner="me")
     # What hangs can't be removed yet: nobody waits a minute for that.
-    assert "remove" not in api.asked
-    assert (second.asked, waits) == (["remove"], [5.0])
+    assert api.waited["remove"] == 5.0
 
 
 def test_a_refused_memlock_is_told_apart_so_that_it_can_be_left_out() -> None:
