@@ -92,6 +92,8 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
     ("info", "arm"): {
         "isolation-differs": "{arm}: some invocations ran in a container and some did not",
         "limits-differ": "{arm}: the limits were not the same in every invocation",
+        "clock-set": "{arm}: the clock of the day was set meanwhile, by {most:seconds} at most; no duration "
+        "was read from it",
         "ptx-jit": "ptx-jit: cold figures include compiling kernels: the files that CUDA's compile cache "
         "gained are {grown:grown}",
         "cold-cache": "whether cold figures of {unknown:blocks} include compiling kernels is unknown: what "

@@ -152,6 +152,7 @@ CAMPAIGNS = [
             {1: swap_image(content="e" * 64), 2: invoke(isolation="none"), 3: invoke(limits={})}
         )
     ),
+    make(change=on_cuda({1: invoke(clock_jump_s=-3600.0)})),
     make(change=on_cuda({1: grow(0, 24), 2: grow(24, None)})),
     make(change=on_cuda({1: tell({"gpu.simulated": True})}), at_once=2),
     make(change=on_cuda({1: it_broke, 2: in_step(calls_per_sample=9)})),

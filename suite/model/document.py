@@ -154,7 +154,8 @@ class Invocation:
 
     ``block`` 0 is the calibration, which is kept and not counted.  ``repeat`` counts the repeats
     of an invocation that was set aside.  A control invocation's ``arm`` is not among the
-    plan's ``arms``.
+    plan's ``arms``.  ``clock_jump_s`` is by how much the clock of the day was set meanwhile, which changes
+    no duration here (null: nobody looked).
     """
 
     arm: str
@@ -168,6 +169,7 @@ class Invocation:
     status: InvocationStatus
     ended: datetime | None = None
     repeat: int = 0
+    clock_jump_s: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -209,8 +209,8 @@ def test_a_container_that_is_removed_by_hand_is_a_loss(jobs: Jobs) -> None:
     assert (ending.phrase, ending.diary) == ("its container was removed by someone else", "")
 
 
-def test_two_users_of_an_engine_meet_in_its_mark(engine: DockerEngine, base: str) -> None:
-    other = DockerEngine(base_image=base)
+def test_two_users_of_an_engine_meet_in_its_mark(base: str) -> None:
+    engine, other = DockerEngine(base_image=base), DockerEngine(base_image=base)
     other._owner = "elsewhere|1@1"
     assert engine.claim() is None
     try:
@@ -221,4 +221,5 @@ def test_two_users_of_an_engine_meet_in_its_mark(engine: DockerEngine, base: str
         engine.release()
     assert other.claim() is None
     other.release()
-    other.close()
+    for one in (engine, other):
+        one.close()

@@ -11,6 +11,7 @@ from suite import wire
 from suite.cells.cell import Cell
 from suite.errors import EngineError, GpuError, NoGpuError
 from suite.host.engine import LABEL, Card, Ending, GpuRequest, Job, Say, Volume
+from suite.host.machine.clock import Span
 from suite.host.machine.ending import phrase_ending
 from suite.model import CellResult, Check, Image, Isolation, Scalar
 from suite.worker import scenarios
@@ -233,7 +234,7 @@ class FakeRunning:
         self._id = identity
         self._life = life
         self._words: Iterator[Word] = iter(life.words)
-        self._started = datetime.now(timezone.utc)
+        self._span = Span()
         self._ending: Ending | None = None
         self._stopped = False
         self.timeouts: list[float] = []
@@ -248,7 +249,7 @@ class FakeRunning:
 
     @property
     def started(self) -> datetime:
-        return self._started
+        return self._span.started
 
     def next_line(self, timeout_s: float) -> str | None:
         assert self._ending is None, "a closed run was listened to"
@@ -286,7 +287,7 @@ class FakeRunning:
                 phrase=phrase_ending(
                     code, out_of_memory=self._life.out_of_memory, memory_bytes=2**30
                 ),
-                ended=datetime.now(timezone.utc) + timedelta(seconds=self._life.seconds),
+                ended=self._span.at() + timedelta(seconds=self._life.seconds),
             )
         return self._ending
 

@@ -33,6 +33,9 @@ _GPU = re.compile(r"^gpu(\.\d+)?\.uuid$")
 """Facts that say which GPU it was.  A driver may not tell, so that not known is no change."""
 
 
+LEAST_JUMP_S = 1.0
+"""What keeps a clock right moves it by less."""
+
 _WORST: Sequence[OutcomeName] = ("failed", "skipped", "pending")
 """Of several outcomes without a number the first of these says most."""
 
@@ -88,6 +91,9 @@ def flag_arms(loaded: LoadedCampaign) -> dict[str, list[Flag]]:
             found.append(raise_flag("isolation-differs", where))
         if len({tuple(sorted(_keys(one.invocation.limits))) for one in documents}) > 1:
             found.append(raise_flag("limits-differ", where))
+        jump_s = max((abs(one.invocation.clock_jump_s or 0.0) for one in documents), default=0.0)
+        if jump_s >= LEAST_JUMP_S:
+            found.append(raise_flag("clock-set", where, most=jump_s))
     return flags
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 
 from suite import wire
 from suite.cells.cell import Cell
 from suite.host.campaign import plan
 from suite.host.campaign.outcomes import judge_start, make_pending
 from suite.host.engine import Ending, Engine, GpuRequest, Running
+from suite.host.machine.clock import Span
 from suite.host.machine.cpus import write_cpus
 from suite.host.provision.volumes import compile_cache
 from suite.model import (
@@ -63,7 +63,7 @@ class Draft:
         self._watch = watch
         self._isolation = engine.isolation
         self._engine_facts = engine.describe()
-        self._started = now()
+        self._span = Span()
         self.cells = plan.order_cells(spec.campaign, spec.arm.name, spec.block, spec.repeat)
         self.results = {cell.id: make_pending(cell) for cell in self.cells}
         self._exclude()
@@ -103,14 +103,12 @@ class Draft:
         for cell in self.cells:
             if cell.by_host and self.results[cell.id].outcome == "pending":
                 self.results[cell.id] = judge_start(
-                    cell, self.containers[-1], start_s, now(), isolation=self._isolation
+                    cell, self.containers[-1], start_s, isolation=self._isolation
                 )
 
     def end_container(self, ending: Ending, phrase: str) -> None:
         """Notes how the newest container ended."""
-        # The clock of the day can be set back in between; an end before its start is no interval.
-        ended = max(ending.ended, self.containers[-1].started)
-        self.containers[-1] = replace(self.containers[-1], ended=ended, status=phrase)
+        self.containers[-1] = replace(self.containers[-1], ended=ending.ended, status=phrase)
 
     def end(self, cell: Cell, result: CellResult) -> None:
         """A cell that remained has its outcome."""
@@ -202,9 +200,10 @@ class Draft:
                     replace(one, facts={n: v for n, v in own.items() if facts.get(n, _NONE) != v})
                     for one, own in zip(self.containers, self.facts, strict=True)
                 ],
-                started=self._started,
-                ended=None if status == "running" else max(now(), self._started),
+                started=self._span.started,
+                ended=None if status == "running" else self._span.at(),
                 status=status,
+                clock_jump_s=round(self._span.jump_s(), 3),
             ),
             facts=dict(facts),
             cells=[self.results[cell.id] for cell in self.cells],
@@ -219,8 +218,3 @@ class Draft:
         told = [(one, own) for one, own in zip(self.containers, self.facts, strict=True) if own]
         usual = [own for one, own in told if one.process is None]
         return (usual or [own for _, own in told] or [{}])[-1]
-
-
-def now() -> datetime:
-    """This instant, in UTC."""
-    return datetime.now(timezone.utc)

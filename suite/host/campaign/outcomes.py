@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import timedelta
 
 from suite.cells.cell import Cell
 from suite.model import CellResult, Container, Document, Isolation
@@ -26,10 +26,10 @@ def make_pending(cell: Cell) -> CellResult:
 
 
 def judge_start(
-    cell: Cell, container: Container, start_s: float, now: datetime, *, isolation: Isolation
+    cell: Cell, container: Container, start_s: float, *, isolation: Isolation
 ) -> CellResult:
-    """The outcome of a cell that is about a container's start, which took ``start_s`` seconds up to
-    ``now``; skipped where there is no container."""
+    """The outcome of a cell that is about a container's start, which took ``start_s`` seconds; skipped
+    where there is no container."""
     if isolation == "none":
         return replace(
             make_pending(cell),
@@ -40,8 +40,7 @@ def judge_start(
         make_pending(cell),
         outcome="measured",
         started=container.started,
-        # The clock of the day can be set back in between; an end before its start is no interval.
-        ended=max(now, container.started),
+        ended=container.started + timedelta(seconds=start_s),
         container=container.id,
         calls_per_sample=1,
         warmup_status="cold",

@@ -6,7 +6,6 @@ import struct
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import datetime, timezone
 from typing import Any
 
 from suite.errors import EngineError, GpuError, tell_left
@@ -19,6 +18,7 @@ from suite.host.engine import Ending, Job
 from suite.host.gpu.commands import FIND_HANG, EngineKind, reword
 from suite.host.gpu.remedies import explain_refusal
 from suite.host.gpu.request import choose_variables
+from suite.host.machine.clock import Span
 from suite.host.machine.deadlines import (
     ASK_S,
     GRACE_S,
@@ -99,7 +99,7 @@ def _start(
     entrypoint: tuple[str, ...],
 ) -> DockerRun:
     """As `start_run`, once."""
-    started = datetime.now(timezone.utc)
+    span = Span()
     with daemon.calls("starting a container"):
         make_volumes(daemon, job, owner)
         created = daemon.api.create_container(
@@ -127,7 +127,7 @@ def _start(
         # Somebody has removed it: it says nothing, and its end tells why.
         if not refused.gone:
             raise
-    return DockerRun(daemon, created, stream, started=started, memory_bytes=job.memory_bytes)
+    return DockerRun(daemon, created, stream, span=span, memory_bytes=job.memory_bytes)
 
 
 def _refusal(
@@ -157,12 +157,13 @@ class DockerRun:
         container: str,
         stream: Any,
         *,
-        started: datetime,
+        span: Span,
         memory_bytes: int | None,
     ) -> None:
         self._daemon = daemon
         self.id = container
-        self.started = started
+        self.started = span.started
+        self._span = span
         self._memory_bytes = memory_bytes
         self._stream = stream
         self._end_seen = False
@@ -228,7 +229,7 @@ class DockerRun:
                 code=None,
                 diary=diary,
                 phrase="stopped by the host",
-                ended=datetime.now(timezone.utc),
+                ended=self._span.at(),
                 left="" if gone else _LEFT.format(self.id[:12]),
             )
         return self._ending
@@ -246,7 +247,7 @@ class DockerRun:
         if not self._wait(grace_s):
             self.stop()
             self._wait(KILLED_S)
-        ended = self._lines.ended or datetime.now(timezone.utc)
+        ended = self._span.at(self._lines.ended)
         state = self._inspect()
         if state is None:
             removed = "its container was removed by someone else"

@@ -13,12 +13,12 @@ import subprocess
 import tempfile
 import uuid
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timezone
 from pathlib import Path
 
 from suite.errors import EngineError
 from suite.host.engine import Ending
 from suite.host.local.owned import sign, sweep
+from suite.host.machine.clock import Span
 from suite.host.machine.deadlines import GRACE_S, KILLED_S, LEAVE_S, READER_S, UNREAD_GRACE_S
 from suite.host.machine.ending import DIARY_BYTES, phrase_ending
 from suite.host.machine.lines import LineQueue
@@ -44,7 +44,8 @@ class LocalRun:
         work.mkdir()
         environment = {"HOME": str(work), **environment}
         environment |= {"TMPDIR": str(work), "KERAS_HOME": str(work)}
-        self.started = datetime.now(timezone.utc)
+        self._span = Span()
+        self.started = self._span.started
         try:
             with (self._folder / "stderr").open("wb") as diary:
                 self._process = subprocess.Popen(
@@ -101,7 +102,7 @@ class LocalRun:
             if not self._wait(GRACE_S if self._lines.ended else UNREAD_GRACE_S):
                 self.stop()
                 self._wait(killed_s)
-            ended = datetime.now(timezone.utc)
+            ended = self._span.at()
             # Before the process is reaped, so that its number can't yet be another's.
             self.stop()
             try:

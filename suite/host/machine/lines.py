@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime, timezone
 
 
 def split_lines(chunks: Iterable[bytes]) -> Iterator[str]:
@@ -36,8 +36,8 @@ class LineQueue:
         self._chunks = chunks
         self._let_go = let_go
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self.ended: datetime | None = None
-        """When the stream ended (UTC); None while it goes on."""
+        self.ended: float | None = None
+        """When the stream ended, of ``time.monotonic``; None while it goes on."""
         self._thread = threading.Thread(target=self._read, name="worker output", daemon=True)
         self._thread.start()
 
@@ -46,7 +46,7 @@ class LineQueue:
             for line in split_lines(self._chunks):
                 self._lines.put(line)
         finally:
-            self.ended = datetime.now(timezone.utc)
+            self.ended = time.monotonic()
             self._lines.put(None)
             self._let_go()
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta, tzinfo
+from pathlib import Path
 
 import pytest
 
 from suite.host.campaign.budget import Budget
+from suite.host.engine import Job
+from suite.host.machine import clock
 from suite.model import Document, container_seconds
 from tests import synthetic
+from tests.fakes.engine import Life
+from tests.host.campaign.stage import Stage
 
 
 def lasting(seconds: float, arm: str = "cpu") -> Document:
@@ -20,6 +26,11 @@ def lasting(seconds: float, arm: str = "cpu") -> Document:
     document = replace(made, invocation=replace(made.invocation, containers=[one]))
     assert container_seconds(document) == pytest.approx(seconds)
     return document
+
+
+@pytest.fixture
+def stage(tmp_path: Path, suite_identity: object) -> Stage:
+    return Stage(tmp_path / "results")
 
 
 def budget_of(limit_s: float | None) -> Budget:
@@ -72,3 +83,39 @@ def test_without_a_limit_nothing_is_refused() -> None:
     budget = budget_of(None)
     budget.book(lasting(1e6))
     assert budget.refuse(2, ["cpu", "cuda"]) is None
+
+
+@pytest.fixture
+def set_clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Sets the clock of the day by so many seconds."""
+    ahead = [0.0]
+
+    class Day(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Day:
+            return super().now(tz) + timedelta(seconds=ahead[0])
+
+    monkeypatch.setattr(clock, "datetime", Day)
+    return lambda seconds: ahead.__setitem__(0, ahead[0] + seconds)
+
+
+@pytest.mark.parametrize("jump_s", [3600.0, -3600.0])
+def test_a_clock_that_is_set_spends_nothing_and_is_told(
+    jump_s: float, stage: Stage, set_clock: Callable[[float], None]
+) -> None:
+    def life(job: Job) -> Life:
+        def words() -> Iterator[str]:
+            lines = stage.worker.words(job)
+            yield from lines[:-2]
+            if len(stage.engine.jobs) == 3:
+                set_clock(jump_s)
+            yield from lines[-2:]
+
+        return Life(words=words(), seconds=10.0)
+
+    campaign = stage.run(otherwise=life, blocks=4, budget_s=1800.0)
+    assert campaign.stopped is None
+    assert campaign.prediction.actual_s == pytest.approx(50.0, abs=5.0)
+    jumps = [one.invocation.clock_jump_s for one in stage.load().documents]
+    assert jumps == [pytest.approx(jump_s if n == 2 else 0.0, abs=1.0) for n in range(5)]
+    assert "the clock of the day was set meanwhile, by 3600 s at most" in stage.report()
