@@ -12,7 +12,7 @@ import json
 import re
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from suite.errors import DocumentError, UsageError
 from suite.folder import Folder
 from suite.host.engine import Engine, Say
 from suite.host.machine.lock import MACHINE, PLACE, Lock, find_place, wait_for
-from suite.model import PLAN, SURVEY, Campaign, Document, Survey, document_name
+from suite.model import PLAN, SURVEY, Campaign, Document, OutcomeName, Survey, document_name
 
 _OWN = {
     ".": re.compile(
@@ -39,6 +39,10 @@ _OWN = {
 def campaign_name(created: datetime, label: str, profile: str) -> str:
     """``<UTC>-<label>-<profile>``, such as ``20261121T104500Z-mybox-quick``."""
     return f"{created:%Y%m%dT%H%M%SZ}-{label}-{profile}"
+
+
+_WORTHLESS: Collection[OutcomeName] = ("pending", "failed")
+"""Outcomes of cells that are no reason to keep a document."""
 
 
 class Store:
@@ -97,16 +101,16 @@ class Store:
         name = document_name(of.arm, of.block, of.repeat)
         if name not in self._to_beat:
             self._to_beat[name] = self._count_finished(name)
-        finished = sum(cell.outcome != "pending" for cell in document.cells)
+        finished = sum(cell.outcome not in _WORTHLESS for cell in document.cells)
         if of.status == "complete" or finished >= self._to_beat[name]:
             self._write(name, document)
 
     def _count_finished(self, name: str) -> int:
-        """The cells that have their outcome in a document that lies there."""
+        """The cells that a document that lies there need not try again."""
         if not self._keeps_old or not self._door.holds(name):
             return 0
         cells = json.loads(self._door.read(name))["cells"]
-        return sum(cell["outcome"] != "pending" for cell in cells)
+        return sum(cell["outcome"] not in _WORTHLESS for cell in cells)
 
     def write_reports(self, files: Mapping[str, str | bytes]) -> None:
         """Writes the report's files by their path within the folder."""

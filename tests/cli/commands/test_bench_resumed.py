@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,9 @@ import pytest
 from suite.analysis.documents.read import load_campaign
 from suite.cli.settings import single_gpu
 from suite.errors import UsageError
-from suite.host.engine import GpuRequest
+from suite.host.engine import GpuRequest, Job
 from tests.cli.shell import Heard, Shell, complaint
-from tests.fakes.engine import FakeEngine, asked_arm
+from tests.fakes.engine import FakeEngine, Life, Script, Word, Worker, asked_arm
 
 PINNED = "vendor/tf:1@sha256:" + "d" * 64
 HIDDEN = ("--arms", "cpu cuda-hidden")
@@ -144,3 +145,29 @@ def test_a_cuda_image_without_a_gpu_is_said_to_be_of_no_use(shell: Shell) -> Non
 def test_a_plan_that_names_every_gpu_is_no_campaign_to_go_on_with() -> None:
     with pytest.raises(UsageError, match="GPU=all is for `make bench`"):
         single_gpu("all")
+
+
+def test_going_on_that_is_broken_off_at_once_loses_nothing_of_before(shell: Shell) -> None:
+    worker = Worker()
+
+    def broken_off(lines: int) -> Script:
+        def life(job: Job) -> Life:
+            def words() -> Iterator[Word]:
+                yield from worker.words(job)[:lines]
+                raise KeyboardInterrupt
+
+            return Life(words=words())
+
+        return life
+
+    # The first cell is measured and the second under way; then the first is under way again.
+    for engine in (FakeEngine(worker, broken_off(6)), FakeEngine(otherwise=broken_off(4))):
+        heard = shell.resume(engine=engine) if shell.results.exists() else None
+        heard = heard or shell.bench_short("--seed", "5", engine=engine)
+        assert heard.status == 130
+        (_, document) = load_campaign(shell.folder()).documents
+        assert [cell.outcome for cell in document.cells] == ["measured", "pending"]
+    assert shell.resume().status == 0
+    assert {one.invocation.status for one in load_campaign(shell.folder()).documents} == {
+        "complete"
+    }

@@ -301,6 +301,10 @@ def test_a_document_is_only_replaced_by_one_that_has_come_as_far(store: Store) -
         again.write_document(come(cells))
         again.write_document(come(cells, "interrupted"))
         assert lying() == come(3, "interrupted")
+    # A worker that dies in every cell has come to the end of the list, and measured nothing.
+    lost = [replace(one, outcome="failed", reason="it died") for one in come(0).cells]
+    again.write_document(replace(come(3), cells=lost))
+    assert lying() == come(3, "interrupted")
     again.write_document(come(3, samples=4))
     assert lying() == come(3, samples=4)
     Store(store.folder).write_document(whole)
