@@ -16,7 +16,8 @@ from typing import Any
 from suite.host.machine.machine import memory_total
 
 Answer = tuple[int, Any]
-"""A status of HTTP, and a body: text as it is, anything else as JSON; the status 0 hangs up."""
+"""A status of HTTP, and a body: text as it is, a function's of what was sent, anything else as JSON; the
+status 0 hangs up."""
 
 VERSION = {"Version": "29.0.1", "ApiVersion": "1.44", "MinAPIVersion": "1.24", "Arch": "amd64"}
 
@@ -47,6 +48,7 @@ WELL: Mapping[str, Answer] = {
     "GET /images/json": (200, []),
     "GET /images/.+/json": missing("image"),
     "GET /volumes": (200, {"Volumes": None}),
+    "POST /volumes/create": (201, lambda sent: sent),
 }
 """An engine that is well and has nothing, by the beginnings of requests as patterns."""
 
@@ -73,13 +75,14 @@ class EngineServer:
 def _make_handler(answers: Mapping[str, Answer]) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def answer(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             asked = f"{self.command} {re.sub(r'^/v[0-9.]+', '', self.path)}"
             found = (answers[one] for one in answers if re.match(rf"{one}(\?|$)", asked))
             status, body = next(found, missing("page"))
             self.close_connection = True
             if not status:
                 return
+            body = body(json.loads(sent)) if callable(body) else body
             content = (body if isinstance(body, str) else json.dumps(body)).encode()
             self.send_response(status)
             kind = "text/html" if isinstance(body, str) else "application/json"

@@ -154,13 +154,15 @@ class Conductor:
 
     def _invoke_calibration(self, arm: str) -> Document:
         document = self._invoke(arm, 0)
-        if document.invocation.repeat == 0 and plan.has_compiled(document):
-            self.listener.say(
-                f"{arm} is calibrated again: the GPU's driver had to compile kernels, which made cells "
-                "look slower than they are; now it finds them in its cache"
-            )
-            document = self.documents[arm, 0] = self._record(arm, 0, 1)
-            self._write_plan()
+        if document.invocation.repeat or not plan.has_compiled(document):
+            return document
+        why = "the GPU's driver had to compile kernels, which made cells look slower than they are"
+        if self.budget.bars_repeat(document):
+            self.listener.say(f"the budget leaves no time to calibrate {arm} again: {why}")
+            return document
+        self.listener.say(f"{arm} is calibrated again: {why}; now it finds them in its cache")
+        document = self.documents[arm, 0] = self._record(arm, 0, 1)
+        self._write_plan()
         return document
 
     def _leave_out(self, arm: str, refused: GpuError) -> None:

@@ -161,8 +161,26 @@ def try_machine() -> None:
 
     Raises:
         BusyError: another campaign is running on it.
+        UsageError: its lock can't be opened.
     """
-    _ask(find_place(), MACHINE, _HERE)
+    with _machine():
+        _ask(find_place(), MACHINE, _HERE)
+
+
+@contextlib.contextmanager
+def _machine() -> Iterator[None]:
+    """Around what opens the machine's lock.
+
+    Raises:
+        UsageError: it can't be opened.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(
+            f"this machine's lock can't be opened: {find_place() / MACHINE}: {error.strerror}",
+            f"change who may write it, or name another folder for it in {PLACE}",
+        ) from error
 
 
 def _ask(folder: Path, name: str, where: str) -> None:
@@ -209,13 +227,8 @@ class Turn:
             EngineError: the engine does not answer.
         """
         if engine.is_here is not False:
-            try:
+            with _machine():
                 self.lock(find_place(), MACHINE, _HERE)
-            except OSError as error:
-                raise UsageError(
-                    f"this machine's lock can't be opened: {find_place() / MACHINE}: {error.strerror}",
-                    f"change who may write it, or name another folder for it in {PLACE}",
-                ) from error
         self._held.callback(engine.release)
         wait_for(engine.claim, "on this engine", self._deadline, self._say)
 

@@ -43,7 +43,8 @@ def find_place() -> Path:
         return Path(given)
     for place in (Path("/run/lock"), Path("/tmp")):  # noqa: S108  the lock is opened as what it is
         with contextlib.suppress(OSError):
-            if place.stat().st_mode & stat.S_IWOTH:
+            # By its mode, so that all of them come to the same answer; a file system can be read-only.
+            if place.stat().st_mode & stat.S_IWOTH and os.access(place, os.W_OK):
                 return place
     return Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
 

@@ -130,6 +130,12 @@ def test_a_second_calibration_is_the_last_however_much_it_compiled(stage: Stage)
     assert stage.documents() == AGAIN
 
 
+def test_a_second_calibration_that_the_budget_has_no_time_for_is_not_made(stage: Stage) -> None:
+    stage.run(compiling(0, 700), otherwise=FULL, arms=CUDA, budget_s=15.0)
+    assert stage.documents() == ONCE
+    assert stage.said("the budget leaves no time to calibrate cuda again") == 1
+
+
 def test_a_second_calibration_that_was_not_had_is_had_when_the_campaign_goes_on(
     stage: Stage,
 ) -> None:

@@ -27,10 +27,13 @@ from suite.host.campaign.store import (
     Store,
     campaign_name,
     only_campaign,
+    try_machine,
     try_results,
 )
+from suite.host.machine.lock import PLACE
 from suite.model import PLAN, Document, InvocationStatus, document_name
 from tests import synthetic
+from tests.fakes.engine import FakeEngine
 from tests.plants import PLANTS, Plant
 
 
@@ -248,6 +251,24 @@ def test_a_lock_that_is_none_is_not_taken(plant: Plant, tmp_path: Path) -> None:
         with pytest.raises(DocumentError, match=r"^\.lock: is a"):
             asked(tmp_path / "results")
     assert not (tmp_path / "outside").exists()
+
+
+def test_a_machines_lock_that_can_not_be_opened_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(PLACE, str(tmp_path / "nowhere"))
+    try_machine()
+    with only_campaign(tmp_path / "results") as turn:
+        monkeypatch.setenv(PLACE, str(tmp_path / "locks"))
+        (tmp_path / "locks").mkdir()
+        monkeypatch.setattr(Folder, "open_lock", refuse_lock)
+        with pytest.raises(UsageError, match="this machine's lock can't be opened") as caught:
+            turn.claim(FakeEngine())
+    assert PLACE in caught.value.remedy
+
+
+def refuse_lock(*_: object, **__: object) -> None:
+    raise PermissionError(errno.EACCES, "Permission denied")
 
 
 def test_results_can_be_a_link_to_another_disk(tmp_path: Path) -> None:
