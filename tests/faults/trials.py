@@ -92,7 +92,7 @@ class Trial:
         common = ["bench", "--engine", "local", "--local-python", str(self.python)]
         environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         # A lock of its own, so that trials beside each other do not wait.
-        environment |= {"XDG_RUNTIME_DIR": str(self.folder), "TMPDIR": str(self.folder)}
+        environment |= {"CROSSOVER_LOCKS": str(self.folder), "TMPDIR": str(self.folder)}
         with (self.folder / "out").open("wb") as out, (self.folder / "err").open("wb") as err:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "suite", *common, *words],
