@@ -124,6 +124,7 @@ def write_reports(store: Store, *, pictures: bool = True) -> tuple[Report, list[
     store.write_reports(drawn)
     names = [*report.files, *drawn]
     store.drop_reports(name for name in POSSIBLE_FILES if name not in names)
+    store.pin()
     return report, names
 
 
@@ -133,6 +134,7 @@ def write_survey_report(store: Store) -> tuple[str, bool, list[str]]:
     found, analyses = analyse_survey(store.folder)
     files, terminal = build_survey_report(found, analyses)
     store.write_reports(dict(files))
+    store.pin()
     return terminal, any(one.troubled for one in analyses.values()), list(files)
 
 

@@ -116,6 +116,7 @@ def test_a_survey_from_its_options_to_its_report_and_to_more_rounds(
     assert set(found) == {"gpu0", "gpu1", "gpu0-at-once", "gpu1-at-once"}
     assert all((folder / "report.html").exists() for folder in found.values())
     files = {"survey.json", "survey.md", "survey.html", "summary.json", "logs"}
+    files.add("manifest.sha256")
     assert {path.name for path in survey.iterdir()} == files
     assert engine.gpus_asked == ["0", "1"]
     # All name the CUDA image by its digest.

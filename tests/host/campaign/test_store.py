@@ -88,7 +88,8 @@ def test_a_rewritten_document_replaces_the_old_one_alone(store: Store) -> None:
     campaign = synthetic.make_campaign(blocks=1, arms=("cpu",))
     store.write_document(synthetic.make_document(campaign, "cpu", 1, samples=3))
     store.write_document(synthetic.make_document(campaign, "cpu", 1, samples=4))
-    assert sorted(path.name for path in store.folder.iterdir()) == ["cpu-01.json", "logs"]
+    files = ["cpu-01.json", "logs", "manifest.sha256"]
+    assert sorted(path.name for path in store.folder.iterdir()) == files
     document = read.load_document(store.folder / "cpu-01.json")
     assert {len(cell.samples_s) for cell in document.cells} == {1, 4}
 
