@@ -18,6 +18,7 @@ from suite import __version__, wire
 from suite.analysis.analyse import compare_folders
 from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
+from suite.cli.commands import receipts
 from suite.cli.commands.bench import run_bench
 from suite.cli.commands.generate import write_generated
 from suite.cli.commands.record import add_campaigns
@@ -128,11 +129,7 @@ def compare(runs: Sequence[Path], pairs: str | None, out: Path | None) -> int:
     if out is None:
         click.echo(files["compare.md"], nl=False)
         return 0
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"can't make {out}: {error.strerror}", "name another OUT=") from error
-    with Folder.open(out) as folder:
+    with Folder.open(receipts.open_out(out)) as folder:
         for name, text in files.items():
             folder.write(name, text)
             click.echo(shown(out / name))
@@ -245,6 +242,10 @@ def record(runs: Sequence[Path]) -> int:
     """Add the campaign folders RUNS, in which nothing differs, to the record of false verdicts."""
     click.echo("\n".join(add_campaigns(runs, ROOT)))
     return 0
+
+
+for _receipt in (receipts.check, receipts.bundle):
+    commands.add_command(_receipt)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -39,13 +39,32 @@ class Report:
     files: dict[str, str]
     terminal: str
 
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        """The pictures' files by their path; none where there are to be none."""
+        shown = () if self.undrawn is not None else depict(self.analysis)
+        return tuple(f"{FOLDER}/{one.name}.{end}" for one in shown for end in ("svg", "png"))
+
 
 def build_report(analysis: Analysis, *, pictures: bool = True) -> Report:
     """Everything that is derived from an analysis; the same analysis, the same bytes.
 
     ``pictures`` is false where there is no time for them now.
     """
-    undrawn = LATER if not pictures else None if can_draw() else NOT_INSTALLED
+    return _build(analysis, LATER if not pictures else None if can_draw() else NOT_INSTALLED)
+
+
+def rebuild(
+    analysis: Analysis, told: str, drawn: Mapping[str, str]
+) -> tuple[Report, dict[str, str]]:
+    """The report as one that is there has to be, and its texts: ``told`` is its report.md, which says
+    whether there were no pictures, ``drawn`` are its pictures as SVG by name."""
+    report = _build(analysis, next((why for why in (LATER, NOT_INSTALLED) if why in told), None))
+    pictures = {picture.name: drawn.get(picture.name, "") for picture in depict(analysis)}
+    return report, {**report.files, "report.html": render_html_page(report.page, pictures)}
+
+
+def _build(analysis: Analysis, undrawn: str | None) -> Report:
     page = compose(analysis, undrawn)
     return Report(
         analysis=analysis,

@@ -12,7 +12,7 @@ from datetime import datetime
 from suite.analysis.result.arms import Machine, Placed, hash_identity
 from suite.model import Document, Image, Scalar
 
-_PRIVATE = re.compile(
+PRIVATE = re.compile(
     r"(^|[._])(uuid|serial|hostname|host|user|username|address|ip|mac|home)([._]|$)", re.IGNORECASE
 )
 """Names of facts of which only a hash is shown."""
@@ -98,7 +98,7 @@ def _gather(told: Iterable[Mapping[str, Scalar]]) -> dict[str, tuple[Scalar, ...
     for facts in told:
         for name, value in facts.items():
             shown = value
-            if _PRIVATE.search(name) and not isinstance(value, bool | type(None)):
+            if PRIVATE.search(name) and not isinstance(value, bool | type(None)):
                 shown = hash_identity(str(value))
             # True == 1 == 1.0 in Python; in a document they are different answers.
             values.setdefault(name, {})[type(shown), shown] = None

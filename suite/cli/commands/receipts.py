@@ -1,0 +1,75 @@
+"""The commands check and bundle: what somebody else needs to believe a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from suite.cli.conduct import shown
+from suite.cli.options import FOLDER
+from suite.cli.receipts.archive import unpacked
+from suite.cli.receipts.bundle import make_bundle
+from suite.cli.receipts.check import check_folder
+from suite.errors import UsageError
+from suite.folder import Folder
+from suite.manifest import hash_content
+from suite.report.text.markup import show_plainly
+
+_MOST_SHOWN = 20
+"""Troubles of one check that are told; the rest is counted."""
+
+CHECKED = """\b
+Exit status: 0 all of it follows; 1 something does not: the file and the field are
+told; 2 usage; 5 it is no folder of ours, or something in it can't be read."""
+
+
+@click.command(epilog=CHECKED)
+@click.argument("run", type=FOLDER)
+@click.option(
+    "--signers",
+    metavar="FILE",
+    type=FOLDER,
+    help="who may have signed it, as ssh-keygen's ALLOWED SIGNERS  [default: not asked]",
+)
+def check(run: Path, signers: Path | None) -> int:
+    """Does everything in the folder, or the bundle, RUN follow from its documents?"""
+    sound = True
+    with unpacked(run) as folder:
+        for found in check_folder(folder, signers):
+            sound = sound and not found.troubles
+            mark, told = ("✗", "does not follow:") if found.troubles else ("✓", found.told)
+            click.echo(f"{mark} {found.name:13} {told}")
+            for trouble in found.troubles[:_MOST_SHOWN]:
+                click.echo(f"    {show_plainly(trouble, limit=500)}")
+            if len(found.troubles) > _MOST_SHOWN:
+                click.echo(f"    and {len(found.troubles) - _MOST_SHOWN} more")
+    return 0 if sound else 1
+
+
+@click.command()
+@click.argument("run", type=FOLDER)
+@click.option("--identify", is_flag=True, help="keep what names machines, persons and places")
+@click.option("--sign", "key", metavar="KEY", type=FOLDER, help="sign it with this SSH key")
+@click.option("--out", metavar="FOLDER", type=FOLDER, help="write it there  [default: beside RUN]")
+def bundle(run: Path, key: Path | None, out: Path | None, *, identify: bool) -> int:
+    """Pack the campaign folder RUN into one zip file, without what names anybody."""
+    name, content = make_bundle(run, identify=identify, key=key)
+    place = open_out(out or run.parent)
+    with Folder.open(place) as folder:
+        folder.write(name, content)
+    click.echo(f"{hash_content(content)}  {shown(place / name)}")
+    return 0
+
+
+def open_out(out: Path) -> Path:
+    """The folder that something is written to, made where it is not there.
+
+    Raises:
+        UsageError: it can't be made.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"can't make {out}: {error.strerror}", "name another OUT=") from error
+    return out

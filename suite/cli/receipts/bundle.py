@@ -1,0 +1,84 @@
+"""A campaign's folder as one file to attach: private unless asked for otherwise, pinned, and signed."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from suite.analysis.documents.read import load_plan
+from suite.cli.conduct import write_reports
+from suite.cli.receipts.archive import pack
+from suite.cli.receipts.check import check_folder
+from suite.cli.receipts.hiding import hide
+from suite.cli.receipts.signature import SIGNATURE, sign
+from suite.errors import CrossoverError, UsageError
+from suite.folder import Folder
+from suite.host.campaign.store import Store, list_own
+from suite.manifest import MANIFEST
+from suite.model import PLAN, SURVEY
+
+
+def make_bundle(folder: Path, *, identify: bool, key: Path | None) -> tuple[str, bytes]:
+    """The name of a bundle and its bytes: the same folder, the same bytes.
+
+    Without ``identify`` what names a machine, a person or a place is hidden, and the report is made anew of
+    what is left.  ``key`` signs the manifest.
+
+    Raises:
+        CrossoverError: the folder does not follow from its documents.
+        DocumentError: it is no campaign's, or can't be read.
+        UsageError: it is a survey's, or the key can't sign.
+    """
+    with Folder.open(folder) as door:
+        if door.holds(SURVEY):
+            raise UsageError(
+                f"{folder} is a survey's folder", "name one of its campaigns, which lie beside it"
+            )
+        plan = load_plan(folder)
+        found = [one for one in check_folder(folder) if one.troubles]
+        if found:
+            raise CrossoverError(
+                f"{folder} does not follow from its documents: {found[0].troubles[0]}",
+                "`make check` says all of it; `make report` makes the report anew",
+            )
+        files = {name: door.read(name) for name in [*list_own(door), MANIFEST]}
+    with tempfile.TemporaryDirectory(prefix="crossover-") as place:
+        name = folder.name
+        if identify:
+            here = _write(Path(place) / name, files)
+        else:
+            texts = {n: b.decode(errors="replace") for n, b in files.items() if _is_measured(n)}
+            # A folder is called after its campaign, and so after its label.
+            hidden = hide({**texts, "name": plan.id})
+            name = hidden.pop("name")
+            here = _write(Path(place) / name, {n: text.encode() for n, text in hidden.items()})
+            write_reports(Store(here))
+        if key is not None:
+            sign(here, key)
+        return f"{name}.zip", pack(name, dict(_read(here)))
+
+
+def _is_measured(name: str) -> bool:
+    """Whether a file is none that a report is made of: the plan, a document, a log."""
+    return (
+        name == PLAN
+        or name.startswith("logs/")
+        or (name.endswith(".json") and name != "summary.json")
+    )
+
+
+def _write(folder: Path, files: dict[str, bytes]) -> Path:
+    folder.mkdir()
+    with Folder.open(folder) as door:
+        for name, content in files.items():
+            door.write(name, content)
+    return folder
+
+
+def _read(folder: Path) -> Iterator[tuple[str, bytes]]:
+    with Folder.open(folder) as door:
+        for name in [*list_own(door), MANIFEST]:
+            yield name, door.read(name)
+        if door.holds(SIGNATURE):
+            yield SIGNATURE, door.read(SIGNATURE)

@@ -1,0 +1,148 @@
+"""What names a machine, a person or a place is taken out of texts before they leave.
+
+By form (addresses, serials, UUIDs, paths) wherever it stands, and by name where it is known: this machine's,
+and what documents hold under a private fact's name.
+"""
+
+from __future__ import annotations
+
+import getpass
+import ipaddress
+import json
+import re
+import socket
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from suite.analysis.campaign.environment import PRIVATE
+from suite.analysis.documents.read import schema
+from suite.analysis.result.arms import hash_identity
+from suite.model import PLAN
+
+_PUBLIC = "bin|boot|cuda-cache|dev|etc|lib|lib64|opt/crossover|proc|sbin|scratch|sys|usr"
+"""Where paths tell of an image or a system, and of nobody."""
+
+_PUBLIC_SITE = (
+    r"(?:[\w-]{1,63}\.){0,8}(?:github\.com|keras\.io|nvidia\.com|python\.org|tensorflow\.org)\b"
+)
+
+_ENDINGS = "local|lan|internal|intranet|corp|home|com|net|org|edu|gov|cloud"
+
+_FORMS = tuple(
+    (re.compile(pattern, re.IGNORECASE), word)
+    for pattern, word in (
+        (
+            rf"\b(?:tcp|ssh|unix|file|npipe)://\S+|\bhttps?://(?!{_PUBLIC_SITE})\S+",
+            "address",
+        ),
+        (r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}", "address"),
+        (r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "uuid"),
+        (r"(?<![\w:])[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}(?![\w:])", "address"),
+        (r"\bserial(?: number| no\.?)?\s*[:=#]\s*[\w-]+", "serial"),
+        (
+            rf"\b(?!{_PUBLIC_SITE})[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{0,8}}\.(?:{_ENDINGS})\b",
+            "host",
+        ),
+        (rf"(?<![\w.:/#@~*)\]])/(?!/|(?:{_PUBLIC})(?:/|\b))[\w.@+~-]+(?:/[\w.@+~-]+)*", "path"),
+    )
+)
+"""What is recognised by its form, and what it is."""
+
+_ADDRESS = re.compile(
+    r"(?<![\w.:])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?![\w:])|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)",
+    re.IGNORECASE,
+)
+_VERSION = re.compile(r"version|cuda|cudnn|driver|nvidia|package", re.IGNORECASE)
+"""Names of facts whose four numbers are a version, and no address."""
+
+_AFTER_VERSION = re.compile(r"(?:version|cudnn|v)[\s:=]*$", re.IGNORECASE)
+_OWNER = re.compile(r"/(?:home|Users)/([\w.-]+)")
+_EVERYBODY = frozenset(
+    {"root", "user", "admin", "ubuntu", "debian", "localhost", "nobody", "runner"}
+)
+_SHORTEST = 3
+"""Letters of a name that can be looked for; a shorter one would be found in other words."""
+
+
+def hide(texts: Mapping[str, str]) -> dict[str, str]:
+    """The texts by file's name, JSON or plain, without what identifies anybody."""
+    values = {name: json.loads(text) for name, text in texts.items() if name.endswith(".json")}
+    secrets = _find_secrets(texts, values)
+    hidden = {}
+    for name, text in texts.items():
+        if name not in values:
+            hidden[name] = _hide_text(text, secrets)
+            continue
+        value = _hide_value(values[name], secrets, "")
+        same = value == values[name]
+        hidden[name] = text if same else json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    return hidden
+
+
+def _find_secrets(texts: Mapping[str, str], values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Names to look for and what stands in their place, the longest first."""
+    told = dict.fromkeys(_list_hosts(), "host")
+    told |= dict.fromkeys([*_list_users(), *_find_owners(texts.values())], "user")
+    words = {name: f"hidden-{kind}" for name, kind in told.items()}
+    for document in values.values():
+        for name, value in document.get("facts", {}).items():
+            if PRIVATE.search(name) and isinstance(value, str):
+                words[value] = hash_identity(value)
+    plan = values.get(PLAN, {})
+    # A machine that is called after an arm, an axis or a field: the word is not about it.
+    ours = json.dumps([plan.get("arms"), plan.get("calls"), schema()])
+    public = {word.lower() for word in re.findall(r"\w+", ours)} | _EVERYBODY
+    kept = {word for word in words if len(word) >= _SHORTEST and word.lower() not in public}
+    return [(word, words[word]) for word in sorted(kept, key=lambda one: (-len(one), one))]
+
+
+def _list_hosts() -> Iterator[str]:
+    name = socket.gethostname()
+    yield from (name, name.partition(".")[0])
+
+
+def _list_users() -> Iterator[str]:
+    try:
+        yield getpass.getuser()
+    except (KeyError, OSError):
+        return  # a number without a name, as in a container
+    yield Path.home().name
+
+
+def _find_owners(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        yield from _OWNER.findall(text)
+
+
+def _hide_value(value: Any, secrets: list[tuple[str, str]], key: str) -> Any:
+    if isinstance(value, dict):
+        return {name: _hide_value(one, secrets, name) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_hide_value(one, secrets, key) for one in value]
+    if not isinstance(value, str):
+        return value
+    whole = _VERSION.search(key) and re.fullmatch(r"[\d.]+", value)
+    return value if whole else _hide_text(value, secrets)
+
+
+def _hide_text(text: str, secrets: list[tuple[str, str]]) -> str:
+    for pattern, word in _FORMS:
+        text = pattern.sub(f"hidden-{word}", text)
+
+    def hide_address(found: re.Match[str]) -> str:
+        if "." in found[0] and _AFTER_VERSION.search(text, 0, found.start()):
+            return found[0]
+        try:
+            address = ipaddress.ip_address(found[0])
+        except ValueError:
+            return found[0]
+        # C++'s names have two colons, too, and are no addresses without a digit.
+        everybodys = address.is_loopback or address.is_unspecified or not re.search(r"\d", found[0])
+        return found[0] if everybodys else "hidden-address"
+
+    text = _ADDRESS.sub(hide_address, text)
+    for secret, word in secrets:
+        found = rf"(?<!\w){re.escape(secret)}(?!\w)"
+        text = re.sub(found, word.replace("\\", r"\\"), text, flags=re.IGNORECASE)
+    return text

@@ -1,0 +1,316 @@
+"""A bundle follows from its own documents, is the same bytes each time, and names nobody."""
+
+from __future__ import annotations
+
+import io
+import json
+import socket
+import stat
+import struct
+import subprocess
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from suite.cli.receipts import hiding
+from suite.folder import MOST_BYTES
+from suite.manifest import MANIFEST, hash_content, read_lines
+from tests.cli.shell import Heard, Shell, complaint
+
+Check = Callable[..., Heard]
+
+PLANTED = {
+    "a host": "quartz-17",
+    "its whole name": "quartz-17.lab.internal",
+    "a user": "mallory",
+    "a home": "/home/mallory/work",
+    "a mount": "/mnt/team-red/data.bin",
+    "an address": "10.11.12.13",
+    "a long address": "2001:db8:85a3::8a2e:370:7334",
+    "a MAC": "52:54:00:ab:cd:ef",
+    "a serial": "SN-0042-XYZ",
+    "a UUID": "01234567-89ab-cdef-0123-456789abcdef",
+    "an e-mail": "mallory@example.org",
+    "a server": "pypi.example.net",
+}
+"""What stands in the folder and must not leave it."""
+
+
+def bundle(shell: Shell, folder: Path, *words: str) -> Path:
+    heard = shell.run("bundle", str(folder), *words)
+    assert heard.status == 0, heard.err
+    digest, path = heard.out.split()
+    assert hash_content(Path(path).read_bytes()) == digest
+    return Path(path)
+
+
+def read(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def pack(path: Path, files: Mapping[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return path
+
+
+def plant(folder: Path, shell: Shell) -> None:
+    """Puts all of it into a document, a log and the plan, as a campaign could have written it."""
+    told = ", ".join(PLANTED.values())
+    path = folder / "cpu-02.json"
+    document = json.loads(path.read_text())
+    document["facts"] |= {
+        "os.hostname": PLANTED["a host"],
+        "board.serial": PLANTED["a serial"],
+        "environment.LD_PRELOAD": f"{PLANTED['a home']}/lib.so",
+        "cuda.cudnn": "9.10.2.21",
+    }
+    document["absent"]["telemetry"] = f"nobody watched on {told}"
+    path.write_text(json.dumps(document, indent=1))
+    plan = json.loads((folder / "campaign.json").read_text())
+    plan["not_run"] = {"cuda-hidden": f"looked at {told}, and at /dev/nvidia0"}
+    (folder / "campaign.json").write_text(json.dumps(plan, indent=1))
+    log = folder / "logs" / "cpu-02.log"
+    log.write_text(
+        f"--- a container\n{told}\nserial number: {PLANTED['a serial']}\nin {PLANTED['a home']}/x.py\n"
+        f"from https://{PLANTED['a server']}/simple; see https://www.tensorflow.org/install\n"
+        "/opt/crossover/venv/lib/keras.py: cuDNN version 9.10.2.21\n"
+    )
+    (folder / MANIFEST).unlink()
+    assert shell.run("report", str(folder)).status == 0
+
+
+def test_a_bundle_is_the_folder_and_the_same_bytes_each_time(
+    honest: Path, tmp_path: Path, shell: Shell, check: Check
+) -> None:
+    first = bundle(shell, honest, "--out", str(tmp_path / "a"))
+    assert first.read_bytes() == bundle(shell, honest, "--out", str(tmp_path / "b")).read_bytes()
+    files = read(first)
+    there = {p.relative_to(honest).as_posix(): p for p in honest.rglob("*") if p.is_file()}
+    # What names nobody is as it was, but for the folder's name, which is its campaign's.
+    assert {name.partition("/")[2] for name in files} == set(there)
+    assert files["made-up/cpu-01.json"] == there["cpu-01.json"].read_bytes()
+    pinned = read_lines(files[f"made-up/{MANIFEST}"])
+    assert {f"made-up/{name}" for name in pinned} == set(files) - {f"made-up/{MANIFEST}"}
+    with zipfile.ZipFile(first) as archive:
+        assert {one.date_time for one in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        assert {one.external_attr >> 16 for one in archive.infolist()} == {stat.S_IFREG | 0o644}
+    heard = check(first)
+    assert heard.status == 0
+    assert heard.out.count("✓ ") == len(heard.out.splitlines())
+
+
+def test_it_lies_beside_its_folder_unless_said_otherwise(honest: Path, shell: Shell) -> None:
+    assert bundle(shell, honest).parent == honest.parent
+
+
+def test_what_is_planted_does_not_leave(
+    honest: Path, shell: Shell, check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(honest, shell)
+    monkeypatch.setattr(socket, "gethostname", lambda: PLANTED["its whole name"])
+    monkeypatch.setattr(hiding.getpass, "getuser", lambda: PLANTED["a user"])
+    path = bundle(shell, honest)
+    content = path.read_bytes() + b"".join(read(path).values())
+    for what, secret in PLANTED.items():
+        assert secret.encode().lower() not in content.lower(), what
+    assert b"mallory" not in content
+    assert check(path).status == 0
+    # What tells of the image, the driver and the system stays.
+    for kept in (b"/dev/nvidia0", b"/opt/crossover/venv/lib/keras.py", b"www.tensorflow.org"):
+        assert kept in content
+    assert content.count(b"9.10.2.21") >= 2
+    assert b"hidden-address" in content
+
+
+def test_a_secret_is_found_by_the_documents_own_facts_and_by_whose_home_it_is(
+    honest: Path, shell: Shell
+) -> None:
+    plant(honest, shell)
+    path = bundle(shell, honest)
+    content = b"".join(read(path).values())
+    assert b"quartz-17" not in content
+    assert b"mallory" not in content
+
+
+def test_with_identify_everything_stays_as_it_is(honest: Path, shell: Shell, check: Check) -> None:
+    plant(honest, shell)
+    path = bundle(shell, honest, "--identify")
+    assert {name.partition("/")[2]: content for name, content in read(path).items()} == {
+        p.relative_to(honest).as_posix(): p.read_bytes() for p in honest.rglob("*") if p.is_file()
+    }
+    assert check(path).status == 0
+
+
+@pytest.mark.parametrize("name", ["cpu", "container", "root", "x"])
+def test_a_machine_that_is_called_after_a_word_of_ours_breaks_nothing(
+    name: str, honest: Path, shell: Shell, check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: name)
+    path = bundle(shell, honest)
+    assert read(path)["made-up/cpu-01.json"] == (honest / "cpu-01.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("at 21:29:58.288 on 2026-11-21T21:29:58+00:00", None),
+        ("std::string and sha256:14d9e9c3, a::b", None),
+        ("127.0.0.1, ::1, 0.0.0.0 and 1.2.3.4.5", None),
+        ("driver 570.86.10, examples/s, 1/2, CPU/GPU, n=1/precision=fp32", None),
+        ("python@sha256:abc, crossover/base:stand-in", None),
+        ("fe80::1ff:fe23:4567:890a up", "hidden-address up"),
+        ("at 192.168.0.1:5000", "at hidden-address:5000"),
+        ("unix:///run/user/1000/docker.sock fails", "hidden-address fails"),
+        ("in /srv/x y", "in hidden-path y"),
+        ("Serial: A1B2", "hidden-serial"),
+        ("registry.example.com/team/tf:1", "hidden-host/team/tf:1"),
+        ("nvcr.io/nvidia/tensorflow:25.02-tf2-py3, docs.nvidia.com/cuda", None),
+    ],
+)
+def test_what_identifies_is_told_from_what_looks_like_it(text: str, hidden: str | None) -> None:
+    assert hiding.hide({"log": text}) == {"log": hidden or text}
+
+
+def test_what_does_not_follow_and_what_is_a_surveys_is_not_packed(
+    honest: Path, shell: Shell
+) -> None:
+    (honest / "survey.json").write_text("{}")
+    assert "is a survey's folder" in complaint(shell.run("bundle", str(honest)), 2)
+    (honest / "survey.json").unlink()
+    (honest / "cpu-01.json").write_bytes((honest / "cpu-01.json").read_bytes() + b"\n")
+    heard = shell.run("bundle", str(honest))
+    assert "cpu-01.json: is not the file that manifest.sha256 names" in complaint(heard, 1)
+    assert list(honest.parent.glob("*.zip")) == []
+
+
+@pytest.mark.parametrize("file", ["cpu-01.json", "report.md", "summary.json", "logs/cpu-01.log"])
+def test_a_bundle_that_was_tampered_with_is_found(
+    file: str, honest: Path, shell: Shell, check: Check
+) -> None:
+    path = bundle(shell, honest)
+    files = read(path)
+    files[f"made-up/{file}"] = files[f"made-up/{file}"].replace(b"a", b"b", 1)
+    heard = check(pack(path, files))
+    assert heard.status == 1
+    assert f"    {file}: is not the file that manifest.sha256 names" in heard.out
+
+
+def link(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name)
+    entry.external_attr = (stat.S_IFLNK | 0o777) << 16
+    return entry
+
+
+def trick(path: Path, what: str) -> None:
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        if what == "twice":
+            archive.writestr("made-up/report.md", b"another")
+        elif what == "a link":
+            archive.writestr(link("made-up/logs/a.log"), b"/etc/passwd")
+        elif what == "a bomb":
+            archive.writestr("made-up/big.json", bytes(MOST_BYTES + 1))
+        elif what == "many":
+            for number in range(5_001):
+                archive.writestr(f"made-up/{number}", b"")
+        else:
+            archive.writestr(what, b"x")
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize(
+    "what",
+    [
+        *(
+            "twice",
+            "a link",
+            "a bomb",
+            "many",
+            "../out.txt",
+            "made-up/../../out.txt",
+            "/opt/out.txt",
+        ),
+        *("made-up\\out.txt", "C:/out.txt", "other/out.txt", "out.txt", "made-up/", "made-up//a"),
+        *("made-up/a\nb", "made-up/./a"),
+    ],
+)
+def test_tricks_of_archives_are_exit_5(
+    what: str, honest: Path, shell: Shell, check: Check, tmp_path: Path
+) -> None:
+    path = bundle(shell, honest)
+    trick(path, what)
+    complaint(check(path), 5)
+    assert list(tmp_path.rglob("out.txt")) == []
+
+
+@pytest.mark.parametrize("what", ["no zip", "cut short", "changed", "encrypted", "lies"])
+def test_what_is_no_bundle_is_exit_5(what: str, honest: Path, shell: Shell, check: Check) -> None:
+    path = bundle(shell, honest)
+    content = bytearray(path.read_bytes())
+    at = content.index(b"PK\x01\x02")
+    if what == "no zip":
+        content = bytearray(b"not one")
+    elif what == "cut short":
+        content = content[: len(content) // 2]
+    elif what == "changed":
+        content[200] ^= 0xFF
+    elif what == "encrypted":
+        content[at + 8] |= 1
+    else:
+        content[at + 24 : at + 28] = struct.pack("<I", 5)
+    path.write_bytes(content)
+    complaint(check(path), 5)
+
+
+def test_an_empty_archive_is_exit_5(tmp_path: Path, check: Check) -> None:
+    buffer = io.BytesIO()
+    zipfile.ZipFile(buffer, "w").close()
+    (tmp_path / "x.zip").write_bytes(buffer.getvalue())
+    assert "holds 0 files" in complaint(check(tmp_path / "x.zip"), 5)
+
+
+def make_key(place: Path, name: str) -> Path:
+    words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(place / name)]
+    subprocess.run(words, check=True)
+    (place / f"{name}.signers").write_text(
+        f"{name}@example.org {(place / f'{name}.pub').read_text()}"
+    )
+    return place / name
+
+
+@pytest.mark.processes
+def test_a_signature_says_whose_it_is_and_does_not_fit_another_manifest(
+    honest: Path, shell: Shell, check: Check, tmp_path: Path
+) -> None:
+    hers, his = (make_key(tmp_path, name) for name in ("hers", "his"))
+    unsigned = bundle(shell, honest, "--out", str(tmp_path / "unsigned"))
+    path = bundle(shell, honest, "--sign", str(hers))
+    assert path.read_bytes() == bundle(shell, honest, "--sign", str(hers)).read_bytes()
+    allowed = f"{hers}.signers"
+    assert "✓ signature     fits, by the key SHA256:" in check(path).out
+    assert (
+        "✓ signature     by hers@example.org, with the key" in check(path, "--signers", allowed).out
+    )
+    for run, words, told in (
+        (path, f"{his}.signers", "which "),
+        (unsigned, allowed, "manifest.sha256.sig: is missing: nobody signed manifest.sha256"),
+    ):
+        heard = check(run, "--signers", words)
+        assert heard.status == 1
+        assert told in heard.out
+    files = read(path)
+    files[f"made-up/{MANIFEST}"] = files[f"made-up/{MANIFEST}"].replace(b"report.md", b"report.nd")
+    heard = check(pack(path, files))
+    assert heard.status == 1
+    assert "manifest.sha256.sig: does not fit manifest.sha256" in heard.out
+
+
+@pytest.mark.processes
+def test_what_is_no_key_is_a_usage_error(honest: Path, shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("none")
+    heard = shell.run("bundle", str(honest), "--sign", str(tmp_path / "key"))
+    assert "ssh-keygen can't sign with it" in complaint(heard, 2)

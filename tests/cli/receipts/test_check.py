@@ -1,0 +1,318 @@
+"""Whoever tampers with a folder is found, with the file and the field; an honest folder passes anywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suite.host.campaign.store import Store
+from suite.manifest import MANIFEST
+from tests.cli.shell import Heard, Shell, complaint
+
+Check = Callable[..., Heard]
+Tamper = Callable[[Path], None]
+SAMPLES = "$.cells[0].samples_s[1]"
+
+
+def edit(file: str, path: str, value: Any) -> Tamper:
+    """Puts another value at a path such as ``$.cells[0].samples_s``; a callable is given the old one."""
+
+    def tamper(folder: Path) -> None:
+        content = json.loads((folder / file).read_text(encoding="utf-8"))
+        *way, last = [int(i) if i else n for n, i in re.findall(r"\.([\w-]+)|\[(\d+)\]", path)]
+        at = content
+        for step in way:
+            at = at[step]
+        at[last] = value(at[last]) if callable(value) else value
+        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+        (folder / file).write_text(text, encoding="utf-8")
+
+    return tamper
+
+
+def replace(file: str, old: str, new: str) -> Tamper:
+    def tamper(folder: Path) -> None:
+        text = (folder / file).read_text(encoding="utf-8")
+        assert old in text
+        (folder / file).write_text(text.replace(old, new, 1), encoding="utf-8")
+
+    return tamper
+
+
+def remove(*files: str) -> Tamper:
+    def tamper(folder: Path) -> None:
+        for file in files:
+            (folder / file).unlink()
+
+    return tamper
+
+
+def add(file: str, copy: str, then: Tamper) -> Tamper:
+    def tamper(folder: Path) -> None:
+        shutil.copy(folder / copy, folder / file)
+        then(folder)
+
+    return tamper
+
+
+def all_of(*tampers: Tamper) -> Tamper:
+    def tamper(folder: Path) -> None:
+        for one in tampers:
+            one(folder)
+
+    return tamper
+
+
+def with_tensorflow_9(facts: dict[str, Any]) -> dict[str, Any]:
+    return {**facts, "tensorflow.version": "9"}
+
+
+def less(value: float) -> float:
+    return 0.9 * value
+
+
+def without_first(values: list[Any]) -> list[Any]:
+    return values[1:]
+
+
+MEASURED: dict[str, tuple[Tamper, str]] = {
+    "a sample": (edit("cpu-01.json", SAMPLES, less), "cpu-01.json: is not the file"),
+    "a warm-up": (edit("cpu-01.json", "$.cells[1].warmup_s[0]", less), "cpu-01.json: is not"),
+    "a first call": (edit("cuda-02.json", "$.cells[1].first_call_s", less), "cuda-02.json: is not"),
+    "a fact": (edit("cuda-01.json", "$.facts", with_tensorflow_9), "cuda-01.json: is not"),
+    "a placement": (edit("cuda-01.json", "$.cells[0].placement", {"GPU:0": 9}), "cuda-01.json: "),
+    "a check": (edit("cpu-02.json", "$.cells[0].check.value", less), "cpu-02.json: is not"),
+    "a digest": (edit("cpu-03.json", "$.invocation.image.digests", []), "cpu-03.json: is not"),
+    "the work": (edit("cpu-01.json", "$.cells[0].work.amount", less), "cpu-01.json: is not"),
+    "an outcome": (
+        edit("cpu-01.json", "$.cells[0].outcome", "failed"),
+        "cpu-01.json: $.cells[0].reason: is missing",
+    ),
+    "calls in a sample": (
+        edit("cpu-01.json", "$.cells[0].calls_per_sample", 11),
+        "cpu-01.json: $.cells[0].calls_per_sample: 11, but campaign.json says 10",
+    ),
+    "a field that nobody knows": (
+        edit("cpu-01.json", "$.suite", lambda old: {**old, "mood": "good"}),
+        "cpu-01.json: $.suite.mood: is no field",
+    ),
+    "half a document": (
+        lambda folder: (folder / "cpu-01.json").write_text('{"schema": 2, '),
+        "cpu-01.json: not JSON, or cut short",
+    ),
+    "a block of one arm": (remove("cpu-02.json"), "cpu-02.json: is missing, and block 3 is there"),
+    "a block": (remove("cpu-02.json", "cuda-02.json"), "cuda-02.json: is missing, and block 3"),
+    "the last block": (
+        remove("cpu-03.json", "cuda-03.json"),
+        "campaign.json: $.prediction.actual_s: ",
+    ),
+    "the calibration": (remove("cpu-00.json"), "cpu-00.json: is missing, and manifest.sha256"),
+    "one block more": (
+        add("cpu-04.json", "cpu-03.json", edit("cpu-04.json", "$.invocation.block", 4)),
+        "cpu-04.json: $.invocation.block: 4, but campaign.json has 3 blocks",
+    ),
+    "a repeat": (
+        add("cpu-03-r1.json", "cpu-02.json", edit("cpu-03-r1.json", "$.invocation.repeat", 1)),
+        "cpu-03-r1.json: $.invocation: its arm, block and repeat belong into",
+    ),
+    "another campaign's document": (
+        edit("cpu-03.json", "$.campaign.id", "another"),
+        "cpu-03.json: $.campaign.id: 'another', but campaign.json says 'made-up'",
+    ),
+    "another suite's document": (
+        edit("cpu-03.json", "$.suite.content", "6" * 64),
+        "cpu-03.json: $.suite.content: is not that of campaign.json",
+    ),
+    "a label": (edit("cpu-03.json", "$.campaign.label", "x"), "cpu-03.json: $.campaign.label"),
+    "the plan's blocks": (edit("campaign.json", "$.blocks", 2), "campaign.json: is not the file"),
+    "the plan's seed": (edit("campaign.json", "$.seed", 8), "cpu-00.json: $.campaign.seed: 7, but"),
+    "the plan's price": (edit("campaign.json", "$.price", 1.0), "campaign.json: is not the file"),
+    "the plan's cells": (
+        all_of(
+            edit("campaign.json", "$.cells", without_first),
+            edit("campaign.json", "$.calls", {}),
+        ),
+        "is not in the plan of campaign.json",
+    ),
+    "a log": (replace("logs/cpu-01.log", "nothing", "a lot"), "logs/cpu-01.log: is not the file"),
+    "a log less": (remove("logs/cpu-01.log"), "logs/cpu-01.log: is missing"),
+    "no manifest": (remove(MANIFEST), "manifest.sha256: is missing"),
+    "a line of the manifest less": (
+        lambda folder: (folder / MANIFEST).write_text(
+            "".join((folder / MANIFEST).read_text().splitlines(keepends=True)[1:])
+        ),
+        "campaign.json: was added, since manifest.sha256 does not name it",
+    ),
+}
+"""What was measured, tampered with; and what is said of it."""
+
+DERIVED: dict[str, tuple[Tamper, str]] = {
+    "a value": (
+        edit("summary.json", "$.cells[0].arms.cpu.value", less),
+        "summary.json: $.cells[0].arms.cpu.value: is ",
+    ),
+    "a verdict": (
+        edit("summary.json", "$.cells[0].verdict", "EQUIVALENT"),
+        'summary.json: $.cells[0].verdict: is "EQUIVALENT", and comes out as ',
+    ),
+    "a flag": (edit("summary.json", "$.flags", []), "summary.json: $.flags: is [], and comes out"),
+    "a field more": (
+        edit("summary.json", "$.machine", lambda old: {**old, "gpu": "H200"}),
+        "summary.json: $.machine.gpu: should not be there",
+    ),
+    "a field less": (
+        edit("summary.json", "$.campaign", lambda old: {**old, "seed": None}),
+        "summary.json: $.campaign.seed: is null, and comes out as 7",
+    ),
+    "the report": (replace("report.md", "faster", "slower"), "report.md: line "),
+    "the page": (replace("report.html", "<table>", "<table><!-- -->"), "report.html: line "),
+    "the table": (replace("cells.csv", "measured", "skipped"), "cells.csv: line 2: is "),
+    "no table": (remove("cells.csv"), "cells.csv: is missing"),
+    "a picture": (
+        lambda folder: (folder / "plots").mkdir() or (folder / "plots" / "matmul.svg").touch(),
+        "plots/matmul.svg: is no picture of this report",
+    ),
+}
+"""And what is made of it."""
+
+
+def pin_anew(folder: Path) -> None:
+    """As somebody who knows that there is a manifest."""
+    (folder / MANIFEST).unlink(missing_ok=True)
+    Store(folder).pin()
+
+
+@pytest.mark.parametrize("name", [*MEASURED, *DERIVED])
+def test_tampering_is_found_with_its_file_and_field(name: str, honest: Path, check: Check) -> None:
+    tamper, told = (MEASURED | DERIVED)[name]
+    tamper(honest)
+    heard = check(honest)
+    assert heard.status == 1
+    assert told in heard.out
+
+
+@pytest.mark.parametrize("name", [one for one in MEASURED if "manifest" not in one])
+def test_it_is_found_although_the_report_is_made_anew(
+    name: str, honest: Path, check: Check, shell: Shell
+) -> None:
+    MEASURED[name][0](honest)
+    shell.run("report", str(honest))
+    heard = check(honest)
+    assert heard.status == 1
+    assert "✗ hashes" in heard.out
+
+
+IN_ITSELF = (
+    *("calls in a sample", "a block of one arm", "a block", "the last block", "the calibration"),
+    *("one block more", "a repeat", "another campaign's document", "another suite's document"),
+    *("a label", "the plan's blocks", "the plan's seed", "the plan's cells"),
+)
+
+
+@pytest.mark.parametrize("name", IN_ITSELF)
+def test_what_does_not_fit_together_is_found_although_all_else_is_made_anew(
+    name: str, honest: Path, check: Check, shell: Shell
+) -> None:
+    MEASURED[name][0](honest)
+    pin_anew(honest)
+    shell.run("report", str(honest))
+    heard = check(honest)
+    assert heard.status == 1
+    assert "✓ hashes" in heard.out
+
+
+@pytest.mark.parametrize("name", DERIVED)
+def test_an_edited_report_is_found_although_the_manifest_is_made_anew(
+    name: str, honest: Path, check: Check
+) -> None:
+    tamper, told = DERIVED[name]
+    tamper(honest)
+    pin_anew(honest)
+    heard = check(honest)
+    assert heard.status == 1
+    assert f"\n    {told}" in heard.out
+
+
+def test_an_honest_folder_passes_under_another_name_and_in_another_time_zone(
+    honest: Path, tmp_path: Path, check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = check(honest).out.splitlines()
+    assert len(lines) == 8
+    assert all(line.startswith("✓ ") for line in lines)
+    shutil.copytree(honest, tmp_path / "a copy")
+    monkeypatch.setenv("TZ", "Pacific/Chatham")
+    monkeypatch.setenv("LC_ALL", "tr_TR.UTF-8")
+    time.tzset()
+    try:
+        heard = check(tmp_path / "a copy")
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert (heard.status, heard.out.splitlines()) == (0, lines)
+
+
+def test_what_is_not_ours_is_left_alone_and_told(honest: Path, check: Check) -> None:
+    (honest / "notes.txt").write_text("mine")
+    heard = check(honest)
+    assert heard.status == 0
+    assert "others        not looked at: notes.txt" in heard.out
+
+
+def test_pictures_are_drawn_anew(honest: Path, check: Check, shell: Shell, drawing: None) -> None:
+    assert shell.run("report", str(honest)).status == 0
+    assert "pictures      2 files, drawn anew: the same bytes" in check(honest).out
+    picture = honest / "plots" / "matmul.png"
+    picture.write_bytes(picture.read_bytes() + b"\0")
+    heard = check(honest)
+    assert heard.status == 1
+    assert "plots/matmul.png: is not the file" in heard.out
+    # Of bytes that another library may have drawn only the words can be held to the documents.
+    pin_anew(honest)
+    heard = check(honest)
+    assert heard.status == 0
+    assert (
+        "1 of 2 files can't be drawn to the same bytes here: what they show rests on" in heard.out
+    )
+    replace("plots/matmul.svg", "<title>", "<title>Not ")(honest)
+    shell.run("report", str(honest))
+    replace("plots/matmul.svg", "<title>", "<title>Not ")(honest)
+    pin_anew(honest)
+    heard = check(honest)
+    assert heard.status == 1
+    assert "plots/matmul.svg: its title or description is not what comes out" in heard.out
+
+
+def test_a_campaign_that_was_cut_off_is_honest(honest: Path, check: Check, shell: Shell) -> None:
+    remove("cuda-03.json")(honest)
+    edit("cpu-03.json", "$.invocation.status", "running")(honest)
+    pin_anew(honest)
+    lines = (honest / MANIFEST).read_text().splitlines(keepends=True)
+    kept = [line for line in lines if "cpu-03.json" not in line]
+    (honest / MANIFEST).write_text("".join(kept))
+    shell.run("report", str(honest))
+    assert check(honest).status == 0
+
+
+@pytest.mark.parametrize("what", ["nothing", "an empty folder", "a link to a plan", "a FIFO"])
+def test_what_is_no_folder_of_ours_is_exit_5(
+    what: str, honest: Path, tmp_path: Path, check: Check
+) -> None:
+    folder = tmp_path / "other"
+    if what != "nothing":
+        folder.mkdir()
+    if what == "a link to a plan":
+        (folder / "campaign.json").symlink_to(honest / "campaign.json")
+    if what == "a FIFO":
+        folder = honest
+        remove("cells.csv")(honest)
+        os.mkfifo(honest / "cells.csv")
+    heard = check(folder)
+    complaint(heard, 5)
