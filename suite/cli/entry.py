@@ -244,7 +244,7 @@ def record(runs: Sequence[Path]) -> int:
     return 0
 
 
-for _receipt in (receipts.check, receipts.bundle):
+for _receipt in (receipts.check, receipts.bundle, receipts.defend):
     commands.add_command(_receipt)
 
 

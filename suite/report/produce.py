@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from tabulate import tabulate
 
 from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.receipt import Receipt
 from suite.analysis.result.several import Surveyed, Versus
 from suite.report.exports.summary import render_json
 from suite.report.exports.table import render_csv
@@ -16,11 +17,14 @@ from suite.report.pages.campaign import compose
 from suite.report.pages.comparison import compose_versus
 from suite.report.pages.gallery import LATER, NOT_INSTALLED, depict
 from suite.report.pages.places import compose_survey, render_survey_terminal
+from suite.report.pages.receipt import compose_receipt, explain_aside
 from suite.report.pictures.picture import FOLDER
+from suite.report.pictures.samples import depict_samples
 from suite.report.render.html import render_html_page
 from suite.report.render.markdown import render_page
 from suite.report.sections.machine import account, list_by_family, name_machine, narrate
 from suite.report.text.markup import show_plainly
+from suite.report.text.names import name_receipt
 from suite.report.text.page import Page
 from suite.report.text.wording import name_banners
 
@@ -100,6 +104,25 @@ def build_survey_report(
         "summary.json": render_json(found),
     }
     return files, render_survey_terminal(found)
+
+
+def build_receipt(
+    analysis: Analysis, receipt: Receipt, *, pictures: bool
+) -> dict[str, str | bytes]:
+    """The page of evidence for one cell: its files by name; ``pictures``: with its samples drawn."""
+    whys = explain_aside(analysis, receipt)
+    picture = depict_samples(analysis, receipt, whys) if pictures and can_draw() else None
+    page = compose_receipt(analysis, receipt, whys, picture)
+    name = f"defend-{name_receipt(receipt.cell)}"
+    files: dict[str, str | bytes] = {f"{name}.md": render_page(page)}
+    if picture is None:
+        return {**files, f"{name}.html": render_html_page(page)}
+    from suite.report.plots import render_png, render_svg  # noqa: PLC0415  as in `draw`
+
+    drawn = render_svg(picture)
+    files[f"{name}.html"] = render_html_page(page, {picture.name: drawn})
+    files[f"{FOLDER}/{name}.svg"], files[f"{FOLDER}/{name}.png"] = drawn, render_png(picture)
+    return files
 
 
 def can_draw() -> bool:

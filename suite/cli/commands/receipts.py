@@ -1,4 +1,4 @@
-"""The commands check and bundle: what somebody else needs to believe a report."""
+"""The commands check, bundle and defend: what somebody else needs to believe a report."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from suite.analysis.receipt import find_receipt
 from suite.cli.conduct import shown
 from suite.cli.options import FOLDER
 from suite.cli.receipts.archive import unpacked
@@ -14,7 +15,9 @@ from suite.cli.receipts.check import check_folder
 from suite.errors import UsageError
 from suite.folder import Folder
 from suite.manifest import hash_content
+from suite.report.produce import build_receipt
 from suite.report.text.markup import show_plainly
+from suite.report.text.names import name_receipt
 
 _MOST_SHOWN = 20
 """Troubles of one check that are told; the rest is counted."""
@@ -59,6 +62,43 @@ def bundle(run: Path, key: Path | None, out: Path | None, *, identify: bool) -> 
     with Folder.open(place) as folder:
         folder.write(name, content)
     click.echo(f"{hash_content(content)}  {shown(place / name)}")
+    return 0
+
+
+@click.command()
+@click.argument("run", type=FOLDER)
+@click.argument("cell")
+@click.option(
+    "--out",
+    metavar="FOLDER",
+    type=FOLDER,
+    help="write the page there, with its picture  [default: print the Markdown]",
+)
+def defend(run: Path, cell: str, out: Path | None) -> int:
+    """All that stands behind the numbers of one CELL in the folder or bundle RUN.
+
+    CELL is a cell's id, or the receipt that stands in its row of the report.
+    """
+    with unpacked(run) as folder:
+        analysis, found = find_receipt(folder, lambda id_: cell in {id_, name_receipt(id_)})
+    if len(found) != 1:
+        # Two ids with one short name: the whole id says which is meant.
+        near = [one.cell for one in found] or [
+            one.id for one in analysis.cells if cell.lower() in one.id
+        ]
+        shown_ids = ", ".join(show_plainly(one) for one in near[:_MOST_SHOWN])
+        raise UsageError(
+            f"CELL={cell}: no cell of this campaign, or no single one",
+            f"take a cell's id, or a receipt from its report; there are {shown_ids or 'none like it'}",
+        )
+    files = build_receipt(analysis, found[0], pictures=out is not None)
+    if out is None:
+        click.echo(next(iter(files.values())), nl=False)
+        return 0
+    with Folder.open(open_out(out)) as place:
+        for name, content in files.items():
+            place.write(name, content)
+            click.echo(shown(out / name))
     return 0
 
 

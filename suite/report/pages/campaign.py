@@ -50,7 +50,8 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
         "steady part, ± half of its 95 % interval (Student's t on logarithms); a very wide "
         "interval is given by its ends, and those of a ratio always are. A rate is the declared work "
         "divided by that time, and as uncertain. Ratios are paired by block. What was seen in most "
-        "blocks of a cell has a footnote; what fewer blocks had stands in cells.csv."
+        "blocks of a cell has a footnote; what fewer blocks had stands in cells.csv. "
+        "`make defend RUN=folder CELL=receipt` shows all that stands behind a row."
     )
     for other in analysis.others:
         page.paragraph(_explain_verdicts(analysis, other))

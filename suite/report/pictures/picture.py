@@ -138,7 +138,29 @@ class Waterfall:
     steps: tuple[Step, ...]
 
 
-Content = Sweeps | Dots | Stacks
+@dataclass(frozen=True, kw_only=True)
+class Strip:
+    """What one invocation measured, in its order: seconds a call.
+
+    ``samples`` count from ``start`` on, where the invocation ``counts``; ``value`` is then their mean.
+    """
+
+    label: str
+    warmup: tuple[float, ...]
+    samples: tuple[float, ...]
+    start: int
+    counts: bool
+    value: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Strips:
+    """An arm's invocations side by side, one arm below the other, each on a scale of its own."""
+
+    arms: tuple[tuple[str, tuple[Strip, ...]], ...]
+
+
+Content = Sweeps | Dots | Stacks | Strips
 
 
 STEPS, PIPELINES = "decomposition", "pipelines"

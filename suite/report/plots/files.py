@@ -10,11 +10,12 @@ from xml.etree import ElementTree as ET
 
 from matplotlib.figure import Figure
 
-from suite.report.pictures.picture import Dots, Picture, Stacks, Sweeps
+from suite.report.pictures.picture import Dots, Picture, Stacks, Strips, Sweeps
 from suite.report.plots.dots import draw_dots
 from suite.report.plots.lines import draw_sweeps
 from suite.report.plots.sheet import own_style
 from suite.report.plots.stacks import draw_stacks
+from suite.report.plots.strips import draw_strips
 from suite.report.text.markup import show_plainly
 
 _SVG = "http://www.w3.org/2000/svg"
@@ -24,6 +25,7 @@ _DRAWERS: Mapping[type, Callable[[Picture, Any], Figure]] = {
     Sweeps: draw_sweeps,
     Dots: draw_dots,
     Stacks: draw_stacks,
+    Strips: draw_strips,
 }
 
 

@@ -44,7 +44,7 @@ def write_environment(page: Page, analysis: Analysis) -> None:
             f"content of the suite's measured part {escape(suite.content)}",
         ]
     )
-    _write_images(page, analysis.arms)
+    write_images(page, analysis.arms)
     gathered = {arm: found for arm, one in analysis.arms.items() if (found := show_facts(one))}
     if not gathered:
         page.paragraph("No document yet, so no facts.")
@@ -90,7 +90,8 @@ def write_repeating(page: Page, analysis: Analysis) -> None:
     page.code(f"make report RUN={SOMEWHERE}/{campaign.folder}")
 
 
-def _write_images(page: Page, arms: Mapping[str, ArmAnalysis]) -> None:
+def write_images(page: Page, arms: Mapping[str, ArmAnalysis]) -> None:
+    """What each arm ran in, with its digests."""
     rows = []
     for label, name in _IMAGE.items():
         values = (_show_values(name, one.image.get(name, ())) for one in arms.values())

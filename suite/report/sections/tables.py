@@ -13,7 +13,7 @@ from suite.analysis.result.numbers import Estimate, Ratio, Verdict, VerdictName
 from suite.cells.families import name_title
 from suite.flags import Flag
 from suite.report.text.markup import escape
-from suite.report.text.names import list_families, name_cells, sort_cells
+from suite.report.text.names import list_families, name_cells, name_receipt, sort_cells
 from suite.report.text.page import NO_NUMBER, Page
 from suite.report.text.units import align, show_rate, show_ratio, show_seconds, show_things
 from suite.report.text.wording import tell, word, word_invalid, word_missing, word_verdict
@@ -111,8 +111,9 @@ def _write_columns(
             rest = [note for note in own if text == NO_NUMBER or note not in notes]
             texts.append(" ".join(filter(None, [text, _mark(page, rest)])))
     body = [[names[one.id] for one in cells], *map(align, marked)]
+    body.append([name_receipt(one.id) for one in cells])
     rows = [list(row) for row in zip(*body, strict=True)]
-    page.table(caption, ["cell", *headers], rows, right=range(1, len(columns) + 1))
+    page.table(caption, ["cell", *headers, "receipt"], rows, right=range(1, len(columns) + 1))
 
 
 def show_time(result: ArmResult) -> Entry:

@@ -1,0 +1,86 @@
+"""A cell of a campaign to the evidence for its numbers, from the documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from suite.analysis.analyse import analyse
+from suite.analysis.campaign.proof import disown
+from suite.analysis.campaign.reading import read
+from suite.analysis.documents.read import load_campaign
+from suite.analysis.documents.telemetry import join
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.receipt import Receipt, Turn
+from suite.folder import Folder
+from suite.manifest import hash_content
+from suite.model import CellResult, Document, document_name
+
+SEEN = (
+    *("clock_mhz", "steal_share", "pressure_share", "foreign_cpus", "throttled_share"),
+    *("gpu.clock_sm_mhz", "gpu.mean_power_w", "gpu.temperature_c"),
+    *("gpu.slowdown_share", "gpu.capped_share", "gpu.other_processes", "cpu.throttle_events"),
+)
+"""What is told of the machine while a cell ran."""
+
+
+def find_receipt(folder: Path, named: Callable[[str], bool]) -> tuple[Analysis, list[Receipt]]:
+    """The analysis of a campaign's folder, and the evidence for the cells that are ``named``, by their ids.
+
+    Raises:
+        DocumentError: as `suite.analysis.analyse.analyse_folder`.
+    """
+    loaded = load_campaign(folder)
+    # As the analysis sees it: what is not proven to be a GPU's has no samples.
+    documents = disown(join(loaded)).documents
+    last = {(one.invocation.arm, one.invocation.block): _name(one) for one in documents}
+    with Folder.open(folder) as door:
+        digests = {name: hash_content(door.read(name)) for name in map(_name, documents)}
+    receipts = [
+        Receipt(
+            cell=planned.id,
+            question=planned.question,
+            scripted=planned.process is not None,
+            turns=tuple(
+                _find_turn(one, cell, digests[_name(one)], last=_name(one) in last.values())
+                for one in documents
+                for cell in one.cells
+                if cell.id == planned.id
+            ),
+        )
+        for planned in loaded.campaign.cells
+        if named(planned.id)
+    ]
+    return analyse(loaded), receipts
+
+
+def _name(document: Document) -> str:
+    of = document.invocation
+    return document_name(of.arm, of.block, of.repeat)
+
+
+def _find_turn(document: Document, cell: CellResult, digest: str, *, last: bool) -> Turn:
+    of = document.invocation
+    reading = read(cell) if cell.outcome == "measured" else None
+    seen = {name: value for name in SEEN if (value := cell.evidence.get(name)) is not None}
+    return Turn(
+        arm=of.arm,
+        block=of.block,
+        repeat=of.repeat,
+        last=last,
+        document=_name(document),
+        digest=digest,
+        isolation=of.isolation,
+        outcome=cell.outcome,
+        started=cell.started,
+        warmup=tuple(cell.warmup_s),
+        samples=tuple(cell.samples_s),
+        start=reading.steady.start if reading else 0,
+        steady=reading.steady.kind if reading else None,
+        value=reading.value if reading else None,
+        calls=cell.calls_per_sample,
+        on=cell.placement,
+        elsewhere=tuple(cell.elsewhere),
+        check=cell.check.what if cell.check else None,
+        seen=seen,
+    )

@@ -1,0 +1,265 @@
+"""How do you know?  One page with all that stands behind the numbers of one cell."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.cells import ArmResult, CellAnalysis
+from suite.analysis.result.receipt import Receipt, Turn
+from suite.flags import pick
+from suite.report.pictures.picture import Picture
+from suite.report.sections.environment import show_facts, write_images
+from suite.report.sections.tables import (
+    Entry,
+    show_comparison,
+    show_time,
+    show_verdict,
+    write_marks,
+)
+from suite.report.text.markup import escape
+from suite.report.text.names import name_receipt
+from suite.report.text.page import NO_NUMBER, Page
+from suite.report.text.units import show_rate, show_seconds
+from suite.report.text.wording import name_banners, tell, word
+
+_SOFTWARE = re.compile(
+    r"(?:version|git|compiler|driver|release|kernel)$|^cuda\.(?!cache)|^tensorflow\.build|content"
+)
+"""Facts that say what was loaded."""
+
+_SEEN: Mapping[str, str] = {
+    "clock_mhz": "CPU clock, MHz",
+    "gpu.clock_sm_mhz": "GPU clock, MHz",
+    "gpu.mean_power_w": "GPU power, W",
+    "gpu.temperature_c": "GPU, °C",
+    "gpu.slowdown_share": "GPU slowed, share",
+    "gpu.capped_share": "power-capped, share",
+    "gpu.other_processes": "others on the GPU",
+    "cpu.throttle_events": "CPU slowed, times",
+    "throttled_share": "quota, share",
+    "steal_share": "steal, share",
+    "pressure_share": "waited, share",
+    "foreign_cpus": "others' CPUs",
+}
+"""What the machine did while a cell ran, and what it is called."""
+
+
+def explain_aside(analysis: Analysis, receipt: Receipt) -> dict[str, tuple[str, ...]]:
+    """By document why its samples do not count; nothing where they do."""
+    found = next(one for one in analysis.cells if one.id == receipt.cell)
+    return {one.document: _explain(analysis, found.arms[one.arm], one) for one in receipt.turns}
+
+
+def _explain(analysis: Analysis, result: ArmResult, one: Turn) -> tuple[str, ...]:
+    if one.block in result.values and one.last:
+        return ()
+    if not one.block:
+        return ("the calibration, which finds the calls in a sample and never counts",)
+    place = {"arm": one.arm, "block": one.block, "repeat": one.repeat}
+    told = [word(flag) for flag in analysis.excluded if dict(flag.where) == place]
+    told += [
+        word(flag)
+        for flag in (
+            *pick(result.flags, "excluded"),
+            *result.invalid,
+            *pick(result.flags, "missing"),
+        )
+        if one.block in flag.where.get("blocks", (one.block,))
+    ]
+    # Another arm's odd invocation takes its block with it.
+    told += [
+        f"{flag.where['arm']} in this block: {word(flag)}"
+        for flag in analysis.excluded
+        if flag.code == "off-pace" and flag.where["block"] == one.block and not told
+    ]
+    return tuple(dict.fromkeys(told)) or (f"{one.outcome}",)
+
+
+def compose_receipt(
+    analysis: Analysis,
+    receipt: Receipt,
+    whys: Mapping[str, Sequence[str]],
+    picture: Picture | None,
+) -> Page:
+    """The whole page; ``picture`` is shown where there is one, ``whys`` are as of `explain_aside`."""
+    cell = next(one for one in analysis.cells if one.id == receipt.cell)
+    page = Page(name_banners(analysis.flags))
+    page.title(f"How do you know? {escape(cell.id)}")
+    campaign, suite = analysis.campaign, analysis.suite
+    page.paragraph(f"{escape(receipt.question)} Receipt {name_receipt(cell.id)}.")
+    page.paragraph(
+        f"From campaign {escape(campaign.id)}, made {campaign.created.isoformat()}, profile "
+        f"{escape(campaign.profile)}, seed {campaign.seed}; suite {escape(suite.version)}, commit "
+        f"{escape(suite.commit or 'unknown')}, content {escape(suite.content)}."
+    )
+    _write_claim(page, analysis, cell)
+    if picture is not None:
+        page.figure(picture.name, alt=picture.alt, caption=escape(picture.caption, limit=2000))
+    page.heading("What was measured")
+    _write_turns(page, receipt, whys)
+    _write_seen(page, receipt)
+    page.heading("Where it ran, and whether it was right")
+    page.bullets(_tell_places(receipt))
+    page.heading("What speaks against it")
+    told = {flag for one in cell.arms.values() for flag in tell(one.flags)}
+    page.bullets(escape(one, limit=900) for one in sorted(told)) if told else page.paragraph(
+        "No flag stands beside these numbers."
+    )
+    page.heading("What was loaded")
+    _write_software(page, analysis)
+    write_images(page, analysis.arms)
+    page.heading("How to measure it again")
+    _write_repeating(page, analysis, receipt, cell)
+    write_marks(page)
+    return page
+
+
+def _write_claim(page: Page, analysis: Analysis, cell: CellAnalysis) -> None:
+    rows = []
+    for arm, result in cell.arms.items():
+        rate = result.value and show_rate(
+            result.work.amount, escape(result.work.unit), result.value
+        )
+        ratio: Entry = ("", ())
+        verdict: Entry = ("", ())
+        if arm in cell.comparisons:
+            invalid = [one for side in (analysis.base, arm) if (one := cell.arms[side].invalid)]
+            ratio = show_comparison(
+                cell.ratios[arm], other=arm, base=analysis.base, invalid=invalid
+            )
+            verdict = show_verdict(cell.verdicts[arm])
+        entries = (show_time(result), (rate or NO_NUMBER, ()), ratio, verdict)
+        marked = [
+            " ".join(filter(None, [text, page.mark(*(escape(n, limit=900) for n in notes))]))
+            for text, notes in entries
+        ]
+        rows.append([escape(arm), *marked, str(result.n)])
+    heads = ["arm", "time a call", "rate", f"against {escape(analysis.base)}", "verdict", "blocks"]
+    page.table("Table: the claim, with its 95 % intervals.", heads, rows)
+
+
+def _write_turns(page: Page, receipt: Receipt, whys: Mapping[str, Sequence[str]]) -> None:
+    rows = []
+    for one in receipt.turns:
+        aside = page.mark(*(escape(why, limit=900) for why in whys[one.document]))
+        kept = 0 if aside else len(one.samples) - one.start
+        rows.append(
+            [
+                escape(one.arm),
+                f"{one.block}" + (f", repeat {one.repeat}" if one.repeat else ""),
+                " ".join(
+                    filter(None, [show_seconds(one.value) if one.value else NO_NUMBER, aside])
+                ),
+                f"{kept} of {len(one.samples)}, after {len(one.warmup)}",
+                f"{one.calls or NO_NUMBER}",
+                one.steady or one.outcome,
+                one.started.isoformat(timespec="seconds") if one.started else NO_NUMBER,
+                f"{escape(one.document)} {one.digest[:16]}",
+            ]
+        )
+    page.table(
+        "Table: every invocation. A value is the mean of the samples that count; one with a mark does not "
+        "count, and the footnote says why. The document is followed by the beginning of its SHA-256.",
+        [
+            "arm",
+            "block",
+            "value",
+            "samples, after warm-up",
+            "calls a sample",
+            "steady",
+            "begun",
+            "document",
+        ],
+        rows,
+    )
+
+
+def _write_seen(page: Page, receipt: Receipt) -> None:
+    names = [name for name in _SEEN if any(name in one.seen for one in receipt.turns)]
+    if not names:
+        page.paragraph("Nothing watched the machine meanwhile.")
+        return
+    rows = [
+        [
+            escape(one.arm),
+            str(one.block),
+            *(f"{one.seen[name]:.4g}" if name in one.seen else NO_NUMBER for name in names),
+        ]
+        for one in receipt.turns
+        if one.seen
+    ]
+    heads = ["arm", "block", *(_SEEN[name] for name in names)]
+    page.table("Table: the machine while this cell ran; a dash where it is not known.", heads, rows)
+
+
+def _tell_places(receipt: Receipt) -> list[str]:
+    told: dict[str, None] = {}
+    for one in receipt.turns:
+        if one.outcome != "measured":
+            continue
+        nodes = ", ".join(f"{count} on {escape(device)}" for device, count in one.on.items())
+        away = ", ".join(escape(name) for name in one.elsewhere)
+        seen = f"nodes seen: {nodes}" if nodes else "no node was seen"
+        told[f"{escape(one.arm)}: {seen}" + (f"; elsewhere: {away}" if away else "")] = None
+        if one.check:
+            told[f"{escape(one.arm)}: verified: {escape(one.check)}"] = None
+    return [*told] or ["It was measured nowhere."]
+
+
+def _write_software(page: Page, analysis: Analysis) -> None:
+    facts = {arm: show_facts(one) for arm, one in analysis.arms.items()}
+    names = sorted({name for one in facts.values() for name in one if _SOFTWARE.search(name)})
+    rows = [[escape(n), *(one.get(n, NO_NUMBER) for one in facts.values())] for n in names]
+    page.table("Table: versions as they were loaded.", ["fact", *map(escape, facts)], rows)
+
+
+def _write_repeating(page: Page, analysis: Analysis, receipt: Receipt, cell: CellAnalysis) -> None:
+    page.paragraph(
+        "Once, by hand, in the image that an arm ran in. An id is one engine's own: elsewhere "
+        "`make images` builds the image, and the content hash above says whether it is the same."
+    )
+    for arm in analysis.arms:
+        line = _write_docker(analysis, receipt, arm)
+        page.code(line) if line else page.paragraph(f"{escape(arm)} ran in no container.")
+    page.paragraph("As a campaign, with blocks and arms as they were:")
+    page.code(write_bench(analysis.campaign.command, analysis.campaign.seed, cell.id))
+
+
+def _write_docker(analysis: Analysis, receipt: Receipt, arm: str) -> str | None:
+    turns = [one for one in receipt.turns if one.arm == arm]
+    images = analysis.arms[arm].image.get("id", ())
+    if not images or not turns or turns[0].isolation != "container":
+        return None
+    cpus = analysis.arms[arm].facts.get("limits.cpus", (None,))[0]
+    calls = next((one.calls for one in reversed(turns) if one.calls), None)
+    gpu = analysis.arms[arm].gpu
+    campaign = analysis.campaign
+    words = ["docker", "run", "--rm", "--network=none"]
+    words += [f"--cpuset-cpus={cpus}"] if cpus else []
+    words += ["--gpus=all"] if gpu else []
+    words += [str(images[-1]), "script" if receipt.scripted else "measure"]
+    words += ["--gpu"] if gpu else []
+    if receipt.scripted:
+        return shlex.join([*words, receipt.cell])
+    words += [f"--warmup={campaign.warmup_s:g}", f"--measure={campaign.measure_s:g}"]
+    return shlex.join([*words, receipt.cell + (f"@{calls}" if calls else "")])
+
+
+def write_bench(command: str, seed: int, cell: str) -> str:
+    """The campaign's command for one cell alone, its seed said; nobody's label or price."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = []
+    target = [one for one in words if "=" not in one] or ["make", "bench"]
+    left_out = {"ONLY", "LABEL", "PRICE", "PRICE_CURRENCY", "SEED", "BUDGET"}
+    given = [one for one in words if "=" in one and one.partition("=")[0] not in left_out]
+    return " ".join([*target, *(_quote(one) for one in (*given, f"ONLY={cell}", f"SEED={seed}"))])
+
+
+def _quote(word: str) -> str:
+    name, _, value = word.partition("=")
+    return f"{name}={shlex.quote(value)}"

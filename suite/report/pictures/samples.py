@@ -1,0 +1,58 @@
+"""The picture of a cell's raw samples: all blocks of all arms, and what of them counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.receipt import Receipt, Turn
+from suite.report.pictures.picture import Picture, Strip, Strips
+from suite.report.text.markup import show_plainly
+from suite.report.text.names import name_receipt
+from suite.report.text.units import show_seconds, show_things
+from suite.report.text.wording import name_banners
+
+
+def depict_samples(
+    analysis: Analysis, receipt: Receipt, whys: Mapping[str, Sequence[str]]
+) -> Picture | None:
+    """None where there is no sample.  ``whys`` are by document the reasons for which it does not count."""
+    taken: dict[str, list[Strip]] = {}
+    told = []
+    for one in receipt.turns:
+        if not one.samples:
+            continue
+        strip = _make_strip(one, counts=not whys[one.document])
+        taken.setdefault(one.arm, []).append(strip)
+        if strip.value is not None:
+            kept = len(one.samples) - one.start
+            told.append(
+                f"{show_plainly(one.arm)}, block {one.block}: {show_seconds(strip.value)}, the mean of "
+                f"{kept} of {show_things(len(one.samples), 'sample')}."
+            )
+    if not taken:
+        return None
+    title = f"Every sample of {show_plainly(receipt.cell)}"
+    return Picture(
+        name=f"defend-{name_receipt(receipt.cell)}",
+        title=title,
+        caption="Full marks count, and the bar over them is the invocation's value, their mean. Hollow "
+        "marks are warm-up; crosses are samples that do not count. Logarithmic, each arm on its own scale.",
+        alt=" ".join([f"{title}.", *told]),
+        tables=(),
+        arms=tuple(analysis.arms),
+        banner=" · ".join(name_banners(analysis.flags)),
+        content=Strips(arms=tuple((arm, tuple(strips)) for arm, strips in taken.items())),
+    )
+
+
+def _make_strip(one: Turn, *, counts: bool) -> Strip:
+    again = f", repeat {one.repeat}" if one.repeat else ""
+    return Strip(
+        label=f"{one.block}{again}" if one.block else f"calibration{again}",
+        warmup=one.warmup,
+        samples=one.samples,
+        start=one.start,
+        counts=counts,
+        value=one.value if counts else None,
+    )

@@ -1,0 +1,169 @@
+"""The page of evidence: every sample, what counted and why the rest did not, and how to measure it again."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tinyhtml5.parser import HTMLParser
+
+from suite.analysis.receipt import find_receipt
+from suite.model import Telemetry
+from suite.report.pages.receipt import explain_aside, write_bench
+from suite.report.pictures.picture import Strips
+from suite.report.pictures.samples import depict_samples
+from suite.report.text.names import name_receipt
+from suite.worker import scenarios
+from tests import synthetic
+from tests.cli.shell import Shell, complaint
+from tests.golden_campaigns import make_troubled, make_two_arms
+
+CELL = "matmul.square/n=1000/precision=fp32/operands=device/xla=off"
+
+
+@pytest.fixture
+def troubled(tmp_path: Path) -> Path:
+    return synthetic.write_campaign(tmp_path / "troubled", *make_troubled())
+
+
+def test_every_cell_has_a_receipt_of_its_own() -> None:
+    ids = [one.id for one in scenarios.cells()]
+    assert len(set(map(name_receipt, ids))) == len(ids)
+    assert name_receipt("overhead.fence") == "df4ba7"
+
+
+def test_every_row_of_the_report_names_its_receipt(honest: Path, shell: Shell) -> None:
+    report = (honest / "report.md").read_text(encoding="utf-8")
+    ids = re.findall(r"^\| matmul\.square/.* \| ([0-9a-f]{6}) +\|$", report, re.MULTILINE)
+    # In the table of its family, and in that of the first calls.
+    assert ids.count(name_receipt(CELL)) == 2
+    for receipt in dict.fromkeys(ids):
+        heard = shell.run("defend", str(honest), receipt)
+        assert heard.status == 0
+        assert f"Receipt {receipt}." in heard.out
+
+
+def test_the_page_tells_of_every_invocation(honest: Path, shell: Shell) -> None:
+    page = shell.run("defend", str(honest), CELL).out
+    assert page.startswith(f"# How do you know? {CELL} — SIMULATED\n")
+    rows = re.findall(
+        r"^\| (cpu|cuda) +\| (\d) +\| (\S+ \S+)( \[\d+\])? +\|.*$", page, re.MULTILINE
+    )
+    assert [(arm, block, bool(mark)) for arm, block, _, mark in rows] == [
+        (arm, str(block), block == 0) for arm in ("cpu", "cuda") for block in range(4)
+    ]
+    assert "the calibration, which finds the calls in a sample and never counts" in page
+    assert "- under 50 samples in 3 of 3 blocks" in page
+    for part in ("nodes seen: 3 on GPU:0", "verified: a sum", f"sha256:{'a' * 64}", "2.21.0"):
+        assert part in page
+
+
+def test_its_commands_measure_the_same_cell_again(honest: Path, shell: Shell) -> None:
+    page = shell.run("defend", str(honest), CELL).out
+    lines = [line.strip() for line in page.splitlines() if line.startswith("    ")]
+    cpu, cuda, bench = map(shlex.split, lines)
+    assert cpu == [
+        *("docker", "run", "--rm", "--network=none", "--cpuset-cpus=0-3", f"sha256:{'a' * 64}"),
+        *("measure", "--warmup=0.3", "--measure=0.7", f"{CELL}@10"),
+    ]
+    assert cuda[5:8] == ["--gpus=all", f"sha256:{'c' * 64}", "measure"]
+    assert "--gpu" in cuda
+    assert bench == ["make", "bench", "PROFILE=standard", f"ONLY={CELL}", "SEED=7"]
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        ("make aa ARMS=cpu ONLY='a b' LABEL=x PRICE=1", "make aa ARMS=cpu ONLY=c.d/n=1 SEED=3"),
+        (
+            "make bench BUDGET=20m BASE_IMAGE='a b' SEED=9",
+            "make bench BASE_IMAGE='a b' ONLY=c.d/n=1 SEED=3",
+        ),
+        ("no 'quote", "make bench ONLY=c.d/n=1 SEED=3"),
+        ("", "make bench ONLY=c.d/n=1 SEED=3"),
+    ],
+)
+def test_the_campaigns_command_is_narrowed_to_the_cell(command: str, line: str) -> None:
+    assert write_bench(command, 3, "c.d/n=1") == line
+
+
+def test_what_does_not_count_says_why(troubled: Path) -> None:
+    analysis, (receipt,) = find_receipt(troubled, lambda name: name == CELL)
+    whys = explain_aside(analysis, receipt)
+    assert {name: why for name, why in whys.items() if why} == {
+        "cpu-02.json": ("interrupted", "cpu: the image changed during the campaign")
+    }
+    picture = depict_samples(analysis, receipt, whys)
+    assert picture is not None
+    assert isinstance(picture.content, Strips)
+    strips = dict(picture.content.arms)
+    assert [(one.label, one.counts) for one in strips["cpu"]] == [
+        *(("1", True), ("2", False), ("2, repeat 1", True), ("3", True)),
+    ]
+    assert strips["cpu"][1].value is None
+    assert "cpu, block 1: 20.3 ms, the mean of 3 of 3 samples." in picture.alt
+
+
+def test_what_the_machine_did_meanwhile_is_there(tmp_path: Path, shell: Shell) -> None:
+    plan, documents = make_two_arms()
+    seen = documents[-1]
+    began = seen.invocation.started
+    watched = Telemetry(
+        started=began,
+        facts={"gpu.name": "Made-Up GPU"},
+        at_s=[0.0, 600.0],
+        series={"gpu.clock_sm_mhz": [1980.0, 1980.0], "gpu.temperature_c": [61.0, 63.0]},
+    )
+    documents[-1] = replace(seen, telemetry=watched, absent={})
+    folder = synthetic.write_campaign(tmp_path / "watched", plan, documents)
+    page = shell.run("defend", str(folder), "overhead.fence").out
+    (table,) = re.findall(r"the machine while this cell ran.*?\n\n(.*?)\n\n", page, re.DOTALL)
+    assert "GPU clock, MHz" in table
+    assert "1980" in table
+    assert "63" in table
+
+
+def test_a_cell_without_any_sample_has_a_page_without_a_picture(
+    troubled: Path, tmp_path: Path, shell: Shell, drawing: None
+) -> None:
+    cell = "matmul.square/n=100/precision=fp32/operands=device/xla=off"
+    for name in ("cpu-01", "cpu-02", "cpu-02-r1", "cpu-03"):
+        document = json.loads((troubled / f"{name}.json").read_text())
+        document["cells"] = [one for one in document["cells"] if one["id"] != cell]
+        (troubled / f"{name}.json").write_text(json.dumps(document))
+    heard = shell.run("defend", str(troubled), cell, "--out", str(tmp_path / "out"))
+    assert heard.status == 0
+    assert not (tmp_path / "out" / "plots").exists()
+    assert "It was measured nowhere." in next((tmp_path / "out").glob("*.md")).read_text()
+
+
+def test_the_page_is_written_with_its_picture(
+    honest: Path, tmp_path: Path, shell: Shell, drawing: None
+) -> None:
+    bundle = Path(shell.run("bundle", str(honest)).out.split()[1])
+    for run, out in ((honest, tmp_path / "a"), (bundle, tmp_path / "b")):
+        assert shell.run("defend", str(run), CELL, "--out", str(out)).status == 0
+    name = f"defend-{name_receipt(CELL)}"
+    files = {f"{name}.md", f"{name}.html", f"plots/{name}.svg", f"plots/{name}.png"}
+    for out in (tmp_path / "a", tmp_path / "b"):
+        assert {p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()} == files
+        html = (out / f"{name}.html").read_text(encoding="utf-8")
+        parser = HTMLParser()
+        parser.parse(html)
+        assert parser.errors == []
+        assert "data:image/svg+xml;base64," in html
+    picture = f"plots/{name}.png"
+    assert (tmp_path / "a" / picture).read_bytes() == (tmp_path / "b" / picture).read_bytes()
+
+
+@pytest.mark.parametrize("cell", ["matmul", "nope", "MATMUL.square"])
+def test_a_cell_that_is_not_there_is_a_usage_error_with_those_that_are(
+    cell: str, honest: Path, shell: Shell
+) -> None:
+    heard = shell.run("defend", str(honest), cell)
+    assert f"CELL={cell}: no cell of this campaign" in complaint(heard, 2)
+    assert (CELL in heard.err) == (cell != "nope")
