@@ -13,12 +13,14 @@ from typing import Any
 
 import pytest
 
+from suite.content import SUITE
 from suite.host.campaign.store import Store
 from suite.manifest import MANIFEST
 from tests.cli.shell import Heard, Shell, complaint
 
 Check = Callable[..., Heard]
 Tamper = Callable[[Path], None]
+ROOT = SUITE.parent
 SAMPLES = "$.cells[0].samples_s[1]"
 
 
@@ -316,3 +318,11 @@ def test_what_is_no_folder_of_ours_is_exit_5(
         os.mkfifo(honest / "cells.csv")
     heard = check(folder)
     complaint(heard, 5)
+
+
+@pytest.mark.parametrize(
+    "folder", sorted((ROOT / "results" / "samples").glob("*/")), ids=lambda path: path.name
+)
+def test_the_committed_sample_follows_from_its_documents(folder: Path, check: Check) -> None:
+    heard = check(folder)
+    assert (heard.status, heard.out.count("✗")) == (0, 0)
