@@ -49,6 +49,8 @@ def unpacked(path: Path) -> Iterator[Path]:
     if not path.is_file():
         yield path
         return
+    if path.stat().st_size > MOST_IN_ALL:
+        _refuse(path.name, f"is larger than {MOST_IN_ALL >> 20} MiB, the most that is read")
     with tempfile.TemporaryDirectory(prefix="crossover-") as place:
         try:
             with zipfile.ZipFile(path) as archive:

@@ -117,7 +117,7 @@ def _read_name(content: Mapping[str, bytes]) -> str | None:
     """What the folder was called when its report was made, as that says."""
     try:
         name = msgspec.json.decode(content.get("summary.json", b""))["campaign"]["folder"]
-    except (msgspec.DecodeError, KeyError, TypeError):
+    except (msgspec.DecodeError, KeyError, RecursionError, TypeError):
         return None
     return name if isinstance(name, str) else None
 

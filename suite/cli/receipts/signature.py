@@ -30,7 +30,16 @@ def sign(folder: Path, key: Path) -> None:
 
 
 def judge_signature(folder: Path, signers: Path | None) -> tuple[str, tuple[str, ...]]:
-    """What is known of who signed the folder's manifest, and what is wrong with it."""
+    """What is known of who signed the folder's manifest, and what is wrong with it.
+
+    Raises:
+        UsageError: ``signers`` is no file.
+    """
+    if signers is not None and not signers.is_file():
+        raise UsageError(
+            f"SIGNERS={signers}: no such file",
+            "a line in it: name ssh-ed25519 AAAA… (a public key)",
+        )
     path = folder / SIGNATURE
     if not path.is_file() or path.is_symlink():
         return "", (f"{SIGNATURE}: is missing: nobody signed {MANIFEST}",)

@@ -262,6 +262,12 @@ def test_who_waits_runs_when_the_other_has_ended(shell: Shell) -> None:
     assert "WAIT" not in shell.plan().command
 
 
+def assert_honest(shell: Shell) -> None:
+    """Whether its folder follows from its documents, as somebody else finds it."""
+    heard = shell.run("check", str(shell.folder()))
+    assert heard.status == 0, heard.out
+
+
 def by_ctrl_c() -> None:
     raise KeyboardInterrupt
 
@@ -299,6 +305,7 @@ def test_an_interrupted_campaign_is_status_130_and_keeps_what_was_measured_and_g
     assert [d.invocation.status for d in loaded.documents] == ["complete", "interrupted"]
     assert [cell.outcome for cell in loaded.documents[1].cells] == ["measured", "pending"]
     assert (shell.folder() / "report.md").exists()
+    assert_honest(shell)
 
     again = FakeEngine()
     heard = shell.resume(engine=again)
@@ -308,3 +315,4 @@ def test_an_interrupted_campaign_is_status_130_and_keeps_what_was_measured_and_g
     assert {d.invocation.status for d in loaded.documents} == {"complete"}
     assert loaded.campaign.seed == 5
     assert heard.out.splitlines()[-1] == str(shell.folder())
+    assert_honest(shell)

@@ -295,6 +295,9 @@ def test_what_ends_one_at_once_ends_all_and_the_survey_goes_on_later(
     Store(survey).write_survey(replace(load_survey(survey), rounds=3))
     Store(found["gpu0"]).write_plan(replace(load_plan(found["gpu0"]), blocks=3))
     resume(shell, survey)
+    for folder in (survey, *found.values()):
+        heard = shell.run("check", str(folder))
+        assert heard.status == 0, heard.out
     for folder in found.values():
         documents = load_campaign(folder).documents
         assert {one.invocation.status for one in documents} == {"complete"}

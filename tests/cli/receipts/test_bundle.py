@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.cli.receipts import hiding
+from suite.cli.receipts import archive, hiding
 from suite.folder import MOST_BYTES
 from suite.manifest import MANIFEST, hash_content, read_lines
 from tests.cli.shell import Heard, Shell, complaint
@@ -47,14 +47,14 @@ def bundle(shell: Shell, folder: Path, *words: str) -> Path:
 
 
 def read(path: Path) -> dict[str, bytes]:
-    with zipfile.ZipFile(path) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path) as file:
+        return {name: file.read(name) for name in file.namelist()}
 
 
 def pack(path: Path, files: Mapping[str, bytes]) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         for name, content in files.items():
-            archive.writestr(name, content)
+            file.writestr(name, content)
     return path
 
 
@@ -96,9 +96,9 @@ def test_a_bundle_is_the_folder_and_the_same_bytes_each_time(
     assert files["made-up/cpu-01.json"] == there["cpu-01.json"].read_bytes()
     pinned = read_lines(files[f"made-up/{MANIFEST}"])
     assert {f"made-up/{name}" for name in pinned} == set(files) - {f"made-up/{MANIFEST}"}
-    with zipfile.ZipFile(first) as archive:
-        assert {one.date_time for one in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
-        assert {one.external_attr >> 16 for one in archive.infolist()} == {stat.S_IFREG | 0o644}
+    with zipfile.ZipFile(first) as file:
+        assert {one.date_time for one in file.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        assert {one.external_attr >> 16 for one in file.infolist()} == {stat.S_IFREG | 0o644}
     heard = check(first)
     assert heard.status == 0
     assert heard.out.count("✓ ") == len(heard.out.splitlines())
@@ -207,18 +207,18 @@ def link(name: str) -> zipfile.ZipInfo:
 
 
 def trick(path: Path, what: str) -> None:
-    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as file:
         if what == "twice":
-            archive.writestr("made-up/report.md", b"another")
+            file.writestr("made-up/report.md", b"another")
         elif what == "a link":
-            archive.writestr(link("made-up/logs/a.log"), b"/etc/passwd")
+            file.writestr(link("made-up/logs/a.log"), b"/etc/passwd")
         elif what == "a bomb":
-            archive.writestr("made-up/big.json", bytes(MOST_BYTES + 1))
+            file.writestr("made-up/big.json", bytes(MOST_BYTES + 1))
         elif what == "many":
             for number in range(5_001):
-                archive.writestr(f"made-up/{number}", b"")
+                file.writestr(f"made-up/{number}", b"")
         else:
-            archive.writestr(what, b"x")
+            file.writestr(what, b"x")
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -266,6 +266,12 @@ def test_what_is_no_bundle_is_exit_5(what: str, honest: Path, shell: Shell, chec
     complaint(check(path), 5)
 
 
+def test_an_archive_that_is_too_large_is_not_opened(tmp_path: Path, check: Check) -> None:
+    with (tmp_path / "x.zip").open("wb") as file:
+        file.truncate(archive.MOST_IN_ALL + 1)
+    assert "x.zip: is larger than 512 MiB" in complaint(check(tmp_path / "x.zip"), 5)
+
+
 def test_an_empty_archive_is_exit_5(tmp_path: Path, check: Check) -> None:
     buffer = io.BytesIO()
     zipfile.ZipFile(buffer, "w").close()
@@ -302,6 +308,7 @@ def test_a_signature_says_whose_it_is_and_does_not_fit_another_manifest(
         heard = check(run, "--signers", words)
         assert heard.status == 1
         assert told in heard.out
+    assert "no such file" in complaint(check(path, "--signers", str(tmp_path / "nobody")), 2)
     files = read(path)
     files[f"made-up/{MANIFEST}"] = files[f"made-up/{MANIFEST}"].replace(b"report.md", b"report.nd")
     heard = check(pack(path, files))
