@@ -37,7 +37,8 @@ def depict_samples(
         name=f"defend-{name_receipt(receipt.cell)}",
         title=title,
         caption="Full marks count, and the bar over them is the invocation's value, their mean. Hollow "
-        "marks are warm-up; crosses are samples that do not count. Logarithmic, each arm on its own scale.",
+        "marks are warm-up; crosses are samples that do not count; block 0 is the calibration. "
+        "Logarithmic, each arm on its own scale.",
         alt=" ".join([f"{title}.", *told]),
         tables=(),
         arms=tuple(analysis.arms),
@@ -47,9 +48,9 @@ def depict_samples(
 
 
 def _make_strip(one: Turn, *, counts: bool) -> Strip:
-    again = f", repeat {one.repeat}" if one.repeat else ""
     return Strip(
-        label=f"{one.block}{again}" if one.block else f"calibration{again}",
+        # As in its document's name; short, since there can be twenty beside each other.
+        label=f"{one.block}" + (f"-r{one.repeat}" if one.repeat else ""),
         warmup=one.warmup,
         samples=one.samples,
         start=one.start,

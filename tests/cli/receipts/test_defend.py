@@ -102,7 +102,7 @@ def test_what_does_not_count_says_why(troubled: Path) -> None:
     assert isinstance(picture.content, Strips)
     strips = dict(picture.content.arms)
     assert [(one.label, one.counts) for one in strips["cpu"]] == [
-        *(("1", True), ("2", False), ("2, repeat 1", True), ("3", True)),
+        *(("1", True), ("2", False), ("2-r1", True), ("3", True)),
     ]
     assert strips["cpu"][1].value is None
     assert "cpu, block 1: 20.3 ms, the mean of 3 of 3 samples." in picture.alt

@@ -25,7 +25,16 @@ from suite.content import SUITE
 from suite.flags import raise_flag
 from suite.report.pages.gallery import depict
 from suite.report.pictures.breakdowns import depict_decomposition, depict_waterfalls
-from suite.report.pictures.picture import Line, Mark, Panel, Picture, Span, Sweeps
+from suite.report.pictures.picture import (
+    Line,
+    Mark,
+    Panel,
+    Picture,
+    Span,
+    Strip,
+    Strips,
+    Sweeps,
+)
 from suite.report.plots.files import draw, render_png, render_svg
 from suite.report.plots.sheet import own_style, pick_ticks
 from tests.report.campaigns import BARS, NO_NUMBER, WATERFALLS, analyse_made, change
@@ -53,7 +62,25 @@ def make_pictures() -> dict[str, Picture]:
     struck = (raise_flag("changed", {"arm": "cpu"}, what="image"),)
     lost = change(lost, lost.cells[4].id, "cpu", flags=struck)
     pictures["troubled"] = depict(lost)[0]
+    pictures["samples"] = make_strips(pictures["matmul"])
     return pictures
+
+
+def make_strips(like: Picture) -> Picture:
+    """As many invocations as a campaign can have of two arms; one does not count, one has one sample."""
+    every = [
+        Strip(
+            label=f"{block}-r1" if block == 3 else f"{block}",
+            warmup=(3e-5, 2e-5),
+            samples=(1e-5,) if block == 4 else (9e-6, 1e-5, 1.1e-5, 1e-5),
+            start=0 if block == 4 else 1,
+            counts=block not in {0, 3},
+            value=None if block in {0, 3} else 1e-5,
+        )
+        for block in range(21)
+    ]
+    content = Strips(arms=(("cpu", tuple(every)), ("cuda", tuple(every[:3]))))
+    return replace(like, name="samples", content=content)
 
 
 PICTURES = make_pictures()
