@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 
 from suite.errors import DocumentError
+from suite.folder import Folder
 
 MANIFEST = "manifest.sha256"
 """The file that holds it; it does not name itself."""
@@ -44,3 +45,72 @@ def read_lines(content: bytes) -> dict[str, str]:
             )
         found[match["name"]] = match["digest"]
     return found
+
+
+OWN = {
+    ".": re.compile(
+        r"(campaign|survey|summary)\.json|[\w.-]+-\d{2,}(-r\d+)?\.json|(report|survey)\.(md|html)"
+        r"|cells\.csv|manifest\.sha256",
+        re.ASCII,
+    ),
+    "logs": re.compile(r"[\w.-]+-\d{2,}\.log", re.ASCII),
+    "plots": re.compile(r"[\w-]+\.(svg|png)", re.ASCII),
+}
+"""The names that this program gives to files in a campaign's folder, by the folder in it."""
+
+
+def list_own(door: Folder) -> list[str]:
+    """The files of a campaign's folder that this program names, by their path in it; no manifest.
+
+    Raises:
+        DocumentError: what should be a folder in it is none.
+    """
+    found = []
+    for part, own in OWN.items():
+        if part == ".":
+            found += [name for name in door.names() if own.fullmatch(name) and name != MANIFEST]
+        elif door.holds(part):
+            with door.inside(part) as inner:
+                found += [f"{part}/{name}" for name in inner.names() if own.fullmatch(name)]
+    return sorted(found)
+
+
+class Pins:
+    """The manifest of an open folder, as one who writes in it keeps it."""
+
+    def __init__(self, door: Folder) -> None:
+        self._door = door
+        self._touched: set[str] = set()
+        self._open: set[str] = set()
+
+    def touch(self, name: str) -> None:
+        """Something was written or removed."""
+        self._touched.add(name)
+
+    def open(self, name: str) -> None:
+        """A file is going to change for a while: it has no hash, so that a crash leaves no wrong one."""
+        if name not in self._open:
+            self._open.add(name)
+            self.write()
+
+    def close(self, name: str) -> None:
+        """It is as it stays."""
+        self._open.discard(name)
+        self.write()
+
+    def write(self) -> None:
+        """Brings the manifest up to date.
+
+        The hash of a file that somebody else has changed stays as it was.  A folder without a manifest
+        gets one of everything in it.
+        """
+        own = list_own(self._door)
+        old = read_lines(self._door.read(MANIFEST)) if self._door.holds(MANIFEST) else None
+        fresh = set(own) if old is None else self._touched & set(own)
+        gone = (self._touched - set(own)) | self._open
+        lines = {name: digest for name, digest in (old or {}).items() if name not in gone}
+        for name in fresh - self._open:
+            lines[name] = hash_content(self._door.read(name))
+        if lines != old:
+            self._door.write(MANIFEST, write_lines(lines))
+        self._touched.clear()

@@ -14,8 +14,8 @@ from suite.cli.receipts.hiding import hide
 from suite.cli.receipts.signature import SIGNATURE, sign
 from suite.errors import CrossoverError, UsageError
 from suite.folder import Folder
-from suite.host.campaign.store import Store, list_own
-from suite.manifest import MANIFEST
+from suite.host.campaign.store import Store
+from suite.manifest import MANIFEST, list_own
 from suite.model import PLAN, SURVEY
 
 

@@ -16,8 +16,7 @@ from suite.cli.receipts.differing import find_difference
 from suite.cli.receipts.signature import SIGNATURE, judge_signature
 from suite.errors import DocumentError
 from suite.folder import Folder
-from suite.host.campaign.store import list_own
-from suite.manifest import MANIFEST, hash_content, read_lines
+from suite.manifest import MANIFEST, hash_content, list_own, read_lines
 from suite.model import SURVEY, document_name
 from suite.report.pictures.picture import FOLDER
 from suite.report.produce import build_survey_report, can_draw, draw, rebuild

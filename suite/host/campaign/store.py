@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
-import re
 import tempfile
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -22,35 +21,8 @@ from suite.errors import DocumentError, UsageError
 from suite.folder import Folder
 from suite.host.engine import Engine, Say
 from suite.host.machine.lock import MACHINE, PLACE, Lock, find_place, wait_for
-from suite.manifest import MANIFEST, hash_content, read_lines, write_lines
+from suite.manifest import OWN, Pins
 from suite.model import PLAN, SURVEY, Campaign, Document, OutcomeName, Survey, document_name
-
-_OWN = {
-    ".": re.compile(
-        r"(campaign|survey|summary)\.json|[\w.-]+-\d{2,}(-r\d+)?\.json|(report|survey)\.(md|html)"
-        r"|cells\.csv|manifest\.sha256",
-        re.ASCII,
-    ),
-    "logs": re.compile(r"[\w.-]+-\d{2,}\.log", re.ASCII),
-    "plots": re.compile(r"[\w-]+\.(svg|png)", re.ASCII),
-}
-"""The names that this program gives to files in a campaign's folder, by the folder in it."""
-
-
-def list_own(door: Folder) -> list[str]:
-    """The files of a campaign's folder that this program names, by their path in it; no manifest.
-
-    Raises:
-        DocumentError: what should be a folder in it is none.
-    """
-    found = []
-    for part, own in _OWN.items():
-        if part == ".":
-            found += [name for name in door.names() if own.fullmatch(name) and name != MANIFEST]
-        elif door.holds(part):
-            with door.inside(part) as inner:
-                found += [f"{part}/{name}" for name in inner.names() if own.fullmatch(name)]
-    return sorted(found)
 
 
 def campaign_name(created: datetime, label: str, profile: str) -> str:
@@ -80,8 +52,7 @@ class Store:
             if self._door.holds(part):
                 self._door.inside(part).close()
         self._to_beat: dict[str, int] = {}
-        self._under_way: set[str] = set()
-        self._unpinned: set[str] = set()
+        self._pins = Pins(self._door)
 
     @classmethod
     def create(cls, results: Path, name: str) -> Store:
@@ -125,16 +96,11 @@ class Store:
         finished = sum(cell.outcome not in _WORTHLESS for cell in document.cells)
         if of.status != "complete" and finished < self._to_beat[name]:
             return
-        # What is still to change has no hash, so that a crash leaves none that is wrong.
-        begins = of.status == "running" and name not in self._under_way
-        ends = of.status != "running"
-        if begins:
-            self._under_way.add(name)
-            self.pin()
+        if of.status == "running":
+            self._pins.open(name)
         self._write(name, document)
-        if ends:
-            self._under_way.discard(name)
-            self.pin()
+        if of.status != "running":
+            self._pins.close(name)
 
     def _count_finished(self, name: str) -> int:
         """The cells that a document that lies there need not try again."""
@@ -147,41 +113,28 @@ class Store:
         """Writes the report's files by their path within the folder."""
         for name, content in files.items():
             self._door.write(name, content)
-            self._unpinned.add(name)
+            self._pins.touch(name)
 
     def drop_reports(self, names: Iterable[str]) -> None:
         """Removes files of an older report, by their path within the folder, that it has no more."""
         for name in names:
             self._door.remove(name)
-            self._unpinned.add(name)
+            self._pins.touch(name)
 
     def pin(self) -> None:
-        """Brings the manifest up to date with what this store wrote and removed since it last did.
-
-        The hash of a file that somebody else has changed stays as it was.  A folder without a manifest
-        gets one of everything in it.
-        """
-        own = list_own(self._door)
-        old = read_lines(self._door.read(MANIFEST)) if self._door.holds(MANIFEST) else None
-        fresh = set(own) if old is None else self._unpinned & set(own)
-        gone = (self._unpinned - set(own)) | self._under_way
-        lines = {name: digest for name, digest in (old or {}).items() if name not in gone}
-        for name in sorted(fresh - self._under_way):
-            lines[name] = hash_content(self._door.read(name))
-        if lines != old:
-            self._door.write(MANIFEST, write_lines(lines))
-        self._unpinned.clear()
+        """Brings the manifest up to date with what this store wrote and removed since it last did."""
+        self._pins.write()
 
     def append_log(self, name: str, text: str) -> None:
         """Adds to ``logs/<name>.log``: a container's diary, or what the engine said."""
         text = wire.hide_uuids(text)
         path = f"logs/{name}.log"
         self._door.append(path, text if text.endswith("\n") or not text else text + "\n")
-        self._unpinned.add(path)
+        self._pins.touch(path)
 
     def _write(self, name: str, value: Any) -> None:
         self._door.write(name, wire.hide_uuids(wire.dump_document(value)))
-        self._unpinned.add(name)
+        self._pins.touch(name)
 
 
 _HERE = "on this machine"
@@ -332,7 +285,7 @@ def _sweep(results: Folder) -> None:
         with contextlib.suppress(DocumentError, OSError), results.inside(name) as campaign:
             if not {PLAN, SURVEY} & set(campaign.names()):
                 continue
-            for part, own in _OWN.items():
+            for part, own in OWN.items():
                 with contextlib.suppress(DocumentError, FileNotFoundError):
                     campaign.inside(part).sweep(own)
 
