@@ -152,6 +152,12 @@ def bench_scale(session: nox.Session) -> None:
 
 
 @nox.session
+def fuzz(session: nox.Session) -> None:
+    """Make whatever comes from outside wrong, 13,000 times, and count what the suite answers."""
+    forward(session, "-m", "tests.fuzz.bench")
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Check the style, the types and the rooms."""
     session.run("ruff", "check", ".")

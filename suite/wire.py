@@ -1,7 +1,8 @@
 """Words to JSON and back to plain values; the schema number and its history.
 
-Standard library only: the worker writes records with it inside the container.
-Turning plain values into words again, validated, is ``suite.analysis.documents.read``'s task.
+Standard library only: the worker writes records with it inside the container.  Whatever JSON comes from
+outside is read by `parse_json` alone; turning plain values into words again, validated, is
+``suite.analysis.documents.read``'s task.
 """
 
 from __future__ import annotations
@@ -11,8 +12,12 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
+
+from suite.model.rules import Complaint
+from suite.ranges import LENGTH, LENGTHS, LONGEST_KEY, LONGEST_TEXT
 
 SCHEMA = 2
 """The number that every document and plan carries.
@@ -84,21 +89,149 @@ def parse_record(line: str) -> dict[str, Any]:
     """One line of the worker as a record.
 
     Raises:
-        ValueError: the line is not a JSON object with a text ``record`` in it, or holds a number
-            that is not finite.
+        ValueError: the line is not a JSON object with a text ``record`` in it, or holds a value that no
+            document may.
     """
-    try:
-        record = json.loads(line, parse_float=_finite, parse_constant=_finite)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+    record = parse_json(line)
     if not isinstance(record, dict) or not isinstance(record.get("record"), str):
         raise ValueError(f"not a record: {line[:200]!r}")
     return record
 
 
-def _finite(text: str) -> float:
-    # JSON has no NaN; Python reads it all the same, and 1e999 as infinity.
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text} is not a finite number")
-    return number
+_LARGEST = 2**63
+"""Integers from here on are no count, size or seed; every JSON reader agrees below it."""
+
+MOST_VALUES = 1_000_000
+"""A document has some 10,000 values, and each takes some 100 bytes of memory once it is read."""
+
+
+class Malformed(ValueError):
+    """A text is no JSON, or holds a value that no document may: where, and what is wrong with it."""
+
+    def __init__(self, where: str, complaint: str) -> None:
+        super().__init__(": ".join(filter(None, [where, complaint])))
+        self.where = where
+        self.complaint = complaint
+
+
+class _Twice:
+    """Stands in the place of a value whose key stood twice in one object."""
+
+
+def parse_json(text: str | bytes) -> Any:
+    """JSON that is what it says: no field twice, no number beyond what any program reads, no stray text.
+
+    Raises:
+        Malformed: it is none, or holds a value that no document may.
+    """
+    value = decode_json(text)
+    for where, complaint in judge_values(value):
+        raise Malformed(where, complaint)
+    return value
+
+
+def decode_json(text: str | bytes) -> Any:
+    """JSON whose values are still to be judged, which `parse_json` does.
+
+    Raises:
+        Malformed: it is none, or too much to be read.
+    """
+    if isinstance(text, bytes):
+        try:
+            text = text.decode()
+        except UnicodeDecodeError as error:
+            raise Malformed("", f"byte {error.start} is not UTF-8") from error
+    if text.count(",") + text.count("[") + text.count("{") > MOST_VALUES:
+        raise Malformed("$", f"holds over {MOST_VALUES} values, the most that are read")
+    try:
+        return json.loads(
+            text, parse_int=_parse_integer, parse_constant=float, object_pairs_hook=_gather
+        )
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise Malformed("", f"not JSON, or cut short: {error.msg} at {where}") from error
+    except RecursionError as error:
+        raise Malformed("", "nested too deeply") from error
+
+
+def _parse_integer(text: str) -> int | float:
+    # Python refuses to convert thousands of digits; such a number is refused with its path later.
+    return int(text) if len(text) <= 20 else math.inf
+
+
+def _gather(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    gathered: dict[str, Any] = {}
+    for key, value in pairs:
+        gathered[key] = _Twice() if key in gathered else value
+    return gathered
+
+
+Place = tuple[Any, str | int] | None
+"""Where a value stands: the place of what holds it, and its key there.  Spelled when there is something to
+say, since most of a document is in order, and a path can be long."""
+
+ROOT: Place = None
+
+
+def spell(place: Place) -> str:
+    """``$.cells[3].samples_s[2]``."""
+    parts: list[str] = []
+    while place is not None:
+        place, key = place
+        parts.append(f"[{key}]" if isinstance(key, int) else f".{key[:LONGEST_KEY]}")
+    return "$" + "".join(reversed(parts))
+
+
+def judge_values(value: Any) -> Iterator[Complaint]:
+    """What no value of any field may be; walks without recursion, in the order of the file."""
+    waiting: list[tuple[Place, Any]] = [(ROOT, value)]
+    while waiting:
+        place, item = waiting.pop()
+        if isinstance(item, dict | list) and len(item) > (most := _most_values(place)):
+            yield spell(place), f"holds {len(item)} values; {most} are the most"
+        if isinstance(item, dict):
+            for key in item:
+                for complaint in _judge_text(key, LONGEST_KEY):
+                    yield spell(place), f"has a key that {complaint}"
+            waiting.extend(((place, key), item[key]) for key in reversed(item))
+        elif isinstance(item, list):
+            if not _are_finite(item):
+                waiting.extend(((place, i), item[i]) for i in range(len(item) - 1, -1, -1))
+        else:
+            for complaint in _judge_value(item):
+                yield spell(place), complaint
+
+
+def _most_values(place: Place) -> int:
+    holder = place and place[0]
+    name = "at_s" if holder and holder[1] == "series" else place and place[1]
+    return LENGTHS.get(str(name), LENGTH)
+
+
+def _judge_value(item: Any) -> Iterator[str]:
+    if isinstance(item, _Twice):
+        yield "stands twice in the same object"
+    elif isinstance(item, float) and not math.isfinite(item):
+        yield "is not a finite number"
+    elif isinstance(item, int) and abs(item) >= _LARGEST:
+        yield f"{item} is larger than any number here can be"
+    elif isinstance(item, str):
+        yield from _judge_text(item, LONGEST_TEXT)
+
+
+def _judge_text(text: str, longest: int) -> Iterator[str]:
+    if len(text) > longest:
+        yield f"has {len(text)} characters; {longest} is the most"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        yield "holds half a character (a lone surrogate)"
+
+
+def _are_finite(items: list[Any]) -> bool:
+    """Whether these are finite floats and nothing else, at the speed of the C that sums them.
+
+    Most of a document is samples, and a campaign can have a thousand documents.  A sum that
+    overflows only costs the time of a look at each.
+    """
+    return set(map(type, items)) == {float} and math.isfinite(sum(items))

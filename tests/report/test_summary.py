@@ -10,8 +10,9 @@ import pytest
 from msgspec import structs
 
 from suite.analysis.analyse import analyse_folder
+from suite.analysis.documents.read import read_summary
 from suite.analysis.several.comparison import set_side_by_side
-from suite.report.exports.summary import read_json, render_json, summary_schema
+from suite.report.exports.summary import render_json, summary_schema
 from suite.report.pages.gallery import depict
 from suite.report.produce import build_report, draw
 from tests.golden_campaigns import GOLDEN, NAMES, SUMMARISED, analyse_golden
@@ -24,7 +25,7 @@ SAMPLES = sorted(path.parent for path in (ROOT / "results" / "samples").glob("*/
 def test_a_report_is_made_of_the_summary_alone(name: str) -> None:
     sample = ROOT / "results" / "samples" / name
     analysis = analyse_golden(name) if name in NAMES else analyse_folder(sample)
-    read = read_json(render_json(analysis))
+    read = read_summary(render_json(analysis))
     assert read == analysis
     of_documents, of_summary = (build_report(one, pictures=False) for one in (analysis, read))
     assert of_summary.files == of_documents.files
@@ -37,7 +38,7 @@ def test_a_report_is_made_of_the_summary_alone(name: str) -> None:
     "folder", [*(GOLDEN / name for name in SUMMARISED), *SAMPLES], ids=lambda path: path.name
 )
 def test_the_report_beside_a_summary_is_made_of_it(folder: Path) -> None:
-    files = build_report(read_json((folder / "summary.json").read_text(encoding="utf-8"))).files
+    files = build_report(read_summary((folder / "summary.json").read_text(encoding="utf-8"))).files
     for file in ("report.md", "cells.csv"):
         assert files[file] == (folder / file).read_text(encoding="utf-8"), file
 

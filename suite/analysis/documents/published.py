@@ -5,14 +5,16 @@ Matches a part by its exact name and nothing else; what is not in the file is un
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from suite.analysis.result.limits import ANY, Figure, FigureKind, Part, Quantity
+from suite.errors import DocumentError
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -46,42 +48,61 @@ class Figures:
         ]
 
 
+class _Row(msgspec.Struct):
+    parts: tuple[str, ...]
+    quantity: Quantity
+    kind: FigureKind
+    values: dict[str, float | tuple[float, float]]
+    unit: str
+    source: str
+    date: str
+    n: float | None = None
+    caveat: str = ""
+
+
+class _Table(msgspec.Struct):
+    part: list[Part]
+    figure: list[_Row]
+
+
 @lru_cache(maxsize=4)
 def read_figures(path: Path = FIGURES) -> Figures:
     """The figures of a file.
 
     Raises:
-        KeyError, ValueError: the file is not what it should be, which a test would have told.
+        DocumentError: the file is not what it should be.
     """
-    table = tomllib.loads(path.read_text(encoding="utf-8"))
-    parts = tuple(
-        Part(name=row["name"], device=row["device"], names=tuple(row["names"]))
-        for row in table["part"]
-    )
-    return Figures(
-        parts=parts,
-        figures=tuple(figure for row in table["figure"] for figure in _read_row(row)),
-    )
+    try:
+        table = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _Table)
+        figures = tuple(figure for row in table.figure for figure in _read_row(row))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DocumentError(
+            f"{path} does not say what was published: {error}",
+            "a clean checkout has it (`git status` shows what differs)",
+        ) from error
+    return Figures(parts=tuple(table.part), figures=figures)
 
 
-def _read_row(row: Mapping[str, Any]) -> list[Figure]:
+def _read_row(row: _Row) -> list[Figure]:
     """A row of the file holds the values of several precisions."""
     found = []
-    for precision, value in row["values"].items():
-        low, high = value if isinstance(value, list) else (value, value)
+    for precision, value in row.values.items():
+        low, high = value if isinstance(value, tuple) else (value, value)
+        if not 0 <= low <= high < math.inf:
+            raise ValueError(f"{low} to {high} {row.unit} is no range of figures")
         found.append(
             Figure(
-                parts=tuple(row["parts"]),
-                quantity=row["quantity"],
-                kind=row["kind"],
+                parts=row.parts,
+                quantity=row.quantity,
+                kind=row.kind,
                 precision=precision,
-                low=float(low),
-                high=float(high),
-                unit=row["unit"],
-                n=float(row["n"]) if "n" in row else None,
-                source=row["source"],
-                date=row["date"],
-                caveat=row.get("caveat", ""),
+                low=low,
+                high=high,
+                unit=row.unit,
+                n=row.n,
+                source=row.source,
+                date=row.date,
+                caveat=row.caveat,
             )
         )
     return found

@@ -14,21 +14,15 @@ from typing import Any, TypeVar
 import msgspec
 
 from suite.analysis.documents.arm_names import tell_arms
-from suite.analysis.documents.rules import Complaint, judge_document
 from suite.analysis.documents.rules_plan import judge_membership, judge_plan, judge_survey
 from suite.analysis.documents.schema1 import tell_traits
-from suite.analysis.documents.strict_json import (
-    ROOT,
-    Place,
-    read_json,
-    refuse,
-    refuse_first,
-    spell,
-)
+from suite.analysis.documents.strict_json import read_json, refuse, refuse_first
+from suite.analysis.result.campaign import Analysis
 from suite.errors import DocumentError
 from suite.folder import Folder
 from suite.model import PLAN, SURVEY, Campaign, Document, Survey, document_name
-from suite.wire import READ
+from suite.model.rules import Complaint, judge_document, judge_range
+from suite.wire import READ, ROOT, Place, parse_json, spell
 
 DERIVED = frozenset({PLAN, "summary.json"})
 """The JSON files of a campaign folder that are no documents."""
@@ -147,6 +141,18 @@ def _load_document(folder: Folder, name: str) -> Document:
     document = _convert(name, read_json(folder, name), Document)
     refuse_first(name, judge_document(document))
     return document
+
+
+def read_summary(text: str | bytes) -> Analysis:
+    """The analysis that the text of a campaign's ``summary.json`` holds.
+
+    Raises:
+        ValueError: it holds something else, or a number that can't be.
+    """
+    analysis = msgspec.convert(parse_json(text), Analysis, str_keys=True)
+    for where, complaint in judge_range("$.campaign.blocks", analysis.campaign.blocks, "blocks"):
+        raise ValueError(f"{where}: {complaint}")
+    return analysis
 
 
 def schema() -> dict[str, Any]:

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from itertools import product
 
 from suite.analysis.documents.arm_names import NAMED
-from suite.analysis.documents.rules import (
+from suite.cells.cell import Cell
+from suite.model import Arm, Campaign, Document, Survey
+from suite.model.rules import (
     Complaint,
     demand_text,
     judge_duration,
@@ -18,8 +20,6 @@ from suite.analysis.documents.rules import (
     judge_span,
     judge_work,
 )
-from suite.cells.cell import Cell
-from suite.model import Arm, Campaign, Document, Survey
 from suite.ranges import LONGEST_LABEL, LONGEST_NAME
 
 

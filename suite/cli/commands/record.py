@@ -6,14 +6,13 @@ import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
-import msgspec
-
 from suite.analysis.analyse import analyse_folder
+from suite.analysis.documents.read import read_summary
 from suite.analysis.result.record import Trial
 from suite.analysis.several.record import add_up, read_trial
 from suite.errors import DocumentError, UsageError
-from suite.folder import Folder
-from suite.report.exports.summary import read_json, render_json
+from suite.folder import MEND, Folder
+from suite.report.exports.summary import render_json
 from suite.report.pages.record import compose_record
 from suite.report.render.markdown import render_page
 
@@ -64,11 +63,20 @@ def read_record(root: Path) -> dict[str, Trial]:
         DocumentError: a file is no summary of a campaign.
         UsageError: something can differ in a campaign.
     """
-    return {path.name: _read(path) for path in sorted((root / FOLDER).glob("*.json"))}
+    with Folder.open(root) as checkout:
+        try:
+            folder = checkout.inside(FOLDER)
+        except FileNotFoundError:
+            return {}
+        with folder:
+            names = [name for name in folder.names() if name.endswith(".json")]
+            return {name: _read(folder, name) for name in names}
 
 
-def _read(path: Path) -> Trial:
+def _read(folder: Folder, name: str) -> Trial:
     try:
-        return read_trial(read_json(path.read_text(encoding="utf-8")))
-    except msgspec.DecodeError as error:
-        raise DocumentError(f"{path} is no summary of a campaign: {error}") from error
+        return read_trial(read_summary(folder.read(name)))
+    except ValueError as error:
+        raise DocumentError(
+            f"{FOLDER}/{name} is no summary of a campaign: {error}", MEND
+        ) from error

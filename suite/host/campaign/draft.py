@@ -30,6 +30,7 @@ from suite.model import (
     Scalar,
     Telemetry,
 )
+from suite.model.rules import judge_duration
 
 _NONE = object()
 """Stands for a fact that is not there: None is what some are."""
@@ -146,9 +147,16 @@ class Draft:
         )
 
     def spend(self, seconds: Mapping[str, float]) -> None:
-        """Books time by kind."""
+        """Books time by kind.
+
+        Raises:
+            ValueError: it is none that a document may hold.
+        """
         for kind, spent in seconds.items():
-            self._spent_s[kind] = self._spent_s.get(kind, 0.0) + float(spent)
+            together = self._spent_s.get(kind, 0.0) + float(spent)
+            for where, complaint in judge_duration(f"$.spent_s.{kind}", together):
+                raise ValueError(f"{where}: {complaint}")
+            self._spent_s[kind] = together
 
     def show(self, in_flight: str | None) -> None:
         """Tells who watches, and writes nothing."""

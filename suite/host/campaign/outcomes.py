@@ -11,6 +11,7 @@ from datetime import timedelta
 
 from suite.cells.cell import Cell
 from suite.model import CellResult, Container, Document, Isolation
+from suite.model.rules import judge_cell
 
 
 def make_pending(cell: Cell) -> CellResult:
@@ -67,8 +68,8 @@ def demand_sense(result: CellResult, cell: Cell) -> None:
         raise ValueError(f"{result.outcome!r} with the reason {result.reason!r} is no outcome")
     if measured != bool(result.samples_s) or measured != bool(result.calls_per_sample):
         raise ValueError(f"a {result.outcome} cell has samples and calls, or neither")
-    if not all(seconds > 0 for seconds in (*result.samples_s, *result.warmup_s)):
-        raise ValueError("a sample took no time at all, or less")
+    for where, complaint in judge_cell("$.cell", result):
+        raise ValueError(f"{where}: {complaint}")
     for instant in (result.started, result.ended):
         if instant is None or instant.utcoffset() is None:
             raise ValueError("an instant is missing or has no UTC offset")

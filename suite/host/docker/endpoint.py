@@ -7,7 +7,6 @@ unknown context for the local socket, which would measure another machine than t
 from __future__ import annotations
 
 import hashlib
-import json
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from urllib.parse import urlsplit
 
 from suite.errors import EngineError
 from suite.host.machine.deadlines import KNOCK_S
+from suite.wire import parse_json
 
 DEFAULT_SOCKET = Path("/var/run/docker.sock")
 
@@ -44,7 +44,7 @@ def _docker_folder(environment: Mapping[str, str]) -> Path:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = parse_json(path.read_bytes())
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:

@@ -25,6 +25,7 @@ from suite.host.gpu.nvml import NoLibrary, list_gpus, load_library, normalise_pc
 from suite.host.gpu.request import machine_gpus
 from suite.host.machine.cpus import parse_cpus
 from suite.host.machine.files import read_text
+from suite.wire import parse_json
 
 LIBRARY_S = 10.0
 """A driver that is not kept loaded takes seconds to answer the first time."""
@@ -62,10 +63,10 @@ def read_probe(lines: Iterable[str]) -> tuple[Card, ...]:
     rows = []
     for line in lines:
         try:
-            pci, information, near = json.loads(line)
+            pci, information, near = msgspec.convert(parse_json(line), tuple[str, str, str])
         except ValueError:
             continue  # what else a container's Python may have to say
-        rows.append((normalise_pci(pci), str(information), str(near)))
+        rows.append((normalise_pci(pci), information, near))
     rows.sort(key=lambda row: row[0] or "")
     return tuple(
         Card(

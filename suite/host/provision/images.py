@@ -101,7 +101,7 @@ def read_specs(path: Path = DOCKER / "images.toml") -> dict[str, ImageSpec]:
             )
             for name, row in table.items()
         }
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise EngineError(
             f"{path} does not say which images there are: {error!r}",
             "a clean checkout has it (`git status` shows what differs)",

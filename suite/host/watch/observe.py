@@ -7,7 +7,6 @@ words.  No trouble of the sampler's is trouble of the campaign's: it becomes a r
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import subprocess
 import sys
@@ -16,12 +15,16 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import IO, Any, Literal, Protocol, get_args
+from typing import IO, Literal, Protocol, get_args
+
+import msgspec
 
 from suite.content import SUITE
 from suite.host.engine import Engine, GpuRequest, Running
 from suite.host.machine.cpus import write_cpus
 from suite.model import Arm, Scalar, Telemetry
+from suite.model.rules import judge_telemetry
+from suite.wire import parse_json
 
 GPU_EVERY_S, HOST_EVERY_S = 0.25, 0.5
 """Seconds between two samples: with a GPU, whose clocks move within a cell; and without."""
@@ -152,25 +155,36 @@ def _read(file: IO[bytes]) -> list[str]:
         return file.read().decode(errors="replace").splitlines()
 
 
+class _Line(msgspec.Struct):
+    """What the sampler writes: when it began and what it found, then the values of an instant."""
+
+    started: float | None = None
+    facts: dict[str, Scalar] = msgspec.field(default_factory=dict)
+    absent: dict[str, str] = msgspec.field(default_factory=dict)
+    at_s: float = 0.0
+    values: dict[str, float | None] | None = None
+
+
 def read_lines(lines: Iterable[str]) -> Telemetry | None:
-    """The sampler's lines as words, columns without one value left out; None: not even one sample."""
+    """The sampler's lines as words, columns without one value left out; None: not even one sample,
+    or none that can be."""
     started: datetime | None = None
     facts: dict[str, Scalar] = {}
     absent: dict[str, str] = {}
     at_s: list[float] = []
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, float | None]] = []
     for text in lines:
         try:
-            line = json.loads(text)
-        except ValueError:
-            continue  # cut off in the middle
-        if "started" in line:
-            started = datetime.fromtimestamp(line["started"], timezone.utc)
-        facts |= line.get("facts", {})
-        absent |= line.get("absent", {})
-        if "values" in line:
-            at_s.append(float(line["at_s"]))
-            rows.append(line["values"])
+            line = msgspec.convert(parse_json(text), _Line)
+            if line.started is not None:
+                started = datetime.fromtimestamp(line.started, timezone.utc)
+        except (ValueError, OverflowError, OSError):
+            continue  # cut off in the middle, or no line of the sampler's
+        facts |= line.facts
+        absent |= line.absent
+        if line.values is not None:
+            at_s.append(line.at_s)
+            rows.append(line.values)
     if started is None or not rows:
         return None
     names = list(dict.fromkeys(name for row in rows for name in row))
@@ -178,10 +192,11 @@ def read_lines(lines: Iterable[str]) -> Telemetry | None:
     for name, column in columns.items():
         if all(value is None for value in column):
             absent.setdefault(name, "never told")
-    return Telemetry(
+    found = Telemetry(
         started=started,
         facts=facts,
         at_s=at_s,
         series={name: one for name, one in columns.items() if any(v is not None for v in one)},
         absent=absent,
     )
+    return None if any(judge_telemetry("$.telemetry", found)) else found

@@ -50,15 +50,6 @@ def render_json(found: Analysis | Versus | Surveyed) -> str:
     return _SHORT.sub(lambda found: re.sub(r"\n *", " ", found[0]), text) + "\n"
 
 
-def read_json(text: str) -> Analysis:
-    """The analysis that such a file holds.
-
-    Raises:
-        msgspec.ValidationError: it holds something else.
-    """
-    return msgspec.json.decode(text, type=Analysis)
-
-
 def summary_schema() -> dict[str, Any]:
     """The JSON Schema of the files."""
     references, definitions = msgspec.json.schema_components(

@@ -10,9 +10,9 @@ from datetime import timedelta
 import pytest
 
 from suite.analysis.campaign.validity import find_cell_disturbance, find_labels
-from suite.analysis.documents.rules import judge_document
 from suite.analysis.documents.telemetry import IS_NAMED, find_window, gauge, join_document, pick
 from suite.model import Document, Scalar, Telemetry
+from suite.model.rules import judge_document
 from tests import synthetic
 from tests.rendering import render_markdown, study, sum_up
 

@@ -1,7 +1,8 @@
 """What a document and a plan must satisfy beyond their types: one complaint a broken rule.
 
 Pure: words in, ``(field path, complaint)`` pairs out, in the order of the fields.  It judges
-whether a document makes sense, never whether its numbers are good.
+whether a document makes sense, never whether its numbers are good.  The host asks them of what a worker
+says, and a reader of what a folder holds.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from suite.cells.cell import Cell, Work, cell_id
-from suite.model import CellResult, Container, Document, Invocation, Telemetry
+from suite.model.document import CellResult, Container, Document, Invocation, Telemetry
 from suite.ranges import RANGES
 
 Complaint = tuple[str, str]
@@ -33,8 +34,8 @@ def judge_document(document: Document) -> Iterator[Complaint]:
         }
     )
     yield from _judge_invocation(document.invocation)
-    yield from _judge_keys("$.facts", document.facts)
-    yield from _judge_telemetry("$.telemetry", document.telemetry)
+    yield from judge_keys("$.facts", document.facts)
+    yield from judge_telemetry("$.telemetry", document.telemetry)
     containers = {container.id for container in document.invocation.containers}
     seen: set[str] = set()
     for index, cell in enumerate(document.cells):
@@ -44,7 +45,7 @@ def judge_document(document: Document) -> Iterator[Complaint]:
         seen.add(cell.id)
         if cell.container is not None and cell.container not in containers:
             yield f"{path}.container", f"{cell.container!r} is no container of this invocation"
-        yield from _judge_cell(path, cell)
+        yield from judge_cell(path, cell)
     yield from judge_durations("$.spent_s", document.spent_s)
 
 
@@ -54,8 +55,8 @@ def _judge_invocation(invocation: Invocation) -> Iterator[Complaint]:
     yield from judge_range(f"{path}.block", invocation.block, "block")
     yield from judge_range(f"{path}.repeat", invocation.repeat, "repeat")
     yield from judge_range(f"{path}.image.size_bytes", invocation.image.size_bytes, "bytes")
-    yield from _judge_keys(f"{path}.engine", invocation.engine)
-    yield from _judge_keys(f"{path}.limits", invocation.limits)
+    yield from judge_keys(f"{path}.engine", invocation.engine)
+    yield from judge_keys(f"{path}.limits", invocation.limits)
     seen: set[str] = set()
     for index, container in enumerate(invocation.containers):
         yield from _judge_container(f"{path}.containers[{index}]", container)
@@ -74,12 +75,13 @@ def _judge_container(path: str, container: Container) -> Iterator[Complaint]:
         yield from judge_durations(path, {"start_s": container.start_s})
 
 
-def _judge_telemetry(path: str, telemetry: Telemetry | None) -> Iterator[Complaint]:
+def judge_telemetry(path: str, telemetry: Telemetry | None) -> Iterator[Complaint]:
+    """Watching that can not be: instants out of order, or a column of another length."""
     if telemetry is None:
         return
     yield from judge_span(path, telemetry.started, None)
-    yield from _judge_keys(f"{path}.facts", telemetry.facts)
-    yield from _judge_keys(f"{path}.series", telemetry.series)
+    yield from judge_keys(f"{path}.facts", telemetry.facts)
+    yield from judge_keys(f"{path}.series", telemetry.series)
     for index, at_s in enumerate(telemetry.at_s):
         yield from judge_duration(f"{path}.at_s[{index}]", at_s)
         if index and at_s < telemetry.at_s[index - 1]:
@@ -92,7 +94,8 @@ def _judge_telemetry(path: str, telemetry: Telemetry | None) -> Iterator[Complai
             )
 
 
-def _judge_cell(path: str, cell: CellResult) -> Iterator[Complaint]:
+def judge_cell(path: str, cell: CellResult) -> Iterator[Complaint]:
+    """What came of a cell, on its own."""
     yield from judge_name(path, cell)
     if cell.work is not None:
         yield from judge_work(f"{path}.work", cell.work)
@@ -194,7 +197,8 @@ def judge_range(path: str, value: float | None, kind: str) -> Iterator[Complaint
         yield path, complaint
 
 
-def _judge_keys(path: str, values: Iterable[str]) -> Iterator[Complaint]:
+def judge_keys(path: str, values: Iterable[str]) -> Iterator[Complaint]:
+    """Values without a name."""
     for name in values:
         if not name.strip():
             yield path, "holds a value without a name"

@@ -1,0 +1,282 @@
+"""Whatever comes from outside, each by the code that reads it, and what that may answer.
+
+A door takes one made-wrong input; it comes back where the input was accepted, and raises a
+`CrossoverError` where it was refused.  Anything else is a fault of the suite's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from suite.analysis.documents.published import read_figures
+from suite.analysis.documents.read import load_campaign, load_document
+from suite.cli import entry
+from suite.cli.commands import bench, record
+from suite.cli.resume import settle
+from suite.content import SUITE
+from suite.errors import DocumentError, EngineError
+from suite.host.docker.endpoint import find_endpoint
+from suite.host.doctor.host import _find_types, _parse
+from suite.host.gpu.cards import read_probe
+from suite.host.machine.lines import split_lines
+from suite.host.provision.images import DOCKER, read_specs
+from suite.host.watch.observe import read_lines
+from suite.report.exports.summary import render_json
+from suite.wire import dump_document, dump_record
+from tests import aa_campaigns, golden_campaigns, synthetic
+from tests.fakes.engine import Life
+from tests.fuzz.mutations import ODD, mutate, mutate_lines
+from tests.host.campaign.flow import Flow
+from tests.rendering import collate, collate_survey
+
+SAMPLES = sorted((SUITE.parent / "results" / "samples").iterdir())
+GIVEN: dict[str, Any] = {
+    **dict.fromkeys(("local_python", "base_image", "cuda_image", "cpus", "gpu", "telemetry")),
+    "engine": "auto",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Door:
+    """``attempt`` takes an input drawn from a source of chance in a folder of its own; ``statuses`` are
+    those that a refusal may have."""
+
+    name: str
+    attempt: Callable[[Path, Random], None]
+    statuses: tuple[int, ...] = (5,)
+
+
+def _copy(folder: Path, into: Path) -> Path:
+    shutil.copytree(folder, into, ignore=shutil.ignore_patterns("plots", "logs", "*.html", "*.md"))
+    return into
+
+
+def _change_one(folder: Path, pattern: str, draw: Random) -> Path:
+    """Makes one of a folder's files wrong; which."""
+    path = draw.choice(sorted(folder.glob(pattern)))
+    path.write_bytes(mutate(path.read_bytes(), draw))
+    return path
+
+
+def _golden(at: Path, draw: Random) -> Path:
+    name = draw.choice(golden_campaigns.NAMES)
+    kept = at.parent / f"golden-{name}"
+    if not kept.exists():
+        shutil.copytree(golden_campaigns.write_golden(name, kept.with_suffix(".made")), kept)
+    return _copy(kept, at / name)
+
+
+def _encode(files: dict[str, str]) -> None:
+    """Every file of a report can be written."""
+    for text in files.values():
+        text.encode()
+
+
+def try_document(at: Path, draw: Random) -> None:
+    """A document of the committed sample."""
+    name = draw.choice([p.name for p in SAMPLES[0].glob("cpu*.json")])
+    path = at / name
+    path.write_bytes(mutate((SAMPLES[0] / name).read_bytes(), draw))
+    load_document(path)
+
+
+def try_campaign(at: Path, draw: Random) -> None:
+    """A document of a golden campaign, and the whole report where it is accepted."""
+    folder = _golden(at, draw)
+    _change_one(folder, "cpu*.json" if draw.random() < 0.5 else "c*-*.json", draw)
+    _encode(collate(folder, pictures=False).files)
+
+
+def try_plan(at: Path, draw: Random) -> None:
+    """A golden campaign's plan, and the whole report where it is accepted; then going on with it."""
+    folder = _golden(at, draw)
+    _change_one(folder, "campaign.json", draw)
+    _encode(collate(folder, pictures=False).files)
+    settle(GIVEN, load_campaign(folder).campaign)
+
+
+def try_survey(at: Path, draw: Random) -> None:
+    """A survey's plan or a campaign's of it, and the survey's report."""
+    kept = at.parent / "surveyed"
+    if not kept.exists():
+        from tests.analysis.several.test_places import EQUAL, write_survey
+
+        write_survey(kept, alone=EQUAL, at_once=EQUAL, blocks=2)
+    _copy(kept, at / "results")
+    (box,) = (path.parent for path in (at / "results").rglob("survey.json"))
+    _change_one(box, "survey.json", draw)
+    _encode(collate_survey(box))
+
+
+def try_summary(at: Path, draw: Random) -> None:
+    """A committed summary, as the record of false verdicts reads it."""
+    kept = at.parent / "summary.json"
+    if not kept.exists():
+        folder = aa_campaigns.write(at.parent / "summed")
+        kept.write_text(render_json(collate(folder, pictures=False).analysis), encoding="utf-8")
+    (at / record.FOLDER).mkdir(parents=True)
+    real = draw.choice([kept, kept, SAMPLES[0] / "summary.json"])
+    (at / record.FOLDER / "one.json").write_bytes(mutate(real.read_bytes(), draw))
+    record.write_page(at).encode()
+
+
+def try_images(at: Path, draw: Random) -> None:
+    """The table of images."""
+    shutil.copytree(DOCKER, at / "docker")
+    _change_one(at / "docker", "images.toml", draw)
+    read_specs(at / "docker" / "images.toml")
+
+
+def try_figures(at: Path, draw: Random) -> None:
+    """The table of published figures."""
+    path = at / "figures.toml"
+    path.write_bytes(mutate((SUITE / "analysis" / "documents" / "figures.toml").read_bytes(), draw))
+    read_figures(path)
+
+
+def try_records(at: Path, draw: Random) -> None:
+    """A worker's records, cut anywhere: whatever it says, what is written is a document."""
+    flow = Flow(at / "results", arm=draw.choice(["cpu", "cuda"]))
+
+    def speak(job: Any) -> Life:
+        lines = [line.encode() for line in flow.worker.words(job)]
+        stream = b"".join(line + b"\n" for line in mutate_lines(lines, draw))
+        if draw.random() < 0.2:
+            stream = mutate(stream, draw)
+        return Life(words=list(split_lines(_pieces(stream, draw))))
+
+    try:
+        flow.run(*[speak] * 3)
+    except DocumentError as error:
+        raise AssertionError(f"what was written is refused: {error.what}") from error
+
+
+def _pieces(stream: bytes, draw: Random) -> Iterator[bytes]:
+    at = 0
+    while at < len(stream):
+        size = draw.choice([1, 7, 100, 4096])
+        yield stream[at : at + size]
+        at += size
+
+
+SAMPLER = (
+    {"started": 1_700_000_000.0, "facts": {"gpu": "a", "n": 1}, "absent": {"heat": "not told"}},
+    {"at_s": 0.5, "values": {"clock": 1000.0, "power": None}},
+    {"at_s": 1.5, "values": {"clock": 1100.0, "power": 3.5}},
+)
+
+
+def try_telemetry(at: Path, draw: Random) -> None:
+    """What the sampler wrote, in a document that is then read back."""
+    lines = mutate_lines([dump_record(dict(one)).encode() for one in SAMPLER], draw)
+    telemetry = read_lines([line.decode(errors="replace") for line in lines])
+    if telemetry is None:
+        return
+    one = replace(synthetic.make_document(synthetic.make_campaign(), "cpu", 1), telemetry=telemetry)
+    path = at / "cpu-01.json"
+    path.write_text(dump_document(one), encoding="utf-8")
+    load_document(path)
+
+
+def try_probe(at: Path, draw: Random) -> None:
+    """What a container's Python printed of the driver's list."""
+    rows = [["0000:01:00.0", "Model: \t A\nGPU UUID: \t GPU-" + "0" * 36, "0-3"], ["x", "", ""]]
+    lines = mutate_lines([json.dumps(row).encode() for row in rows], draw)
+    read_probe([line.decode(errors="replace") for line in lines])
+
+
+def try_docker_config(at: Path, draw: Random) -> None:
+    """Docker's own configuration."""
+    path = at / "config.json"
+    path.write_bytes(mutate(b'{"currentContext": "other", "auths": {"a": {"auth": "x"}}}', draw))
+    find_endpoint({"DOCKER_CONFIG": str(at)})
+
+
+def try_cloud(at: Path, draw: Random) -> None:
+    """What cloud-init says of the machine."""
+    text = mutate(b'{"v1": {"cloud_name": "a", "region": "b"}, "ds": {"type": "c"}}', draw)
+    list(_find_types(_parse(text.decode(errors="replace"))))
+
+
+OPTIONS = {
+    "--profile": ("smoke", "quick", "full"),
+    "--blocks": ("1", "99", "100", "1e3"),
+    "--budget": ("90s", "20m", "1h30m", "1e9h", "-1s", "٣s"),
+    "--arms": ("auto", "cpu cuda", "cuda-hidden,cpu", "cpu cpu"),
+    "--only": ("matmul.*", "[", "[!", "**", "a" * 5000),
+    "--cpus": ("0-3", "0-8191", "0-99999999999", "3-1", "0,0", "٣"),
+    "--gpu": ("0", "0:1", "all", "GPU-0", "MIG-x", "-1"),
+    "--telemetry": ("on", "off", "first"),
+    "--seed": ("0", "2147483648", "-1", "1" * 5000),
+    "--label": ("x", "..", "a/b", "a" * 300, "\n"),
+    "--price": ("0", "0.5", "nan", "inf", "1e300"),
+    "--price-currency": ("EUR", "eur", "€"),
+    "--engine": ("docker", "auto"),
+    "--cuda-image": ("a@sha256:0", "-v", "a b"),
+    "--base-image": ("a", ""),
+    "--resume": ("x", ".", "a" * 5000),
+    "--pairs": ("2:cuda/1:cpu", "1:cpu", "9:x/9:y"),
+}
+COMMANDS = ("bench", "aa", "list", "report", "compare", "images", "nothing")
+
+
+def try_options(at: Path, draw: Random) -> None:
+    """A command's words; no engine is there, and results go into the folder at hand.
+
+    Raises:
+        EngineError: stands for whatever status the command ended with.
+    """
+    command = draw.choice(COMMANDS)
+    words = [command, *(["--results", str(at / "results")] if command in {"bench", "aa"} else [])]
+    for name in draw.sample(sorted(OPTIONS), draw.randrange(4)):
+        value = draw.choice(OPTIONS[name]) if draw.random() < 0.6 else draw.choice(ODD)
+        words += [
+            name,
+            mutate(value.encode(), draw).decode(errors="surrogateescape").replace("\0", ""),
+        ]
+    if command in {"report", "compare"}:
+        words += [draw.choice(["x", "a" * 5000, "\udcff", str(SAMPLES[0])])]
+
+    def refuse(*_: object) -> Any:
+        raise EngineError("no engine is here", "start one")
+
+    with pytest.MonkeyPatch.context() as patched, contextlib.ExitStack() as streams:
+        for module in (bench, entry):
+            patched.setattr(module, "open_engine", refuse)
+        patched.setattr(entry, "conclude", lambda _: 0)  # it would write beside the sample
+        patched.chdir(at)
+        streams.enter_context(contextlib.redirect_stdout(io.StringIO()))
+        streams.enter_context(contextlib.redirect_stderr(io.StringIO()))
+        status = entry.main(words)
+    if status not in {0, 1, 2, 3, 5}:
+        raise AssertionError(f"{words} ended with {status}")
+    if status:
+        raise EngineError(f"status {status}")
+
+
+DOORS = (
+    Door(name="document", attempt=try_document),
+    Door(name="campaign, with its report", attempt=try_campaign),
+    Door(name="plan, with its report", attempt=try_plan),
+    Door(name="survey, with its report", attempt=try_survey),
+    Door(name="summary.json", attempt=try_summary, statuses=(2, 5)),
+    Door(name="images.toml", attempt=try_images, statuses=(3,)),
+    Door(name="figures.toml", attempt=try_figures),
+    Door(name="the worker's records", attempt=try_records, statuses=(3, 4)),
+    Door(name="the sampler's lines", attempt=try_telemetry),
+    Door(name="the driver's list", attempt=try_probe),
+    Door(name="docker's configuration", attempt=try_docker_config, statuses=(3,)),
+    Door(name="cloud-init", attempt=try_cloud),
+    Door(name="options", attempt=try_options, statuses=(3,)),
+)
+"""Every door, in the order of the bench's table."""

@@ -1,0 +1,258 @@
+"""Real files made wrong: by their structure, by their text, and byte by byte.
+
+Whatever is drawn comes from the `random.Random` that is given, so that a seed says it all.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+DEEP = 20_000
+"""Objects within objects: more than any stack holds."""
+
+ODD = (
+    *("null", "true", "false", "[]", "{}", '""', '" "', "[[[]]]", '{"":0}', "[null]"),
+    *("0", "-0.0", "-1", "1", "2", "99", "100", "0.5", "1e-13", "5e-324", "1e-400", "1e9", "1e308"),
+    *("-1e308", "1e999", "-1e999", "NaN", "Infinity", "-Infinity", "9007199254740993"),
+    *("9223372036854775807", "9223372036854775808", "-9223372036854775809", "1" + "0" * 30),
+    *(
+        '"\\ud800"',
+        '"\\u0000"',
+        '"\\u001b[31m"',
+        '"\\u202e"',
+        '"a\\nb"',
+        '"../../x"',
+        '"/etc/passwd"',
+    ),
+    *('"<script>alert(1)</script>"', '"%s{}{0}"', '"nan"', '"cuda"', '"cpu-twin"', '"measured"'),
+    *('"0001-01-01T00:00:00+23:59"', '"9999-12-31T23:59:59-23:59"', '"2026-02-30T00:00:00Z"'),
+    *('"2026-11-21T00:00:00"', '"𝟙"', '"٣"', "01", "+1", "1.", ".5", "0x10", "'a'", "undefined"),
+)
+"""JSON, and what is nearly JSON, to stand in a value's place."""
+
+_RAW = "\x00raw\x00"
+
+
+def _raw(text: str) -> str:
+    """A text that `_dump` writes as it is."""
+    return f"{_RAW}{text}"
+
+
+def _dump(value: Any) -> str:
+    """JSON in which a marked text stands for itself, as a value or as a key."""
+    text = json.dumps(value, ensure_ascii=True)
+    mark = json.dumps(_RAW)[1:-1]
+    return re.sub(
+        rf'"{re.escape(mark)}((?:[^"\\]|\\.)*)"', lambda found: json.loads(f'"{found[1]}"'), text
+    )
+
+
+Holder = tuple[Any, Any]
+"""An object or a list, and the key of a value in it."""
+
+
+def _holders(value: Any) -> list[Holder]:
+    found: list[Holder] = []
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        keys = list(one) if isinstance(one, dict) else range(len(one))
+        for key in keys:
+            found.append((one, key))
+            if isinstance(one[key], dict | list):
+                waiting.append(one[key])
+    return found
+
+
+def _pick(value: Any, draw: Random) -> Holder:
+    """A place: of all, or (as often) of those whose name nothing else has, lest samples hide the rest."""
+    places = _holders(value)
+    if draw.random() < 0.5:
+        named = {key: (one, key) for one, key in places if isinstance(key, str)}
+        places = list(named.values()) or places
+    return draw.choice(places)
+
+
+def _drop(value: Any, draw: Random) -> None:
+    holder, key = _pick(value, draw)
+    del holder[key]
+
+
+def _odd(value: Any, draw: Random) -> None:
+    holder, key = _pick(value, draw)
+    holder[key] = _raw(draw.choice(ODD))
+
+
+def _long(value: Any, draw: Random) -> None:
+    holder, key = _pick(value, draw)
+    size = draw.choice([61, 201, 1001, 2001, 10_001, 100_001, 300_000])
+    holder[key] = _raw(
+        draw.choice(
+            [
+                f'"{"x" * size}"',
+                f"[{','.join(['0.001'] * size)}]",
+                f"[{','.join(['{}'] * size)}]",
+                "{" + ",".join(f'"{i}":{i}' for i in range(size)) + "}",
+                "1" * size,
+                "[" * DEEP + "]" * DEEP,
+                '{"a":' * DEEP + "0" + "}" * DEEP,
+            ]
+        )
+    )
+
+
+def _twice(value: Any, draw: Random) -> None:
+    holder, key = _pick(value, draw)
+    if isinstance(holder, dict):
+        holder[_raw(json.dumps(key))] = holder[key]
+    else:
+        holder.insert(key, holder[key])
+
+
+def _rename(value: Any, draw: Random) -> None:
+    holder, key = _pick(value, draw)
+    if isinstance(holder, dict):
+        name = draw.choice(
+            ["", " ", "x" * 1001, "\ud800", "\x1b", "__class__", key.upper(), key + " "]
+        )
+        holder[name] = holder.pop(key)
+
+
+def _exchange(value: Any, draw: Random) -> None:
+    holder, key = _pick(value, draw)
+    other, there = _pick(value, draw)
+    holder[key] = json.loads(json.dumps(other[there]))
+
+
+def _scale(value: Any, draw: Random) -> None:
+    """One number, or all of its name: what is still a number goes deeper than what is none."""
+    numbers = [
+        (holder, key)
+        for holder, key in _holders(value)
+        if isinstance(holder[key], int | float) and not isinstance(holder[key], bool)
+    ]
+    if not numbers:
+        return
+    holder, name = draw.choice(numbers)
+    factor = draw.choice([-1, 0, 0.5, 2, 10, 1e-9, 1e-6, 1e6, 1e9, 1e300])
+    for one, key in numbers if draw.random() < 0.5 else [(holder, name)]:
+        if (one is holder and key == name) or (isinstance(name, str) and key == name):
+            one[key] *= factor
+            if isinstance(one[key], float) and one[key].is_integer() and abs(one[key]) < 2**53:
+                one[key] = int(one[key])
+
+
+def _repeat(value: Any, draw: Random) -> None:
+    lists = [holder[key] for holder, key in _holders(value) if isinstance(holder[key], list)]
+    if lists:
+        one = draw.choice(lists)
+        one.extend(json.loads(json.dumps(one * draw.choice([1, 7, 300])))[:20_000])
+
+
+def _reverse(value: Any, draw: Random) -> None:
+    lists = [holder[key] for holder, key in _holders(value) if isinstance(holder[key], list)]
+    if lists:
+        draw.choice(lists).reverse()
+
+
+def _flip(content: bytearray, draw: Random) -> None:
+    for _ in range(draw.choice([1, 1, 1, 4, 40])):
+        content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
+
+
+def _cut(content: bytearray, draw: Random) -> None:
+    del content[draw.randrange(len(content)) :]
+
+
+def _cut_out(content: bytearray, draw: Random) -> None:
+    begin = draw.randrange(len(content))
+    del content[begin : begin + draw.choice([1, 2, 30, 3000])]
+
+
+def _put_in(content: bytearray, draw: Random) -> None:
+    at = draw.randrange(len(content) + 1)
+    odd = [
+        b"\0",
+        b"\xff\xfe",
+        b"\xed\xa0\x80",
+        b"\xef\xbb\xbf",
+        b'"',
+        b"{",
+        b"]",
+        b",",
+        b"\n",
+        b"\\u",
+    ]
+    content[at:at] = draw.choice([*odd, bytes(draw.randrange(256) for _ in range(9)), b"[" * DEEP])
+
+
+def _put_value(content: bytearray, draw: Random) -> None:
+    """A value of a line, in JSON or TOML, by another."""
+    found = list(re.finditer(rb"[:=] *([^\n,{}\[\]]+)", content))
+    if found:
+        begin, end = draw.choice(found).span(1)
+        content[begin:end] = draw.choice(ODD).encode("utf-8", "surrogatepass")
+
+
+STRUCTURE: tuple[Callable[[Any, Random], None], ...] = (
+    *(
+        _drop,
+        _odd,
+        _odd,
+        _odd,
+        _long,
+        _twice,
+        _rename,
+        _exchange,
+        _scale,
+        _scale,
+        _repeat,
+        _reverse,
+    ),
+)
+TEXT: tuple[Callable[[bytearray, Random], None], ...] = (
+    *(_flip, _cut, _cut_out, _put_in, _put_value, _put_value),
+)
+
+
+def mutate(content: bytes, draw: Random) -> bytes:
+    """A file made wrong in one to three places, mostly by what it means."""
+    if draw.random() < 0.7:
+        try:
+            value = json.loads(content)
+        except (ValueError, RecursionError):
+            value = None  # TOML, several lines of JSON, or what was made wrong already
+        if isinstance(value, dict | list) and value:
+            for _ in range(draw.choice([1, 1, 2, 3])):
+                if value:
+                    draw.choice(STRUCTURE)(value, draw)
+            return _dump(value).encode("utf-8", "surrogatepass")
+    changed = bytearray(content)
+    for _ in range(draw.choice([1, 1, 2, 3])):
+        if changed:
+            draw.choice(TEXT)(changed, draw)
+    return bytes(changed)
+
+
+def mutate_lines(lines: list[bytes], draw: Random) -> list[bytes]:
+    """A stream of records made wrong: in a record, or in their order."""
+    changed = list(lines)
+    for _ in range(draw.choice([1, 1, 2, 4])):
+        if not changed:
+            break
+        at = draw.randrange(len(changed))
+        match draw.randrange(6):
+            case 0:
+                del changed[at]
+            case 1:
+                changed.insert(at, draw.choice(lines))
+            case 2:
+                other = draw.randrange(len(changed))
+                changed[at], changed[other] = changed[other], changed[at]
+            case _:
+                changed[at] = mutate(changed[at], draw)
+    return changed
