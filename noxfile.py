@@ -13,6 +13,8 @@ nox.options.default_venv_backend = "none"
 # Nothing here makes an environment, so whether uv is there is for nobody.
 logging.getLogger("nox").addFilter(lambda record: "uv binary" not in record.getMessage())
 
+LOCKS = ("docker/cpu.txt", "docker/cuda.txt", "requirements/host.txt", "requirements/dev.txt")
+
 nox.options.sessions = ["lint", "tests"]
 
 
@@ -164,6 +166,30 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "format", "--check", ".")
     session.run("mypy")
     session.run("lint-imports")
+
+
+AUDIT = ("uv", "tool", "run", "--exclude-newer", "2026-11-01", "pip-audit==2.10.1")
+"""The auditor: of one version, and what it needs as of one day; it stands in no environment of ours."""
+
+
+@nox.session
+def audit(session: nox.Session) -> None:
+    """Ask PyPI's advisories about every pin of every lock; needs the network, and fails without it.
+
+    `--strict`: a pin that PyPI tells nothing about is not taken for a sound one.
+    """
+    failed = []
+    for lock in LOCKS:
+        words = ("--requirement", lock, "--disable-pip", "--require-hashes", "--strict")
+        try:
+            session.run(*AUDIT, *words, "--progress-spinner", "off", external=True)
+        except nox.command.CommandFailed:
+            failed.append(lock)
+    if failed:
+        session.error(
+            f"{', '.join(failed)}: a pin has a known vulnerability, or PyPI could not be asked (the lines "
+            "above say which; this session needs the network, pypi.org above all)"
+        )
 
 
 @nox.session

@@ -95,7 +95,9 @@ def test_a_reader_sees_the_old_text_until_the_new_one_is_whole(
     assert folder.read("campaign.json") == b"new"
 
 
-@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o027, 0o640), (0o077, 0o600)])
+@pytest.mark.parametrize(
+    ("mask", "mode"), [(0, 0o666), (0o022, 0o644), (0o027, 0o640), (0o077, 0o600)]
+)
 def test_files_are_for_whom_the_umask_lets(
     mask: int, mode: int, umask: None, folder: Folder
 ) -> None:

@@ -20,6 +20,7 @@ from suite.host.campaign.conductor import Conductor
 from suite.host.campaign.listener import Listener
 from suite.host.campaign.store import Store
 from suite.host.engine import Engine, Say
+from suite.host.provision.bill import name_bill, write_bill
 from suite.host.watch.observe import make_observer
 from suite.model import PLAN, Campaign, Document, Image
 from suite.report.pictures.picture import POSSIBLE_FILES
@@ -77,9 +78,11 @@ def make_conductor(
     """The conductor of a campaign.
 
     One of several at once writes no report by itself, which would disturb the others, and repeats
-    nothing, since the others would not be at work beside the repeat.
+    nothing, since the others would not be at work beside the repeat.  The images' bills of materials lie in
+    the folder from then on.
     """
     single = drawn.at_once == 1
+    store.write_reports({name_bill(name): write_bill(name, one) for name, one in images.items()})
     return Conductor(
         engine,
         store,

@@ -14,6 +14,9 @@ from typing import Any
 DEEP = 20_000
 """Objects within objects: more than any stack holds."""
 
+MOST_BYTES = 1_000_000
+"""What repeating may add: to make a file wrong should take less time than to read it."""
+
 ODD = (
     *("null", "true", "false", "[]", "{}", '""', '" "', "[[[]]]", '{"":0}', "[null]"),
     *("0", "-0.0", "-1", "1", "2", "99", "100", "0.5", "1e-13", "5e-324", "1e-400", "1e9", "1e308"),
@@ -89,7 +92,7 @@ def _odd(value: Any, draw: Random) -> None:
 
 def _long(value: Any, draw: Random) -> None:
     holder, key = _pick(value, draw)
-    size = draw.choice([61, 201, 1001, 2001, 10_001, 100_001, 300_000])
+    size = draw.choice([61, 201, 1001, 2001, 10_001, 100_001])
     holder[key] = _raw(
         draw.choice(
             [
@@ -150,7 +153,9 @@ def _repeat(value: Any, draw: Random) -> None:
     lists = [holder[key] for holder, key in _holders(value) if isinstance(holder[key], list)]
     if lists:
         one = draw.choice(lists)
-        one.extend(json.loads(json.dumps(one * draw.choice([1, 7, 300])))[:20_000])
+        text = json.dumps(one)
+        times = min(draw.choice([1, 7, 300]), 1 + MOST_BYTES // len(text))
+        one.extend(item for _ in range(times) for item in json.loads(text))
 
 
 def _reverse(value: Any, draw: Random) -> None:

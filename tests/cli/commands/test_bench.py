@@ -39,7 +39,7 @@ def test_a_smoke_campaign_leaves_a_folder_whose_report_loads(
     folder = shell.folder()
     assert folder.name.endswith("-here-smoke")
     documents = {"campaign.json", "cpu-00.json", "cpu-01.json"}
-    reports = {"summary.json", "report.md", "report.html", "cells.csv", "logs", "plots"}
+    reports = {"summary.json", "report.md", "report.html", "cells.csv", "logs", "plots", "sbom"}
     reports.add("manifest.sha256")
     assert {path.name for path in folder.iterdir()} == documents | reports
     plots = sorted(path.name for path in (folder / "plots").iterdir())
