@@ -55,6 +55,7 @@ OWN = {
     ),
     "logs": re.compile(r"[\w.-]+-\d{2,}\.log", re.ASCII),
     "plots": re.compile(r"[\w-]+\.(svg|png)", re.ASCII),
+    "sbom": re.compile(r"[\w.-]+\.cdx\.json", re.ASCII),
 }
 """The names that this program gives to files in a campaign's folder, by the folder in it."""
 
