@@ -141,6 +141,7 @@ def try_figures(at: Path, draw: Random) -> None:
     """The table of published figures."""
     path = at / "figures.toml"
     path.write_bytes(mutate((SUITE / "analysis" / "documents" / "figures.toml").read_bytes(), draw))
+    read_figures.cache_clear()
     read_figures(path)
 
 

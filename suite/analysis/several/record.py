@@ -71,6 +71,8 @@ def _tell_sameness(analysis: Analysis) -> Sameness:
         arms = ", ".join(analysis.arms)
         raise _refuse(analysis, f"it does not compare two arms, but has {arms}")
     base, other = analysis.arms.values()
+    if not {"id", *SOURCE} <= base.image.keys() & other.image.keys():
+        raise _refuse(analysis, "it does not say what its images are")
     ids, others = base.image["id"], other.image["id"]
     varied = [name for name in ("id", *SOURCE) if len({*base.image[name], *other.image[name]}) > 1]
     if base.gpu != other.gpu or set(varied) - {"id"} or len(ids) != 1 or len(others) != 1:
