@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from suite.host.machine.lock import PLACE
 from tests.fakes import scripted_python
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,7 +93,7 @@ class Trial:
         common = ["bench", "--engine", "local", "--local-python", str(self.python)]
         environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         # A lock of its own, so that trials beside each other do not wait.
-        environment |= {"CROSSOVER_LOCKS": str(self.folder), "TMPDIR": str(self.folder)}
+        environment |= {PLACE: str(self.folder), "TMPDIR": str(self.folder)}
         with (self.folder / "out").open("wb") as out, (self.folder / "err").open("wb") as err:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "suite", *common, *words],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 import uuid
 from collections.abc import Iterator
@@ -60,10 +61,11 @@ def start_run(
     """
     # By a name of ours: a container can exist although its creation raised.
     name = f"crossover-{uuid.uuid4().hex[:16]}"
-    made: list[str] = []
+    tries = itertools.count()
 
     def start() -> DockerRun:
-        discard_container(daemon, name) if made else made.append(name)
+        if next(tries):
+            discard_container(daemon, name)
         return _start(daemon, job, name, owner=owner, memlock=memlock, entrypoint=entrypoint)
 
     try:
