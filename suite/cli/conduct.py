@@ -82,6 +82,7 @@ def make_conductor(
     the folder from then on.
     """
     single = drawn.at_once == 1
+    store.write_plan(drawn)  # first: a folder without its plan is none to go on with
     store.write_reports({name_bill(name): write_bill(name, one) for name, one in images.items()})
     return Conductor(
         engine,

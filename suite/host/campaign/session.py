@@ -19,6 +19,7 @@ from suite.host.engine import Running
 from suite.host.gpu.remedies import explain_failure
 from suite.host.provision.overlay import OTHER_TENSORFLOW
 from suite.model import CellResult, Scalar
+from suite.model.rules import judge_keys
 
 
 class ProtocolError(Exception):
@@ -81,7 +82,10 @@ class Session:
                 self._demand_device(record["device"])
                 self._draft.spend(msgspec.convert(record["stages"], dict[str, float]))
             case "facts":
-                self._draft.facts[-1] = msgspec.convert(record["facts"], dict[str, Scalar])
+                facts = msgspec.convert(record["facts"], dict[str, Scalar])
+                for where, complaint in judge_keys("$.facts", facts):
+                    raise ValueError(f"{where}: {complaint}")
+                self._draft.facts[-1] = facts
                 self._demand_named()
                 self._draft.spend({"facts": msgspec.convert(record["seconds"], float)})
             case "refused":

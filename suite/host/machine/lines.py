@@ -17,13 +17,16 @@ def split_lines(chunks: Iterable[bytes]) -> Iterator[str]:
     A last line without newline counts.  Bytes that are no UTF-8 are replaced, never fatal: what
     reads the lines says what is wrong with them.
     """
-    rest = b""
+    rest: list[bytes] = []
     for chunk in chunks:
-        *whole, rest = (rest + chunk).split(b"\n")
-        for line in whole:
-            yield line.decode(errors="replace")
-    if rest:
-        yield rest.decode(errors="replace")
+        rest.append(chunk)
+        if b"\n" in chunk:  # a long line in small pieces is put together once
+            *whole, last = b"".join(rest).split(b"\n")
+            rest = [last]
+            for line in whole:
+                yield line.decode(errors="replace")
+    if any(rest):
+        yield b"".join(rest).decode(errors="replace")
 
 
 class LineQueue:
