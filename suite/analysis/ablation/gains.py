@@ -45,6 +45,12 @@ def find_larger(catalogue: Catalogue, one: CellSummary, arm: str) -> Gain | None
     return best_gain(*found)
 
 
+def find_fewer(catalogue: Catalogue, one: CellSummary, arm: str) -> Gain | None:
+    """The variant of a cell with fewer handovers that helps most; None: none was measured to help."""
+    fewer = catalogue.links(one, "fewer")
+    return best_gain(*(find_gain(catalogue, one, other, arm, how) for other, how in fewer))
+
+
 def find_use(catalogue: Catalogue, one: CellSummary, arm: str) -> tuple[float, CellSummary] | None:
     """A cell's rate as a share of the device's own best at its precision, and the best cell.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from suite.analysis.ablation.catalogue import Catalogue, Values, divide, mean
@@ -19,13 +18,6 @@ NO_FASTER = 0.05
 FED = ("pipeline", "prefetched")
 """Where the data of a step lie that takes from a pipeline."""
 
-HALF = 0.50
-"""Where neither the input alone nor a trivial model was measured, so much must go away with the
-pipeline before it is suspected."""
-
-ROUNDING = 1e-9
-"""What a threshold may be missed by: a quotient of measured numbers is rounded somewhere."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Pipeline:
@@ -33,7 +25,7 @@ class Pipeline:
 
     ``compute`` is the same model with its data at hand, ``trivial`` a model of one product behind
     the same pipeline, ``others`` the same model behind other pipelines, each with what is different
-    there.  A part without a number is empty.
+    there.  A part without a number is empty.  ``steps`` are those of a call.
     """
 
     together: Values
@@ -41,23 +33,8 @@ class Pipeline:
     compute: Values
     trivial: Values
     compute_cell: CellSummary | None
+    steps: float
     others: tuple[tuple[CellSummary, Evidence], ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class InputLimit:
-    """Whether the input is what a step waits for, and the evidence.
-
-    ``share`` is the part of the step that would go away with a pipeline that costs nothing;
-    ``better`` is the cell in which the same model is fed faster, ``how`` says what is different there.
-    """
-
-    limits: bool
-    confirmed: bool
-    share: float
-    evidence: tuple[Evidence, ...]
-    better: CellSummary | None
-    how: Evidence
 
 
 def find_pipeline(catalogue: Catalogue, one: CellSummary, arm: str) -> Pipeline | None:
@@ -77,83 +54,51 @@ def find_pipeline(catalogue: Catalogue, one: CellSummary, arm: str) -> Pipeline 
         compute=_per_step(catalogue, compute, arm),
         trivial=_per_step(catalogue, trivial, arm),
         compute_cell=compute,
+        steps=(catalogue.seconds(one, arm) or 0.0) / (mean(together) or 1.0),
         others=tuple(other for other in feeds if _per_step(catalogue, other[0], arm)),
     )
 
 
-def find_input_limit(catalogue: Catalogue, one: CellSummary, arm: str) -> InputLimit | None:
-    """Whether a step waits for its input; None: it has no pipeline, or no part was measured.
+def is_input_bound(found: Pipeline, copies_s: float) -> bool:
+    """Whether a prefetched pipeline alone takes longer than a step with its copies, so that it hides both."""
+    alone, compute = mean(found.input), mean(found.compute)
+    return alone is not None and compute is not None and alone > compute + copies_s
 
-    It does where it takes within 10 % as long as the input alone, or where a trivial model behind
-    the same pipeline is no faster; unless the model alone takes longer than the input.  Confirmed
-    where a second kind of cell agrees: the other of the two, the model alone, or the same model
-    behind another pipeline.
-    """
-    found = find_pipeline(catalogue, one, arm)
-    if found is None:
-        return None
+
+def cite_parts(found: Pipeline) -> tuple[Evidence, ...]:
+    """What was measured of a step behind its pipeline, as evidence."""
     whole = mean(found.together) or 0.0
     alone, compute, trivial = map(mean, (found.input, found.compute, found.trivial))
-    fastest, how = _find_fastest(catalogue, found, arm)
-    quickest = mean(_per_step(catalogue, fastest, arm)) if fastest else None
-    known = [part for part in (compute, quickest) if part is not None]
-    less = min([*known, whole])
-    near = alone is not None and whole <= (1 + NEAR + ROUNDING) * alone
-    idle = trivial is not None and trivial >= (1 - NO_FASTER - ROUNDING) * whole
-    if alone is None and trivial is None:
-        if not known:
-            return None
-        limits, confirmed = 1 - less / whole >= HALF, False
-    else:
-        busy = alone is not None and compute is not None and compute > alone
-        limits = (near or idle) and not busy
-        confirmed = (near and idle) or less * (1 + NEAR) <= whole
-    share = 1 - less / whole if known else min(1.0, (alone or trivial or 0.0) / whole)
-    better = fastest
-    if quickest is None or quickest >= whole:
-        better = found.compute_cell if compute is not None else None
-        how = cite("at-hand")
-    return InputLimit(
-        limits=limits,
-        confirmed=confirmed,
-        share=share,
-        evidence=tuple(_cite_parts(whole, alone, compute, trivial, quickest)),
-        better=better,
-        how=how,
-    )
-
-
-def _cite_parts(
-    whole: float,
-    alone: float | None,
-    compute: float | None,
-    trivial: float | None,
-    quickest: float | None,
-) -> Iterator[Evidence]:
-    yield cite("step", seconds=whole)
+    told = [cite("step", seconds=whole)]
     if alone is not None:
-        yield cite("input-alone", seconds=alone, share=alone / whole)
+        told.append(cite("input-alone", seconds=alone, share=alone / whole))
     if trivial is not None:
-        yield cite("trivial-model", seconds=trivial)
+        told.append(cite("trivial-model", seconds=trivial))
     if compute is not None:
-        yield cite("model-alone", seconds=compute)
-    if quickest is not None and quickest < whole:
-        yield cite("other-pipeline", seconds=quickest)
+        told.append(cite("model-alone", seconds=compute))
+    return tuple(told)
 
 
-def _find_fastest(
+def find_better(
     catalogue: Catalogue, found: Pipeline, arm: str
 ) -> tuple[CellSummary | None, Evidence]:
-    return min(
+    """Where the same model is fed fastest: behind another pipeline, else with its data at hand."""
+    best = min(
         found.others,
         key=lambda other: mean(_per_step(catalogue, other[0], arm)) or math.inf,
-        default=(None, cite("at-hand")),
+        default=None,
     )
+    quickest = mean(_per_step(catalogue, best[0], arm)) if best else None
+    if best is not None and quickest is not None and quickest < (mean(found.together) or 0.0):
+        return best
+    return found.compute_cell, cite("at-hand")
 
 
 def _per_step(catalogue: Catalogue, one: CellSummary | None, arm: str) -> Values:
     """Seconds a batch by block, whatever a call of the cell counts as its work."""
     batch = one.cell.params.get("batch") if one else None
+    if one is not None and batch is None and one.cell.work.steps:
+        batch = one.cell.work.amount / one.cell.work.steps
     if not isinstance(batch, int | float) or batch <= 0:
         return {}
     return divide(catalogue.per_work(one, arm), 1 / batch)

@@ -1,4 +1,4 @@
-"""What a call costs before it computes anything: handing over, copying, and what does not grow.
+"""What a call costs before it computes anything: handing over, and copying.
 
 Pure; measured prices only, and a price that no cell gives is None.
 """
@@ -6,7 +6,7 @@ Pure; measured prices only, and a price that no cell gives is None.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from suite.analysis.ablation.catalogue import (
@@ -19,30 +19,11 @@ from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.result.numbers import Value
 from suite.cells.traits import Price
 
-FLAT = 0.10
-"""Times that differ by less than this, over a factor of `SPAN` in size, do not grow with size."""
-
-SPAN = 8.0
-"""The factor in size over which a time that stays the same is called flat."""
+BUSY = 0.9
+"""With a larger share of a sample spent on handing over, the device waits for the host."""
 
 ROUNDING = 1e-9
 """What a threshold may be missed by: a quotient of measured numbers is rounded somewhere."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Flat:
-    """A stretch of sizes, ``first`` to ``last`` along ``axis``, in which the time hardly differs.
-
-    ``low`` and ``high`` are its seconds a step at the fastest and the slowest size, ``share`` the
-    part of the cell's own time that the smallest size takes as well.
-    """
-
-    axis: str
-    first: float
-    last: float
-    low: float
-    high: float
-    share: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,38 +32,6 @@ class Paid:
 
     seconds: float
     values: Mapping[str, Value]
-
-
-def find_flat(catalogue: Catalogue, one: CellSummary, arm: str) -> Flat | None:
-    """The widest stretch around this cell, a factor of 8 at least, that is flat within 10 %.
-
-    None: its time grows, or too few sizes of it were measured to tell.
-    """
-    best: Flat | None = None
-    swept = [one.cell.sweep] if one.cell.sweep else []
-    for axis in dict.fromkeys([*one.cell.larger, *swept]):
-        points = [
-            (size, seconds)
-            for size, other in catalogue.line(one, axis, arm)
-            if (seconds := mean(catalogue.steps(other, arm))) is not None
-        ]
-        here = one.cell.params.get(axis)
-        own = mean(catalogue.steps(one, arm))
-        if not isinstance(here, int | float) or own is None:
-            continue
-        for stretch in _find_stretches(points, float(here)):
-            first, last = stretch[0][0], stretch[-1][0]
-            if best is None or last / first > best.last / best.first:
-                times = [seconds for _, seconds in stretch]
-                best = Flat(
-                    axis=axis,
-                    first=first,
-                    last=last,
-                    low=min(times),
-                    high=max(times),
-                    share=min(1.0, stretch[0][1] / own),
-                )
-    return best
 
 
 def price_handover(catalogue: Catalogue, one: CellSummary, arm: str) -> Paid | None:
@@ -113,14 +62,12 @@ def price_handover(catalogue: Catalogue, one: CellSummary, arm: str) -> Paid | N
 def price_copies(catalogue: Catalogue, one: CellSummary, arm: str) -> Paid | None:
     """What copying a call's data to the device, and its result back, takes by the copy cells."""
     work = one.cell.work
-    if work.bytes_in is None:
+    there = price_copy(catalogue, work.bytes_in, arm, "copy-in") if work.bytes_in else None
+    back = price_copy(catalogue, work.bytes_out, arm, "copy-out") if work.bytes_out else None
+    if (there is None) != (work.bytes_in is None) or (back is None) != (work.bytes_out is None):
         return None
-    there = price_copy(catalogue, work.bytes_in, arm, "copy-in")
-    if work.bytes_out is None:
-        return there
-    back = price_copy(catalogue, work.bytes_out, arm, "copy-out")
     if there is None or back is None:
-        return None
+        return there or back
     back_values = {f"{name}_back": value for name, value in back.values.items()}
     return Paid(seconds=there.seconds + back.seconds, values={**there.values, **back_values})
 
@@ -158,23 +105,6 @@ def price_copy(catalogue: Catalogue, size: float, arm: str, copy: Price) -> Paid
         return Paid(seconds=first, values=values)
     share = math.log(size / small) / math.log(large / small)
     return Paid(seconds=first * (second / first) ** share, values=values)
-
-
-def _find_stretches(
-    points: Sequence[tuple[float, float]], here: float
-) -> list[Sequence[tuple[float, float]]]:
-    """Every stretch of (size, seconds) that contains a size, is long enough and flat."""
-    found = []
-    for first, (smallest, _) in enumerate(points):
-        for last in range(first + 1, len(points)):
-            stretch = points[first : last + 1]
-            if not smallest <= here <= stretch[-1][0] or smallest <= 0:
-                continue
-            times = [seconds for _, seconds in stretch]
-            grown = max(times) / min(times) - 1
-            if stretch[-1][0] / smallest >= SPAN and grown <= FLAT + ROUNDING:
-                found.append(stretch)
-    return found
 
 
 def _price_calls(catalogue: Catalogue, call: Price, arm: str, calls: float) -> Paid | None:

@@ -1,35 +1,40 @@
 """Why the GPU is slow where it is: causes for every cell that it loses, or wastes most of itself on.
 
-Pure.  Every suspect is tried; the one that explains most of a cell's time is named first, and where
-none fires that is said.
+Pure.  What the GPU loses is taken apart along the ladder of the cell; each part that takes longer on the GPU
+than on the CPU is a cause's, the one that takes most is named first, and what no part explains is unknown.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from suite.analysis.ablation.catalogue import Catalogue
+from suite.analysis.ablation.catalogue import Catalogue, Values
 from suite.analysis.ablation.gains import find_use, find_winner
 from suite.analysis.ablation.prices import ROUNDING
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.causes.naive import suspect_way
-from suite.analysis.causes.rules import RULES, Suspicion
-from suite.analysis.causes.suspects import TESTS
-from suite.analysis.causes.witness import attest
+from suite.analysis.causes.foot import part_foot
+from suite.analysis.causes.ladder import Ladder, climb_down
+from suite.analysis.causes.parts import Part, mean_of, scale, subtract
+from suite.analysis.causes.repayment import find_repayment
+from suite.analysis.causes.rules import NAMED, RULES, WEIGHTY, Suspicion
+from suite.analysis.causes.witness import Arms, find_strays, hear
+from suite.analysis.numbers.estimate import estimate_difference
 from suite.analysis.result.findings import Cause, RuleName
-from suite.analysis.result.numbers import Ratio, cite
+from suite.analysis.result.numbers import Estimate, Evidence, Ratio, cite
+from suite.cells.traits import Price
 
 WASTED = 0.10
 """Under this share of its own best rate a device is worth a question even where it wins."""
 
-UNKNOWN_SHARE = 0.5
-"""How a cause whose cost nobody measured is ranked: after those that explain half of the time."""
-
-SYMPTOM: RuleName = "too small"
-"""Says that a device is idle and not what keeps it waiting: named after every cause that does."""
-
-TRACE = 0.10
-"""What is left to a cause after the others have named theirs is a trace, and not said, under this."""
+_IS_COPY: tuple[RuleName, Evidence] = ("transfer", cite("is-copy"))
+_IS_CALL: tuple[RuleName, Evidence] = ("overhead", cite("is-price"))
+IS: dict[Price, tuple[RuleName, Evidence]] = {
+    **dict.fromkeys(("copy-in", "copy-out"), _IS_COPY),
+    **dict.fromkeys(("fence", "eager", "graph", "xla", "operation"), _IS_CALL),
+    "start-up": ("start-up", cite("is-start")),
+}
+"""What is nothing but one cause, and how that is told."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +44,8 @@ class Case:
     ``loses``: the GPU is the slower one; else it wins or nobody can tell, but reaches only ``use``
     of its own best rate (None: there is no rate to compare).  ``winner`` is the variant of the same
     work at which the GPU wins by most.  ``hopeless``: it loses at every variant that was measured, so
-    that the CPU is the right device.
+    that the CPU is the right device.  ``lost`` are the seconds a call that are to be explained: beyond the
+    CPU's time, or beyond that of the same work at the best rate.
     """
 
     cell: CellSummary
@@ -49,40 +55,20 @@ class Case:
     use: float | None
     winner: CellSummary | None
     hopeless: bool
+    lost: Estimate
     causes: tuple[Cause, ...]
 
 
 def explain(catalogue: Catalogue) -> list[Case]:
     """The cases of a campaign in its plan's order; none where it has not both arms."""
-    gpu = catalogue.gpu
-    if gpu is None or catalogue.cpu is None:
+    gpu, cpu = catalogue.gpu, catalogue.cpu
+    if gpu is None or cpu is None:
         return []
-    found = (_explain(catalogue, one, gpu) for one in catalogue.cells.values())
+    found = (_explain(catalogue, one, cpu, gpu) for one in catalogue.cells.values())
     return [case for case in found if case is not None]
 
 
-def find_causes(catalogue: Catalogue, one: CellSummary, arm: str) -> list[Suspicion]:
-    """The causes of a cell's time on an arm, whether it loses or not; the heaviest first.
-
-    A share that contains others (`Suspicion.rest`) is what those leave of it.  Equal weights, in
-    whole per cent: confirmed before suspected, then the order of `RULES`.
-    """
-    found = suspect_way(catalogue, one, arm)
-    known = {suspicion.rule for suspicion in found}
-    for test in TESTS:
-        suspicion = test(catalogue, one, arm)
-        if suspicion is not None and suspicion.rule not in known:
-            found.append(suspicion)
-    named = sum(s.share or 0.0 for s in found if s.rest is None and s.rule != SYMPTOM)
-    weighed = [
-        replace(s, share=max(s.share or 0.0, min(s.rest, 1 - named))) if s.rest is not None else s
-        for s in found
-    ]
-    kept = [s for s in weighed if s.rest is None or (s.share or 0.0) >= TRACE]
-    return sorted(kept, key=_rank)
-
-
-def _explain(catalogue: Catalogue, one: CellSummary, gpu: str) -> Case | None:
+def _explain(catalogue: Catalogue, one: CellSummary, cpu: str, gpu: str) -> Case | None:
     ratio = catalogue.ratio(one)
     if ratio is None:
         return None
@@ -91,55 +77,150 @@ def _explain(catalogue: Catalogue, one: CellSummary, gpu: str) -> Case | None:
     wasted = use is not None and use < WASTED - ROUNDING
     if wins is not False and not wasted:
         return None
-    provisional = catalogue.is_provisional(one)
+    loses = wins is False
+    arms = (cpu, gpu) if loses else (gpu,)
+    own = catalogue.values(one, gpu)
+    lost = (
+        subtract(own, catalogue.values(one, cpu))
+        if loses
+        else {block: (1 - (use or 0.0)) * s for block, s in own.items()}
+    )
     winner = find_winner(catalogue, one)
-    trace = catalogue.trace(one, gpu)
-    suspicions = [
-        attest(suspicion, trace)
-        for suspicion in find_causes(catalogue, one, gpu) or [_tell_unknown(one)]
-    ]
-    hopeless = (
-        wins is False
-        and winner is None
-        # A price is no work for which one could choose a device.
-        and one.cell.price is None
-        and not one.cell.pinned
-    )
-    causes = tuple(
-        Cause(
-            rule=suspicion.rule,
-            confirmed=suspicion.confirmed,
-            provisional=provisional,
-            evidence=suspicion.evidence,
-            gain=suspicion.gain,
-            share=suspicion.share,
-        )
-        for suspicion in suspicions
-    )
+    # A price is no work for which one could choose a device.
+    chosen = one.cell.price is None and not one.cell.pinned
     return Case(
         cell=one,
         ratio=ratio,
-        loses=wins is False,
-        provisional=provisional,
+        loses=loses,
+        provisional=catalogue.is_provisional(one),
         use=use,
         winner=winner,
-        hopeless=hopeless,
-        causes=causes,
+        hopeless=loses and winner is None and chosen,
+        lost=estimate_difference(list(lost.values())),
+        causes=tuple(_find_causes(catalogue, one, arms, lost)),
     )
 
 
-def _rank(suspicion: Suspicion) -> tuple[bool, int, bool, int]:
-    share = UNKNOWN_SHARE if suspicion.share is None else suspicion.share
-    return (
-        suspicion.rule == SYMPTOM,
-        -round(100 * share),
-        not suspicion.confirmed,
-        list(RULES).index(suspicion.rule),
+def _find_causes(
+    catalogue: Catalogue, one: CellSummary, arms: Arms, lost: Values
+) -> Iterator[Cause]:
+    """The causes of what a cell loses, the one that explains most first; their shares add up to 1.
+
+    A share is of what is lost; where the GPU makes up for a part of it elsewhere, of what it loses
+    before that.
+    """
+    provisional = catalogue.is_provisional(one)
+    if one.cell.price in IS:
+        rule, evidence = IS[one.cell.price]
+        yield Cause(
+            rule=rule,
+            confirmed=True,
+            provisional=provisional,
+            evidence=(evidence,),
+            seconds=estimate_difference(list(lost.values())),
+            share=1.0,
+        )
+        return
+    found = [] if one.cell.pinned else _suspect(catalogue, one, arms)
+    counted = [s for s in found if s.seconds is not None]
+    whole = max(mean_of(lost), sum(max(0.0, s.seconds.value) for s in counted if s.seconds))
+    named, rest, doubts = [], 1.0, []
+    for suspicion in found:
+        share = suspicion.seconds.value / whole if suspicion.seconds and whole > 0 else None
+        least = _take_least(suspicion.seconds)
+        if share is not None and (share < NAMED or least <= 0):
+            continue
+        confirmed, refuted, heard = hear(catalogue, suspicion, arms)
+        if refuted:
+            doubts.append(cite("refuted", rule=suspicion.rule))
+            doubts += heard
+            continue
+        rest -= share or 0.0
+        named.append(
+            Cause(
+                rule=suspicion.rule,
+                confirmed=confirmed and least > WEIGHTY * whole,
+                provisional=provisional,
+                evidence=(*suspicion.evidence, *heard),
+                gain=suspicion.gain,
+                seconds=suspicion.seconds,
+                share=share,
+            )
+        )
+    if rest >= NAMED or not named:
+        named.append(_tell_unknown(one, rest, doubts, provisional=provisional))
+    yield from sorted(named, key=_rank)
+
+
+def _take_least(seconds: Estimate | None) -> float:
+    """What a cause takes at least, by its interval where there is one."""
+    if seconds is None:
+        return 0.0
+    return seconds.value if seconds.low is None else seconds.low
+
+
+def _suspect(catalogue: Catalogue, one: CellSummary, arms: Arms) -> list[Suspicion]:
+    """Every cause with what it takes, in seconds a call; the parts of a ladder by their rules."""
+    ladder = climb_down(catalogue, one, arms)
+    parts = [*ladder.parts, *_part_rest(catalogue, ladder, arms)]
+    found = []
+    for rule in RULES:
+        own = tuple(part for part in parts if part.rule == rule)
+        # What takes nothing on the GPU is no reason of its loss, however little the CPU saves by it.
+        if sum(mean_of(part.seconds[arms[-1]]) for part in own) > 0:
+            found.append(_gather(catalogue, rule, own, arms, one))
+    strays = find_strays(catalogue, one, arms[-1])
+    if strays and "fallback" not in {s.rule for s in found}:
+        seen = cite("fallen-unmeasured", operations=strays)
+        found.append(Suspicion(rule="fallback", parts=(), seconds=None, evidence=(seen,)))
+    return found
+
+
+def _part_rest(catalogue: Catalogue, ladder: Ladder, arms: Arms) -> Iterator[Part]:
+    if ladder.foot is not None:
+        for part in part_foot(catalogue, ladder.foot, arms):
+            yield replace(part, times=ladder.times, seconds=scale(part.seconds, ladder.times))
+
+
+def _gather(
+    catalogue: Catalogue, rule: RuleName, parts: tuple[Part, ...], arms: Arms, one: CellSummary
+) -> Suspicion:
+    total: dict[int, float] = {}
+    for part in parts:
+        own = part.seconds[arms[-1]]
+        excess = subtract(own, part.seconds[arms[0]]) if len(arms) > 1 else own
+        total = {b: total.get(b, 0.0) + s for b, s in excess.items()}
+    taking = (part for part in parts if mean_of(part.seconds[arms[-1]]) > 0)
+    evidence = tuple(told for part in taking for told in part.evidence)
+    if rule == "start-up" and (after := find_repayment(catalogue, one, arms[-1])):
+        evidence = (*evidence, after)
+    gains = [part.gain for part in parts if part.gain is not None and part.gain.ratio.value > 1]
+    return Suspicion(
+        rule=rule,
+        parts=parts,
+        seconds=estimate_difference(list(total.values())),
+        evidence=evidence,
+        gain=max(gains, key=lambda gain: gain.ratio.value, default=None),
     )
 
 
-def _tell_unknown(one: CellSummary) -> Suspicion:
-    evidence = cite("none-fires", rules=tuple(name for name in RULES if name != "unknown"))
-    if one.cell.pinned:
-        evidence = cite("on-cpu-on-both")
-    return Suspicion(rule="unknown", share=None, confirmed=False, evidence=(evidence,))
+UNKNOWN_SHARE = 0.5
+"""How a cause whose cost nobody measured is ranked: after those that explain half of the loss."""
+
+
+def _rank(cause: Cause) -> tuple[int, bool, int]:
+    share = UNKNOWN_SHARE if cause.share is None else cause.share
+    return -round(100 * share), not cause.confirmed, RULES.index(cause.rule)
+
+
+def _tell_unknown(
+    one: CellSummary, rest: float, doubts: list[Evidence], *, provisional: bool
+) -> Cause:
+    evidence = cite("on-cpu-on-both") if one.cell.pinned else cite("rest", share=rest)
+    return Cause(
+        rule="unknown",
+        confirmed=False,
+        provisional=provisional,
+        evidence=(evidence, *doubts),
+        share=max(0.0, rest),
+    )

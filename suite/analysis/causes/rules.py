@@ -1,38 +1,40 @@
-"""Why a GPU can be slow: the causes as data, and what a finding of one consists of."""
+"""Why a GPU can be slow: the causes, and what a finding of one consists of."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
+from suite.analysis.causes.parts import Part
 from suite.analysis.result.findings import Gain, RuleName
-from suite.analysis.result.numbers import Evidence
+from suite.analysis.result.numbers import Estimate, Evidence
 
-RULES: Mapping[RuleName, float] = {
-    "fallback": 0.10,
-    "input": 0.50,
-    "transfer": 0.30,
-    "start-up": 0.50,
-    "overhead": 0.50,
-    "too small": 0.10,
-    "unknown": 0.0,
-}
-"""The causes that can explain a slow cell, each with the share of the cell's time from which on it fires
-("too small": the share of the device's best rate under which it does); in the order in which causes of
-equal weight are named."""
+RULES: tuple[RuleName, ...] = (
+    "fallback",
+    "input",
+    "transfer",
+    "start-up",
+    "overhead",
+    "too small",
+    "unknown",
+)
+"""The causes that can explain a slow cell; of equal shares the first one is named first."""
+
+NAMED = 0.10
+"""A cause that explains less of what a cell loses is not named."""
+
+WEIGHTY = 0.25
+"""A cause that is not shown to explain more is never confirmed: it is not why a cell loses."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Suspicion:
-    """What speaks for a cause: the ``share`` of the cell's time that it explains, and how we know.
+    """What a cause takes of what a cell loses: seconds a call by block, and how we know.
 
-    ``share`` None: it is there, and no cell says what it costs.  ``rest`` is a share that contains
-    whatever other causes name more precisely.  ``confirmed``: an independent witness agrees.
+    ``parts`` are where it was found; none: it is there, and no cell says what it costs.
     """
 
     rule: RuleName
-    share: float | None
-    confirmed: bool
+    parts: tuple[Part, ...]
+    seconds: Estimate | None
     evidence: tuple[Evidence, ...]
-    rest: float | None = None
     gain: Gain | None = None

@@ -1,45 +1,173 @@
-"""What a trace says to a cause, and whether it agrees."""
+"""Who agrees with a cause, or refutes it: never the cells by whose difference its seconds were found.  Pure.
+
+Every witness says how many seconds it saw; it agrees within a factor of 2.  A trace can refute as well: it
+saw for how long the GPU had work, and copied.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from suite.analysis.ablation.catalogue import Catalogue, mean
+from suite.analysis.ablation.pipeline import NO_FASTER, find_pipeline
+from suite.analysis.ablation.prices import price_copies, price_copy, price_handover
 from suite.analysis.ablation.trace import Trace
+from suite.analysis.campaign.summarise import CellSummary
+from suite.analysis.causes.foot import is_handing_over
+from suite.analysis.causes.parts import Part, count_calls, mean_of
 from suite.analysis.causes.rules import Suspicion
 from suite.analysis.result.findings import RuleName
 from suite.analysis.result.numbers import Evidence, Value, cite
 
-WAITS = 0.5
-"""A GPU that has work for less of the time waits for whatever hands it over, feeds or copies."""
+AGREES = 2.0
+"""Seconds agree that are within this factor of each other."""
+
+NOTHING = 0.1
+"""A trace that saw less than this share of what a cause would have to look like refutes it."""
+
+FALLEN = ("PyFunc", "NumpyFunction", "MatMul", "Conv", "BiasAdd", "Relu", "Tanh", "ResourceApply")
+"""Parts of the names of operations that are a step's work: seen on the CPU they have fallen there.
+Constants, arguments and what carries values across belong there."""
+
+Arms = tuple[str, ...]
+"""The arms that are compared, the GPU's the last; the GPU's alone where it does not lose."""
+
+Seen = Iterator[tuple[bool, Evidence]]
+"""Whether a witness agrees, and what it says."""
+
+Look = Callable[[Catalogue, Part, Arms], Seen]
 
 
-COPIES = 0.5
-"""A trace agrees with a share of copying when it saw at least this part of it."""
+def hear(
+    catalogue: Catalogue, suspicion: Suspicion, arms: Arms
+) -> tuple[bool, bool, tuple[Evidence, ...]]:
+    """Whether a witness agrees with a cause, whether a trace refutes it, and what they say.
 
-
-_WAITING: frozenset[RuleName] = frozenset({"overhead", "input", "fallback"})
-"""Causes that keep a GPU waiting, so that it must be seen to be idle."""
-
-
-def attest(suspicion: Suspicion, trace: Trace | None) -> Suspicion:
-    """The suspicion with what a trace saw as more evidence, and confirmed where that agrees.
-
-    A trace that does not agree is told as well, and takes no confirmation away that the cells gave.
+    The witnesses of the part that takes most of it are heard.
     """
-    if trace is None:
-        return suspicion
-    evidence = (*suspicion.evidence, cite_trace(trace))
-    agrees = is_agreed(suspicion, trace)
-    return replace(suspicion, evidence=evidence, confirmed=suspicion.confirmed or agrees)
+    if not suspicion.parts:
+        return False, False, ()
+    part = max(suspicion.parts, key=lambda one: find_excess(one, arms))
+    heard = list(WITNESSES[suspicion.rule](catalogue, part, arms))
+    agrees, told = any(one for one, _ in heard), [evidence for _, evidence in heard]
+    trace = catalogue.trace(part.cell, arms[-1])
+    refuted = False
+    if trace is not None:
+        told.append(cite_trace(trace))
+        if suspicion.rule in _LOOKS:
+            seconds = find_excess(part, arms) / part.times
+            whole = catalogue.seconds(part.cell, arms[-1]) or 0.0
+            seen = _LOOKS[suspicion.rule](trace) * whole
+            refuted = seen < NOTHING * seconds
+            agrees = agrees or (suspicion.rule in _SHOWN and seen >= seconds / AGREES)
+    return agrees and not refuted, refuted, tuple(told)
 
 
-def is_agreed(suspicion: Suspicion, trace: Trace) -> bool:
-    """Whether a trace shows what the cause would have to look like."""
-    if suspicion.rule in _WAITING:
-        return trace.get("busy_share", 1.0) < WAITS
-    if suspicion.rule == "transfer":
-        return trace.get("copy_share", 0.0) >= COPIES * (suspicion.share or 1.0)
-    return False
+def find_strays(catalogue: Catalogue, one: CellSummary, arm: str) -> tuple[str, ...]:
+    """The operations of a step's work that were seen elsewhere than on its device."""
+    strays = catalogue.strays(one, arm)
+    return tuple(name for name in strays if any(op in name for op in FALLEN))
+
+
+def find_excess(part: Part, arms: Arms) -> float:
+    """Seconds that a part takes more on the GPU than on the CPU; without one, on the GPU."""
+    means = [mean_of(part.seconds[arm]) for arm in arms]
+    return means[-1] - sum(means[:-1])
+
+
+_LOOKS: Mapping[RuleName, Callable[[Trace], float]] = {
+    "transfer": lambda trace: trace.get("copy_share", 0.0),
+    "input": lambda trace: 1.0 - trace.get("busy_share", 0.0),
+    "fallback": lambda trace: (
+        trace.get("longest_gap_s", 0.0) / max(trace.get("call_s", 0.0), 1e-12)
+    ),
+    "too small": lambda trace: trace.get("busy_share", 0.0) - trace.get("copy_share", 0.0),
+}
+"""What share of a call a trace would have to show, by cause.  An idle GPU may wait for anything, so that
+idleness speaks for none; but a busy one does not wait."""
+
+_SHOWN: frozenset[RuleName] = frozenset({"transfer", "fallback", "too small"})
+"""What a trace shows by itself: copies, one long gap inside a step, kernels that take their time."""
+
+
+def _agree(one: float, other: float) -> bool:
+    return other / AGREES <= one <= other * AGREES
+
+
+def _hear_nobody(_: Catalogue, __: Part, ___: Arms) -> Seen:
+    return iter(())
+
+
+def _hear_prices(part: Part, prices: Sequence[float | None], arms: Arms) -> bool:
+    """Whether a price, the GPU's beyond the CPU's, is what the part takes."""
+    known = [price for price in prices if price is not None]
+    if len(known) < len(arms):
+        return False
+    return _agree(known[-1] - sum(known[:-1]), find_excess(part, arms) / part.times)
+
+
+def _hear_copies(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
+    one = part.cell
+    below, _ = catalogue.link(one, "compute")
+    if one.cell.work.bytes_in is None and below is not None:
+        one = below
+    times = count_calls(part.cell, one)
+    paid = [price_copies(catalogue, one, arm) for arm in arms]
+    if paid[-1] is None or "copied-by-price" in {told.code for told in part.evidence}:
+        return
+    agrees = _hear_prices(part, [times * each.seconds if each else None for each in paid], arms)
+    yield agrees, cite("copies", seconds=paid[-1].seconds, **paid[-1].values)
+
+
+def _hear_calls(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
+    one, told = part.cell, {told.code for told in part.evidence}
+    whole = catalogue.seconds(one, arms[-1]) or 0.0
+    paid = [price_handover(catalogue, one, arm) for arm in arms]
+    if paid[-1] is not None and "handover" not in told:
+        agrees = _hear_prices(part, [each.seconds if each else None for each in paid], arms)
+        price = min(paid[-1].seconds, whole)
+        yield agrees, cite("handover", price=price, own=whole, **paid[-1].values)
+    if is_handing_over(catalogue, one, arms[-1]) and "dispatch-bound" not in told:
+        yield True, cite("dispatch-bound")
+
+
+def _hear_input(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
+    found = find_pipeline(catalogue, part.cell, arms[-1])
+    if found is None:
+        return
+    alone, whole, trivial = map(mean, (found.input, found.together, found.trivial))
+    own = mean_of(part.seconds[arms[-1]]) / part.times / found.steps
+    if alone is not None and whole:
+        yield _agree(alone, own), cite("input-alone", seconds=alone, share=alone / whole)
+    if trivial is not None and whole:
+        yield trivial >= (1 - NO_FASTER) * whole, cite("trivial-model", seconds=trivial)
+
+
+def _hear_start(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
+    start, _ = catalogue.link(part.cell, "start")
+    firsts = [catalogue.seconds(start, arm) for arm in arms]
+    if firsts[-1] is not None and "gone-elsewhere" not in {told.code for told in part.evidence}:
+        yield _hear_prices(part, firsts, arms), cite("first-step", seconds=firsts[-1])
+
+
+def _hear_cpu(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
+    strays = find_strays(catalogue, part.cell, arms[-1])
+    if strays:
+        yield True, cite("strays", operations=strays)
+    ways = [price_copy(catalogue, 4, arms[-1], way) for way in ("copy-out", "copy-in")]
+    if all(ways):
+        yield False, cite("round-trip", least=sum(price.seconds for price in ways if price))
+
+
+WITNESSES: Mapping[RuleName, Look] = {
+    "fallback": _hear_cpu,
+    "input": _hear_input,
+    "transfer": _hear_copies,
+    "start-up": _hear_start,
+    "overhead": _hear_calls,
+    "too small": _hear_nobody,
+}
+"""Whoever else can tell of a cause."""
 
 
 def cite_trace(trace: Trace) -> Evidence:

@@ -12,124 +12,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from suite.analysis.documents.schema1_rows import ROWS, WAYS, WORDS
 from suite.cells.cell import Cell, Link, Param, Stage, Way, Work, cell_id
-
-ROWS = """
-matmul | kin=product/{n} larger=n dispatch=eager data=device
-matmul xla=on | dispatch=xla
-matmul.square | headline=time
-matmul.square operands=host | data=host | nearer operands=device: with the operands on the device
-matmul.square xla=off | | fewer xla=on
-matmul.extra | role=control
-mlp | kin=training/A larger=batch operations=TRAINING dispatch=graph data=device steps=yes
-mlp.train | kin=training/{net} headline=rate priced=yes | compute data=device: with the data on the device
-mlp.train data=host | data=host | nearer data=device: with the data on the device
-mlp.train data=dataset | data=prefetched
-mlp.train net=A data=dataset | | input tfdata.slices/batch={batch}/shuffle=on/prefetch=on:
-mlp.train execution=graph | | fewer execution=xla
-mlp.train execution=eager | dispatch=eager operations= | fewer execution=graph; compute -
-mlp.train execution=xla | dispatch=xla operations= | compute -
-mlp.train precision=tf32 | | compute -
-mlp.train precision=bf16 | | compute -
-mlp.train precision=fp16 | | compute -
-mlp.width | kin=training_at_width/{width} priced=yes
-mlp.loop | dispatch=keras data=prefetched priced=yes | fewer steps_per_execution=32
-mlp.infer | kin=inference/A operations= dispatch=keras priced=yes | fewer call=direct
-mlp.infer call=direct | dispatch=eager
-mlp.infer call=predict | operations=PRODUCTS data=host
-mlp.build | kin=building/{model} larger= operations= dispatch=keras data= steps=
-mlp.fallback | | without python=none: without it
-asked | kin=training/B operations=TRAINING dispatch=graph
-asked on=cpu | role=reference device=cpu
-asked.matmul | kin=product/{n} larger=n operations= dispatch=eager data=device
-asked.clone | kin=building/clone operations= dispatch=eager
-asked.clone stage=first | device=none
-asked.slices | data=host
-asked.slices stage=naive | | start overhead.startup/stage=step:
-asked.slices stage=naive on=cpu | operations=PRODUCTS
-asked.slices stage=traced on=cpu | operations=PRODUCTS
-asked.slices stage=device-data | data=device
-asked.slices stage=batch-512 | data=device
-asked.dataset | data=prefetched
-asked.fit | kin=training/A larger=batch dispatch=keras data=prefetched steps=yes
-asked.fit prefetch=off | data=pipeline
-asked.fit stage=epoch-1 | | start overhead.startup/stage=step:
-asked.fit stage=epoch-2 | | start overhead.startup/stage=step:
-asked.fit stage=epoch-3 | | start overhead.startup/stage=step:
-asked.fit stage=steady | | feed prefetch=on
-asked.fit stage=steady on=arm | priced=yes | prefetched prefetch=on: prefetched
-tfdata | role=input device=cpu data=prefetched
-tfdata prefetch=off | data=pipeline
-tfdata.slices | kin=slices | prefetched prefetch=on: prefetched
-tfdata.cache | kin=cache
-tfdata.map | kin=map | prefetched prefetch=on: prefetched; native function=native: native map
-tfdata.read | kin=read data=file
-tfdata.to_device | kin=to_device device=arm operations=TRAINING steps=yes | nearer ahead=on: when copied ahead
-tfdata.triple | kin={part}/{pipeline} steps=yes
-tfdata.triple pipeline=native | data=pipeline
-tfdata.triple part=trivial | device=arm operations=PRODUCTS dispatch=graph | input part=input
-tfdata.triple part=trivial | | feed pipeline=parallel; feed pipeline=native; feed pipeline=numpy_function
-tfdata.triple part=together | kin=training/A device=arm operations=TRAINING dispatch=graph priced=yes
-tfdata.triple part=together | | input part=input; trivial part=trivial
-tfdata.triple part=together | | compute STEP: with the data on the device
-tfdata.triple part=together | | feed pipeline=parallel; feed pipeline=native; feed pipeline=numpy_function
-tfdata.triple part=together pipeline=native | | prefetched pipeline=parallel: prefetched, map in parallel
-tfdata.triple part=together pipeline=numpy_function | | native pipeline=parallel: native map in parallel
-overhead | role=overhead
-overhead.fence | kin=fence price=fence device=none
-overhead.eager_op | kin=eager_op price=eager
-overhead.function_call | kin=function_call price=graph operations=AddV2
-overhead.xla_call | kin=xla_call price=xla
-overhead.graph_op | kin=graph_op price=operation operations=Mul,_MklMul
-overhead.copy | kin=copying/{direction} price=copy-in
-overhead.copy direction=from-device | price=copy-out device=cpu
-overhead.sum | role=reference kin=sum price=memory
-overhead.startup | kin=starting/{stage} price=start-up device=none
-overhead.container | kin=starting/container price=start-up device=none
-"""
-"""A row: family or case and what its axes have to be | traits | links; later rows over earlier ones.
-
-``{axis}`` is filled in.  A link is a name, the cell (an id, or the axis that differs) and what is different
-there; one that differs in nothing is none, unless it is ``compute``; ``-`` takes one back.  ``steps``: a
-call goes through batches."""
-
-WAYS = """
-asked.matmul | a product, timed with everything around it | product | call | n
-naive | | as asked
-first-call-apart | start-up | the first call no longer timed
-warm | start-up | creation and random numbers no longer timed
-
-asked.clone | a model cloned, once | model | call |
-first | | as asked
-again | start-up | again, once warm
-
-asked.slices | 1,000 examples in slices of 10 | example | |
-naive | | as asked
-traced | start-up | tracing no longer timed
-placed | fallback | the model made on the device timed
-float32 | transfer | float32 inputs instead of float64
-no-fetch | overhead | the loss no longer fetched every step
-device-data | transfer | the data already on the device
-batch-512 | overhead | batch 512 instead of 10
-
-asked.dataset | 100,000 examples from a dataset, the loss fetched at every step | example | |
-fetch | | as asked
-no-fetch | overhead | the loss no longer fetched every step
-
-asked.fit | Model.fit, its first epoch | example | | batch,prefetch
-epoch-1 | | as asked
-epoch-2 | start-up | the second epoch
-epoch-3 | start-up | the third epoch
-steady | start-up | an epoch once warm
-"""
-"""A case: its title, unit, whether a call counts, the axes with a way each; and its stages: the value of the
-axis ``stage``, what it removes, what changes."""
-
-_WORDS = {
-    "PRODUCTS": "*MatMul*",
-    "TRAINING": "*MatMul*,BiasAddGrad,ReluGrad,AssignSubVariableOp,ResourceApplyAdam",
-    "STEP": "mlp.train/net=A/batch={batch}/data=device/precision=fp32/execution=graph",
-}
 
 _LISTS = ("larger", "operations")
 
@@ -140,7 +24,7 @@ def _split(line: str) -> list[str]:
 
 def _read_traits(text: str) -> dict[str, Any]:
     pairs = (one.partition("=")[::2] for one in text.split())
-    named = {name: _WORDS.get(value, value) for name, value in pairs}
+    named = {name: WORDS.get(value, value) for name, value in pairs}
     return {
         name: value.split(",") * bool(value)
         if name in _LISTS
@@ -212,7 +96,7 @@ def _fits(where: str, params: Mapping[str, Param]) -> bool:
 def _link(cell: Cell, name: str, text: str) -> list[Link]:
     to, told, words = text.partition(":")
     words = words.strip() if told else f"with {to}"
-    to = _WORDS.get(to, to)
+    to = WORDS.get(to, to)
     if "/" in to:
         return [Link(to=to.format_map(_Axes(cell.params)), words=words)]
     axis, _, value = to.partition("=")
@@ -248,7 +132,12 @@ def _find_way(cell: Cell) -> Way | None:
         fixed={axis: params[axis] for axis in over.split(",") if axis in params},
         pinned=pinned,
         stages=[
-            Stage(cell=find_cell(name), change=change, removes=removes or None)  # type: ignore[arg-type]
+            Stage(
+                cell=find_cell(name),
+                change=change,
+                # On the arm's own device a model lies there by itself.
+                removes=(removes or None) if pinned or removes != "fallback" else None,  # type: ignore[arg-type]
+            )
             for name, removes, change in stages
         ],
     )

@@ -73,6 +73,20 @@ def estimate(values: Sequence[float]) -> Estimate:
     return Estimate(value=value, low=low, high=high, n=len(values), flags=flags)
 
 
+def estimate_difference(values: Sequence[float]) -> Estimate:
+    """The mean of differences by invocation, of either sign, with Student's t interval.
+
+    Raises:
+        ValueError: there are none.
+    """
+    moments, n = find_moments(values), len(values)
+    if n < FEWEST:
+        flags = (raise_flag("few-blocks", fewest=FEWEST),)
+        return Estimate(value=moments.mean, low=None, high=None, n=n, flags=flags)
+    half = find_quantile(moments.freedom, CONFIDENCE) * moments.error
+    return Estimate(value=moments.mean, low=moments.mean - half, high=moments.mean + half, n=n)
+
+
 def find_moments(logs: Sequence[float]) -> Moments:
     """The mean of logarithms and its standard error; 0 where they are equal but for rounding.
 

@@ -43,10 +43,11 @@ class Gain(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Cause(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Why a cell is slow: the rule that fired, its evidence in numbers, and what to do about it was
-    measured to gain.
+    """Why a cell is slow: the rule, its evidence in numbers, and what to do about it was measured to gain.
 
-    ``share`` is the part of the cell's time on the GPU that it explains; None: not measured.
+    ``seconds`` is what it takes a call, of what the GPU loses; ``share`` is the part of that which it
+    explains, and the shares of a cell add up to 1 at most; None: not measured.  ``unknown`` is what no
+    other explains.
     ``provisional``: the cell has no verdict, only a ratio that says so.
     """
 
@@ -55,6 +56,7 @@ class Cause(Struct, frozen=True, kw_only=True, omit_defaults=True):
     provisional: bool
     evidence: tuple[Evidence, ...]
     gain: Gain | None = None
+    seconds: Estimate | None = None
     share: float | None = None
 
 
@@ -65,9 +67,12 @@ class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
     of its own best rate (None: there is no rate to compare).  ``winner`` is the variant of the same
     work at which the GPU wins by most.  ``hopeless``: it loses at every variant that was measured, so
     that the CPU is the right device.  ``provisional``: the cell has no verdict, only a ratio that says so.
+    ``lost`` are the seconds a call to explain: beyond the CPU's time, or, where the GPU does not lose, beyond
+    that of the same work at its own best rate.
     """
 
     ratio: Ratio
+    lost: Estimate | None = None
     loses: bool
     provisional: bool
     use: float | None = None

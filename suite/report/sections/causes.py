@@ -15,7 +15,7 @@ from suite.report.text.evidence import CHANGES, RULE_TEXTS, word_advice, word_ev
 from suite.report.text.markup import escape
 from suite.report.text.names import Show, name_cells, name_place
 from suite.report.text.page import Page
-from suite.report.text.units import show_gain, show_ratio, show_share, show_things
+from suite.report.text.units import show_gain, show_ratio, show_seconds, show_share, show_things
 
 LONGEST = 900
 """Characters of an evidence in a table's cell."""
@@ -73,10 +73,11 @@ def write_causes(page: Page, analysis: Analysis) -> None:
         )
     if cases:
         page.paragraph(
-            "The cause that explains most of a cell's time stands first, with the share that it "
-            "explains. Confirmed: an independent witness agrees, which is another cell that leaves "
-            "the cause out, or the measured price of it. Suspected: there is none, or it does not "
-            "agree. A gain is measured, a unit of work against the same unit."
+            f"What {gpu} takes longer than {cpu} is taken apart by cells that leave one thing out "
+            "each. The cause that explains most of it stands first, with its seconds a call and its "
+            "share; what nothing explains is unknown. Confirmed: it explains over a quarter, and "
+            "another witness sees about as much, such as the price of it, or a trace. Suspected: there "
+            "is none, or it does not agree. A gain is measured, a unit of work against the same unit."
         )
     names = name_cells(analysis.cells, escape)[0]
     if losses:
@@ -91,7 +92,7 @@ def write_causes(page: Page, analysis: Analysis) -> None:
         page.heading(f"Where {gpu} does not lose, and is mostly idle", level=3)
         page.table(
             f"Table: cells in which {gpu} reaches under a tenth of its own best rate at the "
-            "precision.",
+            "precision; the shares are of what they take beyond that rate.",
             ["cell", f"{gpu} against {cpu}", "of its best", "cause", "evidence"],
             [
                 [
@@ -169,12 +170,17 @@ def _list_case(
 
 
 def _name_causes(causes: Sequence[Cause]) -> str:
-    """``overhead, 91.0 %, confirmed; then too small, suspected``."""
+    """``overhead, 1.20 ± 0.01 ms, 91.0 %, confirmed; then transfer, suspected``."""
     parts = []
     for cause in causes:
-        share = f", {show_share(cause.share, 1.0)}" if cause.share is not None else ""
-        known = "confirmed" if cause.confirmed else "suspected"
-        parts.append(cause.rule if cause.rule == "unknown" else f"{cause.rule}{share}, {known}")
+        told: list[str] = [cause.rule]
+        if cause.seconds is not None:
+            told.append(show_seconds(cause.seconds.value, cause.seconds.low, cause.seconds.high))
+        if cause.share is not None:
+            told.append(show_share(cause.share, 1.0))
+        if cause.rule != "unknown":
+            told.append("confirmed" if cause.confirmed else "suspected")
+        parts.append(", ".join(told))
     return "; then ".join(parts)
 
 

@@ -16,9 +16,6 @@ _COPIES = (
     "copying {size:,.0f} B {way} ({copy})[, {size_back:,.0f} B {way_back} ({copy_back})] takes "
     "{seconds:seconds}"
 )
-_IN_THE_STEP = (
-    "inside the step: {whole:seconds} with it, {less:seconds} without, {share:share} of the step"
-)
 
 _UNPROVEN, _FACT = "not proven to be the GPU's:", "({fact}: {value})"
 
@@ -50,37 +47,34 @@ SENTENCES: Mapping[str, str] = {
     "is-start": "the cell is a start, paid once a process",
     "on-cpu-on-both": "its work is on the CPU on both arms, so that the GPU has no part in it: the image, "
     "or noise",
-    "none-fires": "none of the causes looked for fires: {rules:names}",
+    "rest": "{share:share} of what is lost is explained by nothing that was measured",
+    "refuted": "not {rule}: a trace saw next to nothing of it",
     # Work on the CPU.
     "fallen-unmeasured": "{operations:names}, inside the step; no cell says what it takes without",
-    "fallen": f"{{operations:names}}, {_IN_THE_STEP}",
-    "on-cpu": f"a {{part}} on the CPU, {_IN_THE_STEP}",
+    "strays": "seen on the CPU: {operations:names}",
     "round-trip": "the way to the CPU and back takes at least {least:seconds}",
     # The pipeline.
     "step": "{seconds:seconds} a step",
     "input-alone": "input alone {seconds:seconds}, {share:share} of it",
     "trivial-model": "a trivial model behind the same pipeline {seconds:seconds}",
     "model-alone": "the model alone {seconds:seconds}",
-    "other-pipeline": "behind another pipeline {seconds:seconds}",
     # Copies.
-    "nearer": "{own:seconds}, and {less:seconds} {words}: {share:share} of the step",
-    "copies-unknown": "no cell says what such a copy takes",
+    "left-out": "{own:seconds}, and {less:seconds} {words}",
+    "copied": "{seconds:seconds} for copying, by the same step with its data on the host",
+    "copied-by-price": "{seconds:seconds} for copying, by the price of the copies",
     "copies": _COPIES,
-    "copies-take-less": f"{_COPIES}, so that more than the copy is in the difference",
-    "copies-take-more": f"{_COPIES}, which is more than the difference",
     # Handing over.
-    "flat": "{low:seconds} to {high:seconds} a step from {axis} {first:g} to {last:g}: {times:,.0f} times "
-    "the size in {longer:.2f} times the time",
+    "at-no-work": "{seconds:seconds} however small, by {smaller} ({small:seconds}) and {larger} "
+    "({large:seconds})",
     "dispatch-bound": "dispatch-bound: handing over takes longer than the device does",
     "handover": "handing over {calls:calls} ({call})[ and {nodes} operations a step ({operation})] takes "
     "up to {price:seconds} of {own:seconds}",
     "fewer": "{share:share} of it go away {words}",
     "of-best": "{share:share} of the rate that this device reaches at {best}",
     # What a script's own time consists of.
-    "gone": "of its time go away: {share:share} ({changes:names})",
-    "gone-too": "{share:share} ({changes:names})",
-    "gone-together": "{share:share} of it go away with all of: {changes:names}",
-    "first-step": "a process's first step takes {seconds:seconds} by itself[, of {own:seconds}]",
+    "gone": "{seconds:seconds} go away with {changes:names}",
+    "gone-elsewhere": "{seconds:seconds} for {changes:names}, as measured apart from this",
+    "first-step": "a process's first step takes {seconds:seconds} by itself",
     "repaid": "repaid after {units:count} {unit}s at the fair number",
     "repayment-unknown": "whether it is ever repaid is not shown",
     "never-repaid": "never repaid, because the fair number saves nothing",
@@ -124,40 +118,37 @@ class RuleText:
 
 RULE_TEXTS: Mapping[RuleName, RuleText] = {
     "fallback": RuleText(
-        fires="an operation of the step runs on the CPU, and the step without it takes at least 10 % less",
+        fires="the step without its operation on the CPU loses less",
         needs="the same step without it, or the devices that its nodes were seen on",
         advice="take the operation that runs on the CPU out of the step",
     ),
     "input": RuleText(
-        fires="the step takes hardly longer (10 %) than its input alone, or a trivial model behind the "
-        "same pipeline is no faster (5 %)",
-        needs="the input alone, or a trivial model behind the same pipeline; without either, the same "
-        "step without its pipeline taking at most half",
+        fires="the same step without its pipeline loses less, beyond what the copies take",
+        needs="the same step with its data at hand; the input alone",
         advice="make the pipeline faster: prefetch, map in parallel, no Python in it",
     ),
     "transfer": RuleText(
-        fires="at least 30 % of the step go away when the data is on the device already",
-        needs="the same step with its data on the device; the copies' own times confirm it",
+        fires="the same step with its data at hand loses less, as far as copies take so long",
+        needs="the same step with its data on the device, or the copies' own times",
         advice="keep the data on the device, or copy it ahead",
     ),
     "start-up": RuleText(
-        fires="at least half of the time goes into starting and setting up, not into the work",
+        fires="a cold script loses more than the same when warm and set up",
         needs="the same work when warm and set up",
         advice="time after a warm-up and without the set-up, or run long enough to repay it",
     ),
     "overhead": RuleText(
-        fires="the time is flat (10 %) over a factor of 8 in size, the step is dispatch-bound, or handing "
-        "over takes at least half of it",
+        fires="what a call takes however small is more on the GPU",
         needs="other sizes of the same work, or the prices of calls and operations",
         advice="give each call more work: a larger batch, several steps a call, one compiled graph",
     ),
     "too small": RuleText(
-        fires="the rate is under 10 % of this device's own best at this precision",
+        fires="the work itself takes longer than on the CPU, and than at this device's own best rate",
         needs="a larger size of the same work",
         advice="use larger sizes: at this one most of the device is idle",
     ),
     "unknown": RuleText(
-        fires="none of the others does",
+        fires="the others leave some of it unexplained",
         needs="nothing",
         advice="look at a profiler's trace of this cell",
     ),

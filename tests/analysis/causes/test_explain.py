@@ -5,24 +5,24 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 
 import pytest
 
 from suite.analysis.ablation.catalogue import Catalogue, open_catalogue
-from suite.analysis.ablation.pipeline import find_input_limit
-from suite.analysis.causes.explain import Case, explain, find_causes
-from suite.analysis.causes.rules import RULES, Suspicion
+from suite.analysis.ablation.pipeline import find_better, find_pipeline
+from suite.analysis.campaign.summarise import summarise
+from suite.analysis.causes.explain import Case, explain
+from suite.analysis.causes.rules import RULES
+from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.findings import RuleName
 from suite.analysis.result.numbers import cite
 from suite.cells.cell import Cell
-from suite.model import Campaign, CellResult, Document
-from tests.changes import in_cell, plant, swap_image
+from suite.model import Campaign, Document
+from tests import synthetic
 from tests.fakes import machines
 from tests.fakes.hosts import QUIET, Host
 from tests.fakes.machines import CPU, GPU, MILD, ROUGH, Device
 from tests.flagging import codes
-from tests.rendering import sum_up
 
 ALL = machines.make_cells()
 TRAINED = "mlp.train/net=A/batch={}/data={}/precision=fp32/execution=graph"
@@ -37,12 +37,8 @@ SLOW = replace(GPU, fixed=60e-6, example=12e-6)
 
 
 def catalogue_of(campaign: Campaign, documents: list[Document]) -> Catalogue:
-    return open_catalogue(sum_up(campaign, documents))
-
-
-@cache
-def measure_all(gpu: Device, cpu: Device, host: Host) -> Catalogue:
-    return catalogue_of(*machines.make_campaign(cpu=cpu, gpu=gpu, host=host))
+    loaded = LoadedCampaign(folder="made-up", campaign=campaign, documents=documents)
+    return open_catalogue(summarise(loaded))
 
 
 def measure(
@@ -53,17 +49,11 @@ def measure(
     cells: Sequence[Cell] | None = None,
     seed: int = 7,
 ) -> Catalogue:
-    if gpu is not None and cells is None:
-        return measure_all(gpu, cpu, host)
     return catalogue_of(*machines.make_campaign(cells, cpu=cpu, gpu=gpu, host=host, seed=seed))
 
 
 def find(catalogue: Catalogue, name: str) -> Case:
     return next(case for case in explain(catalogue) if case.cell.cell.id == name)
-
-
-def suspect(catalogue: Catalogue, name: str) -> list[Suspicion]:
-    return find_causes(catalogue, catalogue.cells[name], "cuda")
 
 
 HEAVY_CALL = replace(GPU, fixed=2e-3, example=0.2e-6, call=1.5e-3)
@@ -88,43 +78,37 @@ PLANTED: dict[RuleName, tuple[Device, Device, str]] = {
 def test_a_planted_cause_is_named_first_and_confirmed(rule: RuleName, host: Host) -> None:
     cpu, gpu, name = PLANTED[rule]
     cause = find(measure(gpu, cpu=cpu, host=host), name).causes[0]
-    assert (cause.rule, cause.confirmed) == (rule, True)
+    # Of these two a trace or a node's device is the only witness beside the cells that tell of them.
+    assert (cause.rule, cause.confirmed) == (rule, rule not in {"fallback", "too small"})
     assert cause.evidence
     assert cause.gain
     assert cause.gain.ratio.value > 1
 
 
+SLOW_CALL = replace(GPU, fixed=8e-3, call=7.9e-3)
+LATE = replace(GPU, flops=1e13, half=40_000.0, eager=200e-6)
+
 BELOW: dict[RuleName, tuple[Device, Device, str]] = {
-    # The step at batch 64 takes 15 % longer than at 8, and calls 40 % of it.
     "overhead": (
-        replace(CPU, fixed=30e-6, example=0.1e-6),
-        replace(GPU, fixed=360e-6, example=1e-6, call=140e-6),
-        TRAINED.format(64, "device"),
-    ),
-    # 28 % of the step.
-    "transfer": (CPU, replace(SLOW, bandwidth=1.1e8), TRAINED.format(512, "host")),
-    # Together 15 % longer than the input alone, and a trivial model 12 % faster.
-    "input": (
-        replace(CPU, example=0.5e-6, python=3.5e-3),
-        replace(GPU, python=3.5e-3, hides=False),
-        NUMPY,
-    ),
-    # 9 % of the step.
-    "fallback": (CPU, replace(SLOW, fallback=0.6e-3), FALLBACK),
-    # 45 % of the first epoch.
-    "start-up": (CPU, replace(SLOW, start=0.1), EPOCH),
-    # 14 % of the best rate.
-    "too small": (
         replace(CPU, flops=1e12),
         replace(GPU, flops=1e13, half=20_000.0),
         PRODUCT.format(1000, "device"),
     ),
+    "transfer": (CPU, replace(HEAVY_CALL, latency=50e-6), TRAINED.format(32, "host")),
+    "input": (
+        replace(CPU, python=0.2e-3),
+        replace(SLOW_CALL, python=0.2e-3, hides=False),
+        NUMPY,
+    ),
+    "fallback": (CPU, replace(SLOW_CALL, fallback=0.2e-3), FALLBACK),
+    "start-up": (CPU, replace(SLOW_CALL, start=5e-3), EPOCH),
+    "too small": (CPU, replace(GPU, eager=50e-6), PRODUCT.format(100, "device")),
 }
-"""By cause two devices and a cell that loses, in which it must not be named."""
+"""By cause two devices and a cell that loses by another one, to which it adds under a tenth."""
 
 
 @pytest.mark.parametrize("rule", BELOW)
-def test_just_below_its_threshold_a_rule_is_silent(rule: RuleName) -> None:
+def test_what_explains_under_a_tenth_of_the_loss_is_not_named(rule: RuleName) -> None:
     cpu, gpu, name = BELOW[rule]
     case = find(measure(gpu, cpu=cpu), name)
     assert case.loses
@@ -139,9 +123,9 @@ OUTWEIGHED: dict[RuleName, tuple[Device, str, RuleName]] = {
         TRAINED.format(32, "host"),
         "overhead",
     ),
-    "input": (replace(GPU, fixed=1.6e-3, call=1.55e-3, python=3e-3), NUMPY, "overhead"),
-    "fallback": (replace(GPU, fixed=2e-3, call=1.9e-3, fallback=0.8e-3), FALLBACK, "overhead"),
-    "too small": (replace(GPU, eager=50e-6), PRODUCT.format(100, "device"), "overhead"),
+    "input": (replace(SLOW_CALL, python=3e-3, hides=False), NUMPY, "overhead"),
+    "fallback": (replace(SLOW_CALL, fallback=3e-3), FALLBACK, "overhead"),
+    "too small": (LATE, PRODUCT.format(100, "device"), "overhead"),
 }
 """By cause a device on which it fires and another cause explains more."""
 
@@ -149,14 +133,14 @@ OUTWEIGHED: dict[RuleName, tuple[Device, str, RuleName]] = {
 @pytest.mark.parametrize("rule", OUTWEIGHED)
 def test_the_cause_that_explains_most_is_named_first(rule: RuleName) -> None:
     gpu, name, first = OUTWEIGHED[rule]
-    found = [one.rule for one in suspect(measure(gpu, cpu=replace(CPU, python=3e-3)), name)]
+    found = [one.rule for one in find(measure(gpu, cpu=replace(CPU, python=3e-3)), name).causes]
     assert found[0] == first
     assert rule in found[1:]
 
 
 def test_start_up_is_outweighed_by_what_the_script_does_at_every_step() -> None:
-    gpu = replace(GPU, fixed=2e-3, start=50e-3)
-    found = [one.rule for one in suspect(measure(gpu), NAIVE)]
+    gpu = replace(GPU, fixed=2e-3, start=10e-3)
+    found = [one.rule for one in find(measure(gpu), NAIVE).causes]
     assert found[0] == "overhead"
     assert "start-up" not in found
 
@@ -187,12 +171,13 @@ def test_every_loss_has_a_cause_or_says_that_it_has_none(rule: RuleName) -> None
     for case in cases.values():
         assert case.causes
         assert all(cause.evidence for cause in case.causes)
-        assert [c.rule for c in case.causes].count("unknown") in {0, len(case.causes)}
+        assert [c.rule for c in case.causes].count("unknown") <= 1
+        shares = [c.share for c in case.causes if c.share is not None]
+        assert sum(shares) == pytest.approx(1.0, abs=0.11)
+        assert sum(shares) <= 1 + 1e-9
 
 
-@pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.method) for seed in range(2, 8))]
-)
+@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("rule", PLANTED)
 def test_any_part_of_the_cells_will_do(rule: RuleName, seed: int) -> None:
     cpu, gpu, name = PLANTED[rule]
@@ -242,32 +227,21 @@ def test_a_pipeline_whose_work_is_no_number_is_not_the_fastest() -> None:
     hungry = replace(GPU, native=2e-3, python=4e-3)
     for made in (cells, odd):
         catalogue = measure(hungry, cells=made)
-        found = find_input_limit(catalogue, catalogue.cells[NUMPY], "cuda")
+        found = find_pipeline(catalogue, catalogue.cells[NUMPY], "cuda")
         assert found is not None
-        assert found.how.values == {"words": "with pipeline=parallel"}
+        _, how = find_better(catalogue, found, "cuda")
+        assert how.values == {"words": "with pipeline=parallel"}
 
 
-def test_a_pipeline_of_which_no_part_was_measured_limits_nothing() -> None:
-    catalogue = measure(GPU, cells=machines.choose(ALL, NUMPY))
-    assert find_input_limit(catalogue, catalogue.cells[NUMPY], "cuda") is None
-
-
-def test_a_fallback_says_what_its_way_takes_at_least_where_copies_were_measured() -> None:
-    cpu, gpu, name = PLANTED["fallback"]
-    for cells, told in ((None, True), (machines.choose(ALL, "mlp.fallback"), False)):
-        cause = find(measure(gpu, cpu=cpu, cells=cells), name).causes[0]
-        assert ("round-trip" in codes(cause.evidence)) == told
-
-
-def test_a_leap_over_several_changes_is_start_up_in_a_cold_script() -> None:
+def test_of_a_leap_over_several_changes_a_start_takes_its_price() -> None:
     cells = [one for one in ALL if one.id in QUICK]
     catalogue = measure(replace(GPU, start=1.0), cells=cells)
     cause = find(catalogue, NAIVE).causes[0]
-    assert (cause.rule, cause.confirmed) == ("start-up", True)
-    assert codes(cause.evidence) == ["gone-together", "first-step", "repaid"]
+    assert (cause.rule, cause.confirmed) == ("start-up", False)
+    assert codes(cause.evidence) == ["gone-elsewhere", "repaid"]
     without = [one for one in cells if one.scenario != "overhead"]
     cause = find(measure(replace(GPU, start=1.0), cells=without), NAIVE).causes[0]
-    assert (cause.rule, cause.confirmed) == ("start-up", False)
+    assert cause.rule == "unknown"
 
 
 def test_a_start_says_when_it_is_repaid_or_never() -> None:
@@ -281,10 +255,10 @@ def test_a_start_says_when_it_is_repaid_or_never() -> None:
     assert "never-repaid" in codes(cause.evidence)
 
 
-def test_a_cold_script_alone_is_held_against_a_first_step() -> None:
+def test_a_script_alone_says_nothing_of_its_cause() -> None:
     cells = [one for one in ALL if one.id in {NAIVE, "overhead.startup/stage=step"}]
-    cause = find(measure(replace(GPU, start=1.0), cells=cells), NAIVE).causes[0]
-    assert (cause.rule, cause.confirmed) == ("start-up", False)
+    (cause,) = find(measure(replace(GPU, start=1.0), cells=cells), NAIVE).causes
+    assert (cause.rule, cause.share) == ("unknown", 1.0)
 
 
 def test_a_cause_without_a_witness_is_suspected() -> None:
@@ -295,21 +269,20 @@ def test_a_cause_without_a_witness_is_suspected() -> None:
         assert (cause.rule, cause.confirmed) == (rule, False)
 
 
-@pytest.mark.parametrize(("times", "code"), [(0.1, "copies-take-less"), (10.0, "copies-take-more")])
-def test_copies_that_do_not_explain_the_difference_leave_it_suspected(
-    times: float, code: str
-) -> None:
-    campaign, documents = machines.make_campaign(cells=ALL, gpu=FAR_MEMORY, host=QUIET)
-
-    def stretch(cell: CellResult) -> CellResult:
-        samples = [times * seconds for seconds in cell.samples_s]
-        return replace(cell, samples_s=samples) if cell.case == "copy" else cell
-
-    other = plant(documents, lambda one: replace(one, cells=list(map(stretch, one.cells))))
-    catalogue = catalogue_of(campaign, other)
+def test_copies_that_do_not_explain_the_difference_leave_it_suspected() -> None:
+    gpu = replace(FAR_MEMORY, bandwidth=3e7)
+    campaign, documents = machines.make_campaign(cells=ALL, gpu=gpu, host=QUIET)
+    for index, one in enumerate(documents):
+        document = one
+        for cell in one.cells:
+            if cell.case == "copy":
+                samples = [seconds / 10 for seconds in cell.samples_s]
+                document = synthetic.change_cell(document, cell.id, samples_s=samples)
+        documents[index] = document
+    catalogue = catalogue_of(campaign, documents)
     cause = find(catalogue, TRAINED.format(512, "host")).causes[0]
     assert (cause.rule, cause.confirmed) == ("transfer", False)
-    assert codes(cause.evidence) == ["nearer", code]
+    assert codes(cause.evidence) == ["left-out", "copies"]
 
 
 def test_a_label_and_a_busy_host_are_witnesses_of_overhead() -> None:
@@ -317,8 +290,10 @@ def test_a_label_and_a_busy_host_are_witnesses_of_overhead() -> None:
     gpu = replace(GPU, fixed=8e-3)
     cells = machines.choose(ALL, name)
     campaign, documents = machines.make_campaign(cells, gpu=gpu, host=QUIET)
-    busy = in_cell(name, labels=["dispatch-bound"], enqueue_fraction=0.97)
-    changed = plant(documents, busy)
+    changed = [
+        synthetic.change_cell(one, name, labels=["dispatch-bound"], enqueue_fraction=0.97)
+        for one in documents
+    ]
     cause = find(catalogue_of(campaign, changed), name).causes[0]
     assert cause.rule == "overhead"
     assert cause.share == pytest.approx(0.97)
@@ -332,8 +307,14 @@ def test_work_that_was_seen_on_the_cpu_is_named() -> None:
     campaign, documents = machines.make_campaign(cells, gpu=replace(GPU, fixed=8e-3), host=QUIET)
     fallen = ["Const on CPU:0 ×4", "Relu on CPU:0 ×1"]
     seen = {"GPU:0": 3, "CPU:0": 5}
-    changed = plant(documents, in_cell(name, placement=seen, elsewhere=fallen), "cuda")
-    cause = find(catalogue_of(campaign, changed), name).causes[0]
+    changed = [
+        synthetic.change_cell(one, name, placement=seen, elsewhere=fallen)
+        if one.invocation.arm == "cuda"
+        else one
+        for one in documents
+    ]
+    unknown, cause = find(catalogue_of(campaign, changed), name).causes
+    assert (unknown.rule, unknown.share) == ("unknown", 1.0)
     assert (cause.rule, cause.confirmed) == ("fallback", False)
     assert cause.evidence == (cite("fallen-unmeasured", operations=("Relu on CPU:0 ×1",)),)
 
@@ -365,9 +346,11 @@ def test_the_cpu_is_the_right_device_where_no_variant_wins() -> None:
 def test_what_runs_on_the_cpu_on_both_arms_can_not_be_the_gpus_fault() -> None:
     name = "tfdata.triple/pipeline=native/part=input/batch=512"
     campaign, documents = machines.make_campaign(machines.choose(ALL, "tfdata"), host=QUIET)
-    for block in range(1, 6):
-        slow = in_cell(name, samples_s=[1.0 + block / 1e3])
-        documents = plant(documents, slow, "cuda", block)
+    for index, one in enumerate(documents):
+        if one.invocation.arm == "cuda":
+            documents[index] = synthetic.change_cell(
+                one, name, samples_s=[1.0 + one.invocation.block / 1e3]
+            )
     case = find(catalogue_of(campaign, documents), name)
     assert case.causes[0].rule == "unknown"
     assert codes(case.causes[0].evidence) == ["on-cpu-on-both"]
@@ -390,8 +373,12 @@ def test_the_order_of_the_arms_is_no_matter() -> None:
 def test_an_invalid_number_explains_nothing_and_needs_no_cause() -> None:
     cpu, gpu, _ = PLANTED["overhead"]
     campaign, documents = machines.make_campaign(cpu=cpu, gpu=gpu)
-    changed = plant(documents, swap_image(content="e" * 64), "cuda", 5)
-    assert explain(catalogue_of(campaign, changed)) == []
+    last = documents[-1]
+    documents[-1] = replace(
+        last,
+        invocation=replace(last.invocation, image=replace(last.invocation.image, content="e" * 64)),
+    )
+    assert explain(catalogue_of(campaign, documents)) == []
 
 
 def test_every_rule_is_planted() -> None:

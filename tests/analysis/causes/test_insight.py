@@ -81,7 +81,7 @@ def test_with_its_ends_alone_a_waterfall_names_all_changes_at_once() -> None:
     found = find_waterfall(tell(cells=ends), "slices", "cuda")
     assert len(found.steps) == 2
     assert len(found.steps[1].changes) == len(machines.STAGES) - 1
-    assert set(found.steps[1].rules) == {"start-up", "fallback", "transfer", "overhead"}
+    assert set(found.steps[1].rules) == {"start-up", "transfer", "overhead"}
 
 
 def test_a_waterfall_says_whether_it_begins_with_the_script_itself() -> None:
@@ -429,7 +429,9 @@ def test_the_json_holds_what_the_report_says() -> None:
     content = json.loads(render_json(analyse(sum_up(campaign, documents).loaded)))
     causes = [cause for cell in content["cells"] for cause in cell["causes"]]
     assert causes
-    assert set(causes[0]) == {*("rule", "confirmed", "provisional", "share", "evidence", "gain")}
+    assert set(causes[0]) == {
+        *("rule", "confirmed", "provisional", "share", "seconds", "evidence", "gain")
+    }
     assert all(one["text"] for cause in causes for one in cause["evidence"])
     for cell in content["cells"]:
         if cell["verdict"] == "SLOWER":

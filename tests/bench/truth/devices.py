@@ -38,7 +38,9 @@ class Device:
     which a size ``half`` reaches half.  A copy takes ``latency`` and its bytes over ``bandwidth``; a CPU has
     none.  ``feed`` are the pipelines' seconds for a batch of 512, ``drag`` by how much longer they take
     while the device is driven beside them.  ``fallback`` is an operation on the CPU inside a step,
-    ``first`` what a cold call sets up, ``fetch`` waiting for a loss, ``fence`` for nothing.
+    ``first`` what a cold call sets up, ``fetch`` waiting for a loss, ``fence`` for nothing.  Of what
+    scripts do beside that, ``session`` is a graph and session for a product, ``handed`` objects of Python
+    as a call's arguments, ``again`` tracing a step once more, ``bar`` showing a step's progress.
     """
 
     eager: float
@@ -54,6 +56,10 @@ class Device:
     first: float
     fetch: float = 2e-6
     fence: float = 2e-6
+    session: float = 1e-3
+    handed: float = 30e-6
+    again: float = 5e-3
+    bar: float = 10e-6
     overlap: float = 16.0
 
 
@@ -124,6 +130,11 @@ def plant(cpu: Device, gpu: Device, **fields: Any) -> Planted:
     return replace(Planted(seconds=times(cpu, gpu), results=see, traced=trace), **fields)
 
 
+OVERHEAD = ("eager", "graph", "kernel", "session", "handed", "bar", "fetch")
+STARTS = ("first", "again")
+"""The prices of which a cause consists."""
+
+
 def blame(cell: Cell, cpu: Device, gpu: Device, best: float | None = None) -> dict[RuleName, float]:
     """By cause the share of the GPU's loss to the CPU that goes away without it; nothing where the
     GPU does not lose.
@@ -135,18 +146,19 @@ def blame(cell: Cell, cpu: Device, gpu: Device, best: float | None = None) -> di
     rival = take(cpu, cell).seconds if best is None else best
     if own <= rival:
         return {}
-    prices: Device = cpu if best is None else replace(gpu, eager=0.0, graph=0.0, kernel=0.0)
+    prices: Device = cpu if best is None else replace(gpu, **dict.fromkeys(OVERHEAD, 0.0))
     # What the CPU pays as well is no reason to lose; what the GPU does worse is.
-    dearer = {
-        name: min(getattr(gpu, name), getattr(prices, name))
-        for name in ("eager", "graph", "kernel")
+    dearer = {name: min(getattr(gpu, name), getattr(prices, name)) for name in OVERHEAD}
+    starts = {
+        name: 0.0 if best is not None else min(getattr(gpu, name), getattr(cpu, name))
+        for name in STARTS
     }
     cures: dict[RuleName, Device] = {
         "overhead": replace(gpu, **dearer),
         "transfer": replace(gpu, latency=0.0, bandwidth=float("inf")),
         "input": replace(gpu, feed=dict.fromkeys(gpu.feed, 0.0)),
         "fallback": replace(gpu, fallback=0.0),
-        "start-up": replace(gpu, first=min(gpu.first, cpu.first) if best is None else 0.0),
+        "start-up": replace(gpu, **starts),
         "too small": replace(gpu, half=0.0),
     }
     if best is None:
@@ -176,6 +188,12 @@ def _copy(device: Device, size: float) -> float:
     return device.latency + size / device.bandwidth
 
 
+def _copied(device: Device, size: float) -> Taken:
+    """A copy as a call of its own; a CPU's stays in its cache."""
+    copied = _copy(device, size)
+    return Taken(seconds=1e-6 + copied, copied=copied)
+
+
 def _step(
     device: Device,
     batch: float,
@@ -184,10 +202,11 @@ def _step(
     data: str = "device",
     feed: float = 0.0,
     ahead: bool = True,
+    wide: float = 1.0,
 ) -> Taken:
     """A training step: handed over while the kernels run; its data copied first, unless it is there."""
     busy = KERNELS * device.kernel + batch * FLOPS[net] / device.flops
-    copied = 2 * _copy(device, batch * BYTES[net] / 2) if data != "device" else 0.0
+    copied = 2 * _copy(device, wide * batch * BYTES[net] / 2) if data != "device" else 0.0
     model = join(device, device.graph, busy) + copied
     waits = feed * device.drag
     seconds = max(model, waits) if ahead else model + waits
@@ -214,8 +233,16 @@ def _repeated(device: Device, p: Mapping[str, Param]) -> Taken:
 
 
 def _asked_product(device: Device, p: Mapping[str, Param]) -> Taken:
-    cold = 1.0 if p["stage"] == "naive" else 0.0
-    return _times(_product(device, p), 1.0, cold * device.first)
+    stage, n = str(p["stage"]), float(p["n"])
+    # Only the first size of a script's process pays what a process does once.
+    more = device.first if stage == "script" and n == 1 else 0.0
+    if stage in {"script", "session"}:
+        more += device.session
+    if stage in {"script", "session", "eager", "naive"}:
+        more += device.first
+    copied = _copy(device, 4 * n * n) if stage in {"script", "session", "eager"} else 0.0
+    one = _times(_product(device, p), 1.0, more + copied)
+    return replace(one, copied=copied)
 
 
 def _train(device: Device, p: Mapping[str, Param]) -> Taken:
@@ -238,22 +265,67 @@ def _clone(device: Device, p: Mapping[str, Param]) -> Taken:
     return Taken(seconds=3e-3 + (device.first if p["stage"] == "first" else 0.0))
 
 
+SLICED = (
+    "script",
+    "trained",
+    "built",
+    "closure",
+    "naive",
+    "traced",
+    "placed",
+    "float32",
+    "no-fetch",
+)
+FED = ("script", "trained", "built", "closure", "traced", "placed", "made", "float32", "fetch")
+FITTED = ("script", "trained", "placed", "epoch-1", "epoch-2", "epoch-3", "steady")
+"""The stages of the scripts, in their order: each is without what it and those before it take away."""
+
+
+def _count_colds(device: Device, order: tuple[str, ...], stage: str, traced: str) -> float:
+    """What a script that trains sets up at a stage."""
+    at = order.index(stage)
+    cold = device.first if at < order.index("trained") else 0.0
+    cold += device.again if "built" in order and at < order.index("built") else 0.0
+    return cold + (device.first if at < order.index(traced) else 0.0)
+
+
 def _slices(device: Device, p: Mapping[str, Param]) -> Taken:
-    if p["stage"] == "batch-512":
+    stage = str(p["stage"])
+    if stage == "batch-512":
         return _step(device, 512, net="B")
-    one = _step(device, 10, net="B", data="host")
-    return _times(one, SLICES / 10, device.first + SLICES / 10 * device.fetch)
+    steps = SLICES / 10
+    if stage == "device-data":
+        return _times(_step(device, 10, net="B"), steps)
+    at = SLICED.index(stage)
+    each = device.handed if at < SLICED.index("closure") else 0.0
+    each += device.fetch if at < SLICED.index("no-fetch") else 0.0
+    # NumPy's usual float64 is twice the bytes.
+    wide = 2.0 if at < SLICED.index("float32") else 1.0
+    one = _step(device, 10, net="B", data="host", wide=wide)
+    return _times(one, steps, _count_colds(device, SLICED, stage, "traced") + steps * each)
 
 
 def _dataset(device: Device, p: Mapping[str, Param]) -> Taken:
-    one = _step(device, 32, net="B", data="dataset", feed=device.feed["parallel"] / 16)
-    return _times(one, 1.0, device.fetch if p["stage"] == "fetch" else 0.0)
+    stage = str(p["stage"])
+    feed = device.feed["parallel"] / 16
+    if stage == "no-fetch":
+        return _step(device, 32, net="B", data="dataset", feed=feed)
+    at = FED.index(stage)
+    steps = 100_000 / 32 if at < FED.index("made") else 1.0
+    each = device.fetch + (device.handed if at < FED.index("closure") else 0.0)
+    wide = 2.0 if at < FED.index("float32") else 1.0
+    one = _step(device, 32, net="B", data="dataset", feed=feed, wide=wide)
+    return _times(one, steps, _count_colds(device, FED, stage, "traced") + steps * each)
 
 
 def _fit(device: Device, p: Mapping[str, Param]) -> Taken:
-    batch = float(p["batch"])
-    one = _step(device, batch, data="dataset", feed=device.feed["parallel"] * batch / 512)
-    return _times(one, EPOCH / batch, device.first if p["stage"] == "epoch-1" else 0.0)
+    batch, stage = float(p["batch"]), str(p["stage"])
+    feed = device.feed["parallel"] * batch / 512
+    one = _step(device, batch, data="dataset", feed=feed, ahead=p["prefetch"] == "on")
+    more = 0.0 if p.get("epoch", 1) != 1 else _count_colds(device, FITTED, stage, "epoch-2")
+    if FITTED.index(stage) < FITTED.index("epoch-1"):
+        more += EPOCH / batch * device.bar
+    return _times(one, EPOCH / batch, more)
 
 
 def _triple(device: Device, p: Mapping[str, Param]) -> Taken:
@@ -278,6 +350,7 @@ CASES: Mapping[str, Callable[[Device, Mapping[str, Param]], Taken]] = {
     "overhead.fence": lambda d, p: Taken(seconds=d.fence),
     "overhead.eager_op": lambda d, p: Taken(seconds=d.eager + 1e-9),
     "overhead.function_call": lambda d, p: Taken(seconds=d.graph),
+    "overhead.copy": lambda d, p: _copied(d, float(p["bytes"])),
     "overhead.startup": lambda d, p: Taken(seconds=d.first if p["stage"] == "step" else 0.4),
     "overhead.container": lambda d, p: Taken(seconds=1.0),
 }

@@ -31,6 +31,9 @@ PLANTS: Mapping[str, tuple[Device, Device]] = {
     ),
     "fallback": (CPU, replace(GPU, fallback=5e-3)),
     "start-up": (CPU, replace(GPU, first=2.0)),
+    "start-up: traced twice": (CPU, replace(GPU, again=2.0)),
+    "overhead: a session a product": (CPU, replace(GPU, session=50e-3)),
+    "overhead: objects as arguments": (CPU, replace(GPU, handed=3e-3)),
     "too small": (replace(CPU, flops=2e12), replace(GPU, half=20_000.0)),
 }
 """By the planted mechanism a CPU and a GPU; the rule's name stands before the colon."""

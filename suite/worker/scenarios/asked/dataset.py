@@ -9,14 +9,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from suite.cells.cell import Work
-from suite.cells.scenario import Ops, Scenario
+from suite.cells.cell import Param, Work
+from suite.cells.scenario import Links, Ops, Scenario
 from suite.model import Check
 from suite.worker.scenario.posted import Printed, list_halves
 from suite.worker.scenario.scenario import Prepared
 from suite.worker.scenarios.asked.handed import bear_out, make_trainer
 from suite.worker.scenarios.asked.scripts import dataset as script
 from suite.worker.scenarios.asked.stages import (
+    FIRST_STEP,
+    FULL,
     PINNED,
     QUICK,
     SCRIPT,
@@ -30,10 +32,13 @@ from suite.worker.scenarios.asked.stages import (
     prepared,
     ways,
 )
+from suite.worker.scenarios.mlp import train
 from suite.worker.scenarios.mlp.networks import B, build, examples
 from suite.worker.scenarios.mlp.training import MATMUL_PROOF, TRAINING_PROOF, Trainer, demand_finite
 
 BATCH = 32
+
+EPOCH = Work(amount=float(B.examples), unit="example", steps=B.examples // BATCH)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,11 +83,28 @@ NO_FETCH = replace(FETCH, fetch=False)
 STAGES = (
     Stage(SCRIPT, "everything as posted", POSTED, one_shot=True, profiles=STANDARD),
     Stage("trained", "a process that has trained before", WARM, "start-up", one_shot=True),
-    Stage("built", "the optimizer built before the first trace", BUILT, "start-up", one_shot=True),
-    Stage("closure", "a closure instead of arguments", CLOSURE, "overhead", one_shot=True),
+    Stage(
+        *("built", "the optimizer built before the first trace", BUILT, "start-up"),
+        one_shot=True,
+        profiles=STANDARD,
+        pinned=FULL,
+    ),
+    Stage(
+        *("closure", "a closure instead of arguments", CLOSURE, "overhead"),
+        one_shot=True,
+        profiles=STANDARD,
+        pinned=FULL,
+    ),
     Stage("traced", "tracing no longer timed", TRACED, "start-up", one_shot=True),
     Stage("placed", "the model made on the device timed", PLACED, "fallback", one_shot=True),
-    Stage("made", "the dataset made before the timer", MADE, "start-up"),
+    Stage(
+        "made",
+        "the dataset made before the timer",
+        MADE,
+        "start-up",
+        profiles=STANDARD,
+        pinned=FULL,
+    ),
     Stage("float32", "float32 inputs instead of float64", FLOAT32, "transfer"),
     Stage("fetch", "the labels a column instead of a row", FETCH, profiles=QUICK),
     Stage(
@@ -94,7 +116,7 @@ STAGES = (
 def work(stage: str, on: str) -> Work:  # noqa: ARG001  the axes of the case
     """The examples of an epoch, or of one training step."""
     step = find(STAGES, stage).timed == "step"
-    return Work(amount=float(BATCH if step else B.examples), unit="example")
+    return Work(amount=float(BATCH), unit="example", steps=1) if step else EPOCH
 
 
 def prepare(*, device: str, stage: str, on: str) -> Prepared:
@@ -190,6 +212,18 @@ def proof_of(stage: str, on: str) -> Ops:
 WAY = ways("dataset", "100,000 examples from a dataset, the loss fetched at every step", STAGES)
 
 
+def _link(stage: Stage[Loop]) -> Callable[..., Links]:
+    """What a cold stage contains, and of the last one the plain step."""
+
+    def find(on: str, **_: Param) -> Links:
+        if stage.one_shot:
+            return {"start": FIRST_STEP}
+        last = stage is STAGES[-1] and on == "arm"
+        return {"compute": train.plain_step("B", BATCH)} if last else {}
+
+    return find
+
+
 SCENARIOS = tuple(
     Scenario(
         family="asked",
@@ -206,6 +240,7 @@ SCENARIOS = tuple(
         proof=proof_of,
         data="prefetched",
         dispatch="graph",
+        links=_link(stage),
         way=WAY,
     )
     for stage in STAGES

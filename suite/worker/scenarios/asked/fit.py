@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from suite.cells.cell import Param, Way, Work
-from suite.cells.links import Target, vary
+from suite.cells.links import Target, cell, vary
 from suite.cells.scenario import Links, Ops, Point, Scenario, cross
 from suite.cells.traits import LinkName
 from suite.model import Check
@@ -36,6 +36,7 @@ from suite.worker.scenarios.asked.stages import (
     prepared,
     ways,
 )
+from suite.worker.scenarios.mlp import train
 from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of, weights
 from suite.worker.scenarios.mlp.reference import demand_reference
 from suite.worker.scenarios.mlp.training import (
@@ -209,8 +210,8 @@ def _compiled(device: str | None) -> Any:
     return model
 
 
-def _profiles(stage: str, batch: int, prefetch: str) -> Profiles:
-    if stage == SCRIPT:
+def _profiles(stage: str, batch: int, prefetch: str, on: str, **_: Param) -> Profiles:
+    if stage == SCRIPT or (stage, on) == ("placed", "arm"):
         return STANDARD
     return QUICK if stage in ENDS and (batch, prefetch) == VARIANTS[0] else FULL
 
@@ -243,12 +244,22 @@ def find_way(epoch: int = 1, **axes: Any) -> Way | None:
     return _find_way(**axes) if epoch == 1 else None
 
 
-def _link(stage: str, on: str, **_: Param) -> Links:
+def _link(stage: str, batch: int, prefetch: str, on: str, epoch: int = 1, **_: Param) -> Links:
     if stage != STAGES[-1].name:
-        return {"start": FIRST_STEP}
+        axes: dict[str, Param] = {
+            "stage": STAGES[-1].name,
+            "batch": batch,
+            "prefetch": prefetch,
+            "on": on,
+        }
+        steady = cell("asked.fit", "once warm", **axes)
+        cold: dict[LinkName, Target] = {"start": FIRST_STEP}
+        return {**cold, "warm": steady} if epoch > 1 else cold
     links: dict[LinkName, Target] = {"feed": vary(prefetch="on")}
     if on == "arm":
         links["prefetched"] = vary("prefetched", prefetch="on")
+        if (batch, prefetch) == VARIANTS[0]:
+            links["own-loop"] = train.fed_step("A", batch)
     return links
 
 
@@ -257,8 +268,7 @@ def _points(stage: Stage[Timed]) -> Iterable[Point]:
     for batch, prefetch in VARIANTS:
         if _is_measured(stage.name, batch, prefetch):
             axes = {"stage": stage.name, **epochs, "batch": batch, "prefetch": prefetch}
-            profiles = _profiles(stage.name, batch, prefetch)
-            yield from cross(**axes, on=tuple(ARMS_OF), **ASKED, profiles=profiles)
+            yield from cross(**axes, on=tuple(ARMS_OF), **ASKED, profiles=_profiles)
 
 
 SCENARIOS = tuple(

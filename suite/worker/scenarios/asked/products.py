@@ -1,9 +1,8 @@
 """asked.matmul: a product with everything inside the timer, and the way to `matmul.square`.
 
-The numbers of this question are (1) what a script prints that makes a graph and a session for each size,
-(2) the same in a warm process, (3) eager, (4) with the product no longer fetched, (5) once the first time is
-over, and (6) the product alone, warm, which is `matmul.square` itself, so that nothing is measured twice.
-All but the script are fenced, as every sample here: on a GPU an unfenced timer sees the work handed over.
+Its stages: a script that makes a graph and a session for each size; the same in a warm process; eager; not
+fetched; once the first time is over; and the product alone, which is `matmul.square` itself.  All but the
+script are fenced, as every sample here: on a GPU an unfenced timer sees the work handed over.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, Literal
 
-from suite.cells.cell import Param, cell_id
+from suite.cells.cell import Param, Work, cell_id
 from suite.cells.scenario import Point, Results, Scenario, cross
 from suite.model import Check
 from suite.worker.proof import placement
@@ -86,6 +85,11 @@ STAGES = (
 
 ENDS = (100, 1000, 4000)
 """The sizes of which the shorter profiles have the first and the last stage."""
+
+
+def work(n: int, stage: str, on: str) -> Work:  # noqa: ARG001  the axes of the case
+    """A product; where it is fetched, what is copied back."""
+    return replace(square.work(n), bytes_out=4.0 * n * n if find(STAGES, stage).fetch else None)
 
 
 def prepare(*, device: str, n: int, stage: str, on: str) -> Prepared:
@@ -228,20 +232,19 @@ def _ends(n: int) -> Profiles:
 
 
 def _post_profiles(n: int) -> Profiles:
-    if n > ENDS[-1]:
-        return FULL
-    return SMOKE if n <= ENDS[1] else STANDARD
+    soon = SMOKE if n <= ENDS[1] else STANDARD
+    return soon if n <= ENDS[-1] else FULL
 
 
 PLACES: dict[str, tuple[tuple[On, ...], Callable[[int], Profiles]]] = {
     SCRIPT: (("arm", "cpu"), _post_profiles),
-    "session": (("arm", "cpu"), lambda _: FULL),
-    "eager": (("arm", "cpu"), lambda _: FULL),
+    "session": (("arm", "cpu"), lambda n: STANDARD if n == ENDS[1] else FULL),
+    "eager": (("arm", "cpu"), lambda n: STANDARD if n == ENDS[1] else FULL),
     "naive": (("arm", "cpu"), lambda n: SMOKE if n == ENDS[0] else _ends(n)),
     "first-call-apart": (("arm", "cpu"), lambda _: FULL),
     "warm": (("cpu",), _ends),
 }
-"""Where each stage is pinned, and the profiles of each size."""
+"""Where each stage is pinned, and the profiles of each size; standard has all of one size."""
 
 
 def _points(stage: str) -> tuple[Point, ...]:
@@ -281,7 +284,7 @@ SCENARIOS = tuple(
         question=f"What does a product of n = {{n}} take with {stage.new} (work on: {{on}})?",
         axes=("n", "stage", "on"),
         points=_points(stage.name),
-        work=square.work,
+        work=work,
         **prepared(stage, "asked.matmul", prepare, post),
         **PINNED,
         kin=square.name_product,

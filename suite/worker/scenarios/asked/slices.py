@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from suite.cells.cell import Work
-from suite.cells.scenario import Ops, Scenario
+from suite.cells.cell import Param, Work
+from suite.cells.scenario import Links, Ops, Scenario
 from suite.model import Check
 from suite.worker.scenario.posted import Printed, list_halves
 from suite.worker.scenario.scenario import Prepared, Resident, WrongResult, lay
@@ -17,10 +17,12 @@ from suite.worker.scenarios.asked.handed import bear_out, make_trainer
 from suite.worker.scenarios.asked.scripts import slices as script
 from suite.worker.scenarios.asked.stages import (
     FIRST_STEP,
+    FULL,
     PINNED,
     QUICK,
     SCRIPT,
     SMOKE,
+    STANDARD,
     Stage,
     belongs,
     find,
@@ -30,6 +32,7 @@ from suite.worker.scenarios.asked.stages import (
     prepared,
     ways,
 )
+from suite.worker.scenarios.mlp import train
 from suite.worker.scenarios.mlp.networks import B, build, examples
 from suite.worker.scenarios.mlp.training import MATMUL_PROOF, TRAINING_PROOF, demand_finite
 
@@ -87,14 +90,40 @@ BATCH_512 = replace(DEVICE_DATA, batch=512)
 STAGES = (
     Stage(SCRIPT, "everything as posted", POSTED, one_shot=True, profiles=SMOKE),
     Stage("trained", "a process that has trained before", WARM, "start-up", one_shot=True),
-    Stage("built", "the optimizer built before the first trace", BUILT, "start-up", one_shot=True),
+    Stage(
+        *("built", "the optimizer built before the first trace", BUILT, "start-up"),
+        one_shot=True,
+        profiles=STANDARD,
+        pinned=FULL,
+    ),
     Stage("closure", "a closure instead of arguments", CLOSURE, "overhead", one_shot=True),
     Stage("naive", "the labels a column instead of a row", NAIVE, one_shot=True, profiles=SMOKE),
-    Stage("traced", "tracing no longer timed", TRACED, "start-up"),
+    Stage("traced", "tracing no longer timed", TRACED, "start-up", profiles=STANDARD, pinned=FULL),
     Stage("placed", "the model made on the device timed", PLACED, "fallback"),
-    Stage("float32", "float32 inputs instead of float64", FLOAT32, "transfer"),
-    Stage("no-fetch", "the loss no longer fetched every step", NO_FETCH, "overhead"),
-    Stage("device-data", "the data already on the device", DEVICE_DATA, "transfer"),
+    Stage(
+        "float32",
+        "float32 inputs instead of float64",
+        FLOAT32,
+        "transfer",
+        profiles=STANDARD,
+        pinned=FULL,
+    ),
+    Stage(
+        "no-fetch",
+        "the loss no longer fetched every step",
+        NO_FETCH,
+        "overhead",
+        profiles=STANDARD,
+        pinned=FULL,
+    ),
+    Stage(
+        "device-data",
+        "the data already on the device",
+        DEVICE_DATA,
+        "transfer",
+        profiles=STANDARD,
+        pinned=FULL,
+    ),
     Stage("batch-512", "batch 512 instead of 10", BATCH_512, "overhead", profiles=QUICK),
 )
 
@@ -198,6 +227,18 @@ def proof_of(stage: str, on: str) -> Ops:
 WAY = ways("slices", "1,000 examples in slices of 10", STAGES)
 
 
+def _link(stage: Stage[Loop]) -> Callable[..., Links]:
+    """What a cold stage contains, and of the last one the plain step."""
+
+    def find(on: str, **_: Param) -> Links:
+        if stage.one_shot:
+            return {"start": FIRST_STEP}
+        last = stage is STAGES[-1] and on == "arm"
+        return {"plain": train.plain_step("B", stage.settings.batch)} if last else {}
+
+    return find
+
+
 SCENARIOS = tuple(
     Scenario(
         family="asked",
@@ -214,7 +255,7 @@ SCENARIOS = tuple(
         proof=proof_of,
         data=stage.settings.data,
         dispatch="graph",
-        links={"start": FIRST_STEP} if stage.one_shot else {},
+        links=_link(stage),
         way=WAY,
     )
     for stage in STAGES

@@ -27,7 +27,6 @@ QUICK: Profiles = ("quick", "standard", "full")
 STANDARD: Profiles = ("standard", "full")
 FULL: Profiles = ("full",)
 
-
 SCRIPT = "script"
 """The stage that is what a script as people post it prints."""
 
@@ -40,6 +39,7 @@ class Stage(Generic[Settings]):
     asker does).  ``settings`` differ from those of the stage before in exactly one field.
     ``removes`` is the cause that this takes away.
     ``one_shot``: what is timed happens once in a process, so it has one sample an invocation.
+    ``pinned`` are the profiles of its half on the CPU beside a GPU; None: the same.
     The stage of the name `SCRIPT` is the script itself, in a process of its own.
     """
 
@@ -49,6 +49,11 @@ class Stage(Generic[Settings]):
     removes: Removed | None = None
     one_shot: bool = False
     profiles: Profiles = FULL
+    pinned: Profiles | None = None
+
+    def profiles_of(self, on: str) -> Profiles:
+        """The profiles that have its half on the arm's device, or the one on the CPU beside a GPU."""
+        return self.pinned if on == "cpu" and self.pinned is not None else self.profiles
 
 
 def identify(case: str, axes: Mapping[str, Param]) -> str | None:
@@ -87,12 +92,17 @@ def ways(
             fixed={axis: axes[axis] for axis in over},
             pinned=axes["on"] == "cpu",
             stages=[
-                StageOf(cell=cell, change=change, removes=one.removes)
+                StageOf(cell=cell, change=change, removes=_removes(one, axes["on"]))
                 for (cell, one), change in zip(there, changes, strict=True)
             ],
         )
 
     return find_way
+
+
+def _removes(stage: Stage[Any], on: Param) -> Removed | None:
+    """On the arm's own device a model lies there by itself: making it there takes no fallback away."""
+    return None if on == "arm" and stage.removes == "fallback" else stage.removes
 
 
 ASKED: dict[str, Any] = {"arms": lambda on, **_: ARMS_OF[on], "asked_about": True}
@@ -120,7 +130,9 @@ FIRST_STEP = cell("overhead.startup", stage="step")
 
 def points(stage: Stage[Any], ons: Iterable[On] = tuple(ARMS_OF)) -> tuple[Point, ...]:
     """The cells of a stage that has no other axis, with its work on the arm's device and pinned."""
-    return cross(stage=stage.name, on=tuple(ons), **ASKED, profiles=stage.profiles)
+    return cross(
+        stage=stage.name, on=tuple(ons), **ASKED, profiles=lambda on, **_: stage.profiles_of(on)
+    )
 
 
 def find(stages: tuple[Stage[Settings], ...], name: str) -> Settings:

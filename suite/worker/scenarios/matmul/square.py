@@ -212,12 +212,13 @@ def name_product(n: int, **_: Param) -> str:
 
 
 def _profiles(n: int, **_: Param) -> tuple[ProfileName, ...]:
-    """Of the plain product: the smoke profile has one small and one large, standard all but one."""
+    """Of the plain product: the smoke profile has one small and one large, standard all that people ask
+    about, and one between."""
     if n in {10, 1000}:
         return ("smoke", "quick", "standard", "full")
     if n in {100, 4000}:
         return ("quick", "standard", "full")
-    return FULL if n == 32 else ("standard", "full")
+    return FULL if n in {32, 64, 128} else ("standard", "full")
 
 
 PLAIN: dict[str, Any] = {"precision": "fp32", "operands": "device", "xla": "off"}

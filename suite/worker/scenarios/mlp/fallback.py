@@ -15,6 +15,7 @@ from suite.cells.links import vary
 from suite.cells.scenario import Scenario, cross
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, lay
+from suite.worker.scenarios.mlp import train
 from suite.worker.scenarios.mlp.networks import A, build, examples
 from suite.worker.scenarios.mlp.training import TRAINING_PROOF, Trainer, demand_finite
 
@@ -96,5 +97,9 @@ FALLBACK = Scenario(
     proof=TRAINING_PROOF,
     data="device",
     dispatch="graph",
-    links={"without": vary("without it", python="none")},
+    links=lambda python, **_: (
+        {"plain": train.plain_step("A", BATCH)}
+        if python == "none"
+        else {"without": vary("without it", python="none")}
+    ),
 )

@@ -173,13 +173,14 @@ STANDARD: tuple[ProfileName, ...] = ("standard", "full")
 
 
 def _profiles(net: str, batch: int, data: str, **_: Param) -> tuple[ProfileName, ...]:
-    """Of the plain step in a graph: every batch from the device, three of the other data."""
+    """Of the plain step in a graph: every other batch from the device, and those that others are told by."""
     if (net, batch, data) == ("A", 32, "device"):
         return ("smoke", "quick", "standard", "full")
     if (net, data) == ("A", "device") and batch in {512, 4096}:
         return ("quick", "standard", "full")
-    fed = (net, data) == ("A", "host") or (net, batch, data) == ("A", 32, "dataset")
-    return STANDARD if data == "device" or fed else FULL
+    if (net, data) == ("A", "device"):
+        return STANDARD if batch in {8, 32, 128, 512, 2048, 4096} else FULL
+    return FULL if (net, batch, data) == ("B", 32, "dataset") or batch == 10 else STANDARD
 
 
 def _link(net: str, batch: int, data: str, precision: str, execution: str) -> Links:
@@ -205,6 +206,12 @@ AT_HAND = "with the data on the device"
 def plain_step(net: str, batch: int) -> Target:
     """The step in a graph with its data at hand."""
     return cell("mlp.train", AT_HAND, net=net, batch=batch, data="device", **PLAIN)
+
+
+def fed_step(net: str, batch: int) -> Target:
+    """The same with its data from a dataset."""
+    words = "by a loop of one's own"
+    return cell("mlp.train", words, net=net, batch=batch, data="dataset", **PLAIN)
 
 
 DATA: dict[str, Data] = {"device": "device", "host": "host", "dataset": "prefetched"}

@@ -55,7 +55,7 @@ def prepare(*, device: str, width: int, batch: int, precision: str) -> Prepared:
 
 
 def _profiles(width: int, **_: Param) -> tuple[ProfileName, ...]:
-    return ("standard", "full") if width > 64 else ("full",)
+    return ("standard", "full") if width > 512 else ("full",)
 
 
 WIDTH = Scenario(

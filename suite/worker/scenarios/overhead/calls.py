@@ -15,6 +15,7 @@ from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult, l
 
 ALL: tuple[ProfileName, ...] = ("smoke", "quick", "standard", "full")
 NOT_QUICK: tuple[ProfileName, ...] = ("smoke", "standard", "full")
+STANDARD: tuple[ProfileName, ...] = ("standard", "full")
 FULL: tuple[ProfileName, ...] = ("full",)
 
 CHAIN = 1_000

@@ -10,9 +10,13 @@ from suite.cells.cell import Param, Work
 from suite.cells.scenario import Results, Scenario, cross
 from suite.model import Check
 from suite.worker.scenario.scenario import DATA_SEED, Prepared, TensorProof, WrongResult, lay
+from suite.worker.scenarios.overhead.calls import FULL, STANDARD
 
 COPIED = (4, 4096, 65_536, 1_048_576, 16_777_216, 268_435_456)
 """From one float, which is what fetching a loss moves, to 256 MiB."""
+
+COPIED_SOON = (4, 65_536, 1_048_576)
+"""The copies of the profile standard: from a loss to more than any of its batches."""
 
 SUMMED = 268_435_456
 
@@ -137,7 +141,11 @@ COPY = Scenario(
     about="One tensor copied to the device or from it; on the CPU arm, within memory.",
     question="What does copying {bytes} bytes {direction} cost?",
     axes=("direction", "bytes"),
-    points=cross(direction=("to-device", "from-device"), bytes=COPIED),
+    points=cross(
+        direction=("to-device", "from-device"),
+        bytes=COPIED,
+        profiles=lambda bytes, **_: STANDARD if bytes in COPIED_SOON else FULL,  # noqa: A006  the axis
+    ),
     work=one_copy,
     prepare=prepare_copy,
     role="overhead",

@@ -241,5 +241,8 @@ TO_DEVICE = Scenario(
     kin="to_device",
     proof=TRAINING_PROOF,
     data="prefetched",
-    links={"nearer": vary("when copied ahead", ahead="on")},
+    links={
+        "nearer": vary("when copied ahead", ahead="on"),
+        "compute": plain_step("A", BATCH),
+    },
 )

@@ -1,0 +1,155 @@
+"""What a plain cell's time consists of: what every call takes however small, and the work.  Pure.
+
+The work is what grows with the size; where a device does it at less than its own best rate, it is too
+small for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from suite.analysis.ablation.catalogue import Catalogue, Values, mean
+from suite.analysis.ablation.gains import best_gain, find_fewer, find_larger, find_use
+from suite.analysis.ablation.prices import BUSY, price_handover
+from suite.analysis.campaign.summarise import CellSummary
+from suite.analysis.causes.parts import Part, Seconds, count_calls, mean_of, subtract
+from suite.analysis.result.numbers import Evidence, cite
+
+STEP = 4.0
+"""The two sizes that a time is extended to no work from differ by this factor at least."""
+
+
+def part_foot(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Iterator[Part]:
+    """The parts of a cell in which nothing is left to leave out; the GPU's arm is the last.
+
+    What a call takes however small is the line through the two smallest sizes, at no work at all; where
+    no sizes were measured it is what handing over takes: with fewer calls, as it was seen, or by its
+    price.
+    """
+    gpu = arms[-1]
+    sizes = _find_sizes(catalogue, one, arms)
+    larger = find_larger(catalogue, one, gpu)
+    if sizes is not None:
+        fixed, told = _extend_sizes(catalogue, one, sizes, arms)
+    else:
+        fixed, told = _price_call(catalogue, one, arms)
+    if fixed is None:
+        return
+    gain = best_gain(find_fewer(catalogue, one, gpu), larger)
+    yield Part(rule="overhead", cell=one, times=1.0, seconds=fixed, evidence=told, gain=gain)
+    used = find_use(catalogue, one, gpu)
+    # Without other sizes nobody knows what of a time is the work.
+    if used is None or sizes is None:
+        return
+    share, best = used
+    work = {arm: subtract(catalogue.values(one, arm), fixed[arm]) for arm in arms}
+    ideal = {block: share * s for block, s in catalogue.values(one, gpu).items()}
+    # The CPU's work, or the GPU's own at its best rate, whichever takes longer: beyond that it is small.
+    least = ideal
+    if len(arms) > 1:
+        least = {b: max(s, ideal[b]) for b, s in work[arms[0]].items() if b in ideal}
+    small = {block: max(0.0, s) for block, s in subtract(work[gpu], least).items()}
+    seconds = {**{arm: dict.fromkeys(small, 0.0) for arm in arms}, gpu: small}
+    seen = (cite("of-best", share=share, best=best.cell.id),)
+    yield Part(rule="too small", cell=one, times=1.0, seconds=seconds, evidence=seen, gain=larger)
+
+
+def is_handing_over(catalogue: Catalogue, one: CellSummary, arm: str) -> bool:
+    """Whether the device was seen to wait for the host that hands over."""
+    seen = catalogue.enqueueing(one, arm) or 0.0
+    return seen > BUSY or "dispatch-bound" in catalogue.labels(one, arm)
+
+
+Sizes = tuple[CellSummary, CellSummary]
+Fixed = tuple[Seconds | None, tuple[Evidence, ...]]
+
+
+def _extend_sizes(
+    catalogue: Catalogue, one: CellSummary, sizes: Sizes, arms: Sequence[str]
+) -> Fixed:
+    fixed = {arm: _extend(catalogue, one, *sizes, arm) for arm in arms}
+    small, large = (mean(catalogue.values(size, arms[-1])) or 0.0 for size in sizes)
+    told = cite(
+        "at-no-work",
+        smaller=sizes[0].cell.id,
+        small=small,
+        larger=sizes[1].cell.id,
+        large=large,
+        seconds=mean_of(fixed[arms[-1]]),
+    )
+    return fixed, (told,)
+
+
+def _find_sizes(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Sizes | None:
+    """The two sizes of the same work that say most of what is fixed: along the axis with the smallest."""
+    swept = [one.cell.sweep] if one.cell.sweep else []
+    pairs = (
+        _find_smallest(catalogue, one, axis, arms)
+        for axis in dict.fromkeys([*one.cell.larger, *swept])
+    )
+    return min(
+        (pair for pair in pairs if pair), key=lambda pair: pair[0].cell.work.amount, default=None
+    )
+
+
+def _price_call(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Fixed:
+    """What goes away with fewer calls; else what handing over was seen to take, or its price."""
+    fewer = find_fewer(catalogue, one, arms[-1])
+    other = catalogue.cells[fewer.at] if fewer else None
+    if fewer and other and all(catalogue.values(other, arm) for arm in arms):
+        times = count_calls(one, other)
+        saved = {
+            arm: subtract(catalogue.values(one, arm), catalogue.values(other, arm), times)
+            for arm in arms
+        }
+        share = 1 - 1 / fewer.ratio.value
+        return saved, (cite("fewer", share=share, **fewer.how.values),)
+    return _see_handover(catalogue, one, arms)
+
+
+def _see_handover(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Fixed:
+    """What handing over was seen to take, where a device only waits for it; else its price."""
+    found: dict[str, Values] = {}
+    told: tuple[Evidence, ...] = ()
+    for arm in arms:
+        values = catalogue.values(one, arm)
+        own = mean(values) or 0.0
+        seen = catalogue.enqueueing(one, arm)
+        price = price_handover(catalogue, one, arm)
+        if seen is not None and is_handing_over(catalogue, one, arm):
+            found[arm] = {block: seen * s for block, s in values.items()}
+            told = (cite("dispatch-bound"),)
+        elif price is not None:
+            found[arm] = {block: min(price.seconds, s) for block, s in values.items()}
+            told = (cite("handover", price=price.seconds, own=own, **price.values),)
+        else:
+            return None, ()
+    return found, told
+
+
+def _find_smallest(
+    catalogue: Catalogue, one: CellSummary, axis: str, arms: Sequence[str]
+) -> Sizes | None:
+    """The smallest size along an axis, and the next one with `STEP` times the work."""
+    line = [
+        other
+        for _, other in catalogue.line(one, axis, arms[-1])
+        if all(catalogue.values(other, arm) for arm in arms) and other.cell.work.amount > 0
+    ]
+    for other in line[1:]:
+        if other.cell.work.amount >= STEP * line[0].cell.work.amount:
+            return line[0], other
+    return None
+
+
+def _extend(
+    catalogue: Catalogue, one: CellSummary, first: CellSummary, second: CellSummary, arm: str
+) -> Values:
+    """Seconds a call at no work, by block: never more than the cell takes, never under 0."""
+    a, b = first.cell.work.amount, second.cell.work.amount
+    small, large = catalogue.values(first, arm), catalogue.values(second, arm)
+    return {
+        block: min(s, max(0.0, min(small[block], (b * small[block] - a * large[block]) / (b - a))))
+        for block, s in catalogue.values(one, arm).items()
+        if block in small and block in large
+    }

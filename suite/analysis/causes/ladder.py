@@ -1,0 +1,160 @@
+"""From a cell to plainer cells of the same work, each without one thing more: what each thing takes.
+
+Pure.  Every part is a difference between two cells, or a measured price within such a difference; it has
+seconds by arm and block, in a call of the cell that was asked about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from suite.analysis.ablation.catalogue import Catalogue, Values, mean
+from suite.analysis.ablation.gains import find_gain
+from suite.analysis.ablation.pipeline import cite_parts, find_better, find_pipeline, is_input_bound
+from suite.analysis.ablation.prices import price_copies
+from suite.analysis.campaign.summarise import CellSummary
+from suite.analysis.causes.legs import go_on
+from suite.analysis.causes.parts import (
+    Found,
+    Part,
+    count_calls,
+    has_numbers,
+    leave_out,
+    mean_of,
+    scale,
+    subtract,
+)
+from suite.analysis.result.findings import RuleName
+from suite.analysis.result.numbers import Evidence, cite
+from suite.cells.traits import LinkName
+
+RUNGS: tuple[tuple[LinkName, RuleName | None], ...] = (
+    ("without", "fallback"),
+    ("nearer", "transfer"),
+    ("warm", "start-up"),
+    ("plain", None),
+    ("own-loop", "overhead"),
+    ("prefetched", "input"),
+)
+"""What is left out at the cell that a link leads to; None: nothing that is a cause."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ladder:
+    """The parts from a cell down to the plainest, and that one; None where the rest is no matter: the
+    GPU waits for something that hides it."""
+
+    parts: tuple[Part, ...]
+    foot: CellSummary | None
+    times: float
+
+
+def climb_down(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Ladder:
+    """The ladder of a cell, by the cells that have a number on all of these arms, the GPU's the last."""
+    parts: list[Part] = []
+    here, times, seen = one, 1.0, {one.cell.id}
+    while True:
+        found = _step_down(catalogue, here, arms)
+        if found is None:
+            return Ladder(parts=tuple(parts), foot=here, times=times)
+        below, gone = found
+        parts += [replace(part, times=times, seconds=scale(part.seconds, times)) for part in gone]
+        if below is None or below.cell.id in seen:
+            return Ladder(parts=tuple(parts), foot=None, times=times)
+        times *= count_calls(here, below)
+        here = below
+        seen.add(here.cell.id)
+
+
+def _step_down(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Found | None:
+    way = one.cell.way
+    if way is not None and (found := go_on(catalogue, one, way, arms)) is not None:
+        return found
+    for name, rule in RUNGS[:2]:
+        if found := _leave_out(catalogue, one, name, rule, arms):
+            return found
+    if found := _feed_by_hand(catalogue, one, arms):
+        return found
+    rungs = (_leave_out(catalogue, one, name, rule, arms) for name, rule in RUNGS[2:])
+    return next((found for found in rungs if found), None)
+
+
+def _leave_out(
+    catalogue: Catalogue,
+    one: CellSummary,
+    name: LinkName,
+    rule: RuleName | None,
+    arms: Sequence[str],
+) -> Found | None:
+    other, how = catalogue.link(one, name)
+    if other is None or not has_numbers(catalogue, other, arms):
+        return None
+    seconds = leave_out(catalogue, one, other, arms)
+    own, less = (mean(catalogue.values(cell, arms[-1])) or 0.0 for cell in (one, other))
+    less *= count_calls(one, other)
+    gone = cite("left-out", own=own, less=less, **how.values)
+    gain = find_gain(catalogue, one, other, arms[-1], how)
+    part = Part(rule=rule, cell=one, times=1.0, seconds=seconds, evidence=(gone,), gain=gain)
+    return other, [part]
+
+
+def _feed_by_hand(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Found | None:
+    """The same step with its data at hand: what goes away is the pipeline and the copies.
+
+    Of a step that is hidden behind its input nothing else is a part.  None: it has no pipeline.
+    """
+    found_by = ((arm, find_pipeline(catalogue, one, arm)) for arm in arms)
+    pipelines = {arm: found for arm, found in found_by if found is not None}
+    below, _ = catalogue.link(one, "compute")
+    if below is None or below is one or not has_numbers(catalogue, below, arms):
+        return None
+    if len(pipelines) < len(arms):
+        return None
+    times = count_calls(one, below)
+    fed: dict[str, Values] = {}
+    copied: dict[str, Values] = {}
+    waits: dict[str, bool] = {}
+    evidence: tuple[Evidence, ...] = ()
+    by_cells = False
+    for arm in arms:
+        found = pipelines[arm]
+        whole = catalogue.values(one, arm)
+        left = subtract(whole, catalogue.values(below, arm), times)
+        batch, by_cells = _find_copies(catalogue, below, arm)
+        copies = {b: times * s for b, s in batch.items()}
+        waits[arm] = one.cell.data == "prefetched" and is_input_bound(found, mean_of(batch))
+        if waits[arm]:
+            fed[arm], copied[arm] = whole, dict.fromkeys(whole, 0.0)
+        else:
+            copied[arm] = {b: max(0.0, min(copies.get(b, 0.0), s)) for b, s in left.items()}
+            fed[arm] = subtract(left, copied[arm])
+        evidence = cite_parts(found)
+    gpu = arms[-1]
+    at, how = find_better(catalogue, pipelines[gpu], gpu)
+    gain = find_gain(catalogue, one, at, gpu, how)
+    parts = [
+        Part(rule="input", cell=one, times=1.0, seconds=fed, evidence=evidence, gain=gain),
+        Part(
+            rule="transfer",
+            cell=one,
+            times=1.0,
+            seconds=copied,
+            evidence=(
+                cite("copied" if by_cells else "copied-by-price", seconds=mean_of(copied[gpu])),
+            ),
+        ),
+    ]
+    return (None if waits[gpu] else below), parts
+
+
+def _find_copies(catalogue: Catalogue, below: CellSummary, arm: str) -> tuple[Values, bool]:
+    """Seconds for copying a batch: the step with its data on the host against at hand, else the price;
+    and whether it is the former."""
+    for other in catalogue.cells.values():
+        if other.cell.data == "host" and catalogue.link(other, "nearer")[0] is below:
+            values = catalogue.values(other, arm)
+            if values:
+                return subtract(values, catalogue.values(below, arm)), True
+    price = price_copies(catalogue, below, arm)
+    return dict.fromkeys(catalogue.values(below, arm), price.seconds if price else 0.0), False

@@ -1,0 +1,160 @@
+"""From a stage of a script's way to the next one that has a number: what goes away, by cause.  Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from suite.analysis.ablation.catalogue import Catalogue, mean
+from suite.analysis.ablation.gains import find_gain
+from suite.analysis.ablation.prices import price_copies
+from suite.analysis.campaign.summarise import CellSummary
+from suite.analysis.causes.parts import (
+    Found,
+    Part,
+    Seconds,
+    has_numbers,
+    leave_out,
+    mean_of,
+    subtract,
+)
+from suite.analysis.result.findings import RuleName
+from suite.analysis.result.numbers import cite
+from suite.cells.cell import Stage, Way
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leg:
+    """A stage of a way, and the stages behind it up to the next one that has a number."""
+
+    one: CellSummary
+    way: Way
+    stages: Sequence[Stage]
+
+
+def go_on(catalogue: Catalogue, one: CellSummary, way: Way, arms: Sequence[str]) -> Found | None:
+    """The next stage of a script's way that has a number."""
+    places = [index for index, stage in enumerate(way.stages) if stage.cell == one.cell.id]
+    for first in places:
+        for last in range(first + 1, len(way.stages)):
+            other = catalogue.cells.get(way.stages[last].cell or "")
+            if other is not None and has_numbers(catalogue, other, arms):
+                passed = way.stages[first + 1 : last + 1]
+                return other, list(
+                    _part_leg(catalogue, Leg(one=one, way=way, stages=passed), other, arms)
+                )
+    return None
+
+
+def _part_leg(
+    catalogue: Catalogue, leg: Leg, other: CellSummary, arms: Sequence[str]
+) -> Iterator[Part]:
+    """What goes away between two stages of a way, by cause.
+
+    Of changes of several causes that were measured together each takes its price, or what it took at a
+    sibling of the way (another size), as far as the whole of them goes.  What is left is the last cause's
+    where all others are known, and else nobody's.
+    """
+    one, stages = leg.one, leg.stages
+    left = leave_out(catalogue, one, other, arms)
+    gain = find_gain(catalogue, one, other, arms[-1], cite("fair"))
+    rules: list[RuleName] = list(dict.fromkeys(stage.removes for stage in stages if stage.removes))
+    changes = {
+        rule: tuple(stage.change for stage in stages if stage.removes == rule) for rule in rules
+    }
+
+    def part(
+        rule: RuleName | None, seconds: Seconds, told: tuple[str, ...], *, apart: bool = False
+    ) -> Part:
+        evidence = cite(
+            "gone-elsewhere" if apart else "gone",
+            seconds=mean_of(seconds[arms[-1]]),
+            changes=told,
+        )
+        return Part(
+            rule=rule, cell=one, times=1.0, seconds=seconds, evidence=(evidence,), gain=gain
+        )
+
+    unknown: list[RuleName] = []
+    # A start is what the others leave: of the sizes of one process only the first has paid it.
+    for rule in sorted(rules, key=lambda one: one == "start-up") if len(rules) > 1 else []:
+        known = _find_elsewhere(catalogue, leg, changes[rule], rule, arms)
+        if known is None or (rule == "start-up" and not unknown):
+            unknown.append(rule)
+            continue
+        taken = {
+            arm: {block: max(0.0, min(s, known[arm])) for block, s in left[arm].items()}
+            for arm in arms
+        }
+        left = {arm: subtract(left[arm], taken[arm]) for arm in arms}
+        yield part(rule, taken, changes[rule], apart=True)
+    last = rules if len(rules) == 1 else unknown
+    told = tuple(stage.change for stage in stages)
+    if len(last) == 1:
+        yield part(last[0], left, told if len(rules) == 1 else changes[last[0]])
+    else:
+        yield part(None, left, told)
+
+
+def _find_elsewhere(
+    catalogue: Catalogue,
+    leg: Leg,
+    changes: Sequence[str],
+    rule: RuleName,
+    arms: Sequence[str],
+) -> Mapping[str, float] | None:
+    """What these changes take, seconds a call by arm: copies and a start by their prices, others at the
+    nearest sibling of the way at which they were measured by themselves."""
+    prices = {arm: _find_price(catalogue, leg.one, rule, arm) for arm in arms}
+    known = {arm: price for arm, price in prices.items() if price is not None}
+    if len(known) == len(arms):
+        return known
+    if rule == "start-up":
+        return None
+    way, found = leg.way, []
+    for other in catalogue.cells.values():
+        their = other.cell.way
+        if their is None or (their.name, their.pinned) != (way.name, way.pinned):
+            continue
+        if their.stages[0].cell == other.cell.id and their.fixed != way.fixed:
+            seconds = _add_up(catalogue, their, changes, arms)
+            if seconds is not None:
+                found.append((_how_far(way, their), seconds))
+    return min(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def _find_price(catalogue: Catalogue, one: CellSummary, rule: RuleName, arm: str) -> float | None:
+    if rule == "start-up":
+        return mean(catalogue.values(catalogue.link(one, "start")[0], arm))
+    copies = price_copies(catalogue, one, arm) if rule == "transfer" else None
+    return copies.seconds if copies else None
+
+
+def _add_up(
+    catalogue: Catalogue, way: Way, changes: Sequence[str], arms: Sequence[str]
+) -> Mapping[str, float] | None:
+    """What these changes of a way take, each measured between the stages right before and behind it."""
+    total = dict.fromkeys(arms, 0.0)
+    for change in changes:
+        index = next((i for i, one in enumerate(way.stages) if one.change == change), 0)
+        pair = [catalogue.cells.get(one.cell or "") for one in way.stages[index - 1 : index + 1]]
+        if index == 0 or not all(has_numbers(catalogue, one, arms) for one in pair):
+            return None
+        before, after = pair
+        for arm in arms:
+            total[arm] += (mean(catalogue.values(before, arm)) or 0.0) - (
+                mean(catalogue.values(after, arm)) or 0.0
+            )
+    return total
+
+
+def _how_far(way: Way, other: Way) -> float:
+    """How many times larger or smaller another way's size is; the same size is the nearest."""
+    far = 1.0
+    for axis, value in way.fixed.items():
+        there = other.fixed.get(axis)
+        if isinstance(value, int | float) and isinstance(there, int | float) and value and there:
+            far *= max(value / there, there / value)
+        elif value != there:
+            far *= 2.0
+    return far

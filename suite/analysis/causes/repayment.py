@@ -1,0 +1,30 @@
+"""When a script's start is repaid.  Pure."""
+
+from __future__ import annotations
+
+from suite.analysis.ablation.catalogue import Catalogue, mean
+from suite.analysis.ablation.waterfall import find_way
+from suite.analysis.campaign.summarise import CellSummary
+from suite.analysis.numbers.ratio import compare
+from suite.analysis.result.numbers import Evidence, cite
+
+
+def find_repayment(catalogue: Catalogue, one: CellSummary, arm: str) -> Evidence | None:
+    """After how much of the fair work the GPU has repaid what it took to start, against the CPU."""
+    cpu = catalogue.cpu
+    way = find_way(catalogue, one, arm)
+    rival = find_way(catalogue, one, cpu) if way and cpu and cpu != arm else []
+    own, fair = (mean(leg.values) or 0.0 for leg in (way[0], way[-1])) if way else (0.0, 0.0)
+    call = catalogue.seconds(one, arm)
+    if not rival or rival[-1].cell != way[-1].cell or not (own and call):
+        return None
+    start, saving = (own - fair) / own * call, (mean(rival[-1].values) or 0.0) - fair
+    ratio = compare(way[-1].values, rival[-1].values)
+    if ratio is None:
+        return None
+    if (ratio.value if ratio.high is None else ratio.high) <= 1:
+        return cite("never-repaid")
+    # Only a saving that the interval bears out is one.
+    if saving <= 0 or (ratio.value if ratio.low is None else ratio.low) <= 1:
+        return cite("repayment-unknown")
+    return cite("repaid", units=start / saving, unit=way[0].unit)
