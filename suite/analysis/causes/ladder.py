@@ -102,7 +102,8 @@ def _leave_out(
 def _feed_by_hand(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Found | None:
     """The same step with its data at hand: what goes away is the pipeline and the copies.
 
-    Of a step that is hidden behind its input nothing else is a part.  None: it has no pipeline.
+    Of a step that is hidden behind its input nothing else is a part, since nothing would go away with it
+    alone.  None: it has no pipeline.
     """
     found_by = ((arm, find_pipeline(catalogue, one, arm)) for arm in arms)
     pipelines = {arm: found for arm, found in found_by if found is not None}
@@ -124,11 +125,11 @@ def _feed_by_hand(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -
         batch, by_cells = _find_copies(catalogue, below, arm)
         copies = {b: times * s for b, s in batch.items()}
         waits[arm] = one.cell.data == "prefetched" and is_input_bound(found, mean_of(batch))
+        copied[arm] = {b: max(0.0, min(copies.get(b, 0.0), s)) for b, s in left.items()}
+        fed[arm] = subtract(left, copied[arm])
         if waits[arm]:
-            fed[arm], copied[arm] = whole, dict.fromkeys(whole, 0.0)
-        else:
-            copied[arm] = {b: max(0.0, min(copies.get(b, 0.0), s)) for b, s in left.items()}
-            fed[arm] = subtract(left, copied[arm])
+            # Without its copies the step would wait as long.
+            copied[arm] = dict.fromkeys(left, 0.0)
         evidence = cite_parts(found)
     gpu = arms[-1]
     at, how = find_better(catalogue, pipelines[gpu], gpu)

@@ -347,6 +347,7 @@ CASES: Mapping[str, Callable[[Device, Mapping[str, Param]], Taken]] = {
     "asked.dataset": _dataset,
     "asked.fit": _fit,
     "tfdata.triple": _triple,
+    "tfdata.slices": lambda d, p: Taken(seconds=d.feed["parallel"] * float(p["batch"]) / 512),
     "overhead.fence": lambda d, p: Taken(seconds=d.fence),
     "overhead.eager_op": lambda d, p: Taken(seconds=d.eager + 1e-9),
     "overhead.function_call": lambda d, p: Taken(seconds=d.graph),

@@ -63,7 +63,15 @@ SLICES = Scenario(
     question="How many elements a second come from memory at batch {batch}, "
     "shuffle {shuffle}, prefetch {prefetch}?",
     axes=("batch", "shuffle", "prefetch"),
-    points=cross(batch=(32, BATCH), shuffle=("on", "off"), prefetch=("on", "off")),
+    points=cross(
+        batch=(32, BATCH),
+        shuffle=("on", "off"),
+        prefetch=("on", "off"),
+        # The input of the steps that train on a dataset.
+        profiles=lambda shuffle, prefetch, **_: (
+            ("standard", "full") if shuffle == prefetch == "on" else ("full",)
+        ),
+    ),
     work=work,
     prepare=prepare_slices,
     role="input",
