@@ -40,7 +40,7 @@ def test_every_cell_passes_both_proofs_of_placement(proven: Heard) -> None:
     wanted = {
         cell.id
         for cell in scenarios.cells()
-        if not cell.by_host and cell.process is None and (not cell.arms or "cuda" in cell.arms)
+        if not cell.by_host and cell.process is None and (not cell.arms or "gpu" in cell.arms)
     }
     assert set(proven.cells) == wanted
     bad = {
