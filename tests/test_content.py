@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import shutil
 from pathlib import Path
@@ -28,12 +29,25 @@ def test_a_copy_has_the_same_content(copy: Path) -> None:
 
 def test_the_container_gets_the_words_and_its_own_room_alone() -> None:
     names = [path.relative_to(SUITE).as_posix() for path in worker_files()]
-    shared = {"__init__.py", "content.py", "errors.py", "wire.py"}
+    shared = {"__init__.py", "content.py", "errors.py", "ranges.py", "wire.py"}
     assert {
         name for name in names if not name.startswith(("cells/", "model/", "worker/"))
     } == shared
     assert "cells/cell.py" in names
     assert "worker/scenarios/matmul/square.py" in names
+
+
+def test_what_the_container_gets_imports_nothing_of_ours_that_it_does_not_get(copy: Path) -> None:
+    wanted = {
+        node.module
+        for path in worker_files()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("suite.")
+    }
+    assert "suite.wire" in wanted
+    for module in wanted:
+        place = copy.joinpath(*str(module).split(".")[1:])
+        assert place.with_suffix(".py").is_file() or (place / "__init__.py").is_file(), module
 
 
 @pytest.mark.parametrize(
