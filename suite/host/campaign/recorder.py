@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 
 from suite.cells.cell import Cell
-from suite.errors import tell_left
+from suite.errors import GpuError, tell_left
 from suite.host.campaign import plan
 from suite.host.campaign.draft import Draft, InvocationSpec, Keep, Watch
 from suite.host.campaign.session import ArmRefused, Hung, ProtocolError, Session
@@ -127,6 +127,10 @@ class Recorder:
             self._end_container(ending, ending.phrase)
             what = f"the arm {self._spec.arm.name} can't be had: {error}"
             raise explain_worker(what, ending.diary, kind_of(self._engine.isolation)) from error
+        except GpuError:
+            # The other arms may go on, on the same engine.
+            self._end_container(ending := running.close(), ending.phrase)
+            raise
         except BaseException as error:  # noqa: BLE001  raised again, with what was left behind
             ending = running.abandon()
             self._end_container(ending, ending.phrase)

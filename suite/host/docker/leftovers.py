@@ -122,9 +122,8 @@ def claim(
 
 def release(daemon: Daemon, owner: str) -> None:
     """Removes the volume of `claim`, where it is this owner's and the engine answers."""
-    daemon.patience.hurry()
     name = name_claim()
-    with suppress(EngineError):
+    with daemon.patience.hurried(), suppress(EngineError):
         found = [one for one in list_volumes(daemon, "volume") if one["Name"] == name]
         if found and _labels(found[0]).get(f"{LABEL}.owner") == owner:
             discard_volume(daemon, name)

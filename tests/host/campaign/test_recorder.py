@@ -234,6 +234,11 @@ def test_an_engine_that_goes_away_in_a_run_leaves_what_was_measured(
     (container,) = interrupted(flow, 2).invocation.containers
     assert container.status == "stopped by the host"
     assert flow.engine.log == STOPPED
+    # Of the GPU's trouble the other arms know nothing: nobody leaves the engine.
+    flow = Flow(tmp_path / "gpu")
+    with pytest.raises(GpuError, match="lost"):
+        flow.run(flow.worker.meets(flow.order[2], GpuError("the GPU is lost", "look")))
+    assert flow.engine.log == [("start", "fake-1"), ("close", "fake-1")]
     # It can't even say how the container ended, nor remove it.
     flow = Flow(tmp_path / "mute")
     with pytest.raises(EngineError, match="has gone") as caught:

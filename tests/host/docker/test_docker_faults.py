@@ -203,6 +203,12 @@ def test_every_call_has_a_deadline(hanging: Hanging) -> None:
 def test_patience_ends_for_all_calls_together(hanging: Hanging) -> None:
     patience = Patience(8.0)
     assert [patience.allow(60.0), patience.allow(5.0)] == [8.0, 5.0]
+    # Who gives an engine back, and may come again, leaves no hurry behind.
+    with patience.hurried():
+        hanging.passed_s = 4.0
+        assert patience.allow(60.0) <= 6.0
+    assert patience.allow(60.0) == 8.0
+    hanging.passed_s = 0.0
     patience.hurry()
     hanging.passed_s = 6.0
     patience.hurry()
