@@ -11,7 +11,7 @@ import pytest
 
 from suite.analysis.campaign.accounting import find_deaths
 from suite.analysis.documents.read import load_document
-from suite.errors import EngineError, Interrupted
+from suite.errors import EngineError, GpuError, Interrupted
 from suite.host.campaign.arms import known_arms
 from suite.host.campaign.outcomes import is_complete
 from suite.host.engine import LABEL, GpuRequest, Job
