@@ -15,6 +15,7 @@ from suite.content import SUITE
 from suite.errors import EngineError, UsageError
 from suite.host.docker.endpoint import DEFAULT_SOCKET
 from suite.host.gpu.request import machine_gpus, pci_gpus
+from suite.host.machine.lock import PLACE
 from tests.agreement import compare
 from tests.fakes import scripted_python
 
@@ -46,6 +47,13 @@ def mount(kind: str, place: Path) -> list[str]:
     return words
 
 
+def make_place(root: Path, command: str) -> Path:
+    """Where a command has the machine's lock for itself."""
+    folder = root.parent / f"{command}-locks"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 def hold_together(
     status: int,
     root: Path,
@@ -64,7 +72,8 @@ def hold_together(
                 *("--results", str(results or root / f"{command[0]}-results")),
             ],
             cwd=root,
-            env={**own, **(variables or {})},
+            # At once, they would find each other at work.
+            env={**own, PLACE: str(make_place(root, command[0])), **(variables or {})},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
