@@ -16,7 +16,7 @@ from suite.cli.receipts.differing import find_difference
 from suite.cli.receipts.signature import SIGNATURE, judge_signature
 from suite.errors import DocumentError
 from suite.folder import Folder
-from suite.manifest import MANIFEST, hash_content, list_own, read_lines
+from suite.manifest import MANIFEST, OWN, hash_content, list_own, read_lines
 from suite.model import SURVEY, document_name
 from suite.report.pictures.picture import FOLDER
 from suite.report.produce import build_survey_report, can_draw, draw, rebuild
@@ -45,7 +45,7 @@ def check_folder(folder: Path, signers: Path | None = None) -> Iterator[Finding]
         load_survey(folder) if is_survey else load_plan(folder)
         content = {name: door.read(name) for name in list_own(door)}
         lines = read_lines(door.read(MANIFEST)) if door.holds(MANIFEST) else None
-        known = {*content, MANIFEST, SIGNATURE, "logs", FOLDER}
+        known = {*content, *OWN, MANIFEST, SIGNATURE}
         others = [name for name in door.names() if name not in known and name[0] != "."]
         signed = door.holds(SIGNATURE)
     if signed or signers is not None:

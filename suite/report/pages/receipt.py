@@ -137,7 +137,14 @@ def _write_claim(page: Page, analysis: Analysis, cell: CellAnalysis) -> None:
             for text, notes in entries
         ]
         rows.append([escape(arm), *marked, str(result.n)])
-    heads = ["arm", "time a call", "rate", f"against {escape(analysis.base)}", "verdict", "blocks"]
+    heads = [
+        "arm",
+        "time per call",
+        "rate",
+        f"against {escape(analysis.base)}",
+        "verdict",
+        "blocks",
+    ]
     page.table("Table: the claim, with its 95 % intervals.", heads, rows)
 
 
@@ -168,7 +175,7 @@ def _write_turns(page: Page, receipt: Receipt, whys: Mapping[str, Sequence[str]]
             "block",
             "value",
             "samples, after warm-up",
-            "calls a sample",
+            "calls per sample",
             "steady",
             "begun",
             "document",

@@ -41,7 +41,7 @@ def draw_strips(picture: Picture, strips: Strips) -> Figure:
         ticks = [index + 0.5 for index in range(len(invocations))]
         axes.set_xticks(ticks, [" ".join(wrap(one.label, 9, 1)) for one in invocations], fontsize=8)
         axes.set_title(" ".join(wrap(arm, 60, 1)), loc="left", fontsize=9, fontweight="bold")
-        axes.set_ylabel("time a call")
+        axes.set_ylabel("time per call")
     axes.set_xlabel("block, and in it one sample after the other")
     return sheet.figure
 

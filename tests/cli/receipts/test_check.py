@@ -261,6 +261,14 @@ def test_an_honest_folder_passes_under_another_name_and_in_another_time_zone(
     assert (heard.status, heard.out.splitlines()) == (0, lines)
 
 
+def test_all_that_a_campaign_leaves_is_looked_at(check: Check, shell: Shell) -> None:
+    shell.bench_short()
+    assert (shell.folder() / "sbom" / "cpu.cdx.json").is_file()
+    heard = check(shell.folder())
+    assert heard.status == 0
+    assert "others" not in heard.out
+
+
 def test_what_is_not_ours_is_left_alone_and_told(honest: Path, check: Check) -> None:
     (honest / "notes.txt").write_text("mine")
     heard = check(honest)
