@@ -131,7 +131,7 @@ def faults(session: nox.Session) -> None:
 
 @nox.session(name="bench-method")
 def bench_method(session: nox.Session) -> None:
-    """Print the method's rates and coverage, other tools' rules beside ours, for docs/method.md."""
+    """Print the method's rates and coverage, other tools' rules beside ours, for docs/method-in-detail.md."""
     forward(session, "-m", "tests.bench.method")
 
 

@@ -1,7 +1,7 @@
 """The method's rates and coverage by host and number of blocks, other tools' rules beside ours.
 
 ``python -m tests.bench.method [CELLS]``: minutes with the default; it asserts nothing.  Prints the
-tables that docs/method.md shows.
+tables that docs/method-in-detail.md shows.
 """
 
 from __future__ import annotations

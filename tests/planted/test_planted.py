@@ -858,7 +858,7 @@ WRITTEN = (
 )
 
 PLANTS: tuple[Plant, ...] = (*REAL, *SCRIPTED, *WRITTEN)
-"""The whole list; docs/method.md names them, and a test holds it to this."""
+"""The whole list; docs/method-in-detail.md names them, and a test holds it to this."""
 
 NEEDS_CUDA = "(where the CUDA image is)"
 """Stands in the documentation behind those that other machines skip."""
@@ -1031,7 +1031,7 @@ def test_a_sound_twin_gives_the_noise_floor_that_the_cpus_does_not(ground: Groun
 def test_the_list_is_long_enough_and_is_the_documentations() -> None:
     names = [one.name for one in PLANTS]
     assert len(set(names)) == len(names) >= 24
-    method = (SUITE.parent / "docs" / "method.md").read_text(encoding="utf-8")
+    method = (SUITE.parent / "docs" / "method-in-detail.md").read_text(encoding="utf-8")
     section = method.split("## What must never happen")[1].split("\n## ")[0]
     listed = re.findall(r"^- (.*)$", section, re.MULTILINE)
     assert [text.removesuffix(f" {NEEDS_CUDA}") for text in listed] == names
