@@ -158,7 +158,7 @@ def _of_markdown(name: str, text: str) -> Iterator[str]:
 NAMED = re.compile(r"\bcuda(?!-hidden)\b|\bGPU( \d+)? alone\b|\bat once\b", re.IGNORECASE)
 """How a sentence names an arm with a GPU, or, in a survey, a GPU."""
 CLAIM = re.compile(
-    r"\d×|\d times\b|\d % (more|less)|\b(as fast|repaid|wins|loses|win|loss)\b"
+    r"\d×|\d times\b|\d % (more|less)|\b(as fast|breaks even|wins|loses|win|loss)\b"
     r"|\b(faster|slower|equivalent)\b"
 )
 SAYS_NOTHING = re.compile(r"(No v|V)erdicts\b|.*\bTable: |A time is |.*: 0 of 0 cells")

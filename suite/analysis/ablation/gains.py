@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from suite.analysis.ablation.catalogue import COUNTED, Catalogue, name_unit
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.numbers.ratio import compare
 from suite.analysis.result.findings import Gain
 from suite.analysis.result.numbers import Evidence, cite
+from suite.cells.cell import Cell
 
 
 def find_gain(
@@ -75,7 +78,10 @@ def find_use(catalogue: Catalogue, one: CellSummary, arm: str) -> tuple[float, C
 
 
 def find_winner(catalogue: Catalogue, one: CellSummary) -> CellSummary | None:
-    """The warm variant of the same work at which the GPU wins by most; None: it wins at none."""
+    """The nearest warm variant of the same work at which the GPU wins; None: it wins at none.
+
+    A script's own fair number is the nearest; then what differs in the fewest parameters, by the least work.
+    """
     variants = [
         other
         for other in catalogue.cells.values()
@@ -84,5 +90,14 @@ def find_winner(catalogue: Catalogue, one: CellSummary) -> CellSummary | None:
         and not other.cell.pinned
         and catalogue.wins(other)
     ]
-    ratios = [(ratio.value, other) for other in variants if (ratio := catalogue.ratio(other))]
-    return min(ratios, key=lambda pair: pair[0])[1] if ratios else None
+    return min(variants, key=lambda other: _measure_distance(one.cell, other.cell), default=None)
+
+
+def _measure_distance(one: Cell, other: Cell) -> tuple[int, int, float]:
+    if one.way is not None and one.way.stages[-1].cell == other.id:
+        return 0, 0, 0.0
+    axes = one.params.keys() | other.params.keys()
+    differing = sum(one.params.get(axis) != other.params.get(axis) for axis in axes)
+    amounts = one.work.amount, other.work.amount
+    far = abs(math.log(amounts[0] / amounts[1])) if min(amounts) > 0 else math.inf
+    return 1 + (other.way is not None), differing, far

@@ -72,22 +72,23 @@ def find_triples(catalogue: Catalogue) -> list[Triple]:
 
 
 def find_repayments(catalogue: Catalogue) -> list[Repayment]:
-    """For every training cell on both arms, when the GPU's first call is repaid by its steps."""
+    """For every training cell on both arms, after how many steps the GPU breaks even."""
     found: list[Repayment] = []
     cpu, gpu = catalogue.cpu, catalogue.gpu
     if cpu is None or gpu is None:
         return found
     for one in catalogue.cells.values():
-        first = one.arms[gpu].first_call
-        if not trains(one.cell) or one.cell.sweep is None or first is None:
+        first, cpus = one.arms[gpu].first_call, one.arms[cpu].first_call
+        if not trains(one.cell) or one.cell.sweep is None or first is None or cpus is None:
             continue
         slow, fast = catalogue.steps(one, cpu), catalogue.steps(one, gpu)
         ratio = compare(fast, slow)
         if ratio is None:
             continue
         savings = [slow[block] - fast[block] for block in slow if block in fast]
+        longer = first.value - cpus.value
         # Only a saving that the interval bears out is one.
-        saves = (ratio.value if ratio.low is None else ratio.low) > 1
+        saves = longer > 0 and (ratio.value if ratio.low is None else ratio.low) > 1
         saving = (mean(slow) or 0.0) - (mean(fast) or 0.0)
         # A block in which nothing was saved has no number of steps; the means have.
         every = savings if min(savings) > 0 else [saving]
@@ -95,8 +96,9 @@ def find_repayments(catalogue: Catalogue) -> list[Repayment]:
             Repayment(
                 cell=one.cell.id,
                 first_call_s=first.value,
+                cpu_first_call_s=cpus.value,
                 saving_s=saving,
-                steps=estimate([first.value / one_s for one_s in every])
+                steps=estimate([longer / one_s for one_s in every])
                 if saves and saving > 0
                 else None,
                 never=(ratio.value if ratio.high is None else ratio.high) <= 1,

@@ -228,9 +228,13 @@ def _compare_extra(campaign: Campaign, compared: Compared) -> Iterable[ExtraWork
         for arm in campaign.arms:
             if invalid[cell.id][arm] or invalid[twin.id][arm]:
                 continue
-            ratio = compare(values[twin.id][arm], values[cell.id][arm])
-            if ratio is not None:
-                yield ExtraWork(arm=arm, cell=cell.id, honest=twin.id, ratio=ratio, truth=truth)
+            own, honest_s = values[cell.id][arm], values[twin.id][arm]
+            ratio = compare(honest_s, own)
+            meant = compare({block: truth * s for block, s in honest_s.items()}, own)
+            if ratio is not None and meant is not None:
+                yield ExtraWork(
+                    arm=arm, cell=cell.id, honest=twin.id, ratio=ratio, truth=truth, p=meant.p
+                )
 
 
 def _find_input_only(

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from suite.analysis.ablation.catalogue import Catalogue, Values
-from suite.analysis.ablation.gains import find_use, find_winner
+from suite.analysis.ablation.gains import best_gain, find_gain, find_use, find_winner
 from suite.analysis.ablation.prices import ROUNDING
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.causes.foot import part_foot
@@ -42,8 +42,8 @@ class Case:
     """A cell that needs an explanation, and its causes, the heaviest first.
 
     ``loses``: the GPU is the slower one; else it wins or nobody can tell, but reaches only ``use``
-    of its own best rate (None: there is no rate to compare).  ``winner`` is the variant of the same
-    work at which the GPU wins by most.  ``hopeless``: it loses at every variant that was measured, so
+    of its own best rate (None: there is no rate to compare).  ``winner`` is the nearest variant
+    of the same work at which the GPU wins.  ``hopeless``: it loses at every variant that was measured, so
     that the CPU is the right device.  ``lost`` are the seconds a call that are to be explained: beyond the
     CPU's time, or beyond that of the same work at the best rate.
     """
@@ -194,13 +194,18 @@ def _gather(
     evidence = tuple(told for part in taking for told in part.evidence)
     if rule == "start-up" and (after := find_repayment(catalogue, one, arms[-1])):
         evidence = (*evidence, after)
-    gains = [part.gain for part in parts if part.gain is not None and part.gain.ratio.value > 1]
+    # From the cell itself, not from the rung on which the part was found.
+    gains = [
+        find_gain(catalogue, one, catalogue.cells[part.gain.at], arms[-1], part.gain.how)
+        for part in parts
+        if part.gain is not None
+    ]
     return Suspicion(
         rule=rule,
         parts=parts,
         seconds=estimate_difference(list(total.values())),
         evidence=evidence,
-        gain=max(gains, key=lambda gain: gain.ratio.value, default=None),
+        gain=best_gain(*gains),
     )
 
 

@@ -57,7 +57,9 @@ def _part_leg(
     """
     one, stages = leg.one, leg.stages
     left = leave_out(catalogue, one, other, arms)
-    gain = find_gain(catalogue, one, other, arms[-1], cite("fair"))
+    is_fair = stages[-1] is leg.way.stages[-1]
+    how = cite("fair") if is_fair else cite("changed", change=stages[-1].change)
+    gain = find_gain(catalogue, one, other, arms[-1], how)
     rules: list[RuleName] = list(dict.fromkeys(stage.removes for stage in stages if stage.removes))
     changes = {
         rule: tuple(stage.change for stage in stages if stage.removes == rule) for rule in rules

@@ -1,4 +1,4 @@
-"""When a script's start is repaid.  Pure."""
+"""After how much work a script breaks even on the GPU.  Pure."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from suite.analysis.result.numbers import Evidence, cite
 
 
 def find_repayment(catalogue: Catalogue, one: CellSummary, arm: str) -> Evidence | None:
-    """After how much of the fair work the GPU has repaid what it took to start, against the CPU."""
+    """After how much of the fair work the GPU has made up for its longer start, against the CPU."""
     cpu = catalogue.cpu
     way = find_way(catalogue, one, arm)
     rival = find_way(catalogue, one, cpu) if way and cpu and cpu != arm else []
-    own, fair = (mean(leg.values) or 0.0 for leg in (way[0], way[-1])) if way else (0.0, 0.0)
     call = catalogue.seconds(one, arm)
-    if not rival or rival[-1].cell != way[-1].cell or not (own and call):
+    if not rival or rival[-1].cell != way[-1].cell or not call:
         return None
-    start, saving = (own - fair) / own * call, (mean(rival[-1].values) or 0.0) - fair
+    own, fair = (mean(leg.values) or 0.0 for leg in (way[0], way[-1]))
+    theirs, their_fair = (mean(leg.values) or 0.0 for leg in (rival[0], rival[-1]))
+    longer, saving = (own - fair) - (theirs - their_fair), their_fair - fair
+    if not own or longer <= 0:
+        return None
     ratio = compare(way[-1].values, rival[-1].values)
     if ratio is None:
         return None
@@ -27,4 +30,4 @@ def find_repayment(catalogue: Catalogue, one: CellSummary, arm: str) -> Evidence
     # Only a saving that the interval bears out is one.
     if saving <= 0 or (ratio.value if ratio.low is None else ratio.low) <= 1:
         return cite("repayment-unknown")
-    return cite("repaid", units=start / saving, unit=way[0].unit)
+    return cite("repaid", units=longer / own * call / saving, unit=way[0].unit)

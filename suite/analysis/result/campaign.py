@@ -11,7 +11,7 @@ from suite.analysis.result.arms import ArmAnalysis, Death, Machine, Spent, Watch
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.findings import Decomposition, Help, Misled, Repayment, Triple, Waterfall
 from suite.analysis.result.limits import Cost, Limits, Price
-from suite.analysis.result.numbers import Crossover, Ratio, Reach, Verdict
+from suite.analysis.result.numbers import OTHER_LEVEL, Crossover, Ratio, Reach, Verdict
 from suite.cells.cell import Param
 from suite.cells.traits import Headline, ProfileName
 from suite.flags import Flag, find_invalid, pick
@@ -96,7 +96,8 @@ class Family(Struct, frozen=True, kw_only=True):
 class ExtraWork(Struct, frozen=True, kw_only=True):
     """A cell that does known extra work, against its honest twin on one arm.
 
-    ``truth`` is the ratio of their work.
+    ``truth`` is the ratio of their work, ``p`` its two-sided p-value in the paired t test; None: nothing
+    to test it by.
     """
 
     arm: str
@@ -104,13 +105,16 @@ class ExtraWork(Struct, frozen=True, kw_only=True):
     honest: str
     ratio: Ratio
     truth: float
+    p: float | None = None
 
     @property
     def holds(self) -> bool | None:
-        """Whether the ratio's interval contains the truth; None: there is no interval."""
+        """Whether the ratio agrees with the truth, at the level of everything that is no work; None:
+        there is no interval.  A 95 % interval alone would miss it in one sound control of twenty."""
         if self.ratio.low is None or self.ratio.high is None:
             return None
-        return self.ratio.low <= self.truth <= self.ratio.high
+        within = self.ratio.low <= self.truth <= self.ratio.high
+        return within or (self.p is not None and self.p >= OTHER_LEVEL)
 
 
 class Controls(Struct, frozen=True, kw_only=True):

@@ -64,7 +64,7 @@ class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How the GPU stands against the CPU in a cell that needs an explanation.
 
     ``loses``: the GPU is the slower one; else it wins or nobody can tell, but reaches only ``use``
-    of its own best rate (None: there is no rate to compare).  ``winner`` is the variant of the same
+    of its own best rate (None: there is no rate to compare).  ``winner`` is the nearest variant of the same
     work at which the GPU wins by most.  ``hopeless``: it loses at every variant that was measured, so
     that the CPU is the right device.  ``provisional``: the cell has no verdict, only a ratio that says so.
     ``lost`` are the seconds a call to explain: beyond the CPU's time, or, where the GPU does not lose, beyond
@@ -216,16 +216,15 @@ class Triple(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Repayment(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """After how many steps the GPU's first call is repaid.
+    """After how many steps the GPU breaks even: its first call takes longer than the CPU's, each step less.
 
-    ``steps`` None: no saving is shown; ``never``: the interval shows that there is none.
-
-    ``first_call_s`` is the GPU's, ``saving_s`` what each step saves against the CPU (negative: it
-    loses that).
+    ``steps`` None: no saving is shown, or the first call takes no longer; ``never``: the interval shows
+    that there is no saving.  ``saving_s`` is what each step saves against the CPU (negative: it loses that).
     """
 
     cell: str
     first_call_s: float
+    cpu_first_call_s: float
     saving_s: float
     steps: Estimate | None = None
     never: bool

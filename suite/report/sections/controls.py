@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from suite.analysis.result.arms import MOST_FOR_TIMING
 from suite.analysis.result.campaign import Analysis, Controls, ExtraWork, Family
 from suite.analysis.result.cells import SteadyClass
-from suite.analysis.result.numbers import MARGIN, OTHER_LEVEL
+from suite.analysis.result.numbers import MARGIN, OTHER_LEVEL, Ratio
 from suite.report.text.markup import escape
 from suite.report.text.names import Show, list_families, name_cells
 from suite.report.text.page import NO_NUMBER, Page
@@ -147,7 +147,7 @@ def tell_failed(analysis: Analysis, show: Show) -> list[str]:
     """What failed of what must not differ, before a word of who wins; nothing where all held."""
     controls = analysis.controls
     told = [
-        f"{show(family.base)} run twice differs in {_word_flagged(family)}: {_UNSAFE}"
+        f"{show(family.base)} run twice differs in {_word_flagged(family)}: {_doubt(_measure(family))}"
         for family in (*controls.twins, *controls.again)
         if family.flagged
     ]
@@ -159,17 +159,21 @@ def tell_failed(analysis: Analysis, show: Show) -> list[str]:
         )
     told += [
         f"known extra work on {show(one.arm)} measured as {one.ratio.value:.3f} times the time for "
-        f"{one.truth:.3f} times the work, which its interval excludes: {_UNSAFE}"
+        f"{one.truth:.3f} times the work, which its interval excludes: "
+        f"{_doubt(one.ratio.value / one.truth - 1)}"
         for one in controls.extra_work
         if one.holds is False
     ]
     differ = controls.input_differs
     if differ:
         cell, arm, _ = differ[0]
+        ratios = {one.id: one.ratios for one in analysis.cells}
+        found = [ratios.get(name, {}).get(other) for name, other, _ in differ]
+        off = max((abs(one.value - 1) for one in found if isinstance(one, Ratio)), default=0.0)
         cells = show_things(len({one[0] for one in differ}), "cell")
         told.append(
             f"{cells} that no arm's device takes part in, such as "
-            f"{show(cell)}, differ on {show(arm)}: {_UNSAFE}"
+            f"{show(cell)}, differ on {show(arm)}: {_doubt(off)}"
         )
     results = [one for cell in analysis.cells for one in cell.arms.values()]
     flags = [flag for one in results for flag in one.invalid if flag.code == "changed"]
@@ -177,13 +181,18 @@ def tell_failed(analysis: Analysis, show: Show) -> list[str]:
     return [f"A CONTROL FAILED: {one}." for one in told]
 
 
-_UNSAFE = "differences of that size are not to be relied on"
+def _doubt(off: float) -> str:
+    return f"don't rely on differences under {100 * max(abs(off), MARGIN):.1f} %"
+
+
+def _measure(family: Family) -> float:
+    """By how much what should be equal differs at most."""
+    return max(abs(family.ratios[name].value - 1) for name in family.flagged)
 
 
 def _word_flagged(family: Family) -> str:
-    off = max(abs(family.ratios[name].value - 1) for name in family.flagged)
     of = show_things(len(family.verdicts), "cell")
-    return f"{len(family.flagged)} of {of}, by up to {100 * off:.1f} %"
+    return f"{len(family.flagged)} of {of}, by up to {100 * _measure(family):.1f} %"
 
 
 def _count_flags(family: Family) -> str:
@@ -234,11 +243,14 @@ def _judge_extra(extra: ExtraWork) -> str:
     times = f"{extra.ratio.value:.3f} times the time for {extra.truth:.3f} times the work"
     if extra.holds is None:
         return f"{times}; no interval, so it proves nothing"
-    ends = f"the interval {extra.ratio.low:.3f} to {extra.ratio.high:.3f}"
+    low, high = extra.ratio.low or 0.0, extra.ratio.high or 0.0
+    ends = f"the interval {low:.3f} to {high:.3f}"
     if not extra.holds:
         return f"{times}; {ends} DOES NOT CONTAIN THE TRUTH"
     # As its reader sees it: 1.0004 is shown as 1.000.
-    if round(extra.ratio.low or 0.0, 3) <= 1.0:
+    if not low <= extra.truth <= high:
+        return f"{times}; {ends} misses the truth by as little as one in twenty does by chance"
+    if round(low, 3) <= 1.0:
         return f"{times}; {ends} contains the truth, and no extra work as well: too wide to prove anything"
     return f"{times}; {ends} contains the truth, and not 1"
 

@@ -1,4 +1,4 @@
-"""The section that tells where a step's time goes, who waits for whom, and when a start is repaid.
+"""The section that tells where a step's time goes, who waits for whom, and when the GPU breaks even.
 
 Words only.
 """
@@ -110,14 +110,14 @@ def _tell_triple(one: Triple) -> str:
 
 
 def _write_repayments(page: Page, analysis: Analysis, names: Mapping[str, str]) -> None:
-    gpu = escape(analysis.gpu or "")
-    page.heading(f"When {gpu}'s start is repaid", level=3)
+    cpu, gpu = escape(analysis.cpu or ""), escape(analysis.gpu or "")
+    page.heading(f"When {gpu} breaks even", level=3)
     page.table(
-        f"Table: the first call on {gpu} (tracing and compiling), what a step then saves, and after "
-        "how many steps that has repaid it.",
-        ["cell", "first call", "saved per step", "repaid after"],
+        f"Table: the first call (tracing and compiling) on each device, what each step saves on {gpu}, "
+        f"and after how many steps the longer first call is paid back.",
+        ["cell", f"first call, {cpu}", f"first call, {gpu}", "saved per step", "breaks even after"],
         [_list_repayment(one, names) for one in analysis.repayments],
-        right=(1, 2, 3),
+        right=(1, 2, 3, 4),
     )
 
 
@@ -126,9 +126,13 @@ def _list_repayment(one: Repayment, names: Mapping[str, str]) -> list[str]:
     lost = one.saving_s < 0
     after = "never: it saves nothing" if one.never else "not shown: the interval holds both"
     if one.steps is not None:
-        after = f"{show_count(one.steps.value, one.steps.low, one.steps.high)} steps"
+        count = show_count(one.steps.value, one.steps.low, one.steps.high)
+        after = f"{count} {'step' if count == '1' else 'steps'}"
+    elif one.saving_s > 0 and one.first_call_s <= one.cpu_first_call_s:
+        after = "at once: its first call takes no longer"
     return [
         names[one.cell],
+        show_seconds(one.cpu_first_call_s),
         show_seconds(one.first_call_s),
         f"none, {saved} lost" if lost else saved,
         after,

@@ -75,9 +75,9 @@ SENTENCES: Mapping[str, str] = {
     "gone": "{seconds:seconds} go away with {changes:names}",
     "gone-elsewhere": "{seconds:seconds} for {changes:names}, as measured apart from this",
     "first-step": "a process's first step takes {seconds:seconds} by itself",
-    "repaid": "repaid after {units:count} {unit}s at the fair number",
-    "repayment-unknown": "whether it is ever repaid is not shown",
-    "never-repaid": "never repaid, because the fair number saves nothing",
+    "repaid": "breaks even after {units:count} {unit}s at the fair number",
+    "repayment-unknown": "whether it ever breaks even is not shown",
+    "never-repaid": "never breaks even, because the fair number saves nothing",
     # What a profiler saw.
     "trace": "a trace of {calls:.0f} calls saw the GPU busy {busy:share} of the time"
     "[, copying {copied:share} ({copies:.3g} copies a call)], {kernels:.3g} kernels a call"
@@ -101,6 +101,7 @@ SENTENCES: Mapping[str, str] = {
     "of-size": "{axis} {size:g}",
     "at-hand": "with the data on the device",
     "fair": "at the fair number",
+    "changed": "with {change}",
     "warm": "once warm",
     "without-it": "the same step without it",
 }
@@ -135,7 +136,7 @@ RULE_TEXTS: Mapping[RuleName, RuleText] = {
     "start-up": RuleText(
         fires="a cold script loses more than the same when warm and set up",
         needs="the same work when warm and set up",
-        advice="time after a warm-up and without the set-up, or run long enough to repay it",
+        advice="time after a warm-up, and without the set-up",
     ),
     "overhead": RuleText(
         fires="what a call takes however small is more on the GPU",
@@ -170,7 +171,7 @@ CHANGES: Mapping[Kind, str] = {
 
 def word_evidence(*found: Evidence) -> str:
     """The evidence in one sentence, without a full stop."""
-    return "; ".join(fill(SENTENCES[one.code], one.values) for one in found)
+    return "; ".join(dict.fromkeys(fill(SENTENCES[one.code], one.values) for one in found))
 
 
 def word_advice(standing: Standing, cause: Cause) -> str:

@@ -339,7 +339,8 @@ def test_the_cpu_is_the_right_device_where_no_variant_wins() -> None:
     assert hopeless.hopeless
     helped = find(measure(HEAVY_CALL), TRAINED.format(32, "device"))
     assert helped.winner
-    assert helped.winner.cell.params["batch"] == 4096
+    # The nearest batch at which it wins.
+    assert helped.winner.cell.params["batch"] == 256
     assert not helped.hopeless
 
 

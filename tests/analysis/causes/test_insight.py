@@ -52,6 +52,8 @@ def find_waterfall(insight: Insight, name: str, arm: str, *, pinned: bool = Fals
 
 
 SLICES = machines.choose(ALL, "asked.slices")
+TRACING = {"cpu": 0.2, "cuda": 1.5}
+"""Seconds of a first call, by arm."""
 
 
 def test_a_waterfall_goes_one_change_at_a_time() -> None:
@@ -208,15 +210,26 @@ def test_the_cells_of_quick_are_enough_to_call_it_input_bound() -> None:
     assert find_triple(insight, "parallel").bound == "compute"
 
 
-def test_the_start_is_repaid_after_so_many_steps_or_never() -> None:
-    insight = tell(replace(GPU, fixed=1e-3), cells=machines.choose(ALL, "mlp.train"))
-    found = {one.cell: one for one in insight.repayments}
-    slow, fast = found[TRAINED.format(8, "device")], found[TRAINED.format(4096, "device")]
-    assert slow.steps is None
-    assert slow.saving_s < 0
-    assert fast.steps
-    saving = machines.step_time(CPU, 4096) - machines.step_time(GPU, 4096) - 0.98e-3
-    assert fast.steps.value == pytest.approx(fast.first_call_s / saving, rel=NEAR)
+def test_the_gpu_breaks_even_after_so_many_steps_or_at_once_or_never() -> None:
+    campaign, documents = machines.make_campaign(
+        machines.choose(ALL, "mlp.train"), gpu=replace(GPU, fixed=1e-3), host=QUIET
+    )
+    small, middle, large = (TRAINED.format(batch, "device") for batch in (8, 512, 4096))
+    traced = [
+        synthetic.change_cell(one, middle, first_call_s=TRACING[one.invocation.arm])
+        for one in documents
+    ]
+    found = {one.cell: one for one in find_insight(sum_up(campaign, traced)).repayments}
+    # A step saves nothing.
+    assert (found[small].steps, found[small].saving_s < 0) == (None, True)
+    saving = machines.step_time(CPU, 512) - machines.step_time(GPU, 512) - 0.98e-3
+    steps = found[middle].steps
+    assert steps
+    longer = TRACING["cuda"] - TRACING["cpu"]
+    assert steps.value == pytest.approx(longer / saving, rel=NEAR)
+    # The first call holds a step: where that is long, the GPU's takes no longer.
+    assert found[large].first_call_s < found[large].cpu_first_call_s
+    assert (found[large].steps, found[large].never) == (None, False)
 
 
 def test_advice_stands_in_its_order_with_its_gain() -> None:

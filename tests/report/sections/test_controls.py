@@ -23,9 +23,9 @@ def family(base: str, other: str, names: Mapping[str, VerdictName]) -> Family:
     return Family(base=base, other=other, ratios=ratios, verdicts=verdicts)
 
 
-def extra(low: float, high: float) -> ExtraWork:
+def extra(low: float, high: float, p: float | None = None) -> ExtraWork:
     ratio = Ratio(value=(low * high) ** 0.5, low=low, high=high, n=5)
-    return ExtraWork(arm="cpu", cell="extra", honest="honest", ratio=ratio, truth=1.05)
+    return ExtraWork(arm="cpu", cell="extra", honest="honest", ratio=ratio, truth=1.05, p=p)
 
 
 def with_controls(**controls: object) -> Analysis:
@@ -35,7 +35,7 @@ def with_controls(**controls: object) -> Analysis:
 TOLD = {
     "twins": (
         {"twins": (family("cuda", "cuda-twin", {"a": "SLOWER", "b": "EQUIVALENT"}),)},
-        "cuda run twice differs in 1 of 2 cells, by up to 14.0 %: differences of that size are not",
+        "cuda run twice differs in 1 of 2 cells, by up to 14.0 %: don't rely on differences under 14.0 %",
     ),
     "hidden": (
         {"cuda_hidden": family("cpu", "cuda-hidden", {"a": "FASTER"})},
@@ -47,7 +47,7 @@ TOLD = {
     ),
     "input only": (
         {"input_only": {"read": {"cuda": Verdict(name="SLOWER")}}},
-        "1 cell that no arm's device takes part in, such as read, differ on cuda: differences",
+        "1 cell that no arm's device takes part in, such as read, differ on cuda: don't rely",
     ),
 }
 
@@ -65,21 +65,23 @@ def test_controls_that_held_are_no_news() -> None:
     analysis = with_controls(
         twins=(family("cpu", "cpu-twin", {"a": "EQUIVALENT", "b": "INCONCLUSIVE"}),),
         cuda_hidden=family("cpu", "cuda-hidden", {"a": "INCONCLUSIVE"}),
-        extra_work=(extra(1.02, 1.08), extra(0.9, 1.2)),
+        extra_work=(extra(1.02, 1.08), extra(0.9, 1.2), extra(1.06, 1.12, p=0.03)),
         input_only={"read": {"cuda": Verdict(name="EQUIVALENT")}},
     )
     assert tell_failed(analysis, str) == []
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "words"),
+    ("found", "words"),
     [
-        (1.02, 1.08, "contains the truth, and not 1"),
-        (0.98, 1.12, "contains the truth, and no extra work as well: too wide to prove anything"),
-        (1.06, 1.12, "DOES NOT CONTAIN THE TRUTH"),
+        (extra(1.02, 1.08), "contains the truth, and not 1"),
+        (extra(0.98, 1.12), "contains the truth, and no extra work as well: too wide to prove"),
+        (
+            extra(1.06, 1.12, p=0.03),
+            "misses the truth by as little as one in twenty does by chance",
+        ),
+        (extra(1.06, 1.12, p=0.003), "DOES NOT CONTAIN THE TRUTH"),
     ],
 )
-def test_extra_work_is_found_only_where_none_is_ruled_out(
-    low: float, high: float, words: str
-) -> None:
-    assert words in render_markdown(with_controls(extra_work=(extra(low, high),)))
+def test_extra_work_is_found_only_where_none_is_ruled_out(found: ExtraWork, words: str) -> None:
+    assert words in render_markdown(with_controls(extra_work=(found,)))

@@ -75,7 +75,10 @@ BACK = {"size_back": 4.0, "way_back": "back", "copy_back": "b"}
             cite("trace", calls=20.0, busy=0.5, kernels=14.0),
             "a trace of 20 calls saw the GPU busy 50.0 % of the time, 14 kernels a call",
         ),
-        (cite("repaid", units=1234.5, unit="step"), "repaid after 1,235 steps at the fair number"),
+        (
+            cite("repaid", units=1234.5, unit="step"),
+            "breaks even after 1,235 steps at the fair number",
+        ),
     ],
 )
 def test_evidence_in_words(found: Evidence, words: str) -> None:
