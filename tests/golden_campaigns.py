@@ -94,7 +94,7 @@ SHOWS: Mapping[str, tuple[str, ...]] = {
         "cpu wins at n = 10 to 100; cuda wins at n = 1000",
         "## What would help most",
         "## Where a step's time goes",
-        "### When cuda's start is repaid",
+        "### When cuda breaks even",
         "cpu: skipped: this processor has no TF32",
         "the container ended: killed by SIGKILL",
         "no verdict: fewer than 3 blocks",
