@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from suite.host.campaign import listener
-from suite.report.text.markup import show_plainly
+from suite.report.render.plain import show_plainly
 
 
 class _Unread:

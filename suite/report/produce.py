@@ -6,27 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 
-from tabulate import tabulate
-
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.receipt import Receipt
 from suite.analysis.result.several import Surveyed, Versus
 from suite.report.exports.summary import render_json
 from suite.report.exports.table import render_csv
-from suite.report.pages.campaign import compose
+from suite.report.pages.campaign import compose, compose_brief
 from suite.report.pages.comparison import compose_versus
 from suite.report.pages.gallery import LATER, NOT_INSTALLED, depict
-from suite.report.pages.places import compose_survey, render_survey_terminal
+from suite.report.pages.places import compose_survey, compose_survey_brief
 from suite.report.pages.receipt import compose_receipt, explain_aside
 from suite.report.pictures.picture import FOLDER
 from suite.report.pictures.samples import depict_samples
 from suite.report.render.html import render_html_page
 from suite.report.render.markdown import render_page
-from suite.report.sections.machine import account, list_by_family, name_machine, narrate
-from suite.report.text.markup import show_plainly
+from suite.report.render.terminal import render_lines
 from suite.report.text.names import name_receipt
 from suite.report.text.page import Page
-from suite.report.text.wording import name_banners
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +75,7 @@ def _build(analysis: Analysis, undrawn: str | None) -> Report:
             "report.md": render_page(page),
             "cells.csv": render_csv(analysis),
         },
-        terminal=_render_terminal(analysis, undrawn),
+        terminal=render_lines(compose_brief(analysis, undrawn)),
     )
 
 
@@ -103,7 +99,7 @@ def build_survey_report(
         "survey.html": render_html_page(page),
         "summary.json": render_json(found),
     }
-    return files, render_survey_terminal(found)
+    return files, render_lines(compose_survey_brief(found))
 
 
 def build_receipt(
@@ -144,13 +140,3 @@ def draw(report: Report) -> dict[str, str | bytes]:
         files[f"{FOLDER}/{picture.name}.svg"] = drawn[picture.name]
         files[f"{FOLDER}/{picture.name}.png"] = render_png(picture)
     return files
-
-
-def _render_terminal(analysis: Analysis, undrawn: str | None) -> str:
-    headers, rows = list_by_family(analysis, show_plainly, named=False)
-    table = tabulate(rows, headers=headers, tablefmt="simple", disable_numparse=True)
-    title = " — ".join(["Crossover", *name_banners(analysis.flags)])
-    machine = name_machine(analysis.machine, show_plainly)
-    lines = [title, machine, "", *narrate(analysis, show_plainly), ""]
-    lines += [table, "", *account(analysis, show_plainly), ""]
-    return "\n".join([*lines, *([undrawn, ""] if undrawn else [])])

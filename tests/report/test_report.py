@@ -227,7 +227,7 @@ def test_cells_stand_as_a_reader_sorts_them() -> None:
     cells = sort_cells(synthetic.make_cells())
     products = [(one.params["precision"], one.params["n"]) for one in cells[:4]]
     assert products == [("fp32", 10), ("fp32", 100), ("fp32", 1000), ("tf32", 1000)]
-    names, shared = name_cells(cells, str)
+    names, shared = name_cells(cells)
     assert names[cells[0].id] == "matmul.square/n=10/precision=fp32"
     assert names["overhead.fence"] == "overhead.fence"
     assert next(iter(shared.values())) == "matmul.square: operands=device, xla=off"
@@ -290,7 +290,7 @@ def test_a_reason_keeps_its_dots_and_its_sentence_has_one_stop() -> None:
     summary = analyse_made("few", blocks=1)
     for reason in ("see ../logs", "see ../logs."):
         plan = structs.replace(summary.campaign, stopped=reason, not_run={"other": reason})
-        told = account(structs.replace(summary, campaign=plan), str)
+        told = account(structs.replace(summary, campaign=plan))
         assert "The campaign ended early: see ../logs." in told
         assert "other was not run: see ../logs." in told
 

@@ -21,7 +21,7 @@ from suite.report.exports.summary import summary_schema
 from suite.report.pages.gallery import depict
 from suite.report.pictures.picture import FOLDER
 from suite.report.produce import build_report
-from suite.report.text.markup import escape
+from suite.report.render.markdown import write_image
 from suite.worker import scenarios
 
 ROOT = SUITE.parent
@@ -105,7 +105,7 @@ def _with_sample(readme: str, samples: Path) -> str:
         excerpt += "\n".join(notes) + "\n\n" if notes else ""
         folder = newest.relative_to(ROOT)
         shown = "".join(
-            f"![{escape(one.alt, limit=2000)}]({folder}/{FOLDER}/{one.name}.svg)\n\n"
+            write_image(one.alt, f"{folder}/{FOLDER}/{one.name}.svg") + "\n\n"
             for one in depict(analysis)
             if one.name == SAMPLE_PICTURE
         )

@@ -16,7 +16,7 @@ from suite.errors import UsageError
 from suite.folder import Folder
 from suite.manifest import hash_content
 from suite.report.produce import build_receipt
-from suite.report.text.markup import show_plainly
+from suite.report.render.plain import show_plainly
 from suite.report.text.names import name_receipt
 
 _MOST_SHOWN = 20

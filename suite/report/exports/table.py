@@ -8,7 +8,7 @@ from typing import Any
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult, CellAnalysis
-from suite.report.text.markup import guard_formula
+from suite.report.render.plain import show_plainly
 from suite.report.text.units import name_rate
 from suite.report.text.wording import tell, word, word_invalid, word_missing, word_verdict
 
@@ -33,6 +33,17 @@ def render_csv(analysis: Analysis) -> str:
             values = [*map(row.get, _COLUMNS), *map(one.params.get, axes)]
             writer.writerow([guard_formula(v) if isinstance(v, str) else v for v in values])
     return buffer.getvalue()
+
+
+def guard_formula(text: str) -> str:
+    """The text for a spreadsheet's cell: one that would be taken for a formula gets a quote.
+
+    Source: OWASP, "CSV Injection"; a leading ``=``, ``+``, ``-``, ``@``, tab or return starts one.
+    """
+    shown = show_plainly(text, limit=2000)
+    return (
+        f"'{shown}" if shown.lstrip()[:1] in {"=", "+", "-", "@"} or text[:1].isspace() else shown
+    )
 
 
 def _describe(one: CellAnalysis, arm: str, result: ArmResult) -> dict[str, Any]:

@@ -18,8 +18,7 @@ from suite.report.sections.steps import write_steps
 from suite.report.sections.tables import gives_verdicts, write_marks, write_tables
 from suite.report.sections.trust import write_trust
 from suite.report.sections.waterfalls import write_waterfalls
-from suite.report.text.markup import escape
-from suite.report.text.page import Page
+from suite.report.text.page import Code, Page, Strong
 from suite.report.text.units import end_sentence
 from suite.report.text.wording import UNKNOWN_FLOOR, name_banners, word
 
@@ -27,18 +26,18 @@ from suite.report.text.wording import UNKNOWN_FLOOR, name_banners, word
 def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
     """The whole report; ``undrawn`` is why its pictures are not there, None where they are."""
     page = Page(name_banners(analysis.flags))
-    others = ", ".join(map(escape, analysis.others))
-    base = escape(analysis.base)
+    others = ", ".join(analysis.others)
+    base = analysis.base
     page.title(f"Crossover: {others} against {base}" if others else f"Crossover: {base} alone")
-    page.paragraph(f"Machine: {name_machine(analysis.machine, escape)}.")
-    page.paragraph(" ".join(narrate(analysis, escape)))
-    why = [*tell_causes(analysis, escape), *tell_limits(analysis, escape)]
+    page.paragraph(f"Machine: {name_machine(analysis.machine)}.")
+    page.paragraph(" ".join(narrate(analysis)))
+    why = [*tell_causes(analysis), *tell_limits(analysis)]
     if why:
         page.paragraph(" ".join(why))
     _explain_banners(page, analysis)
-    headers, rows = list_by_family(analysis, escape)
+    headers, rows = list_by_family(analysis)
     page.table("Table: what was measured, by family.", headers, rows)
-    page.paragraph(" ".join(account(analysis, escape)))
+    page.paragraph(" ".join(account(analysis)))
     write_causes(page, analysis)
     write_advice(page, analysis)
     write_waterfalls(page, analysis)
@@ -50,8 +49,9 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
         "steady part, ± half of its 95 % interval (Student's t on logarithms); a very wide "
         "interval is given by its ends, and those of a ratio always are. A rate is the declared work "
         "divided by that time, and as uncertain. Ratios are paired by block. What was seen in most "
-        "blocks of a cell has a footnote; what fewer blocks had stands in cells.csv. "
-        "`make defend RUN=folder CELL=receipt` shows all that stands behind a row."
+        "blocks of a cell has a footnote; what fewer blocks had stands in cells.csv. ",
+        Code("make defend RUN=folder CELL=receipt"),
+        " shows all that stands behind a row.",
     )
     for other in analysis.others:
         page.paragraph(_explain_verdicts(analysis, other))
@@ -70,13 +70,26 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
     return page
 
 
+def compose_brief(analysis: Analysis, undrawn: str | None = None) -> Page:
+    """What a terminal shows of it."""
+    page = Page(name_banners(analysis.flags))
+    page.title("Crossover")
+    page.paragraph(name_machine(analysis.machine))
+    page.bullets(narrate(analysis))
+    page.table("What was measured, by family.", *list_by_family(analysis, named=False))
+    page.bullets(account(analysis))
+    if undrawn:
+        page.paragraph(undrawn)
+    return page
+
+
 def _explain_verdicts(analysis: Analysis, other: str) -> str:
     """What the verdicts of one comparison rest on, or why there are none."""
-    name = f"{escape(other)} against {escape(analysis.base)}"
+    name = f"{other} against {analysis.base}"
     if not gives_verdicts(analysis, other):
         missing = [v for one in analysis.cells if isinstance(v := one.verdicts[other], Flag)]
         every = dict.fromkeys(map(word, missing))
-        return f"No verdicts of {name}: {'; '.join(map(escape, every)) or 'there is no cell'}."
+        return f"No verdicts of {name}: {'; '.join(every) or 'there is no cell'}."
     family = [one.verdicts[other] for one in analysis.work]
     tested = sum(isinstance(one, Verdict) and one.p is not None for one in family)
     if not tested:
@@ -96,4 +109,4 @@ def _explain_banners(page: Page, analysis: Analysis) -> None:
     for flag in analysis.flags:
         for banner in name_banners([flag]):
             why = _NOT_A_FINDING if flag.severity == "invalid" else f"{word(flag)}."
-            page.paragraph(f"**{banner}.** {why}")
+            page.paragraph(Strong(f"{banner}."), f" {why}")

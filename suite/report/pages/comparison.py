@@ -6,6 +6,7 @@ No clock, no network, no facts of this machine: the same campaigns give the same
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from suite.analysis.result.campaign import Analysis
@@ -16,9 +17,8 @@ from suite.report.pages import frame
 from suite.report.sections.environment import SOMEWHERE, show_facts
 from suite.report.sections.family_tables import Columns, write_family_tables
 from suite.report.sections.machine import name_machine
-from suite.report.sections.tables import Entry, show_comparison
-from suite.report.text.markup import escape
-from suite.report.text.page import NO_NUMBER, Page
+from suite.report.sections.tables import show_comparison
+from suite.report.text.page import NO_NUMBER, Cell, Page
 from suite.report.text.units import end_sentence
 from suite.report.text.wording import NO_VERDICTS, count_verdicts, name_banners, tell
 
@@ -61,7 +61,7 @@ def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
 
 def _word_pair(pair: Pair) -> str:
     """One comparison in a sentence or three."""
-    against = f"{escape(pair.other.name)} against {escape(pair.base.name)}"
+    against = f"{pair.other.name} against {pair.base.name}"
     counted, number = count_verdicts(pair.verdicts.values())
     words = f"of {number} cells {counted}" if number else NO_VERDICTS
     sentence = f"{against}: {words}."
@@ -75,7 +75,7 @@ def _word_pair(pair: Pair) -> str:
 
 def _explain(pair: Pair) -> str:
     """What the verdicts of one comparison rest on."""
-    name = f"{escape(pair.other.name)} against {escape(pair.base.name)}"
+    name = f"{pair.other.name} against {pair.base.name}"
     if absence := frame.explain_absence(pair.verdicts.values(), f" of {name}"):
         return absence
     test = "paired t test" if pair.interleaved else "Welch's t test"
@@ -102,12 +102,10 @@ def _write_campaigns(page: Page, analyses: Sequence[Analysis]) -> None:
     rows = [
         [
             str(number),
-            " — ".join(
-                filter(None, [escape(one.campaign.id), " · ".join(name_banners(one.flags))])
-            ),
-            name_machine(one.machine, escape),
-            escape(one.campaign.profile),
-            ", ".join(f"{escape(arm)}: {len(found.blocks)}" for arm, found in one.arms.items()),
+            " — ".join(filter(None, [one.campaign.id, " · ".join(name_banners(one.flags))])),
+            name_machine(one.machine),
+            one.campaign.profile,
+            ", ".join(f"{arm}: {len(found.blocks)}" for arm, found in one.arms.items()),
             one.campaign.created.isoformat(),
             frame.show_floor(one.noise_floor),
         ]
@@ -134,11 +132,8 @@ def _write_differences(page: Page, facts: Mapping[str, Mapping[str, str]]) -> No
         return
     page.table(
         f"Table: facts that differ; {len(names) - len(differing)} others are the same in all.",
-        ["fact", *map(escape, facts)],
-        [
-            [escape(name), *(found.get(name, NO_NUMBER) for found in facts.values())]
-            for name in differing
-        ],
+        ["fact", *facts],
+        [[name, *(found.get(name, NO_NUMBER) for found in facts.values())] for name in differing],
     )
 
 
@@ -152,17 +147,18 @@ def _list_columns(
         found = {one.id: one.arms[column.arm] for one in analyses[column.run - 1].cells}
         yield from frame.list_times(column.name, [found.get(one.id) for one in cells])
     for pair in versus.pairs:
-        against = f"{escape(pair.other.name)} against {escape(pair.base.name)}"
+        against = f"{pair.other.name} against {pair.base.name}"
         yield against, [_show_pair(pair, one.id) for one in cells]
         yield from frame.list_verdicts(pair.other.name, pair.verdicts, cells)
 
 
-def _show_pair(pair: Pair, identity: str) -> Entry:
+def _show_pair(pair: Pair, identity: str) -> Cell:
     found = pair.cells[identity]
-    text, notes = show_comparison(
+    cell = show_comparison(
         tell_ratio(found),
         other=pair.other.name,
         base=pair.base.name,
         invalid=[found.invalid] if found.invalid else [],
     )
-    return text, (*notes, *(tell(found.beside) if text != NO_NUMBER else ()))
+    beside = tell(found.beside) if cell.text != NO_NUMBER else ()
+    return replace(cell, notes=(*cell.notes, *beside))

@@ -9,9 +9,8 @@ from suite.analysis.result.cells import ArmResult, CellAnalysis
 from suite.analysis.result.numbers import Verdict
 from suite.flags import Flag
 from suite.report.sections.family_tables import Columns
-from suite.report.sections.tables import Entry, show_time, show_verdict, write_marks
-from suite.report.text.markup import escape
-from suite.report.text.page import NO_NUMBER, Page
+from suite.report.sections.tables import show_time, show_verdict, write_marks
+from suite.report.text.page import Page, Strong, say_none
 from suite.report.text.wording import name_banners, word, word_invalid
 
 TIME = (
@@ -41,7 +40,7 @@ def write_campaigns(
     page.table(caption, headers, list(rows))
     for name, one in analyses.items():
         if one.invalid:
-            page.paragraph(f"**{escape(name)} is INVALID**: {escape(word_invalid(one.invalid))}.")
+            page.paragraph(Strong(f"{name} is INVALID"), f": {word_invalid(one.invalid)}.")
 
 
 def show_floor(floor: float | None) -> str:
@@ -55,7 +54,7 @@ def explain_absence(verdicts: Iterable[Verdict | Flag], of: str = "") -> str:
     if any(isinstance(one, Verdict) for one in found):
         return ""
     reasons = dict.fromkeys(word(one) for one in found if isinstance(one, Flag))
-    return f"No verdicts{of}: {'; '.join(map(escape, reasons)) or 'there is no cell'}."
+    return f"No verdicts{of}: {'; '.join(reasons) or 'there is no cell'}."
 
 
 def list_cells(analyses: Iterable[Analysis]) -> list[CellAnalysis]:
@@ -65,8 +64,8 @@ def list_cells(analyses: Iterable[Analysis]) -> list[CellAnalysis]:
 
 def list_times(name: str, results: Iterable[ArmResult | None]) -> Columns:
     """The column of a campaign's times; None: the cell is not in its plan."""
-    missing: Entry = (NO_NUMBER, (_NOT_PLANNED,))
-    yield f"{escape(name)}, time per call", [show_time(one) if one else missing for one in results]
+    cells = [show_time(one) if one else say_none(_NOT_PLANNED) for one in results]
+    yield f"{name}, time per call", cells
 
 
 def list_verdicts(
@@ -74,7 +73,7 @@ def list_verdicts(
 ) -> Columns:
     """The column of verdicts, where there is any among all cells."""
     if any(isinstance(one, Verdict) for one in verdicts.values()):
-        yield f"{escape(name)} is", [show_verdict(verdicts[one.id]) for one in cells]
+        yield f"{name} is", [show_verdict(verdicts[one.id]) for one in cells]
 
 
 def end_page(page: Page, commands: Mapping[str, str]) -> None:

@@ -17,11 +17,10 @@ from suite.report.pictures.breakdowns import (
 from suite.report.pictures.picture import Picture
 from suite.report.pictures.pipelines import depict_pipelines
 from suite.report.pictures.sweeps import depict_sweeps
-from suite.report.text.markup import escape
 from suite.report.text.page import Page
 
 NOT_INSTALLED = (
-    "No pictures: matplotlib is not installed here. `make report` draws them where it is; every "
+    'No pictures: matplotlib is not installed here. Where it is, "make report" draws them; every '
     "number stands in the tables."
 )
 LATER = "The pictures are drawn when the campaign ends."
@@ -53,11 +52,11 @@ def write_pictures(page: Page, analysis: Analysis, undrawn: str | None) -> None:
         page.figure(
             picture.name,
             alt=banner + picture.alt,
-            caption=f"{escape(picture.caption, limit=2000)} {_point(picture.tables)}",
+            caption=f"{picture.caption} {_point(picture.tables)}",
         )
 
 
 def _point(tables: Sequence[str]) -> str:
     """Where the numbers of a picture stand."""
     word = "tables" if len(tables) > 1 else "table"
-    return f"The numbers stand in the {word} of {escape(' and '.join(tables))}."
+    return f"The numbers stand in the {word} of {' and '.join(tables)}."

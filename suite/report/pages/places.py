@@ -17,10 +17,9 @@ from suite.report.pages import frame
 from suite.report.sections.environment import SOMEWHERE
 from suite.report.sections.family_tables import Columns, write_family_tables
 from suite.report.sections.machine import name_machine
-from suite.report.sections.tables import Entry, show_comparison
-from suite.report.text.markup import escape
-from suite.report.text.page import NO_NUMBER, Page
-from suite.report.text.units import show_times
+from suite.report.sections.tables import show_comparison
+from suite.report.text.page import Cell, Page, Strong, say_none
+from suite.report.text.units import Quantity, show_times
 from suite.report.text.wording import (
     NO_VERDICTS,
     count_verdicts,
@@ -37,7 +36,7 @@ def compose_survey(found: Surveyed, analyses: Mapping[str, Analysis]) -> Page:
     said = [*_tell_apart(found), *_tell_crowd(found)]
     page = frame.begin_page(f"the {len(survey.gpus)} GPUs of one machine", found.flags, said)
     if survey.stopped:
-        page.paragraph(f"**Stopped** {escape(survey.stopped)}.")
+        page.paragraph(Strong("Stopped"), f" {survey.stopped}.")
     if found.lonely:
         rounds = ", ".join(map(str, found.lonely))
         page.paragraph(
@@ -71,10 +70,12 @@ def compose_survey(found: Surveyed, analyses: Mapping[str, Analysis]) -> Page:
     return page
 
 
-def render_survey_terminal(found: Surveyed) -> str:
-    """A few plain lines for a terminal."""
-    title = " — ".join(filter(None, ["Crossover", " · ".join(name_banners(found.flags))]))
-    return "\n".join([title, "", *_tell_apart(found), *_tell_crowd(found), ""])
+def compose_survey_brief(found: Surveyed) -> Page:
+    """What a terminal shows of it."""
+    page = Page(name_banners(found.flags))
+    page.title("Crossover")
+    page.bullets([*_tell_apart(found), *_tell_crowd(found)])
+    return page
 
 
 def _tell_apart(found: Surveyed) -> Iterable[str]:
@@ -93,7 +94,7 @@ def _tell_apart(found: Surveyed) -> Iterable[str]:
     spreads = {name: one for name, one in found.spreads.items() if name in found.on_gpu}
     if spreads:
         factor, name = max((factor, name) for name, factor in spreads.items())
-        yield f"The largest spread between GPUs is {factor:.2f} times, in {escape(name)}."
+        yield f"The largest spread between GPUs is {factor:.2f} times, in {name}."
 
 
 def _tell_crowd(found: Surveyed) -> Iterable[str]:
@@ -110,7 +111,7 @@ def _tell_crowd(found: Surveyed) -> Iterable[str]:
         f"the work of one."
     )
     yield (
-        f"The most is lost in {escape(name)}: {worst.value:.2f} times as long, "
+        f"The most is lost in {name}: {worst.value:.2f} times as long, "
         f"{number / worst.value:.1f} times the work of one."
     )
 
@@ -133,11 +134,11 @@ def _write_campaigns(page: Page, found: Surveyed, analyses: Mapping[str, Analysi
         one = analyses.get(member.campaign)
         rows.append(
             [
-                escape(member.gpu),
+                member.gpu,
                 "with all others at work" if member.at_once else "alone",
-                escape(found.survey.cpus.get(member.gpu, "")) if member.at_once else "all",
-                escape(member.campaign),
-                name_machine(one.machine, escape) if one else "not begun",
+                found.survey.cpus.get(member.gpu, "") if member.at_once else "all",
+                member.campaign,
+                name_machine(one.machine) if one else "not begun",
                 str(len(one.arms[one.gpu_arm].blocks)) if one else "",
                 frame.show_floor(one.noise_floor) if one else "",
             ]
@@ -188,7 +189,7 @@ def _explain_verdicts(contrasts: Sequence[Contrast], what: str) -> str:
     margins = sorted({f"{100 * one.margin:.1f} %" for one in contrasts})
     width = margins[0] if len(margins) == 1 else f"{margins[0]} to {margins[-1]}"
     return (
-        f"Verdicts: {escape(what)} where a t test paired by round, adjusted by Holm for cells of "
+        f"Verdicts: {what} where a t test paired by round, adjusted by Holm for cells of "
         f"work and for all others apart, gives p under {WORK_LEVEL} or {OTHER_LEVEL} and "
         f"the estimate lies beyond {width}, the largest of 2 % and the campaigns' noise floors."
     )
@@ -203,8 +204,10 @@ def _columns_alone(
         yield from frame.list_times(f"GPU {gpu}", [results.get(cell.id) for cell in cells])
     if not found.apart:
         return
-    spreads: dict[str, Entry] = {n: (f"{one:.3f}", ()) for n, one in found.spreads.items()}
-    none: Entry = (NO_NUMBER, ("not every GPU has a number",))
+    spreads = {
+        name: Cell(Quantity("", f"{one:.3f}", "", one)) for name, one in found.spreads.items()
+    }
+    none = say_none("not every GPU has a number")
     yield "spread", [spreads.get(cell.id, none) for cell in cells]
     for gpu, contrast in found.apart.items():
         yield from frame.list_verdicts(f"GPU {gpu}", contrast.verdicts, cells)
@@ -212,7 +215,7 @@ def _columns_alone(
 
 def _columns_crowd(found: Surveyed, cells: Sequence[CellAnalysis]) -> Columns:
     for gpu, one in found.crowded.items():
-        yield f"GPU {escape(gpu)}, at once over alone", [_show_factor(one, c.id) for c in cells]
+        yield f"GPU {gpu}, at once over alone", [_show_factor(one, c.id) for c in cells]
     if not found.crowded:
         return
     pooled, number = found.pooled, len(found.alone)
@@ -226,22 +229,22 @@ def _columns_crowd(found: Surveyed, cells: Sequence[CellAnalysis]) -> Columns:
     yield from frame.list_verdicts("at once", pooled.verdicts, cells)
 
 
-def _show_factor(one: Contrast, identity: str) -> Entry:
+def _show_factor(one: Contrast, identity: str) -> Cell:
     found = one.cells[identity]
     ratio = tell_ratio(found)
     if isinstance(ratio, Flag):
-        return NO_NUMBER, (word(ratio),)
+        return say_none(word(ratio))
     text = show_times(ratio.value, ratio.low, ratio.high)
     if found.invalid:
-        return f"~~{text}~~", (word_invalid(found.invalid),)
-    return text, tuple(tell(ratio.flags))
+        return Cell(text, (word_invalid(found.invalid),), struck=True)
+    return Cell(text, tuple(tell(ratio.flags)))
 
 
-def _show_work(pooled: Contrast, identity: str, number: int) -> Entry:
+def _show_work(pooled: Contrast, identity: str, number: int) -> Cell:
     """How many times the work of one GPU alone they do at once; an INVALID cell has no such number."""
     ratio = pooled.sound.get(identity)
     if ratio is None:
-        return NO_NUMBER, ("no number of all GPUs that counts",)
+        return say_none("no number of all GPUs that counts")
     low = None if ratio.high is None else number / ratio.high
     high = None if ratio.low is None else number / ratio.low
-    return f"{show_times(number / ratio.value, low, high)} times one", ()
+    return Cell(show_times(number / ratio.value, low, high).amid(after=" times one"))

@@ -13,16 +13,14 @@ from suite.flags import pick
 from suite.report.pictures.picture import Picture
 from suite.report.sections.environment import show_facts, write_images
 from suite.report.sections.tables import (
-    Entry,
     show_comparison,
     show_time,
     show_verdict,
     write_marks,
 )
-from suite.report.text.markup import escape
 from suite.report.text.names import name_receipt
-from suite.report.text.page import NO_NUMBER, Page
-from suite.report.text.units import show_rate, show_seconds
+from suite.report.text.page import NO_NUMBER, Cell, Code, Page
+from suite.report.text.units import show_rate, show_seconds, show_whole
 from suite.report.text.wording import name_banners, tell, word
 
 _SOFTWARE = re.compile(
@@ -87,17 +85,17 @@ def compose_receipt(
     """The whole page; ``picture`` is shown where there is one, ``whys`` are as of `explain_aside`."""
     cell = next(one for one in analysis.cells if one.id == receipt.cell)
     page = Page(name_banners(analysis.flags))
-    page.title(f"How do you know? {escape(cell.id)}")
+    page.title(f"How do you know? {cell.id}")
     campaign, suite = analysis.campaign, analysis.suite
-    page.paragraph(f"{escape(receipt.question)} Receipt {name_receipt(cell.id)}.")
+    page.paragraph(f"{receipt.question} Receipt {name_receipt(cell.id)}.")
     page.paragraph(
-        f"From campaign {escape(campaign.id)}, made {campaign.created.isoformat()}, profile "
-        f"{escape(campaign.profile)}, seed {campaign.seed}; suite {escape(suite.version)}, commit "
-        f"{escape(suite.commit or 'unknown')}, content {escape(suite.content)}."
+        f"From campaign {campaign.id}, made {campaign.created.isoformat()}, profile "
+        f"{campaign.profile}, seed {campaign.seed}; suite {suite.version}, commit "
+        f"{suite.commit or 'unknown'}, content {suite.content}."
     )
     _write_claim(page, analysis, cell)
     if picture is not None:
-        page.figure(picture.name, alt=picture.alt, caption=escape(picture.caption, limit=2000))
+        page.figure(picture.name, alt=picture.alt, caption=picture.caption)
     page.heading("What was measured")
     _write_turns(page, receipt, whys)
     _write_seen(page, receipt)
@@ -105,7 +103,7 @@ def compose_receipt(
     page.bullets(_tell_places(receipt))
     page.heading("What speaks against it")
     told = {flag for one in cell.arms.values() for flag in tell(one.flags)}
-    page.bullets(escape(one, limit=900) for one in sorted(told)) if told else page.paragraph(
+    page.bullets(one for one in sorted(told)) if told else page.paragraph(
         "No flag stands beside these numbers."
     )
     page.heading("What was loaded")
@@ -118,30 +116,23 @@ def compose_receipt(
 
 
 def _write_claim(page: Page, analysis: Analysis, cell: CellAnalysis) -> None:
-    rows = []
+    rows: list[list[str | Cell]] = []
     for arm, result in cell.arms.items():
-        rate = result.value and show_rate(
-            result.work.amount, escape(result.work.unit), result.value
-        )
-        ratio: Entry = ("", ())
-        verdict: Entry = ("", ())
+        rate = result.value and show_rate(result.work.amount, result.work.unit, result.value)
+        ratio, verdict = Cell(""), Cell("")
         if arm in cell.comparisons:
             invalid = [one for side in (analysis.base, arm) if (one := cell.arms[side].invalid)]
             ratio = show_comparison(
                 cell.ratios[arm], other=arm, base=analysis.base, invalid=invalid
             )
             verdict = show_verdict(cell.verdicts[arm])
-        entries = (show_time(result), (rate or NO_NUMBER, ()), ratio, verdict)
-        marked = [
-            " ".join(filter(None, [text, page.mark(*(escape(n, limit=900) for n in notes))]))
-            for text, notes in entries
-        ]
-        rows.append([escape(arm), *marked, str(result.n)])
+        number = show_whole(result.n)
+        rows.append([arm, show_time(result), rate or NO_NUMBER, ratio, verdict, number])
     heads = [
         "arm",
         "time per call",
         "rate",
-        f"against {escape(analysis.base)}",
+        f"against {analysis.base}",
         "verdict",
         "blocks",
     ]
@@ -149,22 +140,20 @@ def _write_claim(page: Page, analysis: Analysis, cell: CellAnalysis) -> None:
 
 
 def _write_turns(page: Page, receipt: Receipt, whys: Mapping[str, Sequence[str]]) -> None:
-    rows = []
+    rows: list[list[str | Cell]] = []
     for one in receipt.turns:
-        aside = page.mark(*(escape(why, limit=900) for why in whys[one.document]))
+        aside = tuple(whys[one.document])
         kept = 0 if aside else len(one.samples) - one.start
         rows.append(
             [
-                escape(one.arm),
+                one.arm,
                 f"{one.block}" + (f", repeat {one.repeat}" if one.repeat else ""),
-                " ".join(
-                    filter(None, [show_seconds(one.value) if one.value else NO_NUMBER, aside])
-                ),
+                Cell(show_seconds(one.value) if one.value else NO_NUMBER, aside),
                 f"{kept} of {len(one.samples)}, after {len(one.warmup)}",
-                f"{one.calls or NO_NUMBER}",
+                show_whole(one.calls) if one.calls else NO_NUMBER,
                 one.steady or one.outcome,
                 one.started.isoformat(timespec="seconds") if one.started else NO_NUMBER,
-                f"{escape(one.document)} {one.digest[:16]}",
+                f"{one.document} {one.digest[:16]}",
             ]
         )
     page.table(
@@ -191,7 +180,7 @@ def _write_seen(page: Page, receipt: Receipt) -> None:
         return
     rows = [
         [
-            escape(one.arm),
+            one.arm,
             str(one.block),
             *(f"{one.seen[name]:.4g}" if name in one.seen else NO_NUMBER for name in names),
         ]
@@ -207,30 +196,31 @@ def _tell_places(receipt: Receipt) -> list[str]:
     for one in receipt.turns:
         if one.outcome != "measured":
             continue
-        nodes = ", ".join(f"{count} on {escape(device)}" for device, count in one.on.items())
-        away = ", ".join(escape(name) for name in one.elsewhere)
+        nodes = ", ".join(f"{count} on {device}" for device, count in one.on.items())
+        away = ", ".join(name for name in one.elsewhere)
         seen = f"nodes seen: {nodes}" if nodes else "no node was seen"
-        told[f"{escape(one.arm)}: {seen}" + (f"; elsewhere: {away}" if away else "")] = None
+        told[f"{one.arm}: {seen}" + (f"; elsewhere: {away}" if away else "")] = None
         if one.check:
-            told[f"{escape(one.arm)}: verified: {escape(one.check)}"] = None
+            told[f"{one.arm}: verified: {one.check}"] = None
     return [*told] or ["It was measured nowhere."]
 
 
 def _write_software(page: Page, analysis: Analysis) -> None:
     facts = {arm: show_facts(one) for arm, one in analysis.arms.items()}
     names = sorted({name for one in facts.values() for name in one if _SOFTWARE.search(name)})
-    rows = [[escape(n), *(one.get(n, NO_NUMBER) for one in facts.values())] for n in names]
-    page.table("Table: versions as they were loaded.", ["fact", *map(escape, facts)], rows)
+    rows = [[n, *(one.get(n, NO_NUMBER) for one in facts.values())] for n in names]
+    page.table("Table: versions as they were loaded.", ["fact", *facts], rows)
 
 
 def _write_repeating(page: Page, analysis: Analysis, receipt: Receipt, cell: CellAnalysis) -> None:
     page.paragraph(
-        "Once, by hand, in the image that an arm ran in. An id is one engine's own: elsewhere "
-        "`make images` builds the image, and the content hash above says whether it is the same."
+        "Once, by hand, in the image that an arm ran in. An id is one engine's own: elsewhere ",
+        Code("make images"),
+        " builds the image, and the content hash above says whether it is the same.",
     )
     for arm in analysis.arms:
         line = _write_docker(analysis, receipt, arm)
-        page.code(line) if line else page.paragraph(f"{escape(arm)} ran in no container.")
+        page.code(line) if line else page.paragraph(f"{arm} ran in no container.")
     page.paragraph("As a campaign, with blocks and arms as they were:")
     page.code(write_bench(analysis.campaign.command, analysis.campaign.seed, cell.id))
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from suite.analysis.result.numbers import LEVEL
 from suite.analysis.result.record import Place, Rate, Record, Tally
-from suite.report.text.markup import escape
-from suite.report.text.page import Page
+from suite.report.text.page import Code, Link, Page, Strong
 from suite.report.text.units import show_things
 
 _AGAINST = {"itself": "itself", "second build": "a second build of the same source"}
@@ -16,52 +15,61 @@ def compose_record(record: Record) -> Page:
     page = Page()
     page.title("How often a verdict is false")
     page.paragraph(
-        "Made by `make generate` from the summaries in `results/record`; a test holds it to them."
+        "Made by ",
+        Code("make generate"),
+        " from the summaries in ",
+        Code("results/record"),
+        "; a test holds it to them.",
     )
     page.paragraph(
-        "Where an image is measured against itself (`make aa`), or against a second build of the same "
-        "source, nothing differs, so that every verdict FASTER or SLOWER is false. A comparison is a "
-        "cell with a verdict; INVALID is none. A table is all comparisons of a campaign, of which "
-        f"{100 * LEVEL:.0f} % may have a false verdict ([how](method.md#what-it-means)). Intervals are "
-        "exact 95 % ones (Clopper and Pearson 1934). They take comparisons for independent; those of "
-        "one campaign share its hours, so that the tables tell more."
+        "Where an image is measured against itself (",
+        Code("make aa"),
+        "), or against a second build of the same source, nothing differs, so that every verdict FASTER or "
+        "SLOWER is false. A comparison is a cell with a verdict; INVALID is none. A table is all "
+        f"comparisons of a campaign, of which {100 * LEVEL:.0f} % may have a false verdict (",
+        Link("how", "method.md#what-it-means"),
+        "). Intervals are exact 95 % ones (Clopper and Pearson 1934). They take comparisons for "
+        "independent; those of one campaign share its hours, so that the tables tell more.",
     )
     if record.together is None:
         page.paragraph(
-            "**No such campaign has been committed yet.** What simulation gives stands in "
-            "[the method](method.md#how-often-it-is-wrong)."
+            Strong("No such campaign has been committed yet."),
+            " What simulation gives stands in ",
+            Link("the method", "method.md#how-often-it-is-wrong"),
+            ".",
         )
     else:
         page.paragraph(
-            f"**Of {show_things(record.together.cells.of, 'comparison')} "
-            f"{_word_share(record.together.cells)} had a false verdict; of "
-            f"{show_things(record.together.tables.of, 'table')} "
-            f"{_word_share(record.together.tables)} had one or more.**"
+            Strong(
+                f"Of {show_things(record.together.cells.of, 'comparison')} "
+                f"{_word_share(record.together.cells)} had a false verdict; of "
+                f"{show_things(record.together.tables.of, 'table')} "
+                f"{_word_share(record.together.tables)} had one or more."
+            )
         )
         page.table(
             "Table: false verdicts by machine and engine.",
             ["machine", "engine", "arm", "against", "comparisons, false", "tables with one"],
             [_list_place(place, tally) for place, tally in record.places.items()],
         )
-        page.bullets(
-            f"{escape(name)}: {', '.join(map(escape, cells))}"
-            for name, cells in record.false.items()
-        )
+        page.bullets(f"{name}: {', '.join(cells)}" for name, cells in record.false.items())
     page.paragraph(
-        "`nox -s record -- results/X` adds a finished campaign: its `summary.json`, made anew from its "
-        "documents, and nothing else of it. The file's name tells nothing of whose it is; the campaign's "
-        "label stands inside. Whoever adds one adds all that they ran, whatever came "
-        "out: a record of chosen campaigns says nothing."
+        Code("nox -s record -- results/X"),
+        " adds a finished campaign: its ",
+        Code("summary.json"),
+        ", made anew from its documents, and nothing else of it. The file's name tells nothing of whose it "
+        "is; the campaign's label stands inside. Whoever adds one adds all that they ran, whatever came "
+        "out: a record of chosen campaigns says nothing.",
     )
     return page
 
 
 def _list_place(place: Place, tally: Tally) -> list[str]:
-    machine = f"{escape(place.cpu)}, {escape(place.cpus)} logical CPUs used"
+    machine = f"{place.cpu}, {place.cpus} logical CPUs used"
     return [
-        ", ".join([machine, *map(escape, place.gpus)]),
-        "no container" if place.engine == "none" else escape(place.engine),
-        escape(place.arm),
+        ", ".join([machine, *place.gpus]),
+        "no container" if place.engine == "none" else place.engine,
+        place.arm,
         _AGAINST[place.sameness],
         f"{tally.cells.of:,}, {_word_share(tally.cells)}",
         f"{_word_share(tally.tables)} of {tally.tables.of:,}",

@@ -24,8 +24,7 @@ from suite.report.pictures.picture import (
     Step,
     Waterfall,
 )
-from suite.report.text.markup import show_plainly
-from suite.report.text.units import show_seconds, show_share
+from suite.report.text.units import show_part, show_seconds
 from suite.report.text.wording import name_banners
 
 REST = "rest"
@@ -129,16 +128,12 @@ def depict_decomposition(analysis: Analysis, bars: Sequence[Bar]) -> Picture | N
         ),
         key=lambda one: one[1],
     )
-    title = (
-        f"Where a training step goes: {show_plainly(name)} takes {100 * share:.0f} % of "
-        f"{show_plainly(label)}"
-    )
+    title = f"Where a training step goes: {name} takes {100 * share:.0f} % of {label}"
     negative = any(part.seconds < 0 for bar in kept for part in bar.parts)
     told = [
-        f"{show_plainly(bar.label)}, {show_seconds(measure(bar))}: "
+        f"{bar.label}, {show_seconds(measure(bar))}: "
         + ", ".join(
-            f"{show_plainly(part.name)} {show_share(max(part.seconds, 0.0), measure(bar))}"
-            for part in bar.parts
+            f"{part.name} {show_part(max(part.seconds, 0.0), measure(bar))}" for part in bar.parts
         )
         + "."
         for bar in kept
@@ -177,15 +172,15 @@ def depict_waterfalls(analysis: Analysis, waterfalls: Sequence[Waterfall]) -> Pi
     groups = [_group(title, kept) for title in dict.fromkeys(one.title for one in kept)]
     worst = max(kept, key=_measure_way)
     state = (
-        f"{show_plainly(worst.title.partition(PER)[0])} takes {_measure_way(worst):.3g}× its fair time "
-        f"on {show_plainly(worst.arm)}"
+        f"{worst.title.partition(PER)[0]} takes {_measure_way(worst):.3g}× its fair time "
+        f"on {worst.arm}"
         if _measure_way(worst) > 1
         else "from what they time to the fair number"
     )
     title = f"What people ask about: {state}"
     told = [
-        f"{show_plainly(one.title)}, {show_plainly(one.arm)}: "
-        + ", ".join(f"{show_plainly(step.label)} {show_seconds(step.value)}" for step in one.steps)
+        f"{one.title}, {one.arm}: "
+        + ", ".join(f"{step.label} {show_seconds(step.value)}" for step in one.steps)
         + "."
         for one in kept
     ]
@@ -272,10 +267,7 @@ def _group(title: str, waterfalls: Sequence[Waterfall]) -> Rows:
             mark = Mark(value=step.value, low=step.low, high=step.high, struck=step.struck)
             rows.setdefault(step.label, {})[one.arm] = mark
     return Rows(
-        title=show_plainly(title),
-        rows=tuple(
-            Row(label=show_plainly(label), marks=tuple(marks.items()))
-            for label, marks in rows.items()
-        ),
+        title=title,
+        rows=tuple(Row(label=label, marks=tuple(marks.items())) for label, marks in rows.items()),
         linked=True,
     )

@@ -9,7 +9,6 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult, CellAnalysis
 from suite.report.pictures.captions import explain_marks, mark_time, tell_missing
 from suite.report.pictures.picture import PIPELINES, Dots, Mark, Picture, Row, Rows
-from suite.report.text.markup import show_plainly
 from suite.report.text.names import sort_cells
 from suite.report.text.units import show_seconds
 from suite.report.text.wording import name_banners
@@ -47,12 +46,12 @@ def depict_pipelines(analysis: Analysis) -> Picture | None:
             for part, label in PARTS.items()
             if part in cells
         ]
-        groups.append(Rows(title=show_plainly(name), rows=tuple(rows)))
+        groups.append(Rows(title=name, rows=tuple(rows)))
     every = [mark for group in groups for row in group.rows for _, mark in row.marks]
     if not every:
         return None
     missing = [
-        f"{show_plainly(arm)}, {group.title}, {row.label}"
+        f"{arm}, {group.title}, {row.label}"
         for group in groups
         for row in group.rows
         for arm in analysis.arms
@@ -128,7 +127,7 @@ def _state(analysis: Analysis, groups: list[Rows]) -> str:
                 continue
             times = together.value / compute.value
             text = (
-                f"with the {group.title} pipeline a batch on {show_plainly(arm)} takes {times:.3g} times as "
+                f"with the {group.title} pipeline a batch on {arm} takes {times:.3g} times as "
                 "long as its computing"
             )
             worst = max(worst or (times, text), (times, text))
@@ -141,7 +140,7 @@ def _describe(groups: list[Rows]) -> list[str]:
         + "; ".join(
             f"{row.label} "
             + ", ".join(
-                f"{show_plainly(arm)} {show_seconds(mark.value)}{' (invalid)' if mark.struck else ''}"
+                f"{arm} {show_seconds(mark.value)}{' (invalid)' if mark.struck else ''}"
                 for arm, mark in row.marks
             )
             for row in group.rows

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.receipt import Receipt, Turn
 from suite.report.pictures.picture import Picture, Strip, Strips
-from suite.report.text.markup import show_plainly
 from suite.report.text.names import name_receipt
 from suite.report.text.units import show_seconds, show_things
 from suite.report.text.wording import name_banners
@@ -27,12 +26,12 @@ def depict_samples(
         if strip.value is not None:
             kept = len(one.samples) - one.start
             told.append(
-                f"{show_plainly(one.arm)}, block {one.block}: {show_seconds(strip.value)}, the mean of "
+                f"{one.arm}, block {one.block}: {show_seconds(strip.value)}, the mean of "
                 f"{kept} of {show_things(len(one.samples), 'sample')}."
             )
     if not taken:
         return None
-    title = f"Every sample of {show_plainly(receipt.cell)}"
+    title = f"Every sample of {receipt.cell}"
     return Picture(
         name=f"defend-{name_receipt(receipt.cell)}",
         title=title,

@@ -12,7 +12,6 @@ from suite.cells.traits import Headline
 from suite.report.pictures.captions import explain_marks, mark_rate, mark_time, tell_missing
 from suite.report.pictures.picture import Line, Mark, Panel, Picture, Span, Sweeps
 from suite.report.text.crossovers import tell_apart, word_best, word_crossover
-from suite.report.text.markup import show_plainly
 from suite.report.text.units import name_rate, show_rate, show_seconds, show_size
 from suite.report.text.wording import name_banners
 
@@ -56,7 +55,7 @@ def _depict(
         return None
     panels = tuple(panel for _, panel in drawn)
     shown = [sweep for sweep, _ in drawn]
-    shown_unit = show_plainly(unit)
+    shown_unit = unit
     caption = family.reading.format(Unit=shown_unit.capitalize())
     title = f"{family.subject}: {'; '.join(_state(analysis, sweep, shown) for sweep in shown)}"
     marks = [mark for panel in panels for line in panel.lines for _, mark in line.marks]
@@ -92,7 +91,7 @@ def _make_panel(analysis: Analysis, sweep: SweepAnalysis, take: Take) -> Panel:
     ]
     return Panel(
         title=_name(sweep),
-        x_label=show_plainly(sweep.axis),
+        x_label=sweep.axis,
         lines=tuple(lines),
         spans=tuple(spans),
     )
@@ -100,32 +99,31 @@ def _make_panel(analysis: Analysis, sweep: SweepAnalysis, take: Take) -> Panel:
 
 def _name(sweep: SweepAnalysis) -> str:
     fixed = ", ".join(f"{name}={value}" for name, value in sweep.fixed.items())
-    return show_plainly(f"{sweep.scenario}.{sweep.case}" + (f" ({fixed})" if fixed else ""))
+    return f"{sweep.scenario}.{sweep.case}" + (f" ({fixed})" if fixed else "")
 
 
 def _label_span(analysis: Analysis, other: str, found: Crossover) -> str:
     winner = other if found.rising else analysis.base
     low, high = (show_size(one or 0.0) for one in (found.low, found.high))
-    return f"{show_plainly(winner)} wins from {low}–{high} on"
+    return f"{winner} wins from {low}–{high} on"
 
 
 def _state(analysis: Analysis, sweep: SweepAnalysis, among: list[SweepAnalysis]) -> str:
     """What the sweep shows, in half a sentence: who wins from where, or how far one arm comes."""
     telling = ", ".join(f"{name}={value}" for name, value in tell_apart(sweep, among).items())
-    which = f"{show_plainly(telling)}: " if telling else ""
+    which = f"{telling}: " if telling else ""
     found = [(sweep.crossovers[other], other) for other in analysis.others]
     answered = [pair for pair in found if pair[0].wins or pair[0].loses] or found[:1]
     if answered:
         return which + "; ".join(
-            word_crossover(one, sweep.axis, other, analysis.base, show_plainly)
-            for one, other in answered
+            word_crossover(one, sweep.axis, other, analysis.base) for one, other in answered
         )
     reaches = [
-        f"{show_plainly(arm)} reaches {word_best(reach)}"
+        f"{arm} reaches {word_best(reach)}"
         for arm in analysis.arms
         if (reach := sweep.reaches.get(arm))
     ]
-    return which + (show_plainly("; ".join(reaches)) or "too few numbers to say anything")
+    return which + (("; ".join(reaches)) or "too few numbers to say anything")
 
 
 def _find_ends(line: Line) -> tuple[tuple[float, Mark], tuple[float, Mark]] | None:
@@ -144,13 +142,13 @@ def _describe(panel: Panel, word: Word) -> Iterable[str]:
             f"{show_size(size)}"
             for size, mark in dict(ends).items()
         ]
-        yield f"{panel.title}, {show_plainly(line.arm)}: {', '.join(told)}."
+        yield f"{panel.title}, {line.arm}: {', '.join(told)}."
 
 
 def _list_missing(sweep: SweepAnalysis, panel: Panel) -> Iterable[str]:
     net = sweep.fixed.get("net")
-    where = f" (net {show_plainly(str(net))})" if net is not None else ""
+    where = f" (net {net!s})" if net is not None else ""
     for line in panel.lines:
         sizes = [show_size(size) for size, mark in line.marks if mark is None]
         if sizes:
-            yield f"{show_plainly(line.arm)} at {panel.x_label} = {', '.join(sizes)}{where}"
+            yield f"{line.arm} at {panel.x_label} = {', '.join(sizes)}{where}"

@@ -16,7 +16,7 @@ from suite.report.plots.lines import draw_sweeps
 from suite.report.plots.sheet import own_style
 from suite.report.plots.stacks import draw_stacks
 from suite.report.plots.strips import draw_strips
-from suite.report.text.markup import show_plainly
+from suite.report.render.plain import show_plainly
 
 _SVG = "http://www.w3.org/2000/svg"
 _XLINK = "http://www.w3.org/1999/xlink"

@@ -25,7 +25,7 @@ from suite.report.plots.sheet import (
     widen,
     wrap,
 )
-from suite.report.text.markup import show_plainly
+from suite.report.render.plain import show_plainly
 from suite.report.text.units import show_size
 
 _LEFT, _BOTTOM, _HEIGHT = 0.85, 0.48, 3.3

@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from suite.report.pictures.picture import Mark, Picture
-from suite.report.text.markup import show_plainly
+from suite.report.render.plain import show_plainly
 from suite.report.text.units import show_tick
 
 WIDTH = 7.6

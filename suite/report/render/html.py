@@ -9,33 +9,31 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape as quote
 from pathlib import Path
 from typing import Any
 
-from suite.report.text.markup import show_plainly
+from suite.report.render.plain import show_plainly
 from suite.report.text.page import (
     Block,
     Bullets,
-    Code,
+    Cell,
+    Command,
     Figure,
     Footnotes,
     Heading,
+    Link,
     Page,
     Paragraph,
+    Run,
+    Strong,
     Table,
 )
-from suite.report.text.units import measure_text, split_number
+from suite.report.text.units import Quantity
 
 _STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 _SCRIPT = Path(__file__).with_name("page.js").read_text(encoding="utf-8")
-
-_INLINE = re.compile(r"\\([!-/:-@\[-`{-~])|(\*\*)|(~~)|`([^`]+)`|\[(\d+)\]")
-"""A page's small Markdown: an escaped character, strong, struck, code, a footnote's mark."""
-
-_NUMBER = re.compile(r"(~~)?(.*?)(~~)?((?:\s*\[\d+\])*)\s*", re.DOTALL)
-"""A table's number: struck or not, and the marks behind it."""
 
 
 def render_html_page(page: Page, pictures: Mapping[str, str] | None = None) -> str:
@@ -55,7 +53,7 @@ class _Writer:
             Heading: self._render_heading,
             Paragraph: self._render_paragraph,
             Bullets: self._render_bullets,
-            Code: self._render_code,
+            Command: self._render_command,
             Table: self._render_table,
             Figure: self._render_figure,
             Footnotes: self._render_footnotes,
@@ -70,7 +68,7 @@ class _Writer:
         )
         body = "\n".join(
             [
-                f"<header>\n<h1>{self._inline(title.text)}</h1>\n</header>",
+                f"<header>\n<h1>{_show(title.text)}</h1>\n</header>",
                 f'<nav aria-label="Sections">\n<ul>{links}</ul>\n</nav>',
                 "<main>",
                 *(self._wrap_section(name, html) for name, _, html in sections),
@@ -79,7 +77,7 @@ class _Writer:
         )
         return _HEAD.format(
             policy=_make_policy(style := self._make_style()),
-            title=quote(strip(title.text)),
+            title=_show(title.text),
             style=style,
             body=body,
             script=_SCRIPT,
@@ -91,7 +89,7 @@ class _Writer:
         for block in blocks:
             if isinstance(block, Heading) and block.level == 2:
                 yield name, text, "\n".join(parts)
-                name, text, parts = self._name(block.text), self._inline(block.text), []
+                name, text, parts = self._name(block.text), _show(block.text), []
                 parts.append(f'<h2 id="{name}">{text}</h2>')
             else:
                 parts.append(self._render(block))
@@ -106,89 +104,67 @@ class _Writer:
 
     def _render_heading(self, heading: Heading) -> str:
         level = heading.level
-        return f'<h{level} id="{self._name(heading.text)}">{self._inline(heading.text)}</h{level}>'
+        return f'<h{level} id="{self._name(heading.text)}">{_show(heading.text)}</h{level}>'
 
     def _render_paragraph(self, paragraph: Paragraph) -> str:
-        return f"<p>{self._inline(paragraph.text)}</p>"
+        return f"<p>{_render_runs(paragraph.runs)}</p>"
 
     def _render_bullets(self, bullets: Bullets) -> str:
-        items = "\n".join(f"<li>{self._inline(item)}</li>" for item in bullets.items)
+        items = "\n".join(f"<li>{_render_runs(item)}</li>" for item in bullets.items)
         return f"<ul>\n{items}\n</ul>"
 
-    def _render_code(self, code: Code) -> str:
-        return f"<pre><code>{quote(show_plainly(code.text, limit=2000))}</code></pre>"
+    def _render_command(self, command: Command) -> str:
+        return f"<pre><code>{_show(command.text)}</code></pre>"
 
     def _render_figure(self, figure: Figure) -> str:
         data = base64.b64encode(self._pictures[figure.name].encode()).decode()
-        alt = quote(show_plainly(figure.alt, limit=len(figure.alt)))
         return (
-            f'<figure>\n<img src="data:image/svg+xml;base64,{data}" alt="{alt}">\n'
-            f"<figcaption>{self._inline(figure.caption)}</figcaption>\n</figure>"
+            f'<figure>\n<img src="data:image/svg+xml;base64,{data}" alt="{_show(figure.alt)}">\n'
+            f"<figcaption>{_show(figure.caption)}</figcaption>\n</figure>"
         )
 
     def _render_footnotes(self, notes: Footnotes) -> str:
         items = "\n".join(
-            f'<li id="note-{number}"><a href="#mark-{number}">[{number}]</a> {self._inline(text)}</li>'
+            f'<li id="note-{number}"><a href="#mark-{number}">[{number}]</a> {_show(text)}</li>'
             for number, text in notes.items
         )
         return f'<ul class="notes">\n{items}\n</ul>'
 
     def _render_table(self, table: Table) -> str:
-        banner = f"<strong>{self._inline(table.banner)}</strong> · " if table.banner else ""
-        heads = "".join(f'<th scope="col">{self._inline(text)}</th>' for text in table.headers)
-        columns = [
-            self._render_numbers([row[i] for row in table.rows])
-            if i in table.right
-            else [self._inline(row[i].strip()) for row in table.rows]
-            for i in range(len(table.headers))
-        ]
-        wrapped = [_wrap_cells(i, i in table.right, texts) for i, texts in enumerate(columns)]
-        rows = "\n".join(f"<tr>{''.join(row)}</tr>" for row in zip(*wrapped, strict=True))
+        banner = f"<strong>{_show(table.banner)}</strong> · " if table.banner else ""
+        heads = "".join(f'<th scope="col">{self._render_cell(one)}</th>' for one in table.headers)
+        widths = {
+            i: max(len(show_plainly(row[i].parts[0])) for row in table.rows) for i in table.numbers
+        }
+        self._widths.update(widths.values())
+        rows = "\n".join(
+            "<tr>"
+            + "".join(self._render_column(i, one, widths.get(i)) for i, one in enumerate(row))
+            + "</tr>"
+            for row in table.rows
+        )
         name = self._name("table")
         return (
             f'<div class="scroll" role="region" aria-labelledby="{name}" tabindex="0">\n<table>\n'
-            f'<caption id="{name}">{banner}{self._inline(table.caption)}</caption>\n'
+            f'<caption id="{name}">{banner}{_show(table.caption)}</caption>\n'
             f"<thead>\n<tr>{heads}</tr>\n</thead>\n<tbody>\n{rows}\n</tbody>\n</table>\n</div>"
         )
 
-    def _render_numbers(self, texts: Sequence[str]) -> list[str]:
-        """Cells of a column of numbers: what stands before the decimal points is one wide."""
-        parts = [_NUMBER.fullmatch(text.strip()) for text in texts]
-        split = [split_number(part[2].strip()) if part else ("", "") for part in parts]
-        width = max((len(strip(head)) for head, _ in split), default=0)
-        self._widths.add(width)
-        cells = []
-        for part, (head, tail) in zip(parts, split, strict=True):
-            number = f'<span class="w{width}">{self._inline(head)}</span>{self._inline(tail)}'
-            struck = part is not None and part[1]
-            number = f"<s>{number}</s>" if struck else number
-            marks = self._inline((part[4] if part else "").strip())
-            value = measure_text(strip(head + tail))
-            key = "" if value is None else f' data-value="{value:.9g}"'
-            cells.append(f'<td class="n"{key}>{number}{f" {marks}" if marks else ""}</td>')
-        return cells
+    def _render_column(self, column: int, cell: Cell, width: int | None) -> str:
+        """A cell of a column; in one of numbers, what stands before the points is ``width`` wide."""
+        text = self._render_cell(cell, width)
+        if column == 0:
+            return f'<th scope="row">{text}</th>'
+        if width is None:
+            return f"<td>{text}</td>"
+        key = f' data-value="{cell.text.value:.9g}"' if isinstance(cell.text, Quantity) else ""
+        return f'<td class="n"{key}>{text}</td>'
 
-    def _inline(self, text: str) -> str:
-        """The page's small Markdown as HTML; all else as text."""
-        parts: list[str] = []
-        open_: list[str] = []
-        at = 0
-        for match in _INLINE.finditer(text):
-            parts.append(quote(text[at : match.start()]))
-            at = match.end()
-            char, strong, struck, code, mark = match.groups()
-            if char is not None:
-                parts.append(quote(char))
-            elif code is not None:
-                parts.append(f"<code>{quote(code)}</code>")
-            elif mark is not None:
-                parts.append(self._mark(int(mark)))
-            else:
-                tag = "strong" if strong else "s"
-                parts.append(_toggle(open_, tag) if struck or strong else "")
-        parts.append(quote(text[at:]))
-        parts += [f"</{tag}>" for tag in reversed(open_)]
-        return "".join(parts)
+    def _render_cell(self, cell: Cell, width: int | None = None) -> str:
+        head, tail = map(_show, cell.parts)
+        text = head + tail if width is None else f'<span class="w{width}">{head}</span>{tail}'
+        text = f"<s>{text}</s>" if cell.struck else text
+        return " ".join(filter(None, [text, "".join(map(self._mark, cell.marks))]))
 
     def _mark(self, number: int) -> str:
         """A footnote's mark; the first of its number is where the footnote points back to."""
@@ -198,7 +174,7 @@ class _Writer:
 
     def _name(self, text: str) -> str:
         """A name for a heading that no other has."""
-        plain = re.sub(r"[^a-z0-9]+", "-", strip(text).lower()).strip("-") or "part"
+        plain = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "part"
         name, count = plain, 1
         while name in self._names:
             count += 1
@@ -212,29 +188,22 @@ class _Writer:
         return _STYLE + "".join(widths)
 
 
-def strip(text: str) -> str:
-    """The text that a reader sees of a page's small Markdown."""
-    return _INLINE.sub(lambda m: m[1] or m[4] or (f"[{m[5]}]" if m[5] else ""), text)
+def _show(text: str) -> str:
+    """Any text as HTML that shows exactly this text, on one line."""
+    return quote(show_plainly(text))
 
 
-def _wrap_cells(place: int, numbers: bool, texts: Sequence[str]) -> list[str]:
-    """The cells of a column; numbers are cells already, and the first column names its row."""
-    if numbers:
-        return list(texts)
-    return [f'<th scope="row">{one}</th>' if place == 0 else f"<td>{one}</td>" for one in texts]
+def _render_runs(runs: Iterable[Run]) -> str:
+    return "".join(map(_render_run, runs))
 
 
-def _toggle(open_: list[str], tag: str) -> str:
-    """Opens the tag, or closes it and whatever was opened since."""
-    if tag not in open_:
-        open_.append(tag)
-        return f"<{tag}>"
-    closing = ""
-    while True:
-        last = open_.pop()
-        closing += f"</{last}>"
-        if last == tag:
-            return closing
+def _render_run(run: Run) -> str:
+    if isinstance(run, str):
+        return _show(run)
+    if isinstance(run, Link):
+        return f'<a href="{quote(run.target)}">{_show(run.text)}</a>'
+    tag = "strong" if isinstance(run, Strong) else "code"
+    return f"<{tag}>{_show(run.text)}</{tag}>"
 
 
 def _make_policy(style: str) -> str:

@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tabulate import tabulate
 
 from suite.report.pictures.picture import FOLDER
-from suite.report.text.markup import escape, show_plainly
+from suite.report.render.plain import LONGEST, show_plainly
 from suite.report.text.page import (
     Block,
     Bullets,
-    Code,
+    Cell,
+    Command,
     Figure,
     Footnotes,
     Heading,
+    Link,
     Page,
     Paragraph,
+    Run,
+    Strong,
     Table,
 )
+
+_SPECIAL = re.compile(
+    r"""
+      [\\`*\[\]~$]                                     # markup wherever it stands
+    | <(?=[a-z/!?]) | &(?=[\#\w]) | (?<!\S)\# | !$     # a tag, an entity, a heading's end, an image
+    | (?<![^\W_])_ | _(?![^\W_])                       # emphasis, but not inside a word
+    | (?<=[a-z]):(?=//) | (?<=mailto):|(?<=xmpp):      # bare links and addresses
+    | (?<=www)\. | @(?=[\w-]+\.)
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_BLOCK_START = re.compile(r"^()([=>]|[-+](?=[-\s]|$))|^(\d+)([.)])(?=\s|$)")
+_TICKS = re.compile("`+")
 
 
 def render_page(page: Page) -> str:
@@ -27,54 +45,110 @@ def render_page(page: Page) -> str:
     return "\n\n".join(map(_render, page.blocks)) + "\n"
 
 
+def write_image(alt: str, path: str) -> str:
+    """A picture, and what it shows for those who don't see it."""
+    return f"![{escape(alt)}]({path})"
+
+
+def escape(text: str, limit: int = LONGEST) -> str:
+    """The text as Markdown that renders as exactly this text, on one line and as no markup.
+
+    Covers CommonMark and GitHub's additions: bare links and addresses, strike-through, mathematics.
+    """
+    return _BLOCK_START.sub(r"\1\3\\\2\4", _escape_inside(text, limit).strip(" "))
+
+
+def _escape_inside(text: str, limit: int = LONGEST) -> str:
+    """The same for a part of a line, which keeps the spaces at its ends."""
+    return _SPECIAL.sub(r"\\\g<0>", re.sub(" +", " ", show_plainly(text, limit)))
+
+
 def _render(block: Block) -> str:
     return _RENDERERS[type(block)](block)
 
 
+def _render_runs(runs: Iterable[Run]) -> str:
+    text = "".join(map(_render_run, runs)).strip(" ")
+    return _BLOCK_START.sub(r"\1\3\\\2\4", text)
+
+
+def _render_run(run: Run) -> str:
+    if isinstance(run, str):
+        return _escape_inside(run)
+    if isinstance(run, Strong):
+        return f"**{escape(run.text)}**"
+    if isinstance(run, Link):
+        return f"[{escape(run.text)}]({run.target})"
+    text = show_plainly(run.text)
+    ticks = "`" * (1 + max(map(len, _TICKS.findall(text)), default=0))
+    return f"{ticks} {text} {ticks}" if "`" in text else f"`{text}`"
+
+
 def _render_heading(heading: Heading) -> str:
-    return f"{'#' * heading.level} {heading.text}"
+    return f"{'#' * heading.level} {escape(heading.text)}"
 
 
 def _render_paragraph(paragraph: Paragraph) -> str:
-    return paragraph.text
+    return _render_runs(paragraph.runs)
 
 
 def _render_bullets(bullets: Bullets) -> str:
-    return "\n".join(f"- {item}" for item in bullets.items)
+    return "\n".join(f"- {_render_runs(item)}" for item in bullets.items)
 
 
-def _render_code(code: Code) -> str:
+def _render_command(command: Command) -> str:
     # Indented, so that nothing in it can be markup.
-    return "    " + show_plainly(code.text, limit=2000)
+    return "    " + show_plainly(command.text)
 
 
 def _render_figure(figure: Figure) -> str:
-    alt = escape(figure.alt, limit=len(figure.alt))
-    return f"![{alt}]({FOLDER}/{figure.name}.svg)\n\n{figure.caption}"
+    image = write_image(figure.alt, f"{FOLDER}/{figure.name}.svg")
+    return f"{image}\n\n{escape(figure.caption)}"
 
 
 def _render_footnotes(notes: Footnotes) -> str:
-    return "\n".join(f"- [{number}] {note}" for number, note in notes.items)
+    return "\n".join(f"- [{number}] {escape(note)}" for number, note in notes.items)
 
 
 def _render_table(table: Table) -> str:
-    banner = f"**{table.banner}** · " if table.banner else ""
+    banner = f"**{escape(table.banner)}** · " if table.banner else ""
+    columns = [
+        _align(column) if i in table.numbers else ["".join(_render_cell(one)) for one in column]
+        for i, column in enumerate(zip(*table.rows, strict=True))
+    ]
     body = tabulate(
-        [list(row) for row in table.rows],
-        headers=list(table.headers),
+        list(zip(*columns, strict=True)),
+        headers=["".join(_render_cell(one)) for one in table.headers],
         tablefmt="pipe",
         disable_numparse=True,
         preserve_whitespace=True,
-        colalign=["right" if i in table.right else "left" for i in range(len(table.headers))],
+        colalign=["right" if i in table.numbers else "left" for i in range(len(table.headers))],
     )
-    return f"{banner}{table.caption}\n\n{body}"
+    return f"{banner}{escape(table.caption)}\n\n{body}"
+
+
+def _align(cells: Sequence[Cell]) -> list[str]:
+    """The cells of a column padded to one width, their decimal points below each other."""
+    parts = list(map(_render_cell, cells))
+    before, after = (max(map(len, side)) for side in zip(*parts, strict=True))
+    return [f"{head:>{before}}{tail:<{after}}" for head, tail in parts]
+
+
+def _render_cell(cell: Cell) -> tuple[str, str]:
+    """A cell before and from its decimal point on."""
+    strike = "~~" if cell.struck else ""
+    head, tail = cell.parts
+    marks = "".join(f"[{number}]" for number in cell.marks)
+    tail = _escape_inside(tail) + strike + (" " if cell.text and marks else "") + marks
+    head = strike + (_escape_inside(head) if tail else escape(head))
+    return head.replace("|", r"\|"), tail.replace("|", r"\|")
 
 
 _RENDERERS: Mapping[type[Block], Callable[[Any], str]] = {
     Heading: _render_heading,
     Paragraph: _render_paragraph,
     Bullets: _render_bullets,
-    Code: _render_code,
+    Command: _render_command,
     Table: _render_table,
     Figure: _render_figure,
     Footnotes: _render_footnotes,

@@ -12,19 +12,25 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.findings import Cause, Help, Standing
 from suite.report.text.evidence import CHANGES, RULE_TEXTS, word_advice, word_evidence
-from suite.report.text.markup import escape
-from suite.report.text.names import Show, name_cells, name_place
-from suite.report.text.page import Page
-from suite.report.text.units import show_gain, show_ratio, show_seconds, show_share, show_things
+from suite.report.text.names import name_cells, name_place
+from suite.report.text.page import Code, Page
+from suite.report.text.units import (
+    Quantity,
+    show_gain,
+    show_ratio,
+    show_seconds,
+    show_share,
+    show_things,
+)
 
 LONGEST = 900
 """Characters of an evidence in a table's cell."""
 
 
-def tell_causes(analysis: Analysis, show: Show) -> list[str]:
+def tell_causes(analysis: Analysis) -> list[str]:
     """The sentences for the report's opening: what explains the losses, and what helps most."""
     sentences = []
-    gpu = show(analysis.gpu or "")
+    gpu = analysis.gpu or ""
     losses = [
         one
         for one in analysis.work
@@ -32,8 +38,8 @@ def tell_causes(analysis: Analysis, show: Show) -> list[str]:
     ]
     if losses:
         first = Counter(one.causes[0].rule for one in losses)
-        parts = [f"{rule} in {first[rule]}" for rule in RULE_TEXTS if first[rule]]
-        parts.sort(key=lambda part: -int(part.rsplit(" ", 1)[1]))
+        rules = sorted(filter(first.get, RULE_TEXTS), key=lambda rule: -first[rule])
+        parts = [f"{rule} in {first[rule]}" for rule in rules]
         cells = show_things(len(losses), "cell")
         sentences.append(f"Why {gpu} loses {cells}: first of all {', '.join(parts)}.")
     helping = [
@@ -46,8 +52,8 @@ def tell_causes(analysis: Analysis, show: Show) -> list[str]:
             told = "The script" if one.posted else "The timing"
             fixed = "".join(f", {axis}={value}" for axis, value in one.fixed.items())
             sentences.append(
-                f"{told} of people who ask ({show(one.title + fixed)}) names the wrong "
-                f"winner of {show(name_place(one.other))} and {show(name_place(one.base))}."
+                f"{told} of people who ask ({one.title + fixed}) names the wrong "
+                f"winner of {name_place(one.other)} and {name_place(one.base)}."
             )
             break
     return sentences
@@ -57,7 +63,7 @@ def write_causes(page: Page, analysis: Analysis) -> None:
     """The section "Why the CPU wins where it does"; absent where there are not both arms."""
     if analysis.cpu is None or analysis.gpu is None:
         return
-    cpu, gpu = map(escape, (analysis.cpu, analysis.gpu))
+    cpu, gpu = analysis.cpu, analysis.gpu
     page.heading("Why the CPU wins where it does")
     cases = [(one, one.standing) for one in analysis.cells if one.standing]
     losses = [case for case in cases if case[1].loses]
@@ -79,7 +85,7 @@ def write_causes(page: Page, analysis: Analysis) -> None:
             "another witness sees about as much, such as the price of it, or a trace. Suspected: there "
             "is none, or it does not agree. A gain is measured, a unit of work against the same unit."
         )
-    names = name_cells(analysis.cells, escape)[0]
+    names = name_cells(analysis.cells)[0]
     if losses:
         provisional = any(standing.provisional for _, standing in losses)
         note = " Provisional: the cell has no verdict, only a ratio." if provisional else ""
@@ -98,13 +104,12 @@ def write_causes(page: Page, analysis: Analysis) -> None:
                 [
                     names[one.id],
                     _show_ratio(standing, cpu, gpu),
-                    show_share(standing.use or 0.0, 1.0),
+                    show_share(standing.use or 0.0),
                     _name_causes(one.causes),
                     _word_evidence(one.causes),
                 ]
                 for one, standing in wasted
             ],
-            right=(2,),
         )
 
 
@@ -113,8 +118,8 @@ def write_advice(page: Page, analysis: Analysis) -> None:
     if not analysis.advice:
         return
     page.heading("What would help most")
-    names = name_cells(analysis.cells, escape)[0]
-    arm = escape(analysis.advice[0].arm)
+    names = name_cells(analysis.cells)[0]
+    arm = analysis.advice[0].arm
     shown = _find_best(analysis, by_case=True)
     page.paragraph(
         f"Measured on {arm}, cell against cell, a unit of work against the same unit. What did not "
@@ -126,8 +131,8 @@ def write_advice(page: Page, analysis: Analysis) -> None:
         [
             [
                 CHANGES[one.kind],
-                names.get(one.cell, escape(one.cell)),
-                escape(word_evidence(one.gain.how)),
+                names.get(one.cell, one.cell),
+                word_evidence(one.gain.how),
                 _show_gain(one),
                 "yes" if one.helps else "no",
             ]
@@ -136,8 +141,8 @@ def write_advice(page: Page, analysis: Analysis) -> None:
     )
     if len(shown) < len(analysis.advice):
         page.paragraph(
-            f"Of each kind and case the largest gain; all {len(analysis.advice)} stand in "
-            "`summary.json`."
+            f"Of each kind and case the largest gain; all {len(analysis.advice)} stand in ",
+            *(Code("summary.json"), "."),
         )
     hopeless = sum(one.standing.hopeless for one in analysis.cells if one.standing)
     if hopeless:
@@ -150,14 +155,15 @@ def write_advice(page: Page, analysis: Analysis) -> None:
 def _list_case(
     one: CellAnalysis, standing: Standing, names: Mapping[str, str], cpu: str, gpu: str
 ) -> list[str]:
-    ratio = _show_ratio(standing, cpu, gpu) + (" (provisional)" if standing.provisional else "")
-    advice = escape(word_advice(standing, one.causes[0]))
+    ratio = _show_ratio(standing, cpu, gpu)
+    ratio = ratio.amid(after=" (provisional)") if standing.provisional else ratio
+    advice = word_advice(standing, one.causes[0])
     gains = [cause.gain for cause in one.causes if cause.gain is not None]
     # What helps where the GPU wins all the same at no variant would be no help.
     if gains and not standing.hopeless:
         ratio_of = gains[0].ratio
         times = show_gain(ratio_of.value, ratio_of.low, ratio_of.high)
-        advice += f": {times} a unit of work {escape(word_evidence(gains[0].how))}"
+        advice += f": {times} a unit of work {word_evidence(gains[0].how)}"
     if standing.winner is not None and standing.winner != one.id:
         advice += f"; {gpu} wins at {names[standing.winner]}"
     return [
@@ -177,7 +183,7 @@ def _name_causes(causes: Sequence[Cause]) -> str:
         if cause.seconds is not None:
             told.append(show_seconds(cause.seconds.value, cause.seconds.low, cause.seconds.high))
         if cause.share is not None:
-            told.append(show_share(cause.share, 1.0))
+            told.append(show_share(cause.share))
         if cause.rule != "unknown":
             told.append("confirmed" if cause.confirmed else "suspected")
         parts.append(", ".join(told))
@@ -186,18 +192,16 @@ def _name_causes(causes: Sequence[Cause]) -> str:
 
 def _word_evidence(causes: Sequence[Cause]) -> str:
     if len(causes) == 1:
-        return escape(word_evidence(*causes[0].evidence), limit=LONGEST)
-    return " ".join(
-        f"{one.rule}: {escape(word_evidence(*one.evidence), limit=LONGEST)}." for one in causes
-    )
+        return word_evidence(*causes[0].evidence)
+    return " ".join(f"{one.rule}: {word_evidence(*one.evidence)}." for one in causes)
 
 
-def _show_ratio(standing: Standing, cpu: str, gpu: str) -> str:
+def _show_ratio(standing: Standing, cpu: str, gpu: str) -> Quantity:
     ratio = standing.ratio
     return show_ratio(ratio.value, ratio.low, ratio.high, other=gpu, base=cpu)
 
 
-def _show_gain(one: Help) -> str:
+def _show_gain(one: Help) -> Quantity:
     ratio = one.gain.ratio
     return show_gain(ratio.value, ratio.low, ratio.high)
 

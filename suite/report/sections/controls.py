@@ -12,10 +12,9 @@ from suite.analysis.result.arms import MOST_FOR_TIMING
 from suite.analysis.result.campaign import Analysis, Controls, ExtraWork, Family
 from suite.analysis.result.cells import SteadyClass
 from suite.analysis.result.numbers import MARGIN, OTHER_LEVEL, Ratio
-from suite.report.text.markup import escape
-from suite.report.text.names import Show, list_families, name_cells
+from suite.report.text.names import list_families, name_cells
 from suite.report.text.page import NO_NUMBER, Page
-from suite.report.text.units import end_sentence, show_share, show_things
+from suite.report.text.units import Quantity, end_sentence, show_part, show_things
 from suite.report.text.wording import NO_EXTRA, NO_HIDDEN, NO_INPUT, NO_TWINS, UNKNOWN_FLOOR, word
 
 KINDS: Mapping[SteadyClass, str] = {
@@ -60,10 +59,7 @@ def write_steadiness(page: Page, analysis: Analysis) -> None:
     rows = [
         [
             text,
-            *(
-                f"{counts[arm][kind]} ({show_share(counts[arm][kind], sum(counts[arm].values()))})"
-                for arm in arms
-            ),
+            *(_show_count(counts[arm][kind], sum(counts[arm].values())) for arm in arms),
         ]
         for kind, text in KINDS.items()
         if any(counts[arm][kind] for arm in arms)
@@ -71,11 +67,14 @@ def write_steadiness(page: Page, analysis: Analysis) -> None:
     page.table(
         "Table: classes of the series of samples, one a cell and counted invocation; one-shot "
         "cells left out.",
-        ["class", *map(escape, arms)],
+        ["class", *arms],
         rows,
-        right=range(1, len(arms) + 1),
     )
     page.bullets(_word_outliers(analysis))
+
+
+def _show_count(number: int, of: int) -> Quantity:
+    return Quantity("", f"{number}", f" ({show_part(number, of)})", number)
 
 
 def write_timing_costs(page: Page, analysis: Analysis) -> None:
@@ -86,10 +85,10 @@ def write_timing_costs(page: Page, analysis: Analysis) -> None:
         page.paragraph("Unknown: no document says what an empty fence costs.")
         return
     cells = analysis.cells
-    names, _ = name_cells(cells, escape)
+    names, _ = name_cells(cells)
     rows = []
     for family in list_families(cells):
-        row = [escape(family)]
+        row = [family]
         for found in costs.values():
             shares = [
                 (found[one.id], one.id)
@@ -102,7 +101,7 @@ def write_timing_costs(page: Page, analysis: Analysis) -> None:
     page.table(
         "Table: an empty fence as a share of a sample, the dearest cell of each family in its "
         "dearest block; one-shot cells left out.",
-        ["family", *map(escape, costs)],
+        ["family", *costs],
         rows,
     )
     over = sum(share > MOST_FOR_TIMING for found in costs.values() for share in found.values())
@@ -131,34 +130,34 @@ def _word_floor(analysis: Analysis) -> Iterable[str]:
 
 def _word_twins(family: Family) -> str:
     return (
-        f"Twins of {escape(family.base)}, whose every difference is false by construction: "
+        f"Twins of {family.base}, whose every difference is false by construction: "
         f"{_count_flags(family)}"
     )
 
 
 def _word_again(family: Family) -> str:
     return (
-        f"{escape(family.other)} is {escape(family.base)} once more, so every difference is false "
+        f"{family.other} is {family.base} once more, so every difference is false "
         f"by construction: {_count_flags(family)}"
     )
 
 
-def tell_failed(analysis: Analysis, show: Show) -> list[str]:
+def tell_failed(analysis: Analysis) -> list[str]:
     """What failed of what must not differ, before a word of who wins; nothing where all held."""
     controls = analysis.controls
     told = [
-        f"{show(family.base)} run twice differs in {_word_flagged(family)}: {_doubt(_measure(family))}"
+        f"{family.base} run twice differs in {_word_flagged(family)}: {_doubt(_measure(family))}"
         for family in (*controls.twins, *controls.again)
         if family.flagged
     ]
     hidden = controls.cuda_hidden
     if hidden and hidden.flagged:
         told.append(
-            f"{show(hidden.other)} has no GPU and differs from {show(hidden.base)} in "
+            f"{hidden.other} has no GPU and differs from {hidden.base} in "
             f"{_word_flagged(hidden)}: so much of a difference can be the image and not the hardware"
         )
     told += [
-        f"known extra work on {show(one.arm)} measured as {one.ratio.value:.3f} times the time for "
+        f"known extra work on {one.arm} measured as {one.ratio.value:.3f} times the time for "
         f"{one.truth:.3f} times the work, which its interval excludes: "
         f"{_doubt(one.ratio.value / one.truth - 1)}"
         for one in controls.extra_work
@@ -173,11 +172,11 @@ def tell_failed(analysis: Analysis, show: Show) -> list[str]:
         cells = show_things(len({one[0] for one in differ}), "cell")
         told.append(
             f"{cells} that no arm's device takes part in, such as "
-            f"{show(cell)}, differ on {show(arm)}: {_doubt(off)}"
+            f"{cell}, differ on {arm}: {_doubt(off)}"
         )
     results = [one for cell in analysis.cells for one in cell.arms.values()]
     flags = [flag for one in results for flag in one.invalid if flag.code == "changed"]
-    told += dict.fromkeys(show(word(flag)) for flag in flags)
+    told += dict.fromkeys(word(flag) for flag in flags)
     return [f"A CONTROL FAILED: {one}." for one in told]
 
 
@@ -205,7 +204,7 @@ def _count_flags(family: Family) -> str:
         f"({100 * OTHER_LEVEL:.0f} % of such tables may have one); the ratio was under 1 in {faster} and "
         f"over 1 in {slower}" + (f"; verdicts: {', '.join(shares)}" if shares else "")
     )
-    names = f": {', '.join(map(escape, family.flagged))}" if flags else ""
+    names = f": {', '.join(family.flagged)}" if flags else ""
     return f"{text}{names}."
 
 
@@ -221,13 +220,10 @@ def _word_hidden(controls: Controls) -> Iterable[str]:
     effect = (
         "none differs: what differs elsewhere is not the image"
         if not flags
-        else (
-            f"{len(flags)} differ, which is the image and not the hardware: "
-            + ", ".join(map(escape, flags))
-        )
+        else (f"{len(flags)} differ, which is the image and not the hardware: " + ", ".join(flags))
     )
     yield (
-        f"CUDA image without its GPU against {escape(family.base)}: of {len(family.verdicts)} "
+        f"CUDA image without its GPU against {family.base}: of {len(family.verdicts)} "
         f"cells {effect}."
     )
 
@@ -236,7 +232,7 @@ def _word_extra(controls: Controls) -> Iterable[str]:
     if not controls.extra_work:
         yield f"Known extra work: {NO_EXTRA}."
     for one in controls.extra_work:
-        yield f"Known extra work on {escape(one.arm)}: {_judge_extra(one)} ({escape(one.cell)})."
+        yield f"Known extra work on {one.arm}: {_judge_extra(one)} ({one.cell})."
 
 
 def _judge_extra(extra: ExtraWork) -> str:
@@ -259,9 +255,7 @@ def _word_input(controls: Controls) -> Iterable[str]:
     if not controls.input_only:
         yield f"Input-only cells: {NO_INPUT}."
         return
-    flagged = [
-        f"{escape(cell)} {one.name} on {escape(arm)}" for cell, arm, one in controls.input_differs
-    ]
+    flagged = [f"{cell} {one.name} on {arm}" for cell, arm, one in controls.input_differs]
     yield (
         f"Input-only cells, which run on the CPU whatever the arm: {len(flagged)} of "
         f"{len(controls.input_only)} faster or slower by over {100 * MARGIN:.0f} %"
@@ -278,6 +272,6 @@ def _word_outliers(analysis: Analysis) -> Iterable[str]:
         mild, far = sum(one.mild for one in found), sum(one.far for one in found)
         if samples:
             yield (
-                f"{escape(arm)}: {samples} steady samples, of which {show_share(mild, samples)} "
-                f"are outliers and {show_share(far, samples)} far out (Tukey); all are kept."
+                f"{arm}: {samples} steady samples, of which {show_part(mild, samples)} "
+                f"are outliers and {show_part(far, samples)} far out (Tukey); all are kept."
             )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from suite.analysis.result.campaign import Analysis
 from suite.report.text.crossovers import word_crossover
-from suite.report.text.markup import escape
 from suite.report.text.page import Page
 
 
@@ -12,10 +11,10 @@ def write_crossovers(page: Page, analysis: Analysis) -> None:
     """A row a sweep and comparison; nothing where there is neither."""
     rows = [
         [
-            escape(f"{sweep.scenario}.{sweep.case}"),
-            escape(", ".join(f"{name}={value}" for name, value in sweep.fixed.items())),
-            f"{escape(other)} against {escape(analysis.base)}",
-            word_crossover(sweep.crossovers[other], sweep.axis, other, analysis.base, escape),
+            f"{sweep.scenario}.{sweep.case}",
+            ", ".join(f"{name}={value}" for name, value in sweep.fixed.items()),
+            f"{other} against {analysis.base}",
+            word_crossover(sweep.crossovers[other], sweep.axis, other, analysis.base),
         ]
         for other in analysis.others
         for sweep in analysis.sweeps

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from suite.analysis.result.arms import ArmAnalysis, Fact
 from suite.analysis.result.campaign import Analysis
-from suite.report.text.markup import escape
 from suite.report.text.page import NO_NUMBER, Page
 from suite.report.text.units import show_bytes, show_seconds
 
@@ -37,11 +36,10 @@ def write_environment(page: Page, analysis: Analysis) -> None:
     suite = analysis.suite
     page.bullets(
         [
-            f"campaign {escape(campaign.id)}, made {campaign.created.isoformat()}, profile "
-            f"{escape(campaign.profile)}, seed {campaign.seed}, label "
-            + (escape(campaign.label) if campaign.label else "none"),
-            f"suite {escape(suite.version)}, commit {escape(suite.commit or 'unknown')}",
-            f"content of the suite's measured part {escape(suite.content)}",
+            f"campaign {campaign.id}, made {campaign.created.isoformat()}, profile "
+            f"{campaign.profile}, seed {campaign.seed}, label " + (campaign.label or "none"),
+            f"suite {suite.version}, commit {suite.commit or 'unknown'}",
+            f"content of the suite's measured part {suite.content}",
         ]
     )
     write_images(page, analysis.arms)
@@ -53,18 +51,18 @@ def write_environment(page: Page, analysis: Analysis) -> None:
     shown = {arm: {n: facts.get(n, NO_NUMBER) for n in names} for arm, facts in gathered.items()}
     same = [name for name in names if len({facts[name] for facts in shown.values()}) == 1]
     first = next(iter(shown.values()))
-    arms = " and ".join(map(escape, shown))
+    arms = " and ".join(shown)
     page.table(
         f"Table: facts equal on {arms}." if len(shown) > 1 else f"Table: facts of {arms}.",
         ["fact", "value"],
-        [[escape(name), first[name]] for name in same],
+        [[name, first[name]] for name in same],
     )
     if len(shown) > 1:
         page.table(
             "Table: facts that differ between the arms; a dash where an arm does not have it.",
-            ["fact", *map(escape, shown)],
+            ["fact", *shown],
             [
-                [escape(name), *(facts[name] for facts in shown.values())]
+                [name, *(facts[name] for facts in shown.values())]
                 for name in names
                 if name not in same
             ],
@@ -80,7 +78,7 @@ def write_repeating(page: Page, analysis: Analysis) -> None:
         commit = analysis.suite.commit
         page.paragraph(
             "In a checkout of the suite"
-            + (f" at commit {escape(commit)}" if commit else "")
+            + (f" at commit {commit}" if commit else "")
             + f", with the images of the table above; the seed is {campaign.seed}:"
         )
         page.code(campaign.command)
@@ -96,10 +94,10 @@ def write_images(page: Page, arms: Mapping[str, ArmAnalysis]) -> None:
     for label, name in _IMAGE.items():
         values = (_show_values(name, one.image.get(name, ())) for one in arms.values())
         rows.append([label, *(one or _NO_DOCUMENT for one in values)])
-    page.table("Table: what each arm ran in.", ["image", *map(escape, arms)], rows)
+    page.table("Table: what each arm ran in.", ["image", *arms], rows)
     # An image can have a digest a layer: too long for a table, and not to be cut.
     page.bullets(
-        f"digests of what {escape(arm)} ran in: {', '.join(map(escape, one.digests))}"
+        f"digests of what {arm} ran in: {', '.join(one.digests)}"
         for arm, one in arms.items()
         if one.digests
     )
@@ -126,7 +124,7 @@ def _show(name: str, value: Fact) -> str:
         return "yes" if value else "no"
     if isinstance(value, int | float):
         return _show_number(name, value)
-    return escape(value) or "(empty)"
+    return value or "(empty)"
 
 
 def _show_number(name: str, value: float) -> str:

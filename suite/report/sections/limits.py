@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.limits import ANY, PRODUCT, Cost, Limit, Published, Use
 from suite.flags import pick
-from suite.report.text.markup import escape
-from suite.report.text.names import Show, name_cells
-from suite.report.text.page import NO_NUMBER, Page
+from suite.report.text.names import name_cells
+from suite.report.text.page import NO_NUMBER, Cell, Page, Strong, say_none
 from suite.report.text.units import show_money, show_rate, show_share, show_times
 from suite.report.text.wording import BANDS, NAMELESS, word, word_in_cell
 
@@ -20,7 +19,7 @@ _NO_NUMBER_HERE = "no number on one of the arms that this needs"
 _NO_ROOF = "no roof: the memory's bandwidth was not measured, or the cell is no square product"
 
 
-def tell_limits(analysis: Analysis, show: Show) -> list[str]:
+def tell_limits(analysis: Analysis) -> list[str]:
     """Sentences for the report's opening: how near the GPU comes to what it is sold for."""
     limits = analysis.limits
     impossible = pick(limits.flags, "invalid")
@@ -31,7 +30,7 @@ def tell_limits(analysis: Analysis, show: Show) -> list[str]:
         first = "" if count == 1 else "; the first"
         sentences.append(
             f"NOT PLAUSIBLE: {many} more than the hardware can do, and count{'s' * (count == 1)} for "
-            f"nothing here{first}: {show(word_in_cell(impossible[0]))}."
+            f"nothing here{first}: {word_in_cell(impossible[0])}."
         )
     for one in limits.limits:
         if one.arm != analysis.gpu or one.what != "products" or one.part is None:
@@ -40,8 +39,8 @@ def tell_limits(analysis: Analysis, show: Show) -> list[str]:
             continue
         band = f"; beside published figures: {BANDS[one.band]}" if one.band else ""
         sentences.append(
-            f"{show(one.arm)} ({show(one.part.name)}) reaches {_show_rate(one)} at "
-            f"{show(one.precision)}: {show_share(one.share_of_peak, 1.0)} of its theoretical "
+            f"{one.arm} ({one.part.name}) reaches {_show_rate(one)} at "
+            f"{one.precision}: {show_share(one.share_of_peak)} of its theoretical "
             f"peak{band}."
         )
         break
@@ -55,7 +54,7 @@ def write_limit_flags(page: Page, analysis: Analysis) -> None:
         ("More than the hardware can do", word_in_cell(one)) for one in pick(flags, "invalid")
     )
     slow = (("Far below what others measured", word(one)) for one in pick(flags, "caution"))
-    page.bullets(f"**{what}.** {escape(why, 900)}." for what, why in (*impossible, *slow))
+    page.bullets((Strong(f"{what}."), f" {why}.") for what, why in (*impossible, *slow))
 
 
 def write_limits(page: Page, analysis: Analysis) -> None:
@@ -70,14 +69,13 @@ def write_limits(page: Page, analysis: Analysis) -> None:
         "for a cause; above the theoretical peak the number is wrong."
     )
     if limits.unknown:
-        names = ", ".join(escape(one or NAMELESS) for one in limits.unknown)
+        names = ", ".join((one or NAMELESS) for one in limits.unknown)
         page.paragraph(f"No published figures are known for {names}; parts match by exact name.")
-    names_of = name_cells(analysis.cells, escape)[0]
+    names_of = name_cells(analysis.cells)[0]
     page.table(
         "Table: the best that each arm reached, beside what is published for its device.",
         ["arm", "device", "of", "best", "at", "of the peak", "published"],
-        [_list_limit(page, one, names_of) for one in limits.limits],
-        right=(3, 5),
+        [_list_limit(one, names_of) for one in limits.limits],
     )
     products = {one.id for one in analysis.cells if one.kind == PRODUCT and not one.staged}
     uses = [one for one in limits.uses if one.cell in products]
@@ -90,39 +88,35 @@ def write_costs(page: Page, analysis: Analysis) -> None:
     price = analysis.price
     if price is None or not analysis.costs:
         return
-    currency = escape(price.currency)
+    currency = price.currency
     page.heading("Cost")
     page.paragraph(
         f"At {show_money(price.hourly, None, None, currency)} an hour for this machine, whichever "
         "arm runs on it. The answer turns where a machine with this GPU costs so many times what "
         "one with this CPU alone does: below that ratio the GPU is the cheaper one."
     )
-    names = name_cells(analysis.cells, escape)[0]
+    names = name_cells(analysis.cells)[0]
     arms = list(dict.fromkeys(arm for one in analysis.costs for arm in one.steps))
     headers = ["cell"]
     for arm in arms:
-        headers += [f"{escape(arm)}, a million steps", f"{escape(arm)}, a million examples"]
+        headers += [f"{arm}, a million steps", f"{arm}, a million examples"]
     if len(arms) > 1:
         headers.append("turns at a price ratio of")
     page.table(
         "Table: what a million steps and a million examples cost, and its 95 % interval.",
         headers,
-        [_list_cost(page, one, arms, names, currency) for one in analysis.costs],
-        right=range(1, len(headers)),
+        [_list_cost(one, arms, names, currency) for one in analysis.costs],
     )
 
 
-def _list_limit(page: Page, one: Limit, names: Mapping[str, str]) -> list[str]:
+def _list_limit(one: Limit, names: Mapping[str, str]) -> list[str | Cell]:
     unknown = _NO_PART if one.part is None else None
-    if one.share_of_peak is None:
-        peak = _say_none(page, unknown or _NO_PEAK)
-    else:
-        peak = show_share(one.share_of_peak, 1.0)
-    published = "; ".join(map(_word_comparison, one.comparisons))
-    published = published or _say_none(page, unknown or _NO_FIGURE)
-    what = "memory" if one.precision == ANY else f"{escape(one.precision)} {one.what}"
-    device = escape(one.device or "without a name")
-    return [escape(one.arm), device, what, _show_rate(one), names[one.cell], peak, published]
+    peak = _show_share(one.share_of_peak, unknown or _NO_PEAK)
+    compared = "; ".join(map(_word_comparison, one.comparisons))
+    published = compared or say_none(unknown or _NO_FIGURE)
+    what = "memory" if one.precision == ANY else f"{one.precision} {one.what}"
+    device = one.device or "without a name"
+    return [one.arm, device, what, _show_rate(one), names[one.cell], peak, published]
 
 
 def _word_comparison(one: Published) -> str:
@@ -131,10 +125,8 @@ def _word_comparison(one: Published) -> str:
     low, high = (show_rate(value, unit, 1.0) for value in (figure.low, figure.high))
     value = low if low == high else f"{low} to {high}"
     caveat = f"; {figure.caveat}" if figure.caveat else ""
-    share = show_share(one.share, 1.0)
-    return escape(
-        f"{BANDS[one.band]}, {share} of {value} ({figure.source}, {figure.date}{caveat})", 600
-    )
+    share = show_share(one.share)
+    return f"{BANDS[one.band]}, {share} of {value} ({figure.source}, {figure.date}{caveat})"
 
 
 def _write_uses(page: Page, uses: list[Use], names: Mapping[str, str]) -> None:
@@ -146,52 +138,49 @@ def _write_uses(page: Page, uses: list[Use], names: Mapping[str, str]) -> None:
         by_cell.setdefault(one.cell, {})[one.arm] = one
     headers = ["cell"]
     for arm in arms:
-        headers.append(f"{escape(arm)}, of its best")
-        headers += [f"{escape(arm)}, of the roof"] if arm in roofed else []
+        headers.append(f"{arm}, of its best")
+        headers += [f"{arm}, of the roof"] if arm in roofed else []
     rows = []
     for cell, by_arm in by_cell.items():
-        row = [names[cell]]
+        row: list[str | Cell] = [names[cell]]
         for arm in arms:
             found = by_arm.get(arm)
             share, roof = (found.share, found.share_of_roof) if found else (None, None)
-            row.append(_show_share(page, share, _NO_NUMBER_HERE))
-            row += [_show_share(page, roof, _NO_ROOF)] if arm in roofed else []
+            row.append(_show_share(share, _NO_NUMBER_HERE))
+            row += [_show_share(roof, _NO_ROOF)] if arm in roofed else []
         rows.append(row)
     page.table(
         "Table: how much of each arm's own best rate at its precision a product reaches, and of the "
         "roof that its memory's bandwidth leaves it, where that was measured.",
         headers,
         rows,
-        right=range(1, len(headers)),
     )
 
 
-def _show_share(page: Page, share: float | None, reason: str) -> str:
-    return _say_none(page, reason) if share is None else show_share(share, 1.0)
+def _show_share(share: float | None, reason: str) -> str | Cell:
+    return say_none(reason) if share is None else show_share(share)
 
 
 def _list_cost(
-    page: Page, one: Cost, arms: list[str], names: Mapping[str, str], currency: str
-) -> list[str]:
-    row = [names[one.cell]]
+    one: Cost, arms: list[str], names: Mapping[str, str], currency: str
+) -> list[str | Cell]:
+    row: list[str | Cell] = [names[one.cell]]
     for arm in arms:
         for by_arm in (one.steps, one.examples):
             found = by_arm.get(arm)
-            if found is None:
-                row.append(_say_none(page, _NO_NUMBER_HERE))
-            else:
-                row.append(show_money(found.value, found.low, found.high, currency))
+            row.append(
+                say_none(_NO_NUMBER_HERE)
+                if found is None
+                else show_money(found.value, found.low, found.high, currency)
+            )
     if len(arms) > 1:
         turns = one.turns
-        if turns is None:
-            row.append(_say_none(page, _NO_NUMBER_HERE))
-        else:
-            row.append(show_times(turns.value, turns.low, turns.high))
+        row.append(
+            say_none(_NO_NUMBER_HERE)
+            if turns is None
+            else show_times(turns.value, turns.low, turns.high)
+        )
     return row
-
-
-def _say_none(page: Page, reason: str) -> str:
-    return f"{NO_NUMBER} {page.mark(reason)}"
 
 
 def _show_rate(one: Limit) -> str:

@@ -15,20 +15,20 @@ from suite.analysis.result.numbers import Ratio
 from suite.report.sections.controls import tell_failed
 from suite.report.sections.trust import tell_builds
 from suite.report.sections.verdict import tell_sureness, tell_verdicts
-from suite.report.text.names import Show, list_families, name_cells
+from suite.report.text.names import list_families, name_cells
 from suite.report.text.units import show_bytes, show_duration, show_ratio, show_things
 from suite.report.text.wording import word, word_invalid, word_missing
 
 
-def name_machine(machine: Machine, show: Show) -> str:
+def name_machine(machine: Machine) -> str:
     """The machine in one line."""
-    parts = [show(machine.cpu or "unknown processor")]
+    parts = [(machine.cpu or "unknown processor")]
     if machine.cpus_used is not None:
-        of = f" of {show(machine.cpus)}" if machine.cpus is not None else ""
-        parts.append(f"{show(machine.cpus_used)}{of} logical CPUs used")
+        of = f" of {machine.cpus}" if machine.cpus is not None else ""
+        parts.append(f"{machine.cpus_used}{of} logical CPUs used")
     if machine.memory_bytes is not None:
         parts.append(f"{show_bytes(machine.memory_bytes)} of memory")
-    parts.append(", ".join(map(show, machine.gpus)) or "no GPU seen")
+    parts.append(", ".join(machine.gpus) or "no GPU seen")
     return "; ".join(parts)
 
 
@@ -36,29 +36,29 @@ WRONG = "wrong result:"
 """What the worker's reason begins with where a check refused a result."""
 
 
-def narrate(analysis: Analysis, show: Show) -> list[str]:
+def narrate(analysis: Analysis) -> list[str]:
     """The verdict: who wins, from where on, by how much, how sure that is."""
     sentences = [
-        *tell_verdicts(analysis, show),
-        *tell_builds(analysis, show),
+        *tell_verdicts(analysis),
+        *tell_builds(analysis),
         *tell_sureness(analysis),
     ]
     if analysis.invalid:
-        sentences.insert(0, f"THE CAMPAIGN IS INVALID: {show(word_invalid(analysis.invalid))}.")
+        sentences.insert(0, f"THE CAMPAIGN IS INVALID: {word_invalid(analysis.invalid)}.")
     aside = [
-        f"{show(one.where['arm'])} in block {one.where['block']} {word(one)}."
+        f"{one.where['arm']} in block {one.where['block']} {word(one)}."
         for one in analysis.excluded
         if one.code == "off-pace"
     ]
-    return [*tell_wrong(analysis, show), *tell_failed(analysis, show), *aside, *sentences]
+    return [*tell_wrong(analysis), *tell_failed(analysis), *aside, *sentences]
 
 
-def tell_wrong(analysis: Analysis, show: Show) -> list[str]:
+def tell_wrong(analysis: Analysis) -> list[str]:
     """Which arm was refused or computes wrongly, before a word of its speed."""
     sentences, refused = [], analysis.campaign.not_run
     for arm in analysis.arms:
         if arm in refused:
-            sentences.append(_end(f"{show(arm)} WAS NOT MEASURED: {show(refused[arm])}"))
+            sentences.append(_end(f"{arm} WAS NOT MEASURED: {refused[arm]}"))
         wrong = [
             (one.id, reason)
             for one in analysis.cells
@@ -68,30 +68,30 @@ def tell_wrong(analysis: Analysis, show: Show) -> list[str]:
             name, reason = wrong[0]
             why = reason.partition(WRONG)[2].strip()
             sentences.append(
-                f"{show(arm)} COMPUTES WRONGLY: {show_things(len(wrong), 'cell')} without a number, the "
-                f"first {show(name)}: {show(why)}."
+                f"{arm} COMPUTES WRONGLY: {show_things(len(wrong), 'cell')} without a number, the "
+                f"first {name}: {why}."
             )
     return sentences
 
 
-def account(analysis: Analysis, show: Show) -> list[str]:
+def account(analysis: Analysis) -> list[str]:
     """What was planned, what became of it, and what it took."""
     campaign = analysis.campaign
-    arms = ", ".join(map(show, analysis.arms))
+    arms = ", ".join(analysis.arms)
     cells = show_things(len(analysis.cells), "cell")
     on = f"{show_things(len(analysis.arms), 'arm')}: {arms}"
     sentences = [f"A campaign of {cells} (profile {campaign.profile}) on {on}."]
     for arm in analysis.arms:
         done = len(analysis.arms[arm].blocks)
         sentences.append(
-            f"{show(arm)}: {show_things(done, 'block')} of {campaign.blocks} done, "
+            f"{arm}: {show_things(done, 'block')} of {campaign.blocks} done, "
             f"{count_outcomes(analysis.cells, arm)}."
         )
     for arm, reason in campaign.not_run.items():
         if arm not in analysis.arms:
-            sentences.append(_end(f"{show(arm)} was not run: {show(reason)}"))
+            sentences.append(_end(f"{arm} was not run: {reason}"))
     if campaign.stopped:
-        sentences.append(_end(f"The campaign ended early: {show(campaign.stopped)}"))
+        sentences.append(_end(f"The campaign ended early: {campaign.stopped}"))
     deaths = len(analysis.deaths)
     if deaths:
         sentences.append(f"{show_things(deaths, 'container')} died on the way (below).")
@@ -114,25 +114,23 @@ def count_outcomes(cells: Sequence[CellAnalysis], arm: str) -> str:
     return ", ".join(parts)
 
 
-def list_by_family(
-    analysis: Analysis, show: Show, *, named: bool = True
-) -> tuple[list[str], list[list[str]]]:
+def list_by_family(analysis: Analysis, *, named: bool = True) -> tuple[list[str], list[list[str]]]:
     """Headers and rows of the small table: by family what was measured, and the ratios' ends.
 
     ``named``: with the names of the cells at those ends.
     """
-    headers = ["family", *(f"{show(arm)}, cells" for arm in analysis.arms)]
+    headers = ["family", *(f"{arm}, cells" for arm in analysis.arms)]
     for other in analysis.others:
-        against = f"{show(other)} against {show(analysis.base)}"
+        against = f"{other} against {analysis.base}"
         headers += [f"{against}, at worst", f"{against}, at best"]
-    names = name_cells(analysis.cells, show)[0] if named else {}
+    names = name_cells(analysis.cells)[0] if named else {}
     rows = []
     for family in list_families(analysis.cells):
         cells = [one for one in analysis.cells if one.scenario == family]
-        row = [show(family), *(count_outcomes(cells, arm) for arm in analysis.arms)]
+        row = [family, *(count_outcomes(cells, arm) for arm in analysis.arms)]
         for other in analysis.others:
             valid = [one for one in cells if not is_invalid(one, analysis.base, other)]
-            row += _show_ends(valid, names, show(other), show(analysis.base), other)
+            row += _show_ends(valid, names, other, analysis.base, other)
         rows.append(row)
     return headers, rows
 

@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import PARTS, Decomposition, Repayment, Triple
 from suite.report.text.evidence import word_evidence
-from suite.report.text.markup import escape
 from suite.report.text.names import name_cells
-from suite.report.text.page import NO_NUMBER, Page
-from suite.report.text.units import align, show_count, show_seconds, show_share
+from suite.report.text.page import Cell, Page, say_none
+from suite.report.text.units import show_count, show_seconds, show_share
 
 _NOT_ALONE = "not measured on its own in this campaign"
 
@@ -25,7 +24,7 @@ def write_steps(page: Page, analysis: Analysis) -> None:
     if not (analysis.steps or analysis.triples):
         return
     page.heading("Where a step's time goes")
-    names = name_cells(analysis.cells, escape)[0]
+    names = name_cells(analysis.cells)[0]
     if analysis.steps:
         _write_parts(page, analysis, names)
     if analysis.triples:
@@ -44,29 +43,23 @@ def _write_parts(page: Page, analysis: Analysis, names: Mapping[str, str]) -> No
     rows = []
     for one in analysis.steps:
         # Adding zero takes the sign from what rounds to nothing.
-        rest = show_share(round(one.rest / one.whole, 3) + 0.0, 1.0) + (
-            ", unexplained" if one.unexplained else ""
-        )
-        parts = [_show_part(page, one, name) for name in PARTS]
-        rows.append(
-            [names[one.cell], escape(one.arm), show_seconds(one.whole), *parts, rest],
-        )
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    aligned = [*columns[:2], *(align(column) for column in columns[2:])]
+        rest = show_share(round(one.rest / one.whole, 3) + 0.0)
+        rest = rest.amid(after=", unexplained") if one.unexplained else rest
+        parts = [_show_part(one, name) for name in PARTS]
+        rows.append([names[one.cell], one.arm, show_seconds(one.whole), *parts, rest])
     page.table(
         "Table: the parts of a training step, as shares of it.",
         ["cell", "arm", "a step", *PARTS, "rest"],
-        [list(row) for row in zip(*aligned, strict=True)],
-        right=range(2, 8),
+        rows,
     )
 
 
-def _show_part(page: Page, one: Decomposition, name: str) -> str:
+def _show_part(one: Decomposition, name: str) -> str | Cell:
     part = next(value for known, value in one.parts.items() if known == name)
     if part is None:
         reason = next(why for known, why in one.absent.items() if known == name)
-        return f"{NO_NUMBER} {page.mark(escape(word_evidence(reason)))}"
-    return show_share(part, one.whole)
+        return say_none(word_evidence(reason))
+    return show_share(part / one.whole)
 
 
 def _write_triples(page: Page, analysis: Analysis) -> None:
@@ -75,65 +68,60 @@ def _write_triples(page: Page, analysis: Analysis) -> None:
         "Table: a step of network A at batch 512 behind three pipelines. Hidden: the share of the "
         "shorter part that runs behind the longer one.",
         ["pipeline", "arm", "input alone", "model alone", "together", "hidden", "waits for"],
-        [_list_triple(page, one) for one in analysis.triples],
-        right=range(2, 6),
+        map(_list_triple, analysis.triples),
     )
     page.bullets(_tell_triple(one) for one in analysis.triples if one.bound == "input")
 
 
-def _list_triple(page: Page, one: Triple) -> list[str]:
-    def alone(seconds: float | None) -> str:
-        return _say_none(page) if seconds is None else show_seconds(seconds)
-
+def _list_triple(one: Triple) -> list[str | Cell]:
     together = show_seconds(one.together.value, one.together.low, one.together.high)
     return [
-        escape(one.pipeline),
-        escape(one.arm),
-        alone(one.input_s),
-        alone(one.compute_s),
+        one.pipeline,
+        one.arm,
+        _show_alone(one.input_s),
+        _show_alone(one.compute_s),
         together,
-        _say_none(page) if one.overlap is None else show_share(one.overlap, 1.0),
+        say_none(_NOT_ALONE) if one.overlap is None else show_share(one.overlap),
         f"{_BOUNDS[one.bound] if one.bound else 'unknown'}: {word_evidence(one.evidence)}",
     ]
 
 
-def _say_none(page: Page) -> str:
-    return f"{NO_NUMBER} {page.mark(_NOT_ALONE)}"
+def _show_alone(seconds: float | None) -> str | Cell:
+    return say_none(_NOT_ALONE) if seconds is None else show_seconds(seconds)
 
 
 def _tell_triple(one: Triple) -> str:
-    text = f"{escape(one.pipeline)} on {escape(one.arm)} is input-bound"
+    text = f"{one.pipeline} on {one.arm} is input-bound"
     if one.compute_s is not None:
         waiting = max(0.0, 1 - one.compute_s / one.together.value)
-        text += f": without its input {show_share(waiting, 1.0)} of the step would go away"
+        text += f": without its input {show_share(waiting)} of the step would go away"
     return f"{text} ({word_evidence(one.evidence)})."
 
 
 def _write_repayments(page: Page, analysis: Analysis, names: Mapping[str, str]) -> None:
-    cpu, gpu = escape(analysis.cpu or ""), escape(analysis.gpu or "")
+    cpu, gpu = analysis.cpu or "", analysis.gpu or ""
     page.heading(f"When {gpu} breaks even", level=3)
     page.table(
         f"Table: the first call (tracing and compiling) on each device, what each step saves on {gpu}, "
         f"and after how many steps the longer first call is paid back.",
         ["cell", f"first call, {cpu}", f"first call, {gpu}", "saved per step", "breaks even after"],
         [_list_repayment(one, names) for one in analysis.repayments],
-        right=(1, 2, 3, 4),
     )
 
 
 def _list_repayment(one: Repayment, names: Mapping[str, str]) -> list[str]:
-    saved = show_seconds(abs(one.saving_s)) if one.saving_s else "0 s"
+    saved = show_seconds(abs(one.saving_s))
     lost = one.saving_s < 0
     after = "never: it saves nothing" if one.never else "not shown: the interval holds both"
     if one.steps is not None:
-        count = show_count(one.steps.value, one.steps.low, one.steps.high)
-        after = f"{count} {'step' if count == '1' else 'steps'}"
+        after = show_count(one.steps.value, one.steps.low, one.steps.high)
+        after = after.amid(after=" step" if after == "1" else " steps")
     elif one.saving_s > 0 and one.first_call_s <= one.cpu_first_call_s:
         after = "at once: its first call takes no longer"
     return [
         names[one.cell],
         show_seconds(one.cpu_first_call_s),
         show_seconds(one.first_call_s),
-        f"none, {saved} lost" if lost else saved,
+        saved.amid("none, ", " lost") if lost else saved,
         after,
     ]

@@ -12,10 +12,8 @@ from suite.analysis.result.arms import Build
 from suite.analysis.result.campaign import Analysis, Family
 from suite.report.sections.controls import write_controls, write_steadiness, write_timing_costs
 from suite.report.sections.watched import write_telemetry
-from suite.report.text.markup import escape
-from suite.report.text.names import Show
-from suite.report.text.page import Page
-from suite.report.text.units import align, show_duration, show_share
+from suite.report.text.page import Page, Strong
+from suite.report.text.units import Quantity, show_duration, show_part, show_whole
 from suite.report.text.wording import SPENT, UNKNOWN_END, word, word_invalid
 
 _WANTED = ("warmup", "measure")
@@ -28,8 +26,8 @@ _LISTED = 20
 def write_trust(page: Page, analysis: Analysis) -> None:
     """The section "Is it to be trusted?"."""
     if analysis.invalid:
-        page.paragraph(f"**This campaign is INVALID**: {escape(word_invalid(analysis.invalid))}.")
-    page.bullets(word_trust(analysis, escape))
+        page.paragraph(Strong("This campaign is INVALID"), f": {word_invalid(analysis.invalid)}.")
+    page.bullets(word_trust(analysis))
     page.bullets([*_word_blocks(analysis), *_word_prediction(analysis)])
     write_controls(page, analysis)
     write_steadiness(page, analysis)
@@ -49,7 +47,7 @@ def _word_blocks(analysis: Analysis) -> Iterable[str]:
         blocks = sorted(found.blocks)
         numbers = ("blocks " if len(blocks) > 1 else "block ") + ", ".join(map(str, blocks))
         yield (
-            f"{escape(arm)}: {numbers if blocks else 'no block'} of {campaign.blocks} planned"
+            f"{arm}: {numbers if blocks else 'no block'} of {campaign.blocks} planned"
             + (
                 "; its calibration is kept and not counted."
                 if found.calibrated
@@ -59,12 +57,12 @@ def _word_blocks(analysis: Analysis) -> Iterable[str]:
         for flag in (one for one in analysis.excluded if one.where["arm"] == arm):
             again = "another took its place" if flag.values["repeated"] else "none took its place"
             yield (
-                f"{escape(arm)}: invocation {flag.where['repeat']} of block {flag.where['block']} is "
-                f"set aside and not counted, {escape(word(flag))}; {again}."
+                f"{arm}: invocation {flag.where['repeat']} of block {flag.where['block']} is "
+                f"set aside and not counted, {word(flag)}; {again}."
             )
         for block, status in found.blocks.items():
             if status != "complete":
-                yield f"{escape(arm)}: block {block} is {status}."
+                yield f"{arm}: block {block} is {status}."
     yield (
         f"Arms and cells ran in an order drawn from the seed {campaign.seed}; warm-up "
         f"{show_duration(campaign.warmup_s)} and measuring {show_duration(campaign.measure_s)} a "
@@ -92,31 +90,29 @@ def _write_times(page: Page, analysis: Analysis) -> None:
     known = [kind for kind in SPENT if any(kind in spent for spent in by_arm.values())]
     others = sorted({kind for spent in by_arm.values() for kind in spent} - set(SPENT))
     rests = {arm: totals[arm] - sum(by_arm[arm].values()) for arm in arms}
-    names = [*(SPENT[kind] for kind in known), *map(escape, others)]
+    names = [*(SPENT[kind] for kind in known), *others]
     columns = [[*names, "the rest, not itemised", "all"]]
     headers = ["kind"]
     for arm in arms:
         seconds = [by_arm[arm].get(kind, 0.0) for kind in [*known, *others]]
         seconds += [rests[arm], totals[arm]]
-        headers += [escape(arm), f"{escape(arm)}, share"]
-        columns.append(align([f"{one:.1f} s" for one in seconds]))
-        columns.append(align([show_share(one, totals[arm]) for one in seconds]))
+        headers += [arm, f"{arm}, share"]
+        columns.append([Quantity("", f"{one:.1f}", " s", one) for one in seconds])
+        columns.append([show_part(one, totals[arm]) for one in seconds])
     page.table(
         "Table: container time by kind, all invocations together, the calibration's too.",
         headers,
-        [list(row) for row in zip(*columns, strict=True)],
-        right=range(1, len(headers)),
+        zip(*columns, strict=True),
     )
     shares = [
-        f"{show_share(sum(by_arm[arm].get(kind, 0.0) for kind in _WANTED), totals[arm])} on "
-        f"{escape(arm)}"
+        f"{show_part(sum(by_arm[arm].get(kind, 0.0) for kind in _WANTED), totals[arm])} on {arm}"
         for arm in arms
     ]
     page.paragraph(f"Warm-up and measuring took {', '.join(shares)}; the suite added the rest.")
     over = [arm for arm in arms if rests[arm] < -0.01 * totals[arm]]
     if over:
         page.paragraph(
-            f"On {', '.join(map(escape, over))} the items add up to more than the containers' own "
+            f"On {', '.join(over)} the items add up to more than the containers' own "
             "time, so that at least one of them was booked twice."
         )
 
@@ -124,9 +120,9 @@ def _write_times(page: Page, analysis: Analysis) -> None:
 def _word_deaths(analysis: Analysis) -> Iterable[str]:
     for death in analysis.deaths:
         text = (
-            f"{escape(death.arm)}, block {death.block}: {escape(death.status or UNKNOWN_END)} "
+            f"{death.arm}, block {death.block}: {death.status or UNKNOWN_END} "
             f"after {show_duration(death.lived_s)}; cells lost: "
-            + (", ".join(map(escape, death.lost)) or "none")
+            + (", ".join(death.lost) or "none")
         )
         if death.replaced:
             start_s = death.restart_s
@@ -137,7 +133,7 @@ def _word_deaths(analysis: Analysis) -> Iterable[str]:
 
 def _write_placement(page: Page, analysis: Analysis) -> None:
     rows = [
-        [escape(arm), escape(device), str(placed.cells), str(placed.nodes)]
+        [arm, device, show_whole(placed.cells), show_whole(placed.nodes)]
         for arm, one in analysis.arms.items()
         for device, placed in one.placement.items()
     ]
@@ -149,12 +145,11 @@ def _write_placement(page: Page, analysis: Analysis) -> None:
         "counted blocks.",
         ["arm", "device", "cells", "nodes"],
         rows,
-        right=(2, 3),
     )
     page.bullets(
         _shorten(
             [
-                f"Not on the cell's own device: {escape(f'{arm}: {cell}')}: {escape(', '.join(names))}."
+                f"Not on the cell's own device: {f'{arm}: {cell}'}: {', '.join(names)}."
                 for arm, one in analysis.arms.items()
                 for cell, names in one.elsewhere.items()
             ]
@@ -167,33 +162,33 @@ def _shorten(items: list[str]) -> list[str]:
     return [*items[:_LISTED], f"… and {more} more."] if more > 0 else items
 
 
-def tell_builds(analysis: Analysis, show: Show) -> list[str]:
+def tell_builds(analysis: Analysis) -> list[str]:
     """What a reader of the verdict has to know of the software; nothing where all is the lock's."""
     builds = {arm: one.build for arm, one in analysis.arms.items() if one.build}
     if not analysis.software_differs:
         return [
-            f"{show(arm)} ran what the suite's locks did not choose: {_word_build(one, show)}."
+            f"{arm} ran what the suite's locks did not choose: {_word_build(one)}."
             for arm, one in builds.items()
             if one.from_lock is False
         ]
-    ran = "; ".join(f"{show(arm)} ran {_word_build(one, show)}" for arm, one in builds.items())
+    ran = "; ".join(f"{arm} ran {_word_build(one)}" for arm, one in builds.items())
     told = [f"THE ARMS RAN DIFFERENT BUILDS: {ran}."]
     elsewhere = _find_elsewhere(analysis)
     if elsewhere:
         told.append(
-            f"A ratio of {' or '.join(map(show, elsewhere))} with {show(analysis.base)} is of "
-            f"machine and build together; {_word_share(analysis, elsewhere, show)}."
+            f"A ratio of {' or '.join(elsewhere)} with {analysis.base} is of "
+            f"machine and build together; {_word_share(analysis, elsewhere)}."
         )
     alone = [arm for arm in analysis.software_differs if arm not in elsewhere]
     if alone:
         why = "the same GPU is in both" if analysis.arms[alone[0]].gpu else "no GPU is in it"
-        told.append(f"A ratio of {' or '.join(map(show, alone))} is of the build alone: {why}.")
+        told.append(f"A ratio of {' or '.join(alone)} is of the build alone: {why}.")
     return told
 
 
-def _word_build(one: Build, show: Show) -> str:
+def _word_build(one: Build) -> str:
     """``TensorFlow 2.17.0, NumPy 1.26.4 (not from the lock)``."""
-    listed = ", ".join(f"{name} {show(text)}" for name, text in one.versions.items())
+    listed = ", ".join(f"{name} {text}" for name, text in one.versions.items())
     origins = {True: " (from the lock)", False: " (not from the lock)", None: ""}
     return f"{listed or 'unknown versions'}{origins[one.from_lock]}"
 
@@ -210,10 +205,10 @@ def _hide(analysis: Analysis, arms: Sequence[str]) -> tuple[str, str]:
     return next((one.plain, one.without_gpu) for one in every if one.without_gpu)
 
 
-def _word_share(analysis: Analysis, arms: Sequence[str], show: Show) -> str:
+def _word_share(analysis: Analysis, arms: Sequence[str]) -> str:
     family = analysis.controls.cuda_hidden
-    gpu, hidden = map(show, _hide(analysis, arms))
-    if family is None or not family.ratios or show(family.other) != hidden:
+    gpu, hidden = _hide(analysis, arms)
+    if family is None or not family.ratios or family.other != hidden:
         return (
             f"{hidden}, the same build without its GPU, would show the build's share and was "
             f'not measured beside them (ARMS="cpu {gpu} {hidden}", or the standard profile)'
@@ -230,25 +225,25 @@ def _word_family(family: Family) -> str:
     )
 
 
-def word_trust(analysis: Analysis, show: Show) -> Iterable[str]:
+def word_trust(analysis: Analysis) -> Iterable[str]:
     """The same for those who ask whether to believe it: what to read instead."""
     base = analysis.arms[analysis.base].build
     for arm in analysis.software_differs:
         build = analysis.arms[arm].build
         pairs = [
-            f"{name} {show(build.versions[name])} instead of {show(base.versions[name])}"
+            f"{name} {build.versions[name]} instead of {base.versions[name]}"
             for name in (build.others if build else ())
             if build and base
         ]
         yield (
-            f"{show(arm)} ran another build than {show(analysis.base)}: "
+            f"{arm} ran another build than {analysis.base}: "
             f"{', '.join(pairs) or 'the same versions, built by somebody else'}."
         )
     elsewhere = _find_elsewhere(analysis)
     if elsewhere:
-        gpu, hidden = map(show, _hide(analysis, elsewhere))
+        gpu, hidden = _hide(analysis, elsewhere)
         yield (
             f"So a difference between them can come from the build as well as from the machine: "
-            f'{_word_share(analysis, elsewhere, show)}. ARMS="{hidden} {gpu}" compares CPU and GPU in '
+            f'{_word_share(analysis, elsewhere)}. ARMS="{hidden} {gpu}" compares CPU and GPU in '
             "one build."
         )

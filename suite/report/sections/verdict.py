@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import FEWEST, Ratio, Verdict, VerdictName
 from suite.report.text.crossovers import name_sweep, word_crossover, word_reach
-from suite.report.text.names import Show, name_cells
+from suite.report.text.names import name_cells
 from suite.report.text.units import show_duration, show_ratio, show_things
 
 PROVISIONAL = frozenset({"smoke", "quick"})
@@ -27,24 +27,24 @@ _OTHERS: Mapping[VerdictName, str] = {
 """The verdicts that name no winner."""
 
 
-def tell_verdicts(analysis: Analysis, show: Show) -> list[str]:
+def tell_verdicts(analysis: Analysis) -> list[str]:
     """The comparisons with the first arm, each in a few sentences; or how far one arm comes."""
     sentences = []
     for other in analysis.others:
         sentences += [
-            count_verdicts(analysis, other, show),
+            count_verdicts(analysis, other),
             *tell_settling(analysis, other),
-            *tell_crossovers(analysis, other, show),
-            *tell_extremes(analysis, other, show),
+            *tell_crossovers(analysis, other),
+            *tell_extremes(analysis, other),
         ]
-    return sentences or list(tell_one_arm(analysis, show))
+    return sentences or list(tell_one_arm(analysis))
 
 
-def count_verdicts(analysis: Analysis, other: str, show: Show) -> str:
+def count_verdicts(analysis: Analysis, other: str) -> str:
     """One comparison in one sentence: ``Of 60 cells cuda is faster than cpu in 31 and slower in …``."""
     found = [one.verdicts[other] for one in analysis.work]
     counts = Counter(one.name for one in found if isinstance(one, Verdict))
-    against = f"{show(other)} against {show(analysis.base)}"
+    against = f"{other} against {analysis.base}"
     if not counts:
         return f"{against}: no verdicts; {_count_hints(analysis, other)}."
     silent = len(found) - counts.total()
@@ -57,7 +57,7 @@ def count_verdicts(analysis: Analysis, other: str, show: Show) -> str:
         f"; {show_things(counts['INVALID'], 'more cell')} INVALID" if counts["INVALID"] else ""
     )
     return (
-        f"Of {show_things(judged, 'cell')} {show(other)} is faster than {show(analysis.base)} in "
+        f"Of {show_things(judged, 'cell')} {other} is faster than {analysis.base} in "
         f"{counts['FASTER']} and slower in {counts['SLOWER']}"
         f"{''.join(f', {part}' for part in parts)}{invalid}{rest}."
     )
@@ -84,15 +84,15 @@ def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
     )
 
 
-def tell_crossovers(analysis: Analysis, other: str, show: Show) -> list[str]:
+def tell_crossovers(analysis: Analysis, other: str) -> list[str]:
     """Who wins along the main sweeps, by verdicts alone; those without any share a sentence."""
     main = analysis.main_sweeps
     found = [(sweep, sweep.crossovers[other]) for sweep in main]
     told, silent = [], []
     for sweep, one in found:
-        name = name_sweep(sweep, main, show)
+        name = name_sweep(sweep, main)
         if one.wins or one.loses or one.answer == "equal":
-            words = word_crossover(one, sweep.axis, other, analysis.base, show)
+            words = word_crossover(one, sweep.axis, other, analysis.base)
             told.append(f"In {name} {words}.")
         else:
             silent.append(name)
@@ -102,9 +102,9 @@ def tell_crossovers(analysis: Analysis, other: str, show: Show) -> list[str]:
     return told
 
 
-def tell_extremes(analysis: Analysis, other: str, show: Show) -> list[str]:
+def tell_extremes(analysis: Analysis, other: str) -> list[str]:
     """The largest win and the largest loss among the cells that are called faster or slower."""
-    names = name_cells(analysis.cells, show)[0]
+    names = name_cells(analysis.cells)[0]
     called: dict[VerdictName, list[tuple[float, str, Ratio]]] = {"FASTER": [], "SLOWER": []}
     for one in analysis.work:
         verdict, ratio = one.verdicts[other], one.ratios[other]
@@ -118,28 +118,24 @@ def tell_extremes(analysis: Analysis, other: str, show: Show) -> list[str]:
     for kind, end in ends:
         if end is not None:
             _, name, ratio = end
-            words = show_ratio(
-                ratio.value, ratio.low, ratio.high, other=show(other), base=show(analysis.base)
-            )
+            words = show_ratio(ratio.value, ratio.low, ratio.high, other=other, base=analysis.base)
             told.append(f"ts largest {kind} is at {names[name]}: {words}")
     return [f"I{'; i'.join(told)}."] if told else []
 
 
-def tell_one_arm(analysis: Analysis, show: Show) -> Iterable[str]:
+def tell_one_arm(analysis: Analysis) -> Iterable[str]:
     """Why there is no winner, and how far the one arm comes."""
-    reasons = [
-        f"{show(arm)}: {show(_shorten(why))}" for arm, why in analysis.campaign.not_run.items()
-    ]
+    reasons = [f"{arm}: {_shorten(why)}" for arm, why in analysis.campaign.not_run.items()]
     because = f" ({'; '.join(reasons)})" if reasons else ""
     yield (
-        f"Only {show(analysis.base)} was measured{because}, so there is no winner to name: these "
+        f"Only {analysis.base} was measured{because}, so there is no winner to name: these "
         "are times and rates, not verdicts."
     )
     main = analysis.main_sweeps
     for sweep in main:
         reach = sweep.reaches.get(analysis.base)
         if reach is not None:
-            yield f"In {name_sweep(sweep, main, show)} it reaches {show(word_reach(reach))}."
+            yield f"In {name_sweep(sweep, main)} it reaches {word_reach(reach)}."
 
 
 def tell_sureness(analysis: Analysis) -> Iterable[str]:

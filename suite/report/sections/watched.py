@@ -9,10 +9,9 @@ from collections.abc import Iterator
 
 from suite.analysis.result.arms import Share, Span, Watched, WatchedGpu, WatchEffect, Watching
 from suite.analysis.result.campaign import Analysis
-from suite.report.text.markup import escape
 from suite.report.text.names import name_cells
-from suite.report.text.page import NO_NUMBER, Page
-from suite.report.text.units import align, show_energy, show_rate, show_share
+from suite.report.text.page import NO_NUMBER, Code, Page, Runs
+from suite.report.text.units import show_energy, show_part, show_power, show_rate
 
 _LISTED = 12
 """No list of what is missing is longer; the rest is counted."""
@@ -30,18 +29,18 @@ def _word_arms(analysis: Analysis) -> Iterator[str]:
     for arm, found in analysis.arms.items():
         seen, blocks = found.watched, len(found.blocks)
         if not seen.blocks:
-            why = "; ".join(map(escape, seen.reasons)) or "no document yet"
-            yield f"{escape(arm)}: clocks, power, heat and throttling unknown: {why}."
+            why = "; ".join(seen.reasons) or "no document yet"
+            yield f"{arm}: clocks, power, heat and throttling unknown: {why}."
             continue
         blind = blocks - seen.blocks
         less = f" ({blind} of {blocks} blocks unwatched)" if blind else ""
         parts = [*(_word_gpu(seen.gpu) if seen.gpu else ()), *_word_cpu(seen)]
-        yield f"{escape(arm)}{less}: {'; '.join(parts)}."
-        missing = [f"{escape(name)} ({escape(reason)})" for name, reason in seen.absent.items()]
+        yield f"{arm}{less}: {'; '.join(parts)}."
+        missing = [f"{name} ({reason})" for name, reason in seen.absent.items()]
         if missing:
             more = len(missing) - _LISTED
             named = "; ".join(missing[:_LISTED]) + (f"; and {more} more" if more > 0 else "")
-            yield f"{escape(arm)}: unknown here: {named}."
+            yield f"{arm}: unknown here: {named}."
 
 
 def _word_gpu(gpu: WatchedGpu) -> Iterator[str]:
@@ -85,55 +84,49 @@ def _word_cpu(seen: Watched) -> Iterator[str]:
     )
 
 
-def _word_cost(watching: Watching | None) -> Iterator[str]:
+def _word_cost(watching: Watching | None) -> Iterator[Runs]:
     """What the sampler took, and what that did to the numbers where it was measured."""
     if watching is None:
         return
-    share = show_share(watching.cpu_s, watching.wall_s)
-    yield f"Watching took {share} of one CPU's time; {_word_effect(watching.effect)}."
+    share = show_part(watching.cpu_s, watching.wall_s)
+    yield (f"Watching took {share} of one CPU's time; ", *_word_effect(watching.effect), ".")
 
 
-def _word_effect(effect: WatchEffect | None) -> str:
+def _word_effect(effect: WatchEffect | None) -> Runs:
     if effect is None:
-        return "what that did to the numbers was not measured here (`make aa TELEMETRY=first` does)"
+        unknown = "what that did to the numbers was not measured here ("
+        return unknown, Code("make aa TELEMETRY=first"), " does)"
     low, middle, high = effect.quartiles.low, effect.quartiles.middle, effect.quartiles.high
     unseen = "; no effect that this campaign could see" if low <= 1 <= high else ""
-    return (
-        f"measured against {escape(effect.arm)}, which nobody watched: that one takes {middle:.3f} times "
+    told = (
+        f"measured against {effect.arm}, which nobody watched: that one takes {middle:.3f} times "
         f"as long, the middle half of {effect.cells} cells {low:.3f} to {high:.3f}{unseen}"
     )
+    return (told,)
 
 
 def _write_energy(page: Page, analysis: Analysis, arm: str) -> None:
     """Power, energy a call and work per energy of every cell whose energy was counted."""
     rows = []
-    names, _ = name_cells(analysis.cells, escape)
+    names, _ = name_cells(analysis.cells)
     for one in analysis.cells:
         result = one.arms[arm]
         power = result.mean_power_w
         if power is None or result.value is None or result.invalid:
             continue
         energy = power * result.value
-        rate = show_rate(result.work.amount, escape(result.work.unit), energy)
+        rate = show_rate(result.work.amount, result.work.unit, energy, per="J")
         rows.append(
-            [
-                names[one.id],
-                f"{power:.0f} W",
-                show_energy(energy),
-                NO_NUMBER if rate is None else rate.removesuffix("/s") + "/J",
-            ]
+            [names[one.id], show_power(power), show_energy(energy), rate or NO_NUMBER],
         )
     if not rows:
         return
-    columns = list(zip(*rows, strict=True))
-    columns = [columns[0], *(tuple(align(column)) for column in columns[1:])]
     page.table(
-        f"Table: energy on {escape(arm)}, of the GPU alone: its mean power while the cell warmed up "
+        f"Table: energy on {arm}, of the GPU alone: its mean power while the cell warmed up "
         "and was sampled (energy counter over time), the energy of a call, and the work for it "
         "(per joule, which is the rate per watt).",
         ["cell", "mean power", "energy per call", "work for it"],
-        [list(row) for row in zip(*columns, strict=True)],
-        right=(1, 2, 3),
+        rows,
     )
 
 

@@ -8,18 +8,18 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import Misled, Step, Waterfall
 from suite.analysis.result.numbers import Ratio
 from suite.cells.cell import Param
-from suite.report.text.markup import escape
 from suite.report.text.names import name_place
-from suite.report.text.page import Page
-from suite.report.text.units import align, show_gain, show_seconds
+from suite.report.text.page import Code, Page, Runs
+from suite.report.text.units import Quantity, show_gain, show_seconds
 
 WARM = "as asked, in a warm process"
 """What was not measured by the script itself, in a process that had done nothing before."""
 
-SOFT = (
-    "Where there is no GPU, `tf.device('/GPU:0')` is no error in eager TensorFlow 2: the work runs on the "
-    'CPU, and such a script prints a "GPU time" that is the CPU\'s.'
+_NO_ERROR = (
+    ' is no error in eager TensorFlow 2: the work runs on the CPU, and such a script prints a "GPU time" '
+    "that is the CPU's."
 )
+SOFT: Runs = ("Where there is no GPU, ", Code("tf.device('/GPU:0')"), _NO_ERROR)
 """What a script that compares both does where there is nothing to compare."""
 
 TOLD = 3
@@ -38,11 +38,11 @@ def write_waterfalls(page: Page, analysis: Analysis) -> None:
         "before."
     )
     if analysis.gpu is None and any(one.posted for one in analysis.waterfalls):
-        page.paragraph(SOFT)
+        page.paragraph(*SOFT)
     for name in dict.fromkeys(one.name for one in analysis.waterfalls):
         found = [one for one in analysis.waterfalls if one.name == name]
         misled = [one for one in analysis.misled if one.name == name]
-        page.heading(f"{escape(name)}: {escape(found[0].title)}", level=3)
+        page.heading(f"{name}: {found[0].title}", level=3)
         _write_steps(page, found)
         page.bullets(_tell(found, misled))
 
@@ -59,14 +59,11 @@ def _write_steps(page: Page, found: list[Waterfall]) -> None:
         for step in one.steps
     ]
     case = found[0]
-    columns = list(zip(*rows, strict=True))
-    columns[2] = tuple(align(columns[2]))
     page.table(
-        f"Table: {escape(case.name)}, time per {case.unit} from what was asked to the fair number, and "
+        f"Table: {case.name}, time per {case.unit} from what was asked to the fair number, and "
         "its 95 % interval.",
         ["where", "what changed", f"time per {case.unit}", "against the step before"],
-        [list(row) for row in zip(*columns, strict=True)],
-        right=(2,),
+        rows,
     )
 
 
@@ -97,7 +94,7 @@ def _tell_way(one: Waterfall) -> str:
     first, last = one.steps[0].value.value, one.steps[-1].value.value
     told = " the script prints" if one.posted else f", {WARM}, it takes"
     text = (
-        f"On {escape(name_place(one.spot))}{told} {show_seconds(first)} "
+        f"On {name_place(one.spot)}{told} {show_seconds(first)} "
         f"per {one.unit}, and the fair number is {show_seconds(last)}, "
         f"{_show_factor(one.factor)}"
     )
@@ -122,10 +119,10 @@ def _tell_misled(one: Misled) -> str:
         verdict = "a difference where none can be told"
     elif not one.differs:
         verdict = "neither tells them apart"
-    other, base = (escape(name_place(place)) for place in (one.other, one.base))
+    other, base = (name_place(place) for place in (one.other, one.base))
     told = "the script says" if one.posted else f"{WARM}, it is"
     parts = [
-        f"{100 * part.share:.0f} % {'; '.join(map(escape, part.changes))}"
+        f"{100 * part.share:.0f} % {'; '.join(part.changes)}"
         for part in one.gone[:TOLD]
         if part.share >= LITTLE
     ]
@@ -135,9 +132,9 @@ def _tell_misled(one: Misled) -> str:
 
 def _name(fixed: Mapping[str, Param], place: str, after: str = "") -> str:
     values = ", ".join(f"{axis}={value}" for axis, value in fixed.items())
-    name = escape(", ".join(filter(None, [values, place])))
+    name = ", ".join(filter(None, [values, place]))
     return name + after if name else ""
 
 
-def _show_factor(ratio: Ratio) -> str:
+def _show_factor(ratio: Ratio) -> Quantity:
     return show_gain(ratio.value, ratio.low, ratio.high)

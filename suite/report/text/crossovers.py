@@ -8,15 +8,14 @@ from itertools import groupby
 from suite.analysis.result.campaign import SweepAnalysis
 from suite.analysis.result.numbers import Crossover, Reach
 from suite.cells.cell import Param
-from suite.report.text.names import Show
 from suite.report.text.units import show_rate, show_size
 
 
-def name_sweep(sweep: SweepAnalysis, among: Iterable[SweepAnalysis], show: Show) -> str:
+def name_sweep(sweep: SweepAnalysis, among: Iterable[SweepAnalysis]) -> str:
     """A sweep's case, and of what is fixed in it what tells it from the case's other sweeps."""
     telling = ", ".join(f"{name}={value}" for name, value in tell_apart(sweep, among).items())
-    name = show(f"{sweep.scenario}.{sweep.case}")
-    return f"{name} ({show(telling)})" if telling else name
+    name = f"{sweep.scenario}.{sweep.case}"
+    return f"{name} ({telling})" if telling else name
 
 
 def tell_apart(sweep: SweepAnalysis, among: Iterable[SweepAnalysis]) -> dict[str, Param]:
@@ -29,9 +28,8 @@ def tell_apart(sweep: SweepAnalysis, among: Iterable[SweepAnalysis]) -> dict[str
     }
 
 
-def word_crossover(found: Crossover, axis: str, other: str, base: str, show: Show) -> str:
+def word_crossover(found: Crossover, axis: str, other: str, base: str) -> str:
     """Half a sentence of what verdicts carry: ``cpu wins at n = 1 to 100; cuda wins at n = 500``."""
-    axis, other, base = show(axis), show(other), show(base)
     if found.answer in {"always", "never"}:
         return f"{other if found.answer == 'always' else base} wins at every {axis}"
     if found.answer == "equal":
@@ -61,13 +59,13 @@ def show_runs(sizes: Iterable[float], among: Sequence[float]) -> str:
 
 
 def word_best(reach: Reach) -> str:
-    """``180 GFLOP/s at best (n = 8000)``; plain text."""
+    """``180 GFLOP/s at best (n = 8000)``."""
     rate = show_rate(reach.best, reach.unit, 1.0)
     return f"{rate} at best ({reach.axis} = {show_size(reach.best_at)})"
 
 
 def word_reach(reach: Reach) -> str:
-    """``180 GFLOP/s at best (n = 8000), under a tenth of that up to n = 64``; plain text."""
+    """``180 GFLOP/s at best (n = 8000), under a tenth of that up to n = 64``."""
     if reach.short_until is None:
         return word_best(reach)
     until = f"{reach.axis} = {show_size(reach.short_until)}"

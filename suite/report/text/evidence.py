@@ -1,7 +1,4 @@
-"""Evidence in words: the registry of what supports a verdict or a cause, and of what was found to help.
-
-Plain text that can hold a document's words: whoever writes it down escapes it.
-"""
+"""Evidence in words: the registry of what supports a verdict or a cause, and of what was found to help."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ Shown = Mapping[str, Callable[[Any], str]]
 
 _SHOWN: Shown = {
     "seconds": show_seconds,
-    "share": lambda share: show_share(share, 1.0),
+    "share": show_share,
     "percent": lambda share: f"{100 * share:.0f} %",
     "p": lambda p: f"{p:.2g}" if p >= 1e-4 else "under 0.0001",
     "count": lambda number: show_count(number, None, None),

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.findings import Spot
-
-Show = Callable[[str], str]
-"""Makes a document's text safe for where it will stand: Markdown, or a terminal."""
 
 
 def list_families(cells: Iterable[CellAnalysis]) -> list[str]:
@@ -38,9 +35,7 @@ def sort_cells(cells: Sequence[CellAnalysis]) -> list[CellAnalysis]:
     return sorted(cells, key=place)
 
 
-def name_cells(
-    cells: Sequence[CellAnalysis], show: Show
-) -> tuple[dict[str, str], dict[tuple[str, ...], str]]:
+def name_cells(cells: Sequence[CellAnalysis]) -> tuple[dict[str, str], dict[tuple[str, ...], str]]:
     """A short name by id, and what the names leave out because all cells of a case share it.
 
     The latter as one phrase by the ids of the case's cells.
@@ -56,10 +51,10 @@ def name_cells(
         constant = _find_constant(group)
         for cell in group:
             kept = [f"{k}={v}" for k, v in cell.params.items() if k not in constant]
-            names[cell.id] = show("/".join([case, *kept]))
+            names[cell.id] = "/".join([case, *kept])
         if constant:
             values = ", ".join(f"{axis}={group[0].params[axis]}" for axis in constant)
-            shared[tuple(cell.id for cell in group)] = f"{show(case)}: {show(values)}"
+            shared[tuple(cell.id for cell in group)] = f"{case}: {values}"
     return names, shared
 
 

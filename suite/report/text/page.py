@@ -1,17 +1,44 @@
 """A page that is being written: headings, paragraphs, tables, pictures and footnotes, as values.
 
-Knows no format; `markdown` and `html` make one of it.  Every text is Markdown of a small kind:
-``**strong**``, ``~~struck~~``, `` `code` ``, a footnote's ``[1]``, and backslashes before all that
-is meant as it stands.  Whatever comes from a document is escaped by the caller.
+Knows no format; `suite.report.render` makes one of it.  Every text is meant as it stands, whatever
+characters it holds: what is strong, code or a link is a value of its own among the texts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
-NO_NUMBER = "—"
-"""Stands where a number is missing, always with the mark of the footnote that says why."""
+from suite.report.text.units import NO_NUMBER as NO_NUMBER  # noqa: PLC0414  sections find it here
+from suite.report.text.units import Quantity
+
+
+@dataclass(frozen=True)
+class Strong:
+    """Words that must not be missed."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Code:
+    """Something to be typed, or a name in a file."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Link:
+    """Words that lead elsewhere; ``target`` is the suite's own, never a document's."""
+
+    text: str
+    target: str
+
+
+Run = str | Strong | Code | Link
+Runs = tuple[Run, ...]
+"""What stands in one line of text, one behind the other."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,38 +53,72 @@ class Heading:
 class Paragraph:
     """A paragraph."""
 
-    text: str
+    runs: Runs
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bullets:
     """A list without an order, never empty."""
 
-    items: tuple[str, ...]
+    items: tuple[Runs, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Code:
-    """One line to be typed: plain text, not Markdown."""
+class Command:
+    """One line to be typed."""
 
     text: str
 
 
+@dataclass(frozen=True)
+class Cell:
+    """A table's cell: a text, or a `Quantity` by which a column is aligned and sorted.
+
+    ``notes`` are the footnotes that belong to it, ``marks`` their numbers, which the page gives them.
+    """
+
+    text: str
+    notes: tuple[str, ...] = ()
+    struck: bool = False
+    marks: tuple[int, ...] = ()
+
+    @property
+    def parts(self) -> tuple[str, str]:
+        """The text before and from its decimal point on, or from where one would stand."""
+        point = self.text.point if isinstance(self.text, Quantity) else len(self.text)
+        return self.text[:point], self.text[point:]
+
+
+def say_none(*why: str) -> Cell:
+    """What stands in the place of a number that is missing."""
+    return Cell(NO_NUMBER, why)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table under its caption; the columns ``right`` hold numbers, padded to a common point."""
+    """A table under its caption."""
 
     banner: str
     caption: str
-    headers: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    right: frozenset[int]
+    headers: tuple[Cell, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    @cached_property
+    def numbers(self) -> frozenset[int]:
+        """The columns that hold a `Quantity` a row, or its absence; the first names the rows."""
+        columns = enumerate(zip(*self.rows, strict=True))
+        return frozenset(i for i, column in columns if i and _are_numbers(column))
+
+
+def _are_numbers(cells: Sequence[Cell]) -> bool:
+    others = {one.text for one in cells if not isinstance(one.text, Quantity)}
+    return others <= {NO_NUMBER, ""} and any(isinstance(one.text, Quantity) for one in cells)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A picture: its file's name without ending, what it shows for those who don't see it (plain
-    text), and the caption under it.
+    """A picture: its file's name without ending, what it shows for those who don't see it, and the
+    caption under it.
     """
 
     name: str
@@ -72,7 +133,7 @@ class Footnotes:
     items: tuple[tuple[int, str], ...]
 
 
-Block = Heading | Paragraph | Bullets | Code | Table | Figure | Footnotes
+Block = Heading | Paragraph | Bullets | Command | Table | Figure | Footnotes
 
 
 class Page:
@@ -94,52 +155,55 @@ class Page:
         """A heading of this level."""
         self.blocks.append(Heading(text=text, level=level))
 
-    def paragraph(self, text: str) -> None:
+    def paragraph(self, *runs: Run) -> None:
         """A paragraph."""
-        self.blocks.append(Paragraph(text=text))
+        self.blocks.append(Paragraph(runs=runs))
 
-    def bullets(self, items: Iterable[str]) -> None:
+    def bullets(self, items: Iterable[str | Runs]) -> None:
         """A list; nothing where there are no items."""
-        kept = tuple(items)
+        kept = tuple(one if isinstance(one, tuple) else (one,) for one in items)
         if kept:
             self.blocks.append(Bullets(items=kept))
 
     def code(self, text: str) -> None:
-        """A line to be typed, given as it is: it needs no escape."""
-        self.blocks.append(Code(text=text))
+        """A line to be typed."""
+        self.blocks.append(Command(text=text))
 
     def figure(self, name: str, alt: str, caption: str) -> None:
-        """A picture; ``alt`` is plain text and needs no escape."""
+        """A picture."""
         self.blocks.append(Figure(name=name, alt=alt, caption=caption))
 
     def table(
         self,
         caption: str,
-        headers: Sequence[str],
-        rows: Sequence[Sequence[str]],
-        right: Iterable[int] = (),
+        headers: Sequence[str | Cell],
+        rows: Iterable[Sequence[str | Cell]],
     ) -> None:
-        """A table under its caption; the columns ``right`` hold numbers and lean to the right."""
+        """A table under its caption; footnotes count up in the order in which they are read.
+
+        A column whose cells are all a `Quantity`, or its absence, leans on its decimal points.
+        """
         self.blocks.append(
             Table(
                 banner=self.banner,
                 caption=caption,
-                headers=tuple(headers),
-                rows=tuple(map(tuple, rows)),
-                right=frozenset(right),
+                headers=self._mark(headers),
+                rows=tuple(map(self._mark, rows)),
             )
         )
-
-    def mark(self, *notes: str) -> str:
-        """The marks of these footnotes, such as ``[1][4]``; the same words are the same footnote."""
-        marks = []
-        for note in notes:
-            number = self._notes.setdefault(note, len(self._notes) + 1)
-            marks.append(f"[{number}]")
-        return "".join(marks)
 
     def footnotes(self) -> None:
         """Every footnote so far, as a list; nothing where there is none."""
         items = tuple((number, note) for note, number in self._notes.items())
         if items:
             self.blocks.append(Footnotes(items=items))
+
+    def _mark(self, cells: Sequence[str | Cell]) -> tuple[Cell, ...]:
+        """The cells with the numbers of their footnotes; the same words are the same footnote."""
+        given = (one if isinstance(one, Cell) else Cell(one) for one in cells)
+        return tuple(
+            replace(one, marks=tuple(dict.fromkeys(map(self._number, one.notes)))) for one in given
+        )
+
+    def _number(self, note: str) -> int:
+        return self._notes.setdefault(note, len(self._notes) + 1)

@@ -6,7 +6,6 @@ The only file that turns a number into text for people.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 
 from suite.analysis.result.numbers import derive_rate
@@ -22,26 +21,37 @@ DIGITS = 3
 MOST_DIGITS = 6
 """Significant digits that no interval, however narrow, goes beyond."""
 
-_SCALES = {
-    name: size for steps in (_BINARY, _PREFIXES, _ENERGY, _TIME) for size, name in steps if name
-}
-
-_MEASURE = re.compile(
-    r"(?P<number>\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)"
-    r"(?: ± [\d.]+)?(?: \([^)]*\))?[ ]?(?P<unit>[^\W\d_]+|×)?"
-)
-"""A number, its interval, and the word behind it, which is or begins with its unit."""
-
-_TIMES = re.compile(r"(?P<number>\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)(?P<unit>×)")
-"""A ratio's number: what stands before it names an arm, which can hold digits."""
-
-_NO_NUMBER = "—"
-_POINT = re.compile(r"(\D*\d[\d,]*)(.*)", re.DOTALL)
+NO_NUMBER = "—"
+"""Stands where a number is missing, always with the mark of the footnote that says why."""
 
 Steps = Sequence[tuple[float, str]]
 
 
-def show_seconds(value: float, low: float | None = None, high: float | None = None) -> str:
+class Quantity(str):
+    """A number as people read it, that still knows what it stands for, so that nobody has to read it back.
+
+    ``value`` is what a column is sorted by, unscaled; ``point`` are the characters before its decimal
+    point, or before the place where one would stand.
+    """
+
+    __slots__ = ("point", "value")
+
+    value: float
+    point: int
+
+    def __new__(cls, before: str, number: str, after: str, value: float) -> Quantity:  # noqa: PYI034  Self is newer than Python 3.10
+        """``number`` begins with the digits before its point, and stands between these words."""
+        made = super().__new__(cls, before + number + after)
+        made.value = value
+        made.point = len(before) + len(number.partition(".")[0])
+        return made
+
+    def amid(self, before: str = "", after: str = "") -> Quantity:
+        """The same number with more words around it."""
+        return Quantity(before + self[: self.point], "", self[self.point :] + after, self.value)
+
+
+def show_seconds(value: float, low: float | None = None, high: float | None = None) -> Quantity:
     """A positive duration, such as ``1.234 ± 0.012 ms``.
 
     The interval stands as its half-width, of which two digits are kept; where it is so wide that
@@ -50,23 +60,31 @@ def show_seconds(value: float, low: float | None = None, high: float | None = No
     return _show(value, low, high, _TIME)
 
 
-def show_rate(amount: float, unit: str, seconds: float) -> str | None:
+def show_rate(amount: float, unit: str, whole: float, per: str = "s") -> Quantity | None:
     """Work per second, such as ``12.3 GFLOP/s`` or ``4.56k examples/s``, three digits.
 
-    ``unit`` is a singular noun.  None: there is no work to count, or the rate is no finite number.
+    ``unit`` is a singular noun, ``whole`` the seconds, or what else the work is ``per``.  None: there is
+    no work to count, or the rate is no finite number.
     """
-    rate = derive_rate(amount, seconds)
+    rate = derive_rate(amount, whole)
     if rate is None:
         return None
-    number, prefix = _show(rate, None, None, _PREFIXES).partition(" ")[::2]
+    number, prefix = _show(rate, None, None, _PREFIXES).split(" ")
     if unit in {"FLOP", "byte", "B"}:
-        return f"{number} {prefix}{'B' if unit != 'FLOP' else unit}/s"
-    return f"{number}{prefix} {_name_many(unit)}/s"
+        words = f" {prefix}{'B' if unit != 'FLOP' else unit}/{per}"
+    else:
+        words = f"{prefix} {_name_many(unit)}/{per}"
+    return Quantity("", number, words, rate)
 
 
-def show_energy(joules: float) -> str:
+def show_energy(joules: float) -> Quantity:
     """A positive energy, such as ``12.3 mJ``, three digits."""
     return _show(joules, None, None, _ENERGY)
+
+
+def show_power(watts: float) -> Quantity:
+    """A power, such as ``123 W``."""
+    return Quantity("", f"{watts:.0f}", " W", watts)
 
 
 def name_rate(unit: str) -> str:
@@ -79,9 +97,9 @@ def _name_many(unit: str) -> str:
     return f"{unit[:-1]}ies" if unit.endswith("y") else f"{unit}s"
 
 
-def show_bytes(value: float) -> str:
+def show_bytes(value: float) -> Quantity:
     """A size, such as ``1.50 GiB``, three digits."""
-    return "0 B" if value == 0 else _show(value, None, None, _BINARY)
+    return Quantity("", "0", " B", 0.0) if value == 0 else _show(value, None, None, _BINARY)
 
 
 def show_duration(seconds: float) -> str:
@@ -95,9 +113,19 @@ def show_duration(seconds: float) -> str:
     return f"{hours} h {minutes:02d} min"
 
 
-def show_share(part: float, whole: float) -> str:
-    """A share in per cent with one decimal; a dash where there is no whole."""
-    return f"{100 * part / whole:.1f} %" if whole > 0 else _NO_NUMBER
+def show_share(share: float) -> Quantity:
+    """A share in per cent with one decimal."""
+    return Quantity("", f"{100 * share:.1f}", " %", share)
+
+
+def show_part(part: float, whole: float) -> str:
+    """A part's share of the whole; a dash where there is no whole."""
+    return show_share(part / whole) if whole > 0 else NO_NUMBER
+
+
+def show_whole(number: int) -> Quantity:
+    """A whole number as it is."""
+    return Quantity("", f"{number}", "", number)
 
 
 def show_size(size: float) -> str:
@@ -117,67 +145,49 @@ def show_tick(value: float, unit: str) -> str:
 
 def show_ratio(
     value: float, low: float | None, high: float | None, *, other: str, base: str
-) -> str:
+) -> Quantity:
     """A ratio of times, other over base, in words: ``cuda 3.1× faster (2.9–3.4)``.
 
     The interval is turned the same way as the number; under 1 it says the opposite.
     """
     way = "slower" if value > 1 else "faster"
     number, interval = _show_times(value, low, high)
-    if float(number) == 1:
-        return f"{other} as fast as {base}, {number}×{interval}"
-    return f"{other} {number}× {way}{interval}"
+    if _is_one(number):
+        return Quantity(f"{other} as fast as {base}, ", number, f"×{interval}", value)
+    return Quantity(f"{other} ", number, f"× {way}{interval}", value)
 
 
-def measure_text(text: str) -> float | None:
-    """The number that a text of this file stands for, unscaled, so that texts can be sorted.
-
-    A ratio is that of times, other over base.  None: the text holds no number.
-    """
-    match = _TIMES.search(text) or _MEASURE.search(text)
-    if match is None:
-        return None
-    value = float(match["number"].replace(",", ""))
-    unit = match["unit"] or ""
-    if unit == "×":
-        return 1 / value if text.endswith("faster") or "faster (" in text else value
-    return value * _SCALES.get(unit, _SCALES.get(unit[:1], 1.0) if _is_prefixed(unit) else 1.0)
-
-
-def _is_prefixed(unit: str) -> bool:
-    """Whether a unit such as ``GFLOP/s`` or ``k`` begins with a prefix, not with its own name."""
-    return len(unit) == 1 or unit[1:2].isupper()
-
-
-def show_gain(value: float, low: float | None, high: float | None) -> str:
+def show_gain(value: float, low: float | None, high: float | None) -> Quantity:
     """A ratio of times, before over after: ``3.1× faster (2.9–3.4)``; under 1 ``slower``."""
     number, interval = _show_times(value, low, high)
-    if float(number) == 1:
-        return f"as fast, {number}×{interval}"
-    return f"{number}× {'faster' if value > 1 else 'slower'}{interval}"
+    if _is_one(number):
+        return Quantity("as fast, ", number, f"×{interval}", value)
+    return Quantity("", number, f"× {'faster' if value > 1 else 'slower'}{interval}", value)
 
 
-def show_times(value: float, low: float | None, high: float | None) -> str:
+def show_times(value: float, low: float | None, high: float | None) -> Quantity:
     """A factor as it is, such as ``3.1 (2.9–3.4)`` or ``0.27``."""
-    return "".join(_write_times(value, low, high))
+    return Quantity("", *_write_times(value, low, high), value)
 
 
-def show_money(value: float, low: float | None, high: float | None, currency: str) -> str:
+def show_money(value: float, low: float | None, high: float | None, currency: str) -> Quantity:
     """A positive price, such as ``USD 0.0123 ± 0.0004``; a very wide interval by its ends."""
     half = None if low is None or high is None else (high - low) / 2
     decimals = _decimals(value, half)
-    if half is None or low is None or high is None:
-        return f"{currency} {value:.{decimals}f}"
-    if half > value / 2:
-        return f"{currency} {_briefly(value)} ({_briefly(low)}–{_briefly(high)})"
-    return f"{currency} {value:.{decimals}f} ± {half:.{decimals}f}"
+    number, interval = f"{value:.{decimals}f}", ""
+    if half is not None and low is not None and high is not None:
+        interval = f" ± {half:.{decimals}f}"
+        if half > value / 2:
+            number, interval = _briefly(value), f" ({_briefly(low)}–{_briefly(high)})"
+    return Quantity(f"{currency} ", number, interval, value)
 
 
-def show_count(value: float, low: float | None, high: float | None) -> str:
+def show_count(value: float, low: float | None, high: float | None) -> Quantity:
     """A positive number of things, such as ``1,234 (1,180–1,290)``."""
-    if low is None or high is None or math.ceil(low) == math.ceil(high):
-        return f"{math.ceil(value):,}"
-    return f"{math.ceil(value):,} ({math.ceil(low):,}–{math.ceil(high):,})"
+    interval = ""
+    if low is not None and high is not None and math.ceil(low) != math.ceil(high):
+        interval = f" ({math.ceil(low):,}–{math.ceil(high):,})"
+    return Quantity("", f"{math.ceil(value):,}", interval, value)
 
 
 def end_sentence(text: str) -> str:
@@ -188,16 +198,6 @@ def end_sentence(text: str) -> str:
 def show_things(number: int, noun: str) -> str:
     """A whole number of things, such as ``1 cell`` or ``3 cells``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def align(texts: Sequence[str]) -> list[str]:
-    """The texts padded with spaces to one width, so that the decimal points of their first
-    numbers stand below each other; a dash stands where the units do.
-    """
-    parts = [split_number(text) for text in texts]
-    before = max((len(head) for head, _ in parts), default=0)
-    after = max((len(tail) for _, tail in parts), default=0)
-    return [f"{head:>{before}}{tail:<{after}}" for head, tail in parts]
 
 
 def _show_times(value: float, low: float | None, high: float | None) -> tuple[str, str]:
@@ -220,40 +220,34 @@ def _write_times(value: float, low: float | None, high: float | None) -> tuple[s
     return number, interval
 
 
-def split_number(text: str) -> tuple[str, str]:
-    """A text before and from its first decimal point on, or from where one would stand."""
-    if text.startswith(_NO_NUMBER):
-        return _NO_NUMBER, text[len(_NO_NUMBER) :]
-    times = _TIMES.search(text)
-    if times:
-        end = times.start() + len(times["number"].partition(".")[0])
-        return text[:end], text[end:]
-    match = _POINT.match(text)
-    return (match[1], match[2]) if match else (text, "")
+def _is_one(number: str) -> bool:
+    """Whether a ratio, as it is shown, is none: 1.0004 is shown as 1.00."""
+    return number.rstrip("0") == "1."
 
 
-def _show(value: float, low: float | None, high: float | None, steps: Steps) -> str:
+def _show(value: float, low: float | None, high: float | None, steps: Steps) -> Quantity:
     if not steps[0][0] * 1e-3 <= value < steps[-1][0] * 1e6:
-        return f"{value:.{DIGITS - 1}e} {_name_one(steps)}"
+        return Quantity("", f"{value:.{DIGITS - 1}e}", f" {_name_one(steps)}", value)
     index = max((i for i, (size, _) in enumerate(steps) if value >= size), default=0)
-    text = _show_in(value, low, high, steps[index])
+    number, interval = _show_in(value, low, high, steps[index][0])
     # 999.96 µs rounds to 1000.0 µs, which is 1.0000 ms.
-    if index + 1 < len(steps) and _leading(text) >= round(steps[index + 1][0] / steps[index][0]):
-        text = _show_in(value, low, high, steps[index + 1])
-    return text
+    if index + 1 < len(steps) and float(number) >= round(steps[index + 1][0] / steps[index][0]):
+        index += 1
+        number, interval = _show_in(value, low, high, steps[index][0])
+    return Quantity("", number, f"{interval} {steps[index][1]}", value)
 
 
-def _show_in(value: float, low: float | None, high: float | None, step: tuple[float, str]) -> str:
-    size, unit = step
+def _show_in(value: float, low: float | None, high: float | None, size: float) -> tuple[str, str]:
+    """A value in a unit of this size, and its interval behind it."""
     value = value / size
     if low is None or high is None:
-        return f"{value:.{_decimals(value, None)}f} {unit}"
+        return f"{value:.{_decimals(value, None)}f}", ""
     low, high = low / size, high / size
     half = (high - low) / 2
     if half > value / 2:
-        return f"{_briefly(value)} ({_briefly(low)}–{_briefly(high)}) {unit}"
+        return _briefly(value), f" ({_briefly(low)}–{_briefly(high)})"
     decimals = _decimals(value, half)
-    return f"{value:.{decimals}f} ± {half:.{decimals}f} {unit}"
+    return f"{value:.{decimals}f}", f" ± {half:.{decimals}f}"
 
 
 def _decimals(value: float, half: float | None, kept: int = 2, fewest: int = 1) -> int:
@@ -273,10 +267,6 @@ def _briefly(value: float) -> str:
 def _find_exponent(value: float, digits: int) -> int:
     """The power of ten of the first digit, after rounding to so many digits."""
     return int(f"{value:.{digits - 1}e}".partition("e")[2])
-
-
-def _leading(text: str) -> float:
-    return float(text.split(" ", 1)[0])
 
 
 def _name_one(steps: Steps) -> str:

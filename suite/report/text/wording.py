@@ -1,7 +1,4 @@
-"""Flags in words: the registry's texts with a flag's values in their places.
-
-Plain text that can hold a document's words: whoever writes it down escapes it.
-"""
+"""Flags in words: the registry's texts with a flag's values in their places."""
 
 from __future__ import annotations
 

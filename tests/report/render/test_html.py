@@ -20,7 +20,6 @@ from tinyhtml5.parser import HTMLParser
 from suite.analysis.analyse import analyse
 from suite.analysis.result.campaign import Analysis
 from suite.report.pages.gallery import NOT_INSTALLED, depict
-from suite.report.text.units import measure_text, show_energy, show_rate, show_ratio, show_seconds
 from tests.golden_campaigns import NAMES, analyse_golden, load_golden
 from tests.rendering import render_html, render_markdown
 from tests.report.campaigns import HOSTILE, analyse_made, make_hostile
@@ -196,27 +195,6 @@ def test_rows_can_be_sorted_by_what_the_numbers_mean() -> None:
     known = [float(value) for value in values if value is not None]
     assert min(known) < 1e-4
     assert max(known) > 1e12
-
-
-@given(st.lists(st.floats(1e-8, 1e3), min_size=2, max_size=5), st.floats(1.01, 1.9))
-def test_texts_sort_as_their_numbers_do(values: list[float], width: float) -> None:
-    for value in values:
-        texts = [
-            (show_seconds(value), value),
-            (show_seconds(value, value / width, value * width), value),
-            (show_energy(value), value),
-            (show_rate(1.0, "FLOP", value) or "", 1 / value),
-            (show_rate(1.0, "example", value) or "", 1 / value),
-            (show_rate(1.0, "byte", value) or "", 1 / value),
-            (show_ratio(value, None, None, other="cuda", base="cpu"), value),
-            (show_ratio(value, value / width, value * width, other="cuda", base="cpu"), value),
-        ]
-        for text, meant in texts:
-            assert measure_text(text) == pytest.approx(meant, rel=0.06), text
-
-
-def test_a_dash_sorts_as_no_number() -> None:
-    assert measure_text("—") is None
 
 
 def test_without_a_library_that_draws_both_say_so() -> None:

@@ -56,9 +56,9 @@ TOLD = {
 def test_a_control_that_failed_is_the_first_thing_said(which: str) -> None:
     controls, words = TOLD[which]
     analysis = with_controls(**controls)
-    (told,) = tell_failed(analysis, str)
+    (told,) = tell_failed(analysis)
     assert told.startswith(f"A CONTROL FAILED: {words}")
-    assert narrate(analysis, str)[0] == told
+    assert narrate(analysis)[0] == told
 
 
 def test_controls_that_held_are_no_news() -> None:
@@ -68,7 +68,7 @@ def test_controls_that_held_are_no_news() -> None:
         extra_work=(extra(1.02, 1.08), extra(0.9, 1.2), extra(1.06, 1.12, p=0.03)),
         input_only={"read": {"cuda": Verdict(name="EQUIVALENT")}},
     )
-    assert tell_failed(analysis, str) == []
+    assert tell_failed(analysis) == []
 
 
 @pytest.mark.parametrize(

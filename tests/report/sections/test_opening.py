@@ -57,12 +57,12 @@ def test_an_arm_that_computes_wrongly_is_the_first_thing_said() -> None:
     ]
 
     summary = study(campaign, wrong)
-    first = narrate(summary, str)[0]
+    first = narrate(summary)[0]
     assert first == (
         f"cuda COMPUTES WRONGLY: 1 cell without a number, the first {name}: the loss is 0.495 where NumPy's "
         "reference is 0.0063 (step 20)."
     )
-    assert not any("WRONGLY" in sentence for sentence in narrate(study(campaign, documents), str))
+    assert not any("WRONGLY" in sentence for sentence in narrate(study(campaign, documents)))
     assert summary.cells[0].arms["cpu"].estimate is not None
     assert summary.cells[0].arms["cuda"].estimate is None
 
@@ -70,34 +70,32 @@ def test_an_arm_that_computes_wrongly_is_the_first_thing_said() -> None:
 def test_verdicts_are_counted_in_one_sentence() -> None:
     summary = judged("FASTER", "FASTER", "SLOWER", "EQUIVALENT", "INCONCLUSIVE", "INVALID")
     rest = len(summary.cells) - 6
-    assert count_verdicts(summary, "cuda", str) == (
+    assert count_verdicts(summary, "cuda") == (
         "Of 5 cells cuda is faster than cpu in 2 and slower in 1, equivalent in 1, inconclusive in "
         f"1; 1 more cell INVALID; {rest} more cells without a ratio."
     )
-    assert "all 2 comparisons are INVALID" in count_verdicts(
-        judged("INVALID", "INVALID"), "cuda", str
-    )
+    assert "all 2 comparisons are INVALID" in count_verdicts(judged("INVALID", "INVALID"), "cuda")
 
 
 def test_without_verdicts_there_are_hints_or_not_even_those() -> None:
     quick = analyse_made(profile="quick")
-    sentence = count_verdicts(quick, "cuda", str)
+    sentence = count_verdicts(quick, "cuda")
     assert sentence.startswith("cuda against cpu: no verdicts; hints, not findings, are")
     assert "of 16 cells faster in" in sentence
     short = analyse_made(blocks=2)
-    assert "not even a hint" in count_verdicts(short, "cuda", str)
+    assert "not even a hint" in count_verdicts(short, "cuda")
 
 
 def test_the_largest_win_and_loss_are_among_the_cells_that_are_called_so() -> None:
     summary = judged("FASTER", "FASTER", "SLOWER", "SLOWER", "EQUIVALENT")
     ids = [one.id for one in summary.cells]
     names = {name: name.partition("/precision")[0] for name in ids}
-    (sentence,) = tell_extremes(summary, "cuda", str)
+    (sentence,) = tell_extremes(summary, "cuda")
     assert sentence.startswith(f"Its largest win is at {names[ids[0]]}: cuda 10× faster (9")
     assert f"; its largest loss is at {names[ids[3]]}: cuda 8.0× slower (7" in sentence
-    (sentence,) = tell_extremes(judged("SLOWER"), "cuda", str)
+    (sentence,) = tell_extremes(judged("SLOWER"), "cuda")
     assert sentence.startswith("Its largest loss is at ")
-    assert tell_extremes(judged("EQUIVALENT"), "cuda", str) == []
+    assert tell_extremes(judged("EQUIVALENT"), "cuda") == []
 
 
 @pytest.mark.parametrize(
@@ -128,19 +126,19 @@ def test_the_largest_win_and_loss_are_among_the_cells_that_are_called_so() -> No
     ],
 )
 def test_a_crossover_in_words(found: Crossover, words: str) -> None:
-    assert word_crossover(found, "n", "cuda", "cpu", str) == words
+    assert word_crossover(found, "n", "cuda", "cpu") == words
 
 
 def test_main_sweeps_are_told_and_named_by_what_differs() -> None:
     summary = analyse_made()
-    told = tell_crossovers(summary, "cuda", str)
+    told = tell_crossovers(summary, "cuda")
     assert [sentence.partition(" cpu wins")[0] for sentence in told] == [
         "In matmul.square",
         "In mlp.train (net=A)",
         "In mlp.train (net=B)",
     ]
     sweeps = summary.sweeps
-    assert name_sweep(sweeps[1], sweeps[1:2], str) == "mlp.train"
+    assert name_sweep(sweeps[1], sweeps[1:2]) == "mlp.train"
 
 
 def test_the_longest_sweep_of_a_case_and_network_is_the_main_one() -> None:
@@ -162,7 +160,7 @@ def test_one_arm_says_why_it_is_alone_and_how_far_it_comes() -> None:
     summary = analyse_made(arms=("cpu",))
     plan = structs.replace(summary.campaign, not_run={"cuda": "no GPU here: looked at /dev"})
     summary = structs.replace(summary, campaign=plan)
-    told = list(tell_one_arm(summary, str))
+    told = list(tell_one_arm(summary))
     assert told[0].startswith("Only cpu was measured (cuda: no GPU here), so there is no winner")
     assert told[1] == (
         "In matmul.square it reaches 101 GFLOP/s at best (n = 4000), under a tenth of that up to "

@@ -10,16 +10,23 @@ from hypothesis import strategies as st
 
 from suite.analysis.result.numbers import derive_rate
 from suite.report.text.units import (
-    align,
+    Quantity,
     name_rate,
     show_bytes,
+    show_count,
     show_duration,
+    show_energy,
+    show_gain,
+    show_money,
+    show_part,
+    show_power,
     show_rate,
     show_ratio,
     show_seconds,
     show_share,
     show_size,
     show_tick,
+    show_times,
 )
 
 SIZES = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
@@ -126,26 +133,38 @@ def test_durations_sizes_and_shares() -> None:
     assert [show_bytes(one) for one in (0, 12, 1536, 16 * 2**30)] == [
         *("0 B", "12.0 B", "1.50 KiB", "16.0 GiB")
     ]
-    assert show_share(1, 3) == "33.3 %"
-    assert show_share(1, 0) == "—"
+    assert show_share(1 / 3) == "33.3 %"
+    assert show_part(1, 0) == "—"
+    assert show_part(1, 3) == "33.3 %"
 
 
-def test_points_stand_below_each_other() -> None:
-    assert align(["1.5 ms", "12 µs [1]", "— [2]", "200.25 s"]) == [
-        "  1.5 ms  ",
-        " 12 µs [1]",
-        "  — [2]   ",
-        "200.25 s  ",
-    ]
-    assert align([]) == []
-
-
-@given(st.lists(st.floats(min_value=1e-9, max_value=1e3), min_size=1))
-def test_aligned_texts_have_one_width_and_one_point(values: list[float]) -> None:
-    texts = align([show_seconds(value) for value in values])
-    assert len({len(text) for text in texts}) == 1
-    assert len({text.index(".") for text in texts if "." in text}) <= 1
-    assert [text.strip() for text in texts] == [show_seconds(value) for value in values]
+@given(st.floats(1e-8, 1e3), st.floats(1.01, 5.0), st.sampled_from(["", "gpu-2 "]))
+def test_a_quantity_knows_its_number_and_its_point(value: float, width: float, word: str) -> None:
+    ends = value / width, value * width
+    for shown, meant in (
+        (show_seconds(value), value),
+        (show_seconds(value, *ends), value),
+        (show_energy(value), value),
+        (show_power(value), value),
+        (show_bytes(value), value),
+        (show_share(value), value),
+        (show_rate(1.0, "FLOP", value), 1 / value),
+        (show_rate(1.0, "example", value), 1 / value),
+        (show_times(value, *ends), value),
+        (show_gain(value, *ends), value),
+        (show_money(value, *ends, "USD"), value),
+        (show_count(value, *ends), value),
+        (show_ratio(value, *ends, other="gpu-2", base="cpu-1.5"), value),
+    ):
+        assert isinstance(shown, Quantity)
+        assert shown.value == pytest.approx(meant)
+        around = shown.amid(word, " and 1.5 more")
+        assert str(around) == f"{word}{shown} and 1.5 more"
+        assert around.value == shown.value
+        before, after = around[: around.point], around[around.point :]
+        assert before[-1].isdigit()
+        assert not after[0].isdigit()
+        assert "." not in before.replace("cpu-1.5", "")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from suite.analysis.result.arms import hash_identity
-from suite.report.text.markup import escape, guard_formula, show_plainly
+from suite.report.exports.table import guard_formula
+from suite.report.render.markdown import escape
+from suite.report.render.plain import LONGEST, show_plainly
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -76,7 +78,7 @@ def test_what_needs_no_escape_gets_none() -> None:
 
 
 def test_long_text_is_cut() -> None:
-    assert len(show_plainly("x" * 10_000)) == 300
+    assert len(show_plainly("x" * 10_000)) == LONGEST
     assert show_plainly("x" * 10_000).endswith("…")
 
 
