@@ -6,7 +6,7 @@ Words only; what is true is decided in `explain` and `advice`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
@@ -38,25 +38,39 @@ def tell_causes(analysis: Analysis) -> list[str]:
     ]
     if losses:
         first = Counter(one.causes[0].rule for one in losses)
+        sure = Counter(one.causes[0].rule for one in losses if one.causes[0].confirmed)
         rules = sorted(filter(first.get, RULE_TEXTS), key=lambda rule: -first[rule])
-        parts = [f"{rule} in {first[rule]}" for rule in rules]
+        parts = [f"{rule} in {first[rule]} ({sure[rule]} confirmed)" for rule in rules]
         cells = show_things(len(losses), "cell")
         sentences.append(f"Why {gpu} loses {cells}: first of all {', '.join(parts)}.")
     helping = [
-        f"{CHANGES[one.kind]} ({_show_gain(one)})" for one in _find_best(analysis, by_case=False)
+        f"{CHANGES[one.kind]} ({word_evidence(one.gain.how)}: {_show_gain(one)})"
+        for one in _find_best(analysis, by_case=False)
+        # What is no longer timed makes nothing faster.
+        if one.kind != "warm-timing"
     ]
     if helping:
         sentences.append(f"What would help, at best: {'; '.join(helping)}.")
+    return sentences + list(_tell_misled(analysis))
+
+
+def _tell_misled(analysis: Analysis) -> Iterator[str]:
+    """Where a script, or its timing in a warm process, names the wrong winner."""
+    found: dict[tuple[bool, str, str], dict[str, list[str]]] = {}
     for one in analysis.misled:
         if one.reverses:
-            told = "The script" if one.posted else "The timing"
-            fixed = "".join(f", {axis}={value}" for axis, value in one.fixed.items())
-            sentences.append(
-                f"{told} of people who ask ({one.title + fixed}) names the wrong "
-                f"winner of {name_place(one.other)} and {name_place(one.base)}."
-            )
-            break
-    return sentences
+            key = one.posted, name_place(one.other), name_place(one.base)
+            fixed = " ".join(f"{axis}={value}" for axis, value in one.fixed.items())
+            found.setdefault(key, {}).setdefault(one.title, []).append(fixed)
+    for (posted, other, base), titles in found.items():
+        how = "Timed as posted" if posted else "Timed as posted, in a warm process"
+        number = sum(map(len, titles.values()))
+        many = show_things(number, "script") + (" names" if number == 1 else " name")
+        named = "; ".join(
+            ": ".join(filter(None, [title, ", ".join(filter(None, fixed))]))
+            for title, fixed in titles.items()
+        )
+        yield f"{how}, {many} the wrong winner of {other} and {base} ({named})."
 
 
 def write_causes(page: Page, analysis: Analysis) -> None:
@@ -95,7 +109,7 @@ def write_causes(page: Page, analysis: Analysis) -> None:
             [_list_case(one, standing, names, cpu, gpu) for one, standing in losses],
         )
     if wasted:
-        page.heading(f"Where {gpu} does not lose, and is mostly idle", level=3)
+        page.heading(f"Where {gpu} does not lose, but is far below its best rate", level=3)
         page.table(
             f"Table: cells in which {gpu} reaches under a tenth of its own best rate at the "
             "precision; the shares are of what they take beyond that rate.",

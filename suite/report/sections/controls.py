@@ -180,6 +180,16 @@ def tell_failed(analysis: Analysis) -> list[str]:
     return [f"A CONTROL FAILED: {one}." for one in told]
 
 
+def tell_held(analysis: Analysis) -> Iterable[str]:
+    """That no control failed, and how many kinds of them ran."""
+    controls = analysis.controls
+    ran = (controls.twins, controls.cuda_hidden, controls.extra_work, controls.input_only)
+    number = sum(map(bool, ran))
+    if number and analysis.others and not tell_failed(analysis):
+        many = "All" if number == len(ran) else f"{number} of"
+        yield f"{many} {len(ran)} kinds of control ran, and held."
+
+
 def _doubt(off: float) -> str:
     return f"don't rely on differences under {100 * max(abs(off), MARGIN):.1f} %"
 

@@ -33,9 +33,14 @@ def tell_limits(analysis: Analysis) -> list[str]:
             f"nothing here{first}: {word_in_cell(impossible[0])}."
         )
     for one in limits.limits:
-        if one.arm != analysis.gpu or one.what != "products" or one.part is None:
+        if one.arm != analysis.gpu or one.what != "products":
             continue
-        if one.share_of_peak is None:
+        if one.part is None and one.device is not None:
+            sentences.append(
+                f"No figures are known of {one.device}: nothing says whether it is as fast as it should be."
+            )
+            break
+        if one.part is None or one.share_of_peak is None:
             continue
         band = f"; beside published figures: {BANDS[one.band]}" if one.band else ""
         sentences.append(
@@ -45,6 +50,31 @@ def tell_limits(analysis: Analysis) -> list[str]:
         )
         break
     return sentences
+
+
+def tell_cost(analysis: Analysis) -> str:
+    """What the cheapest million examples cost, and what the campaign did."""
+    price = analysis.price
+    if price is None:
+        return "No price was given (PRICE), so there is no cost."
+    hourly = show_money(price.hourly, None, None, price.currency)
+    spent = price.hourly * analysis.campaign.prediction.actual_s / 3600
+    told = f"At {hourly} an hour it cost {show_money(spent, None, None, price.currency)}"
+    found = [
+        (estimate.value, arm, one)
+        for one in analysis.costs
+        for arm, estimate in one.examples.items()
+    ]
+    if not found:
+        return f"{told}."
+    _, _, best = min(found, key=lambda one: one[:2])
+    examples = sorted(best.examples.items(), key=lambda pair: pair[1].value)
+    each = ", ".join(
+        f"{show_money(one.value, one.low, one.high, price.currency)} on {arm}"
+        for arm, one in examples
+    )
+    name = name_cells(analysis.cells)[0][best.cell]
+    return f"{told}; a million examples cost least at {name}: {each}."
 
 
 def write_limit_flags(page: Page, analysis: Analysis) -> None:

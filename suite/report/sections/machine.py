@@ -12,7 +12,8 @@ from suite.analysis.result.arms import Machine
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.numbers import Ratio
-from suite.report.sections.controls import tell_failed
+from suite.report.sections.controls import tell_failed, tell_held
+from suite.report.sections.limits import tell_cost
 from suite.report.sections.trust import tell_builds
 from suite.report.sections.verdict import tell_sureness, tell_verdicts
 from suite.report.text.names import list_families, name_cells
@@ -42,6 +43,7 @@ def narrate(analysis: Analysis) -> list[str]:
         *tell_verdicts(analysis),
         *tell_builds(analysis),
         *tell_sureness(analysis),
+        *tell_held(analysis),
     ]
     if analysis.invalid:
         sentences.insert(0, f"THE CAMPAIGN IS INVALID: {word_invalid(analysis.invalid)}.")
@@ -85,7 +87,7 @@ def account(analysis: Analysis) -> list[str]:
         done = len(analysis.arms[arm].blocks)
         sentences.append(
             f"{arm}: {show_things(done, 'block')} of {campaign.blocks} done, "
-            f"{count_outcomes(analysis.cells, arm)}."
+            f"{count_outcomes(analysis.cells, arm)}{_name_skipped(analysis.cells, arm)}."
         )
     for arm, reason in campaign.not_run.items():
         if arm not in analysis.arms:
@@ -98,7 +100,16 @@ def account(analysis: Analysis) -> list[str]:
     if campaign.prediction.actual_s > 0:
         took = show_duration(campaign.prediction.actual_s)
         sentences.append(f"It took {took} of container time.")
+    sentences.append(tell_cost(analysis))
     return sentences
+
+
+def _name_skipped(cells: Sequence[CellAnalysis], arm: str) -> str:
+    """The commonest reason for which cells were skipped, with how many have it."""
+    results = [one.arms[arm] for one in cells]
+    skipped = (word_missing(one) or "" for one in results if one.outcome == "skipped")
+    reasons = Counter(reason.rpartition("skipped: ")[2] for reason in skipped)
+    return "".join(f" ({count}: {reason})" for reason, count in reasons.most_common(1))
 
 
 def count_outcomes(cells: Sequence[CellAnalysis], arm: str) -> str:

@@ -57,7 +57,7 @@ def count_verdicts(analysis: Analysis, other: str) -> str:
         f"; {show_things(counts['INVALID'], 'more cell')} INVALID" if counts["INVALID"] else ""
     )
     return (
-        f"Of {show_things(judged, 'cell')} {other} is faster than {analysis.base} in "
+        f"Of {show_things(judged, 'cell')} of work {other} is faster than {analysis.base} in "
         f"{counts['FASTER']} and slower in {counts['SLOWER']}"
         f"{''.join(f', {part}' for part in parts)}{invalid}{rest}."
     )
@@ -155,8 +155,9 @@ def tell_sureness(analysis: Analysis) -> Iterable[str]:
     yield f"Half of the {len(widths)} times are known to ±{width:.2g} % or better; intervals are 95 %."
     if analysis.others and analysis.noise_floor is not None:
         yield (
-            f"The same arm twice differs by up to {100 * analysis.noise_floor:.1f} % here (the noise "
-            f"floor); a difference counts where it is significant and over {100 * analysis.margin:.1f} %."
+            f"Run twice, 19 of 20 cells of an arm differ by under {100 * analysis.noise_floor:.1f} % here "
+            "(the noise floor); a difference counts where it is significant and over "
+            f"{100 * analysis.margin:.1f} %."
         )
     if analysis.campaign.profile in PROVISIONAL:
         yield f"The intervals of the profile {analysis.campaign.profile} are provisional."

@@ -158,10 +158,10 @@ _CPU_IS_RIGHT = (
 
 CHANGES: Mapping[Kind, str] = {
     "larger-batch": "a larger batch",
-    "prefetch": "prefetch",
+    "prefetch": "a pipeline that works ahead",
     "less-python": "less Python in the pipeline",
     "no-fallback": "no fallback",
-    "warm-timing": "timing after warm-up",
+    "warm-timing": "the start left out of the timing",
 }
 """What can help."""
 

@@ -71,5 +71,5 @@ def name_receipt(cell: str) -> str:
 
 
 def name_place(one: Spot) -> str:
-    """Where a waterfall was measured: ``cuda``, or ``cuda, pinned to its CPU``."""
-    return f"{one.arm}, pinned to its CPU" if one.pinned else one.arm
+    """Where a waterfall was measured: ``cuda``, or ``cuda, on its CPU``."""
+    return f"{one.arm}, on its CPU" if one.pinned else one.arm
