@@ -36,6 +36,30 @@ def test_every_room_says_what_it_is_for() -> None:
             assert path.read_text(encoding="utf-8").startswith('"""'), path
 
 
+ESCAPES = frozenset({"escape", "html", "saxutils", "show_plainly", "guard_formula"})
+"""What makes a text safe for where it will stand."""
+
+RENDERERS = ("render", "exports", "plots")
+"""The folders of the report that know where that is."""
+
+
+def test_the_renderers_alone_escape() -> None:
+    for path in (SUITE / "report").rglob("*.py"):
+        if path.relative_to(SUITE / "report").parts[0] in RENDERERS:
+            continue
+        names = {
+            name
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            for name in (
+                getattr(node, "id", ""),
+                getattr(node, "attr", ""),
+                getattr(node, "name", ""),
+            )
+            if isinstance(name, str)
+        }
+        assert not names & ESCAPES, path
+
+
 def test_no_import_points_up() -> None:
     text = (SUITE.parent / "pyproject.toml").read_text(encoding="utf-8")
     assert "[[tool.importlinter.contracts]]" in text

@@ -14,7 +14,7 @@ from html import escape as quote
 from pathlib import Path
 from typing import Any
 
-from suite.report.render.plain import show_plainly
+from suite.report.render.plain import LONGEST, LONGEST_ASIDE, show_plainly
 from suite.report.text.page import (
     Block,
     Bullets,
@@ -125,7 +125,8 @@ class _Writer:
 
     def _render_footnotes(self, notes: Footnotes) -> str:
         items = "\n".join(
-            f'<li id="note-{number}"><a href="#mark-{number}">[{number}]</a> {_show(text)}</li>'
+            f'<li id="note-{number}"><a href="#mark-{number}">[{number}]</a> '
+            f"{_show(text, LONGEST_ASIDE)}</li>"
             for number, text in notes.items
         )
         return f'<ul class="notes">\n{items}\n</ul>'
@@ -161,7 +162,7 @@ class _Writer:
         return f'<td class="n"{key}>{text}</td>'
 
     def _render_cell(self, cell: Cell, width: int | None = None) -> str:
-        head, tail = map(_show, cell.parts)
+        head, tail = (_show(part, LONGEST_ASIDE) for part in cell.parts)
         text = head + tail if width is None else f'<span class="w{width}">{head}</span>{tail}'
         text = f"<s>{text}</s>" if cell.struck else text
         return " ".join(filter(None, [text, "".join(map(self._mark, cell.marks))]))
@@ -188,9 +189,9 @@ class _Writer:
         return _STYLE + "".join(widths)
 
 
-def _show(text: str) -> str:
+def _show(text: str, limit: int = LONGEST) -> str:
     """Any text as HTML that shows exactly this text, on one line."""
-    return quote(show_plainly(text))
+    return quote(show_plainly(text, limit))
 
 
 def _render_runs(runs: Iterable[Run]) -> str:

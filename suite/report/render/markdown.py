@@ -9,7 +9,7 @@ from typing import Any
 from tabulate import tabulate
 
 from suite.report.pictures.picture import FOLDER
-from suite.report.render.plain import LONGEST, show_plainly
+from suite.report.render.plain import LONGEST, LONGEST_ASIDE, show_plainly
 from suite.report.text.page import (
     Block,
     Bullets,
@@ -107,7 +107,7 @@ def _render_figure(figure: Figure) -> str:
 
 
 def _render_footnotes(notes: Footnotes) -> str:
-    return "\n".join(f"- [{number}] {escape(note)}" for number, note in notes.items)
+    return "\n".join(f"- [{number}] {escape(note, LONGEST_ASIDE)}" for number, note in notes.items)
 
 
 def _render_table(table: Table) -> str:
@@ -139,8 +139,10 @@ def _render_cell(cell: Cell) -> tuple[str, str]:
     strike = "~~" if cell.struck else ""
     head, tail = cell.parts
     marks = "".join(f"[{number}]" for number in cell.marks)
-    tail = _escape_inside(tail) + strike + (" " if cell.text and marks else "") + marks
-    head = strike + (_escape_inside(head) if tail else escape(head))
+    # Without spaces at its ends, beside which a strike would be none.
+    head = _escape_inside(head).lstrip(" ") if tail else escape(head, LONGEST_ASIDE)
+    tail = _escape_inside(tail).rstrip(" ") + strike + (" " if cell.text and marks else "") + marks
+    head = strike + head
     return head.replace("|", r"\|"), tail.replace("|", r"\|")
 
 

@@ -9,8 +9,11 @@ import re
 
 from suite.analysis.result.arms import hash_identity
 
-LONGEST = 4000
-"""Characters of what is shown of one text, unless said otherwise."""
+LONGEST = 20_000
+"""Characters of what is shown of one text, unless said otherwise; no paragraph comes near it."""
+
+LONGEST_ASIDE = 1000
+"""Characters of a footnote or a table's cell: a reason from outside can be a library's whole complaint."""
 
 _UUID = re.compile(r"\b(GPU|MIG)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE)
 
