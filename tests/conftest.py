@@ -54,6 +54,14 @@ def _no_way_out(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _no_fsync() -> Iterator[None]:
+    """No test loses its power: what is written need not reach the disk before the test goes on."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(os, "fsync", lambda _handle: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _own_lock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """No test waits for a campaign on this machine, nor keeps one waiting."""
     with pytest.MonkeyPatch.context() as patched:

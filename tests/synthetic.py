@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -175,10 +176,10 @@ def make_document(
             continue
         seconds = truth(cell, real) * math.exp(host.drift * (block - (campaign.blocks + 1) / 2))
         counts = (1, 0) if cell.one_shot else (samples, warmup)
-        result = _measure(cell, real, draw, seconds=seconds, host=host, counts=counts)
-        ended = instant + timedelta(seconds=sum(result.spent_s.values()))
-        cells.append(replace(result, started=instant, ended=ended, container=container))
-        instant = ended
+        spot = (container, instant)
+        result = _measure(cell, real, draw, spot, seconds=seconds, host=host, counts=counts)
+        cells.append(result)
+        instant = result.ended or instant
     ended = instant + timedelta(seconds=0.5)
     return Document(
         schema=SCHEMA,
@@ -330,19 +331,20 @@ def _measure(
     cell: Cell,
     arm: str,
     draw: random.Random,
+    spot: tuple[str, datetime],
     *,
     seconds: float,
     host: Host,
     counts: tuple[int, int],
 ) -> CellResult:
-    """``counts``: of samples and of warm-up samples."""
+    """``spot``: its container and its start; ``counts``: of samples and of warm-up samples."""
     samples, warming = counts
     level = seconds * _spread(draw, host.between)
     if host.modes:
         level *= math.exp(host.modes * draw.randrange(2))
     series = [level * _spread(draw, host.within) for _ in range(samples)]
     warmup = [level * _spread(draw, host.within) for _ in range(warming)]
-    if replace(host, drift=0.0, modes=0.0) != Host(between=host.between, within=host.within):
+    if _has_shape(host):
         generator = np.random.default_rng(draw.getrandbits(64))
         added = np.exp(draw_shape(host, generator, (), warming + samples)).tolist()
         warmup = [one * more for one, more in zip(warmup, added, strict=False)]
@@ -351,6 +353,15 @@ def _measure(
     first = series[0] if cell.one_shot else _round(level + 0.05 * _spread(draw, host.within))
     device = "GPU:0" if arm == "cuda" and cell.device == "arm" else "CPU:0"
     calls = 1 if cell.one_shot else 10
+    spent = {
+        "prepare": 0.1,
+        "first_call": first,
+        "warmup": _round(calls * sum(warmup)),
+        "measure": _round(calls * sum(series)),
+        "check": 0.05,
+        "hygiene": 0.02,
+    }
+    container, started = spot
     return CellResult(
         id=cell.id,
         scenario=cell.scenario,
@@ -365,16 +376,18 @@ def _measure(
         samples_s=series,
         placement={device: 3},
         check=Check(what="a sum", value=42.0, tolerance=1e-6),
-        spent_s={
-            "prepare": 0.1,
-            "first_call": first,
-            "warmup": _round(calls * sum(warmup)),
-            "measure": _round(calls * sum(series)),
-            "check": 0.05,
-            "hygiene": 0.02,
-        },
+        spent_s=spent,
+        started=started,
+        ended=started + timedelta(seconds=sum(spent.values())),
+        container=container,
         absent={"enqueue_fraction": "not looked for", "peak_memory_bytes": "not counted"},
     )
+
+
+@cache
+def _has_shape(host: Host) -> bool:
+    """Whether its samples are more than a level and noise."""
+    return replace(host, drift=0.0, modes=0.0) != Host(between=host.between, within=host.within)
 
 
 def _spread(draw: random.Random, deviation: float) -> float:

@@ -13,7 +13,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import ruptures
 
 from suite.analysis.result.cells import SteadyClass
 
@@ -111,6 +110,8 @@ def find_changes(logs: Array) -> tuple[int, ...]:
     noise = max(_LEAST_NOISE, spread / _MAD)
     # Centred and scaled, so that the sums of squares inside lose no digits.
     signal = (clipped - _middle(clipped)) / noise
+    import ruptures  # noqa: PLC0415  loading it takes longer than most commands
+
     search = ruptures.KernelCPD(kernel="linear", min_size=SHORTEST).fit(signal[:, np.newaxis])
     return tuple(int(one) for one in search.predict(pen=PENALTY * math.log(len(logs)))[:-1])
 

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from scipy.stats import binomtest
-
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.record import Place, Rate, Record, Sameness, Tally, Trial
 from suite.errors import UsageError
@@ -112,5 +110,7 @@ def _tally(trials: Collection[Trial]) -> Tally:
 
 def rate(seen: int, of: int) -> Rate:
     """The share with its exact 95 % interval (Clopper and Pearson 1934)."""
+    from scipy.stats import binomtest  # noqa: PLC0415  loading it takes longer than most commands
+
     interval = binomtest(seen, of).proportion_ci(confidence_level=0.95, method="exact")
     return Rate(seen=seen, of=of, low=float(interval.low), high=float(interval.high))
