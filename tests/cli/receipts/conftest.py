@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from suite.cli.conduct import write_reports
 from suite.host.campaign.store import Store
 from tests import synthetic
 from tests.cli.shell import Heard, Shell
@@ -15,18 +17,23 @@ from tests.golden_campaigns import time_it
 NAME = "20261121T093000Z-here-standard"
 
 
-@pytest.fixture
-def honest(tmp_path: Path, shell: Shell) -> Path:
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Made once; who looks at it gets a copy."""
     cells = [one for one in synthetic.make_cells() if one.scenario in {"matmul", "overhead"}]
     plan = synthetic.make_campaign(blocks=3, cells=cells)
     documents = synthetic.make_documents(plan, samples=3)
-    folder = synthetic.write_campaign(
-        tmp_path / "results" / NAME, time_it(plan, documents), documents
-    )
+    folder = tmp_path_factory.mktemp("finished") / NAME
+    synthetic.write_campaign(folder, time_it(plan, documents), documents)
     for block in range(4):
         Store(folder).append_log(f"cpu-{block:02d}", "--- a container\nsaid nothing")
-    assert shell.run("report", str(folder)).status == 0
+    write_reports(Store(folder), pictures=False)
     return folder
+
+
+@pytest.fixture
+def honest(tmp_path: Path, finished: Path) -> Path:
+    return shutil.copytree(finished, tmp_path / "results" / NAME)
 
 
 @pytest.fixture
