@@ -128,12 +128,12 @@ def can_draw() -> bool:
 
 def draw(report: Report) -> dict[str, str | bytes]:
     """The files that take seconds: ``report.html``, and the pictures by their path."""
-    if report.undrawn is not None:
+    pictures = depict(report.analysis) if report.undrawn is None else ()
+    if not pictures:
         return {"report.html": render_html_page(report.page)}
     # Here, so that what draws nothing (a list, a plan, a look) does not wait for it.
     from suite.report.plots import render_png, render_svg  # noqa: PLC0415
 
-    pictures = depict(report.analysis)
     drawn: dict[str, str] = {picture.name: render_svg(picture) for picture in pictures}
     files: dict[str, str | bytes] = {"report.html": render_html_page(report.page, drawn)}
     for picture in pictures:
