@@ -63,6 +63,9 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "interrupted": "{status}",
         "off-pace": "took {pace:.2f} times as long as the arm's other invocations, in all its cells alike; "
         "its block does not count for any arm",
+        "off-pace-then": "took {pace:.2f} times as long as the arm's other invocations, in all its cells "
+        "alike; its block was measured again on all arms",
+        "block-again": "{odd} kept another pace in its block",
         "repeated": "repeated; the document does not say why",
     },
     # Of a whole campaign: told in the title and over every table.

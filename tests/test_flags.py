@@ -21,7 +21,7 @@ from suite.analysis.result.numbers import Ratio, Verdict
 from suite.analysis.several.comparison import set_side_by_side
 from suite.cells.cell import Cell, Work
 from suite.flags import KINDS, Flag, raise_flag
-from suite.model import Check, Document, Excluded, Scalar
+from suite.model import Again, Check, Document, Excluded, Scalar
 from suite.report.text.wording import word
 from tests import synthetic
 from tests.changes import Change, drop, in_cell, invoke, lose, swap_image, tell, watch
@@ -90,6 +90,17 @@ def repeat(loaded: LoadedCampaign, **fields: object) -> LoadedCampaign:
     return replace(loaded, documents=[invoke(**fields)(first), again, *rest])
 
 
+def measure_again(loaded: LoadedCampaign) -> LoadedCampaign:
+    """The campaign with its first block again, since the CPU was odd in it."""
+    again = Again(arm="cpu", block=1, pace=1.3, repeat=1)
+    second = [invoke(repeat=1)(one) for one in loaded.documents if one.invocation.block == 1]
+    return replace(
+        loaded,
+        campaign=replace(loaded.campaign, again=[again]),
+        documents=[*loaded.documents, *second],
+    )
+
+
 def price(case: str, amount: float, unit: str, size: float | None = None, **params: str) -> Cell:
     return synthetic.make_cell("overhead", case, params, Work(amount=amount, unit=unit, bytes=size))
 
@@ -147,6 +158,7 @@ CAMPAIGNS = [
     make(change=on_cuda(dict.fromkeys(EVERY, evidence({"gpu.other_processes": 1.0})))),
     repeat(make(), status="interrupted"),
     repeat(make()),
+    measure_again(make()),
     make(
         change=on_cuda(
             {1: swap_image(content="e" * 64), 2: invoke(isolation="none"), 3: invoke(limits={})}

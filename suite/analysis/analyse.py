@@ -12,6 +12,7 @@ import msgspec
 from suite import __version__
 from suite.analysis.ablation.reach import find_reach
 from suite.analysis.campaign.accounting import add_up, find_deaths, find_timing_costs
+from suite.analysis.campaign.consistency import counted_documents
 from suite.analysis.campaign.environment import (
     find_elsewhere,
     find_machine,
@@ -20,6 +21,8 @@ from suite.analysis.campaign.environment import (
     gather_facts,
     gather_images,
 )
+from suite.analysis.campaign.pace import find_odd
+from suite.analysis.campaign.proof import disown
 from suite.analysis.campaign.software import find_builds, find_differing
 from suite.analysis.campaign.summarise import CellSummary, Summary, summarise
 from suite.analysis.campaign.watched import find_cost, sum_up
@@ -94,6 +97,15 @@ def look(folder: Path) -> Precision:
         )
         for cell in summarise(load_campaign(folder)).cells
     )
+
+
+def look_for_odd(folder: Path) -> tuple[str, int, float] | None:
+    """The oddest invocation of a campaign so far, as `find_odd` has it.
+
+    Raises:
+        DocumentError: as `analyse_folder`.
+    """
+    return find_odd(counted_documents(disown(load_campaign(folder))))
 
 
 def analyse(loaded: LoadedCampaign) -> Analysis:

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from suite.analysis.analyse import analyse_folder, analyse_survey, look
+from suite.analysis.analyse import analyse_folder, analyse_survey, look, look_for_odd
 from suite.analysis.campaign.validity import asks_for_repeat
 from suite.analysis.documents.read import is_survey
 from suite.analysis.documents.telemetry import join_document
@@ -17,7 +17,7 @@ from suite.errors import CrossoverError, DocumentError
 from suite.flags import raise_flag
 from suite.host.campaign.arms import Arms, against_itself, known_arms, resolve_arms
 from suite.host.campaign.conductor import Conductor
-from suite.host.campaign.listener import Listener
+from suite.host.campaign.listener import Advice, Listener
 from suite.host.campaign.store import Store
 from suite.host.engine import Engine, Say
 from suite.host.provision.bill import name_bill, write_bill
@@ -78,7 +78,8 @@ def make_conductor(
     """The conductor of a campaign.
 
     One of several at once writes no report by itself, which would disturb the others, and repeats
-    nothing, since the others would not be at work beside the repeat.  The images' bills of materials lie in
+    nothing, since the others would not be at work beside the repeat.  No campaign of a survey measures a
+    block again for its pace: its rounds go on together.  The images' bills of materials lie in
     the folder from then on.
     """
     single = drawn.at_once == 1
@@ -93,10 +94,13 @@ def make_conductor(
         cpus=bounds.cpus,
         budget_s=bounds.budget_s,
         listener=listener,
-        # Pictures take seconds, which the campaign would pay for after every block.
-        collate=lambda: write_reports(store, pictures=False) if single else None,
-        interim_look=lambda: _look(store),
-        disturbed=lambda document: _word_disturbance(document) if single else None,
+        advice=Advice(
+            # Pictures take seconds, which the campaign would pay for after every block.
+            collate=lambda: write_reports(store, pictures=False) if single else None,
+            interim_look=lambda: _look(store),
+            disturbed=lambda document: _word_disturbance(document) if single else None,
+            find_odd=lambda: look_for_odd(store.folder) if drawn.survey is None else None,
+        ),
         observe=make_observer(engine, bounds.telemetry),
     )
 

@@ -33,6 +33,7 @@ from suite.model.document import (
 from suite.model.plan import (
     PLAN,
     SURVEY,
+    Again,
     Campaign,
     Excluded,
     Look,
@@ -49,6 +50,7 @@ __all__ = [
     "PLAN",
     "SIMULATED",
     "SURVEY",
+    "Again",
     "Arm",
     "Campaign",
     "CampaignIdentity",

@@ -33,6 +33,20 @@ class Prediction:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Again:
+    """A block that is measured again on all arms, since one arm's invocation kept another pace in it.
+
+    ``pace`` is that invocation's time over its siblings', over all cells.  Of the block, only invocations
+    from this ``repeat`` on count.
+    """
+
+    arm: str
+    block: int
+    pace: float
+    repeat: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Campaign:
     """The plan of a campaign, fixed before its first block, and how far it has come.
 
@@ -44,7 +58,8 @@ class Campaign:
     telemetry, gpu and local_python (a UUID and a path as hashes), base_image, cuda_image (with its
     registry's digest).  ``controls`` are the ids of the cells that the control invocations run, none in
     profiles that have no controls.  ``blocks`` can grow up to ``most_blocks`` when a look finds the
-    intervals too wide; ``looks`` holds what each look saw.  ``survey`` names the survey that the campaign
+    intervals too wide; ``looks`` holds what each look saw.  ``again`` lists the blocks that are measured
+    again, in the order in which that was decided.  ``survey`` names the survey that the campaign
     is a part of; ``at_once`` is how many of its campaigns are at work at the same time, each on a GPU of
     its own; ``calibrated_by`` is the campaign that found K for this one, which then has no calibration.
     ``arms`` are the names of the arms that are compared, with the first; ``every_arm`` says what each is,
@@ -74,6 +89,7 @@ class Campaign:
     controls: list[str] = field(default_factory=list)
     most_blocks: int | None = None
     looks: list[Look] = field(default_factory=list)
+    again: list[Again] = field(default_factory=list)
     simulated: bool = False
     price: float | None = None
     price_currency: str = "USD"
@@ -92,6 +108,10 @@ class Campaign:
             if one.name == name:
                 return one
         raise KeyError(name)
+
+    def first_counted(self, block: int) -> int:
+        """The first repeat of a block's invocations that can count."""
+        return max((one.repeat for one in self.again if one.block == block), default=0)
 
     @property
     def gpu_arms(self) -> list[str]:

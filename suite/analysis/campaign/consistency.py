@@ -41,15 +41,25 @@ _WORST: Sequence[OutcomeName] = ("failed", "skipped", "pending")
 
 
 def counted_documents(loaded: LoadedCampaign) -> dict[str, dict[int, Document]]:
-    """By arm and block the documents that count: block 1 on, the last repeat of each.
+    """By arm and block the documents that count: block 1 on, the last repeat of each, and of a block that is
+    measured again none from before.
 
     Every arm of the plan is there, also one without documents.
     """
     counted: dict[str, dict[int, Document]] = {arm: {} for arm in loaded.campaign.arms}
-    for document in loaded.documents:
-        if document.invocation.block >= 1:
-            counted[document.invocation.arm][document.invocation.block] = document
+    for document in find_current(loaded.campaign, loaded.documents):
+        counted[document.invocation.arm][document.invocation.block] = document
     return counted
+
+
+def find_current(campaign: Campaign, documents: Iterable[Document]) -> list[Document]:
+    """Those of block 1 on that no new measurement of their block stands in for."""
+    return [
+        one
+        for one in documents
+        if one.invocation.block >= 1
+        and one.invocation.repeat >= campaign.first_counted(one.invocation.block)
+    ]
 
 
 def flag_campaign(loaded: LoadedCampaign) -> list[Flag]:

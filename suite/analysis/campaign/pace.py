@@ -57,6 +57,18 @@ def find_off_pace(counted: Mapping[str, Mapping[int, Document]]) -> list[Flag]:
     ]
 
 
+def find_odd(
+    counted: Mapping[str, Mapping[int, Document]],
+) -> tuple[str, int, float] | None:
+    """The invocation that kept the oddest pace: its arm, its block, and its time over its siblings'; None:
+    each kept its arm's."""
+    odd = find_off_pace(counted)
+    if not odd:
+        return None
+    one = max(odd, key=lambda flag: abs(math.log(flag.values["pace"])))
+    return one.where["arm"], one.where["block"], one.values["pace"]
+
+
 def _find_paces(documents: Mapping[int, Document]) -> dict[int, float]:
     """The logarithm of each invocation's pace, by block."""
     if len(documents) < FEWEST_BLOCKS:

@@ -18,6 +18,7 @@ from suite.analysis.campaign.conclude import Compared, Conclusions, conclude
 from suite.analysis.campaign.consistency import (
     counted_documents,
     find_checked,
+    find_current,
     find_disagreement,
     find_missing,
     flag_arms,
@@ -145,7 +146,11 @@ def summarise(loaded: LoadedCampaign) -> Summary:
         invalid={one.cell.id: {arm: r.invalid for arm, r in one.arms.items()} for one in cells},
         placements=gather_placements(results),
         controls=read_controls(
-            [one for one in loaded.controls if one.invocation.block not in aside]
+            [
+                one
+                for one in find_current(campaign, loaded.controls)
+                if one.invocation.block not in aside
+            ]
         ),
     )
     conclusions = conclude(campaign, compared)

@@ -9,11 +9,21 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.numbers.estimate import STALL_S, is_stall
 from suite.flags import Flag, raise_flag
-from suite.model import AT_END, FINE, CellResult, Document, Scalar
+from suite.model import (
+    AT_END,
+    FINE,
+    Again,
+    Campaign,
+    CellResult,
+    Document,
+    Invocation,
+    Scalar,
+)
 
 MOST_SET_ASIDE = 0.2
 """With a larger share of its invocations set aside a campaign is INVALID."""
@@ -149,7 +159,8 @@ def exclude(loaded: LoadedCampaign) -> list[Flag]:
     """The invocations of block 1 and later that do not count, in the documents' order.
 
     An earlier repeat gives way to a later one whatever it measured, and its flag says that it was
-    ``repeated``; the last one of a block is excluded only for what disturbed it.
+    ``repeated``; the last one of a block is excluded only for what disturbed it, or with its block where
+    that is measured again.
     """
     documents = [one for one in loaded.documents if one.invocation.block >= 1]
     last = {(one.invocation.arm, one.invocation.block): one.invocation.repeat for one in documents}
@@ -157,20 +168,50 @@ def exclude(loaded: LoadedCampaign) -> list[Flag]:
     for document in documents:
         invocation = document.invocation
         repeated = invocation.repeat < last[invocation.arm, invocation.block]
-        code = find_whole_disturbance(document) or (_explain_repeat(document) if repeated else None)
+        again = _find_again(loaded.campaign, documents, invocation)
+        code = find_whole_disturbance(document)
+        if code is None and again is not None:
+            # A campaign can have been stopped before the new measurement.
+            own = "off-pace-then" if repeated else "off-pace"
+            code = own if again.arm == invocation.arm else "block-again"
+        elif code is None and repeated:
+            code = _explain_repeat(document)
         if code is not None:
             where = {name: getattr(invocation, name) for name in ("arm", "block", "repeat")}
-            flags.append(raise_flag(code, where, repeated=repeated, status=invocation.status))
+            seen: dict[str, Any] = {"pace": again.pace, "odd": again.arm} if again else {}
+            flags.append(
+                raise_flag(code, where, repeated=repeated, status=invocation.status, **seen)
+            )
     return flags
 
 
-def judge_campaign(loaded: LoadedCampaign, excluded: Sequence[Flag]) -> tuple[Flag, ...]:
-    """Why a whole campaign is INVALID: over a fifth of its invocations were disturbed.
+def _find_again(
+    campaign: Campaign, documents: Sequence[Document], invocation: Invocation
+) -> Again | None:
+    """Why an invocation gave way to a new measurement of its block; None: it did not, or already had to its
+    own repeat."""
+    later = [
+        one.invocation.repeat
+        for one in documents
+        if (one.invocation.arm, one.invocation.block) == (invocation.arm, invocation.block)
+        and one.invocation.repeat > invocation.repeat
+    ]
+    for again in campaign.again:
+        if again.block == invocation.block and invocation.repeat < again.repeat:
+            own = any(repeat < again.repeat for repeat in later)
+            return None if own else again
+    return None
 
-    Interrupted ones were repeated for nothing that disturbed them and do not count against it.
+
+def judge_campaign(loaded: LoadedCampaign, excluded: Sequence[Flag]) -> tuple[Flag, ...]:
+    """Why a whole campaign is INVALID: over a fifth of its invocations are set aside and have no successor.
+
+    What was measured again counts neither for it nor against it: the new measurement does.
     """
+    aside = [one for one in excluded if not one.values["repeated"]]
     count = sum(one.invocation.block >= 1 for one in loaded.documents)
-    codes = [one.code for one in excluded if one.code != "interrupted"]
+    count -= len(excluded) - len(aside)
+    codes = [one.code for one in aside]
     if len(codes) <= MOST_SET_ASIDE * count:
         return ()
     found = tuple(dict.fromkeys(codes))

@@ -49,6 +49,7 @@ def judge_plan(plan: Campaign) -> Iterator[Complaint]:
         seen.add(cell.id)
         yield from _judge_planned(f"$.cells[{index}]", cell)
     yield from _judge_promises(plan)
+    yield from _judge_again(plan)
     yield from _judge_by_arm(plan, seen)
 
 
@@ -161,6 +162,22 @@ def _judge_by_arm(plan: Campaign, seen: set[str]) -> Iterator[Complaint]:
         yield from judge_reference(f"$.excluded.{arm}", arm, plan.arms, excluded, seen)
         for name, exclusion in excluded.items():
             yield from demand_text({f"$.excluded.{arm}.{name}.reason": exclusion.reason})
+
+
+def _judge_again(plan: Campaign) -> Iterator[Complaint]:
+    """Blocks that are measured again, each time by a higher number."""
+    known = [one.name for one in plan.every_arm] or NAMED
+    numbers: dict[int, int] = {}
+    for index, one in enumerate(plan.again):
+        path = f"$.again[{index}]"
+        yield from judge_reference(path, one.arm, known, (), set())
+        yield from judge_range(f"{path}.repeat", one.repeat, "repeat")
+        yield from judge_duration(f"{path}.pace", one.pace, zero=False)
+        if not 1 <= one.block <= plan.blocks:
+            yield f"{path}.block", f"{one.block} is no block of this plan, which has {plan.blocks}"
+        if one.repeat <= numbers.get(one.block, 0):
+            yield f"{path}.repeat", f"{one.repeat} was had before"
+        numbers[one.block] = one.repeat
 
 
 def _judge_promises(plan: Campaign) -> Iterator[Complaint]:

@@ -50,10 +50,15 @@ class Budget:
         taken_s = container_seconds(document)
         return self._is_crossed_by(self._expected_s.get(document.invocation.arm, taken_s))
 
-    def refuse(self, block: int, arms: Iterable[str]) -> str | None:
+    def bars(self, arms: Iterable[str]) -> bool:
+        """Whether the limit leaves no time for one invocation of each of these."""
+        needed_s = self.need_s(arms)
+        return needed_s is not None and needed_s > 0 and self._is_crossed_by(needed_s)
+
+    def refuse(self, block: int, arms: Collection[str]) -> str | None:
         """Why a block of which these arms are missing may not begin; None: it may."""
         needed_s = self.need_s(arms)
-        if not needed_s or not self._is_crossed_by(needed_s):
+        if not needed_s or not self.bars(arms):
             return None
         return (
             f"after block {block - 1}: the next one was predicted to cross the budget of "

@@ -5,7 +5,7 @@ Decides as values (`plan`), then acts through the engine and the store; prints n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +13,21 @@ from suite.errors import GpuError
 from suite.host.campaign import durations, plan
 from suite.host.campaign.arms import Arms
 from suite.host.campaign.budget import Budget
-from suite.host.campaign.listener import Listener, Progress, word_begin, word_cost, word_minutes
-from suite.host.campaign.outcomes import is_complete
+from suite.host.campaign.listener import (
+    Advice,
+    Listener,
+    show_progress,
+    word_again,
+    word_begin,
+    word_compiled,
+    word_cost,
+    word_done,
+    word_look,
+    word_minutes,
+    word_refused,
+    word_repeat,
+)
+from suite.host.campaign.outcomes import counts, find_complete
 from suite.host.campaign.store import Store
 from suite.host.campaign.turns import Turns
 from suite.host.engine import Engine
@@ -26,15 +39,16 @@ from suite.model import SIMULATED, Campaign, Document, Image, Look, container_se
 REPEATS = 2
 """A disturbed invocation is run again at most so often; what disturbs all three is not an accident."""
 
+MOST_AGAIN = 2
+"""So many blocks of a campaign are measured again for an invocation's pace: more odd ones are a machine that
+has no usual pace, and each costs a block's time."""
+
 
 class Conductor:
     """Runs a campaign that has been planned, or the rest of one.
 
-    ``collate`` is called after every block and at the end: what there is by then is worth a report.
-    ``interim_look`` says how many cells are known well enough by then, of how many, and whether
-    to stop; it sees no verdict.  ``disturbed`` says why an invocation has to be run again, or None; it
-    looks at counters and at no timing.  ``observe`` begins to watch an invocation from outside; None:
-    nobody does.
+    ``advice`` reads what was measured by then.  ``observe`` begins to watch an invocation from outside;
+    None: nobody does.
     """
 
     def __init__(
@@ -48,24 +62,18 @@ class Conductor:
         cpus: tuple[int, ...] | None,
         budget_s: float | None,
         listener: Listener,
-        collate: Callable[[], object],
-        interim_look: Callable[[], tuple[int, int, bool]],
-        disturbed: Callable[[Document], str | None],
+        advice: Advice,
         observe: Observe | None = None,
     ) -> None:
-        self.engine = engine
-        self.store = store
+        self.engine, self.store = engine, store
         self.campaign = plan.forget_versions(campaign, images)
         self.arms = [*campaign.arms, *plan.control_arms(campaign)]
         memory = allow_memory(engine, campaign.at_once)
         self.turns = Turns(
             engine, store, arms.gpu, images, allow_cpus(engine, cpus), memory, observe
         )
-        self.interim_look = interim_look
-        self.disturbed = disturbed
         self.budget = Budget(budget_s, self.arms)
-        self.listener = listener
-        self.collate = collate
+        self.listener, self.advice = listener, advice
         self.documents: dict[tuple[str, int], Document] = {}
         self.refused: GpuError | None = None
         self.fresh = True
@@ -106,11 +114,7 @@ class Conductor:
             raise self.refused
 
     def _run(self, resumed: Sequence[Document]) -> Iterator[int]:
-        complete = [
-            one
-            for one in resumed
-            if is_complete(one, plan.cells_of(self.campaign, one.invocation.arm))
-        ]
+        complete = find_complete(self.campaign, resumed)
         self.budget.resume(complete)
         self.documents |= {(one.invocation.arm, one.invocation.block): one for one in complete}
         self._write_plan()
@@ -123,16 +127,15 @@ class Conductor:
         while block <= self.campaign.blocks and not self._stop_before(block):
             yield block
             missing = self._missing([block])
-            for arm in plan.order_arms(self.campaign, block):
-                if arm in self.arms:
-                    self._invoke(arm, block)
+            self._run_block(block)
             if missing:
-                self.fresh = False
                 self._correct(block)
-                self.collate()
-            self._look_whether_enough(block)
+                self.advice.collate()
+            if block == self.campaign.blocks:
+                self._measure_again()
+                self._look_whether_enough(block)
             block += 1
-        self.collate()
+        self.advice.collate()
 
     def _calibrate(self, arm: str) -> None:
         """Finds K and what an invocation takes; an arm that can't be had is left out."""
@@ -156,13 +159,11 @@ class Conductor:
         document = self._invoke(arm, 0)
         if document.invocation.repeat or not plan.has_compiled(document):
             return document
-        why = "the GPU's driver had to compile kernels, which made cells look slower than they are"
-        if self.budget.bars_repeat(document):
-            self.listener.say(f"the budget leaves no time to calibrate {arm} again: {why}")
-            return document
-        self.listener.say(f"{arm} is calibrated again: {why}; now it finds them in its cache")
-        document = self.documents[arm, 0] = self._record(arm, 0, 1)
-        self._write_plan()
+        barred = self.budget.bars_repeat(document)
+        self.listener.say(word_compiled(arm, barred=barred))
+        if not barred:
+            document = self.documents[arm, 0] = self._record(arm, 0, 1)
+            self._write_plan()
         return document
 
     def _leave_out(self, arm: str, refused: GpuError) -> None:
@@ -179,83 +180,83 @@ class Conductor:
         self.budget.forget(sharing)
         missed = dict.fromkeys((one for one in sharing if one in self.campaign.arms), refused.what)
         self._write_plan(not_run={**self.campaign.not_run, **missed})
-        self.listener.say(
-            f"{refused.what}; the other arms go on, and the campaign ends as failed: {refused.remedy}"
-        )
+        self.listener.say(word_refused(refused))
+
+    def _run_block(self, block: int) -> None:
+        """Those turns of a block that have not been had."""
+        self.fresh = self.fresh and not self._missing([block])
+        for arm in plan.order_arms(self.campaign, block):
+            if arm in self.arms:
+                self._invoke(arm, block)
+
+    def _measure_again(self) -> None:
+        """After the last planned block: runs those again in which an invocation kept another pace.
+
+        All arms run again, so that one rule, which knows no arm, chooses what counts for each.
+        """
+        while len(self.campaign.again) < MOST_AGAIN and (odd := self.advice.find_odd()) is not None:
+            again = plan.decide_again(odd, self.documents.values())
+            barred = self.budget.bars(self.arms)
+            self.listener.say(word_again(again, barred=barred))
+            if barred:
+                return
+            self._write_plan(again=[*self.campaign.again, again])
+            self._run_block(again.block)
 
     def _look_whether_enough(self, block: int) -> None:
         """After the last planned block: adds more where the intervals are still too wide.
 
         An interim look sees widths and no verdict, so that it can't go on until something is found.
         """
-        campaign = self.campaign
-        most = campaign.most_blocks or campaign.blocks
-        if block < campaign.blocks or campaign.blocks >= most:
+        campaign, most = self.campaign, self.campaign.most_blocks or self.campaign.blocks
+        if campaign.blocks >= most:
             return
-        precise, cells, enough = self.interim_look()
+        precise, cells, enough = self.advice.interim_look()
         seen = Look(block=block, precise=precise, cells=cells, enough=enough)
         blocks = campaign.blocks if enough else plan.add_blocks(block, most)
         self._write_plan(blocks=blocks, looks=[*campaign.looks, seen])
-        more = f"; {blocks - block} more blocks" if blocks > block else ""
-        self.listener.say(
-            f"an interim look: {precise} of {cells} cells are known well enough{more}"
-        )
+        self.listener.say(word_look(seen, blocks))
 
     def _invoke(self, arm: str, block: int) -> Document:
         """One arm's turn, unless it has been had; again where it was disturbed."""
-        resumed, first = self.documents.get((arm, block)), 0
-        if resumed is not None:
+        resumed, first = self.documents.get((arm, block)), self.campaign.first_counted(block)
+        last = first + REPEATS
+        if resumed is not None and counts(resumed, self.campaign):
             first = resumed.invocation.repeat + 1
             # A campaign can have been stopped between a disturbed invocation and its repeat.
-            if block == 0 or first > REPEATS or self.disturbed(resumed) is None:
+            if block == 0 or first > last or self.advice.disturbed(resumed) is None:
                 return resumed
-        for repeat in range(first, REPEATS + 1):
+        for repeat in range(first, last + 1):
             document = self._record(arm, block, repeat)
             # The calibration's samples do not count, and K comes from its fastest calls.
-            reason = self.disturbed(document) if block else None
-            if reason is None or repeat == REPEATS:
+            reason = self.advice.disturbed(document) if block else None
+            if reason is None or repeat == last:
                 break
-            if self.budget.bars_repeat(document):
-                self.listener.say(
-                    f"{arm} block {block} is set aside, and the budget leaves no time to run it "
-                    f"again: {reason}"
-                )
+            barred = self.budget.bars_repeat(document)
+            self.listener.say(word_repeat(arm, block, reason, barred=barred))
+            if barred:
                 break
-            self.listener.say(f"{arm} block {block} is set aside and run again: {reason}")
         self.documents[arm, block] = document
         self._write_plan()
         return document
 
     def _record(self, arm: str, block: int, repeat: int) -> Document:
         """One invocation."""
-        watch = self._watch(arm, block)
+        watch = show_progress(self.listener, arm, block, self.campaign.blocks, self._left_s)
         document = self.turns.take(self.campaign, arm, block, repeat, watch)
         self.budget.book(document)
         if document.facts.get(SIMULATED) is True and not self.campaign.simulated:
             self._write_plan(simulated=True)
         return document
 
-    def _watch(self, arm: str, block: int) -> Callable[[Document, str | None], None]:
-        def show(document: Document, in_flight: str | None) -> None:
-            done = sum(cell.outcome != "pending" for cell in document.cells)
-            left = self._left_s()
-            self.listener.show(
-                Progress(
-                    arm=arm,
-                    block=block,
-                    blocks=self.campaign.blocks,
-                    done=done,
-                    cells=len(document.cells),
-                    in_flight=in_flight,
-                    left_s=left and max(0.0, left - container_seconds(document)),
-                )
-            )
-
-        return show
-
     def _missing(self, blocks: Iterable[int]) -> list[str]:
         """The arms of the invocations that have not been had in these blocks."""
-        return [arm for block in blocks for arm in self.arms if (arm, block) not in self.documents]
+        return [
+            arm
+            for block in blocks
+            for arm in self.arms
+            if not counts(self.documents.get((arm, block)), self.campaign)
+        ]
 
     def _left_s(self) -> float | None:
         """What the invocations that have not been had should take; None before the calibration."""
@@ -266,8 +267,9 @@ class Conductor:
         left = self._left_s() or 0.0
         prediction = self.campaign.prediction
         if prediction.calibrated_s is None:
-            total = self.budget.spent_s + left
-            self._write_plan(prediction=replace(prediction, calibrated_s=total))
+            self._write_plan(
+                prediction=replace(prediction, calibrated_s=self.budget.spent_s + left)
+            )
         self.listener.say(f"calibrated: {word_minutes(left)} to go{word_cost(self.campaign, left)}")
 
     def _correct(self, block: int) -> None:
@@ -276,21 +278,19 @@ class Conductor:
             self.budget.expect(arm, container_seconds(self.documents[arm, block]))
         left = self._left_s() or 0.0
         prediction = self.campaign.prediction
-        corrected_s = [*prediction.corrected_s, self.budget.spent_s + left]
-        self._write_plan(prediction=replace(prediction, corrected_s=corrected_s))
-        self.listener.say(
-            f"block {block} of {self.campaign.blocks} done"
-            + (f"; {word_minutes(left)} to go{word_cost(self.campaign, left)}" if left else "")
-        )
+        # A block that is measured again, when the campaign goes on, has been told of.
+        if len(prediction.corrected_s) < block:
+            corrected_s = [*prediction.corrected_s, self.budget.spent_s + left]
+            self._write_plan(prediction=replace(prediction, corrected_s=corrected_s))
+        self.listener.say(word_done(self.campaign, block, left))
 
     def _stop_before(self, block: int) -> bool:
         """Whether the budget forbids to begin this block; the first of this command always runs."""
         reason = None if self.fresh else self.budget.refuse(block, self._missing([block]))
-        if reason is None:
-            return False
-        self._write_plan(stopped=reason)
-        self.listener.say(f"stopped {reason}")
-        return True
+        if reason is not None:
+            self._write_plan(stopped=reason)
+            self.listener.say(f"stopped {reason}")
+        return reason is not None
 
     def _write_plan(self, **changes: Any) -> None:
         """Writes the plan with these changes, and with the time that it has taken so far."""

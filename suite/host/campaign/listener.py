@@ -1,12 +1,31 @@
-"""What a campaign says to people while it runs: lines, where it stands, times and what they cost."""
+"""Who a campaign talks with while it runs: people who hear of it, and those who read what it measured."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from suite.errors import GpuError
 from suite.host.campaign import plan
-from suite.model import Campaign
+from suite.model import Again, Campaign, Document, Look, container_seconds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """What those say who read the documents, which the host does not.
+
+    ``collate`` is called after every block and at the end: what there is by then is worth a report.
+    ``interim_look`` says how many cells are known well enough by then, of how many, and whether
+    to stop; it sees no verdict.  ``disturbed`` says why an invocation has to be run again, or None; it
+    looks at counters and at no timing.  ``find_odd`` says which invocation, of all that count so far, kept
+    another pace than its siblings, or None: its arm, its block, and its time over theirs.
+    """
+
+    collate: Callable[[], object]
+    interim_look: Callable[[], tuple[int, int, bool]]
+    disturbed: Callable[[Document], str | None]
+    find_odd: Callable[[], tuple[str, int, float] | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +50,73 @@ class Listener(Protocol):
 
     def show(self, progress: Progress) -> None:
         """The campaign is further on; may be shown or not, at most once a second."""
+
+
+def show_progress(
+    listener: Listener, arm: str, block: int, blocks: int, left_s: Callable[[], float | None]
+) -> Callable[[Document, str | None], None]:
+    """What shows how far an invocation has come; ``left_s`` is how long it and those after it take."""
+
+    def show(document: Document, in_flight: str | None) -> None:
+        left = left_s()
+        listener.show(
+            Progress(
+                arm=arm,
+                block=block,
+                blocks=blocks,
+                done=sum(cell.outcome != "pending" for cell in document.cells),
+                cells=len(document.cells),
+                in_flight=in_flight,
+                left_s=left and max(0.0, left - container_seconds(document)),
+            )
+        )
+
+    return show
+
+
+def word_again(again: Again, *, barred: bool) -> str:
+    """That an invocation kept another pace, and whether there is time to measure its block again."""
+    what = (
+        f"{again.arm} in block {again.block} took {again.pace:.2f} times as long as in its other blocks, "
+        "in all cells alike"
+    )
+    if barred:
+        return f"{what}: the block is set aside, and the budget leaves no time to measure it again"
+    return f"{what}: the block is measured again on all arms"
+
+
+def word_repeat(arm: str, block: int, reason: str, *, barred: bool) -> str:
+    """That an invocation was disturbed, and whether there is time to run it again."""
+    if barred:
+        return f"{arm} block {block} is set aside, and the budget leaves no time to run it again: {reason}"
+    return f"{arm} block {block} is set aside and run again: {reason}"
+
+
+def word_compiled(arm: str, *, barred: bool) -> str:
+    """That a GPU's driver compiled kernels in a calibration, and whether there is time for another."""
+    why = "the GPU's driver had to compile kernels, which made cells look slower than they are"
+    if barred:
+        return f"the budget leaves no time to calibrate {arm} again: {why}"
+    return f"{arm} is calibrated again: {why}; now it finds them in its cache"
+
+
+def word_done(campaign: Campaign, block: int, left_s: float) -> str:
+    """That a block is over, and how long the rest takes."""
+    to_go = f"; {word_minutes(left_s)} to go{word_cost(campaign, left_s)}" if left_s else ""
+    return f"block {block} of {campaign.blocks} done{to_go}"
+
+
+def word_look(seen: Look, blocks: int) -> str:
+    """What an interim look saw, and to how many blocks the campaign has grown for it."""
+    more = f"; {blocks - seen.block} more blocks" if blocks > seen.block else ""
+    return f"an interim look: {seen.precise} of {seen.cells} cells are known well enough{more}"
+
+
+def word_refused(refused: GpuError) -> str:
+    """That an arm can't be had."""
+    return (
+        f"{refused.what}; the other arms go on, and the campaign ends as failed: {refused.remedy}"
+    )
 
 
 def word_begin(campaign: Campaign) -> str:

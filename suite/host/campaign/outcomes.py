@@ -5,12 +5,13 @@ Pure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
 from suite.cells.cell import Cell
-from suite.model import CellResult, Container, Document, Isolation
+from suite.host.campaign.plan import cells_of
+from suite.model import Campaign, CellResult, Container, Document, Isolation
 from suite.model.rules import judge_cell
 
 
@@ -73,6 +74,18 @@ def demand_sense(result: CellResult, cell: Cell) -> None:
     for instant in (result.started, result.ended):
         if instant is None or instant.utcoffset() is None:
             raise ValueError("an instant is missing or has no UTC offset")
+
+
+def counts(document: Document | None, campaign: Campaign) -> bool:
+    """Whether there is an invocation, and its block was not measured again after it."""
+    return document is not None and (
+        document.invocation.repeat >= campaign.first_counted(document.invocation.block)
+    )
+
+
+def find_complete(campaign: Campaign, documents: Iterable[Document]) -> list[Document]:
+    """Those that need not be run again."""
+    return [one for one in documents if is_complete(one, cells_of(campaign, one.invocation.arm))]
 
 
 def is_complete(document: Document, cells: Sequence[Cell]) -> bool:

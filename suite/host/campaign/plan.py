@@ -16,6 +16,7 @@ from suite.cells.traits import ProfileName
 from suite.errors import UsageError
 from suite.model import (
     NOT_FROM_LOCK,
+    Again,
     Arm,
     Campaign,
     CellResult,
@@ -131,6 +132,14 @@ def add_blocks(blocks: int, most: int) -> int:
     return min(most, blocks + LOOK_EVERY)
 
 
+def decide_again(odd: tuple[str, int, float], documents: Iterable[Document]) -> Again:
+    """That a block is measured again in which an arm's invocation kept this pace: all arms with one number,
+    the first that none of them has had."""
+    arm, block, pace = odd
+    had = [one.invocation.repeat for one in documents if one.invocation.block == block]
+    return Again(arm=arm, block=block, pace=pace, repeat=max(had) + 1)
+
+
 def calibrating_arm(campaign: Campaign, arm: str) -> str:
     """The arm whose calibration counts for this one: arms that are compared as equals share K."""
     one = campaign.arm(arm)
@@ -159,7 +168,9 @@ def order_arms(campaign: Campaign, block: int) -> list[str]:
     if block == 0:
         return [arm for arm in campaign.arms if calibrating_arm(campaign, arm) == arm]
     arms = [*campaign.arms, *control_arms(campaign)]
-    random.Random(f"{campaign.seed}/{block}").shuffle(arms)
+    repeat = campaign.first_counted(block)
+    again = f"/{repeat}" if repeat else ""
+    random.Random(f"{campaign.seed}/{block}{again}").shuffle(arms)
     return arms
 
 

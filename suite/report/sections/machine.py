@@ -50,7 +50,7 @@ def narrate(analysis: Analysis) -> list[str]:
     aside = [
         f"{one.where['arm']} in block {one.where['block']} {word(one)}."
         for one in analysis.excluded
-        if one.code == "off-pace"
+        if one.code in {"off-pace", "off-pace-then"}
     ]
     return [*tell_wrong(analysis), *tell_failed(analysis), *aside, *sentences]
 

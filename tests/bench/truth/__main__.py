@@ -30,6 +30,9 @@ KINDS: Mapping[str, Callable[[int], Tally]] = {
     "slow: effects of 15 %, 5 blocks, one of 10 invocations by 30 %": partial(
         winners.try_effects, size=0.15, blocks=5, slow=0.30
     ),
+    "slow: effects of 15 %, 5 blocks, one of 10 invocations by 30 %, and again each time": partial(
+        winners.try_effects, size=0.15, blocks=5, slow=0.30, lasts=True
+    ),
     "crossovers": winners.try_crossovers,
     "quick": winners.try_quick,
     "roles": winners.try_roles,

@@ -17,6 +17,7 @@ from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
 from suite.host.campaign import plan
 from suite.host.campaign.arms import known_arms
+from suite.host.campaign.conductor import MOST_AGAIN
 from suite.model import Campaign, CellResult, Document
 from suite.worker import scenarios
 from tests import synthetic
@@ -70,7 +71,8 @@ def _same(cell: Cell, arm: str, block: int) -> float:
 class Planted:
     """What is true in a campaign, and how its machine behaves.
 
-    ``factor`` is what some invocation has beside the truth.  ``calls`` is K by arm, of all cells that
+    ``factor`` is what some invocation has beside the truth, and ``lasts`` whether it has that again when its
+    block is measured again.  ``calls`` is K by arm, of all cells that
     have several samples, whose noise is then ``skew``.  ``results`` are the fields that the results
     of a cell on an arm have beside its times (``traced``: in the calibration alone).
     """
@@ -78,6 +80,7 @@ class Planted:
     seconds: Seconds
     host: Host = TYPICAL
     factor: Factor = _same
+    lasts: bool = False
     calls: Mapping[str, int] = field(default_factory=dict)
     skew: Calls | None = None
     results: Callable[[Cell, str], Mapping[str, Any]] = lambda _cell, _arm: {}
@@ -147,6 +150,32 @@ def _make_document(
     ]
     identity = replace(bare.campaign, seed=campaign.seed)
     return planted.change(replace(bare, cells=cells, campaign=identity))
+
+
+def measure_again(
+    campaign: Campaign,
+    documents: list[Document],
+    planted: Planted,
+    find: Callable[[Campaign, list[Document]], tuple[str, int, float] | None],
+) -> tuple[Campaign, list[Document]]:
+    """What the host leaves after its last block: the blocks that it measures again among the documents.
+
+    A new measurement draws its own noise, and has the invocation's factor once more where ``planted`` says
+    that it has one.
+    """
+    arms = [*campaign.arms, *plan.control_arms(campaign)]
+    while len(campaign.again) < MOST_AGAIN and (odd := find(campaign, documents)) is not None:
+        again = plan.decide_again(odd, documents)
+        campaign = replace(campaign, again=[*campaign.again, again])
+        stays = planted if planted.lasts else replace(planted, factor=_same)
+        for number, arm in enumerate(arms):
+            draw = np.random.default_rng([campaign.seed, number, again.block, again.repeat])
+            made = _make_document(
+                campaign, stays, arm, again.block, _draw(campaign, stays, arm, draw)
+            )
+            invocation = replace(made.invocation, repeat=again.repeat)
+            documents = [*documents, replace(made, invocation=invocation)]
+    return campaign, documents
 
 
 def write(folder: Path, campaign: Campaign, planted: Planted) -> Path:

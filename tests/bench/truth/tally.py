@@ -8,13 +8,21 @@ from dataclasses import dataclass, field, replace
 from scipy.stats import binom
 
 from suite.analysis.analyse import analyse
+from suite.analysis.campaign.consistency import counted_documents
+from suite.analysis.campaign.pace import find_odd
 from suite.analysis.documents.read import LoadedCampaign
 from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
 from suite.model import Campaign, Document
 from suite.report.produce import build_report
 from tests.bench.rates import Rate
-from tests.bench.truth.campaigns import Planted, make_documents, make_plan, plan_cells
+from tests.bench.truth.campaigns import (
+    Planted,
+    make_documents,
+    make_plan,
+    measure_again,
+    plan_cells,
+)
 from tests.bench.truth.claims import Told, listen
 
 DOUBT = 0.05
@@ -56,11 +64,16 @@ def is_at_least(rate: Rate, share: float) -> bool:
     return rate.tries > 0 and bool(binom.cdf(rate.hits, rate.tries, share) > DOUBT)
 
 
+def _find_odd(campaign: Campaign, documents: Sequence[Document]) -> tuple[str, int, float] | None:
+    return find_odd(counted_documents(load(campaign, documents)))
+
+
 def load(campaign: Campaign, documents: Sequence[Document]) -> LoadedCampaign:
     """The documents as they are read back from the campaign's folder."""
     own = [one for one in documents if one.invocation.arm in campaign.arms]
     controls = [one for one in documents if one.invocation.arm not in campaign.arms]
-    controls.sort(key=lambda one: (one.invocation.arm, one.invocation.block))
+    for some in (own, controls):
+        some.sort(key=lambda one: (one.invocation.arm, one.invocation.block, one.invocation.repeat))
     return LoadedCampaign(folder=campaign.id, campaign=campaign, documents=own, controls=controls)
 
 
@@ -79,6 +92,7 @@ def tell(
     """
     campaign = make_plan(blocks=blocks, seed=seed, profile=profile, calls=planted.calls, also=also)
     documents = make_documents(campaign, planted)
+    campaign, documents = measure_again(campaign, documents, planted, _find_odd)
     if without:
         campaign, documents = leave_out(campaign, documents, without)
     loaded = load(campaign, documents)

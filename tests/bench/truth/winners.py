@@ -76,6 +76,8 @@ def try_null(campaigns: int) -> Tally:
         }
         tally.add("any false verdict of twins", bool(twins & {"FASTER", "SLOWER"}))
         _add_sentences(tally, told, modes=bool(host.modes or host.restless))
+        codes = {one["code"] for one in told.summary["flags"]}
+        tally.add("a block is measured again", "off-pace-then" in codes)
     return tally
 
 
@@ -114,9 +116,16 @@ def choose_effects(draw: np.random.Generator, size: float, count: int) -> dict[s
 
 
 def try_effects(
-    campaigns: int, *, size: float, blocks: int = 5, host: Host = TYPICAL, slow: float = 0.0
+    campaigns: int,
+    *,
+    size: float,
+    blocks: int = 5,
+    host: Host = TYPICAL,
+    slow: float = 0.0,
+    lasts: bool = False,
 ) -> Tally:
-    """Effects of one size in ten work cells; with ``slow`` one invocation that takes so much longer."""
+    """Effects of one size in ten work cells; with ``slow`` one invocation that takes so much longer, and
+    where that ``lasts`` whenever its block is measured again."""
     tally = Tally()
     for seed in range(campaigns):
         draw = np.random.default_rng([seed, blocks])
@@ -129,9 +138,14 @@ def try_effects(
         def factor(_cell: Cell, arm: str, block: int, bad: tuple[str, int] = bad) -> float:
             return 1 + slow if (arm, block) == bad else 1.0
 
-        planted = Planted(seconds=seconds, host=host, factor=factor)
+        planted = Planted(seconds=seconds, host=host, factor=factor, lasts=lasts)
         told = tell(planted, seed=2000 + seed, blocks=blocks)
         _add_effects(tally, told, effects)
+        again = [one for one in told.summary["flags"] if one["code"] == "off-pace-then"]
+        tally.add("a block is measured again", bool(again))
+        tally.add(
+            "another block than the slow one", *(one["where"]["block"] != bad[1] for one in again)
+        )
         if slow:
             tally.add(
                 "the opening tells of the slow invocation", bool(told.places("slow invocation"))

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from suite.analysis.analyse import look_for_odd
 from suite.analysis.documents.read import LoadedCampaign, load_campaign
 from suite.errors import EngineError
 from suite.host.campaign.arms import Arms, known_arms
 from suite.host.campaign.conductor import Conductor
-from suite.host.campaign.listener import Progress
+from suite.host.campaign.listener import Advice, Progress
 from suite.host.campaign.request import Request, plan_campaign
 from suite.host.campaign.store import Store
 from suite.host.engine import GpuRequest, Job
@@ -80,9 +81,12 @@ class Stage:
             cpus=cpus,
             budget_s=budget_s,
             listener=self,
-            collate=lambda: self.collated.append(len(self.documents())),
-            interim_look=lambda: self.looks.pop(0),
-            disturbed=lambda _: self.disturbances.pop(0) if self.disturbances else None,
+            advice=Advice(
+                collate=lambda: self.collated.append(len(self.documents())),
+                interim_look=lambda: self.looks.pop(0),
+                disturbed=lambda _: self.disturbances.pop(0) if self.disturbances else None,
+                find_odd=lambda: look_for_odd(self.folder),
+            ),
         ).run(resumed)
 
     def say(self, line: str) -> None:

@@ -1,0 +1,201 @@
+"""An invocation that was slow in all its cells: its block is measured again, within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import pytest
+
+from suite.flags import pick
+from suite.host.campaign import plan
+from suite.host.campaign.conductor import MOST_AGAIN
+from suite.host.campaign.request import resume_plan
+from suite.host.engine import LABEL, Job
+from suite.model import Again, Campaign, container_seconds
+from tests.fakes.engine import Life, Worker
+from tests.host.campaign.flow import make_cells
+from tests.host.campaign.stage import BOTH, Stage
+from tests.rendering import collate
+
+CELLS = make_cells(*"abcdefghij")
+SLOW = 1.3
+TURNS_S = 1000.0
+"""What every container takes."""
+
+
+class Machine:
+    """Workers, of which those are slow whose turns are named, such as ``cuda-3``, each the first ``times``
+    that it comes."""
+
+    def __init__(self, slow: Collection[str], times: int = 1) -> None:
+        self.left = dict.fromkeys(slow, times)
+        self.even = Worker(cells={cell.id: cell for cell in CELLS}, seconds=TURNS_S)
+
+    def __call__(self, job: Job) -> Life:
+        name = job.labels[f"{LABEL}.invocation"]
+        slow = self.left.get(name, 0) > 0
+        if slow:
+            self.left[name] -= 1
+        return replace(self.even, call_s=self.even.call_s * (SLOW if slow else 1.0))(job)
+
+
+def draw(stage: Stage, blocks: int) -> Campaign:
+    drawn = stage.plan(BOTH, blocks=blocks)
+    return replace(drawn, cells=CELLS)
+
+
+def run(
+    stage: Stage, *slow: str, blocks: int = 5, times: int = 1, budget_s: float | None = None
+) -> Campaign:
+    return stage.run(
+        campaign=draw(stage, blocks), arms=BOTH, otherwise=Machine(slow, times), budget_s=budget_s
+    )
+
+
+def go_on(stage: Stage, *slow: str, budget_s: float | None = None) -> Campaign:
+    loaded = stage.load()
+    return stage.run(
+        campaign=resume_plan(loaded.campaign, blocks=None),
+        arms=BOTH,
+        otherwise=Machine(slow),
+        resumed=loaded.documents,
+        budget_s=budget_s,
+    )
+
+
+def repeats(stage: Stage) -> list[str]:
+    return [name for name in stage.documents() if "-r" in name]
+
+
+def test_its_block_runs_again_on_all_arms_and_the_plan_and_the_report_say_why(
+    stage: Stage,
+) -> None:
+    campaign = run(stage, "cuda-3")
+    (again,) = campaign.again
+    assert again == Again(arm="cuda", block=3, pace=pytest.approx(SLOW), repeat=1)  # type: ignore[arg-type]
+    assert repeats(stage) == ["cpu-03-r1", "cuda-03-r1"]
+    loaded = stage.load()
+    assert loaded.campaign == campaign
+    spent = sum(map(container_seconds, loaded.documents))
+    assert campaign.prediction.actual_s == pytest.approx(spent)
+    assert stage.said("the block is measured again on all arms") == 1
+    analysis = collate(stage.folder).analysis
+    assert all(sorted(one.blocks) == [1, 2, 3, 4, 5] for one in analysis.arms.values())
+    # What has a successor does not speak against the campaign.
+    assert not analysis.invalid
+    aside = pick(analysis.flags, "excluded")
+    assert {(one.code, one.where["arm"], one.values["repeated"]) for one in aside} == {
+        ("off-pace-then", "cuda", True),
+        ("block-again", "cpu", True),
+    }
+    assert {one.where["block"]: one.where["repeat"] for one in aside} == {3: 0}
+    report = stage.report()
+    assert "cuda in block 3 took 1.30 times as long" in report
+    assert "cuda kept another pace in its block; another took its place" in report
+
+
+def test_it_runs_in_an_order_of_its_own(stage: Stage) -> None:
+    campaign = run(stage, "cuda-3", blocks=6)
+    firsts = {plan.order_arms(campaign, block)[0] for block in range(1, 7)}
+    assert firsts == {"cpu", "cuda"}
+    orders = [
+        [cell.id for cell in plan.order_cells(campaign, "cpu", 3, repeat)] for repeat in (0, 1)
+    ]
+    assert orders[0] != orders[1]
+    again = [cell.id for cell in stage.load().documents[4].cells]
+    assert again == orders[1]
+
+
+def test_where_nothing_is_odd_nothing_runs_again(stage: Stage) -> None:
+    campaign = run(stage)
+    assert (campaign.again, repeats(stage)) == ([], [])
+    assert "measured again on all arms" not in stage.report()
+
+
+@pytest.mark.parametrize(("room_s", "runs"), [(-500.0, False), (500.0, True)])
+def test_it_runs_again_within_the_budget_only(room_s: float, runs: bool, stage: Stage) -> None:
+    # A calibration and five blocks of two arms, and the block again.
+    campaign = run(stage, "cpu-2", budget_s=2 * TURNS_S * 7 + room_s)
+    assert bool(campaign.again) is bool(repeats(stage)) is runs
+    assert stage.said("no time to measure it again") is not runs
+    assert campaign.stopped is None
+    if runs:
+        return
+    assert "cpu in block 2 took 1.30 times as long" in stage.report()
+    assert "its block does not count for any arm" in stage.report()
+    # Who goes on with it has time for it.
+    assert [one.block for one in go_on(stage).again] == [2]
+    assert repeats(stage) == ["cpu-02-r1", "cuda-02-r1"]
+
+
+def test_of_three_odd_ones_two_run_again_and_the_third_is_set_aside(stage: Stage) -> None:
+    campaign = run(stage, "cpu-2", "cuda-7", "cpu-11", blocks=16)
+    assert len(campaign.again) == MOST_AGAIN == 2
+    blocks = {one.block for one in campaign.again}
+    assert blocks < {2, 7, 11}
+    assert repeats(stage) == sorted(
+        f"{arm}-{block:02d}-r1" for arm in ("cpu", "cuda") for block in blocks
+    )
+    analysis = collate(stage.folder).analysis
+    (left,) = {2, 7, 11} - blocks
+    assert all(
+        sorted({*range(1, 17)} - {left}) == sorted(one.blocks) for one in analysis.arms.values()
+    )
+    (off,) = [one for one in analysis.flags if one.code == "off-pace"]
+    assert off.where["block"] == left
+    # Going on with it changes nothing.
+    assert (go_on(stage).again, stage.turns) == (campaign.again, [])
+
+
+def test_a_block_that_is_odd_again_is_measured_a_second_time_at_most(stage: Stage) -> None:
+    campaign = run(stage, "cuda-3", times=3)
+    assert [(one.block, one.repeat) for one in campaign.again] == [(3, 1), (3, 2)]
+    assert repeats(stage) == ["cpu-03-r1", "cpu-03-r2", "cuda-03-r1", "cuda-03-r2"]
+    analysis = collate(stage.folder).analysis
+    assert all(sorted(one.blocks) == [1, 2, 4, 5] for one in analysis.arms.values())
+    told = {(one.code, one.where["arm"], one.where["repeat"]) for one in analysis.excluded}
+    assert told == {
+        ("off-pace-then", "cuda", 0),
+        ("off-pace-then", "cuda", 1),
+        ("block-again", "cpu", 0),
+        ("block-again", "cpu", 1),
+        ("off-pace", "cuda", 2),
+    }
+
+
+def test_a_measuring_again_that_was_cut_off_goes_on_and_counts_for_no_arm_until_then(
+    stage: Stage,
+) -> None:
+    machine = Machine(["cuda-3"])
+    turns = 0
+
+    def life(job: Job) -> Life:
+        nonlocal turns
+        turns += 1
+        # The calibrations, five blocks, and the first arm of the block again.
+        if turns == 2 + 10 + 2:
+            raise KeyboardInterrupt
+        return machine(job)
+
+    with pytest.raises(KeyboardInterrupt):
+        stage.run(campaign=draw(stage, 5), arms=BOTH, otherwise=life)
+    (had,) = [name.partition("-")[0] for name in repeats(stage) if is_complete(stage, name)]
+    analysis = collate(stage.folder).analysis
+    other = "cuda" if had == "cpu" else "cpu"
+    assert 3 not in analysis.cells[0].arms[other].values
+    assert not analysis.invalid
+    campaign = go_on(stage)
+    assert [arm for arm, _ in stage.turns] == [other]
+    assert repeats(stage) == ["cpu-03-r1", "cuda-03-r1"]
+    assert len(campaign.prediction.corrected_s) == 5
+    assert stage.load().campaign.again == campaign.again
+
+
+def is_complete(stage: Stage, name: str) -> bool:
+    found = {
+        (one.invocation.arm, one.invocation.block, one.invocation.repeat): one.invocation.status
+        for one in stage.load().documents
+    }
+    arm, block, repeat = name.split("-")
+    return found[arm, int(block), int(repeat[1:])] == "complete"
