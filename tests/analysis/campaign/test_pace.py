@@ -9,9 +9,10 @@ import pytest
 
 from suite.analysis.result.campaign import Analysis
 from suite.cells.cell import Work
-from suite.model import CellResult, Document
+from suite.model import Again, CellResult, Document
 from suite.report.sections.machine import narrate
 from tests import synthetic
+from tests.changes import invoke
 from tests.rendering import study
 
 WORK = Work(amount=1.0, unit="call")
@@ -70,3 +71,60 @@ def test_what_is_no_odd_invocation_costs_no_block(
     analysis = run(change, factor, blocks, cells)
     assert analysis.excluded == ()
     assert [len(arm.blocks) for arm in analysis.arms.values()] == [blocks] * 2
+
+
+def make_again(*arms: str, pace: float = 1.3) -> Analysis:
+    """A campaign in which cuda was slow in block 3, which these arms have measured again, 2 % slower."""
+    campaign = synthetic.make_campaign(cells=CELLS, blocks=5)
+
+    def stretch(document: Document, factor: float) -> Document:
+        cells = [
+            replace(one, samples_s=[factor * sample for sample in one.samples_s])
+            for one in document.cells
+        ]
+        return replace(document, cells=cells)
+
+    first = synthetic.make_documents(campaign, host=synthetic.SILENT)
+    planted = [stretch(one, pace) if is_cuda_in_3(one) else one for one in first]
+    second = [
+        invoke(repeat=1)(stretch(one, 1.02))
+        for one in first
+        if one.invocation.block == 3 and one.invocation.arm in arms
+    ]
+    again = [Again(arm="cuda", block=3, pace=pace, repeat=1)]
+    return study(replace(campaign, again=again), [*planted, *second])
+
+
+def test_of_a_block_that_is_measured_again_only_the_new_measurement_counts() -> None:
+    analysis = make_again("cpu", "cuda")
+    for cell in analysis.cells:
+        for arm in cell.arms.values():
+            others = {value for block, value in arm.values.items() if block != 3}
+            (usual,) = {float(f"{one:.6g}") for one in others}
+            assert arm.values[3] == pytest.approx(1.02 * usual, rel=1e-4)
+    assert analysis.invalid == ()
+    assert [(one.code, one.where["arm"], one.values["repeated"]) for one in analysis.excluded] == [
+        ("block-again", "cpu", True),
+        ("off-pace-then", "cuda", True),
+    ]
+    first = narrate(analysis, str)[0]
+    assert first.startswith(
+        "cuda in block 3 took 1.30 times as long as the arm's other invocations"
+    )
+    assert first.endswith("its block was measured again on all arms.")
+
+
+@pytest.mark.parametrize("arms", [(), ("cpu",), ("cuda",)])
+def test_a_block_of_which_an_arm_was_not_measured_again_is_in_no_ratio(
+    arms: tuple[str, ...],
+) -> None:
+    analysis = make_again(*arms)
+    for cell in analysis.cells:
+        assert {arm: 3 in one.values for arm, one in cell.arms.items()} == {
+            arm: arm in arms for arm in ("cpu", "cuda")
+        }
+        (comparison,) = cell.comparisons.values()
+        assert comparison.ratio is not None
+        assert comparison.ratio.n == 4
+    odd = next(one for one in analysis.excluded if one.where["arm"] == "cuda")
+    assert odd.code == ("off-pace-then" if "cuda" in arms else "off-pace")
