@@ -21,6 +21,7 @@ from suite.cells.traits import ProfileName
 from suite.cli.commands import receipts
 from suite.cli.commands.bench import run_bench
 from suite.cli.commands.generate import write_generated
+from suite.cli.commands.recheck import recheck
 from suite.cli.commands.record import add_campaigns
 from suite.cli.commands.surveys import check_survey
 from suite.cli.conduct import ROOT, conclude, shown
@@ -244,7 +245,7 @@ def record(runs: Sequence[Path]) -> int:
     return 0
 
 
-for _receipt in (receipts.check, receipts.bundle, receipts.defend):
+for _receipt in (receipts.check, receipts.bundle, receipts.defend, recheck):
     commands.add_command(_receipt)
 
 

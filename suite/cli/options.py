@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,74 +55,99 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+_CAMPAIGN: Mapping[str, Callable[[Any], Any]] = {
+    "resume": click.option(
+        "--resume",
+        metavar="FOLDER",
+        type=FOLDER,
+        help="go on with a campaign: complete invocations are kept, the rest is run",
+    ),
+    "results": click.option(
+        "--results",
+        metavar="FOLDER",
+        type=FOLDER,
+        help="[default: results]",
+    ),
+    "price-currency": click.option(
+        "--price-currency",
+        metavar="CODE",
+        help="of the price: three letters, such as EUR  [default: USD]",
+    ),
+    "price": click.option(
+        "--price",
+        type=click.FloatRange(min=0, min_open=True),
+        help="what the machine costs an hour: the report then says what training costs",
+    ),
+    "label": click.option(
+        "--label",
+        metavar="TEXT",
+        help="part of the folder's name  [default: a hash of the host]",
+    ),
+    "seed": click.option(
+        "--seed", type=_whole("seed"), help="decides the order  [default: random]"
+    ),
+    "telemetry": click.option(
+        "--telemetry",
+        type=click.Choice(MODES),
+        help="watch the machine meanwhile; first: not the second arm of aa  [default: on]",
+    ),
+    "gpu": click.option(
+        "--gpu",
+        metavar="GPU",
+        help="an index, a UUID, a MIG instance (0:1), or all: each in turn, then at once  [default: 0]",
+    ),
+    "cpus": click.option(
+        "--cpus", metavar="LIST", help="the CPUs that the worker may use: 0-3  [default: all]"
+    ),
+    "only": click.option(
+        "--only",
+        metavar="GLOBS",
+        help="only cells whose ids match, such as 'matmul.* mlp.*batch=32*'",
+    ),
+    "arms": click.option(
+        "--arms",
+        metavar="ARMS",
+        help='auto, or some of "cpu cuda cuda-hidden"  [default: auto]',
+    ),
+    "budget": click.option(
+        "--budget", metavar="TIME", help="begin no block that would cross it: 20m, 1h30m"
+    ),
+    "wait": click.option(
+        "--wait",
+        metavar="TIME",
+        help="wait so long for another campaign here to end: 30m  [default: not at all]",
+    ),
+    "blocks": click.option(
+        "--blocks", type=_whole("blocks"), help="how often each arm has its turn"
+    ),
+    "profile": click.option(
+        "--profile",
+        type=click.Choice(PROFILE_NAMES),
+        help="how much, how long  [default: standard]",
+    ),
+}
+"""The options of a campaign by their names, the last first."""
+
+
 def campaign_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of a campaign."""
-    for option in (
-        click.option(
-            "--resume",
-            metavar="FOLDER",
-            type=FOLDER,
-            help="go on with a campaign: complete invocations are kept, the rest is run",
-        ),
-        click.option(
-            "--results",
-            metavar="FOLDER",
-            type=FOLDER,
-            help="[default: results]",
-        ),
-        click.option(
-            "--price-currency",
-            metavar="CODE",
-            help="of the price: three letters, such as EUR  [default: USD]",
-        ),
-        click.option(
-            "--price",
-            type=click.FloatRange(min=0, min_open=True),
-            help="what the machine costs an hour: the report then says what training costs",
-        ),
-        click.option(
-            "--label",
-            metavar="TEXT",
-            help="part of the folder's name  [default: a hash of the host]",
-        ),
-        click.option("--seed", type=_whole("seed"), help="decides the order  [default: random]"),
-        click.option(
-            "--telemetry",
-            type=click.Choice(MODES),
-            help="watch the machine meanwhile; first: not the second arm of aa  [default: on]",
-        ),
-        click.option(
-            "--gpu",
-            metavar="GPU",
-            help="an index, a UUID, a MIG instance (0:1), or all: each in turn, then at once  [default: 0]",
-        ),
-        click.option(
-            "--cpus", metavar="LIST", help="the CPUs that the worker may use: 0-3  [default: all]"
-        ),
-        click.option(
-            "--only",
-            metavar="GLOBS",
-            help="only cells whose ids match, such as 'matmul.* mlp.*batch=32*'",
-        ),
-        click.option(
-            "--arms",
-            metavar="ARMS",
-            help='auto, or some of "cpu cuda cuda-hidden"  [default: auto]',
-        ),
-        click.option(
-            "--budget", metavar="TIME", help="begin no block that would cross it: 20m, 1h30m"
-        ),
-        click.option(
-            "--wait",
-            metavar="TIME",
-            help="wait so long for another campaign here to end: 30m  [default: not at all]",
-        ),
-        click.option("--blocks", type=_whole("blocks"), help="how often each arm has its turn"),
-        click.option(
-            "--profile",
-            type=click.Choice(PROFILE_NAMES),
-            help="how much, how long  [default: standard]",
-        ),
-    ):
+    for option in _CAMPAIGN.values():
         command = option(command)
+    return command
+
+
+def recheck_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Those of them that a campaign's plan does not say."""
+    for name in (
+        "results",
+        "label",
+        "telemetry",
+        "gpu",
+        "cpus",
+        "arms",
+        "budget",
+        "wait",
+        "blocks",
+    ):
+        command = _CAMPAIGN[name](command)
     return command

@@ -60,8 +60,9 @@ class Campaign:
     profiles that have no controls.  ``blocks`` can grow up to ``most_blocks`` when a look finds the
     intervals too wide; ``looks`` holds what each look saw.  ``again`` lists the blocks that are measured
     again, in the order in which that was decided.  ``survey`` names the survey that the campaign
-    is a part of; ``at_once`` is how many of its campaigns are at work at the same time, each on a GPU of
-    its own; ``calibrated_by`` is the campaign that found K for this one, which then has no calibration.
+    is a part of, ``rechecks`` the campaign of which it measures some cells again; ``at_once`` is how many
+    of its survey's campaigns are at work at the same time, each on a GPU of its own;
+    ``calibrated_by`` is the campaign that found K for this one, which then has no calibration.
     ``arms`` are the names of the arms that are compared, with the first; ``every_arm`` says what each is,
     and each of the control invocations'.
     """
@@ -96,6 +97,7 @@ class Campaign:
     survey: str | None = None
     at_once: int = 1
     calibrated_by: str | None = None
+    rechecks: str | None = None
     every_arm: list[Arm] = field(default_factory=list)
 
     def arm(self, name: str) -> Arm:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.receipt import Receipt
-from suite.analysis.result.several import Surveyed, Versus
+from suite.analysis.result.several import Rechecked, Surveyed, Versus
 from suite.report.exports.summary import render_json
 from suite.report.exports.table import render_csv
 from suite.report.pages.campaign import compose, compose_brief
@@ -16,6 +16,7 @@ from suite.report.pages.comparison import compose_versus
 from suite.report.pages.gallery import LATER, NOT_INSTALLED, depict
 from suite.report.pages.places import compose_survey, compose_survey_brief
 from suite.report.pages.receipt import compose_receipt, explain_aside
+from suite.report.pages.recheck import compose_recheck
 from suite.report.pictures.picture import FOLDER
 from suite.report.pictures.samples import depict_samples
 from suite.report.render.html import render_html_page
@@ -100,6 +101,11 @@ def build_survey_report(
         "summary.json": render_json(found),
     }
     return files, render_lines(compose_survey_brief(found))
+
+
+def build_recheck(found: Rechecked, before: Analysis, now: Analysis) -> str:
+    """The page about cells that were measured again, as Markdown."""
+    return render_page(compose_recheck(found, before, now))
 
 
 def build_receipt(

@@ -29,6 +29,8 @@ def judge_plan(plan: Campaign) -> Iterator[Complaint]:
     yield from demand_text({"$.suite.version": plan.suite.version})
     yield from demand_text({"$.suite.content": plan.suite.content})
     yield from judge_span("$", plan.created, None, names=("created", ""))
+    if plan.rechecks is not None and not _is_name(plan.rechecks):
+        yield "$.rechecks", f"{plan.rechecks[:LONGEST_NAME]!r} is no name of a folder"
     if not plan.arms:
         yield "$.arms", "names no arm"
     # What the report asks of an arm, such as to prove its GPU, goes by the arm's value; or by its name.

@@ -55,6 +55,30 @@ def compare_campaigns(base: Iterable[float], other: Iterable[float]) -> Ratio | 
     return _word(Moments(mean=second.mean - first.mean, error=error, freedom=freedom), fewest)
 
 
+def compare_few(base: Iterable[float], other: Iterable[float]) -> Ratio | None:
+    """As `compare_campaigns`, also where a side has under three values, of which nobody knows the spread.
+
+    Then both sides are taken to have one: Student's two-sample t with the pooled variance, which of one
+    value against several is the interval of one more observation.  Three values in all are the fewest.
+
+    Raises:
+        ValueError: a value is not positive.
+    """
+    sides = [list(base), list(other)]
+    counts = [len(one) for one in sides]
+    freedom = sum(counts) - len(sides)
+    if min(counts) >= FEWEST or not all(counts) or not freedom:
+        return compare_campaigns(*sides)
+    first, second = (find_moments([take_log(one) for one in values]) for values in sides)
+    squares = [
+        one.error**2 * count * (count - 1)
+        for one, count in zip((first, second), counts, strict=True)
+    ]
+    error = math.sqrt(sum(squares) / freedom * sum(1 / count for count in counts))
+    moments = Moments(mean=second.mean - first.mean, error=error, freedom=freedom)
+    return _word(moments, freedom + 1)
+
+
 def _word(moments: Moments, n: int) -> Ratio:
     value, low, high, flags = bring_back(moments, n)
     _, inner_low, inner_high, _ = bring_back(moments, n, INNER)

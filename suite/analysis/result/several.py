@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from suite.analysis.result.campaign import Plan
-from suite.analysis.result.cells import Comparison, tell_ratio, tell_verdict
+from suite.analysis.result.cells import ArmResult, Comparison, tell_ratio, tell_verdict
 from suite.analysis.result.numbers import Ratio, Verdict
 from suite.flags import Flag
 from suite.model import Survey
@@ -81,6 +81,39 @@ class Versus(Struct, frozen=True, kw_only=True):
     campaigns: tuple[Plan, ...]
     noise_floors: tuple[float | None, ...]
     pairs: tuple[Pair, ...]
+
+
+class RecheckedCell(Struct, frozen=True, kw_only=True):
+    """One cell on one arm, as a campaign had it and as it was measured again; the ``ratio`` is now over
+    before, or ``missing`` says why there is none."""
+
+    cell: str
+    arm: str
+    before: ArmResult
+    now: ArmResult
+    ratio: Ratio | None
+    missing: Flag | None
+    reproduces: bool
+
+
+class Rechecked(Struct, frozen=True, kw_only=True):
+    """Some cells of the campaign ``before``, measured again by the campaign ``now``.
+
+    ``seed`` drew the cells.  ``margin`` is what a difference must exceed: the largest of 2 % and the noise
+    ``floors`` of both (None: not known).
+    """
+
+    before: str
+    now: str
+    seed: str
+    margin: float
+    floors: tuple[float | None, float | None]
+    cells: tuple[RecheckedCell, ...]
+
+    @property
+    def reproduces(self) -> bool:
+        """Whether every cell does."""
+        return all(one.reproduces for one in self.cells)
 
 
 class Surveyed(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -6,7 +6,7 @@ Decides what may be compared and what the comparison says; `report.pages.compari
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -118,7 +118,7 @@ def _compare(
     interleaved = base.run == other.run
     results = {name: [one[name] for one in tables if name in one] for name in names}
     found = {
-        name: _compare_cell(of, base.name, other.name, interleaved=interleaved)
+        name: compare_cell(of, base.name, other.name, interleaved=interleaved)
         if len(of) == len(sides)
         else (raise_flag("not-in-both"), ())
         for name, of in results.items()
@@ -165,9 +165,18 @@ def find_invalid(sides: Mapping[str, Sequence[ArmResult]]) -> dict[str, tuple[Fl
     }
 
 
-def _compare_cell(
-    results: Sequence[ArmResult], base: str, other: str, *, interleaved: bool
+def compare_cell(
+    results: Sequence[ArmResult],
+    base: str,
+    other: str,
+    *,
+    interleaved: bool = False,
+    between: Callable[[Iterable[float], Iterable[float]], Ratio | None] = compare_campaigns,
 ) -> tuple[Ratio | Flag, tuple[Flag, ...]]:
+    """One cell's ratio, or the flag that says why there is none, and what stands beside it.
+
+    ``between`` compares those of two campaigns.
+    """
     first, second = results
     refused = refuse_ratio(first, second)
     if refused is not None:
@@ -181,5 +190,5 @@ def _compare_cell(
     beside = (raise_flag("other-calls"),) if len({*first.calls, *second.calls}) > 1 else ()
     if interleaved:
         return compare(first.values, second.values) or raise_flag("no-common-block"), beside
-    ratio = compare_campaigns(first.values.values(), second.values.values())
+    ratio = between(first.values.values(), second.values.values())
     return ratio or raise_flag("no-number"), beside

@@ -100,7 +100,7 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
                 engine, store, drawn, arms, images, bounds=bounds, listener=terminal
             )
             terminal.heard = turn.expect
-            _conduct(conductor, terminal)
+            conduct(conductor, terminal)
     return conclude(store)
 
 
@@ -146,11 +146,11 @@ def _bench_resumed(folder: Path, given: dict[str, Any], bounds: Bounds) -> int:
             engine, store, drawn, arms, images, bounds=read_bounds(given), listener=terminal
         )
         terminal.heard = turn.expect
-        _conduct(conductor, terminal, [*loaded.documents, *loaded.controls])
+        conduct(conductor, terminal, [*loaded.documents, *loaded.controls])
     return conclude(store)
 
 
-def _conduct(conductor: Conductor, terminal: Terminal, resumed: Sequence[Document] = ()) -> None:
+def conduct(conductor: Conductor, terminal: Terminal, resumed: Sequence[Document] = ()) -> None:
     """Runs the campaign; however it ends, what was measured by then gets its report."""
     store = conductor.store
     with reporting(store.folder, lambda: write_reports(store), terminal.say):

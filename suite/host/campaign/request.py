@@ -90,6 +90,46 @@ def plan_campaign(
     return replace(campaign, prediction=Prediction(before_s=guess))
 
 
+RECHECK_BLOCKS = 5
+"""As a standard campaign has: enough for an interval, also against a campaign of one block."""
+
+
+def plan_recheck(request: Request, arms: Arms, cells: Sequence[Cell], before: Campaign) -> Campaign:
+    """The plan that measures the cells of ``request.only`` again as ``before`` measured them: with its
+    profile and its K, and with a twin of each arm, so that the noise of this hour is known.
+
+    Raises:
+        UsageError: this suite is not the one that measured them, or the request does not fit together.
+    """
+    suite = identify_suite()
+    _demand_same_suite(before, suite.content)
+    blocks = RECHECK_BLOCKS if request.blocks is None else request.blocks
+    drawn = plan_campaign(replace(request, blocks=blocks), arms, cells, suite=suite)
+    chosen = [cell.id for cell in drawn.cells]
+    twins = [one for one in plan.add_controls(arms.run, chosen) if one.control != "hidden"]
+    drawn = replace(
+        drawn,
+        controls=chosen,
+        every_arm=list(dict.fromkeys([*arms.run, *twins])),
+        calls={
+            arm: {name: k for name, k in before.calls.get(arm, {}).items() if name in chosen}
+            for arm in drawn.arms
+        },
+        calibrated_by=before.id,
+        rechecks=before.id,
+    )
+    return replace(drawn, prediction=Prediction(before_s=durations.guess_campaign_s(drawn)))
+
+
+def _demand_same_suite(campaign: Campaign, content: str) -> None:
+    if campaign.suite.content != content:
+        raise UsageError(
+            f"{campaign.id} was begun by another suite (content {campaign.suite.content[:12]}, "
+            f"this is {content[:12]}); its numbers would not be comparable",
+            "check out the commit that campaign.json names, or begin a new campaign",
+        )
+
+
 def draw_seed(wanted: int | None) -> int:
     """The seed that was asked for, or a random one."""
     return wanted if wanted is not None else secrets.randbelow(2**31)
@@ -101,13 +141,7 @@ def resume_plan(campaign: Campaign, *, blocks: int | None) -> Campaign:
     Raises:
         UsageError: this suite is not the one that began it, or it would have fewer blocks.
     """
-    content = suite_content()
-    if campaign.suite.content != content:
-        raise UsageError(
-            f"{campaign.id} was begun by another suite (content {campaign.suite.content[:12]}, "
-            f"this is {content[:12]}); its numbers would not be comparable",
-            "check out the commit that campaign.json names, or begin a new campaign",
-        )
+    _demand_same_suite(campaign, suite_content())
     if blocks is not None and blocks < campaign.blocks:
         raise UsageError(
             f"{campaign.id} has {campaign.blocks} blocks planned; BLOCKS={blocks} is fewer",

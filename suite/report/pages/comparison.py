@@ -38,7 +38,7 @@ def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
     ]
     _write_campaigns(page, analyses)
     facts = {one.name: show_facts(analyses[one.run - 1].arms[one.arm]) for one in columns}
-    _write_differences(page, facts)
+    write_differences(page, facts)
     page.heading("Tables")
     page.paragraph(
         "A column is an arm of a campaign, by its number in the table above. "
@@ -120,7 +120,7 @@ def _write_campaigns(page: Page, analyses: Sequence[Analysis]) -> None:
     )
 
 
-def _write_differences(page: Page, facts: Mapping[str, Mapping[str, str]]) -> None:
+def write_differences(page: Page, facts: Mapping[str, Mapping[str, str]]) -> None:
     """The facts that are not the same in all columns: whatever differs may be the cause."""
     page.heading("What differs")
     names = sorted({name for found in facts.values() for name in found})

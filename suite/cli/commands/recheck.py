@@ -1,0 +1,97 @@
+"""The command recheck: some cells of a finished campaign, measured again, and whether they reproduce."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from suite.analysis.analyse import analyse, analyse_folder
+from suite.analysis.documents.read import is_survey, load_campaign
+from suite.analysis.several.recheck import draw_cells, hash_samples, judge_again
+from suite.cli.commands.bench import conduct
+from suite.cli.conduct import ROOT, make_conductor, provide, shown, write_reports
+from suite.cli.engines import check_custom, open_engine, settle_custom
+from suite.cli.options import FOLDER, engine_options, recheck_options
+from suite.cli.receipts.archive import unpacked
+from suite.cli.settings import read_bounds, read_request, single_gpu
+from suite.cli.terminal import Terminal, answer_kept
+from suite.errors import UsageError
+from suite.host.campaign.arms import resolve_arms
+from suite.host.campaign.request import plan_recheck
+from suite.host.campaign.store import Store, only_campaign
+from suite.report.produce import build_recheck
+from suite.worker import scenarios
+
+_OF_THE_PLAN = ("resume", "only", "seed", "price", "price_currency")
+
+
+RECHECKED = """\b
+Exit status: 0 every cell reproduces; 1 one does not, or has no number now; 2 usage;
+3 no engine, or it refused; 4 a GPU is needed and not to be had; 5 a document can't be
+read; 6 another campaign is running here; 130 interrupted (what was measured is kept)."""
+
+
+@click.command(epilog=RECHECKED)
+@click.argument("run", type=FOLDER)
+@click.option(
+    "--n", "number", type=click.IntRange(1), default=5, show_default=True, help="so many cells"
+)
+@recheck_options
+@engine_options
+def recheck(run: Path, number: int, **given: Any) -> int:
+    """Measure some cells of the campaign folder or bundle RUN again, and say which reproduce.
+
+    A hash over RUN's samples draws them. They get a folder of their own in results.
+    """
+    return _run(run, number, given)
+
+
+def _run(run: Path, number: int, given: dict[str, Any]) -> int:
+    bounds = read_bounds(given)
+    with unpacked(run) as folder:
+        if is_survey(folder):
+            raise UsageError(f"{run} is a survey", "name one of its campaigns' folders")
+        loaded = load_campaign(folder)
+    campaign, before = loaded.campaign, analyse(loaded)
+    plain = [name for name in campaign.arms if campaign.arm(name).control != "again"]
+    wanted = tuple((given["arms"] or " ".join(plain)).replace(",", " ").split())
+    if not wanted or set(wanted) - set(plain):
+        raise UsageError(
+            f"ARMS={' '.join(wanted)!r}: {campaign.id} has {', '.join(plain)}", "name some of these"
+        )
+    seed = hash_samples(loaded)
+    cells = draw_cells(before, wanted, number, seed)
+    given = {
+        **dict.fromkeys(_OF_THE_PLAN),
+        **given,
+        "profile": campaign.profile,
+        "arms": " ".join(wanted),
+        "only": " ".join(cells),
+    }
+    check_custom(given, wanted)
+    single_gpu(given["gpu"] or "0")
+    results: Path = given["results"] or ROOT / "results"
+    with (
+        Terminal() as terminal,
+        only_campaign(results, wait_s=bounds.wait_s, say=terminal.say) as turn,
+    ):
+        engine = open_engine(given, terminal.say)
+        turn.claim(engine)
+        arms = resolve_arms(engine, wanted, given["gpu"] or "0")
+        run_in = [arm.image for arm in arms.run]
+        given = {**given, "cuda_image": settle_custom(given, engine, run_in, terminal.say)}
+        drawn = plan_recheck(read_request(given, again=False), arms, scenarios.cells(), campaign)
+        images = provide(engine, arms, terminal.say)
+        store = Store.create(results, drawn.id)
+        conductor = make_conductor(
+            engine, store, drawn, arms, images, bounds=bounds, listener=terminal
+        )
+        terminal.heard = turn.expect
+        conduct(conductor, terminal)
+    write_reports(store)
+    now, where = analyse_folder(store.folder), shown(store.folder)
+    found = judge_again(before, now, seed)
+    answer_kept(f"{build_recheck(found, before, now)}\n{where}", where)
+    return 0 if found.reproduces else 1

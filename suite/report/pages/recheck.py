@@ -1,0 +1,117 @@
+"""The page about cells that were measured again: then beside now, and whether they reproduce."""
+
+from __future__ import annotations
+
+import statistics
+
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.numbers import LEVEL
+from suite.analysis.result.several import Rechecked, RecheckedCell
+from suite.flags import raise_flag
+from suite.report.pages import frame
+from suite.report.pages.comparison import write_differences
+from suite.report.sections.environment import SOMEWHERE, show_facts
+from suite.report.sections.machine import name_machine
+from suite.report.sections.tables import Entry, show_comparison, show_time
+from suite.report.text.markup import escape
+from suite.report.text.page import Page
+from suite.report.text.units import end_sentence, show_things
+from suite.report.text.wording import tell
+
+_SEED_SHOWN = 12
+"""So many characters of a hash tell it from any other."""
+
+
+def compose_recheck(found: Rechecked, before: Analysis, now: Analysis) -> Page:
+    """The whole page, in no format yet."""
+    flags = [*before.flags, *now.flags]
+    names = list(dict.fromkeys(one.cell for one in found.cells))
+    title = f"{show_things(len(names), 'cell')} of {escape(found.before)} measured again"
+    page = frame.begin_page(title, flags, [tell_recheck(found), *_explain(found)])
+    _write_campaigns(page, before, now)
+    page.heading("The cells")
+    rows = []
+    for one in found.cells:
+        entries = [show_time(one.before), show_time(one.now), _show_ratio(one)]
+        shown = [f"{text} {page.mark(*map(_note, notes))}".strip() for text, notes in entries]
+        end = "yes" if one.reproduces else "NO"
+        rows.append([escape(one.cell), escape(one.arm), *shown, end])
+    page.table(
+        "Table: time per call then and now, each with its 95 % interval.",
+        ["cell", "arm", "then", "now", "now against then", "reproduces"],
+        rows,
+        right=range(2, 5),
+    )
+    facts = {
+        f"{name}, {arm}": show_facts(analysis.arms[arm])
+        for arm in now.arms
+        for name, analysis in (("then", before), ("now", now))
+    }
+    write_differences(page, facts)
+    folders = " ".join(f"{SOMEWHERE}/{one.campaign.folder}" for one in (before, now))
+    frame.end_page(
+        page, {"Both campaigns in full, side by side:": f'make compare RUNS="{folders}"'}
+    )
+    return page
+
+
+def tell_recheck(found: Rechecked) -> str:
+    """Whether the cells reproduce, in a sentence."""
+    names = list(dict.fromkeys(one.cell for one in found.cells))
+    failed = list(dict.fromkeys(one.cell for one in found.cells if not one.reproduces))
+    of = f"{len(names) - len(failed)} of {show_things(len(names), 'cell')}"
+    if not failed:
+        return f"Reproduced: {of} within what noise explains."
+    return f"NOT REPRODUCED: {of} within what noise explains, and not {', '.join(map(escape, failed))}."
+
+
+def _explain(found: Rechecked) -> list[str]:
+    unknown = " (not every campaign knows its own)" if None in found.floors else ""
+    widths = [
+        one.ratio.high / one.ratio.value - 1
+        for one in found.cells
+        if one.ratio and one.ratio.high is not None
+    ]
+    seen = f"{100 * max(found.margin, statistics.median(widths)):.0f} %" if widths else "any size"
+    drawn = f"A hash over all samples of the campaign ({found.seed[:_SEED_SHOWN]})"
+    rule = "A cell differs where Welch's t test, adjusted by Holm for all cells and arms, gives p under"
+    beyond = (
+        f"{100 * found.margin:.1f} %, the larger of 2 % and the campaigns' noise floors{unknown}"
+    )
+    return [
+        f"{drawn} drew the cells, so that nobody chose them.",
+        f"{rule} {LEVEL} and the times differ by over {beyond}.",
+        "Where a campaign has under three invocations, both are taken to have one spread.",
+        f"In the typical cell, a difference under {seen} would not have been seen.",
+        *map(end_sentence, tell([raise_flag("not-interleaved")])),
+    ]
+
+
+def _write_campaigns(page: Page, before: Analysis, now: Analysis) -> None:
+    rows = [
+        [
+            name,
+            escape(one.campaign.id),
+            name_machine(one.machine, escape),
+            ", ".join(f"{escape(arm)}: {len(of.blocks)}" for arm, of in one.arms.items()),
+            one.campaign.created.isoformat(),
+            frame.show_floor(one.noise_floor),
+        ]
+        for name, one in (("then", before), ("now", now))
+    ]
+    headers = ["", "campaign", "machine", "blocks", "begun", "noise floor"]
+    frame.write_campaigns(
+        page, "Table: the campaigns.", headers, rows, {"Then": before, "Now": now}
+    )
+
+
+def _show_ratio(one: RecheckedCell) -> Entry:
+    ratio = one.ratio or one.missing
+    if ratio is None:
+        return "", ()
+    invalid = [side.invalid for side in (one.before, one.now) if side.invalid]
+    return show_comparison(ratio, other="now", base="then", invalid=invalid)
+
+
+def _note(text: str) -> str:
+    return escape(text, limit=900)

@@ -1,0 +1,184 @@
+"""Some cells of a campaign measured again, on an engine that lives by scripts."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from suite import wire
+from suite.analysis.documents.read import load_campaign
+from suite.analysis.several.recheck import hash_samples
+from suite.host.engine import Job
+from suite.model import Document
+from tests import synthetic
+from tests.cli.shell import Heard, Shell, complaint
+from tests.fakes.engine import FakeEngine, Life, Worker, asked_cells, is_on_gpu
+
+ON_CPU = ("--arms", "cpu", "--only", "matmul.* mlp.* tfdata.* overhead.[!c]*")
+NOISE = 0.01
+"""The standard deviation of an invocation's logarithm."""
+
+
+def machine(factor: float = 1.0, seed: int = 1) -> FakeEngine:
+    """An engine whose containers take so many times as long, each with its own noise."""
+    draw = random.Random(seed)
+    worker = Worker()
+
+    def life(job: Job) -> Life:
+        call_s = worker.call_s * factor * draw.lognormvariate(0.0, NOISE)
+        return replace(worker, call_s=call_s)(job)
+
+    return FakeEngine(otherwise=life)
+
+
+@pytest.fixture
+def before(shell: Shell) -> Path:
+    """A campaign of three blocks on the CPU, without the cell that the host's own clock times."""
+    assert shell.bench(*ON_CPU, "--blocks", "3", engine=machine()).status == 0
+    return shell.folder()
+
+
+Recheck = Callable[..., tuple[Heard, Path]]
+
+
+@pytest.fixture
+def recheck(shell: Shell) -> Recheck:
+    """Measures a campaign's cells again; the campaign that it leaves."""
+
+    def run(folder: Path, *words: str, engine: FakeEngine) -> tuple[Heard, Path]:
+        shell.engine = engine
+        there = set(shell.results.iterdir())
+        # Names have seconds in them.
+        label = f"again{len(there)}"
+        heard = shell.run(
+            *("recheck", str(folder), "--results", str(shell.results), "--label", label), *words
+        )
+        new = [one for one in shell.results.iterdir() if one not in there and one.is_dir()]
+        return heard, new[0] if new else Path()
+
+    return run
+
+
+def ids(folder: Path) -> list[str]:
+    return [cell.id for cell in load_campaign(folder).campaign.cells]
+
+
+def test_what_is_as_it_was_reproduces(before: Path, recheck: Recheck) -> None:
+    engine = machine(seed=2)
+    heard, now = recheck(before, engine=engine)
+    assert heard.status == 0
+    assert "Reproduced: 5 of 5 cells within what noise explains." in heard.out
+    assert "not interleaved" in heard.out
+    assert heard.out.count("| yes") == 5
+    assert heard.out.splitlines()[-1].endswith(now.name)
+    plan, old = load_campaign(now).campaign, load_campaign(before).campaign
+    assert (plan.rechecks, plan.calibrated_by, plan.profile) == (old.id, old.id, old.profile)
+    assert (plan.blocks, plan.controls) == (5, [cell.id for cell in plan.cells])
+    # With the K of then, and no calibration; each arm's twin beside it.
+    assert plan.calls["cpu"].items() <= old.calls["cpu"].items()
+    assert {calls for job in engine.jobs for _, calls in asked_cells(job)} <= {1, 6}
+    assert len(engine.jobs) == 10
+    assert not any(map(is_on_gpu, engine.jobs))
+    noise = json.loads((now / "summary.json").read_text())["noise_floor"]
+    assert 0 < noise < 0.1
+
+
+def test_what_is_slower_does_not_and_is_named(before: Path, recheck: Recheck) -> None:
+    heard, now = recheck(before, "--n", "3", engine=machine(1.3, seed=2))
+    assert heard.status == 1
+    assert "NOT REPRODUCED: 0 of 3 cells" in heard.out
+    assert all(name in heard.out for name in ids(now))
+    assert heard.out.count("| NO") == 3
+    assert "now 1.3" in heard.out
+
+
+def test_a_campaign_of_one_block_borrows_the_spread(shell: Shell, recheck: Recheck) -> None:
+    shell.bench(*ON_CPU, engine=machine())
+    folder = shell.folder()
+    assert recheck(folder, engine=machine(seed=2))[0].status == 0
+    assert recheck(folder, engine=machine(1.5, seed=3))[0].status == 1
+
+
+def test_a_cell_that_has_no_number_now_does_not_reproduce(before: Path, recheck: Recheck) -> None:
+    _, now = recheck(before, engine=machine(seed=2))
+    name = ids(now)[0]
+    broken = Worker(outcomes={name: {"outcome": "failed", "reason": "wrong result: it is off"}})
+    heard, _ = recheck(before, engine=FakeEngine(otherwise=broken))
+    assert heard.status == 1
+    assert f"and not {name}" in heard.out
+
+
+def test_the_samples_choose_the_cells_and_nothing_else_does(
+    before: Path, shell: Shell, recheck: Recheck
+) -> None:
+    chosen = ids(recheck(before, engine=machine(seed=2))[1])
+    # The same folder elsewhere, under another name and another label, and its bundle.
+    plan = load_campaign(before).campaign
+    copy = before.parent / "copy"
+    shutil.copytree(before, copy)
+    relabel(copy, "other")
+    assert ids(recheck(copy, engine=machine(seed=3))[1]) == chosen
+    assert shell.run("bundle", str(before)).status == 0
+    bundle = before.parent / f"{before.name}.zip"
+    assert ids(recheck(bundle, engine=machine(seed=4))[1]) == chosen
+    # Another sample is another draw.
+    document = load_campaign(before).documents[1]
+    cell = next(one for one in document.cells if one.samples_s)
+    changed = synthetic.change_cell(
+        document, cell.id, samples_s=[1.01 * one for one in cell.samples_s]
+    )
+    loaded = load_campaign(before)
+    other = replace(loaded, documents=[loaded.documents[0], changed, *loaded.documents[2:]])
+    assert hash_samples(other) != hash_samples(loaded)
+    assert hash_samples(replace(loaded, campaign=replace(plan, seed=9))) == hash_samples(loaded)
+
+
+def relabel(folder: Path, label: str) -> None:
+    loaded = load_campaign(folder)
+
+    def write(name: str, value: object) -> None:
+        (folder / name).write_text(wire.dump_document(value), encoding="utf-8")
+
+    write("campaign.json", replace(loaded.campaign, label=label))
+    for document in loaded.documents:
+        write(_name(document), replace(document, campaign=replace(document.campaign, label=label)))
+
+
+def _name(document: Document) -> str:
+    return f"{document.invocation.arm}-{document.invocation.block:02d}.json"
+
+
+def test_another_suite_a_survey_and_unknown_arms_are_refused(
+    before: Path, shell: Shell, recheck: Recheck, tmp_path: Path
+) -> None:
+    heard, _ = recheck(before, "--arms", "cuda", engine=machine())
+    assert "has cpu" in complaint(heard, 2)
+    made = synthetic.write_campaign(
+        tmp_path / "other",
+        synthetic.make_campaign(arms=["cpu"], blocks=3),
+        synthetic.make_documents(synthetic.make_campaign(arms=["cpu"], blocks=3)),
+    )
+    heard, _ = recheck(made, engine=machine())
+    assert "was begun by another suite" in complaint(heard, 2)
+    heard, _ = recheck(tmp_path / "nowhere", engine=machine())
+    assert heard.status == 5
+
+
+def test_an_interrupt_leaves_a_folder_that_goes_on(
+    before: Path, shell: Shell, recheck: Recheck
+) -> None:
+    def stop(_: Job) -> Life:
+        raise KeyboardInterrupt
+
+    engine = FakeEngine(Worker(), Worker(), Worker(), stop, otherwise=Worker())
+    heard, now = recheck(before, engine=engine)
+    assert heard.status == 130
+    shell.engine = FakeEngine()
+    assert shell.run("bench", "--resume", str(now)).status == 0
+    assert load_campaign(now).campaign.rechecks == load_campaign(before).campaign.id
