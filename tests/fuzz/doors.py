@@ -26,8 +26,8 @@ from suite.cli.resume import settle
 from suite.content import SUITE
 from suite.errors import DocumentError, EngineError
 from suite.host.docker.endpoint import find_endpoint
-from suite.host.doctor.host import _find_types, _parse
 from suite.host.gpu.cards import read_probe
+from suite.host.machine.identity import find_types, parse_cloud
 from suite.host.machine.lines import split_lines
 from suite.host.provision.images import DOCKER, read_specs
 from suite.host.watch.observe import read_lines
@@ -206,7 +206,7 @@ def try_docker_config(at: Path, draw: Random) -> None:
 def try_cloud(at: Path, draw: Random) -> None:
     """What cloud-init says of the machine."""
     text = mutate(b'{"v1": {"cloud_name": "a", "region": "b"}, "ds": {"type": "c"}}', draw)
-    list(_find_types(_parse(text.decode(errors="replace"))))
+    list(find_types(parse_cloud(text.decode(errors="replace"))))
 
 
 OPTIONS = {

@@ -16,6 +16,7 @@ from suite.host.campaign.outcomes import judge_start, make_pending
 from suite.host.engine import Ending, Engine, GpuRequest, Running
 from suite.host.machine.clock import Span
 from suite.host.machine.cpus import write_cpus
+from suite.host.machine.identity import describe_machine
 from suite.host.provision.volumes import compile_cache
 from suite.model import (
     Arm,
@@ -63,7 +64,9 @@ class Draft:
         self._keep = keep
         self._watch = watch
         self._isolation = engine.isolation
-        self._engine_facts = engine.describe()
+        # Elsewhere nothing tells which machine it is.
+        machine = describe_machine() if engine.is_here is True else {}
+        self._engine_facts = {**engine.describe(), **machine}
         self._span = Span()
         self.cells = plan.order_cells(spec.campaign, spec.arm.name, spec.block, spec.repeat)
         self.results = {cell.id: make_pending(cell) for cell in self.cells}

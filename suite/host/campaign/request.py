@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from pathlib import Path
 
 from suite import __version__, wire
 from suite.cells.cell import Cell
@@ -18,7 +16,7 @@ from suite.errors import UsageError
 from suite.host.campaign import durations, plan
 from suite.host.campaign.arms import AUTO, Arms
 from suite.host.campaign.store import campaign_name
-from suite.host.machine.files import read_text
+from suite.host.machine.identity import hash_machine
 from suite.model import Campaign, Prediction, SuiteIdentity
 from suite.ranges import LONGEST_LABEL, RANGES
 
@@ -174,10 +172,7 @@ def identify_suite() -> SuiteIdentity:
 
 def machine_label() -> str:
     """Eight characters that stay the same on a machine and tell nothing about it."""
-    for path in (Path("/etc/machine-id"), Path("/etc/hostname")):
-        if identity := read_text(path).strip():
-            return hashlib.sha256(f"crossover/{identity}".encode()).hexdigest()[:8]
-    return "machine"
+    return hash_machine() or "machine"
 
 
 def check_label(label: str) -> str:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import re
-from collections.abc import Iterator
-from typing import Any
 
 from suite import __version__
 from suite.errors import CrossoverError, EngineError
@@ -15,13 +12,11 @@ from suite.host.campaign.plan import PROFILES
 from suite.host.campaign.request import Request, plan_campaign
 from suite.host.doctor.finding import Finding, Unknown, no, unknown, yes
 from suite.host.doctor.probe import Probe
+from suite.host.machine.identity import CLOUD, find_types, parse_cloud, shorten
 from suite.model import SuiteIdentity
 
 NOBODYS = SuiteIdentity(version=__version__, commit=None, content="")
 """The suite of plans that are made for their length alone: it is not looked up."""
-
-TYPE_NAMES = ("instance-type", "instance_type", "instanceType", "vmSize", "machine-type", "flavor")
-"""What clouds call the type of a machine in what they tell cloud-init."""
 
 
 def check_cpu(probe: Probe) -> Finding:
@@ -110,11 +105,11 @@ def _word_duration(seconds: float) -> str:
 def check_cloud(probe: Probe) -> Finding:
     """What kind of machine this is, as far as it knows itself without any network."""
     machine = probe.machine
-    told = _parse(machine.read("/run/cloud-init/instance-data.json"))
+    told = parse_cloud(machine.read(CLOUD))
     v1 = told.get("v1") if isinstance(told.get("v1"), dict) else {}
-    cloud = _text(v1.get("cloud_name")) if v1 else None
-    region = _text(v1.get("region")) if v1 else None
-    kind = next((value for value in _find_types(told.get("ds"))), None)
+    cloud = shorten(v1.get("cloud_name")) if v1 else None
+    region = shorten(v1.get("region")) if v1 else None
+    kind = next(find_types(told.get("ds")), None)
     vendor = machine.read("/sys/class/dmi/id/sys_vendor")
     product = machine.read("/sys/class/dmi/id/product_name")
     dmi = {"vendor": vendor, "product": product}
@@ -131,29 +126,6 @@ def check_cloud(probe: Probe) -> Finding:
             f"{vendor or 'unknown vendor'}: {product or 'unknown product'} (DMI; no cloud-init)"
         ).beside(dmi)
     return unknown("neither cloud-init nor DMI says what machine this is")
-
-
-def _parse(text: str | None) -> dict[str, Any]:
-    try:
-        value = json.loads(text or "{}")
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _find_types(value: Any, depth: int = 8) -> Iterator[str]:
-    """The values of every name that means the machine's type, in the order of the file."""
-    if not isinstance(value, dict) or depth == 0:
-        return
-    for name, inner in value.items():
-        if name in TYPE_NAMES and (text := _text(inner)):
-            yield text.rpartition("/")[2]
-        else:
-            yield from _find_types(inner, depth - 1)
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value and len(value) < 100 else None
 
 
 def check_architecture(probe: Probe) -> Finding:

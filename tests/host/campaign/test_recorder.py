@@ -15,6 +15,7 @@ from suite.errors import EngineError, GpuError, Interrupted
 from suite.host.campaign.arms import known_arms
 from suite.host.campaign.outcomes import is_complete
 from suite.host.engine import LABEL, GpuRequest, Job
+from suite.host.machine.identity import describe_machine
 from suite.model import Document, Excluded, Telemetry
 from suite.worker.scenarios.overhead.startup import STAGES
 from tests import synthetic
@@ -52,6 +53,7 @@ def test_all_goes_well(flow: Flow) -> None:
         "name": "docker",
         "version": "0.0-fake",
         "endpoint": "none",
+        **describe_machine(),
         "gpu.request": "none",
         "gpu.compile_cache": "none",
     }
