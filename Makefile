@@ -5,7 +5,7 @@ VENV := .venv
 export PATH := $(abspath $(VENV)/bin):$(PATH)
 # Each of these is also an option of `python -m suite bench`, spelled --like-this.
 BENCH := PROFILE BLOCKS BUDGET WAIT ARMS ENGINE ONLY CPUS GPU TELEMETRY SEED LABEL PRICE PRICE_CURRENCY RESULTS RESUME BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON
-KNOWN := $(BENCH) RUN RUNS PAIRS OUT REQUIRE_ENGINE PYTHON NAME JSON CELL N SIGNERS SIGN IDENTIFY
+KNOWN := $(BENCH) RUN RUNS PAIRS OUT REQUIRE_ENGINE PYTHON NAME JSON CELL N SIGNERS SIGN IDENTIFY WORKLOAD PRICES SLOWER
 
 unknown := $(strip $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$(filter-out $(KNOWN),$v))))
 ifneq ($(unknown),)
@@ -21,7 +21,7 @@ install = $(VENV)/bin/python -m pip install --disable-pip-version-check --progre
 	|| { cat $(VENV)/pip.log >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help bench aa list report compare check bundle defend recheck doctor images base test lint clean generate sample lock
+.PHONY: help bench aa list report compare shortlist gate check bundle defend recheck doctor images base test lint clean generate sample lock
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,12 @@ report: $(VENV)/host.stamp ## rebuild the report of RUN=results/X from its docum
 
 compare: $(VENV)/host.stamp ## one report over several campaigns: RUNS="results/X results/Y" (PAIRS, OUT)
 	@$(call nox,compare) $(foreach r,$(RUNS),$(call quote,$r)) $(call given,PAIRS OUT)
+
+shortlist: $(VENV)/host.stamp ## machines to choose from, by what work costs: RUNS="…" (WORKLOAD, PRICES, OUT)
+	@python -m suite shortlist $(foreach r,$(RUNS),$(call quote,$r)) $(call given,WORKLOAD PRICES OUT)
+
+gate: $(VENV)/host.stamp ## fails where new is slower than base: RUNS="base new" (SLOWER=5, in per cent; OUT)
+	@python -m suite gate $(foreach r,$(RUNS),$(call quote,$r)) $(call given,SLOWER OUT)
 
 check: $(VENV)/host.stamp ## does all of RUN=results/X, or of a bundle, follow from its documents? (SIGNERS)
 	@python -m suite check $(call quote,$(RUN)) $(call given,SIGNERS)

@@ -68,6 +68,15 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "block-again": "{odd} kept another pace in its block",
         "repeated": "repeated; the document does not say why",
     },
+    # A campaign that is not set beside others.
+    ("excluded", "campaign"): {
+        "same-campaign": "the same campaign as one that was named before it",
+        "copied": "{share:share} of its values are, to the last digit, those of {campaign}: a copy",
+        "other-suite": "another suite measured it: the content of its measured part is {content}, that of "
+        "the others {usual}",
+        "other-method": "measured by another method than the others: {ours:names}, not {usual:names}",
+        "beside-others": "other GPUs of its machine were at work at the same time",
+    },
     # Of a whole campaign: told in the title and over every table.
     ("caution", "campaign"): {
         "simulated": "The numbers were made up to test or to show the report. No machine was measured",
@@ -159,6 +168,7 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "left-out": "{arm}: {outcome} in the calibration: {reason}",
         "not-tried": "{arm}: pending: no block has tried it",
         "no-block": "{arm}: pending: no block has run on this arm",
+        "not-planned": "the cell is not in the plan of this campaign",
     },
     # No ratio, or no verdict on one.
     ("missing", "comparison"): {

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import date
 from itertools import chain
 from string import Formatter
+from typing import Any
 
 import pytest
+from msgspec import structs
 
 from suite import flags
 from suite.analysis.analyse import analyse
@@ -17,8 +20,10 @@ from suite.analysis.campaign.validity import OF_CELLS
 from suite.analysis.causes.insight import find_insight
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.numbers.estimate import estimate
+from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import Ratio, Verdict
 from suite.analysis.several.comparison import set_side_by_side
+from suite.analysis.several.shortlist import rank_machines
 from suite.cells.cell import Cell, Work
 from suite.flags import KINDS, Flag, raise_flag
 from suite.model import Again, Check, Document, Excluded, Scalar
@@ -252,11 +257,32 @@ def compare() -> Iterable[Flag]:
             yield from gather_compared(pair.ratios.values())
 
 
+def choose() -> Iterable[Flag]:
+    """The flags of machines to choose from."""
+    first = analyse(make())
+
+    def another(name: str, measure_s: float = first.campaign.measure_s, **fields: Any) -> Analysis:
+        plan = structs.replace(first.campaign, id=name, measure_s=measure_s)
+        return structs.replace(first, campaign=plan, **fields)
+
+    rest = [
+        first,
+        another("copy"),
+        another("suite", cells=(), suite=replace(first.suite, content="6" * 64)),
+        another("method", 9.0, cells=()),
+        another("crowd", cells=(), flags=(raise_flag("others-at-work", gpus=2),)),
+        another("short", cells=()),
+    ]
+    found = rank_machines([first, *rest], asked=date(2026, 11, 23), workload=STEP)
+    yield from (one.flag for one in found.aside)
+    yield from chain.from_iterable(e.missing.values() for r in found.rankings for e in r.entries)
+
+
 @pytest.fixture(scope="module")
 def raised() -> list[Flag]:
     found = [flag for one in CAMPAIGNS for flag in gather(summarise(one))]
     too_wide = estimate([5e-324, 1e308, 5e-324]).flags
-    return [*found, *compare(), *too_wide, raise_flag("one-arm")]
+    return [*found, *compare(), *choose(), *too_wide, raise_flag("one-arm")]
 
 
 def test_every_kind_is_raised(raised: list[Flag]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from suite.analysis.campaign.summarise import CellSummary, Summary, summarise
 from suite.analysis.campaign.watched import find_cost, sum_up
 from suite.analysis.causes.explain import Case
 from suite.analysis.causes.insight import find_insight
+from suite.analysis.documents.prices import read_prices
 from suite.analysis.documents.read import LoadedCampaign, load_campaign, load_survey
 from suite.analysis.numbers.crossover import find_sweeps, pick_main
 from suite.analysis.numbers.stopping import Precision, assess
@@ -36,9 +38,12 @@ from suite.analysis.result.campaign import SCHEMA, Analysis, Plan, Predicted, Sw
 from suite.analysis.result.cells import CellAnalysis, set_down
 from suite.analysis.result.findings import Standing
 from suite.analysis.result.numbers import Ratio
-from suite.analysis.result.several import Surveyed, Versus
+from suite.analysis.result.several import Gate, Surveyed, Versus
+from suite.analysis.result.shortlist import Shortlist
 from suite.analysis.several.comparison import set_side_by_side
+from suite.analysis.several.gate import judge_gate
 from suite.analysis.several.places import drop_lonely, set_apart
+from suite.analysis.several.shortlist import rank_machines
 from suite.folder import Folder
 from suite.model import control_of
 
@@ -66,6 +71,32 @@ def compare_folders(
     """
     analyses = list(map(analyse_folder, folders))
     return set_side_by_side(analyses, pairs), analyses
+
+
+def gate_folders(base: Path, new: Path, bound: float) -> Gate:
+    """Whether the campaign ``new`` is slower than ``base`` by more than a share of ``bound``.
+
+    Raises:
+        DocumentError: a campaign can't be read.
+        UsageError: the campaigns can't be compared.
+    """
+    return judge_gate(analyse_folder(base), analyse_folder(new), bound)
+
+
+def shortlist_folders(
+    folders: Sequence[Path], prices: Path | None, *, asked: date, workload: str | None
+) -> tuple[Shortlist, list[Analysis]]:
+    """The machines of several campaigns by what work costs on them, and the analysis of each.
+
+    ``prices`` is a file of prices, None: the campaigns' own; for the rest see `rank_machines`.
+
+    Raises:
+        DocumentError: a campaign or the prices can't be read.
+        UsageError: no machines can be set beside each other by this.
+    """
+    offers = read_prices(prices, asked) if prices else []
+    analyses = list(map(analyse_folder, folders))
+    return rank_machines(analyses, offers, asked=asked, workload=workload), analyses
 
 
 def analyse_survey(folder: Path) -> tuple[Surveyed, dict[str, Analysis]]:

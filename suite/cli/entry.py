@@ -15,22 +15,20 @@ from rich.console import Console
 from tabulate import tabulate
 
 from suite import __version__, wire
-from suite.analysis.analyse import compare_folders
 from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
-from suite.cli.commands import receipts
+from suite.cli.commands import receipts, several
 from suite.cli.commands.bench import run_bench
 from suite.cli.commands.generate import write_generated
 from suite.cli.commands.recheck import recheck
 from suite.cli.commands.record import add_campaigns
 from suite.cli.commands.surveys import check_survey
-from suite.cli.conduct import ROOT, conclude, shown
+from suite.cli.conduct import ROOT, conclude
 from suite.cli.engines import check_custom, engine_to_examine, name_engine, open_engine
 from suite.cli.options import EXITS, FOLDER, PROFILE_NAMES, campaign_options, engine_options
 from suite.cli.settings import ALL_GPUS, read_arms, single_gpu
 from suite.cli.terminal import Terminal, complain, hush, open_closed_streams, tell
 from suite.errors import CrossoverError, EngineError, Interrupted, UsageError
-from suite.folder import Folder
 from suite.host.campaign.arms import AUTO, auto_arms, known_arms
 from suite.host.campaign.store import Store
 from suite.host.docker.engine import DockerEngine, docker_endpoint
@@ -39,7 +37,6 @@ from suite.host.doctor.machine import Machine, Question
 from suite.host.doctor.page import draw_screen, write_lines
 from suite.host.provision import debian_base
 from suite.host.provision.images import STAND_IN
-from suite.report.produce import build_comparison
 from suite.worker import scenarios
 
 
@@ -109,32 +106,6 @@ def _row(cell: Cell) -> tuple[str, ...]:
 def report(run: Path) -> int:
     """Rebuild every report file of the campaign folder RUN from its documents alone."""
     return conclude(Store(run))
-
-
-@commands.command()
-@click.argument("runs", nargs=-1, type=FOLDER)
-@click.option(
-    "--pairs",
-    metavar="PAIRS",
-    help="which to compare, such as '2:cuda/1:cpu'  [default: each arm with the first campaign's]",
-)
-@click.option(
-    "--out",
-    metavar="FOLDER",
-    type=FOLDER,
-    help="write compare.md, .html and .json there  [default: print the Markdown]",
-)
-def compare(runs: Sequence[Path], pairs: str | None, out: Path | None) -> int:
-    """One report over the campaign folders RUNS: the first named is what the others are held to."""
-    files = build_comparison(*compare_folders(runs, (pairs or "").split()))
-    if out is None:
-        click.echo(files["compare.md"], nl=False)
-        return 0
-    with Folder.open(receipts.open_out(out)) as folder:
-        for name, text in files.items():
-            folder.write(name, text)
-            click.echo(shown(out / name))
-    return 0
 
 
 @commands.command()
@@ -245,8 +216,11 @@ def record(runs: Sequence[Path]) -> int:
     return 0
 
 
-for _receipt in (receipts.check, receipts.bundle, receipts.defend, recheck):
-    commands.add_command(_receipt)
+for _other in (
+    *(receipts.check, receipts.bundle, receipts.defend, recheck),
+    *(several.compare, several.shortlist, several.gate),
+):
+    commands.add_command(_other)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

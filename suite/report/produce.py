@@ -8,15 +8,18 @@ from importlib.util import find_spec
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.receipt import Receipt
-from suite.analysis.result.several import Rechecked, Surveyed, Versus
+from suite.analysis.result.several import Gate, Rechecked, Surveyed, Versus
+from suite.analysis.result.shortlist import Shortlist
 from suite.report.exports.summary import render_json
 from suite.report.exports.table import render_csv
 from suite.report.pages.campaign import compose, compose_brief
 from suite.report.pages.comparison import compose_versus
 from suite.report.pages.gallery import LATER, NOT_INSTALLED, depict
+from suite.report.pages.gate import compose_gate
 from suite.report.pages.places import compose_survey, compose_survey_brief
 from suite.report.pages.receipt import compose_receipt, explain_aside
 from suite.report.pages.recheck import compose_recheck
+from suite.report.pages.shortlist import compose_shortlist
 from suite.report.pictures.picture import FOLDER
 from suite.report.pictures.samples import depict_samples
 from suite.report.render.html import render_html_page
@@ -87,6 +90,21 @@ def build_comparison(versus: Versus, analyses: Sequence[Analysis]) -> dict[str, 
         "compare.md": render_page(page),
         "compare.html": render_html_page(page),
         "compare.json": render_json(versus),
+    }
+
+
+def build_gate(gate: Gate) -> dict[str, str]:
+    """Whether a campaign is slower than another, for a pull request: the file by its name."""
+    return {"gate.md": render_page(compose_gate(gate))}
+
+
+def build_shortlist(found: Shortlist, analyses: Sequence[Analysis]) -> dict[str, str]:
+    """The shortlist of some campaigns' machines: its files by name, each as text."""
+    page = compose_shortlist(found, analyses)
+    return {
+        "shortlist.md": render_page(page),
+        "shortlist.html": render_html_page(page),
+        "shortlist.json": render_json(found),
     }
 
 

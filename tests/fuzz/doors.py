@@ -12,12 +12,14 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
+from suite.analysis.analyse import gate_folders, shortlist_folders
 from suite.analysis.documents.published import read_figures
 from suite.analysis.documents.read import load_campaign, load_document
 from suite.cli import entry
@@ -32,6 +34,7 @@ from suite.host.machine.lines import split_lines
 from suite.host.provision.images import DOCKER, read_specs
 from suite.host.watch.observe import read_lines
 from suite.report.exports.summary import render_json
+from suite.report.produce import build_gate, build_shortlist
 from suite.wire import dump_document, dump_record
 from tests import aa_campaigns, golden_campaigns, synthetic
 from tests.fakes.engine import Life
@@ -143,6 +146,24 @@ def try_figures(at: Path, draw: Random) -> None:
     path.write_bytes(mutate((SUITE / "analysis" / "documents" / "figures.toml").read_bytes(), draw))
     read_figures.cache_clear()
     read_figures(path)
+
+
+def try_shortlist(at: Path, draw: Random) -> None:
+    """A list of prices, or a document of a campaign that machines are chosen by and a gate looks at."""
+    folder, prices = _golden(at, draw), at / "prices.toml"
+    base = _copy(folder, at / "base")
+    for path in base.glob("*.json"):
+        # Another campaign.
+        path.write_text(path.read_text().replace('"id": "made-up"', '"id": "base"'))
+    prices.write_bytes((SUITE.parent / "docs" / "prices.toml").read_bytes())
+    if draw.random() < 0.5:
+        prices.write_bytes(mutate(prices.read_bytes(), draw))
+    else:
+        _change_one(folder, "c*.json", draw)
+    asked, workload = date(2026, 11, 23), draw.choice([None, "batch=8"])
+    found = shortlist_folders([base, folder], prices, asked=asked, workload=workload)
+    _encode(build_shortlist(*found))
+    _encode(build_gate(gate_folders(base, folder, 0.05)))
 
 
 def try_records(at: Path, draw: Random) -> None:
@@ -273,6 +294,7 @@ DOORS = (
     Door(name="summary.json", attempt=try_summary, statuses=(2, 5)),
     Door(name="images.toml", attempt=try_images, statuses=(3,)),
     Door(name="figures.toml", attempt=try_figures),
+    Door(name="prices, with a shortlist", attempt=try_shortlist, statuses=(2, 5)),
     Door(name="the worker's records", attempt=try_records, statuses=(3, 4)),
     Door(name="the sampler's lines", attempt=try_telemetry),
     Door(name="the driver's list", attempt=try_probe),

@@ -89,11 +89,13 @@ def _is_inside(ratio: Ratio) -> bool:
     return ratio.inner_low > 1 / (1 + EQUIVALENCE) and ratio.inner_high < 1 + EQUIVALENCE
 
 
-def count_blocks(ratio: Ratio, margin: float, level: float) -> int | None:
+def count_blocks(
+    ratio: Ratio, margin: float, level: float, equivalence: float = EQUIVALENCE
+) -> int | None:
     """How many blocks in all would decide a cell if its ratio and the spread stay as they are.
 
-    ``level`` is what its own p-value has to be under.  None: not even `MOST_BLOCKS` would, or the
-    ratio has no interval.
+    ``level`` is what its own p-value has to be under; ``equivalence`` within what it would be decided as
+    well, 0: by nothing.  None: not even `MOST_BLOCKS` would, or the ratio has no interval.
     """
     if ratio.low is None or ratio.high is None:
         return None
@@ -102,7 +104,7 @@ def count_blocks(ratio: Ratio, margin: float, level: float) -> int | None:
     for blocks in range(ratio.n + 1, MOST_BLOCKS + 1):
         error = spread * math.sqrt(ratio.n / blocks)
         reach = find_quantile(blocks - 1, INNER) * error
-        if distance + reach < math.log(1 + EQUIVALENCE):
+        if distance + reach < math.log(1 + equivalence):
             return blocks
         p = 2 * float(special.stdtr(blocks - 1, -distance / error))
         if is_beyond(ratio.value, margin) and p < level:

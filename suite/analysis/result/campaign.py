@@ -141,6 +141,19 @@ class Controls(Struct, frozen=True, kw_only=True):
             if one.names_winner
         ]
 
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The codes of the controls that failed."""
+        hidden = (self.cuda_hidden,) if self.cuda_hidden else ()
+        found = {
+            "twins": any(one.flagged for one in self.twins),
+            "again": any(one.flagged for one in self.again),
+            "hidden": any(one.flagged for one in hidden),
+            "extra-work": any(one.holds is False for one in self.extra_work),
+            "input-only": bool(self.input_differs),
+        }
+        return tuple(code for code, failed in found.items() if failed)
+
 
 class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Everything that is known of a campaign.

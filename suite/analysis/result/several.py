@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 from msgspec import Struct, field
 
@@ -114,6 +115,50 @@ class Rechecked(Struct, frozen=True, kw_only=True):
     def reproduces(self) -> bool:
         """Whether every cell does."""
         return all(one.reproduces for one in self.cells)
+
+
+class Gated(Struct, frozen=True, kw_only=True):
+    """A cell of work of the new campaign against the base: shown to be slower by over the ``limit``, shown
+    not to be, or undecided; then ``blocks`` in all would decide it (None: no reasonable number)."""
+
+    cell: str
+    arm: str
+    limit: float
+    ratio: Ratio
+    answer: Literal["slower", "passed", "undecided"]
+    p: float
+    blocks: int | None = None
+
+
+class Gate(Struct, frozen=True, kw_only=True):
+    """Whether a campaign is slower than another; ``bound`` is how much slower cells may be.
+
+    ``missing`` has by reason the cells that could not be judged.  To measure the ``again`` ones for so many
+    ``blocks`` on both sides would take ``minutes`` in all.
+    """
+
+    base: Plan
+    new: Plan
+    flags: tuple[Flag, ...]
+    bound: float
+    cells: tuple[Gated, ...]
+    missing: tuple[tuple[Flag, int], ...]
+    minutes: float
+
+    def pick(self, answer: str) -> list[Gated]:
+        """The cells with this answer, the largest ratio first."""
+        found = [one for one in self.cells if one.answer == answer]
+        return sorted(found, key=lambda one: -one.ratio.value)
+
+    @property
+    def again(self) -> list[Gated]:
+        """The undecided cells that more blocks would decide."""
+        return [one for one in self.pick("undecided") if one.blocks]
+
+    @property
+    def blocks(self) -> int:
+        """As many blocks as the most undecided of them needs."""
+        return max((one.blocks or 0 for one in self.again), default=0)
 
 
 class Surveyed(Struct, frozen=True, kw_only=True, omit_defaults=True):

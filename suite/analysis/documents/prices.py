@@ -1,0 +1,52 @@
+"""What machines cost, from a file that a person wrote."""
+
+from __future__ import annotations
+
+import sys
+from datetime import date
+from pathlib import Path
+
+import msgspec
+
+from suite.analysis.result.shortlist import Offer
+from suite.errors import DocumentError
+from suite.folder import Folder
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+class _Prices(msgspec.Struct, forbid_unknown_fields=True):
+    price: list[Offer]
+
+
+def read_prices(path: Path, today: date) -> list[Offer]:
+    """The prices of a file.
+
+    Raises:
+        DocumentError: it can't be read, something in it is none, two are of the same type and terms, or
+            one is of a day to come.
+    """
+    try:
+        with Folder.open(path.parent) as folder:
+            text = folder.read(path.name).decode()
+        offers = msgspec.convert(tomllib.loads(text), _Prices).price
+    except (ValueError, RecursionError, DocumentError) as error:
+        raise _refuse(path, str(error)) from error
+    seen = set()
+    for number, one in enumerate(offers):
+        if (one.type, one.terms) in seen:
+            raise _refuse(path, f"{one.type}, {one.terms}, stands twice - at `$.price[{number}]`")
+        if one.date > today:
+            raise _refuse(path, f"{one.date} is still to come - at `$.price[{number}].date`")
+        seen.add((one.type, one.terms))
+    return offers
+
+
+def _refuse(path: Path, why: str) -> DocumentError:
+    return DocumentError(
+        f"{path} is no list of prices: {why}",
+        "docs/prices.toml is one; the guide says what is in it",
+    )

@@ -1,0 +1,94 @@
+"""The commands compare, shortlist and gate: what several campaigns say together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from pathlib import Path
+
+import click
+
+from suite.analysis.analyse import compare_folders, gate_folders, shortlist_folders
+from suite.cli.commands.receipts import open_out
+from suite.cli.conduct import shown
+from suite.cli.options import FOLDER
+from suite.folder import Folder
+from suite.report.produce import build_comparison, build_gate, build_shortlist
+
+RUNS = click.argument("runs", nargs=-1, type=FOLDER)
+
+OUT = click.option(
+    "--out",
+    metavar="FOLDER",
+    type=FOLDER,
+    help="write the files there  [default: print the Markdown]",
+)
+
+
+@click.command()
+@RUNS
+@click.option(
+    "--pairs",
+    metavar="PAIRS",
+    help="which to compare, such as '2:cuda/1:cpu'  [default: each arm with the first campaign's]",
+)
+@OUT
+def compare(runs: Sequence[Path], pairs: str | None, out: Path | None) -> int:
+    """One report over the campaign folders RUNS: the first named is what the others are held to."""
+    return _give(build_comparison(*compare_folders(runs, (pairs or "").split())), out)
+
+
+@click.command()
+@RUNS
+@click.option(
+    "--workload",
+    metavar="CELL",
+    help="a cell's id, or as much of it as says which  [default: a small, a middle and a large one]",
+)
+@click.option(
+    "--prices",
+    metavar="FILE",
+    type=FOLDER,
+    help="what types of machines cost, as docs/prices.toml  [default: what each campaign's PRICE was]",
+)
+@OUT
+def shortlist(
+    runs: Sequence[Path], workload: str | None, prices: Path | None, out: Path | None
+) -> int:
+    """The machines of the campaign folders RUNS, by what work costs on them."""
+    today = date.today()  # noqa: DTZ011  a price's day is the reader's
+    found = shortlist_folders(runs, prices, asked=today, workload=workload)
+    return _give(build_shortlist(*found), out)
+
+
+@click.command(
+    epilog="""\b
+Exit status: 0 no cell of work is shown to be slower; 1 one is, or more; 2 usage;
+5 a document can't be read."""
+)
+@click.argument("runs", nargs=2, type=FOLDER)
+@click.option(
+    "--slower",
+    type=click.FloatRange(min=0, max=1000),
+    default=5.0,
+    show_default=True,
+    help="per cent by which a cell may be slower",
+)
+@OUT
+def gate(runs: tuple[Path, Path], slower: float, out: Path | None) -> int:
+    """Is the second of the campaign folders RUNS slower than the first?  The exit status says so."""
+    found = gate_folders(*runs, slower / 100)
+    _give(build_gate(found), out)
+    return 1 if found.pick("slower") else 0
+
+
+def _give(files: Mapping[str, str], out: Path | None) -> int:
+    """Prints the first of the files, or writes all of them."""
+    if out is None:
+        click.echo(next(iter(files.values())), nl=False)
+        return 0
+    with Folder.open(open_out(out)) as folder:
+        for name, text in files.items():
+            folder.write(name, text)
+            click.echo(shown(out / name))
+    return 0

@@ -1,0 +1,87 @@
+"""The gate: is a campaign slower than another, in Markdown for a pull request."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from suite.analysis.result.numbers import LEVEL
+from suite.analysis.result.several import Gate, Gated
+from suite.report.pages import frame
+from suite.report.text.markup import escape
+from suite.report.text.page import Page
+from suite.report.text.units import end_sentence, show_duration, show_gain, show_things
+from suite.report.text.wording import word
+
+
+def compose_gate(gate: Gate) -> Page:
+    """The answer, in no format yet."""
+    slower, undecided = gate.pick("slower"), gate.pick("undecided")
+    bound = f"{100 * gate.bound:g} %"
+    cells = show_things(len(gate.cells), "comparison")
+    counted = (
+        f"{escape(gate.new.id)} against {escape(gate.base.id)}: of {cells} of cells of work, "
+        f"{len(slower)} are shown to be slower by over {bound}, {len(gate.pick('passed'))} are shown not to "
+        f"be, and {len(undecided)} are undecided."
+    )
+    rule = (
+        f"Shown to be slower: p under {LEVEL} by Welch's one-sided t test, adjusted by Holm for all of "
+        "them. The campaigns were not interleaved: drift between them is not in the intervals."
+    )
+    verdict = f"**{show_things(len(slower), 'slowdown')}.**" if slower else "**No slowdown shown.**"
+    said = [verdict, counted, rule]
+    page = frame.begin_page("gate", gate.flags, said)
+    noisy = {one.limit for one in gate.cells if one.limit > gate.bound}
+    if noisy:
+        page.paragraph(
+            f"The campaigns' noise makes {100 * max(noisy):.1f} %: slower has to be over that here."
+        )
+    _write_cells(page, f"slower by over {bound}", slower)
+    _write_cells(page, "undecided", undecided)
+    page.bullets(
+        f"{show_things(number, 'comparison')} could not be judged: {escape(word(flag), 900)}."
+        for flag, number in gate.missing
+    )
+    if gate.again:
+        page.paragraph(
+            f"To settle {len(gate.again)} of the undecided, measure these cells again, {gate.blocks} blocks "
+            f"each, some {show_duration(60 * gate.minutes)} for both sides together; once for each side:"
+        )
+        only = dict.fromkeys(one.cell for one in gate.again)
+        arms = dict.fromkeys(one.arm for one in gate.again)
+        page.code(
+            f"make bench BLOCKS={gate.blocks} ARMS={shlex.quote(' '.join(arms))} "
+            f"ONLY={shlex.quote(' '.join(only))}"
+        )
+    hopeless = len(undecided) - len(gate.again)
+    if hopeless:
+        page.paragraph(
+            end_sentence(f"no reasonable number of blocks would settle {hopeless} of the undecided")
+        )
+    return page
+
+
+def _write_cells(page: Page, what: str, cells: Sequence[Gated]) -> None:
+    if not cells:
+        return
+    page.table(
+        f"Table: {what}.",
+        ["cell", "arm", "new against base", "adjusted p", "blocks to settle"],
+        [
+            [
+                escape(one.cell),
+                escape(one.arm),
+                show_gain(*_turn(one)),
+                f"{one.p:.2g}",
+                str(one.blocks) if one.blocks else "",
+            ]
+            for one in cells
+        ],
+        right=(3, 4),
+    )
+
+
+def _turn(one: Gated) -> tuple[float, float | None, float | None]:
+    """How many times as fast the new one is."""
+    low, high = (1 / end if end else None for end in (one.ratio.high, one.ratio.low))
+    return 1 / one.ratio.value, low, high

@@ -1,0 +1,219 @@
+"""The shortlist: machines by what work costs on them, a table a workload, and the facts behind the rows.
+
+No clock, no network, no facts of this machine: the same shortlist gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.shortlist import OLD_DAYS, Choice, Device, Entry, Ranking, Shortlist
+from suite.report.pages import frame
+from suite.report.pages.instances import (
+    list_letters,
+    name_letter,
+    write_differences,
+    write_instances,
+)
+from suite.report.sections.environment import SOMEWHERE
+from suite.report.text.markup import escape
+from suite.report.text.names import name_cells
+from suite.report.text.page import NO_NUMBER, Page
+from suite.report.text.units import (
+    align,
+    name_rate,
+    show_bytes,
+    show_gain,
+    show_money,
+    show_rate,
+    show_size,
+    show_things,
+)
+from suite.report.text.wording import name_banners, word
+
+_FAILED: Mapping[str, str] = {
+    "twins": "an arm differs from its twin",
+    "again": "an arm differs from itself",
+    "hidden": "the image differs without its GPU",
+    "extra-work": "known extra work was not seen",
+    "input-only": "cells differ that no device takes part in",
+    "invalid": "INVALID",
+}
+_CAUTIONS: Mapping[str, str] = {"far-below-published": "far below published figures"}
+
+_DEVICES: Mapping[Device, str] = {"cpu": "CPU", "gpu": "GPU"}
+
+_RULES = (
+    "**rank**: one more than the number of machines that cost less beyond doubt; those that the intervals "
+    "do not separate are ties. **★**: no other machine is both cheaper and faster beyond doubt. Beyond "
+    "doubt is a difference with p under 0.05 by Welch's t test, adjusted by Holm for all pairs of the "
+    "table, and of more than 2 % and than the campaigns' noise floors. Machines were not measured in the "
+    "same blocks: ratios between them are not interleaved, and drift is not in their intervals. Every "
+    "interval is a 95 % one."
+)
+
+
+def compose_shortlist(found: Shortlist, analyses: Sequence[Analysis]) -> Page:
+    """The shortlist, in no format yet."""
+    by_id = {one.campaign.id: one for one in reversed(analyses)}
+    used = [by_id[name] for one in found.choices for group in one.instances for name in group]
+    cells = {cell.id: cell for one in used for cell in one.cells}
+    names, shared = name_cells([cells[one.cell] for one in found.rankings], escape)
+    count = len({one.instances for one in found.choices})
+    page = frame.begin_page(
+        f"a shortlist of {show_things(count, 'machine')}",
+        [flag for one in used for flag in one.flags],
+        ["What work costs on each machine, by its faster device; workload by workload:"],
+    )
+    page.bullets(
+        [*(_open(found, one, names[one.cell]) for one in found.rankings), *_tell_others(found)]
+    )
+    if shared:
+        page.paragraph(f"The same in all workloads: {'; '.join(shared.values())}.")
+    for ranking in found.rankings:
+        _write_ranking(page, found, ranking, names[ranking.cell])
+    page.paragraph(_RULES)
+    write_instances(page, found, names)
+    write_differences(page, found, by_id)
+    folders = " ".join(f"{SOMEWHERE}/{one.campaign.folder}" for one in analyses)
+    workload = f" WORKLOAD={shlex.quote(found.workload)}" if found.workload else ""
+    command = f'make shortlist RUNS="{folders}"{workload}'
+    when = (
+        f"From the campaigns' documents and the prices of {found.asked.isoformat()} (PRICES=…), by:"
+    )
+    frame.end_page(page, {when: command})
+    return page
+
+
+def _open(found: Shortlist, ranking: Ranking, name: str) -> str:
+    """Who is cheapest in a workload."""
+    first = next((one for one in ranking.entries if one.rank), None)
+    if first is None:
+        return f"{name}: no machine can be ranked."
+    choice = found.choices[first.choice - 1]
+    cost = f"{_show_cost(found, first)} for a million {ranking.unit}s on the {_name_devices(first)}"
+    ties = (
+        f"; the intervals do not separate it from {list_letters(first.ties)}" if first.ties else ""
+    )
+    count = show_things(len(choice.instances), "instance")
+    called = f"**{name_letter(first.choice)} {_call(choice)}** ({count})"
+    return f"{name}: {called} costs least, {cost}{ties}."
+
+
+def _tell_others(found: Shortlist) -> Iterable[str]:
+    """What is not ranked."""
+    unranked = [e.choice for e in found.rankings[0].entries if e.rank is None]
+    if unranked:
+        why = "for want of a price, an interval or controls that held"
+        yield f"Not ranked: {list_letters(unranked)}, {why}."
+    if found.aside:
+        yield f"Left out: {show_things(len(found.aside), 'campaign')}; why stands below."
+
+
+def _write_ranking(page: Page, found: Shortlist, ranking: Ranking, name: str) -> None:
+    page.heading(name)
+    costs = align([_show_cost(found, e, devices=True) for e in ranking.entries])
+    rows = []
+    for entry, cost in zip(ranking.entries, costs, strict=True):
+        choice = found.choices[entry.choice - 1]
+        machine = f"**{name_letter(entry.choice)}** {_describe(page, choice)}"
+        measured = (_show_rates(page, ranking, entry), _show_ratio(entry), _show_crossover(entry))
+        price = _show_price(page, choice)
+        rows.append([machine, _show_rank(entry), cost, price, *measured, _judge(found, choice)])
+    headers = ["machine", "rank", f"a million {ranking.unit}s", "price an hour"]
+    headers += [f"{escape(name_rate(ranking.work))}, CPU / GPU", "GPU against CPU"]
+    headers += [f"GPU wins from {escape(ranking.axis or '')}".rstrip(), "sound"]
+    page.table(f"Table: {name}, the cheapest machine first.", headers, rows, right=(2,))
+
+
+def _call(choice: Choice) -> str:
+    """What a machine is called: its type on these terms, or its processor."""
+    if choice.type is None:
+        return escape(choice.machine.cpu or "unknown processor")
+    return escape(f"{choice.type}, {choice.offer.terms}" if choice.offer else choice.type)
+
+
+def _describe(page: Page, choice: Choice) -> str:
+    machine = choice.machine
+    mark = page.mark("its campaign's label says of which type it is") if choice.labelled else ""
+    parts = [
+        _call(choice) + mark,
+        show_things(len(choice.instances), "instance"),
+        f"{escape(machine.cpus_used)} vCPUs" if machine.cpus_used else "",
+        show_bytes(machine.memory_bytes) if machine.memory_bytes else "",
+        ", ".join(map(escape, machine.gpus)) or "no GPU",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def _show_price(page: Page, choice: Choice) -> str:
+    if choice.offer is None:
+        kind = choice.type or "a machine without a type"
+        return f"{NO_NUMBER} {page.mark(f'no price is known for {escape(kind)}')}"
+    offer = choice.offer
+    old = f"of {offer.date.isoformat()}, which is more than {OLD_DAYS} days ago"
+    mark = f" old {page.mark(old)}" if choice.old else ""
+    return f"{show_money(offer.hourly, None, None, escape(offer.currency))}{mark}"
+
+
+def _show_rates(page: Page, ranking: Ranking, entry: Entry) -> str:
+    shown = []
+    for device in _DEVICES:
+        if time := entry.seconds.get(device):
+            rate = show_rate(ranking.amount, escape(ranking.work), time.value) or "no rate"
+            shown.append(rate.removesuffix(f" {name_rate(escape(ranking.work))}"))
+        elif flag := entry.missing.get(device):
+            shown.append(f"{NO_NUMBER} {page.mark(escape(word(flag), 900))}")
+        else:
+            shown.append("none")
+    return " / ".join(shown)
+
+
+def _show_ratio(entry: Entry) -> str:
+    ratio = entry.ratio
+    if ratio is None:
+        return "no pair"
+    low, high = (1 / end if end else None for end in (ratio.high, ratio.low))
+    unsure = " ?" if low is None or high is None or low <= 1 <= high else ""
+    return f"{show_gain(1 / ratio.value, low, high)}{unsure}"
+
+
+def _show_crossover(entry: Entry) -> str:
+    one = entry.crossover
+    if one is None:
+        return "no pair"
+    if one.answer == "crosses" and one.low is not None and one.high is not None:
+        between = f"between {show_size(one.low)} and {show_size(one.high)}"
+        return between if one.rising else f"only up to {between}"
+    words = {"always": "every size", "never": "no size", "equal": "no size: equal"}
+    return words.get(one.answer, "?")
+
+
+def _show_cost(found: Shortlist, entry: Entry, *, devices: bool = False) -> str:
+    offer, cost = found.choices[entry.choice - 1].offer, entry.cost
+    if offer is None or cost is None:
+        return "not known"
+    money = show_money(cost.value, cost.low, cost.high, escape(offer.currency))
+    return f"{money}, {_name_devices(entry)}" if devices else money
+
+
+def _name_devices(entry: Entry) -> str:
+    return " or ".join(_DEVICES[one] for one in entry.cheapest)
+
+
+def _judge(found: Shortlist, choice: Choice) -> str:
+    """Whether a machine's numbers are sound; what all have is told over the table."""
+    common = set.intersection(*(set(name_banners(one.flags)) for one in found.choices))
+    doubts = [*(_FAILED[code] for code in choice.failed), *name_banners(choice.flags)]
+    doubts += [_CAUTIONS[one.code] for one in choice.flags if one.code in _CAUTIONS]
+    told = ", ".join(one for one in dict.fromkeys(doubts) if one not in common)
+    return f"**no: {told}**" if choice.failed else f"yes, but {told}" if told else "yes"
+
+
+def _show_rank(entry: Entry) -> str:
+    if entry.rank is None:
+        return "not ranked"
+    ties = f" ties with {list_letters(entry.ties)}" if entry.ties else ""
+    return f"{entry.rank}{' ★' if entry.best else ''}{ties}"

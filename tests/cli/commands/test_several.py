@@ -1,0 +1,88 @@
+"""The commands shortlist and gate: what they print, write and end with."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests import synthetic, twelve
+from tests.cli.shell import Shell
+
+
+def write(folder: Path, name: str, slower: float = 1.0, seed: int = 1) -> str:
+    """A campaign of products and steps that take so many times as long."""
+    cells = [one for one in synthetic.make_cells() if one.scenario in {"matmul", "mlp"}]
+    plan = replace(synthetic.make_campaign(blocks=4, cells=cells, seed=seed), id=name, label=None)
+    documents = synthetic.make_documents(
+        plan,
+        host=synthetic.QUIET,
+        truth=lambda cell, arm: slower * synthetic.plain_truth(cell, arm),
+    )
+    return str(synthetic.write_campaign(folder / name, plan, documents))
+
+
+def test_a_shortlist_is_printed_or_written(tmp_path: Path, shell: Shell) -> None:
+    runs = []
+    for seed, name in enumerate(("tie-1", "plain"), start=1):
+        made = twelve.make(name, twelve.MACHINES[name], seed)
+        documents = [*made.documents, *made.controls]
+        runs.append(str(synthetic.write_campaign(tmp_path / name, made.campaign, documents)))
+    prices = tmp_path / "prices.toml"
+    prices.write_text(
+        "".join(
+            f'[[price]]\ntype = "{kind}"\nhourly = 2\ncurrency = "EUR"\nsource = "us"\n'
+            "date = 2020-01-01\n"
+            for kind in ("tie.one", "plain.small")
+        )
+    )
+    words = ("shortlist", *runs, "--prices", str(prices), "--workload", twelve.LARGE)
+    heard = shell.run(*words)
+    assert heard.status == 0
+    assert heard.out.startswith("# Crossover: a shortlist of 2 machines")
+    assert "EUR 2.00 old" in heard.out
+    out = tmp_path / "out"
+    assert shell.run(*words, "--out", str(out)).status == 0
+    assert sorted(one.name for one in out.iterdir()) == [
+        "shortlist.html",
+        "shortlist.json",
+        "shortlist.md",
+    ]
+    assert (out / "shortlist.md").read_text() == heard.out
+    assert len(json.loads((out / "shortlist.json").read_text())["choices"]) == 2
+
+
+def test_prices_that_are_none_are_status_5_and_no_campaign_is_status_2(
+    tmp_path: Path, shell: Shell
+) -> None:
+    run = write(tmp_path, "one")
+    (tmp_path / "prices.toml").write_text("[[price]]\nhourly = 0\n")
+    heard = shell.run("shortlist", run, "--prices", str(tmp_path / "prices.toml"))
+    assert heard.status == 5
+    assert "no list of prices" in heard.err
+    assert shell.run("shortlist").status == 2
+
+
+@pytest.mark.parametrize(
+    ("slower", "bound", "status"), [(1.3, "5", 1), (1.3, "50", 0), (1.0, "5", 0)]
+)
+def test_the_gate_ends_as_it_says(
+    tmp_path: Path, shell: Shell, slower: float, bound: str, status: int
+) -> None:
+    runs = [write(tmp_path, "base"), write(tmp_path, "new", slower, seed=2)]
+    heard = shell.run("gate", *runs, "--slower", bound)
+    assert heard.status == status
+    assert heard.out.startswith("# Crossover: gate")
+    assert ("No slowdown shown" in heard.out) == (status == 0)
+    out = tmp_path / "out"
+    assert shell.run("gate", *runs, "--slower", bound, "--out", str(out)).status == status
+    assert (out / "gate.md").read_text() == heard.out
+
+
+@pytest.mark.parametrize("words", [["base"], ["base", "base"], ["base", "new", "more"]])
+def test_a_gate_needs_two_campaigns(tmp_path: Path, shell: Shell, words: list[str]) -> None:
+    runs = [write(tmp_path, name) for name in words]
+    assert shell.run("gate", *runs).status == 2
+    assert shell.run("gate", *runs, "--slower", "-1").status == 2

@@ -1,0 +1,137 @@
+"""Twelve made-up campaigns of machines to choose from, of which the truth is known, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
+
+from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.result.shortlist import Offer
+from suite.cells.cell import Cell, Work
+from suite.model import SuiteIdentity
+from tests import synthetic
+from tests.changes import invoke, plant, tell
+from tests.rendering import load
+
+TODAY = date(2026, 11, 23)
+
+BATCHES = (8, 64, 512, 4096)
+
+CELLS = [
+    *(
+        synthetic.make_cell(
+            "mlp",
+            "train",
+            {"net": "A", "batch": batch, "data": "device", "precision": "fp32"},
+            Work(amount=float(batch), unit="example"),
+            sweep="batch",
+        )
+        for batch in BATCHES
+    ),
+    synthetic.make_cell("overhead", "fence", {}, Work(amount=1.0, unit="call")),
+]
+
+SMALL, MIDDLE, LARGE = CELLS[0].id, CELLS[2].id, CELLS[3].id
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """A campaign: how many times as long as on the first machine the CPU and the GPU take."""
+
+    cpu: float = 1.0
+    gpu: float | None = 1.0
+    type: str | None = None
+    machine: str | None = None
+    twin: float = 1.0
+    content: str = synthetic.SUITE.content
+    model: str = "Made-Up Processor 9000"
+
+
+MACHINES: Mapping[str, Made] = {
+    "three-1": Made(type="three.large", machine="aaaaaaa1", gpu=0.97),
+    "three-2": Made(type="three.large", machine="aaaaaaa2"),
+    "three-3": Made(type="three.large", machine="aaaaaaa3", gpu=1.03),
+    "copy": Made(type="copy.large", machine="cccccccc"),
+    "control": Made(type="bad.large", machine="dddddddd", gpu=0.5, twin=1.2),
+    "suite": Made(type="old.large", machine="eeeeeeee", content="6" * 64),
+    "tie-1": Made(type="tie.one", machine="11111111", gpu=1.5),
+    "tie-2": Made(type="tie.two", machine="22222222", gpu=1.5),
+    "plain": Made(type="plain.small", machine="bbbbbbbb", cpu=2.0, gpu=None),
+    "again": Made(type="plain.small", machine="bbbbbbbb", cpu=2.0, gpu=None),
+    "fast": Made(type="fast.huge", machine="ffffffff", gpu=0.25),
+    "priceless": Made(machine="99999999", gpu=1.2, model="Own Processor"),
+}
+"""In the order in which they are named.  ``copy`` is the first one once more, its ids changed; ``again`` is
+the machine of ``plain`` another time."""
+
+HOURLY = {
+    ("three.large", "on-demand"): 1.0,
+    ("copy.large", "on-demand"): 0.5,
+    ("bad.large", "on-demand"): 0.1,
+    ("old.large", "on-demand"): 0.1,
+    ("tie.one", "on-demand"): 1.2,
+    ("tie.two", "on-demand"): 1.2,
+    ("plain.small", "on-demand"): 0.4,
+    ("fast.huge", "on-demand"): 12.0,
+    ("fast.huge", "spot"): 4.5,
+}
+
+OFFERS = [
+    Offer(
+        type=kind,
+        terms=terms,
+        hourly=hourly,
+        currency="USD",
+        source="https://prices.example",
+        date=date(2026, 8, 1) if kind == "tie.one" else date(2026, 11, 1),
+    )
+    for (kind, terms), hourly in HOURLY.items()
+]
+
+
+def time(made: Made, cell: Cell, arm: str) -> float:
+    """The true seconds a call."""
+    if arm == "cuda":
+        return (made.gpu or 1.0) * (200e-6 + 1e-8 * cell.work.amount)
+    return made.cpu * (20e-6 + 2e-6 * cell.work.amount)
+
+
+def make(name: str, made: Made, seed: int, blocks: int = 5) -> LoadedCampaign:
+    """The campaign as it were read from its folder."""
+    arms = ("cpu", "cuda") if made.gpu is not None else ("cpu",)
+    plan = synthetic.make_campaign(arms=arms, blocks=blocks, seed=seed, cells=CELLS)
+    suite = SuiteIdentity(version="0.1.0", commit=None, content=made.content)
+    plan = replace(plan, id=name, label=None, suite=suite)
+    how: dict[str, Any] = {"samples": 60, "host": synthetic.QUIET}
+    documents = synthetic.make_documents(
+        plan, calibration=False, truth=lambda cell, arm: time(made, cell, arm), **how
+    )
+    twins = synthetic.make_twins(
+        plan,
+        names=[cell.id for cell in CELLS],
+        truth=lambda cell, arm: made.twin * time(made, cell, arm),
+        **how,
+    )
+    engine = {"name": "docker", "endpoint.here": True}
+    engine |= {"machine.id": made.machine, "machine.type": made.type}
+    return replace(
+        load(
+            plan,
+            plant(plant(documents, invoke(engine=engine)), tell({"cpu.model": made.model})),
+            plant(twins, invoke(engine=engine)),
+        ),
+        folder=name,
+    )
+
+
+def make_twelve() -> list[LoadedCampaign]:
+    """All of them."""
+    seeds = {"copy": 1}
+    made = []
+    for seed, (name, one) in enumerate(MACHINES.items(), start=1):
+        # The copy has the first one's values under another name.
+        speeds = MACHINES["three-1"] if name == "copy" else one
+        made.append(make(name, replace(one, cpu=speeds.cpu, gpu=speeds.gpu), seeds.get(name, seed)))
+    return made
