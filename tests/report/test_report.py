@@ -118,7 +118,7 @@ def test_every_mark_is_explained_and_every_dash_marked() -> None:
         (
             "two-arms",
             (
-                "Of 4 cells cuda is faster than cpu in 2 and slower in 2; 2 more cells without",
+                "Of 4 cells of work cuda is faster than cpu in 2 and slower in 2; 2 more cells without",
                 "In matmul.square cpu wins at n = 10 to 100; cuda wins at n = 1000.",
                 "Its largest win is at matmul.square/n=1000/precision=fp32: cuda 50× faster",
                 "its largest loss is at matmul.square/n=10/precision=fp32: cuda 10.1× slower",

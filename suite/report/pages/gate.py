@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from suite.analysis.result.numbers import LEVEL
 from suite.analysis.result.several import Gate, Gated
 from suite.report.pages import frame
-from suite.report.text.markup import escape
-from suite.report.text.page import Page
+from suite.report.text.page import Page, Strong
 from suite.report.text.units import end_sentence, show_duration, show_gain, show_things
 from suite.report.text.wording import word
 
@@ -20,7 +19,7 @@ def compose_gate(gate: Gate) -> Page:
     bound = f"{100 * gate.bound:g} %"
     cells = show_things(len(gate.cells), "comparison")
     counted = (
-        f"{escape(gate.new.id)} against {escape(gate.base.id)}: of {cells} of cells of work, "
+        f"{gate.new.id} against {gate.base.id}: of {cells} of cells of work, "
         f"{len(slower)} are shown to be slower by over {bound}, {len(gate.pick('passed'))} are shown not to "
         f"be, and {len(undecided)} are undecided."
     )
@@ -28,9 +27,9 @@ def compose_gate(gate: Gate) -> Page:
         f"Shown to be slower: p under {LEVEL} by Welch's one-sided t test, adjusted by Holm for all of "
         "them. The campaigns were not interleaved: drift between them is not in the intervals."
     )
-    verdict = f"**{show_things(len(slower), 'slowdown')}.**" if slower else "**No slowdown shown.**"
-    said = [verdict, counted, rule]
-    page = frame.begin_page("gate", gate.flags, said)
+    verdict = f"{show_things(len(slower), 'slowdown')}." if slower else "No slowdown shown."
+    page = frame.begin_page("gate", gate.flags, [])
+    page.paragraph(Strong(verdict), f" {counted} {rule}")
     noisy = {one.limit for one in gate.cells if one.limit > gate.bound}
     if noisy:
         page.paragraph(
@@ -39,7 +38,7 @@ def compose_gate(gate: Gate) -> Page:
     _write_cells(page, f"slower by over {bound}", slower)
     _write_cells(page, "undecided", undecided)
     page.bullets(
-        f"{show_things(number, 'comparison')} could not be judged: {escape(word(flag), 900)}."
+        f"{show_things(number, 'comparison')} could not be judged: {word(flag)}."
         for flag, number in gate.missing
     )
     if gate.again:
@@ -69,15 +68,14 @@ def _write_cells(page: Page, what: str, cells: Sequence[Gated]) -> None:
         ["cell", "arm", "new against base", "adjusted p", "blocks to settle"],
         [
             [
-                escape(one.cell),
-                escape(one.arm),
+                one.cell,
+                one.arm,
                 show_gain(*_turn(one)),
                 f"{one.p:.2g}",
                 str(one.blocks) if one.blocks else "",
             ]
             for one in cells
         ],
-        right=(3, 4),
     )
 
 

@@ -9,7 +9,6 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import FEWEST
 from suite.analysis.result.shortlist import Entry, Shortlist
 from suite.report.sections.environment import show_facts
-from suite.report.text.markup import escape
 from suite.report.text.page import Page
 from suite.report.text.units import show_things, show_times
 from suite.report.text.wording import word
@@ -35,8 +34,8 @@ def write_instances(page: Page, found: Shortlist, names: Mapping[str, str]) -> N
             [
                 name_letter(number),
                 unit if one.known else f"{unit}, and nobody can tell of which machine",
-                "; ".join(escape(" + ".join(group)) for group in one.instances),
-                f"{escape(offer.source, 200)}, {offer.date.isoformat()}" if offer else "nobody",
+                "; ".join(" + ".join(group) for group in one.instances),
+                f"{offer.source}, {offer.date.isoformat()}" if offer else "nobody",
                 *map(_show_against, entries),
             ]
         )
@@ -52,12 +51,9 @@ def write_instances(page: Page, found: Shortlist, names: Mapping[str, str]) -> N
         rows,
     )
     merged = dict.fromkeys(g for one in found.choices for g in one.instances if len(g) > 1)
+    page.bullets(f"{' and '.join(g)} are of one instance, and count as one." for g in merged)
     page.bullets(
-        f"{' and '.join(map(escape, g))} are of one instance, and count as one." for g in merged
-    )
-    page.bullets(
-        f"Number {one.run}, {escape(one.campaign)}, is left out: {escape(word(one.flag), 900)}."
-        for one in found.aside
+        f"Number {one.run}, {one.campaign}, is left out: {word(one.flag)}." for one in found.aside
     )
 
 
@@ -84,7 +80,7 @@ def write_differences(page: Page, found: Shortlist, by_id: Mapping[str, Analysis
                 name_letter(number)
             )
     rows = [
-        [escape(name), "; ".join(f"{value} ({', '.join(who)})" for value, who in values.items())]
+        [name, "; ".join(f"{value} ({', '.join(who)})" for value, who in values.items())]
         for name, values in sorted(facts.items())
         if len(values) > 1 and not _OWN.search(name)
     ]

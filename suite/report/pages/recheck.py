@@ -12,9 +12,8 @@ from suite.report.pages import frame
 from suite.report.pages.comparison import write_differences
 from suite.report.sections.environment import SOMEWHERE, show_facts
 from suite.report.sections.machine import name_machine
-from suite.report.sections.tables import Entry, show_comparison, show_time
-from suite.report.text.markup import escape
-from suite.report.text.page import Page
+from suite.report.sections.tables import show_comparison, show_time
+from suite.report.text.page import Cell, Page
 from suite.report.text.units import end_sentence, show_things
 from suite.report.text.wording import tell
 
@@ -26,21 +25,19 @@ def compose_recheck(found: Rechecked, before: Analysis, now: Analysis) -> Page:
     """The whole page, in no format yet."""
     flags = [*before.flags, *now.flags]
     names = list(dict.fromkeys(one.cell for one in found.cells))
-    title = f"{show_things(len(names), 'cell')} of {escape(found.before)} measured again"
+    title = f"{show_things(len(names), 'cell')} of {found.before} measured again"
     page = frame.begin_page(title, flags, [tell_recheck(found), *_explain(found)])
     _write_campaigns(page, before, now)
     page.heading("The cells")
     rows = []
     for one in found.cells:
-        entries = [show_time(one.before), show_time(one.now), _show_ratio(one)]
-        shown = [f"{text} {page.mark(*map(_note, notes))}".strip() for text, notes in entries]
+        shown = [show_time(one.before), show_time(one.now), _show_ratio(one)]
         end = "yes" if one.reproduces else "NO"
-        rows.append([escape(one.cell), escape(one.arm), *shown, end])
+        rows.append([one.cell, one.arm, *shown, end])
     page.table(
         "Table: time per call then and now, each with its 95 % interval.",
         ["cell", "arm", "then", "now", "now against then", "reproduces"],
         rows,
-        right=range(2, 5),
     )
     facts = {
         f"{name}, {arm}": show_facts(analysis.arms[arm])
@@ -62,7 +59,7 @@ def tell_recheck(found: Rechecked) -> str:
     of = f"{len(names) - len(failed)} of {show_things(len(names), 'cell')}"
     if not failed:
         return f"Reproduced: {of} within what noise explains."
-    return f"NOT REPRODUCED: {of} within what noise explains, and not {', '.join(map(escape, failed))}."
+    return f"NOT REPRODUCED: {of} within what noise explains, and not {', '.join(failed)}."
 
 
 def _explain(found: Rechecked) -> list[str]:
@@ -91,9 +88,9 @@ def _write_campaigns(page: Page, before: Analysis, now: Analysis) -> None:
     rows = [
         [
             name,
-            escape(one.campaign.id),
-            name_machine(one.machine, escape),
-            ", ".join(f"{escape(arm)}: {len(of.blocks)}" for arm, of in one.arms.items()),
+            one.campaign.id,
+            name_machine(one.machine),
+            ", ".join(f"{arm}: {len(of.blocks)}" for arm, of in one.arms.items()),
             one.campaign.created.isoformat(),
             frame.show_floor(one.noise_floor),
         ]
@@ -105,13 +102,9 @@ def _write_campaigns(page: Page, before: Analysis, now: Analysis) -> None:
     )
 
 
-def _show_ratio(one: RecheckedCell) -> Entry:
+def _show_ratio(one: RecheckedCell) -> str | Cell:
     ratio = one.ratio or one.missing
     if ratio is None:
-        return "", ()
+        return ""
     invalid = [side.invalid for side in (one.before, one.now) if side.invalid]
     return show_comparison(ratio, other="now", base="then", invalid=invalid)
-
-
-def _note(text: str) -> str:
-    return escape(text, limit=900)

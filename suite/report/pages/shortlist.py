@@ -18,11 +18,9 @@ from suite.report.pages.instances import (
     write_instances,
 )
 from suite.report.sections.environment import SOMEWHERE
-from suite.report.text.markup import escape
 from suite.report.text.names import name_cells
-from suite.report.text.page import NO_NUMBER, Page
+from suite.report.text.page import NO_NUMBER, Cell, Page, Runs, Strong, say_none
 from suite.report.text.units import (
-    align,
     name_rate,
     show_bytes,
     show_gain,
@@ -46,12 +44,13 @@ _CAUTIONS: Mapping[str, str] = {"far-below-published": "far below published figu
 _DEVICES: Mapping[Device, str] = {"cpu": "CPU", "gpu": "GPU"}
 
 _RULES = (
-    "**rank**: one more than the number of machines that cost less beyond doubt; those that the intervals "
-    "do not separate are ties. **★**: no other machine is both cheaper and faster beyond doubt. Beyond "
+    Strong("rank"),
+    ": one more than the number of machines that cost less beyond doubt; those that the intervals "
+    "do not separate are ties. ★: no other machine is both cheaper and faster beyond doubt. Beyond "
     "doubt is a difference with p under 0.05 by Welch's t test, adjusted by Holm for all pairs of the "
     "table, and of more than 2 % and than the campaigns' noise floors. Machines were not measured in the "
     "same blocks: ratios between them are not interleaved, and drift is not in their intervals. Every "
-    "interval is a 95 % one."
+    "interval is a 95 % one.",
 )
 
 
@@ -60,7 +59,7 @@ def compose_shortlist(found: Shortlist, analyses: Sequence[Analysis]) -> Page:
     by_id = {one.campaign.id: one for one in reversed(analyses)}
     used = [by_id[name] for one in found.choices for group in one.instances for name in group]
     cells = {cell.id: cell for one in used for cell in one.cells}
-    names, shared = name_cells([cells[one.cell] for one in found.rankings], escape)
+    names, shared = name_cells([cells[one.cell] for one in found.rankings])
     count = len({one.instances for one in found.choices})
     page = frame.begin_page(
         f"a shortlist of {show_things(count, 'machine')}",
@@ -74,7 +73,7 @@ def compose_shortlist(found: Shortlist, analyses: Sequence[Analysis]) -> Page:
         page.paragraph(f"The same in all workloads: {'; '.join(shared.values())}.")
     for ranking in found.rankings:
         _write_ranking(page, found, ranking, names[ranking.cell])
-    page.paragraph(_RULES)
+    page.paragraph(*_RULES)
     write_instances(page, found, names)
     write_differences(page, found, by_id)
     folders = " ".join(f"{SOMEWHERE}/{one.campaign.folder}" for one in analyses)
@@ -87,19 +86,19 @@ def compose_shortlist(found: Shortlist, analyses: Sequence[Analysis]) -> Page:
     return page
 
 
-def _open(found: Shortlist, ranking: Ranking, name: str) -> str:
+def _open(found: Shortlist, ranking: Ranking, name: str) -> Runs:
     """Who is cheapest in a workload."""
     first = next((one for one in ranking.entries if one.rank), None)
     if first is None:
-        return f"{name}: no machine can be ranked."
+        return (f"{name}: no machine can be ranked.",)
     choice = found.choices[first.choice - 1]
     cost = f"{_show_cost(found, first)} for a million {ranking.unit}s on the {_name_devices(first)}"
     ties = (
         f"; the intervals do not separate it from {list_letters(first.ties)}" if first.ties else ""
     )
     count = show_things(len(choice.instances), "instance")
-    called = f"**{name_letter(first.choice)} {_call(choice)}** ({count})"
-    return f"{name}: {called} costs least, {cost}{ties}."
+    called = Strong(f"{name_letter(first.choice)} {_call(choice)}")
+    return f"{name}: ", called, f" ({count}) costs least, {cost}{ties}."
 
 
 def _tell_others(found: Shortlist) -> Iterable[str]:
@@ -114,61 +113,60 @@ def _tell_others(found: Shortlist) -> Iterable[str]:
 
 def _write_ranking(page: Page, found: Shortlist, ranking: Ranking, name: str) -> None:
     page.heading(name)
-    costs = align([_show_cost(found, e, devices=True) for e in ranking.entries])
-    rows = []
-    for entry, cost in zip(ranking.entries, costs, strict=True):
+    rows: list[list[str | Cell]] = []
+    for entry in ranking.entries:
         choice = found.choices[entry.choice - 1]
-        machine = f"**{name_letter(entry.choice)}** {_describe(page, choice)}"
-        measured = (_show_rates(page, ranking, entry), _show_ratio(entry), _show_crossover(entry))
-        price = _show_price(page, choice)
-        rows.append([machine, _show_rank(entry), cost, price, *measured, _judge(found, choice)])
+        measured = (_show_rates(ranking, entry), _show_ratio(entry), _show_crossover(entry))
+        cost, price = _show_cost(found, entry, devices=True), _show_price(choice)
+        first = _describe(choice, name_letter(entry.choice))
+        rows.append([first, _show_rank(entry), cost, price, *measured, _judge(found, choice)])
     headers = ["machine", "rank", f"a million {ranking.unit}s", "price an hour"]
-    headers += [f"{escape(name_rate(ranking.work))}, CPU / GPU", "GPU against CPU"]
-    headers += [f"GPU wins from {escape(ranking.axis or '')}".rstrip(), "sound"]
-    page.table(f"Table: {name}, the cheapest machine first.", headers, rows, right=(2,))
+    headers += [f"{name_rate(ranking.work)}, CPU / GPU", "GPU against CPU"]
+    headers += [f"GPU wins from {ranking.axis or ''}".rstrip(), "sound"]
+    page.table(f"Table: {name}, the cheapest machine first.", headers, rows)
 
 
 def _call(choice: Choice) -> str:
     """What a machine is called: its type on these terms, or its processor."""
     if choice.type is None:
-        return escape(choice.machine.cpu or "unknown processor")
-    return escape(f"{choice.type}, {choice.offer.terms}" if choice.offer else choice.type)
+        return choice.machine.cpu or "unknown processor"
+    return f"{choice.type}, {choice.offer.terms}" if choice.offer else choice.type
 
 
-def _describe(page: Page, choice: Choice) -> str:
+def _describe(choice: Choice, letter: str) -> Cell:
     machine = choice.machine
-    mark = page.mark("its campaign's label says of which type it is") if choice.labelled else ""
+    notes = ("its campaign's label says of which type it is",) if choice.labelled else ()
     parts = [
-        _call(choice) + mark,
+        f"{letter} {_call(choice)}",
         show_things(len(choice.instances), "instance"),
-        f"{escape(machine.cpus_used)} vCPUs" if machine.cpus_used else "",
+        f"{machine.cpus_used} vCPUs" if machine.cpus_used else "",
         show_bytes(machine.memory_bytes) if machine.memory_bytes else "",
-        ", ".join(map(escape, machine.gpus)) or "no GPU",
+        ", ".join(machine.gpus) or "no GPU",
     ]
-    return "; ".join(filter(None, parts))
+    return Cell("; ".join(filter(None, parts)), notes)
 
 
-def _show_price(page: Page, choice: Choice) -> str:
-    if choice.offer is None:
-        kind = choice.type or "a machine without a type"
-        return f"{NO_NUMBER} {page.mark(f'no price is known for {escape(kind)}')}"
+def _show_price(choice: Choice) -> Cell:
     offer = choice.offer
+    if offer is None:
+        return say_none(f"no price is known for {choice.type or 'a machine without a type'}")
+    price = show_money(offer.hourly, None, None, offer.currency)
     old = f"of {offer.date.isoformat()}, which is more than {OLD_DAYS} days ago"
-    mark = f" old {page.mark(old)}" if choice.old else ""
-    return f"{show_money(offer.hourly, None, None, escape(offer.currency))}{mark}"
+    return Cell(price.amid(after=" old"), (old,)) if choice.old else Cell(price)
 
 
-def _show_rates(page: Page, ranking: Ranking, entry: Entry) -> str:
-    shown = []
+def _show_rates(ranking: Ranking, entry: Entry) -> Cell:
+    shown, notes = [], []
     for device in _DEVICES:
         if time := entry.seconds.get(device):
-            rate = show_rate(ranking.amount, escape(ranking.work), time.value) or "no rate"
-            shown.append(rate.removesuffix(f" {name_rate(escape(ranking.work))}"))
+            rate = show_rate(ranking.amount, ranking.work, time.value) or "no rate"
+            shown.append(rate.removesuffix(f" {name_rate(ranking.work)}"))
         elif flag := entry.missing.get(device):
-            shown.append(f"{NO_NUMBER} {page.mark(escape(word(flag), 900))}")
+            shown.append(NO_NUMBER)
+            notes.append(word(flag))
         else:
             shown.append("none")
-    return " / ".join(shown)
+    return Cell(" / ".join(shown), tuple(notes))
 
 
 def _show_ratio(entry: Entry) -> str:
@@ -195,8 +193,8 @@ def _show_cost(found: Shortlist, entry: Entry, *, devices: bool = False) -> str:
     offer, cost = found.choices[entry.choice - 1].offer, entry.cost
     if offer is None or cost is None:
         return "not known"
-    money = show_money(cost.value, cost.low, cost.high, escape(offer.currency))
-    return f"{money}, {_name_devices(entry)}" if devices else money
+    money = show_money(cost.value, cost.low, cost.high, offer.currency)
+    return money.amid(after=f", {_name_devices(entry)}") if devices else money
 
 
 def _name_devices(entry: Entry) -> str:
@@ -209,7 +207,7 @@ def _judge(found: Shortlist, choice: Choice) -> str:
     doubts = [*(_FAILED[code] for code in choice.failed), *name_banners(choice.flags)]
     doubts += [_CAUTIONS[one.code] for one in choice.flags if one.code in _CAUTIONS]
     told = ", ".join(one for one in dict.fromkeys(doubts) if one not in common)
-    return f"**no: {told}**" if choice.failed else f"yes, but {told}" if told else "yes"
+    return f"NO: {told}" if choice.failed else f"yes, but {told}" if told else "yes"
 
 
 def _show_rank(entry: Entry) -> str:

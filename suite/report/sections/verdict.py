@@ -155,8 +155,8 @@ def tell_sureness(analysis: Analysis) -> Iterable[str]:
     yield f"Half of the {len(widths)} times are known to ±{width:.2g} % or better; intervals are 95 %."
     if analysis.others and analysis.noise_floor is not None:
         yield (
-            f"Run twice, 19 of 20 cells of an arm differ by under {100 * analysis.noise_floor:.1f} % here "
-            "(the noise floor); a difference counts where it is significant and over "
+            f"The same cell measured again differs by under {100 * analysis.noise_floor:.1f} % in 19 of 20 "
+            "cases here (the noise floor); a difference counts where it is significant and over "
             f"{100 * analysis.margin:.1f} %."
         )
     if analysis.campaign.profile in PROVISIONAL:

@@ -71,7 +71,7 @@ def test_verdicts_are_counted_in_one_sentence() -> None:
     summary = judged("FASTER", "FASTER", "SLOWER", "EQUIVALENT", "INCONCLUSIVE", "INVALID")
     rest = len(summary.cells) - 6
     assert count_verdicts(summary, "cuda") == (
-        "Of 5 cells cuda is faster than cpu in 2 and slower in 1, equivalent in 1, inconclusive in "
+        "Of 5 cells of work cuda is faster than cpu in 2 and slower in 1, equivalent in 1, inconclusive in "
         f"1; 1 more cell INVALID; {rest} more cells without a ratio."
     )
     assert "all 2 comparisons are INVALID" in count_verdicts(judged("INVALID", "INVALID"), "cuda")
