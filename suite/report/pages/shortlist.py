@@ -45,12 +45,14 @@ _DEVICES: Mapping[Device, str] = {"cpu": "CPU", "gpu": "GPU"}
 
 _RULES = (
     Strong("rank"),
-    ": one more than the number of machines that cost less beyond doubt; those that the intervals "
-    "do not separate are ties. ★: no other machine is both cheaper and faster beyond doubt. Beyond "
-    "doubt is a difference with p under 0.05 by Welch's t test, adjusted by Holm for all pairs of the "
-    "table, and of more than 2 % and than the campaigns' noise floors. Machines were not measured in the "
-    "same blocks: ratios between them are not interleaved, and drift is not in their intervals. Every "
-    "interval is a 95 % one.",
+    (
+        ": one more than the number of machines that cost less beyond doubt; those that the intervals "
+        "do not separate are ties. ★: no other machine is both cheaper and faster beyond doubt. Beyond "
+        "doubt is a difference with p under 0.05 by Welch's t test, adjusted by Holm for all pairs of the "
+        "table, and of more than 2 % and than the campaigns' noise floors. Machines were not measured in the "
+        "same blocks: ratios between them are not interleaved, and drift is not in their intervals. Every "
+        "interval is a 95 % one."
+    ),
 )
 
 
