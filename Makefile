@@ -5,7 +5,9 @@ VENV := .venv
 export PATH := $(abspath $(VENV)/bin):$(PATH)
 # Each of these is also an option of `python -m suite bench`, spelled --like-this.
 BENCH := PROFILE BLOCKS BUDGET WAIT ARMS ENGINE ONLY CPUS GPU TELEMETRY SEED LABEL PRICE PRICE_CURRENCY RESULTS RESUME BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON
-KNOWN := $(BENCH) RUN RUNS PAIRS OUT REQUIRE_ENGINE PYTHON NAME JSON CELL N SIGNERS SIGN IDENTIFY WORKLOAD PRICES SLOWER
+KNOWN := $(BENCH) RUN RUNS PAIRS OUT REQUIRE_ENGINE PYTHON NAME JSON CELL N SIGNERS SIGN IDENTIFY WORKLOAD PRICES SLOWER AS
+# make has an AS of its own, the assembler.
+AS :=
 
 unknown := $(strip $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$(filter-out $(KNOWN),$v))))
 ifneq ($(unknown),)
@@ -21,7 +23,7 @@ install = $(VENV)/bin/python -m pip install --disable-pip-version-check --progre
 	|| { cat $(VENV)/pip.log >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help bench aa list report compare shortlist gate check bundle defend recheck doctor images base test lint clean generate sample lock
+.PHONY: help bench aa list report compare shortlist gate check bundle defend recheck export doctor images base test lint clean generate sample lock
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +61,9 @@ defend: $(VENV)/host.stamp ## how do you know? the evidence for one CELL of RUN=
 
 recheck: $(VENV)/host.stamp ## measure N=5 cells of RUN=results/X again: do they reproduce?
 	@python -m suite recheck $(call quote,$(RUN)) $(call given,N BLOCKS BUDGET WAIT ARMS ENGINE CPUS GPU TELEMETRY LABEL RESULTS BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON)
+
+export: $(VENV)/host.stamp $(if $(filter parquet,$(AS)),$(VENV)/archive.stamp) ## RUN=results/X for another program: AS=pyperf, csv, … (OUT)
+	@python -m suite export $(call quote,$(RUN)) $(call given,AS OUT)
 
 doctor: $(VENV)/host.stamp ## what this machine can run and why not, with remedies (JSON=1: for programs)
 	@$(call nox,doctor) $(call given,ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON ARMS GPU RESULTS) $(if $(JSON),--json)
@@ -104,6 +109,11 @@ $(VENV)/venv.stamp:
 
 $(VENV)/host.stamp: requirements/host.txt | $(VENV)/venv.stamp
 	@echo "setting up $(VENV) (once)" >&2
+	@$(call install,$<)
+	@touch $@
+
+$(VENV)/archive.stamp $(VENV)/paper.stamp: $(VENV)/%.stamp: requirements/%.txt $(VENV)/host.stamp
+	@echo "setting up what $* needs in $(VENV) (once)" >&2
 	@$(call install,$<)
 	@touch $@
 

@@ -13,7 +13,10 @@ nox.options.default_venv_backend = "none"
 # Nothing here makes an environment, so whether uv is there is for nobody.
 logging.getLogger("nox").addFilter(lambda record: "uv binary" not in record.getMessage())
 
-LOCKS = ("docker/cpu.txt", "docker/cuda.txt", "requirements/host.txt", "requirements/dev.txt")
+LOCKS = (
+    *("docker/cpu.txt", "docker/cuda.txt", "requirements/host.txt", "requirements/dev.txt"),
+    *("requirements/archive.txt", "requirements/paper.txt"),
+)
 
 nox.options.sessions = ["lint", "tests"]
 
@@ -218,3 +221,10 @@ def lock(session: nox.Session) -> None:
         *(*host, "--group", "tools", "--constraint", "requirements/host.txt"),
         *("--output-file", "requirements/dev.txt"),
     )
+    # As the tests have it, which come into the same environment.
+    for group in ("archive", "paper"):
+        session.run(
+            *(*compile_, "--python-version", "3.10", "--group", group),
+            *("--constraint", "requirements/dev.txt"),
+            *("--output-file", f"requirements/{group}.txt"),
+        )

@@ -47,6 +47,13 @@ class UsageError(CrossoverError):
     exit_status = 2
 
 
+class NotInstalledError(UsageError):
+    """A library that only some commands need is not there; ``lock`` of ``requirements`` has it."""
+
+    def __init__(self, what: str, lock: str) -> None:
+        super().__init__(f"{what} is not installed", f"`make .venv/{lock}.stamp`")
+
+
 class EngineError(CrossoverError):
     """There is no engine, it does not answer, or it refused: no image, no disk, no rights."""
 

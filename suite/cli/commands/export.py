@@ -1,0 +1,47 @@
+"""The commands export and paper: a campaign for other programs, and for people on paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from suite.analysis.analyse import analyse_folder
+from suite.cli.commands.receipts import open_out
+from suite.cli.conduct import shown
+from suite.cli.options import FOLDER
+from suite.cli.receipts.archive import unpacked
+from suite.folder import Folder
+from suite.report.exports.formats import EXPORTS, WHOLE
+from suite.report.exports.numbers import count_left_out
+
+OUT = click.option(
+    "--out", metavar="FOLDER", type=FOLDER, help="write it there  [default: beside RUN]"
+)
+
+
+@click.command()
+@click.argument("run", type=FOLDER)
+@click.option("--as", "form", type=click.Choice(list(EXPORTS)), required=True, help="the form")
+@OUT
+def export(run: Path, form: str, out: Path | None) -> int:
+    """Write the campaign folder or bundle RUN in the form of another program.
+
+    Numbers that are INVALID or missing are left out where the form has no place for the reason, and
+    counted on standard error.
+    """
+    with unpacked(run) as folder:
+        analysis = analyse_folder(folder)
+    files = EXPORTS[form](analysis)
+    place = open_out(out or run.parent)
+    with Folder.open(place) as door:
+        for name, content in files.items():
+            door.write(name, content)
+            click.echo(shown(place / name))
+    left = count_left_out(analysis)
+    if left and form not in WHOLE:
+        told = ", ".join(f"{count} {what}" for what, count in left.items())
+        click.echo(
+            f"left out, by cell and arm: {told}; AS=csv has them, with the reasons", err=True
+        )
+    return 0

@@ -1,0 +1,24 @@
+"""Bencher Metric Format (bencher.dev/docs/reference/bencher-metric-format)."""
+
+from __future__ import annotations
+
+import json
+
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.numbers import Estimate
+from suite.report.exports.numbers import list_numbers
+
+_NS = 1e9
+"""Bencher's measure ``latency`` is in nanoseconds."""
+
+
+def export_bencher(analysis: Analysis) -> dict[str, bytes]:
+    """The latency of a call by cell and arm, with the ends of its interval."""
+    found = {one.name: {"latency": _scale(one.estimate)} for one in list_numbers(analysis)}
+    text = json.dumps(found, ensure_ascii=False, indent=1, allow_nan=False)
+    return {f"{analysis.campaign.folder}.bencher.json": f"{text}\n".encode()}
+
+
+def _scale(one: Estimate) -> dict[str, float]:
+    ends = {"value": one.value, "lower_value": one.low, "upper_value": one.high}
+    return {name: end * _NS for name, end in ends.items() if end is not None}
