@@ -12,7 +12,7 @@ from msgspec import structs
 from suite.analysis.result.campaign import Analysis
 from suite.cells.cell import Cell, Param, Work
 from suite.cells.traits import ProfileName
-from suite.report.pictures.picture import Bar, Part, Step, Waterfall
+from suite.report.pictures.picture import Bar, Mark, Part, Waterfall
 from tests import synthetic
 from tests.rendering import study
 
@@ -133,9 +133,9 @@ WATERFALLS = tuple(
         title="B by slices",
         arm=arm,
         steps=(
-            Step(label="as asked", value=0.25 * times, low=0.2 * times, high=0.31 * times),
-            Step(label="tracing out", value=0.09 * times),
-            Step(label="batch 512", value=0.001 * times),
+            ("as asked", Mark(value=0.25 * times, low=0.2 * times, high=0.31 * times)),
+            ("tracing out", Mark(value=0.09 * times)),
+            ("batch 512", Mark(value=0.001 * times)),
         ),
     )
     for arm, times in (("cpu", 1.0), ("cuda", 3.0))

@@ -10,7 +10,7 @@ from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.findings import PARTS
 from suite.analysis.result.findings import Waterfall as Way
 from suite.cells import families
-from suite.report.pictures.captions import explain_marks
+from suite.report.pictures.captions import explain_marks, title_picture
 from suite.report.pictures.picture import (
     STEPS,
     Bar,
@@ -21,11 +21,9 @@ from suite.report.pictures.picture import (
     Row,
     Rows,
     Stacks,
-    Step,
     Waterfall,
 )
 from suite.report.text.units import show_part, show_seconds
-from suite.report.text.wording import name_banners
 
 REST = "rest"
 
@@ -60,11 +58,9 @@ def list_waterfalls(analysis: Analysis) -> list[Waterfall]:
             subject=one.name,
             arm=one.spot.arm,
             steps=tuple(
-                Step(
-                    label="as asked" if step is one.steps[0] else _name_step(step.changes),
-                    value=step.value.value,
-                    low=step.value.low,
-                    high=step.value.high,
+                (
+                    "as asked" if step is one.steps[0] else _name_step(step.changes),
+                    Mark(value=step.value.value, low=step.value.low, high=step.value.high),
                 )
                 for step in one.steps
             ),
@@ -128,7 +124,6 @@ def depict_decomposition(analysis: Analysis, bars: Sequence[Bar]) -> Picture | N
         ),
         key=lambda one: one[1],
     )
-    title = f"Where a training step goes: {name} takes {100 * share:.0f} % of {label}"
     negative = any(part.seconds < 0 for bar in kept for part in bar.parts)
     told = [
         f"{bar.label}, {show_seconds(measure(bar))}: "
@@ -138,24 +133,18 @@ def depict_decomposition(analysis: Analysis, bars: Sequence[Bar]) -> Picture | N
         + "."
         for bar in kept
     ]
-    return Picture(
-        name=STEPS,
-        title=title,
-        caption=" ".join(
-            [
-                (
-                    "Each bar is one training step, divided by what its parts take; its whole time "
-                    "stands beside it."
-                ),
-                *(["A part that came out under 0 is left out."] if negative else []),
-                *_tell_rest(len(there) - len(kept), "step"),
-            ]
-        ),
-        alt=" ".join([f"{title}.", *told]),
-        tables=(families.STEPS.name,),
-        arms=tuple(analysis.arms),
-        banner=" · ".join(name_banners(analysis.flags)),
-        content=Stacks(x_label="share of the step", bars=tuple(kept)),
+    return title_picture(
+        analysis,
+        STEPS,
+        f"Where a training step goes: {name} takes {100 * share:.0f} % of {label}",
+        Stacks(x_label="share of the step", bars=tuple(kept)),
+        caption=[
+            "Each bar is one training step, divided by what its parts take; its whole time stands beside it.",
+            *(["A part that came out under 0 is left out."] if negative else []),
+            *_tell_rest(len(there) - len(kept), "step"),
+        ],
+        told=told,
+        tables=[families.STEPS.name],
     )
 
 
@@ -177,32 +166,25 @@ def depict_waterfalls(analysis: Analysis, waterfalls: Sequence[Waterfall]) -> Pi
         if _measure_way(worst) > 1
         else "from what they time to the fair number"
     )
-    title = f"What people ask about: {state}"
     told = [
         f"{one.title}, {one.arm}: "
-        + ", ".join(f"{step.label} {show_seconds(step.value)}" for step in one.steps)
+        + ", ".join(f"{label} {show_seconds(mark.value)}" for label, mark in one.steps)
         + "."
         for one in kept
     ]
-    marks = [mark for group in groups for row in group.rows for _, mark in row.marks]
-    return Picture(
-        name=families.WAYS.name,
-        title=title,
-        caption=" ".join(
-            [
-                (
-                    "On a logarithmic scale, each row after one more change to the script: the first "
-                    "is as asked, the last is fair."
-                ),
-                *explain_marks(marks),
-                *_tell_rest(len({one.title for one in there}) - len(chosen), "case"),
-            ]
-        ),
-        alt=" ".join([f"{title}.", *told]),
-        tables=(families.WAYS.name,),
-        arms=tuple(analysis.arms),
-        banner=" · ".join(name_banners(analysis.flags)),
-        content=Dots(unit="s", x_label="time", groups=tuple(groups)),
+    return title_picture(
+        analysis,
+        families.WAYS.name,
+        f"What people ask about: {state}",
+        Dots(unit="s", x_label="time", groups=tuple(groups)),
+        caption=[
+            "On a logarithmic scale, each row after one more change to the script:",
+            "the first is as asked, the last is fair.",
+            *explain_marks(mark for one in kept for _, mark in one.steps),
+            *_tell_rest(len({one.title for one in there}) - len(chosen), "case"),
+        ],
+        told=told,
+        tables=[families.WAYS.name],
     )
 
 
@@ -246,7 +228,7 @@ def _choose(waterfalls: Sequence[Waterfall]) -> set[str]:
 
 def _measure_way(one: Waterfall) -> float:
     """How many times the first step is of the last; 0 where one of them is not to be believed."""
-    first, last = one.steps[0], one.steps[-1]
+    first, last = one.steps[0][1], one.steps[-1][1]
     return 0.0 if first.struck or last.struck else first.value / last.value
 
 
@@ -261,11 +243,8 @@ def _group(title: str, waterfalls: Sequence[Waterfall]) -> Rows:
     """The waterfalls of one title as rows, each with a mark of every arm that has the step."""
     rows: dict[str, dict[str, Mark]] = {}
     for one in waterfalls:
-        if one.title != title:
-            continue
-        for step in one.steps:
-            mark = Mark(value=step.value, low=step.low, high=step.high, struck=step.struck)
-            rows.setdefault(step.label, {})[one.arm] = mark
+        for label, mark in one.steps if one.title == title else ():
+            rows.setdefault(label, {})[one.arm] = mark
     return Rows(
         title=title,
         rows=tuple(Row(label=label, marks=tuple(marks.items())) for label, marks in rows.items()),

@@ -1,12 +1,37 @@
-"""Sentences that stand under more than one picture: what its marks mean, and what is missing."""
+"""What several pictures have in common: marks of results, and sentences on what they mean."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult
 from suite.analysis.result.numbers import FEWEST, derive_rate
-from suite.report.pictures.picture import Mark
+from suite.report.pictures.picture import Content, Mark, Picture
+from suite.report.text.wording import name_banners
+
+
+def title_picture(
+    analysis: Analysis,
+    name: str,
+    title: str,
+    content: Content,
+    *,
+    caption: Iterable[str],
+    told: Iterable[str],
+    tables: Iterable[str] = (),
+) -> Picture:
+    """A picture of an analysis; ``caption`` and ``told`` are sentences, those that say what it shows."""
+    return Picture(
+        name=name,
+        title=title,
+        caption=" ".join(caption),
+        alt=" ".join([f"{title}.", *told]),
+        tables=tuple(tables),
+        arms=tuple(analysis.arms),
+        banner=" · ".join(name_banners(analysis.flags)),
+        content=content,
+    )
 
 
 def mark_time(result: ArmResult) -> Mark | None:

@@ -6,7 +6,7 @@ Texts are plain and come from documents: whoever draws must take them as they st
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from suite.cells.families import FAMILIES, WAYS
 
@@ -25,6 +25,11 @@ class Mark:
     low: float | None = None
     high: float | None = None
     struck: bool = False
+
+    def scale(self, share: float) -> Mark:
+        """The same of so much more or less."""
+        low, high = (None if end is None else end * share for end in (self.low, self.high))
+        return replace(self, value=self.value * share, low=low, high=high)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,19 +119,8 @@ class Stacks:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
-    """A step on the way from a naive number to a fair one."""
-
-    label: str
-    value: float
-    low: float | None = None
-    high: float | None = None
-    struck: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
 class Waterfall:
-    """The steps of one case on one arm, from what people time to the fair number.
+    """The steps of one case on one arm, from what people time to the fair number: each after one change.
 
     Those of the same title are drawn as one; titles of the same ``subject`` differ in a size only.
     Values are in seconds.
@@ -135,7 +129,7 @@ class Waterfall:
     subject: str
     title: str
     arm: str
-    steps: tuple[Step, ...]
+    steps: tuple[tuple[str, Mark], ...]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult, CellAnalysis
-from suite.report.pictures.captions import explain_marks, mark_time, tell_missing
+from suite.report.pictures.captions import explain_marks, mark_time, tell_missing, title_picture
 from suite.report.pictures.picture import PIPELINES, Dots, Mark, Picture, Row, Rows
 from suite.report.text.names import sort_cells
 from suite.report.text.units import show_seconds
-from suite.report.text.wording import name_banners
 
 PARTS: Mapping[str, str] = {
     "input": "input alone",
@@ -23,6 +21,12 @@ PARTS: Mapping[str, str] = {
 
 AXIS = "pipeline"
 """What tells the pipelines apart."""
+
+_CAPTION = (
+    "Time of one batch on a logarithmic scale. Where both together take as long as the input alone the "
+    "model waits for its data, and a faster device changes nothing; where they take as long as computing "
+    "alone the input is hidden."
+)
 
 _COUNTED = frozenset({"element", "example"})
 """Units of work of which a batch is so many."""
@@ -58,26 +62,14 @@ def depict_pipelines(analysis: Analysis) -> Picture | None:
         if arm not in dict(row.marks)
     ]
     drawn = [*triple, *([compute] if compute else [])]
-    title = f"The input pipeline: {_state(analysis, groups)}"
-    return Picture(
-        name=PIPELINES,
-        title=title,
-        caption=" ".join(
-            [
-                (
-                    "Time of one batch on a logarithmic scale. Where both together take as long as the "
-                    "input alone the model waits for its data, and a faster device changes nothing; "
-                    "where they take as long as computing alone the input is hidden."
-                ),
-                *explain_marks(every),
-                *tell_missing(missing),
-            ]
-        ),
-        alt=" ".join([f"{title}.", *_describe(groups), *tell_missing(missing)]),
-        tables=tuple(dict.fromkeys(one.scenario for one in drawn)),
-        arms=tuple(analysis.arms),
-        banner=" · ".join(name_banners(analysis.flags)),
-        content=Dots(unit="s", x_label="time of one batch", groups=tuple(groups)),
+    return title_picture(
+        analysis,
+        PIPELINES,
+        f"The input pipeline: {_state(analysis, groups)}",
+        Dots(unit="s", x_label="time of one batch", groups=tuple(groups)),
+        caption=[_CAPTION, *explain_marks(every), *tell_missing(missing)],
+        told=[*_describe(groups), *tell_missing(missing)],
+        tables=dict.fromkeys(one.scenario for one in drawn),
     )
 
 
@@ -106,13 +98,7 @@ def _mark_batch(result: ArmResult, batch: int | None) -> Mark | None:
     work = result.work
     if mark is None or batch is None or work.unit not in _COUNTED or work.amount <= 0:
         return mark
-    share = batch / work.amount
-    return replace(
-        mark,
-        value=mark.value * share,
-        low=None if mark.low is None else mark.low * share,
-        high=None if mark.high is None else mark.high * share,
-    )
+    return mark.scale(batch / work.amount)
 
 
 def _state(analysis: Analysis, groups: list[Rows]) -> str:

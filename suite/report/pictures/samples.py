@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.receipt import Receipt, Turn
+from suite.report.pictures.captions import title_picture
 from suite.report.pictures.picture import Picture, Strip, Strips
 from suite.report.text.names import name_receipt
 from suite.report.text.units import show_seconds, show_things
-from suite.report.text.wording import name_banners
 
 
 def depict_samples(
@@ -31,18 +31,17 @@ def depict_samples(
             )
     if not taken:
         return None
-    title = f"Every sample of {receipt.cell}"
-    return Picture(
-        name=f"defend-{name_receipt(receipt.cell)}",
-        title=title,
-        caption="Full marks count, and the bar over them is the invocation's value, their mean. Hollow "
-        "marks are warm-up; crosses are samples that do not count; block 0 is the calibration. "
-        "Logarithmic, each arm on its own scale.",
-        alt=" ".join([f"{title}.", *told]),
-        tables=(),
-        arms=tuple(analysis.arms),
-        banner=" · ".join(name_banners(analysis.flags)),
-        content=Strips(arms=tuple((arm, tuple(strips)) for arm, strips in taken.items())),
+    return title_picture(
+        analysis,
+        f"defend-{name_receipt(receipt.cell)}",
+        f"Every sample of {receipt.cell}",
+        Strips(arms=tuple((arm, tuple(strips)) for arm, strips in taken.items())),
+        caption=[
+            "Full marks count, and the bar over them is the invocation's value, their mean.",
+            "Hollow marks are warm-up; crosses are samples that do not count; block 0 is the calibration.",
+            "Logarithmic, each arm on its own scale.",
+        ],
+        told=told,
     )
 
 

@@ -9,11 +9,16 @@ from suite.analysis.result.cells import ArmResult
 from suite.analysis.result.numbers import Crossover
 from suite.cells.families import FAMILIES, Family
 from suite.cells.traits import Headline
-from suite.report.pictures.captions import explain_marks, mark_rate, mark_time, tell_missing
+from suite.report.pictures.captions import (
+    explain_marks,
+    mark_rate,
+    mark_time,
+    tell_missing,
+    title_picture,
+)
 from suite.report.pictures.picture import Line, Mark, Panel, Picture, Span, Sweeps
 from suite.report.text.crossovers import tell_apart, word_best, word_crossover
 from suite.report.text.units import name_rate, show_rate, show_seconds, show_size
-from suite.report.text.wording import name_banners
 
 Take = Callable[[ArmResult], Mark | None]
 Word = Callable[[float], str]
@@ -55,8 +60,6 @@ def _depict(
         return None
     panels = tuple(panel for _, panel in drawn)
     shown = [sweep for sweep, _ in drawn]
-    shown_unit = unit
-    caption = family.reading.format(Unit=shown_unit.capitalize())
     title = f"{family.subject}: {'; '.join(_state(analysis, sweep, shown) for sweep in shown)}"
     marks = [mark for panel in panels for line in panel.lines for _, mark in line.marks]
     spans = [span for panel in panels for span in panel.spans]
@@ -65,15 +68,14 @@ def _depict(
     if spans:
         aids.insert(0, "The winner changes within the shaded range, whose ends are measured sizes.")
     told = [text for panel in panels for text in _describe(panel, word)]
-    return Picture(
-        name=family.name,
-        title=title,
-        caption=" ".join([caption, *aids]),
-        alt=" ".join([f"{title}.", *told, *tell_missing(missing)]),
-        tables=(family.name,),
-        arms=tuple(analysis.arms),
-        banner=" · ".join(name_banners(analysis.flags)),
-        content=Sweeps(unit=unit, y_label=family.drawn.format(unit=shown_unit), panels=panels),
+    return title_picture(
+        analysis,
+        family.name,
+        title,
+        Sweeps(unit=unit, y_label=family.drawn.format(unit=unit), panels=panels),
+        caption=[family.reading.format(Unit=unit.capitalize()), *aids],
+        told=[*told, *tell_missing(missing)],
+        tables=[family.name],
     )
 
 
@@ -123,7 +125,7 @@ def _state(analysis: Analysis, sweep: SweepAnalysis, among: list[SweepAnalysis])
         for arm in analysis.arms
         if (reach := sweep.reaches.get(arm))
     ]
-    return which + (("; ".join(reaches)) or "too few numbers to say anything")
+    return which + ("; ".join(reaches) or "too few numbers to say anything")
 
 
 def _find_ends(line: Line) -> tuple[tuple[float, Mark], tuple[float, Mark]] | None:

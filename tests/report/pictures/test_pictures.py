@@ -12,10 +12,10 @@ from suite.report.pictures.picture import (
     POSSIBLE_FILES,
     Bar,
     Dots,
+    Mark,
     Part,
     Picture,
     Stacks,
-    Step,
     Sweeps,
     Waterfall,
 )
@@ -204,9 +204,9 @@ def test_of_many_cases_every_subject_has_its_turn() -> None:
             title=f"{subject} {place}",
             arm=arm,
             steps=(
-                Step(label="a", value=way + place),
-                Step(label="b", value=2.0),
-                Step(label="c", value=1.0),
+                ("a", Mark(value=way + place)),
+                ("b", Mark(value=2.0)),
+                ("c", Mark(value=1.0)),
             ),
         )
         for subject, way, places in (("product", 100, range(9)), ("clone", 2, range(1)))
