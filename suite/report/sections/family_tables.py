@@ -1,13 +1,14 @@
-"""A table a family of cells, for reports that set several campaigns beside each other."""
+"""A table a family of cells: a row each, and columns of what is said of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from suite.analysis.result.cells import CellAnalysis
 from suite.cells.families import name_title
 from suite.report.text.names import list_families, name_cells, sort_cells
-from suite.report.text.page import Cell, Page
+from suite.report.text.page import NO_NUMBER, Cell, Page
 
 Columns = Iterable[tuple[str, Sequence[Cell]]]
 """A table's columns: each its head, and what it says of each cell."""
@@ -29,16 +30,38 @@ def write_family_tables(
         columns: those of the cells of one family.
     """
     ordered = sort_cells(cells)
-    names, shared = name_cells(cells)
     for family in list_families(ordered):
         kin = [one for one in ordered if one.scenario == family]
         title = name_title(family)
         page.heading(family + (f": {title}" if title else ""), level=3)
-        shown = {one.id for one in kin}
-        kept = [text for ids, text in shared.items() if shown & set(ids)]
-        words = caption(family)
-        if kept:
-            words += f" The same in all rows, and left out of the names: {'; '.join(kept)}."
-        made = list(columns(kin))
-        rows = zip([names[one.id] for one in kin], *(found for _, found in made), strict=True)
-        page.table(words, ["cell", *(head for head, _ in made)], rows)
+        write_columns(page, caption(family), cells, kin, columns(kin))
+
+
+def write_columns(
+    page: Page,
+    caption: str,
+    among: Sequence[CellAnalysis],
+    cells: Sequence[CellAnalysis],
+    columns: Columns,
+) -> None:
+    """A table of these cells, named ``among`` all; a note that all numbers of a column share is marked in
+    its head."""
+    shown = {one.id for one in cells}
+    names, shared = name_cells(among)
+    kept = [text for ids, text in shared.items() if shown & set(ids)]
+    if kept:
+        caption += f" The same in all rows, and left out of the names: {'; '.join(kept)}."
+    named = ("cell", [Cell(names[one.id]) for one in cells])
+    heads, bodies = zip(*(_share_notes(*one) for one in (named, *columns)), strict=True)
+    page.table(caption, heads, zip(*bodies, strict=True))
+
+
+def _share_notes(head: str, cells: Sequence[Cell]) -> tuple[Cell, list[Cell]]:
+    """A column whose head has the footnotes that all its numbers share."""
+    numbers = [one.notes for one in cells if one.text != NO_NUMBER]
+    common = [n for n in numbers[0] if all(n in notes for notes in numbers)] if numbers else []
+    body = [
+        replace(one, notes=tuple(n for n in one.notes if one.text == NO_NUMBER or n not in common))
+        for one in cells
+    ]
+    return Cell(head, tuple(common)), body

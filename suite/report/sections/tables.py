@@ -6,23 +6,20 @@ Every number stands with unit and interval; every missing one with the footnote 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult, CellAnalysis
 from suite.analysis.result.numbers import Estimate, Ratio, Verdict, VerdictName
-from suite.cells.families import name_title
 from suite.flags import Flag
-from suite.report.text.names import list_families, name_cells, name_receipt, sort_cells
+from suite.report.sections.family_tables import Columns, write_columns, write_family_tables
+from suite.report.text.names import name_receipt, sort_cells
 from suite.report.text.page import NO_NUMBER, Cell, Code, Page, say_none
 from suite.report.text.units import Quantity, show_rate, show_ratio, show_seconds, show_things
 from suite.report.text.wording import tell, word, word_invalid, word_missing, word_verdict
 
 _NO_RATE = "no rate: the cell declares no work that could be counted"
 _NOT_TIMED = "no first call of its own: the cell was measured without one"
-
-Column = tuple[str, list[Cell]]
-"""A column's head, and its cells."""
 
 
 def gives_verdicts(analysis: Analysis, other: str) -> bool:
@@ -32,38 +29,35 @@ def gives_verdicts(analysis: Analysis, other: str) -> bool:
 
 def write_tables(page: Page, analysis: Analysis) -> None:
     """One table a family in the plan's order, then the first calls."""
-    ordered = {cell.id: i for i, cell in enumerate(sort_cells(analysis.cells))}
-    everything = sorted(analysis.cells, key=lambda one: ordered[one.id])
-    for family in list_families(everything):
-        cells = [one for one in everything if one.scenario == family]
-        title = name_title(family)
-        page.heading(family + (f": {title}" if title else ""), level=3)
-        _write_family(page, analysis, family, cells)
-    _write_first_calls(page, analysis, everything)
+    blocks = _word_blocks(analysis)
+    write_family_tables(
+        page,
+        analysis.cells,
+        caption=lambda family: f"Table: {family}. Time per call and its 95 % interval; {blocks}.",
+        columns=partial(_list_columns, analysis),
+    )
+    _write_first_calls(page, analysis, f"Table: first calls and their 95 % intervals; {blocks}.")
 
 
-def _write_family(
-    page: Page, analysis: Analysis, family: str, cells: Sequence[CellAnalysis]
-) -> None:
-    columns: list[Column] = []
+def _list_columns(analysis: Analysis, cells: Sequence[CellAnalysis]) -> Columns:
     for arm in analysis.arms:
         results = [one.arms[arm] for one in cells]
-        columns.append((f"{arm}, time per call", list(map(show_time, results))))
-        columns.append((f"{arm}, rate", list(map(_show_work, results))))
+        yield f"{arm}, time per call", list(map(show_time, results))
+        yield f"{arm}, rate", list(map(_show_work, results))
     for other in analysis.others:
-        entries = [_compare(one, other, analysis.base) for one in cells]
-        columns.append((f"{other} against {analysis.base}", entries))
+        yield (
+            f"{other} against {analysis.base}",
+            [_compare(one, other, analysis.base) for one in cells],
+        )
         if gives_verdicts(analysis, other):
-            marks = [show_verdict(one.verdicts[other]) for one in cells]
-            columns.append((f"{other} is", marks))
-    caption = f"Table: {family}. Time per call and its 95 % interval"
-    _write_columns(page, analysis, caption, cells, columns)
+            yield f"{other} is", [show_verdict(one.verdicts[other]) for one in cells]
+    yield "receipt", [Cell(name_receipt(one.id)) for one in cells]
 
 
-def _write_first_calls(page: Page, analysis: Analysis, everything: Sequence[CellAnalysis]) -> None:
+def _write_first_calls(page: Page, analysis: Analysis, caption: str) -> None:
     cells = [
         one
-        for one in everything
+        for one in sort_cells(analysis.cells)
         if not one.one_shot and any(result.first_call for result in one.arms.values())
     ]
     if not cells:
@@ -77,29 +71,8 @@ def _write_first_calls(page: Page, analysis: Analysis, everything: Sequence[Cell
         (f"{arm}, first call", [_show_first(one.arms[arm]) for one in cells])
         for arm in analysis.arms
     ]
-    _write_columns(page, analysis, "Table: first calls and their 95 % intervals", cells, columns)
-
-
-def _write_columns(
-    page: Page,
-    analysis: Analysis,
-    caption: str,
-    cells: Sequence[CellAnalysis],
-    columns: Sequence[Column],
-) -> None:
-    """A table of these cells; a note that all numbers of a column share is marked in its head."""
-    shown = {one.id for one in cells}
-    # Named among the whole plan, so that a cell has the same name in every table.
-    names, shared = name_cells(analysis.cells)
-    caption += f"; {_word_blocks(analysis)}."
-    kept = [text for name, text in shared.items() if any(one in shown for one in name)]
-    if kept:
-        caption += f" The same in all rows, and left out of the names: {'; '.join(kept)}."
-    heads, bodies = zip(*(_share_notes(head, found) for head, found in columns), strict=True)
-    named = [names[one.id] for one in cells]
-    receipts = [name_receipt(one.id) for one in cells]
-    rows = zip(named, *bodies, receipts, strict=True)
-    page.table(caption, ["cell", *heads, "receipt"], rows)
+    columns.append(("receipt", [Cell(name_receipt(one.id)) for one in cells]))
+    write_columns(page, caption, analysis.cells, cells, columns)
 
 
 def show_time(result: ArmResult) -> Cell:
@@ -175,17 +148,6 @@ def show_verdict(verdict: Verdict | Flag) -> Cell:
 
 def _show_estimate(estimate: Estimate) -> Quantity:
     return show_seconds(estimate.value, estimate.low, estimate.high)
-
-
-def _share_notes(head: str, cells: Sequence[Cell]) -> tuple[Cell, list[Cell]]:
-    """A column whose head has the footnotes that all its numbers share."""
-    numbers = [one.notes for one in cells if one.text != NO_NUMBER]
-    common = [n for n in numbers[0] if all(n in notes for notes in numbers)] if numbers else []
-    body = [
-        replace(one, notes=tuple(n for n in one.notes if one.text == NO_NUMBER or n not in common))
-        for one in cells
-    ]
-    return Cell(head, tuple(common)), body
 
 
 def _word_blocks(analysis: Analysis) -> str:
