@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Sequence
 
@@ -9,7 +10,7 @@ from suite.analysis.result.numbers import LEVEL
 from suite.analysis.result.several import Gate, Gated
 from suite.report.pages import frame
 from suite.report.text.page import Page, Strong
-from suite.report.text.units import end_sentence, show_duration, show_gain, show_things
+from suite.report.text.units import end_sentence, show_gain, show_things
 from suite.report.text.wording import word
 
 
@@ -44,7 +45,7 @@ def compose_gate(gate: Gate) -> Page:
     if gate.again:
         page.paragraph(
             f"To settle {len(gate.again)} of the undecided, measure these cells again, {gate.blocks} blocks "
-            f"each, some {show_duration(60 * gate.minutes)} for both sides together; once for each side:"
+            f"each, some {math.ceil(gate.minutes)} minutes for both sides together; once for each side:"
         )
         only = dict.fromkeys(one.cell for one in gate.again)
         arms = dict.fromkeys(one.arm for one in gate.again)
@@ -63,20 +64,14 @@ def compose_gate(gate: Gate) -> Page:
 def _write_cells(page: Page, what: str, cells: Sequence[Gated]) -> None:
     if not cells:
         return
-    page.table(
-        f"Table: {what}.",
-        ["cell", "arm", "new against base", "adjusted p", "blocks to settle"],
-        [
-            [
-                one.cell,
-                one.arm,
-                show_gain(*_turn(one)),
-                f"{one.p:.2g}",
-                str(one.blocks) if one.blocks else "",
-            ]
-            for one in cells
-        ],
-    )
+    headers = ["cell", "arm", "new against base", "adjusted p"]
+    rows = [
+        [one.cell, one.arm, show_gain(*_turn(one)), f"{one.p:.2g}"] for one in cells
+    ]
+    if any(one.blocks for one in cells):
+        headers.append("blocks to settle")
+        rows = [[*row, str(one.blocks or "")] for row, one in zip(rows, cells, strict=True)]
+    page.table(f"Table: {what}.", headers, rows)
 
 
 def _turn(one: Gated) -> tuple[float, float | None, float | None]:

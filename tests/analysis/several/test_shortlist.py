@@ -202,6 +202,8 @@ def pretend(
     machine: str | None,
     label: str | None = None,
     kind: str | None = "a",
+    gpu: float = 1.0,
+    blocks: int = 99,
 ) -> Analysis:
     """The same truth measured again, on a machine of this type and identity."""
     draw = np.random.default_rng(seed)
@@ -212,7 +214,9 @@ def pretend(
                 arm: structs.replace(
                     result,
                     values={
-                        n: v * float(np.exp(draw.normal(0, 0.01))) for n, v in result.values.items()
+                        n: v * float(np.exp(draw.normal(0, 0.01))) * (gpu if arm == "cuda" else 1)
+                        for n, v in result.values.items()
+                        if n <= blocks
                     },
                 )
                 for arm, result in cell.arms.items()
@@ -336,6 +340,31 @@ def test_a_cell_that_one_campaign_lacks_is_a_row_with_its_reason(analyses: list[
     assert {one.code for one in lacking.missing.values()} == {"not-planned"}
     page = build_shortlist(found, [analyses[6], short])["shortlist.md"]
     assert "the cell is not in the plan of this campaign" in page
+
+
+def test_a_row_without_an_interval_or_with_a_bad_instance_has_no_rank(
+    analyses: list[Analysis],
+) -> None:
+    base = analyses[6]
+    hasty = pretend(base, 1, machine="m1", kind="b", blocks=2)
+    bad = [pretend(one, n, machine=f"m{n}") for n, one in enumerate((base, base, analyses[4]), 2)]
+    found = rank([hasty, *bad, pretend(base, 9, machine="m9", kind="c")], *map(offer, "abc"))
+    ranks = {choice.type: entry.rank for choice, entry in entries(found, MIDDLE)}
+    assert ranks == {"a": None, "b": None, "c": 1}
+    page = build_shortlist(found, [hasty, *bad, pretend(base, 9, machine="m9", kind="c")])
+    assert "Not ranked: B, C, for want of" in page["shortlist.md"]
+
+
+def test_what_is_told_by_a_label_or_by_no_verdict_is_marked(analyses: list[Analysis]) -> None:
+    labelled = pretend(analyses[6], 1, machine="m1", label="mine", kind=None, gpu=148 / 301)
+    found = rank([labelled], offer("mine"), workload="batch=64")
+    text = build_shortlist(found, [labelled])["shortlist.md"]
+    assert "its campaign's label says of which type it is" in text
+    ((_, entry),) = entries(found, found.rankings[0].cell)
+    assert entry.ratio is not None
+    assert " ?" in text
+    assert set(entry.cheapest) == {"cpu", "gpu"}
+    assert "CPU or GPU" in text or "GPU or CPU" in text
 
 
 GOOD = """
