@@ -125,7 +125,7 @@ class Gated(Struct, frozen=True, kw_only=True):
     arm: str
     limit: float
     ratio: Ratio
-    answer: Literal["slower", "passed", "undecided"]
+    answer: Literal["slower", "passed", "undecided"] = "undecided"
     p: float
     blocks: int | None = None
 
@@ -133,7 +133,7 @@ class Gated(Struct, frozen=True, kw_only=True):
 class Gate(Struct, frozen=True, kw_only=True):
     """Whether a campaign is slower than another; ``bound`` is how much slower cells may be.
 
-    ``missing`` has by reason the cells that could not be judged.  To measure the ``again`` ones for so many
+    ``missing`` says of each cell that could not be judged why.  To measure the ``again`` ones for so many
     ``blocks`` on both sides would take ``minutes`` in all.
     """
 
@@ -142,7 +142,7 @@ class Gate(Struct, frozen=True, kw_only=True):
     flags: tuple[Flag, ...]
     bound: float
     cells: tuple[Gated, ...]
-    missing: tuple[tuple[Flag, int], ...]
+    missing: tuple[Flag, ...]
     minutes: float
 
     def pick(self, answer: str) -> list[Gated]:

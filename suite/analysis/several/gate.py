@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
-
 from msgspec.structs import replace
 
 from suite.analysis.numbers.ratio import compare_campaigns
@@ -13,20 +10,8 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import LEVEL, Ratio
 from suite.analysis.result.several import Gate, Gated
 from suite.analysis.several.comparison import set_side_by_side
-from suite.flags import Flag, raise_flag
+from suite.flags import raise_flag
 from suite.ranges import RANGES
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Tested:
-    """A cell with its ratio to ``limit`` times the base, and the p-value of its being no more."""
-
-    cell: str
-    arm: str
-    limit: float
-    ratio: Ratio
-    shifted: Ratio
-    p: float
 
 
 def judge_gate(base: Analysis, new: Analysis, bound: float) -> Gate:
@@ -38,25 +23,27 @@ def judge_gate(base: Analysis, new: Analysis, bound: float) -> Gate:
     Raises:
         UsageError: the campaigns can't be compared.
     """
-    tested: list[_Tested] = []
-    missing: Counter[str] = Counter()
-    flags: dict[str, Flag] = {}
+    # Each with its ratio to the limit.
+    tested: list[tuple[Gated, Ratio]] = []
     work = {cell.id for cell in (*base.work, *new.work)}
-    for _ in {*base.arms} - {*new.arms}:
-        flag = raise_flag("no-number")
-        flags[flag.code] = flag
-        missing[flag.code] += len(base.work)
+    lacking = {*base.arms} - {*new.arms}
+    missing = [raise_flag("no-number") for _ in lacking for _ in base.work]
     for pair in set_side_by_side([base, new]).pairs:
         arm, limit = pair.other.arm, max(bound, pair.margin)
         for cell, one in pair.cells.items():
             why = one.no_verdict or next(iter(one.invalid), None)
-            if cell in work and one.ratio and not why:
-                tested.append(_test((base, new), cell, arm, limit, one.ratio))
-            elif cell in work and why:
-                flags[why.code] = why
-                missing[why.code] += 1
-    adjusted = adjust([one.p for one in tested])
-    cells = [_judge(one, p) for one, p in zip(tested, adjusted, strict=True)]
+            if cell in work and why:
+                missing.append(why)
+            elif cell in work and one.ratio:
+                before, after = (
+                    next(c.arms[arm].values.values() for c in side.cells if c.id == cell)
+                    for side in (base, new)
+                )
+                scaled = compare_campaigns([(1 + limit) * v for v in before], after) or one.ratio
+                gated = Gated(cell=cell, arm=arm, limit=limit, ratio=one.ratio, p=_test(scaled))
+                tested.append((gated, scaled))
+    adjusted = adjust([one.p for one, _ in tested])
+    cells = [_judge(*one, p) for one, p in zip(tested, adjusted, strict=True)]
     # Of the cells that are open Holm asks as much of the first one to be decided.
     level = LEVEL / max(1, sum(one.answer == "undecided" for one in cells))
     found = Gate(
@@ -65,43 +52,32 @@ def judge_gate(base: Analysis, new: Analysis, bound: float) -> Gate:
         flags=(*base.flags, *new.flags),
         bound=bound,
         cells=tuple(
-            replace(one, blocks=_count(was.shifted, level)) if one.answer == "undecided" else one
-            for one, was in zip(cells, tested, strict=True)
+            replace(one, blocks=_count(scaled, level)) if one.answer == "undecided" else one
+            for one, (_, scaled) in zip(cells, tested, strict=True)
         ),
-        missing=tuple((flags[code], number) for code, number in missing.items()),
+        missing=tuple(missing),
         minutes=0.0,
     )
     return replace(found, minutes=sum(_predict(one, found) for one in (base, new)) / 60)
 
 
-def _test(
-    sides: tuple[Analysis, Analysis], cell: str, arm: str, limit: float, ratio: Ratio
-) -> _Tested:
-    before, after = (
-        next(one.arms[arm].values.values() for one in side.cells if one.id == cell)
-        for side in sides
-    )
-    shifted = compare_campaigns([(1 + limit) * one for one in before], after) or ratio
-    # Without any spread nothing is known but the timer's resolution.
-    p = 1.0 if shifted.p is None else shifted.p / 2 if shifted.value > 1 else 1 - shifted.p / 2
-    return _Tested(cell=cell, arm=arm, limit=limit, ratio=ratio, shifted=shifted, p=p)
+def _test(scaled: Ratio) -> float:
+    """The p-value of being no slower than the limit; 1 where nothing but the timer's steps is known."""
+    if scaled.p is None:
+        return 1.0
+    return scaled.p / 2 if scaled.value > 1 else 1 - scaled.p / 2
 
 
-def _judge(one: _Tested, p: float) -> Gated:
-    passed = one.shifted.inner_high is not None and one.shifted.inner_high < 1
-    return Gated(
-        cell=one.cell,
-        arm=one.arm,
-        limit=one.limit,
-        ratio=one.ratio,
-        answer="slower" if p < LEVEL else "passed" if passed else "undecided",
-        p=p,
-    )
+def _judge(one: Gated, scaled: Ratio, p: float) -> Gated:
+    if p < LEVEL:
+        return replace(one, answer="slower", p=p)
+    passed = scaled.inner_high is not None and scaled.inner_high < 1
+    return replace(one, answer="passed" if passed else "undecided", p=p)
 
 
-def _count(shifted: Ratio, level: float) -> int | None:
+def _count(scaled: Ratio, level: float) -> int | None:
     """The blocks that would tell a ratio from its limit, whichever side it is on."""
-    blocks = count_blocks(shifted, 0.0, 2 * level, equivalence=0.0)
+    blocks = count_blocks(scaled, 0.0, 2 * level, equivalence=0.0)
     return blocks if blocks and blocks <= RANGES["blocks"].most else None
 
 

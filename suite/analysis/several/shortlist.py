@@ -75,19 +75,14 @@ def rank_machines(
     if len(currencies) > 1:
         many = " and ".join(sorted(currencies))
         raise UsageError(f"the prices are in {many}", "give all of them in one currency")
-    ranked = [_rank(cell, choices) for cell in cells]
     # Numbered as the first table has them.
-    order = [one.choice for one in ranked[0].entries]
-    numbers = {choice: number for number, choice in enumerate(order, start=1)}
+    choices = [choices[entry.choice - 1] for entry in _rank(cells[0], choices).entries]
     found = Shortlist(
         schema=SCHEMA,
         workload=workload,
         asked=asked,
-        choices=tuple(_describe(*choices[choice], asked) for choice in order),
-        rankings=tuple(
-            replace(one, entries=tuple(_number(entry, numbers) for entry in one.entries))
-            for one in ranked
-        ),
+        choices=tuple(_describe(*choice, asked) for choice in choices),
+        rankings=tuple(_rank(cell, choices) for cell in cells),
         aside=tuple(aside),
     )
     return msgspec.json.decode(msgspec.json.encode(found), type=Shortlist)
@@ -130,17 +125,12 @@ def _describe(machine: Machine, offer: Offer | None, asked: dt.date) -> Choice:
     )
 
 
-def _number(entry: Entry, numbers: Mapping[int, int]) -> Entry:
-    ties = tuple(sorted(numbers[one] for one in entry.ties))
-    return replace(entry, choice=numbers[entry.choice], ties=ties)
-
-
 def _rank(cell: CellAnalysis, choices: Sequence[tuple[Machine, Offer | None]]) -> Ranking:
     work = next(iter(cell.arms.values())).work
     example = work.unit in {"example", "element"} and cell.kind.startswith("training")
     every = [a for machine, _ in choices for a in machine.analyses]
     amount = work.amount if example else 1.0
-    rows = [_measure(n, *choice, cell.id, amount) for n, choice in enumerate(choices)]
+    rows = [_measure(n, *choice, cell.id, amount) for n, choice in enumerate(choices, start=1)]
     return Ranking(
         cell=cell.id,
         unit="example" if example else "call",
@@ -177,21 +167,22 @@ def _measure(number: int, machine: Machine, offer: Offer | None, cell: str, amou
 def _settle(rows: Sequence[_Row]) -> list[Entry]:
     """The entries, the cheapest first, with ranks, ties, and which none beats."""
     # Without a rank: no price, no interval, or a control that failed.
-    ranked = [row for row in rows if _bound(row) and not row.machine.failed]
-    ranked.sort(key=lambda row: row.entry.cost.value if row.entry.cost else 0.0)
+    bound = {r.entry.choice: c.value for r in rows if (c := r.entry.cost) and c.low is not None}
+    ranked = [row for row in rows if row.entry.choice in bound and not row.machine.failed]
+    ranked.sort(key=lambda row: bound[row.entry.choice])
     cheaper = _beat({row.entry.choice: (row.machine, row.costs) for row in ranked})
     faster = _beat({row.entry.choice: (row.machine, row.times) for row in ranked})
+    apart = {*cheaper, *(pair[::-1] for pair in cheaper)}
     settled = []
     for row in ranked:
         mine, first = row.entry.choice, ranked[0]
         others = [one.entry.choice for one in ranked if one is not row]
-        apart = {*cheaper, *(pair[::-1] for pair in cheaper)}
         beaten = [one for one in others if (one, mine) in cheaper]
         settled.append(
             replace(
                 row.entry,
                 rank=1 + len(beaten),
-                ties=tuple(one for one in others if (one, mine) not in apart),
+                ties=tuple(sorted(one for one in others if (one, mine) not in apart)),
                 best=not any((one, mine) in faster for one in beaten),
                 against=None if row is first else _compare(first, row),
             )
@@ -205,10 +196,6 @@ def _compare(base: _Row, other: _Row) -> Ratio | None:
     if ratio and base.machine is other.machine:
         return Ratio(value=ratio.value, low=ratio.value, high=ratio.value, n=ratio.n)
     return ratio
-
-
-def _bound(row: _Row) -> bool:
-    return row.entry.cost is not None and row.entry.cost.low is not None
 
 
 def _beat(rows: Mapping[int, tuple[Machine, Mapping[int, float]]]) -> set[tuple[int, int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 
 from suite.analysis.result.numbers import LEVEL
@@ -39,8 +40,8 @@ def compose_gate(gate: Gate) -> Page:
     _write_cells(page, f"slower by over {bound}", slower)
     _write_cells(page, "undecided", undecided)
     page.bullets(
-        f"{show_things(number, 'comparison')} could not be judged: {word(flag)}."
-        for flag, number in gate.missing
+        f"{show_things(number, 'comparison')} could not be judged: {why}."
+        for why, number in Counter(map(word, gate.missing)).items()
     )
     if gate.again:
         page.paragraph(
