@@ -66,9 +66,7 @@ def _write_cells(page: Page, what: str, cells: Sequence[Gated]) -> None:
     if not cells:
         return
     headers = ["cell", "arm", "new against base", "adjusted p"]
-    rows = [
-        [one.cell, one.arm, show_gain(*_turn(one)), f"{one.p:.2g}"] for one in cells
-    ]
+    rows = [[one.cell, one.arm, show_gain(*_turn(one)), f"{one.p:.2g}"] for one in cells]
     if any(one.blocks for one in cells):
         headers.append("blocks to settle")
         rows = [[*row, str(one.blocks or "")] for row, one in zip(rows, cells, strict=True)]

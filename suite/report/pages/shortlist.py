@@ -21,6 +21,7 @@ from suite.report.sections.environment import SOMEWHERE
 from suite.report.text.names import name_cells
 from suite.report.text.page import NO_NUMBER, Cell, Page, Runs, Strong, say_none
 from suite.report.text.units import (
+    Quantity,
     name_rate,
     show_bytes,
     show_gain,
@@ -119,7 +120,10 @@ def _write_ranking(page: Page, found: Shortlist, ranking: Ranking, name: str) ->
     for entry in ranking.entries:
         choice = found.choices[entry.choice - 1]
         measured = (_show_rates(ranking, entry), _show_ratio(entry), _show_crossover(entry))
-        cost, price = _show_cost(found, entry, devices=True), _show_price(choice)
+        money = _show_cost(found, entry)
+        cost = say_none("it has no price, or no time")
+        cost = Cell(money.amid(after=f", {_name_devices(entry)}")) if money else cost
+        price = _show_price(choice)
         first = _describe(choice, name_letter(entry.choice))
         rows.append([first, _show_rank(entry), cost, price, *measured, _judge(found, choice)])
     headers = ["machine", "rank", f"a million {ranking.unit}s", "price an hour"]
@@ -171,13 +175,13 @@ def _show_rates(ranking: Ranking, entry: Entry) -> Cell:
     return Cell(" / ".join(shown), tuple(notes))
 
 
-def _show_ratio(entry: Entry) -> str:
+def _show_ratio(entry: Entry) -> str | Cell:
     ratio = entry.ratio
     if ratio is None:
-        return "no pair"
+        return say_none("CPU and GPU do not both have a time")
     low, high = (1 / end if end else None for end in (ratio.high, ratio.low))
     unsure = " ?" if low is None or high is None or low <= 1 <= high else ""
-    return f"{show_gain(1 / ratio.value, low, high)}{unsure}"
+    return show_gain(1 / ratio.value, low, high).amid(after=unsure)
 
 
 def _show_crossover(entry: Entry) -> str:
@@ -191,12 +195,12 @@ def _show_crossover(entry: Entry) -> str:
     return words.get(one.answer, "?")
 
 
-def _show_cost(found: Shortlist, entry: Entry, *, devices: bool = False) -> str:
+def _show_cost(found: Shortlist, entry: Entry) -> Quantity | None:
+    """What a million cost; None where it has no price, or no time."""
     offer, cost = found.choices[entry.choice - 1].offer, entry.cost
     if offer is None or cost is None:
-        return "not known"
-    money = show_money(cost.value, cost.low, cost.high, offer.currency)
-    return money.amid(after=f", {_name_devices(entry)}") if devices else money
+        return None
+    return show_money(cost.value, cost.low, cost.high, offer.currency)
 
 
 def _name_devices(entry: Entry) -> str:
