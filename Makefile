@@ -5,7 +5,7 @@ VENV := .venv
 export PATH := $(abspath $(VENV)/bin):$(PATH)
 # Each of these is also an option of `python -m suite bench`, spelled --like-this.
 BENCH := PROFILE BLOCKS BUDGET WAIT ARMS ENGINE ONLY CPUS GPU TELEMETRY SEED LABEL PRICE PRICE_CURRENCY RESULTS RESUME BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON
-KNOWN := $(BENCH) RUN RUNS PAIRS OUT REQUIRE_ENGINE PYTHON NAME JSON CELL N SIGNERS SIGN IDENTIFY WORKLOAD PRICES SLOWER AS
+KNOWN := $(BENCH) RUN RUNS PAIRS OUT REQUIRE_ENGINE PYTHON NAME JSON CELL N SIGNERS SIGN IDENTIFY WORKLOAD PRICES SLOWER AS SHEET
 # make has an AS of its own, the assembler.
 AS :=
 
@@ -23,7 +23,7 @@ install = $(VENV)/bin/python -m pip install --disable-pip-version-check --progre
 	|| { cat $(VENV)/pip.log >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help bench aa list report compare shortlist gate check bundle defend recheck export doctor images base test lint clean generate sample lock
+.PHONY: help bench aa list report compare shortlist gate check bundle defend recheck export paper doctor images base test lint clean generate sample lock
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ recheck: $(VENV)/host.stamp ## measure N=5 cells of RUN=results/X again: do they
 
 export: $(VENV)/host.stamp $(if $(filter parquet,$(AS)),$(VENV)/archive.stamp) ## RUN=results/X for another program: AS=pyperf, csv, … (OUT)
 	@python -m suite export $(call quote,$(RUN)) $(call given,AS OUT)
+
+paper: $(VENV)/paper.stamp ## the report of RUN=results/X as a PDF and as a Word document (SHEET=letter, OUT)
+	@python -m suite paper $(call quote,$(RUN)) $(call given,SHEET OUT)
 
 doctor: $(VENV)/host.stamp ## what this machine can run and why not, with remedies (JSON=1: for programs)
 	@$(call nox,doctor) $(call given,ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON ARMS GPU RESULTS) $(if $(JSON),--json)

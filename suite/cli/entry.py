@@ -217,7 +217,7 @@ def record(runs: Sequence[Path]) -> int:
 
 
 for _other in (
-    *(receipts.check, receipts.bundle, receipts.defend, recheck, export.export),
+    *(receipts.check, receipts.bundle, receipts.defend, recheck, export.export, export.paper),
     *(several.compare, several.shortlist, several.gate),
 ):
     commands.add_command(_other)

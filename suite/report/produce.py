@@ -24,9 +24,10 @@ from suite.report.pictures.picture import FOLDER
 from suite.report.pictures.samples import depict_samples
 from suite.report.render.html import render_html_page
 from suite.report.render.markdown import render_page
+from suite.report.render.paper import Sheet, render_docx, render_pdf
 from suite.report.render.terminal import render_lines
 from suite.report.text.names import name_receipt
-from suite.report.text.page import Page
+from suite.report.text.page import Figure, Page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,3 +165,23 @@ def draw(report: Report) -> dict[str, str | bytes]:
         files[f"{FOLDER}/{picture.name}.svg"] = drawn[picture.name]
         files[f"{FOLDER}/{picture.name}.png"] = render_png(picture)
     return files
+
+
+def print_report(analysis: Analysis, sheet: Sheet) -> dict[str, bytes]:
+    """The report for paper: a PDF and a Word document, by their names.
+
+    Raises:
+        UsageError: a library that they need is missing.
+    """
+    report = build_report(analysis)
+    drawn = draw(report)
+    html = str(drawn["report.html"])
+    figures = [one.name for one in report.page.blocks if isinstance(one, Figure)]
+    pictures = [drawn[f"{FOLDER}/{name}.png"] for name in figures]
+    name = analysis.campaign.folder
+    return {
+        f"{name}.pdf": render_pdf(html, sheet),
+        f"{name}.docx": render_docx(
+            html, [one for one in pictures if isinstance(one, bytes)], sheet
+        ),
+    }

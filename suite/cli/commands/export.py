@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -14,6 +15,8 @@ from suite.cli.receipts.archive import unpacked
 from suite.folder import Folder
 from suite.report.exports.formats import EXPORTS, WHOLE
 from suite.report.exports.numbers import count_left_out
+from suite.report.produce import print_report
+from suite.report.render.paper import SHEETS, Sheet
 
 OUT = click.option(
     "--out", metavar="FOLDER", type=FOLDER, help="write it there  [default: beside RUN]"
@@ -33,11 +36,7 @@ def export(run: Path, form: str, out: Path | None) -> int:
     with unpacked(run) as folder:
         analysis = analyse_folder(folder)
     files = EXPORTS[form](analysis)
-    place = open_out(out or run.parent)
-    with Folder.open(place) as door:
-        for name, content in files.items():
-            door.write(name, content)
-            click.echo(shown(place / name))
+    _write(files, out or run.parent)
     left = count_left_out(analysis)
     if left and form not in WHOLE:
         told = ", ".join(f"{count} {what}" for what, count in left.items())
@@ -45,3 +44,22 @@ def export(run: Path, form: str, out: Path | None) -> int:
             f"left out, by cell and arm: {told}; AS=csv has them, with the reasons", err=True
         )
     return 0
+
+
+@click.command()
+@click.argument("run", type=FOLDER)
+@click.option("--sheet", type=click.Choice(SHEETS), default="a4", show_default=True)
+@OUT
+def paper(run: Path, sheet: Sheet, out: Path | None) -> int:
+    """Write the report of the campaign folder or bundle RUN as a PDF and as a Word document."""
+    with unpacked(run) as folder:
+        analysis = analyse_folder(folder)
+    _write(print_report(analysis, sheet), out or run.parent)
+    return 0
+
+
+def _write(files: Mapping[str, bytes], place: Path) -> None:
+    with Folder.open(open_out(place)) as door:
+        for name, content in files.items():
+            door.write(name, content)
+            click.echo(shown(place / name))
