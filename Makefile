@@ -5,7 +5,7 @@ VENV := .venv
 export PATH := $(abspath $(VENV)/bin):$(PATH)
 # Each of these is also an option of `python -m suite bench`, spelled --like-this.
 BENCH := PROFILE BLOCKS BUDGET WAIT ARMS ENGINE ONLY CPUS GPU TELEMETRY SEED LABEL PRICE PRICE_CURRENCY RESULTS RESUME BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON
-KNOWN := $(BENCH) RUN RUNS PAIRS OUT REQUIRE_ENGINE PYTHON NAME JSON CELL N SIGNERS SIGN IDENTIFY WORKLOAD PRICES SLOWER AS SHEET
+KNOWN := $(BENCH) RUN RUNS PAIRS OUT REQUIRE_ENGINE PYTHON NAME JSON CELL N SIGNERS SIGN IDENTIFY WORKLOAD PRICES SLOWER AS SHEET ARCHIVE MACHINE
 # make has an AS of its own, the assembler.
 AS :=
 
@@ -23,7 +23,7 @@ install = $(VENV)/bin/python -m pip install --disable-pip-version-check --progre
 	|| { cat $(VENV)/pip.log >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help bench aa list report compare shortlist gate check bundle defend recheck export paper doctor images base test lint clean generate sample lock
+.PHONY: help bench aa list report compare shortlist gate check bundle defend recheck export paper archive history doctor images base test lint clean generate sample lock
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +67,12 @@ export: $(VENV)/host.stamp $(if $(filter parquet,$(AS)),$(VENV)/archive.stamp) #
 
 paper: $(VENV)/paper.stamp ## the report of RUN=results/X as a PDF and as a Word document (SHEET=letter, OUT)
 	@python -m suite paper $(call quote,$(RUN)) $(call given,SHEET OUT)
+
+archive: $(VENV)/archive.stamp ## add RUNS="results/X results/Y" to the archive (ARCHIVE, MACHINE)
+	@python -m suite archive $(foreach r,$(RUNS),$(call quote,$r)) $(call given,ARCHIVE MACHINE)
+
+history: $(VENV)/archive.stamp ## a CELL over time and machines, from the archive (ARCHIVE, MACHINE)
+	@python -m suite history $(call given,CELL MACHINE ARCHIVE)
 
 doctor: $(VENV)/host.stamp ## what this machine can run and why not, with remedies (JSON=1: for programs)
 	@$(call nox,doctor) $(call given,ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON ARMS GPU RESULTS) $(if $(JSON),--json)

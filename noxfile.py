@@ -152,7 +152,7 @@ def references(session: nox.Session) -> None:
 
 @nox.session(name="bench-scale")
 def bench_scale(session: nox.Session) -> None:
-    """Print how long the analysis of 10, 100 and 1,000 documents takes, and how much memory."""
+    """Print how long the analysis of 10, 100 and 1,000 documents takes; `-- archive`: and the archive."""
     forward(session, "-m", "tests.bench.scale")
 
 

@@ -17,7 +17,7 @@ from tabulate import tabulate
 from suite import __version__, wire
 from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
-from suite.cli.commands import export, receipts, several
+from suite.cli.commands import archive, export, receipts, several
 from suite.cli.commands.bench import run_bench
 from suite.cli.commands.generate import write_generated
 from suite.cli.commands.recheck import recheck
@@ -219,6 +219,7 @@ def record(runs: Sequence[Path]) -> int:
 for _other in (
     *(receipts.check, receipts.bundle, receipts.defend, recheck, export.export, export.paper),
     *(several.compare, several.shortlist, several.gate),
+    *(archive.archive, archive.history),
 ):
     commands.add_command(_other)
 

@@ -1,6 +1,8 @@
 """How long the analysis of a campaign takes, and how much memory, at 10, 100 and 1,000 documents.
 
-``python -m tests.bench.scale``; a measurement for people, not a test: it asserts nothing.
+``python -m tests.bench.scale``; a measurement for people, not a test: it asserts nothing.  With
+``archive`` as its first word: how long 100, 1,000 and 10,000 documents take into the archive, in campaigns of 20, how
+large it is then, and how long a cell's history takes.
 """
 
 from __future__ import annotations
@@ -14,7 +16,12 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from suite.analysis.analyse import analyse
+from suite.analysis.documents.read import load_campaign
 from suite.cells.cell import Work
+from suite.cli.archive.store import add, open_archive, read_history
+from suite.cli.archive.tables import make_entry
+from suite.folder import Folder
 from suite.wire import dump_document
 from tests import synthetic
 from tests.fakes.hosts import SAMPLES, WARMUP
@@ -60,8 +67,54 @@ def measure(folder: Path) -> tuple[float, int]:
     return seconds, 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
+DOCUMENTS = 20
+"""Of a campaign of two arms and ten blocks."""
+
+
+def fill(place: Path, documents: int) -> tuple[float, float, int, float]:
+    """Processor's seconds for adding, seconds for a history, resident bytes, and MiB on the disk."""
+    archive = place / "archive"
+    archive.mkdir()
+    write(place / "one", DOCUMENTS)
+    loaded = load_campaign(place / "one")
+    spent = 0.0
+    with Folder.open(archive) as door:
+        for number in range(documents // DOCUMENTS):
+            campaign = replace(loaded.campaign, id=f"campaign-{number:04d}")
+            begin = time.process_time()
+            again = load_campaign(place / "one")
+            analysis = analyse(replace(again, campaign=campaign))
+            add(door, make_entry(replace(again, campaign=campaign), analysis, f"m{number % 5}"))
+            spent += time.process_time() - begin
+    begin = time.perf_counter()
+    with open_archive(archive) as database:
+        found = list(read_history(database, loaded.campaign.cells[0].id, None))
+    seconds = time.perf_counter() - begin
+    assert sum(len(one.points) for one in found) == 2 * documents // DOCUMENTS
+    size = sum(one.stat().st_size for one in archive.rglob("*.parquet"))
+    resident = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return spent, seconds, resident, size / 2**20
+
+
+def main_archive(counts: tuple[int, ...]) -> None:
+    """As `main`, of the archive."""
+    for count in counts:
+        pools = multiprocessing.get_context("spawn")
+        with tempfile.TemporaryDirectory() as name, pools.Pool(1) as pool:
+            spent, seconds, resident, size = pool.apply(fill, (Path(name), count))
+        sys.stdout.write(
+            f"{count:6d} documents, {size:6.1f} MiB: added in {spent:6.1f} s of one processor, "
+            f"{1000 * spent / count:5.1f} ms a document; a cell's history {seconds:5.2f} s; "
+            f"{resident / 2**20:4.0f} MiB resident\n"
+        )
+        sys.stdout.flush()
+
+
 def main() -> None:
     """Prints one line a size; each is measured in a process of its own."""
+    if sys.argv[1:2] == ["archive"]:
+        main_archive(tuple(map(int, sys.argv[2:])) or (100, 1_000, 10_000))
+        return
     counts = tuple(map(int, sys.argv[1:])) or COUNTS
     for count in counts:
         with tempfile.TemporaryDirectory() as name:

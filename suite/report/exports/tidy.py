@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from suite.analysis.result.arms import ArmAnalysis
@@ -59,7 +59,7 @@ def list_rows(analysis: Analysis) -> Iterator[Row]:
                 yield {**context, **describe(one, arm, result), **axes, "flags": flags}
 
 
-def type_columns(rows: list[Row]) -> dict[str, type]:
+def type_columns(rows: Sequence[Row]) -> dict[str, type]:
     """The columns that these rows have, and what stands in them: an axis is a number where all are."""
     found: dict[str, type] = {**_CONTEXT, **COLUMNS}
     for name in dict.fromkeys(name for row in rows for name in row):

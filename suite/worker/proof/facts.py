@@ -82,6 +82,7 @@ def machine_facts() -> dict[str, Scalar]:
         "os.kernel": platform.release(),
         "cpu.architecture": platform.machine(),
         "cpu.model": cpu.get("model name") or _read("/sys/firmware/devicetree/base/model"),
+        "cpu.microcode": cpu.get("microcode"),
         "cpu.flags": " ".join(flag for flag in CPU_FLAGS if flag in cpu_flags(cpu)) or None,
         "cpu.count": os.cpu_count(),
         "cpu.usable": len(affinity),

@@ -1,0 +1,159 @@
+"""A campaign as the rows of the archive's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.result.campaign import Analysis
+from suite.manifest import hash_content
+from suite.model import Document
+from suite.report.exports.parquet import write_parquet
+from suite.report.exports.tidy import FACTS, list_rows, name_machine_key, type_columns
+from suite.wire import dump_document
+
+TABLES = ("samples", "cells", "invocations", "campaigns")
+"""In the order in which they are written: a campaign is in the archive when its last one is."""
+
+_CAMPAIGNS: Mapping[str, type] = {
+    "campaign": str,
+    "created": datetime,
+    "profile": str,
+    "label": str,
+    "seed": int,
+    "blocks": int,
+    "cpu": str,
+    "cpus_used": str,
+    "memory_bytes": float,
+    "gpu": str,
+    "suite_version": str,
+    "suite_content": str,
+    "margin": float,
+    "noise_floor": float,
+    "price_hourly": float,
+    "price_currency": str,
+    "banners": str,
+    "documents": int,
+    "content": str,
+}
+_INVOCATIONS: Mapping[str, type] = {
+    "campaign": str,
+    "arm": str,
+    "block": int,
+    "repeat": int,
+    "status": str,
+    "counted": bool,
+    "started": datetime,
+    "ended": datetime,
+    "isolation": str,
+    "image": str,
+    "image_id": str,
+    **dict.fromkeys(FACTS, str),
+}
+_SAMPLES: Mapping[str, type] = {
+    "campaign": str,
+    "arm": str,
+    "block": int,
+    "repeat": int,
+    "cell": str,
+    "outcome": str,
+    "first_call_s": float,
+    "calls": int,
+    "warmup_s": list,
+    "samples_s": list,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A campaign for the archive: its files by table.  ``content`` is a hash of all its documents."""
+
+    campaign: str
+    machine: str
+    content: str
+    files: Mapping[str, bytes]
+
+
+def make_entry(loaded: LoadedCampaign, analysis: Analysis, machine: str | None) -> Entry:
+    """The entry of a campaign; ``machine`` is what its person calls the machine."""
+    documents = [*loaded.documents, *loaded.controls]
+    content = hash_content("\n".join(map(dump_document, documents)).encode())
+    cells = [{k: v for k, v in row.items() if k != "machine"} for row in list_rows(analysis)]
+    columns = {k: v for k, v in type_columns(cells).items() if k != "machine"}
+    about = dict.fromkeys(("cpu", "cpus_used", "memory_bytes", "gpu"))
+    about |= {name: row[name] for row in cells[:1] for name in _CAMPAIGNS if name in row}
+    plan = analysis.campaign
+    campaign = about | {
+        "campaign": plan.id,
+        "created": plan.created.isoformat(),
+        "profile": plan.profile,
+        "label": plan.label,
+        "seed": plan.seed,
+        "blocks": plan.blocks,
+        "margin": analysis.margin,
+        "noise_floor": analysis.noise_floor,
+        "documents": len(documents),
+        "content": content,
+    }
+    return Entry(
+        campaign=plan.id,
+        machine=machine or name_machine_key(analysis),
+        content=content,
+        files={
+            "campaigns": write_parquet(_CAMPAIGNS, [campaign]),
+            "cells": write_parquet(columns, cells),
+            "invocations": write_parquet(
+                _INVOCATIONS, [_tell_invocation(plan.id, one, analysis) for one in documents]
+            ),
+            "samples": write_parquet(_SAMPLES, list(_list_samples(plan.id, documents))),
+        },
+    )
+
+
+def _tell_invocation(campaign: str, one: Document, analysis: Analysis) -> dict[str, Any]:
+    of, arm = one.invocation, analysis.arms.get(one.invocation.arm)
+    facts = {**one.facts, **{f"engine.{name}": value for name, value in of.engine.items()}}
+    excluded = {
+        (x.where.get("arm"), x.where.get("block"), x.where.get("repeat", 0))
+        for x in analysis.excluded
+    }
+    counted = arm is not None and of.block in arm.blocks
+    return {
+        "campaign": campaign,
+        "arm": of.arm,
+        "block": of.block,
+        "repeat": of.repeat,
+        "status": of.status,
+        "counted": counted and (of.arm, of.block, of.repeat) not in excluded,
+        "started": of.started.isoformat(),
+        "ended": of.ended.isoformat() if of.ended else None,
+        "isolation": of.isolation,
+        "image": of.image.content,
+        "image_id": of.image.id,
+        **{
+            column: " ".join(str(facts[name]) for name in names if facts.get(name) is not None)
+            or None
+            for column, names in FACTS.items()
+        },
+    }
+
+
+def _list_samples(campaign: str, documents: list[Document]) -> Iterator[dict[str, Any]]:
+    for one in documents:
+        of = one.invocation
+        for cell in one.cells:
+            yield {
+                "campaign": campaign,
+                "arm": of.arm,
+                "block": of.block,
+                "repeat": of.repeat,
+                "cell": cell.id,
+                "outcome": cell.outcome,
+                "first_call_s": cell.first_call_s,
+                "calls": cell.calls_per_sample,
+                "warmup_s": cell.warmup_s,
+                "samples_s": cell.samples_s,
+            }

@@ -1,0 +1,64 @@
+"""A cell over campaigns and machines, as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from suite.analysis.result.history import Change, Point, Series
+from suite.report.text.markup import escape
+from suite.report.text.page import NO_NUMBER, Page
+from suite.report.text.units import show_seconds
+
+_LONGEST = 20
+"""Letters of a fact that are shown: of a hash, enough to tell it from another."""
+
+
+def compose_history(cell: str, series: Sequence[Series]) -> Page:
+    """Over time on each machine, and the last of each machine side by side."""
+    page = Page()
+    page.title(f"History: {escape(cell)}")
+    if len(series) > 1:
+        rows = [
+            [escape(one.machine), escape(one.arm), *_show_point(last), str(len(one.points))]
+            for one in series
+            for last in [next((p for p in reversed(one.points) if not p.invalid), one.points[-1])]
+        ]
+        headers = ("machine", "arm", "campaign", "time per call", "n", "campaigns")
+        page.heading("Over machines")
+        page.paragraph(
+            "The last campaign of each. They are not interleaved: drift is in no interval."
+        )
+        page.table("Table: the cell by machine and arm.", headers, rows, right=[3])
+    for one in series:
+        page.heading(f"{escape(one.machine)}, {escape(one.arm)}")
+        begins = {change.at: change for change in one.changes}
+        page.table(
+            "Table: over time; a change begins a level of three campaigns at least.",
+            ("campaign", "time per call", "n", "change", "what differs from the campaign before"),
+            [[*_show_point(p), *_show_change(begins.get(i))] for i, p in enumerate(one.points)],
+            right=[1],
+        )
+    return page
+
+
+def _show_point(point: Point) -> tuple[str, str, str]:
+    value = show_seconds(point.value, point.low, point.high)
+    shown = f"~~{value}~~ INVALID: {escape(point.invalid)}" if point.invalid else value
+    return escape(point.campaign), shown, str(point.n)
+
+
+def _show_change(change: Change | None) -> tuple[str, str]:
+    if change is None:
+        return "", ""
+    differs = [
+        f"{name}: {_show_fact(before)} → {_show_fact(after)}"
+        for name, (before, after) in change.differs.items()
+    ]
+    slower = change.times > 1
+    times = change.times if slower else 1 / change.times
+    told = "; ".join(differs) or "nothing that the documents tell"
+    return f"{times:.2f}× {'slower' if slower else 'faster'}", told
+
+
+def _show_fact(value: str | None) -> str:
+    return NO_NUMBER if value is None else escape(value, limit=_LONGEST)
