@@ -86,8 +86,8 @@ def record(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run every test that this machine can run."""
-    forward(session, "-m", "pytest")
+    """Run every test that this machine can run, on each of its cores."""
+    forward(session, "-m", "pytest", "-n", "auto", "--maxprocesses", "8", "--dist", "loadgroup")
 
 
 @nox.session

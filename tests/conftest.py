@@ -23,6 +23,17 @@ from suite.model import SuiteIdentity
 
 ALLOWED = ("engine", "engines", "gpu_containers", "gpu_runtime", "processes")
 
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where several processes test: whatever needs the engine is one group, and so is each other file."""
+    if not hasattr(config, "workerinput"):
+        return
+    for item in items:
+        group = "engine" if item.get_closest_marker("engine") else item.path.stem
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
 # As `suite.report.plots` does it, for tests that load matplotlib first: nothing in anybody's home.
 os.environ.setdefault("MPLCONFIGDIR", str(Path(sys.prefix) / "var" / "matplotlib"))
 

@@ -203,9 +203,8 @@ def test_all_that_is_written_lies_inside_and_names_do_not_touch(name: str) -> No
             assert not any(one.overlaps(other) for other in names[i + 1 :]), name
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_a_banner_is_drawn_where_there_is_one(name: str) -> None:
-    assert "SIMULATED" not in texts_of(draw(replace(PICTURES[name], banner="")))
+def test_a_banner_is_drawn_where_there_is_one() -> None:
+    assert "SIMULATED" not in texts_of(draw(replace(PICTURES["matmul"], banner="")))
 
 
 def test_a_sweep_is_drawn_on_logarithms_with_its_crossover() -> None:
@@ -245,7 +244,7 @@ def make_sweep(*values: float, low: float | None = None) -> Picture:
     return replace(PICTURES["matmul"], content=content)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     st.lists(st.floats(1e-300, 1e300), min_size=1, max_size=6),
     st.sampled_from([None, 1e-9, 0.5, 1.0]),
