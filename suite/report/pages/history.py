@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from suite.analysis.result.history import Change, Point, Series
-from suite.report.text.markup import escape
-from suite.report.text.page import NO_NUMBER, Page
+from suite.report.text.page import NO_NUMBER, Cell, Page
 from suite.report.text.units import show_seconds
 
 _LONGEST = 20
@@ -16,10 +15,10 @@ _LONGEST = 20
 def compose_history(cell: str, series: Sequence[Series]) -> Page:
     """Over time on each machine, and the last of each machine side by side."""
     page = Page()
-    page.title(f"History: {escape(cell)}")
+    page.title(f"History: {cell}")
     if len(series) > 1:
         rows = [
-            [escape(one.machine), escape(one.arm), *_show_point(last), str(len(one.points))]
+            [one.machine, one.arm, *_show_point(last), str(len(one.points))]
             for one in series
             for last in [next((p for p in reversed(one.points) if not p.invalid), one.points[-1])]
         ]
@@ -28,23 +27,23 @@ def compose_history(cell: str, series: Sequence[Series]) -> Page:
         page.paragraph(
             "The last campaign of each. They are not interleaved: drift is in no interval."
         )
-        page.table("Table: the cell by machine and arm.", headers, rows, right=[3])
+        page.table("Table: the cell by machine and arm.", headers, rows)
     for one in series:
-        page.heading(f"{escape(one.machine)}, {escape(one.arm)}")
+        page.heading(f"{one.machine}, {one.arm}")
         begins = {change.at: change for change in one.changes}
         page.table(
             "Table: over time; a change begins a level of three campaigns at least.",
             ("campaign", "time per call", "n", "change", "what differs from the campaign before"),
             [[*_show_point(p), *_show_change(begins.get(i))] for i, p in enumerate(one.points)],
-            right=[1],
         )
+    page.footnotes()
     return page
 
 
-def _show_point(point: Point) -> tuple[str, str, str]:
+def _show_point(point: Point) -> tuple[str, Cell, str]:
     value = show_seconds(point.value, point.low, point.high)
-    shown = f"~~{value}~~ INVALID: {escape(point.invalid)}" if point.invalid else value
-    return escape(point.campaign), shown, str(point.n)
+    notes = (f"INVALID: {point.invalid}",) if point.invalid else ()
+    return point.campaign, Cell(value, notes, struck=bool(point.invalid)), str(point.n)
 
 
 def _show_change(change: Change | None) -> tuple[str, str]:
@@ -61,4 +60,4 @@ def _show_change(change: Change | None) -> tuple[str, str]:
 
 
 def _show_fact(value: str | None) -> str:
-    return NO_NUMBER if value is None else escape(value, limit=_LONGEST)
+    return NO_NUMBER if value is None else show_briefly(value, _LONGEST)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.numbers import LEVEL
+from suite.analysis.result.numbers import FEWEST, LEVEL
 from suite.analysis.result.several import Rechecked, RecheckedCell
 from suite.flags import raise_flag
 from suite.report.pages import frame
@@ -70,6 +70,7 @@ def _explain(found: Rechecked) -> list[str]:
         if one.ratio and one.ratio.high is not None
     ]
     seen = f"{100 * max(found.margin, statistics.median(widths)):.0f} %" if widths else "any size"
+    few = any(side.n < FEWEST for one in found.cells for side in (one.before, one.now))
     drawn = f"A hash over all samples of the campaign ({found.seed[:_SEED_SHOWN]})"
     rule = "A cell differs where Welch's t test, adjusted by Holm for all cells and arms, gives p under"
     beyond = (
@@ -78,8 +79,12 @@ def _explain(found: Rechecked) -> list[str]:
     return [
         f"{drawn} drew the cells, so that nobody chose them.",
         f"{rule} {LEVEL} and the times differ by over {beyond}.",
-        "Where a campaign has under three invocations, both are taken to have one spread.",
-        f"In the typical cell, a difference under {seen} would not have been seen.",
+        *(
+            ["A campaign has under three invocations, so both are taken to have one spread."]
+            if few
+            else []
+        ),
+        f"In the median cell, a difference under {seen} would not have been seen.",
         *map(end_sentence, tell([raise_flag("not-interleaved")])),
     ]
 

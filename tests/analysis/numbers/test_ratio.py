@@ -6,12 +6,13 @@ import math
 import random
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from suite.analysis.numbers.ratio import compare, compare_campaigns
+from suite.analysis.numbers.ratio import compare, compare_campaigns, compare_few
 from suite.analysis.numbers.verdict import adjust, is_beyond, judge
 from suite.analysis.result.numbers import Ratio, Verdict
 from suite.flags import raise_flag
@@ -166,3 +167,35 @@ def test_beyond_the_margin_whichever_way_round(value: float, margin: float) -> N
         min(abs(value - 1), abs(1 / value - 1)), margin
     )
     assert not is_beyond(value, margin) or abs(value - 1) > margin
+
+
+@pytest.mark.parametrize(
+    ("base", "other"),
+    [([1.0, 1.1], [1.2, 1.3, 1.25, 1.4]), ([1.2, 1.3, 1.25, 1.4], [1.0]), ([1.0], [1.2, 1.3])],
+)
+def test_a_side_of_few_values_is_taken_to_have_the_others_spread(
+    base: list[float], other: list[float]
+) -> None:
+    found = compare_few(base, other)
+    assert found is not None
+    logs = [np.log(one) for one in (base, other)]
+    freedom = len(base) + len(other) - 2
+    # By hand, since scipy's own test wants two values on each side.
+    squares = sum(float(((one - one.mean()) ** 2).sum()) for one in logs)
+    error = math.sqrt(squares / freedom * (1 / len(base) + 1 / len(other)))
+    distance = float(logs[1].mean() - logs[0].mean())
+    if freedom < 2:
+        assert (found.p, found.low) == (None, None)
+        return
+    assert found.p == pytest.approx(2 * stats.t.sf(abs(distance) / error, freedom))
+    assert found.high == pytest.approx(
+        math.exp(distance + float(stats.t.ppf(0.975, freedom)) * error)
+    )
+
+
+def test_sides_of_three_values_or_more_are_compared_as_campaigns_are() -> None:
+    base, other = [1.0, 1.1, 1.05], [1.2, 1.3, 1.25, 1.4]
+    assert compare_few(base, other) == compare_campaigns(base, other)
+    nothing: list[float] = []
+    assert compare_few(nothing, [1.0]) is None
+    assert compare_few([1.0], [1.1]) == compare_campaigns([1.0], [1.1])

@@ -1,0 +1,103 @@
+"""Whether cells reproduce: seldom wrong where nothing changed, and seen where something did."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from msgspec import structs
+
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.several.recheck import draw_cells, judge_again
+from suite.cells.cell import Cell, Work
+from suite.errors import UsageError
+from suite.model import Check
+from tests import synthetic
+from tests.bench.rates import Rate
+from tests.bench.truth.tally import is_at_most
+from tests.fakes.hosts import TYPICAL
+from tests.rendering import study
+
+WORK = Work(amount=1.0, unit="call")
+FIVE = [synthetic.make_cell("made", f"cell{n}", {}, WORK) for n in range(5)]
+
+
+def measure(seed: int, blocks: int, factor: float = 1.0, **change: object) -> Analysis:
+    """A campaign of five cells on the CPU, on a machine with 1 % between invocations."""
+    campaign = synthetic.make_campaign(arms=["cpu"], cells=FIVE, blocks=blocks, seed=seed)
+    campaign = replace(campaign, id=f"made-up-{seed}")
+
+    def truth(cell: Cell, arm: str) -> float:
+        return factor * synthetic.plain_truth(cell, arm)
+
+    documents = synthetic.make_documents(campaign, truth=truth, host=TYPICAL, calibration=False)
+    if change:
+        documents = [synthetic.change_cell(one, FIVE[0].id, **change) for one in documents]
+    return study(campaign, documents)
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 5])
+def test_what_did_not_change_is_seldom_said_to_have(blocks: int) -> None:
+    tries = 80
+    wrong = [
+        not judge_again(measure(seed, blocks), measure(1000 + seed, 5), "").reproduces
+        for seed in range(tries)
+    ]
+    assert is_at_most(Rate(hits=sum(wrong), tries=tries), 0.05)
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 5])
+@pytest.mark.parametrize("factor", [1.3, 0.7])
+def test_what_changed_is_found_whichever_way(blocks: int, factor: float) -> None:
+    for seed in range(10):
+        found = judge_again(measure(seed, blocks), measure(1000 + seed, 5, factor), "")
+        assert not found.reproduces
+        assert {one.cell for one in found.cells if not one.reproduces} == {one.id for one in FIVE}
+
+
+def test_another_result_or_no_number_does_not_reproduce() -> None:
+    before = measure(1, 5)
+    for change in (
+        {"check": Check(what="a sum", value=41.0, tolerance=1e-6)},
+        {"outcome": "failed", "reason": "wrong result: it is off", "samples_s": []},
+    ):
+        found = judge_again(before, measure(2, 5, **change), "")
+        assert [one.cell for one in found.cells if not one.reproduces] == [FIVE[0].id]
+        (missing,) = [one.missing for one in found.cells if one.missing]
+        assert missing.code in {"other-results", "no-number"}
+
+
+def test_the_larger_noise_floor_is_the_margin() -> None:
+    before, now = measure(1, 5), measure(2, 5, 1.1)
+    noisy = structs.replace(now, noise_floor=0.2)
+    assert judge_again(before, noisy, "").margin == 0.2
+    assert judge_again(before, noisy, "").reproduces
+    assert judge_again(before, now, "").margin == 0.02
+    assert not judge_again(before, now, "").reproduces
+
+
+def test_without_any_spread_the_margin_decides() -> None:
+    def still(seed: int, factor: float) -> Analysis:
+        campaign = synthetic.make_campaign(arms=["cpu"], cells=FIVE, blocks=3, seed=seed)
+        campaign = replace(campaign, id=f"still-{seed}")
+        documents = synthetic.make_documents(
+            campaign,
+            truth=lambda cell, arm: factor * synthetic.plain_truth(cell, arm),
+            host=synthetic.SILENT,
+        )
+        return study(campaign, documents)
+
+    assert judge_again(still(1, 1.0), still(2, 1.01), "").reproduces
+    assert not judge_again(still(1, 1.0), still(2, 1.03), "").reproduces
+
+
+def test_the_draw_takes_what_has_a_number_on_every_arm_asked_for() -> None:
+    analysis = measure(1, 5, outcome="failed", reason="it broke", samples_s=[])
+    drawn = draw_cells(analysis, ["cpu"], 99, "seed")
+    assert sorted(drawn) == [one.id for one in FIVE[1:]]
+    assert draw_cells(analysis, ["cpu"], 2, "seed") == draw_cells(analysis, ["cpu"], 2, "seed")
+    draws = {tuple(draw_cells(analysis, ["cpu"], 2, str(seed))) for seed in range(20)}
+    assert len(draws) > 5
+    nothing = structs.replace(analysis, cells=analysis.cells[:1])
+    with pytest.raises(UsageError, match="has a number on cpu"):
+        draw_cells(nothing, ["cpu"], 2, "seed")
