@@ -35,7 +35,7 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was planned, and how far it came; durations in seconds.
 
     ``folder`` is its name alone.  ``not_run`` says by arm why it was left out, ``stopped`` why the
-    campaign ended early.
+    campaign ended early, ``rechecks`` of which campaign it measured some cells again.
     """
 
     id: str
@@ -52,6 +52,7 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     prediction: Predicted
     not_run: Mapping[str, str] = field(default_factory=dict)
     stopped: str | None = None
+    rechecks: str | None = None
 
 
 class SweepAnalysis(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -19,7 +19,7 @@ from suite.cli.settings import read_bounds, read_request, single_gpu
 from suite.cli.terminal import Terminal, answer_kept
 from suite.errors import UsageError
 from suite.host.campaign.arms import resolve_arms
-from suite.host.campaign.request import plan_recheck
+from suite.host.campaign.request import RECHECK_BLOCKS, plan_recheck
 from suite.host.campaign.store import Store, only_campaign
 from suite.report.produce import build_recheck
 from suite.worker import scenarios
@@ -55,6 +55,11 @@ def _run(run: Path, number: int, given: dict[str, Any]) -> int:
             raise UsageError(f"{run} is a survey", "name one of its campaigns' folders")
         loaded = load_campaign(folder)
     campaign, before = loaded.campaign, analyse(loaded)
+    if campaign.at_once > 1:
+        raise UsageError(
+            f"{campaign.id} was measured while other GPUs were at work, which nobody can have again",
+            "name the campaign of the same GPU alone",
+        )
     plain = [name for name in campaign.arms if campaign.arm(name).control != "again"]
     wanted = tuple((given["arms"] or " ".join(plain)).replace(",", " ").split())
     if not wanted or set(wanted) - set(plain):
@@ -69,6 +74,7 @@ def _run(run: Path, number: int, given: dict[str, Any]) -> int:
         "profile": campaign.profile,
         "arms": " ".join(wanted),
         "only": " ".join(cells),
+        "blocks": given["blocks"] or RECHECK_BLOCKS,
     }
     check_custom(given, wanted)
     single_gpu(given["gpu"] or "0")

@@ -101,8 +101,7 @@ def plan_recheck(request: Request, arms: Arms, cells: Sequence[Cell], before: Ca
     """
     suite = identify_suite()
     _demand_same_suite(before, suite.content)
-    blocks = RECHECK_BLOCKS if request.blocks is None else request.blocks
-    drawn = plan_campaign(replace(request, blocks=blocks), arms, cells, suite=suite)
+    drawn = plan_campaign(request, arms, cells, suite=suite)
     chosen = [cell.id for cell in drawn.cells]
     twins = [one for one in plan.add_controls(arms.run, chosen) if one.control != "hidden"]
     drawn = replace(

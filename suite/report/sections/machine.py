@@ -83,6 +83,8 @@ def account(analysis: Analysis) -> list[str]:
     cells = show_things(len(analysis.cells), "cell")
     on = f"{show_things(len(analysis.arms), 'arm')}: {arms}"
     sentences = [f"A campaign of {cells} (profile {campaign.profile}) on {on}."]
+    if campaign.rechecks:
+        sentences.append(f"It measured these cells of {show(campaign.rechecks)} again.")
     for arm in analysis.arms:
         done = len(analysis.arms[arm].blocks)
         sentences.append(

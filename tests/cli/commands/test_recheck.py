@@ -86,6 +86,8 @@ def test_what_is_as_it_was_reproduces(before: Path, recheck: Recheck) -> None:
     assert {calls for job in engine.jobs for _, calls in asked_cells(job)} <= {1, 6}
     assert len(engine.jobs) == 10
     assert not any(map(is_on_gpu, engine.jobs))
+    assert f"It measured these cells of {old.id} again." in (now / "report.md").read_text()
+    assert "BLOCKS=5" in plan.command
     noise = json.loads((now / "summary.json").read_text())["noise_floor"]
     assert 0 < noise < 0.1
 
@@ -167,6 +169,10 @@ def test_another_suite_a_survey_and_unknown_arms_are_refused(
     )
     heard, _ = recheck(made, engine=machine())
     assert "was begun by another suite" in complaint(heard, 2)
+    crowded = replace(load_campaign(before).campaign, at_once=2)
+    (before / "campaign.json").write_text(wire.dump_document(crowded), encoding="utf-8")
+    heard, _ = recheck(before, engine=machine())
+    assert "while other GPUs were at work" in complaint(heard, 2)
     heard, _ = recheck(tmp_path / "nowhere", engine=machine())
     assert heard.status == 5
 
