@@ -1,8 +1,9 @@
 """How long the analysis of a campaign takes, and how much memory, at 10, 100 and 1,000 documents.
 
 ``python -m tests.bench.scale``; a measurement for people, not a test: it asserts nothing.  With
-``archive`` as its first word: how long 100, 1,000 and 10,000 documents take into the archive, in campaigns of 20, how
-large it is then, and how long a cell's history takes.
+``archive`` as its first word: how long 100, 1,000 and 10,000 documents take into the archive, in campaigns
+of 20,
+how large it is then, and how long a cell's history takes.
 """
 
 from __future__ import annotations

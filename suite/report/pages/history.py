@@ -17,7 +17,7 @@ def compose_history(cell: str, series: Sequence[Series]) -> Page:
     page = Page()
     page.title(f"History: {cell}")
     if len(series) > 1:
-        rows = [
+        rows: list[list[str | Cell]] = [
             [one.machine, one.arm, *_show_point(last), str(len(one.points))]
             for one in series
             for last in [next((p for p in reversed(one.points) if not p.invalid), one.points[-1])]
@@ -60,4 +60,6 @@ def _show_change(change: Change | None) -> tuple[str, str]:
 
 
 def _show_fact(value: str | None) -> str:
-    return NO_NUMBER if value is None else show_briefly(value, _LONGEST)
+    if value is None or len(value) <= _LONGEST:
+        return value or NO_NUMBER
+    return value[: _LONGEST - 1] + "…"

@@ -84,7 +84,7 @@ def account(analysis: Analysis) -> list[str]:
     on = f"{show_things(len(analysis.arms), 'arm')}: {arms}"
     sentences = [f"A campaign of {cells} (profile {campaign.profile}) on {on}."]
     if campaign.rechecks:
-        sentences.append(f"It measured these cells of {show(campaign.rechecks)} again.")
+        sentences.append(f"It measured these cells of {campaign.rechecks} again.")
     for arm in analysis.arms:
         done = len(analysis.arms[arm].blocks)
         sentences.append(
