@@ -258,7 +258,8 @@ class DockerRun:
         code = None if state.get("Running") else int(state["ExitCode"])
         out_of_memory = bool(state.get("OOMKilled") and code)
         phrase = phrase_ending(code, out_of_memory=out_of_memory, memory_bytes=self._memory_bytes)
-        return Ending(code=code, diary=self._diary(), phrase=phrase, ended=ended)
+        diary = self._daemon.outlast(self._diary)
+        return Ending(code=code, diary=diary, phrase=phrase, ended=ended)
 
     def _wait(self, seconds: float) -> bool:
         """Whether it has ended; False also where the engine did not answer in time."""

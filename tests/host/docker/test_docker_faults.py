@@ -93,8 +93,9 @@ def test_a_container_that_is_being_removed_has_an_end_and_no_diary(status: int, 
     assert (ending.phrase, ending.diary, ending.left) == ("killed by SIGKILL", "", "")
 
 
-def test_an_engine_that_is_restarted_costs_the_run_and_no_more() -> None:
-    api = Restarted(inspect=3)
+@pytest.mark.parametrize("moment", ["inspect", "logs"])
+def test_an_engine_that_is_restarted_costs_the_run_and_no_more(moment: str) -> None:
+    api = Restarted(**{moment: 3})
     api.state = {"Running": False, "ExitCode": 143, "OOMKilled": False}
     run = start_run(Daemon(api, HERE), JOB, owner="me")
     assert run.next_line(5) == "a line"
