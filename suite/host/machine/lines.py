@@ -10,6 +10,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 
+LONGEST_BYTES = 32 * 2**20
+"""A line: more than the most values that a record may hold need.  One that is longer comes in pieces, which
+are no records, so that who floods its output is found out before it has filled the memory."""
+
 
 def split_lines(chunks: Iterable[bytes]) -> Iterator[str]:
     """Whole lines, without their newline, of bytes that come in pieces of any size.
@@ -18,11 +22,17 @@ def split_lines(chunks: Iterable[bytes]) -> Iterator[str]:
     reads the lines says what is wrong with them.
     """
     rest: list[bytes] = []
+    size = 0
     for chunk in chunks:
         rest.append(chunk)
-        if b"\n" in chunk:  # a long line in small pieces is put together once
+        size += len(chunk)
+        if (
+            b"\n" in chunk or size > LONGEST_BYTES
+        ):  # put together once, in however small pieces it comes
             *whole, last = b"".join(rest).split(b"\n")
-            rest = [last]
+            if len(last) > LONGEST_BYTES:
+                whole, last = [*whole, last], b""
+            rest, size = [last], len(last)
             for line in whole:
                 yield line.decode(errors="replace")
     if any(rest):

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from suite.host.machine.lines import LineQueue, split_lines
+import itertools
+
+from suite.host.machine.lines import LONGEST_BYTES, LineQueue, split_lines
 
 
 def test_lines_come_whole_from_pieces_of_any_size() -> None:
     assert list(split_lines([b"a", b"b\nc\n\n", b"\xffd"])) == ["ab", "c", "", "�d"]
     assert list(split_lines([])) == []
+
+
+def test_a_line_without_end_comes_in_pieces() -> None:
+    endless = itertools.repeat(bytes(2**20))
+    first = next(split_lines(endless))
+    assert LONGEST_BYTES < len(first) <= LONGEST_BYTES + 2**20
+    assert list(split_lines([b"x" * (LONGEST_BYTES + 1), b"y\nz"]))[1:] == ["y", "z"]
 
 
 def test_waiting_for_a_line_ends_in_time_and_the_end_stays_the_end() -> None:
