@@ -26,6 +26,10 @@ MOST_BYTES = 16 * 2**20
 
 MEND = "Put the original file back, or remove it and measure again what it held (RESUME=…)."
 
+_ROOM = "make room there, and RESUME=… goes on with a campaign"
+_FULL = {errno.ENOSPC: _ROOM, errno.EDQUOT: _ROOM}
+_FILES = "allow it more open files, as by `ulimit -n 1024`"
+_MANY = {errno.EMFILE: _FILES, errno.ENFILE: _FILES}
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 
@@ -66,9 +70,8 @@ class Folder:
             what = "no such folder" + (f": it is {kind}" if kind else "")
             if isinstance(error, OSError) and kind == "a folder":
                 what = f"{error.strerror}"
-            raise DocumentError(
-                f"{path}: {what}", "Name a campaign's folder, such as results/<campaign>."
-            ) from error
+            remedy = "Name a campaign's folder, such as results/<campaign>."
+            raise _refuse(error, f"{path}: {what}", remedy) from error
 
     def __enter__(self) -> Folder:  # noqa: PYI034  Self is newer than Python 3.10
         return self
@@ -85,7 +88,7 @@ class Folder:
         try:
             return sorted(os.listdir(self._handle))  # noqa: PTH208  by its handle
         except OSError as error:
-            raise DocumentError(f"{self.path}: {error.strerror}", MEND) from error
+            raise _refuse(error, f"{self.path}: {error.strerror}") from error
 
     def make(self, name: str) -> Folder:
         """A new folder in it.
@@ -108,7 +111,7 @@ class Folder:
                 with os.fdopen(handle, "rb") as file:
                     content = file.read(min(os.fstat(handle).st_size, MOST_BYTES) + 1)
         except OSError as error:
-            raise DocumentError(f"{path}: {error.strerror} ({self.path / path})", MEND) from error
+            raise _refuse(error, f"{path}: {error.strerror} ({self.path / path})") from error
         if len(content) > MOST_BYTES:
             raise DocumentError(
                 f"{path}: is larger than {MOST_BYTES >> 20} MiB, the most that is read", MEND
@@ -127,11 +130,10 @@ class Folder:
                 _demand_regular(at, name, path)
                 _replace(at, name, content.encode() if isinstance(content, str) else content)
         except OSError as error:
+            otherwise = "change who may write there, or name another folder"
+            remedy = {**_FULL, **_MANY}.get(error.errno or 0, otherwise)
             raise CrossoverError(
-                f"can't write {self.path / path}: {error.strerror}",
-                "make room there, and RESUME=… goes on with a campaign"
-                if error.errno in {errno.ENOSPC, errno.EDQUOT}
-                else "change who may write there, or name another folder",
+                f"can't write {self.path / path}: {error.strerror}", remedy
             ) from error
 
     def append(self, path: str, text: str) -> None:
@@ -232,6 +234,13 @@ class Folder:
                 at = _open_folder(at, folder, "/".join(folders[:depth]))
                 opened.callback(os.close, at)
             yield at, name
+
+
+def _refuse(error: OSError | ValueError, what: str, remedy: str = MEND) -> CrossoverError:
+    """What is wrong with a folder, unless it is this process that may open nothing more."""
+    if isinstance(error, OSError) and error.errno in _MANY:
+        return CrossoverError(what, _MANY[error.errno])
+    return DocumentError(what, remedy)
 
 
 def _open_folder(at: int, name: str, path: str) -> int:

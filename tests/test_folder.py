@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -181,6 +182,28 @@ def test_what_is_not_there_is_told_by_its_name(folder: Folder) -> None:
     assert "no such folder" in told(lambda: Folder.open(folder.path / "x"))
     (folder.path / "x").symlink_to(folder.path)
     assert told(lambda: Folder.open(folder.path / "x")).endswith("no such folder: it is a link")
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        lambda here: here.read("a"),
+        lambda here: here.write("a", "b"),
+        lambda here: Folder.open(here.path),
+    ],
+)
+def test_a_process_that_may_open_no_more_is_told_so(
+    action: Callable[[Folder], object], folder: Folder
+) -> None:
+    folder.write("a", "a")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, before[1]))
+    try:
+        with pytest.raises(CrossoverError, match="Too many open files") as caught:
+            action(folder)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert (caught.value.exit_status, "ulimit -n" in caught.value.remedy) == (1, True)
 
 
 def test_a_folder_that_was_moved_is_still_the_same(folder: Folder, tmp_path: Path) -> None:
