@@ -183,7 +183,8 @@ def step(turn: Turn, pool: ThreadPoolExecutor) -> None:
         for done in wait(begun, return_when=FIRST_EXCEPTION).done:
             done.result()
     except BaseException:
-        for _, engine in turn:
-            engine.halt()
+        # At once: an engine that hangs takes its time for each of them.
+        with ThreadPoolExecutor(len(turn)) as halting:
+            list(halting.map(lambda one: one[1].halt(), turn))
         wait(begun)
         raise

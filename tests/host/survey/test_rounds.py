@@ -138,6 +138,20 @@ def test_trouble_of_one_stops_all() -> None:
             engine.start(JOB)
 
 
+def test_all_are_stopped_at_once() -> None:
+    def go() -> Iterator[int]:
+        yield int("no number")
+
+    # Each of an engine that hangs takes its time: who waited for one after the other would break it.
+    both = threading.Barrier(2, timeout=20)
+    engines = [HaltingEngine(FakeEngine()) for _ in range(2)]
+    for engine in engines:
+        engine.halt = lambda: both.wait() and None  # type: ignore[method-assign]
+    with start_pool(2) as pool, pytest.raises(ValueError, match="no number"):
+        step([(cast("Any", go()), engine) for engine in engines], pool)
+    assert not both.broken
+
+
 def test_a_halted_engine_starts_nothing_and_ends_what_runs() -> None:
     fake = FakeEngine()
     engine = HaltingEngine(fake)
