@@ -128,7 +128,10 @@ def method(session: nox.Session) -> None:
 
 @nox.session
 def faults(session: nox.Session) -> None:
-    """Plant faults in campaigns at random moments; `-- COUNT SEED`. A row that must not be is a failure."""
+    """Plant faults in campaigns of both engines at random moments; `-- COUNT SEED`, `--write` for docs/faults.md.
+
+    A row that must not be is a failure.
+    """
     forward(session, "-m", "tests.faults")
 
 

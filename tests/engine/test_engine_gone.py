@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import os
 import socket
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +15,7 @@ from suite.errors import EngineError
 from suite.host.docker import connect
 from suite.host.docker.engine import DockerEngine, docker_endpoint
 from suite.host.engine import Job
+from tests.fakes.proxy import Proxy
 
 if TYPE_CHECKING:
     from tests.engine.conftest import Jobs
@@ -83,54 +82,6 @@ def test_an_unknown_context_is_no_local_engine(
     no_settings.setenv("DOCKER_CONTEXT", "nowhere")
     with pytest.raises(EngineError, match="nowhere"):
         DockerEngine()
-
-
-class Proxy:
-    """A socket in front of the engine's own, that can vanish."""
-
-    def __init__(self, path: Path, target: str) -> None:
-        self._target = target
-        self._hangs = False
-        self._server = socket.socket(socket.AF_UNIX)
-        self._server.bind(str(path))
-        self._server.listen()
-        self._sockets = [self._server]
-        self._threads: list[threading.Thread] = []
-        self._begin(self._accept)
-
-    def _begin(self, what: object, *arguments: object) -> None:
-        thread = threading.Thread(target=what, args=arguments, daemon=True)  # type: ignore[arg-type]
-        self._threads.append(thread)
-        thread.start()
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                near, _ = self._server.accept()
-                far = socket.socket(socket.AF_UNIX)
-                far.connect(self._target)
-                self._sockets += [near, far]
-                self._begin(self._pump, near, far)
-                self._begin(self._pump, far, near)
-
-    def _pump(self, source: socket.socket, sink: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while data := source.recv(65536):
-                if not self._hangs:
-                    sink.sendall(data)
-            sink.shutdown(socket.SHUT_WR)
-
-    def hang(self) -> None:
-        """Takes what is sent, and hands nothing on any more."""
-        self._hangs = True
-
-    def vanish(self) -> None:
-        for each in self._sockets:
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-            each.close()
-        for thread in self._threads:
-            thread.join(10)
 
 
 @pytest.fixture

@@ -128,9 +128,16 @@ class Daemon:
                 stdout=log,
                 stderr=log,
             )
-        wait_for(
-            self.url, lambda: self._process is not None and self._process.poll() is None, self.log
-        )
+        wait_for(self.url, lambda: self.lives, self.log)
+
+    @property
+    def lives(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
 
     def log(self) -> str:
         return self._log.read_text(errors="replace")[-2000:]
@@ -138,8 +145,13 @@ class Daemon:
     def stop(self) -> None:
         if self._process is not None:
             self._process.terminate()
-            self._process.wait(60)
+            self.wait()
             self._process = None
+
+    def wait(self) -> None:
+        """Until it has ended, of whatever."""
+        if self._process is not None:
+            self._process.wait(60)
 
     def remove(self) -> None:
         self.stop()

@@ -4,22 +4,16 @@ script.
     python scripted_python.py HOW COMMAND…
 
 HOW is ``well``, or what becomes of every cell (``failed``), or why the worker can't work (``unfit``).
-``paced:FILE`` takes its time as a real one does, and writes into FILE which cells it has told of.
 """
 
 from __future__ import annotations
 
-import json
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-
-PACE_S = 0.06
-"""Between two lines of a worker that takes its time."""
 
 UNFIT = "its TensorFlow is older than 2.16"
 
@@ -33,12 +27,17 @@ def script(path: Path, text: str) -> Path:
 
 def write(path: Path, how: str = "well") -> Path:
     """The interpreter at that path."""
+    return stand_in(path, f"PYTHONPATH={ROOT} exec {sys.executable} {__file__} {how}")
+
+
+def stand_in(path: Path, worker: str) -> Path:
+    """An interpreter at that path whose worker is another program: the words of its command."""
     return script(
         path,
         'case "$2" in\n'
         "  *python_implementation*) echo CPython 3.12.1 ;;\n"
         "  *find_spec*) exit 0 ;;\n"
-        f'  *) shift 2; PYTHONPATH={ROOT} exec {sys.executable} {__file__} {how} "$@" ;;\n'
+        f'  *) shift 2; {worker} "$@" ;;\n'
         "esac",
     )
 
@@ -57,23 +56,8 @@ def work(how: str, words: list[str]) -> int:
     job: Any = SimpleNamespace(arguments=tuple(words))
     measures = words[0] == "measure"
     lines = worker.words(job) if measures else [*worker.greeting(), record("bye")]
-    kind, _, said = how.partition(":")
-    if kind == "paced":
-        pace(lines, Path(said))
-    else:
-        sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
     return 0
-
-
-def pace(lines: list[str], said: Path) -> None:
-    """Says one line after the other, and of each cell first into a file that it will have said it."""
-    for line in lines:
-        time.sleep(PACE_S)
-        if '"record": "cell"' in line or '"record":"cell"' in line:
-            with said.open("a") as file:
-                file.write(f"{json.loads(line)['cell']['id']}\n")
-        sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
 
 
 if __name__ == "__main__":

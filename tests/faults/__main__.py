@@ -1,115 +1,204 @@
 """Plants faults in campaigns at random moments, and prints what became of them.
 
 ``python -m tests.faults [COUNT [SEED]]``: exit status 1 where anything that must hold did not.
+``--write`` writes ``docs/faults.md``.
 """
 
 from __future__ import annotations
 
+import argparse
+import queue
 import random
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from tabulate import tabulate
-
-from tests.faults.faults import DONE, FAULTS, Fault
+from tests.fakes import daemons
+from tests.faults.acts import compile_interposed
+from tests.faults.faults import BOTH, DONE, FAULTS, Fault
+from tests.faults.page import Outcome, render, write_page
+from tests.faults.places import Docker, Local, Place
 from tests.faults.trials import SOON_S, End, Trial
 
 COUNT = 250
-LASTS_S = 8.0
-"""About as long as a campaign lasts: a fault comes before that."""
+AT_ONCE = 2
+"""Trials beside each other."""
 
+MEASURES = 0.8
+"""How much of its time a campaign measures, before its last report: faults come by then."""
 
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """What became of a campaign: what must not be (``wrong``), and what the table tells."""
-
-    fault: str
-    status: int | None
-    lost: int
-    seconds: float
-    message: str
-    wrong: tuple[str, ...]
+Places = dict[str, Place]
+"""Where trials of one after the other run, by name."""
 
 
 def main() -> int:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else COUNT
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(2**31)
-    there = [one for one in FAULTS if one.needs is None or shutil.which(one.needs)]
-    for one in FAULTS:
-        if one not in there:
-            sys.stdout.write(f"not tried, for want of {one.needs}: {one.name}\n")
-    sys.stdout.write(f"{count} faults with seed {seed}\n")
-    with tempfile.TemporaryDirectory(prefix="crossover-faults-") as name:
+    given = read_arguments()
+    say(f"{given.count} faults with seed {given.seed}")
+    with tempfile.TemporaryDirectory(prefix="crossover-faults-") as name, ExitStack() as undo:
         folder = Path(name)
-        expected = measure_undisturbed(folder / "undisturbed")
-        order = list(islice(cycle(random.Random(seed).sample(there, len(there))), count))
+        if shutil.which("gcc"):
+            compile_interposed(folder)
+        rows = list_rows(given.only)
+        lanes = open_lanes(undo, given.at_once, engines=any(e == "docker" for _, e in rows))
+        order = list(islice(cycle(random.Random(given.seed).sample(rows, len(rows))), given.count))
+        free: queue.SimpleQueue[Places] = queue.SimpleQueue()
+        for lane in lanes:
+            free.put(lane)
 
-        def run(number: int, fault: Fault) -> Outcome:
-            draw = random.Random(f"{seed}/{number}")
-            found = try_fault(fault, folder / str(number), draw, expected)
+        def on_a_lane(do: Callable[[Places], Any]) -> Any:
+            lane = free.get()
+            try:
+                return do(lane)
+            finally:
+                free.put(lane)
+
+        expected = {
+            engine: on_a_lane(
+                lambda lane, engine=engine: measure_undisturbed(folder / engine, lane[engine])
+            )
+            for engine in sorted({engine for _, engine in rows})
+        }
+
+        def run(number: int, fault: Fault, engine: str) -> Outcome:
+            place, draw = folder / str(number), random.Random(f"{given.seed}/{number}")
+            found: Outcome = on_a_lane(
+                lambda lane: try_fault(fault, place, draw, lane[engine], expected[engine])
+            )
             told = "".join(f"\n    {one}" for one in found.wrong)
-            sys.stdout.write(f"{number} {fault.name}: {found.status}{told}\n")
-            sys.stdout.flush()
-            if not found.wrong:
-                shutil.rmtree(folder / str(number))
+            say(f"{number} {fault.name} ({engine}): {found.status}{told}")
+            shutil.rmtree(place)
             return found
 
-        outcomes = [run(number, fault) for number, fault in enumerate(order)]
+        with ThreadPoolExecutor(len(lanes)) as pool:
+            begun = [pool.submit(run, number, *row) for number, row in enumerate(order)]
+            outcomes = [one.result() for one in begun]
     sys.stdout.write(render(outcomes))
+    if given.write:
+        write_page(outcomes, given.seed, SOON_S)
     return int(any(one.wrong for one in outcomes))
 
 
-def measure_undisturbed(folder: Path) -> dict[str, Any]:
-    """What a campaign comes to that nothing happens to.
+def read_arguments() -> argparse.Namespace:
+    """What was asked for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.faults")
+    parser.add_argument("count", nargs="?", type=int, default=COUNT)
+    parser.add_argument("seed", nargs="?", type=int)
+    parser.add_argument("--only", default="", help="faults with these words in name or engine")
+    parser.add_argument("--at-once", type=int, default=AT_ONCE, help="trials beside each other")
+    parser.add_argument("--write", action="store_true", help="write docs/faults.md")
+    given = parser.parse_args()
+    if given.seed is None:
+        given.seed = random.SystemRandom().randrange(2**31)
+    return given
+
+
+def say(line: str) -> None:
+    """A line, at once."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def open_lanes(undo: ExitStack, count: int, *, engines: bool) -> list[Places]:
+    """Places for trials beside each other; with an engine each, where one is wanted."""
+    lanes: list[Places] = [{"local": Local()} for _ in range(count)]
+    for lane in lanes if engines else ():
+        engine = lane["docker"] = Docker()
+        undo.callback(engine.remove)
+    return lanes
+
+
+def list_rows(only: str) -> list[tuple[Fault, str]]:
+    """What can be tried here: each fault on each of its engines."""
+    for fault in FAULTS:
+        if fault.needs is not None and not shutil.which(fault.needs):
+            say(f"not tried, for want of {fault.needs}: {fault.name}")
+    why_not = daemons.why_not()
+    if why_not is not None:
+        say(f"not tried, on the docker engine: {why_not}")
+    engines = BOTH if why_not is None else ("local",)
+    return [
+        (fault, engine)
+        for fault in FAULTS
+        for engine in engines
+        if engine in fault.engines
+        and (fault.needs is None or shutil.which(fault.needs))
+        and only in f"{fault.name} ({engine})"
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Undisturbed:
+    """What a campaign comes to that nothing happens to, and how long it lasts from its plan on."""
+
+    result: dict[str, Any]
+    seconds: float
+
+
+def measure_undisturbed(folder: Path, place: Place) -> Undisturbed:
+    """A campaign that nothing happens to.
 
     Raises:
         RuntimeError: it does not end well by itself.
     """
-    trial = Trial(folder=folder, draw=random.Random(0))
+    trial = Trial(folder=folder, draw=random.Random(0), place=place)
     trial.start()
+    trial.wait_for_plan()
+    trial.mark()
     end = trial.wait()
-    if end.status != 0:
-        raise RuntimeError(f"undisturbed it ended with {end.status}: {end.err}")
-    return trial.result()
+    lost, left = trial.lost(end), trial.left_behind()
+    if end.status != 0 or lost or left or not trial.kept():
+        raise RuntimeError(f"undisturbed: {end}, {lost} cells lost, left behind: {left}")
+    if not place.told(folder, end.at):
+        raise RuntimeError("nobody hears what the worker tells")
+    say(f"undisturbed ({place.name}): {end.seconds:.0f} s")
+    return Undisturbed(result=trial.result(), seconds=end.seconds)
 
 
-def try_fault(fault: Fault, folder: Path, draw: random.Random, expected: dict[str, Any]) -> Outcome:
+def try_fault(
+    fault: Fault, folder: Path, draw: random.Random, place: Place, expected: Undisturbed
+) -> Outcome:
     """A campaign with the fault, then `RESUME` without it, held to all that must hold."""
-    trial = Trial(folder=folder, draw=draw)
-    if fault.before:
-        fault.before(trial)
-    trial.start()
-    if fault.during and trial.wait_for_plan():
-        time.sleep(draw.uniform(0, LASTS_S))
-        trial.mark()
-        fault.during(trial)
-    end = trial.wait()
-    lost = max(0, sum((trial.told() - trial.kept()).values()))
-    wrong = list(judge(fault, trial, lost, end))
-    if end.status == 0 and fault.statuses == DONE and trial.result() != expected:
-        wrong.append("it came to another result than a campaign that nothing happened to")
-    if fault.after:
-        fault.after(trial)
-    wrong += resume(fault, trial, expected)
+    trial = Trial(folder=folder, draw=draw, place=place)
+    with trial.undo:
+        if fault.before:
+            fault.before(trial)
+        trial.start()
+        if fault.during and trial.wait_for_plan():
+            time.sleep(draw.uniform(0, MEASURES * expected.seconds))
+            trial.mark()
+            fault.during(trial)
+        end = trial.wait()
+        may_leave = fault.leaves and end.status != 0
+        left = [] if may_leave else trial.left_behind()
+        lost = trial.lost(end)
+        wrong = [*judge(fault, lost, left, end)]
+        if end.status == 0 and fault.statuses == DONE:
+            wrong += compare("the campaign", trial, expected)
+        if fault.after:
+            fault.after(trial)
+    left, more = [*left], list(resume(fault, trial, expected))
     lines = [line for line in end.err.splitlines() if line.startswith("crossover: ")]
     return Outcome(
         fault=fault.name,
+        engine=place.name,
         status=end.status,
         lost=lost,
+        left=len(left),
         seconds=end.seconds,
         message=lines[-1].removeprefix("crossover: ") if lines else "",
-        wrong=tuple(wrong),
+        wrong=(*wrong, *more),
     )
 
 
-def judge(fault: Fault, trial: Trial, lost: int, end: End) -> Iterator[str]:
+def judge(fault: Fault, lost: int, left: list[str], end: End) -> Iterator[str]:
     """What must not be once the command has ended."""
     if end.status not in fault.statuses:
         yield f"ended with {end.status}: {end.err[-500:]}"
@@ -119,11 +208,14 @@ def judge(fault: Fault, trial: Trial, lost: int, end: End) -> Iterator[str]:
         yield f"{lost} cells lost"
     if end.status in {130, -9} and end.seconds > SOON_S:
         yield f"ended after {end.seconds:.0f} s"
-    if end.status != -9 and (left := trial.left_behind()):
+    if left:
         yield f"left behind: {', '.join(left)}"
+    # Rows end with 1 for a cell that has failed, which the report tells.
+    if end.status not in {0, 1, -9} and "crossover: " not in end.err:
+        yield f"nothing said of {end.status}"
 
 
-def resume(fault: Fault, trial: Trial, expected: dict[str, Any]) -> Iterator[str]:
+def resume(fault: Fault, trial: Trial, expected: Undisturbed) -> Iterator[str]:
     """What must not be after `RESUME`."""
     try:
         trial.campaign  # noqa: B018  whether there is one
@@ -136,30 +228,24 @@ def resume(fault: Fault, trial: Trial, expected: dict[str, Any]) -> Iterator[str
         yield f"RESUME, a traceback: {end.err[-1500:]}"
     if left := trial.left_behind():
         yield f"left behind after RESUME: {', '.join(left)}"
-    if end.status == 0 and trial.result() != expected:
-        yield "RESUME came to another result than a campaign that nothing happened to"
+    if end.status == 0:
+        yield from compare("RESUME", trial, expected)
 
 
-def render(outcomes: list[Outcome]) -> str:
-    """A row for each fault."""
-    rows = []
-    for name in sorted({one.fault for one in outcomes}):
-        found = [one for one in outcomes if one.fault == name]
-        statuses = sorted({str(one.status) for one in found})
-        messages = sorted({one.message for one in found if one.message}, key=len)
-        rows.append(
-            [
-                name,
-                len(found),
-                max(one.lost for one in found),
-                sum(bool(one.wrong) for one in found),
-                f"{max(one.seconds for one in found):.0f} s",
-                ", ".join(statuses),
-                messages[0][:90] if messages else "",
-            ]
+def compare(what: str, trial: Trial, expected: Undisturbed) -> Iterator[str]:
+    """Where the result is another than that of a campaign that nothing happened to."""
+    found = trial.result()
+    differing = [
+        name
+        for name in {**expected.result, **found}
+        if found.get(name) != expected.result.get(name)
+    ]
+    if differing:
+        one = differing[0]
+        yield (
+            f"{what} came to another result than undisturbed, in {len(differing)} cells: "
+            f"{one}: {found.get(one)} in place of {expected.result.get(one)}"
         )
-    heads = ["fault", "times", "cells lost", "wrong", "longest to the end", "status", "message"]
-    return tabulate(rows, headers=heads, tablefmt="github") + "\n"
 
 
 if __name__ == "__main__":

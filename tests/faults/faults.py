@@ -5,25 +5,27 @@ A fault happens at a random moment after the plan is written, or is there from t
 
 from __future__ import annotations
 
-import contextlib
-import os
-import resource
-import shutil
 import signal
-import subprocess
-import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
+from tests.fakes.paced_worker import PacedWorker
+from tests.faults import acts, engine_acts
+from tests.faults.acts import Act
 from tests.faults.trials import Trial
-
-Act = Callable[[Trial], None]
 
 DONE = frozenset({0})
 ENDED = frozenset({0, 130})
 """Interrupted, unless it came when all was done."""
+KILLED = frozenset({0, -9})
+FAILED = frozenset({0, 1})
+"""The cell in flight has failed, and an invocation that is complete is kept."""
+GONE = frozenset({0, 1, 3})
+"""Or what the campaign needs did not come back."""
+
+BOTH = ("local", "docker")
+DOCKER = ("docker",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,10 +33,11 @@ class Fault:
     """``before`` is done to the command before it starts, ``during`` at a random moment, ``after``
     between its end and `RESUME`.
 
-    ``statuses`` are what the command may end with, ``resumed`` what `RESUME` may; where nothing but 0 may be,
-    the campaign comes to all that it comes to undisturbed.  ``cells`` are as many
-    as may be lost: those that the worker told of, and no document has.  ``needs`` is a program without
-    which it can't be tried.
+    ``statuses`` are what the command may end with, ``resumed`` what `RESUME` may; where nothing but 0
+    may be, the campaign comes to all that it comes to undisturbed.  ``cells`` are as many as may be lost:
+    those that the worker told of, and no document has.  ``engines`` are those that it is tried on.
+    ``leaves``: what runs can't be removed, and `RESUME` does.  ``needs`` is a program without which it
+    can't be tried.
     """
 
     name: str
@@ -44,267 +47,221 @@ class Fault:
     after: Act | None = None
     resumed: Collection[int] = DONE
     cells: int = 1
+    engines: Collection[str] = BOTH
+    leaves: bool = False
     needs: str | None = None
 
 
-def _signal(number: int) -> Act:
-    def act(trial: Trial) -> None:
-        _kill(trial.pid, number)
-
-    return act
+def _command(name: str, during: Act, statuses: Collection[int] = ENDED) -> Fault:
+    """Something happens to the command."""
+    return Fault(name=name, statuses=statuses, during=during, leaves=-signal.SIGKILL in statuses)
 
 
-def _kill(pid: int, number: int) -> None:
-    # Who has ended by itself is not there.
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, number)
+def _surroundings(name: str, before: Act, statuses: Collection[int] = DONE) -> Fault:
+    """Something is wrong from the start."""
+    return Fault(name=name, statuses=statuses, before=before)
 
 
-def _signal_all(trial: Trial) -> None:
-    """As a terminal does for Ctrl-C."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(trial.pid, signal.SIGINT)
-
-
-def _signal_twice(trial: Trial) -> None:
-    _kill(trial.pid, signal.SIGINT)
-    time.sleep(trial.draw.uniform(0, 0.3))
-    _kill(trial.pid, signal.SIGINT)
-
-
-def _signal_worker(number: int) -> Act:
-    def act(trial: Trial) -> None:
-        until = time.monotonic() + 5
-        while not (found := trial.workers()) and time.monotonic() < until:
-            time.sleep(0.02)
-        for pid in found:
-            _kill(pid, number)
-
-    return act
-
-
-def _pause(whom: Callable[[Trial], Iterable[int]]) -> Act:
-    def act(trial: Trial) -> None:
-        pids = list(whom(trial))
-        for pid in pids:
-            _kill(pid, signal.SIGSTOP)
-        time.sleep(trial.draw.uniform(0.5, 2))
-        for pid in pids:
-            _kill(pid, signal.SIGCONT)
-
-    return act
-
-
-def _kill_all(trial: Trial) -> None:
-    """As a machine that loses its power, but for what the kernel has not written yet."""
-    for pid in (trial.pid, *trial.workers()):
-        _kill(pid, signal.SIGKILL)
-
-
-def _mount(trial: Trial) -> None:
-    trial.results.mkdir()
-    subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=3m,nr_inodes=200", "tmpfs", str(trial.results)],
-        check=True,
+def _disk(name: str, during: Act) -> Fault:
+    """A disk that has room at first."""
+    return Fault(
+        name=name,
+        statuses=FAILED,
+        before=acts.mount_small,
+        during=during,
+        after=acts.make_room,
+        needs="mount",
     )
 
 
-def _fill(trial: Trial) -> None:
-    # Until there is no room, which is what it is for.
-    with contextlib.suppress(OSError), (trial.results / "full").open("wb", buffering=0) as file:
-        while True:
-            file.write(bytes(4096))
+def _interposed(name: str, during: Act, statuses: Collection[int] = DONE) -> Fault:
+    """The C library does otherwise."""
+    return Fault(name=name, statuses=statuses, before=acts.interpose, during=during, needs="gcc")
 
 
-def _use_up_inodes(trial: Trial) -> None:
-    with contextlib.suppress(OSError):
-        (trial.results / "many").mkdir()
-        for number in range(1000):
-            (trial.results / "many" / str(number)).touch()
+def _document(what: str, how: Act) -> Fault:
+    """Something becomes of the finished campaign's folder."""
+    return Fault(name=f"a document {what}", statuses=DONE, after=how, resumed=(0, 5))
 
 
-def _unmount(trial: Trial) -> None:
-    """Makes room again: what is in the small disk comes to a large one."""
-    (trial.results / "full").unlink(missing_ok=True)
-    shutil.rmtree(trial.results / "many", ignore_errors=True)
-    aside = trial.folder / "aside"
-    shutil.copytree(trial.results, aside)
-    subprocess.run(["umount", str(trial.results)], check=True)
-    shutil.copytree(aside, trial.results, dirs_exist_ok=True)
+def _worker(name: str, during: Act, engines: Collection[str] = BOTH) -> Fault:
+    """Something happens to the worker, or it does something."""
+    return Fault(
+        name=f"worker: {name}", statuses=FAILED, during=during, resumed=FAILED, engines=engines
+    )
 
 
-def _limit_files(trial: Trial) -> None:
-    """No file over 20 KB, as by a quota; the signal that comes with it is ignored, as a shell can."""
-
-    def limit() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-
-    trial.limits = limit
-
-
-def _few_descriptors(trial: Trial) -> None:
-    trial.limits = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))
+def _container(name: str, during: Act, statuses: Collection[int] = FAILED) -> Fault:
+    """Something happens to the container."""
+    return Fault(
+        name=f"container: {name}",
+        statuses=statuses,
+        during=during,
+        resumed=statuses,
+        engines=DOCKER,
+    )
 
 
-def _ignore_hangup(trial: Trial) -> None:
-    trial.limits = lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
+def _engine(
+    name: str,
+    during: Act | None = None,
+    statuses: Collection[int] = DONE,
+    *,
+    before: Act | None = None,
+    after: Act | None = None,
+    leaves: bool = False,
+) -> Fault:
+    """Something happens to the engine, or on the way to it."""
+    return Fault(
+        name=f"engine: {name}",
+        statuses=statuses,
+        before=before,
+        during=during,
+        after=after,
+        resumed=FAILED if 1 in statuses else DONE,
+        engines=DOCKER,
+        leaves=leaves,
+    )
 
 
-def _full(*names: str) -> Act:
-    def act(trial: Trial) -> None:
-        trial.streams = {name: os.open("/dev/full", os.O_WRONLY) for name in names}
-
-    return act
-
-
-def _closed(*numbers: int) -> Act:
-    def act(trial: Trial) -> None:
-        trial.limits = lambda: [os.close(number) for number in numbers] and None
-
-    return act
-
-
-def _gone_reader(trial: Trial) -> None:
-    read, write = os.pipe()
-    os.close(read)
-    trial.streams = {"stdout": write, "stderr": write}
-
-
-@cache
-def _compile(folder: Path) -> Path:
-    library = folder / "interposed.so"
-    source = Path(__file__).with_name("interposed.c")
-    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
-    return library
-
-
-def _interpose(trial: Trial) -> None:
-    library = _compile(trial.folder.parent)
-    # What has a budget looks at the time.
-    trial.words = ("--budget", "30m")
-    trial.variables = {"LD_PRELOAD": str(library), "FAULTS": str(trial.folder / "faults")}
-
-
-def _write_fault(words: str) -> Act:
-    return lambda trial: (trial.folder / "faults").write_text(words) and None
-
-
-def _elsewhere(trial: Trial) -> None:
-    trial.variables = {
-        "TZ": trial.draw.choice(["Pacific/Kiritimati", "America/St_Johns", "Nowhere/Land"]),
-        "LC_ALL": trial.draw.choice(["tr_TR.UTF-8", "de_DE.UTF-8", "C"]),
-        "LANGUAGE": "de",
-    }
-
-
-def _damage(how: Callable[[Path], object]) -> Act:
-    def act(trial: Trial) -> None:
-        documents = sorted(trial.campaign.glob("cpu-0*.json"))
-        how(trial.draw.choice(documents))
-
-    return act
-
-
-def _flip(path: Path) -> None:
-    text = bytearray(path.read_bytes())
-    text[len(text) // 2] ^= 0xFF
-    path.write_bytes(text)
-
-
-def _sparse(path: Path) -> None:
-    with path.open("r+b") as file:
-        file.truncate(200_000_000)
-
+_KILLS = (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS)
 
 FAULTS = (
-    Fault(name="SIGINT", statuses=ENDED, during=_signal(signal.SIGINT)),
-    Fault(name="SIGINT, twice", statuses=ENDED, during=_signal_twice),
-    Fault(name="Ctrl-C in a terminal: the worker gets it too", statuses=ENDED, during=_signal_all),
-    Fault(name="SIGTERM", statuses=ENDED, during=_signal(signal.SIGTERM)),
-    Fault(name="SIGHUP", statuses=ENDED, during=_signal(signal.SIGHUP)),
+    _command("SIGINT", acts.send(signal.SIGINT)),
+    _command("SIGINT, twice", acts.send_twice),
+    _command("Ctrl-C in a terminal: all of its group get it", acts.send_all),
+    _command("SIGTERM", acts.send(signal.SIGTERM)),
+    _command("SIGHUP", acts.send(signal.SIGHUP)),
+    _command("SIGKILL", acts.send(signal.SIGKILL), KILLED),
+    _command("stopped and continued", acts.pause(lambda trial: [trial.pid]), DONE),
     Fault(
         name="SIGHUP under nohup",
         statuses=DONE,
-        before=_ignore_hangup,
-        during=_signal(signal.SIGHUP),
+        before=acts.begin_with("trap '' HUP"),
+        during=acts.send(signal.SIGHUP),
     ),
-    Fault(name="SIGKILL", statuses=(0, -9), during=_signal(signal.SIGKILL)),
-    Fault(name="power lost: all killed", statuses=(0, -9), during=_kill_all),
-    Fault(name="stopped and continued", statuses=DONE, during=_pause(lambda trial: [trial.pid])),
-    Fault(name="worker stopped and continued", statuses=DONE, during=_pause(Trial.workers)),
+    Fault(
+        name="power lost: all killed",
+        statuses=KILLED,
+        during=acts.kill_all,
+        engines=("local",),
+        leaves=True,
+    ),
+    Fault(
+        name="power lost: all killed, the engine too",
+        statuses=KILLED,
+        during=engine_acts.end_engine(signal.SIGKILL, lose_all=True),
+        engines=DOCKER,
+        leaves=True,
+    ),
+    _interposed("machine suspended for an hour", engine_acts.suspend),
+    *(_worker(number.name, acts.send_worker(number)) for number in _KILLS),
+    _worker("a fork bomb", acts.make_worker(PacedWorker.fork)),
+    _worker("floods standard output", acts.make_worker(PacedWorker.flood)),
+    _worker("floods standard output with lines", acts.make_worker(PacedWorker.flood_lines)),
+    Fault(
+        name="worker: floods standard error",
+        statuses=DONE,
+        during=acts.make_worker(PacedWorker.complain),
+    ),
+    Fault(
+        name="worker: records split at every byte",
+        statuses=DONE,
+        during=acts.make_worker(PacedWorker.split),
+    ),
+    Fault(
+        name="worker: stopped and continued",
+        statuses=DONE,
+        during=acts.pause(Trial.await_workers),
+    ),
+    _disk("disk full", acts.fill),
+    _disk("no inode left", acts.use_up_inodes),
+    # A signal comes with it, which is ignored, as a shell can; 39 blocks of 512 bytes.
+    _surroundings("no file over 20 KB", acts.begin_with("trap '' XFSZ; ulimit -f 39"), (1, 2)),
     *(
-        # The cell in flight has failed, and an invocation that is complete is kept.
+        # In the end nothing can be kept or removed any more, while a container goes on.
         Fault(
-            name=f"worker: {number.name}",
-            statuses=(0, 1),
-            during=_signal_worker(number),
-            resumed=(0, 1),
+            name="24 open files",
+            statuses=GONE,
+            before=acts.begin_with("ulimit -n 24"),
+            engines=(engine,),
+            cells=cells,
+            leaves=engine == "docker",
         )
-        for number in (
-            signal.SIGKILL,
-            signal.SIGTERM,
-            signal.SIGSEGV,
-            signal.SIGABRT,
-            signal.SIGBUS,
-        )
+        for engine, cells in (("local", 1), ("docker", 15))
     ),
-    Fault(
-        name="disk full",
-        statuses=(0, 1),
-        before=_mount,
-        during=_fill,
-        after=_unmount,
-        needs="mount",
+    _surroundings("standard output full", acts.open_full("stdout")),
+    _surroundings("standard error full", acts.open_full("stderr")),
+    _surroundings("both streams full", acts.open_full("stdout", "stderr")),
+    _surroundings("standard output closed", acts.begin_with("exec >&-")),
+    _surroundings("all streams closed", acts.begin_with("exec <&- >&- 2>&-")),
+    _surroundings("nobody reads what it says", acts.leave_unread),
+    _surroundings("another time zone and language", acts.move_elsewhere),
+    _interposed("clock an hour forward", acts.write_fault("3600 0")),
+    _interposed("clock a year back", acts.write_fault("-31536000 0")),
+    _interposed("one rename fails", acts.write_fault("0 1"), FAILED),
+    _document("of 0 bytes", acts.damage(lambda path: path.write_bytes(b""))),
+    _document("cut in two", acts.damage(lambda path: path.write_bytes(path.read_bytes()[:200]))),
+    _document("with a flipped byte", acts.damage(acts.flip)),
+    _document("of 200 MB, sparse", acts.damage(acts.stretch)),
+    _document("that is gone", acts.damage(Path.unlink)),
+    _document("that is a link out", acts.damage(acts.link_out)),
+    _container(
+        "docker rm -f",
+        engine_acts.each_container(
+            lambda engine, one: engine.api.remove_container(one, force=True)
+        ),
     ),
-    Fault(
-        name="no inode left",
-        statuses=(0, 1),
-        before=_mount,
-        during=_use_up_inodes,
-        after=_unmount,
-        needs="mount",
+    _container("docker kill", engine_acts.each_container(lambda engine, one: engine.api.kill(one))),
+    _container(
+        "docker stop",
+        engine_acts.each_container(lambda engine, one: engine.api.stop(one, timeout=2)),
     ),
-    Fault(name="no file over 20 KB", statuses=(1, 2), before=_limit_files),
-    Fault(name="24 open files", statuses=(0, 1, 3), before=_few_descriptors),
-    Fault(name="standard output full", statuses=DONE, before=_full("stdout")),
-    Fault(name="standard error full", statuses=DONE, before=_full("stderr")),
-    Fault(name="both streams full", statuses=DONE, before=_full("stdout", "stderr")),
-    Fault(name="standard output closed", statuses=DONE, before=_closed(1)),
-    Fault(name="all streams closed", statuses=DONE, before=_closed(0, 1, 2)),
-    Fault(name="nobody reads what it says", statuses=DONE, before=_gone_reader),
-    Fault(
-        name="clock an hour forward",
-        statuses=DONE,
-        before=_interpose,
-        during=_write_fault("3600 0"),
-        needs="gcc",
+    _container(
+        "docker pause and unpause", engine_acts.each_container(engine_acts.pause_container), DONE
     ),
-    Fault(
-        name="clock a year back",
-        statuses=DONE,
-        before=_interpose,
-        during=_write_fault("-31536000 0"),
-        needs="gcc",
+    _container("out of memory", engine_acts.starve),
+    _engine("ended and started again", engine_acts.end_engine(signal.SIGTERM), FAILED),
+    _engine("killed and started again", engine_acts.end_engine(signal.SIGKILL), FAILED),
+    _engine("hangs for seconds", acts.pause(engine_acts.list_engine, 1, 8)),
+    _engine("hangs for half a minute", acts.pause(engine_acts.list_engine, 15, 30), GONE),
+    _engine(
+        "hangs, and then Ctrl-C",
+        engine_acts.leave_stopped,
+        ENDED,
+        after=engine_acts.continue_engine,
+        leaves=True,
     ),
-    Fault(
-        name="one rename fails",
-        statuses=(0, 1),
-        before=_interpose,
-        during=_write_fault("0 1"),
-        needs="gcc",
+    _engine("its socket vanishes and comes back", engine_acts.hide_for_a_while),
+    _engine(
+        "its socket vanishes",
+        engine_acts.hide_socket,
+        GONE,
+        after=engine_acts.show_socket,
+        leaves=True,
     ),
-    Fault(name="another time zone and language", statuses=DONE, before=_elsewhere),
+    _engine(
+        "its connections are cut",
+        engine_acts.cut,
+        FAILED,
+        before=engine_acts.through(engine_acts.hand_on),
+    ),
+    _engine("answers late, in any order", before=engine_acts.through(engine_acts.delay)),
+    _engine("answers byte by byte", before=engine_acts.through(engine_acts.split)),
     *(
-        Fault(name=f"a document {what}", statuses=DONE, after=_damage(how), resumed=(0, 5))
-        for what, how in (
-            ("of 0 bytes", lambda path: path.write_bytes(b"")),
-            ("cut in two", lambda path: path.write_bytes(path.read_bytes()[:200])),
-            ("with a flipped byte", _flip),
-            ("of 200 MB, sparse", _sparse),
-            ("that is gone", Path.unlink),
-            ("that is a link out", lambda path: (path.unlink(), path.symlink_to("/etc/passwd"))),
+        _engine(
+            f"speaks version {version} of its interface",
+            statuses=(3,),
+            before=engine_acts.through(engine_acts.claim_version(version)),
         )
+        for version in ("1.20", "1.99")
     ),
+    _engine(
+        "the image is removed",
+        engine_acts.remove_image,
+        GONE,
+        after=engine_acts.restore_image,
+    ),
+    _engine("the volumes are removed", engine_acts.remove_volumes),
 )
 """Everything that is tried."""

@@ -1,7 +1,7 @@
 """A campaign as a process of its own, to which something happens, and what must hold afterwards.
 
-The engine is the local one; the worker is a program that goes by a script and takes its time, so that a
-campaign lasts seconds and its numbers are the same whenever it runs.
+The worker is a program that goes by a script and takes its time, so that a campaign lasts seconds and its
+numbers are the same whenever and wherever it runs.
 """
 
 from __future__ import annotations
@@ -14,94 +14,103 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from suite.host.machine.lock import PLACE
-from tests.fakes import scripted_python
+from tests.fakes.proxy import Proxy
+from tests.faults.places import Place, find_processes, wait_until_gone
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = (
-    *("--profile", "smoke", "--blocks", "3", "--seed", "7", "--label", "x"),
-    *("--arms", "cpu", "--only", "overhead.*"),
+    *("--profile", "full", "--blocks", "3", "--seed", "7", "--label", "x"),
+    *("--arms", "cpu", "--only", "overhead.startup/* tfdata.read/*"),
 )
-"""What is measured: seconds of it."""
+"""What is measured: seconds of it, with a volume for the cells that read files."""
 
-LIMIT_S = 120.0
+TIMED_BY_HOST = {"overhead.container"}
+"""Cells whose numbers are no script's."""
+
+LIMIT_S = 300.0
 """A campaign that has not ended by then hangs."""
 
 SOON_S = 30.0
 """From the fault to the end of a command that it ends."""
 
+STARTED_S = 10.0
+"""Until there is a worker, where none is between two containers."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class End:
-    """How a command ended: its exit status (None: it hung), what it said, and seconds since the fault."""
+    """How a command ended: its exit status (None: it hung), what it said, seconds since the fault, and
+    the time of the day."""
 
     status: int | None
     out: str
     err: str
     seconds: float
+    at: float
 
 
 @dataclass
 class Trial:
     """One campaign in a folder of its own.
 
-    ``words``, ``variables`` and ``limits`` (run in the new process, before the command) are the fault's;
-    ``streams`` are what stands in for standard output and standard error.
+    ``words``, ``variables`` and ``shell`` (run before the command, by a shell that becomes it) are the
+    fault's; ``streams`` are what stands in for standard output and standard error; ``proxy`` is what
+    stands in front of the engine, if anything does; ``undo`` ends what must not outlast the trial.
     """
 
     folder: Path
     draw: random.Random
+    place: Place
     words: Sequence[str] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
-    limits: Callable[[], None] | None = None
+    shell: str = ":"
     streams: Mapping[str, Any] = field(default_factory=dict)
+    undo: ExitStack = field(default_factory=ExitStack)
+    proxy: Proxy | None = None
     process: subprocess.Popen[bytes] | None = None
     planted: float = 0.0
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True)
         self.results = self.folder / "results"
-        self.said = self.folder / "said"
-        self.python = scripted_python.write(self.folder / "python", f"paced:{self.said}")
+        self.place.prepare(self.folder)
 
     def start(self) -> None:
         """Begins the campaign, with whatever the fault gives it."""
-        self._run(
-            ["--results", str(self.results), *WORDS, *self.words],
-            self.variables,
-            limits=self.limits,
-            streams=self.streams,
-        )
+        words = ["--results", str(self.results), *WORDS, *self.words]
+        self._run(words, self.variables, self.shell, self.streams)
 
-    def resume(self, variables: Mapping[str, str] | None = None) -> End:
+    def resume(self) -> End:
         """Goes on with it, undisturbed."""
-        self._run(["--resume", str(self.campaign)], variables or {})
+        self._run(["--resume", str(self.campaign)])
         return self.wait()
 
     def _run(
         self,
         words: Sequence[str],
-        variables: Mapping[str, str],
-        limits: Callable[[], None] | None = None,
+        variables: Mapping[str, str] | None = None,
+        shell: str = ":",
         streams: Mapping[str, Any] | None = None,
     ) -> None:
-        common = ["bench", "--engine", "local", "--local-python", str(self.python)]
+        command = [sys.executable, "-m", "suite", "bench", *self.place.words(self.folder), *words]
         environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         # A lock of its own, so that trials beside each other do not wait.
         environment |= {PLACE: str(self.folder), "TMPDIR": str(self.folder)}
+        environment |= {**self.place.variables(), **(variables or {})}
         with (self.folder / "out").open("wb") as out, (self.folder / "err").open("wb") as err:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "suite", *common, *words],
+                ["sh", "-c", f'{shell}; exec "$@"', "sh", *command],
                 cwd=ROOT,
-                env=environment | dict(variables),
+                env=environment,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
-                preexec_fn=limits,  # noqa: PLW1509  no thread of this program is under way
                 **{"stdout": out, "stderr": err, **(streams or {})},
             )
         self.planted = time.monotonic()
@@ -119,37 +128,38 @@ class Trial:
         Raises:
             FileNotFoundError: it has none yet.
         """
-        for path in sorted(self.results.glob("*-x-smoke")):
+        for path in sorted(self.results.glob("*-x-full")):
             if (path / "campaign.json").is_file():
                 return path
         raise FileNotFoundError(self.results)
+
+    def has_ended(self) -> bool:
+        """Whether the command has."""
+        return self.process is None or self.process.poll() is not None
 
     def wait_for_plan(self) -> bool:
         """Waits until there is a plan; False: the command ended without one."""
         until = time.monotonic() + LIMIT_S
         while time.monotonic() < until:
-            if any(self.results.glob("*-x-smoke/campaign.json")):
+            if any(self.results.glob("*-x-full/campaign.json")):
                 return True
-            if self.process is not None and self.process.poll() is not None:
+            if self.has_ended():
                 return False
             time.sleep(0.02)
         return False
 
     def workers(self) -> list[int]:
-        """The worker's processes that are there now."""
-        return [pid for pid in self._processes() if pid != self.pid]
+        """The worker's processes that are there now, what starts and watches them aside."""
+        found = find_processes(self.place.mark(self.folder))
+        python = (b"python", os.fsencode(sys.executable))
+        return [pid for pid, words in found if pid != self.pid and words.startswith(python)]
 
-    def _processes(self) -> Iterator[int]:
-        mark = str(self.folder).encode() + b"/"
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdigit() and int(entry.name) != os.getpid():
-                try:
-                    words = (entry / "cmdline").read_bytes()
-                    state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
-                except OSError:
-                    continue  # it has ended meanwhile
-                if mark in words and state != "Z":
-                    yield int(entry.name)
+    def await_workers(self) -> list[int]:
+        """As `workers`, once there are some; nobody where the command ends before."""
+        until = time.monotonic() + STARTED_S
+        while not (found := self.workers()) and time.monotonic() < until and not self.has_ended():
+            time.sleep(0.02)
+        return found
 
     def mark(self) -> None:
         """The fault is there from now on."""
@@ -164,28 +174,29 @@ class Trial:
             status = None
             os.killpg(self.pid, signal.SIGKILL)
             self.process.wait()
-        seconds = time.monotonic() - self.planted
+        seconds, at = time.monotonic() - self.planted, time.time()
         out, err = (
             (self.folder / name).read_text(errors="replace")
             if (self.folder / name).exists()
             else ""
             for name in ("out", "err")
         )
-        return End(status=status, out=out, err=err, seconds=seconds)
+        return End(status=status, out=out, err=err, seconds=seconds, at=at)
 
     def left_behind(self) -> list[str]:
-        """Processes that still run, and files that nobody but a writer under way has."""
-        # What was told to end may take a moment for it.
-        until = time.monotonic() + 5
-        while (alive := list(self._processes())) and time.monotonic() < until:
-            time.sleep(0.1)
+        """What still runs or stands in the engine, and files that only a writer under way has."""
+        alive = wait_until_gone(self._running) + wait_until_gone(self.place.left)
         files = [path.name for path in self.results.rglob(".*") if path.name != ".lock"]
-        return [*(f"process {pid}" for pid in alive), *files]
+        return [*alive, *files]
+
+    def _running(self) -> list[str]:
+        found = find_processes(self.place.mark(self.folder))
+        return [f"process {pid}" for pid, _ in found]
 
     def kept(self) -> Counter[str]:
         """How often each cell that was measured stands in a document."""
         counts: Counter[str] = Counter()
-        for path in self.results.glob("*-x-smoke/cpu-*.json"):
+        for path in self.results.glob("*-x-full/cpu-*.json"):
             try:
                 cells = json.loads(path.read_bytes())["cells"]
             except (OSError, ValueError, KeyError):
@@ -193,9 +204,9 @@ class Trial:
             counts.update(one["id"] for one in cells if one["outcome"] == "measured")
         return counts
 
-    def told(self) -> Counter[str]:
-        """How often the worker told of each cell."""
-        return Counter(self.said.read_text().split()) if self.said.exists() else Counter()
+    def lost(self, end: End) -> int:
+        """How many cells the worker told of until then that no document has."""
+        return sum((self.place.told(self.folder, end.at) - self.kept()).values())
 
     def result(self) -> dict[str, Any]:
         """What the finished campaign comes to, but for times of day and container times."""
@@ -206,4 +217,5 @@ class Trial:
                 for arm, result in one["arms"].items()
             }
             for one in found["cells"]
+            if one["id"] not in TIMED_BY_HOST
         }

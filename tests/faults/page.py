@@ -1,0 +1,106 @@
+"""What became of the faults, as a table and as the page ``docs/faults.md``."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from tabulate import tabulate
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "faults.md"
+
+HEADS = (
+    *("fault", "engine", "times", "cells lost", "left behind", "longest to the end"),
+    *("exit status", "message"),
+)
+
+_ABOUT = """\
+# What faults cost
+
+Made by `nox -s faults -- {count} {seed} --write` on {day}, of commit {commit}.
+
+Each time, a campaign of some seconds runs with a worker that goes by a script, and the fault is there from
+its start or comes at a random moment. `local` is plain processes, `docker` an engine of the bench's own.
+Every campaign is then gone on with by `RESUME`. Held to each: of the cells that the worker told of at most
+one is lost; when the command ends, no process, container, volume or half-written file is left (where it was
+killed or its engine is gone: when `RESUME` has ended); no traceback; the exit status is one that the fault
+allows; a command that is interrupted or killed is out within {soon:.0f} s; and whatever ends with 0 comes to
+the result of a campaign that nothing happened to.
+
+{verdict}
+
+| column | |
+|---|---|
+| cells lost | the most that one campaign lost |
+| left behind | things that were left where nothing may be, in all |
+| longest to the end | from the fault to the end of the command |
+| exit status | of the command; -9: it was killed |
+| message | what the command said last, the shortest |
+
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What became of a campaign: what must not be (``wrong``), and what the table tells."""
+
+    fault: str
+    engine: str
+    status: int | None
+    lost: int
+    left: int
+    seconds: float
+    message: str
+    wrong: tuple[str, ...]
+
+
+def render(outcomes: Sequence[Outcome]) -> str:
+    """A row for each fault on each engine."""
+    rows = []
+    for name, engine in sorted({(one.fault, one.engine) for one in outcomes}):
+        found = [one for one in outcomes if (one.fault, one.engine) == (name, engine)]
+        messages = sorted({one.message for one in found if one.message}, key=lambda m: (len(m), m))
+        rows.append(
+            [
+                name,
+                engine,
+                len(found),
+                max(one.lost for one in found),
+                sum(one.left for one in found),
+                f"{max(one.seconds for one in found):.0f} s",
+                ", ".join(sorted({str(one.status) for one in found})),
+                _shorten(messages[0]) if messages else "",
+            ]
+        )
+    return tabulate(rows, headers=HEADS, tablefmt="github") + "\n"
+
+
+def _shorten(message: str) -> str:
+    """A message for a cell of the table, without what is only this machine's."""
+    text = re.sub(r"(unix://)?/\S*crossover-\S*?/(?=[\w.-]+\b)", "…/", message)
+    return (text if len(text) <= 120 else f"{text[:119]}…").replace("|", r"\|")
+
+
+def write_page(outcomes: Sequence[Outcome], seed: int, soon_s: float) -> None:
+    """Writes the page."""
+    words = ("git", "rev-parse", "--short=12", "HEAD")
+    commit = subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    wrong = [one for one in outcomes if one.wrong]
+    held = "All of it held." if not wrong else f"In {len(wrong)} of them something did not hold:"
+    told = [
+        f"- {one.fault} ({one.engine}): {_shorten(text)}" for one in wrong for text in one.wrong
+    ]
+    about = _ABOUT.format(
+        count=len(outcomes),
+        seed=seed,
+        day=f"{datetime.now(timezone.utc):%Y-%m-%d}",
+        commit=commit.strip(),
+        soon=soon_s,
+        verdict="\n".join([f"**{len(outcomes)} faults. {held}**", *([""] if told else []), *told]),
+    )
+    PAGE.write_text(about + render(outcomes), encoding="utf-8")
