@@ -113,6 +113,7 @@ clean: ## remove what this project made: containers, images, volumes by label, a
 $(VENV)/venv.stamp:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Python 3.10 or newer is needed; name one with PYTHON=…" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "python3-venv is missing: sudo apt-get install python3-venv" >&2; exit 1; }
+	@test -w . || { echo "this checkout can't be written, and $(VENV) is made in it: run make once where it can be, or copy it" >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 

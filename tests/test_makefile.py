@@ -13,6 +13,7 @@ import pytest
 
 from suite.cli.entry import commands
 from suite.content import SUITE
+from tests.test_states_apart import OWN_VIEW
 
 ROOT = SUITE.parent
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -190,6 +191,20 @@ def checkout(tmp_path: Path) -> Path:
     for words in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", "all")):
         subprocess.run([*git, *words], cwd=folder, check=True)
     return folder
+
+
+def test_a_checkout_that_can_not_be_written_says_what_it_needs(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "requirements").mkdir()
+    (tmp_path / "requirements" / "host.txt").touch()
+    # Root may write whatever a file's mode says, but nothing on a disk that takes no writing.
+    read_only = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && cd "$0" && exec "$@"'
+    words = [*OWN_VIEW, "sh", "-c", read_only, str(tmp_path)]
+    if subprocess.run([*words, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no mount namespace is to be had here")
+    done = subprocess.run([*words, "make", "bench"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0].startswith("this checkout can't be written")
 
 
 def samples(checkout: Path) -> list[str]:
