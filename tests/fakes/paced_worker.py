@@ -99,10 +99,10 @@ class PacedWorker:
 ORDERS: dict[signal.Signals | int, Callable[[PacedWorker], None]] = {
     signal.SIGUSR1: PacedWorker.split,
     signal.SIGUSR2: PacedWorker.eat,
-    signal.SIGTTIN: PacedWorker.fork,
-    signal.SIGTTOU: PacedWorker.flood,
-    signal.SIGWINCH: PacedWorker.flood_lines,
-    signal.SIGURG: PacedWorker.complain,
+    signal.SIGALRM: PacedWorker.fork,
+    signal.SIGVTALRM: PacedWorker.flood,
+    signal.SIGPROF: PacedWorker.flood_lines,
+    signal.SIGIO: PacedWorker.complain,
 }
 """What a signal makes it do."""
 

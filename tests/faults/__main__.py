@@ -10,6 +10,7 @@ import argparse
 import queue
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -41,6 +42,8 @@ Places = dict[str, Place]
 
 def main() -> int:
     given = read_arguments()
+    # Else the engines would outlive it.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     say(f"{given.count} faults with seed {given.seed}")
     with tempfile.TemporaryDirectory(prefix="crossover-faults-") as name, ExitStack() as undo:
         folder = Path(name)
@@ -69,17 +72,24 @@ def main() -> int:
 
         def run(number: int, fault: Fault, engine: str) -> Outcome:
             place, draw = folder / str(number), random.Random(f"{given.seed}/{number}")
-            found: Outcome = on_a_lane(
-                lambda lane: try_fault(fault, place, draw, lane[engine], expected[engine])
-            )
+            try:
+                found: Outcome = on_a_lane(
+                    lambda lane: try_fault(fault, place, draw, lane[engine], expected[engine])
+                )
+            except Exception as error:  # noqa: BLE001  told as what it is, and the others go on
+                found = fail(fault, engine, error)
             told = "".join(f"\n    {one}" for one in found.wrong)
             say(f"{number} {fault.name} ({engine}): {found.status}{told}")
-            shutil.rmtree(place)
+            shutil.rmtree(place, ignore_errors=True)
             return found
 
         with ThreadPoolExecutor(len(lanes)) as pool:
             begun = [pool.submit(run, number, *row) for number, row in enumerate(order)]
-            outcomes = [one.result() for one in begun]
+            try:
+                outcomes = [one.result() for one in begun]
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
     sys.stdout.write(render(outcomes))
     if given.write:
         write_page(outcomes, given.seed, SOON_S)
@@ -195,6 +205,20 @@ def try_fault(
         seconds=end.seconds,
         message=lines[-1].removeprefix("crossover: ") if lines else "",
         wrong=(*wrong, *more),
+    )
+
+
+def fail(fault: Fault, engine: str, error: Exception) -> Outcome:
+    """The bench itself could not go on."""
+    return Outcome(
+        fault=fault.name,
+        engine=engine,
+        status=None,
+        lost=0,
+        left=0,
+        seconds=0.0,
+        message="",
+        wrong=(f"could not be tried: {error!r}",),
     )
 
 

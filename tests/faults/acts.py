@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tests.fakes.paced_worker import PacedWorker, order
-from tests.faults.trials import Trial
+from tests.faults.trials import STARTED_S, Trial
 
 Act = Callable[[Trial], None]
 
@@ -54,8 +54,27 @@ def send_worker(number: int) -> Act:
 
 
 def make_worker(what: Callable[[PacedWorker], None]) -> Act:
-    """An order to the worker."""
-    return send_worker(order(what))
+    """An order to the worker, as soon as there is one that takes it."""
+    number = order(what)
+
+    def act(trial: Trial) -> None:
+        for pid in trial.await_workers():
+            until = time.monotonic() + STARTED_S
+            while not catches(pid, number) and time.monotonic() < until:
+                time.sleep(0.02)
+            kill(pid, number)
+
+    return act
+
+
+def catches(pid: int, number: int) -> bool:
+    """Whether a process has something to do for a signal; one that has ended has."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return True
+    caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
+    return bool(int(caught.split()[1], 16) >> (number - 1) & 1)
 
 
 def pause(whom: Callable[[Trial], Iterable[int]], least_s: float = 0.5, most_s: float = 2.0) -> Act:

@@ -66,7 +66,7 @@ def end_engine(number: int, *, lose_all: bool = False) -> Act:
             kill(pid, number)
         engine.daemon.wait()
         time.sleep(trial.draw.uniform(0, 5))
-        engine.daemon.start()
+        engine.start()
 
     return act
 

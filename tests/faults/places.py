@@ -172,7 +172,7 @@ class Docker:
         """See `Place`."""
         self.resume_all()
         if not self.daemon.lives:
-            self.daemon.start()
+            self.start()
         for one in self.containers():
             with suppress(NotFound):
                 self.api.remove_container(one["Id"], force=True)
@@ -180,6 +180,17 @@ class Docker:
             self.api.remove_volume(volume)
         self.restore_image()
         self._ear.forget()
+
+    def start(self) -> None:
+        """Starts it again; its own containerd does not come up in time on a machine that is busy.
+
+        Raises:
+            RuntimeError: it does not start.
+        """
+        for _ in range(2):
+            with suppress(RuntimeError):
+                return self.daemon.start()
+        return self.daemon.start()
 
     def restore_image(self) -> None:
         """Brings the image back, the same one, where somebody has removed it."""
@@ -236,12 +247,11 @@ class Docker:
 
     def remove(self) -> None:
         """Ends it, and removes all that it had."""
-        self.resume_all()
         self._ear.end()
+        # As after a trial: nothing must run any more when its folder goes.
+        self.prepare(self.daemon.root)
+        self.api.close()
         self.daemon.remove()
-        for pid in self.processes():  # containers that outlived a killed engine
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
 
 
 class _Ear:
@@ -266,9 +276,8 @@ class _Ear:
     def forget(self) -> None:
         """All that was heard; to be called where no container is left."""
         with self._lock:
-            for one in self._logs.values():
-                one.close()
-            self._logs.clear()
+            while self._logs:
+                self._logs.popitem()[1].close()
 
     def end(self) -> None:
         """Listens no more."""
