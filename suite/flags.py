@@ -83,6 +83,8 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "stand-in": "The GPU's driver was a stand-in that the project's tests bring, and no GPU stands "
         "behind it: arms with a GPU have no numbers here, and what is said of that GPU is made up. The CPU's "
         "arms were measured",
+        "container-unseen": "The worker ran in a container or job that the suite did not start: its limits "
+        "are what could be seen from within, and nothing else is known of its isolation",
         "not-containerized": "The worker ran as a plain process of this machine, not in a container: its "
         "libraries and limits are not those of an image",
         "others-at-work": "{gpus} GPUs of this machine ran this campaign at the same time, each with its "

@@ -166,7 +166,12 @@ CAMPAIGNS = [
     measure_again(make()),
     make(
         change=on_cuda(
-            {1: swap_image(content="e" * 64), 2: invoke(isolation="none"), 3: invoke(limits={})}
+            {
+                1: swap_image(content="e" * 64),
+                2: invoke(isolation="none"),
+                3: invoke(limits={}),
+                4: invoke(isolation="unseen"),
+            }
         )
     ),
     make(change=on_cuda({1: invoke(clock_jump_s=-3600.0)})),

@@ -31,6 +31,7 @@ MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 KNOWN = [*BENCH, *(name for name in KNOWN if not name.startswith("$"))]
 
 ENVIRONMENT = {
+    "CROSSOVER_IMAGE_DIGEST": "suite/host/local/inside.py",
     "CROSSOVER_SCRATCH": "suite/worker/scenario/scratch.py",
     "CUDA_CACHE_PATH": "suite/host/provision/volumes.py",
     "DOCKER_CONTEXT": "suite/host/docker/endpoint.py",

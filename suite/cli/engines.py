@@ -1,4 +1,5 @@
-"""From the options to the engine: docker, or plain processes where there is none at all."""
+"""From the options to the engine: docker, plain processes where there is none at all, or those within a
+container of somebody else's."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from suite.host.docker.engine import DockerEngine, docker_endpoint
 from suite.host.doctor.machine import Examined
 from suite.host.engine import Engine, Say
 from suite.host.local.engine import LocalEngine
+from suite.host.local.inside import InsideEngine
 from suite.host.machine.deadlines import EXAMINED_S
 from suite.host.provision.overlay import CUSTOM
 
@@ -23,7 +25,13 @@ def open_engine(given: dict[str, Any], say: Say) -> Engine:
         UsageError: an option does not go with it.
     """
     engine = connect(given)
-    if name_engine(given) == "local":
+    name = name_engine(given)
+    if name == "inside":
+        say(
+            "CONTAINER, ENGINE NOT SEEN: ENGINE=inside was asked for; the worker runs as a plain process "
+            "in what somebody else has started, and every table says so"
+        )
+    if name == "local":
         say(
             "NOT CONTAINERIZED: "
             + _why_local(given)
@@ -44,13 +52,15 @@ def connect(given: dict[str, Any], **patience: float) -> DockerEngine | LocalEng
         EngineError: it can't be had.
         UsageError: an option does not go with it.
     """
-    if name_engine(given) == "local":
-        return LocalEngine(python=given["local_python"])
+    name = name_engine(given)
+    if name != "docker":
+        kind = InsideEngine if name == "inside" else LocalEngine
+        return kind(python=given["local_python"])
     return DockerEngine(base_image=given["base_image"], cuda_image=given["cuda_image"], **patience)
 
 
 def name_engine(given: dict[str, Any]) -> str:
-    """``docker`` or ``local``, as asked, or as found.
+    """``docker``, ``local`` or ``inside``, as asked, or as found.
 
     Raises:
         EngineError: docker's settings can't be read.
@@ -61,14 +71,14 @@ def name_engine(given: dict[str, Any]) -> str:
         here = given["local_python"] is not None or docker_endpoint() is None
         name = "local" if here else "docker"
     if name == "docker" and given["local_python"] is not None:
-        raise UsageError("LOCAL_PYTHON is for the local engine", "add ENGINE=local")
+        raise UsageError("LOCAL_PYTHON is for the engines local and inside", "add ENGINE=local")
     for image, instead in (
         ("base_image", ""),
         ("cuda_image", ", or name an interpreter that has a TensorFlow with LOCAL_PYTHON="),
     ):
-        if name == "local" and given[image] is not None:
+        if name != "docker" and given[image] is not None:
             raise UsageError(
-                f"{image.upper()} is for the docker engine, and this is the local one",
+                f"{image.upper()} is for the docker engine, and this is the {name} one",
                 f"leave it out, or start a docker engine{instead}",
             )
     return name

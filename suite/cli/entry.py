@@ -159,7 +159,9 @@ def doctor(arms: str, gpu: str, results: Path | None, *, as_json: bool, **given:
         Question(
             results=results or ROOT / "results",
             cells=scenarios.cells(),
-            engine="local" if given["local_python"] else given["engine"],
+            engine="local"
+            if given["local_python"] and given["engine"] == "auto"
+            else given["engine"],
             arms=names,
             gpu=None if gpu == ALL_GPUS else single_gpu(gpu),
             cuda_image=given["cuda_image"],

@@ -45,10 +45,11 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--base-image", metavar="REF", help="build the images on this one"),
         click.option(
             "--engine",
-            type=click.Choice(["auto", "docker", "local"]),
+            type=click.Choice(["auto", "docker", "local", "inside"]),
             default="auto",
             show_default=True,
-            help="auto: docker; local, without containers, where there is none at all",
+            help="auto: docker; local, without containers, where there is none at all; inside: in a "
+            "container or job that somebody else has started",
         ),
     ):
         command = option(command)

@@ -71,7 +71,7 @@ def _judge(name: str, value: str) -> str | None:
             single_gpu(value)
     except UsageError as error:
         return error.what
-    words = {"engine": ("docker", "local"), "telemetry": MODES}.get(name)
+    words = {"engine": ("docker", "local", "inside"), "telemetry": MODES}.get(name)
     if words is not None and value not in words:
         return f"{value[:99]!r} is none of {', '.join(words)}"
     shape = {"local_python": _HASH, "base_image": _IMAGE, "cuda_image": _IMAGE}.get(name)

@@ -1,7 +1,7 @@
 """What the suite asks of whatever runs its worker: the one narrow door to docker and processes.
 
-Two implementations: ``docker.engine`` (containers) and ``local.engine`` (processes, no isolation);
-one fake in the tests.  This file knows neither.
+Three implementations: ``docker.engine`` (containers), ``local.engine`` (processes, no isolation) and
+``local.inside`` (processes in what somebody else has started); one fake in the tests.  This file knows none.
 """
 
 from __future__ import annotations
@@ -202,11 +202,11 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """``docker`` or ``local``."""
+        """``docker``, ``local`` or ``inside``."""
 
     @property
     def isolation(self) -> Isolation:
-        """``container``, or ``none`` for plain processes."""
+        """``container``; for plain processes ``none``, or ``unseen`` in somebody else's container."""
 
     @property
     def is_here(self) -> bool | None:

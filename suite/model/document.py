@@ -14,7 +14,9 @@ Scalar = str | int | float | bool | None
 
 OutcomeName = Literal["measured", "skipped", "failed", "pending"]
 InvocationStatus = Literal["running", "complete", "interrupted"]
-Isolation = Literal["container", "none"]
+Isolation = Literal["container", "none", "unseen"]
+"""What the worker ran in: a container of ours, nothing at all, or what somebody else had started, of which
+the facts tell what could be seen from within."""
 
 
 NOT_FROM_LOCK = "not from the lock"

@@ -35,6 +35,7 @@ def door(monkeypatch: pytest.MonkeyPatch) -> Door:
         monkeypatch.setattr(engines, "docker_endpoint", lambda: object() if docker else None)
         monkeypatch.setattr(engines, "DockerEngine", make("docker"))
         monkeypatch.setattr(engines, "LocalEngine", make("local"))
+        monkeypatch.setattr(engines, "InsideEngine", make("inside"))
         engines.open_engine({**GIVEN, **given}, said.append)
         ((name, options),) = opened
         return name, options, said
@@ -64,11 +65,24 @@ def test_the_local_engine_stands_in_with_a_banner(
     assert said[0].startswith(f"NOT CONTAINERIZED: {why}")
 
 
+def test_who_asks_for_it_runs_inside_of_what_somebody_else_started(door: Door) -> None:
+    for docker in (True, False):
+        name, options, said = door(docker=docker, engine="inside", local_python="/opt/python")
+        assert (name, options) == ("inside", {"python": "/opt/python"})
+        assert said[0].startswith("CONTAINER, ENGINE NOT SEEN: ENGINE=inside was asked for")
+
+
 @pytest.mark.parametrize(
     ("docker", "given", "what", "remedy"),
     [
-        (True, {"engine": "docker", "local_python": "/x"}, "LOCAL_PYTHON is for the local", ""),
+        (
+            True,
+            {"engine": "docker", "local_python": "/x"},
+            "LOCAL_PYTHON is for the engines local",
+            "",
+        ),
         (True, {"engine": "local", "base_image": "x"}, "BASE_IMAGE is for the docker engine", ""),
+        (True, {"engine": "inside", "cuda_image": "x"}, "and this is the inside one", ""),
         (False, {"cuda_image": "x"}, "CUDA_IMAGE is for the docker engine", "LOCAL_PYTHON"),
     ],
 )

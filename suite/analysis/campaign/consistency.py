@@ -72,6 +72,8 @@ def flag_campaign(loaded: LoadedCampaign) -> list[Flag]:
         flags.append(raise_flag("simulated"))
     if any(one.invocation.isolation == "none" for one in loaded.documents):
         flags.append(raise_flag("not-containerized"))
+    if any(one.invocation.isolation == "unseen" for one in loaded.documents):
+        flags.append(raise_flag("container-unseen"))
     if campaign.at_once > 1:
         flags.append(raise_flag("others-at-work", gpus=campaign.at_once))
     return flags

@@ -31,12 +31,12 @@ def judge_start(
     cell: Cell, container: Container, start_s: float, *, isolation: Isolation
 ) -> CellResult:
     """The outcome of a cell that is about a container's start, which took ``start_s`` seconds; skipped
-    where there is no container."""
-    if isolation == "none":
+    where none is started."""
+    if isolation != "container":
         return replace(
             make_pending(cell),
             outcome="skipped",
-            reason="there is no container to start: the worker is a plain process",
+            reason="no container is started: the worker is a plain process",
         )
     return replace(
         make_pending(cell),

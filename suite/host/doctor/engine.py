@@ -33,6 +33,8 @@ def check_python(_: Probe) -> Finding:
 def check_engine(probe: Probe) -> Finding:
     """Which engine would be taken, and whether it answers."""
     engine = probe.engine()
+    if engine.isolation == "unseen":
+        return yes("inside, as asked: CONTAINER, ENGINE NOT SEEN", name=engine.name)
     if engine.name == "local":
         if probe.question.engine == "local":
             return yes("local, as asked: NOT CONTAINERIZED", name="local")
@@ -67,7 +69,7 @@ def check_rights(probe: Probe) -> Finding:
         raise Unknown("there is no engine that could be asked") from error
     if engine.is_here is not False:
         probe.machine.try_machine()
-    if engine.name == "local":
+    if engine.isolation != "container":
         return yes("this user may write the results")
     engine.look_at_leftovers()
     return yes("this user may talk to the engine and write the results")
@@ -77,7 +79,7 @@ def check_images(probe: Probe) -> Finding:
     """Which images are built from what the checkout holds now."""
     engine = probe.open_engine()
     stocks = [engine.take_stock(name) for name in probe.images()]
-    noun = "environment" if engine.name == "local" else "image"
+    noun = "image" if engine.isolation == "container" else "environment"
     words = [_word_stock(stock, noun) for stock in stocks]
     built = {stock.name: stock.image is not None for stock in stocks}
     return yes("; ".join(words)).beside(built)
@@ -99,7 +101,7 @@ def check_base(probe: Probe) -> Finding:
     """Whether the base of an image that has to be built is here, or can be fetched."""
     engine = probe.open_engine()
     stocks = probe.take_stocks()
-    if engine.name == "local":
+    if engine.isolation != "container":
         return _look_at_interpreter(engine, stocks)
     # Both images have one base, unless CUDA_IMAGE names another for the GPU's.
     missing = {stock.base: stock for stock in stocks if stock.image is None}
@@ -161,9 +163,9 @@ def check_disk(probe: Probe) -> Finding:
             f"{has}; building {' and '.join(s.name for s in stocks if s.room_bytes)} takes "
             f"{room / _GB:.0f} GB",
             MORE_DISK
-            if engine.name != "local"
+            if engine.isolation == "container"
             else "free some, or LOCAL_PYTHON=path of an interpreter that already has TensorFlow",
-            stops=3 if engine.name != "local" else 0,
+            stops=3 if engine.isolation == "container" else 0,
             free_bytes=free,
             needed_bytes=room,
         )

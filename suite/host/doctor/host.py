@@ -46,7 +46,7 @@ def check_cpu(probe: Probe) -> Finding:
         "numa": nodes,
     }
     quota = _read_quota(probe)
-    if quota is not None and engine is not None and engine.isolation == "none":
+    if quota is not None and engine is not None and engine.isolation != "container":
         return no(
             f"{text}; a quota of {quota:g} CPUs holds every process here back",
             "lift the quota, or give CPUs as a set: TensorFlow starts a thread for each that it sees",
@@ -70,7 +70,11 @@ def _count(probe: Probe, cpus: tuple[int, ...], name: str) -> int | None:
 
 def _read_quota(probe: Probe) -> float | None:
     """The CPU quota of this process's control group, in CPUs; None: none is seen."""
-    quota, _, period = (probe.machine.read("/sys/fs/cgroup/cpu.max") or "").partition(" ")
+    read = probe.machine.read
+    quota, _, period = (read("/sys/fs/cgroup/cpu.max") or "").partition(" ")
+    if not period:
+        quota = read("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") or ""
+        period = read("/sys/fs/cgroup/cpu/cpu.cfs_period_us") or ""
     if quota.isdigit() and period.isdigit() and int(period):
         return int(quota) / int(period)
     return None

@@ -132,7 +132,7 @@ class Machine:
 class Question:
     """What ``make bench`` would be asked: the doctor answers whether that would run.
 
-    ``engine`` is as asked (auto, docker, local), ``arms``, ``gpu`` and ``cuda_image`` as well;
+    ``engine`` is as asked (auto, docker, local, inside), ``arms``, ``gpu`` and ``cuda_image`` as well;
     ``results`` is the folder that campaigns go to, ``cells`` all that are declared.  ``gpu`` is None
     for every GPU in turn.
     """

@@ -27,8 +27,8 @@ _HOOK_SETTINGS = "/etc/nvidia-container-runtime/config.toml"
 def check_toolkit(probe: Probe) -> Finding:
     """Whether the engine has a way to give a GPU to a container."""
     engine = probe.open_engine()
-    if engine.isolation == "none":
-        return not_applicable("there is no container to give a GPU to")
+    if engine.isolation != "container":
+        return not_applicable("no container is started that could be given a GPU")
     if engine.is_here and not probe.shows_gpu():
         return not_applicable(NO_GPU)
     found = _find_way(probe, engine)

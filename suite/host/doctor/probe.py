@@ -155,7 +155,7 @@ class Probe:
         if self.question.cuda_image is not None:
             return f"{self.question.cuda_image} (CUDA_IMAGE)"
         engine = self.try_engine()
-        if engine is None or engine.name != "local":
+        if engine is None or engine.isolation == "container":
             return None  # without an engine, whichever it would be, nothing else was named
         stock = engine.take_stock("cuda")
         return None if stock.from_lock else f"{stock.base} (LOCAL_PYTHON)"

@@ -93,7 +93,7 @@ _WORDS: Mapping[EngineKind, Mapping[str, str]] = {
 
 def kind_of(isolation: Isolation) -> EngineKind:
     """Whose words a remedy has to be in, by what an engine runs the worker in."""
-    return "local" if isolation == "none" else "docker"
+    return "docker" if isolation == "container" else "local"
 
 
 def reword(text: str, kind: EngineKind) -> str:

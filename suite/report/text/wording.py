@@ -18,6 +18,7 @@ _BANNERS: Mapping[str, str] = {
     "simulated": "SIMULATED",
     "stand-in": "SIMULATED",
     "not-containerized": "NOT CONTAINERIZED",
+    "container-unseen": "CONTAINER, ENGINE NOT SEEN",
     "others-at-work": "WITH OTHER GPUS AT WORK",
     "set-aside": "INVALID",
 }

@@ -211,6 +211,8 @@ def test_banners() -> None:
     assert codes(sum_up(CAMPAIGN, none).flags) == ["simulated", "not-containerized"]
     real = replace(CAMPAIGN, simulated=False)
     assert codes(sum_up(real, none).flags) == ["not-containerized"]
+    unseen = synthetic.make_documents(CAMPAIGN, isolation="unseen")
+    assert codes(sum_up(real, unseen).flags) == ["container-unseen"]
     assert sum_up(real, []).flags == ()
     for value, said in {True: ["stand-in"], False: [], None: []}.items():
         found = plant(DOCUMENTS, tell_facts({"gpu.simulated": value}), "cuda", 1, 2, 3, 4)

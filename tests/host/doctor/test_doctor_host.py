@@ -34,6 +34,16 @@ ROWS: Mapping[str, Row] = {
         marks="cpu=x",
         says={"cpu": "a quota of 1.5 CPUs"},
     ),
+    "a quota that nothing lifts, as version 1 tells it": plain(
+        files={
+            "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "50000",
+            "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000",
+        },
+        engine={"isolation": "unseen"},
+        question={"engine": "inside"},
+        marks="cpu=x",
+        says={"cpu": "a quota of 0.5 CPUs", "engine": "CONTAINER, ENGINE NOT SEEN"},
+    ),
     "a quota of the shell's, and an engine beside it": plain(files=QUOTA),
     "an aarch64 machine": plain(engine={"architecture": "aarch64"}),
     "an aarch64 machine with a GPU": on_arm("architecture=x3", "no CUDA for it"),

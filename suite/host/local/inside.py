@@ -1,0 +1,180 @@
+"""Runs the worker as plain processes within a container or a job that somebody else has started: a pod,
+Apptainer, pyxis, a batch job.
+
+Nothing is known of the engine around it.  What can be seen from within is recorded, and nothing more.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from suite.errors import EngineError, UsageError
+from suite.host.engine import Say, Stock
+from suite.host.local.engine import HOME, LocalEngine
+from suite.host.local.environment import Interpreter, look_at
+from suite.host.machine.files import read_text
+from suite.host.provision.images import find_spec, lock_identity, read_specs
+from suite.model import Image, Isolation, Scalar
+
+DIGEST = "CROSSOVER_IMAGE_DIGEST"
+"""The variable by which whoever starts the container tells its image's digest, which can't be seen within."""
+
+PLACES = "opt/crossover*"
+"""Where the suite's images keep their worker: an environment, and the lock that it was made from."""
+
+_DIGEST = re.compile(r"(?:[^\s@]+@)?(sha256:[0-9a-f]{64})")
+
+_VARIABLES = {
+    "kubernetes": "KUBERNETES_SERVICE_HOST",
+    "apptainer": "APPTAINER_CONTAINER",
+    "singularity": "SINGULARITY_CONTAINER",
+    "charliecloud": "CH_RUNNING",
+    "slurm": "SLURM_JOB_ID",
+}
+_FILES = {"docker": ".dockerenv", "podman": "run/.containerenv"}
+"""What each engine leaves to be seen."""
+
+
+class InsideEngine(LocalEngine):
+    """This machine as far as it can be seen from within (see ``engine.Engine``).
+
+    The worker is that of the image that this process was started in where it has one of the lock that
+    is asked for; else as with `LocalEngine`.
+    """
+
+    name = "inside"
+    isolation: Isolation = "unseen"
+
+    def __init__(
+        self, python: str | None = None, home: Path = HOME, root: Path = Path("/")
+    ) -> None:
+        super().__init__(python, home)
+        self._root = root
+        self._digest = _read_digest(os.environ)
+
+    def describe(self) -> dict[str, Scalar]:
+        """See ``engine.Engine``."""
+        return {
+            **super().describe(),
+            "product": "container, engine not seen",
+            "memory_limit": "whatever its starter set",
+            "image_digest": self._digest,
+            **look_around(os.environ, self._root),
+        }
+
+    def provide(self, name: str, progress: Say) -> Image:
+        """See ``engine.Engine``.
+
+        Raises:
+            UsageError: there is no image of that name.
+        """
+        folder = self._find_laid(name)
+        if folder is None:
+            made = super().provide(name, progress)
+            return replace(made, digests=[self._digest] if self._digest else [])
+        found, identity = self._look_up(name)
+        progress(f"environment {name}: {found.title} of the image that this runs in")
+        base, recorded = self._record(name, found)
+        return Image(
+            id=identity,
+            content=None,
+            base=base,
+            digests=[self._digest] if self._digest else [],
+            lock=recorded,
+            origin="the image that it was started in; its digest is as told, not as seen",
+        )
+
+    def take_stock(self, name: str) -> Stock:
+        """See ``doctor.machine.Examined``."""
+        stock = super().take_stock(name)
+        if self._find_laid(name) is None:
+            return stock
+        return replace(stock, image=self._look_up(name)[1], room_bytes=0)
+
+    def _look_up(self, name: str) -> tuple[Interpreter, str]:
+        folder = self._find_laid(name)
+        if folder is None:
+            return super()._look_up(name)
+        python = folder / "venv" / "bin" / "python"
+        found = look_at(python)
+        if found is None:
+            raise EngineError(
+                f"{python} does not run", "take an image that `make images` has built, whole"
+            )
+        identity = f"{name}-inside"
+        self._pythons[identity] = python
+        return found, identity
+
+    def _find_laid(self, name: str) -> Path | None:
+        """The folder of the image's own worker that was made from that lock; None: it has none."""
+        if self._given is not None:
+            return None
+        wanted = lock_identity(find_spec(name, read_specs()).lock).partition("@")[2]
+        for folder in sorted(self._root.glob(PLACES)):
+            lock = folder / "lock.txt"
+            if lock.is_file() and lock_identity(lock).partition("@")[2] == wanted:
+                return folder
+        return None
+
+
+def _read_digest(environment: Mapping[str, str]) -> str | None:
+    """The digest of the image, without its registry's name; None: not told.
+
+    Raises:
+        UsageError: it is none.
+    """
+    text = environment.get(DIGEST)
+    if not text:
+        return None
+    found = _DIGEST.fullmatch(text)
+    if found is None:
+        raise UsageError(f"{DIGEST}={text[:99]!r} is no digest", "give sha256:… or NAME@sha256:…")
+    return found[1]
+
+
+def look_around(environment: Mapping[str, str], root: Path = Path("/")) -> dict[str, Scalar]:
+    """What can be seen from within of who started this and what bounds it; None: not to be seen.
+
+    ``seen.cpu_quota`` is in CPUs.  Control groups of version 2 first, then of version 1.
+    """
+
+    def read(*places: str) -> str | None:
+        texts = (read_text(root / place).strip() for place in places)
+        return next((text for text in texts if text), None)
+
+    marks = [name for name, file in _FILES.items() if (root / file).exists()]
+    marks += [name for name, variable in _VARIABLES.items() if environment.get(variable)]
+    status = dict(
+        line.partition(":\t")[::2] for line in read_text(root / "proc/self/status").splitlines()
+    )
+    groups = "sys/fs/cgroup"
+    memory = read(f"{groups}/memory.max", f"{groups}/memory/memory.limit_in_bytes")
+    capabilities = status.get("CapEff")
+    return {
+        "seen.marks": ", ".join(marks) or None,
+        "seen.cpu_quota": _quota(
+            read(f"{groups}/cpu.max"),
+            read(f"{groups}/cpu/cpu.cfs_quota_us"),
+            read(f"{groups}/cpu/cpu.cfs_period_us"),
+        ),
+        "seen.cpuset": read(f"{groups}/cpuset.cpus.effective", f"{groups}/cpuset/cpuset.cpus"),
+        # Version 1 writes "no limit" as a number near 2**63.
+        "seen.memory_limit_bytes": int(memory)
+        if memory is not None and memory.isdigit() and int(memory) < 2**60
+        else None,
+        "seen.read_only_root": bool(os.statvfs(root).f_flag & os.ST_RDONLY),
+        "seen.no_new_privileges": {"1": True, "0": False}.get(status.get("NoNewPrivs", "")),
+        "seen.capabilities": None if capabilities is None else int(capabilities, 16) != 0,
+    }
+
+
+def _quota(two: str | None, quota_one: str | None, period_one: str | None) -> float | None:
+    """The CPU quota in CPUs by what a control group says; None: no quota."""
+    quota, period = two.split() if two else (quota_one, period_one)
+    if quota is None or period is None or not quota.isdigit() or not int(period):
+        return None
+    return int(quota) / int(period)
