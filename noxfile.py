@@ -6,6 +6,7 @@ They run in the environment that make made (.venv), so nothing is installed twic
 from __future__ import annotations
 
 import logging
+import os
 
 import nox
 
@@ -118,6 +119,23 @@ def gpu_containers(session: nox.Session) -> None:
     is missing is a skip that says so, or a failure with REQUIRE_GPU_RUNTIME=1.
     """
     forward(session, "-m", "pytest", "-m", "gpu_containers", "tests/gpu_runtime")
+
+
+FLEET = ".nox/fleet"
+"""An environment of its own: what it holds is in no lock, and nothing else needs it."""
+
+
+@nox.session
+def fleet(session: nox.Session) -> None:
+    """Try the job files on real engines: Ansible and Slurm here, Kubernetes and SkyPilot by their loaders.
+
+    Installs their Python packages (600 MB) beside the checkout's own; sshd, slurmctld, slurmd and munge are
+    the system's, and where they are missing their tests are skipped and say so.
+    """
+    session.run("uv", "venv", "--quiet", "--allow-existing", FLEET)
+    session.run("uv", "pip", "install", "--quiet", "--python", FLEET, "--group", "fleet")
+    words = ("-m", "pytest", "-m", "fleet", "tests/fleet")
+    forward(session, *words, FLEET_TOOLS=os.path.abspath(f"{FLEET}/bin"))
 
 
 @nox.session

@@ -21,7 +21,7 @@ from suite.host.campaign import request
 from suite.host.machine.lock import PLACE
 from suite.model import SuiteIdentity
 
-ALLOWED = ("engine", "engines", "gpu_containers", "gpu_runtime", "processes")
+ALLOWED = ("engine", "engines", "fleet", "gpu_containers", "gpu_runtime", "processes")
 
 
 @pytest.hookimpl(trylast=True)

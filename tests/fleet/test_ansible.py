@@ -1,0 +1,168 @@
+"""The playbook on machines of which one refuses, one is full and one dies in the middle."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fleet.conftest import ONLY
+from tests.fleet.machines import Machine, find_port, make_key
+
+BRINGS = "`nox -s fleet` installs ansible-core; openssh-server is a package of the system"
+BLOCKS = 6
+
+Play = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def machines(tmp_path: Path, find_tool: Callable[[str, str], str]) -> Iterator[dict[str, Machine]]:
+    """Two that will do, and one whose disk is full."""
+    sshd = find_tool("sshd", BRINGS)
+    allowed = ["unshare", "--mount", "--pid", "--fork", "true"]
+    if os.geteuid() or subprocess.run(allowed, check=False, capture_output=True).returncode:
+        pytest.skip("machines of the test's own take root and the right to namespaces")
+    key = make_key(tmp_path / "key")
+    sizes = {"first": "", "second": "", "full": "3m"}
+    made = {
+        name: Machine(folder=tmp_path / name, key=key, sshd=sshd, size=size)
+        for name, size in sizes.items()
+    }
+    try:
+        for one in made.values():
+            one.start()
+        yield made
+    finally:
+        for one in made.values():
+            one.kill()
+
+
+@pytest.fixture
+def play(
+    tmp_path: Path,
+    checkout: Path,
+    worker: Path,
+    machines: dict[str, Machine],
+    find_tool: Callable[[str, str], str],
+) -> Play:
+    """Starts the playbook for the inventory, with more words."""
+    program = find_tool("ansible-playbook", BRINGS)
+    lines = [f"{name} ansible_port={one.port}" for name, one in machines.items()]
+    lines += [f"refusing ansible_port={find_port()}", "[all:vars]", "ansible_host=127.0.0.1"]
+    lines += ["ansible_user=root", f"ansible_ssh_private_key_file={tmp_path / 'key'}"]
+    lines += [
+        f'bench=ENGINE=local LOCAL_PYTHON={worker} PROFILE=smoke ARMS=cpu BLOCKS={BLOCKS} ONLY="{ONLY}"',
+        "free_gb=1",
+    ]
+    (tmp_path / "hosts.ini").write_text("\n".join(lines) + "\n")
+    (tmp_path / "user").mkdir()
+    environment = {**os.environ, "HOME": str(tmp_path / "user"), "ANSIBLE_NOCOLOR": "1"}
+
+    def start(*words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [program, "-i", str(tmp_path / "hosts.ini"), "bench.yml", *words],
+            cwd=checkout / "fleet" / "ansible",
+            env=environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+
+    return start
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str, dict[str, tuple[str, str]]]:
+    """Its exit status, all that it said, and the table: what came home and what is missing, by host."""
+    said, _ = process.communicate()
+    table = said.partition("\nhost ")[2].splitlines()
+    rows = [line for line in table[1:] if line and not line.startswith("to complete it")]
+    parts = [[one.strip() for one in row.split("  ") if one.strip()] for row in rows]
+    return process.returncode, said, {one[0]: (one[1], " ".join(one[2:])) for one in parts}
+
+
+def test_the_others_go_on_and_a_second_run_completes_what_is_missing(
+    play: Play, machines: dict[str, Machine], checkout: Path
+) -> None:
+    """One refuses, one is full, one dies after its second block."""
+    first = play("-e", "patience_s=1")
+    dies = machines["second"]
+    while not list(dies.away.glob("results/*/cpu-02.json")):
+        assert first.poll() is None, first.communicate()[0]
+        time.sleep(0.1)
+    dies.kill()
+    status, said, table = finish(first)
+    assert status == 4, said
+    assert table["first"] == ("whole", "")
+    assert table["second"][0] == "nothing"
+    assert "no space: 3 MB free in the home folder, 1 GB needed" in table["full"][1]
+    assert "Connection refused" in table["refusing"][1]
+    assert said.rstrip().endswith("--limit full,refusing,second")
+    assert "first: block 1 of 6 done" in said or "first: block 2 of 6 done" in said
+
+    dies.start()
+    status, said, table = finish(play("--limit", "first,second"))
+    assert status == 0, said
+    assert table == {"first": ("whole", ""), "second": ("whole", "")}
+    for name in ("first", "second"):
+        (folder,) = (checkout / "results" / "fleet" / name).glob("*/")
+        assert (folder / "report.md").exists()
+        assert len(list(folder.glob("cpu-0[1-9].json"))) == BLOCKS
+        left = [path.name for path in machines[name].home.iterdir()]
+        assert set(left) <= {".ansible"}, "nothing is left but what the page says"
+    log = (checkout / "results" / "fleet" / "second" / "job.log").read_text()
+    assert log.count("cells on cpu, 6 blocks") == 2, "it went on, and did not begin anew"
+
+    status, said, table = finish(play("--limit", "first,second"))
+    assert (status, "changed=0" in said, "changed=1" in said) == (0, True, False)
+
+
+def test_a_check_changes_nothing_and_a_tag_does_its_part_alone(
+    play: Play, machines: dict[str, Machine], checkout: Path
+) -> None:
+    status, said, _ = finish(play("--check", "--limit", "first"))
+    assert status == 0, said
+    assert not (machines["first"].away / "results").exists()
+    assert not (checkout / "results" / "fleet").exists()
+    status, said, _ = finish(play("--limit", "first", "--tags", "bring,doctor"))
+    assert status == 0, said
+    assert (machines["first"].away / "co" / "Makefile").exists()
+    assert not (machines["first"].away / "results").exists()
+
+
+def test_what_the_doctor_refuses_is_in_the_table(play: Play, machines: dict[str, Machine]) -> None:
+    wrong = "bench='ENGINE=local LOCAL_PYTHON=/nowhere/python ARMS=cpu'"
+    status, said, table = finish(play("--limit", "first", "-e", wrong))
+    assert status == 2, said
+    assert table["first"][0] == "nothing"
+    assert table["first"][1].startswith("Ask the doctor: `make bench` would end with exit status 3")
+    assert not (machines["first"].away / "results").exists()
+
+
+def test_files_that_differ_from_the_commit_are_not_brought(play: Play, checkout: Path) -> None:
+    with (checkout / "Makefile").open("a") as file:
+        file.write("# another word\n")
+    status, said, table = finish(play("--limit", "first"))
+    assert (status, table["first"][0]) == (2, "nothing")
+    assert "commit or stash them" in table["first"][1], said
+
+
+def test_the_linter_has_nothing_to_say(
+    checkout: Path, tmp_path: Path, find_tool: Callable[[str, str], str]
+) -> None:
+    lint = find_tool("ansible-lint", BRINGS)
+    folders = (str(Path(lint).parent), os.environ["PATH"])
+    done = subprocess.run(
+        [lint, "--offline", "--nocolor", "bench.yml"],
+        cwd=checkout / "fleet" / "ansible",
+        env={**os.environ, "HOME": str(tmp_path), "PATH": os.pathsep.join(folders)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert shutil.which("git") is not None
