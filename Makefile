@@ -7,7 +7,7 @@ export PATH := $(abspath $(VENV)/bin):$(PATH)
 BENCH := PROFILE BLOCKS BUDGET WAIT ARMS ENGINE ONLY CPUS GPU TELEMETRY SEED LABEL PRICE PRICE_CURRENCY RESULTS RESUME BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON
 KNOWN := $(BENCH) RUN RUNS PAIRS OUT REQUIRE_ENGINE PYTHON NAME JSON CELL N SIGNERS SIGN IDENTIFY WORKLOAD PRICES SLOWER AS SHEET ARCHIVE MACHINE
 # make has an AS of its own, the assembler.
-AS :=
+AS := MACHINES
 
 unknown := $(strip $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$(filter-out $(KNOWN),$v))))
 ifneq ($(unknown),)
@@ -23,10 +23,10 @@ install = $(VENV)/bin/python -m pip install --disable-pip-version-check --progre
 	|| { cat $(VENV)/pip.log >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help bench aa list report compare shortlist gate check bundle defend recheck export paper archive history doctor images base test lint clean generate sample lock
+.PHONY: help bench aa list report compare shortlist gate check bundle defend recheck export paper archive history doctor images base fleet-tasks test lint clean generate sample lock
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "  Variables of make bench: $(BENCH)"
 
 bench: $(VENV)/host.stamp ## build or reuse the images, run the suite, write the report
@@ -82,6 +82,9 @@ images: $(VENV)/host.stamp ## build the images only
 
 base: $(VENV)/host.stamp ## make a stand-in base image from Debian packages (needs root and debootstrap)
 	@python -m suite base $(call given,NAME)
+
+fleet-tasks: $(VENV)/host.stamp ## task files for SkyPilot, one for each row of MACHINES=machines.toml
+	@python fleet/skypilot/tasks.py $(call quote,$(MACHINES))
 
 test: $(VENV)/dev.stamp ## run every test that this machine can run (REQUIRE_ENGINE=1: a missing engine fails)
 	@REQUIRE_ENGINE=$(call quote,$(REQUIRE_ENGINE)) BASE_IMAGE=$(call quote,$(BASE_IMAGE)) $(call nox,tests)

@@ -32,6 +32,7 @@ KNOWN = [*BENCH, *(name for name in KNOWN if not name.startswith("$"))]
 
 ENVIRONMENT = {
     "CROSSOVER_IMAGE_DIGEST": "suite/host/local/inside.py",
+    "FLEET_TOOLS": "tests/fleet/conftest.py",
     "CROSSOVER_SCRATCH": "suite/worker/scenario/scratch.py",
     "CUDA_CACHE_PATH": "suite/host/provision/volumes.py",
     "DOCKER_CONTEXT": "suite/host/docker/endpoint.py",
@@ -62,7 +63,7 @@ def told(title: str) -> dict[str, str]:
 def recipes() -> dict[str, set[str]]:
     """The targets of the Makefile and the variables that each takes."""
     found: dict[str, set[str]] = {}
-    for target, recipe in re.findall(r"^([a-z]+):.*## .*\n((?:\t.*\n)*)", MAKEFILE, re.MULTILINE):
+    for target, recipe in re.findall(r"^([a-z-]+):.*## .*\n((?:\t.*\n)*)", MAKEFILE, re.MULTILINE):
         run = "".join(line for line in recipe.splitlines() if "@echo" not in line)
         words = set(re.findall(r"\b[A-Z_]+\b", run.replace("$(BENCH)", " ".join(BENCH))))
         found[target] = words & set(KNOWN)
@@ -145,7 +146,7 @@ def test_every_exit_status_is_there_and_no_other() -> None:
 def test_no_page_names_a_command_or_a_variable_that_is_not_there() -> None:
     made = recipes()
     for page in (README, GUIDE, CONTRIBUTING):
-        said = re.findall(r"(?:^    |`)make ([a-z]+)", page, re.MULTILINE)
+        said = re.findall(r"(?:^    |`)make ([a-z-]+)", page, re.MULTILINE)
         assert said
         assert set(said) <= set(made)
         named = set(re.findall(r"\b([A-Z][A-Z_]+)=", page)) - set(ENVIRONMENT)
@@ -155,7 +156,7 @@ def test_no_page_names_a_command_or_a_variable_that_is_not_there() -> None:
 
 
 def test_the_readme_has_what_a_beginner_needs() -> None:
-    said = set(re.findall(r"(?:^    |`)make ([a-z]+)", README, re.MULTILINE))
+    said = set(re.findall(r"(?:^    |`)make ([a-z-]+)", README, re.MULTILINE))
     assert {"bench", "doctor", "list", "help", "report", "compare", "test"} <= said
     assert len(README.splitlines()) <= 130
     assert "make bench PROFILE=smoke" in README

@@ -33,7 +33,7 @@ def make(*words: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
 
 
 def listed() -> list[str]:
-    return re.findall(r"^  make ([a-z]+) ", make("help").stdout, re.MULTILINE)
+    return re.findall(r"^  make ([a-z-]+) ", make("help").stdout, re.MULTILINE)
 
 
 def test_help_lists_what_people_need_and_is_the_default() -> None:
@@ -106,6 +106,7 @@ def test_the_other_targets_forward_too() -> None:
     line = forwarded("recheck", "RUN=results/x", "N=3", "ENGINE=local")
     words = "python -m suite recheck 'results/x' --n '3' --engine 'local'"
     assert " ".join(line.split()) == words
+    assert "fleet/skypilot/tasks.py 'm.toml'" in forwarded("fleet-tasks", "MACHINES=m.toml")
     line = forwarded("doctor", "ENGINE=local", "JSON=1")
     assert "nox -s doctor -- --engine 'local' " in line
     assert line.endswith(" --json")
