@@ -6,7 +6,7 @@ They run in the environment that make made (.venv), so nothing is installed twic
 from __future__ import annotations
 
 import logging
-import os
+from pathlib import Path
 
 import nox
 
@@ -135,7 +135,7 @@ def fleet(session: nox.Session) -> None:
     session.run("uv", "venv", "--quiet", "--allow-existing", FLEET)
     session.run("uv", "pip", "install", "--quiet", "--python", FLEET, "--group", "fleet")
     words = ("-m", "pytest", "-m", "fleet", "tests/fleet")
-    forward(session, *words, FLEET_TOOLS=os.path.abspath(f"{FLEET}/bin"))
+    forward(session, *words, FLEET_TOOLS=str(Path(FLEET, "bin").resolve()))
 
 
 @nox.session
@@ -146,7 +146,7 @@ def method(session: nox.Session) -> None:
 
 @nox.session
 def faults(session: nox.Session) -> None:
-    """Plant faults in campaigns of both engines at random moments; `-- COUNT SEED`, `--write` for docs/faults.md.
+    """Plant faults in campaigns of both engines; `-- COUNT SEED`, with `--write` for docs/faults.md.
 
     A row that must not be is a failure.
     """
