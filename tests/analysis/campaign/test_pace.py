@@ -48,7 +48,7 @@ def test_its_block_counts_for_no_arm_and_the_opening_says_so(factor: float) -> N
     (flag,) = analysis.excluded
     assert (flag.code, flag.where["arm"], flag.where["block"]) == ("off-pace", "cuda", 3)
     assert flag.values["pace"] == pytest.approx(factor, rel=0.02)
-    first = narrate(analysis, str)[0]
+    first = narrate(analysis)[0]
     assert first.startswith(f"cuda in block 3 took {flag.values['pace']:.2f} times as long as")
     # The other arm's number of that block is gone, too: blocks are set aside whole.
     assert all(3 not in cell.arms["cpu"].values for cell in analysis.cells)

@@ -58,8 +58,8 @@ def forget(*names: str) -> Change:
 def test_without_a_known_difference_there_is_nothing_to_say(change: Change) -> None:
     analysis = make(vendor=(), change=change)
     assert analysis.software_differs == ()
-    assert tell_builds(analysis, str) == []
-    assert list(word_trust(analysis, str)) == []
+    assert tell_builds(analysis) == []
+    assert list(word_trust(analysis)) == []
 
 
 def begin_silent(one: Document) -> Document:
@@ -116,7 +116,7 @@ def test_other_builds_are_told_plainly(
 ) -> None:
     analysis = make(**how)
     assert analysis.software_differs
-    told, worded = " ".join(tell_builds(analysis, str)), " ".join(word_trust(analysis, str))
+    told, worded = " ".join(tell_builds(analysis)), " ".join(word_trust(analysis))
     assert [words for words in builds if words not in told] == []
     assert [words for words in trust if words not in worded] == []
     assert ("machine" in worded) == ("cpu" in analysis.arms)
@@ -125,16 +125,16 @@ def test_other_builds_are_told_plainly(
 @pytest.mark.parametrize("vendor", [("cuda", "cuda-hidden"), ("cpu", "cuda")])
 def test_arms_of_one_build_are_told_where_it_came_from_alone(vendor: tuple[str, ...]) -> None:
     analysis = make(vendor, vendor)
-    told = tell_builds(analysis, str)
+    told = tell_builds(analysis)
     assert len(told) == 2
     assert all("ran what the suite's locks did not choose" in one for one in told)
-    assert list(word_trust(analysis, str)) == []
+    assert list(word_trust(analysis)) == []
 
 
 @pytest.mark.parametrize(("lock", "told"), [("", False), (NOT_FROM_LOCK, True)])
 def test_where_an_image_came_from_counts_where_it_is_known(lock: str, told: bool) -> None:
     analysis = make(vendor=("cuda",), facts={}, lock=lock, change=forget())
-    said = " ".join(tell_builds(analysis, str))
+    said = " ".join(tell_builds(analysis))
     assert ("cuda ran unknown versions (not from the lock)" in said) is told
     assert ("DIFFERENT BUILDS" in said) is told
 

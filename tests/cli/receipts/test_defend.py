@@ -51,7 +51,7 @@ def test_the_page_tells_of_every_invocation(honest: Path, shell: Shell) -> None:
     page = shell.run("defend", str(honest), CELL).out
     assert page.startswith(f"# How do you know? {CELL} — SIMULATED\n")
     rows = re.findall(
-        r"^\| (cpu|cuda) +\| (\d) +\| (\S+ \S+)( \[\d+\])? +\|.*$", page, re.MULTILINE
+        r"^\| (cpu|cuda) +\| (\d) +\| +(\S+ \S+)( \[\d+\])? +\|.*$", page, re.MULTILINE
     )
     assert [(arm, block, bool(mark)) for arm, block, _, mark in rows] == [
         (arm, str(block), block == 0) for arm in ("cpu", "cuda") for block in range(4)
