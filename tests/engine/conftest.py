@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,34 @@ def cpu_image(engine: DockerEngine, base: str) -> Image:
         found.close()
 
 
+def read(run: DockerRun) -> list[str]:
+    """All that a container says until it ends."""
+    lines = []
+    while (line := run.next_line(300)) is not None:
+        lines.append(line)
+    return lines
+
+
+def hear(engine: DockerEngine, image: Image, *arguments: str, **job: Any) -> list[str]:
+    """All that a container said, which ended well; one of Python where it begins with ``-c``."""
+    given = {"cpus": engine.cpus(), **job}
+    entrypoint = ("python3",) if arguments[0] == "-c" else ()
+    run = engine.start(Job(image=image, arguments=arguments, **given), entrypoint=entrypoint)
+    try:
+        said = read(run)
+    finally:
+        ending = run.close()
+    assert ending.code == 0, ending.diary
+    return said
+
+
+def describe(engine: DockerEngine, image: Image) -> dict[str, Any]:
+    """The facts that the image's own worker tells."""
+    said = hear(engine, image, "describe", environment={"CUDA_VISIBLE_DEVICES": "-1"})
+    (facts,) = [one["facts"] for one in map(json.loads, said) if one["record"] == "facts"]
+    return dict(facts)
+
+
 class Jobs:
     """Starts one-line Python programs under the worker's limits, and knows their containers."""
 
@@ -81,12 +110,13 @@ class Jobs:
         self.label = f"{LABEL}.test"
         self.session = uuid.uuid4().hex
 
-    def start(self, code: str, **changes: Any) -> DockerRun:
+    def start(self, code: str, engine: DockerEngine | None = None, **changes: Any) -> DockerRun:
+        """``engine`` is another way to the same one."""
         given: dict[str, Any] = {"cpus": self.engine.cpus()[:1], **changes}
         job = Job(
             image=self.image, arguments=("-c", code), labels={self.label: self.session}, **given
         )
-        return self.engine.start(job, entrypoint=("python3",))
+        return (engine or self.engine).start(job, entrypoint=("python3",))
 
     def run(self, code: str, **changes: Any) -> tuple[list[str], Ending]:
         run = self.start(code, **changes)
@@ -101,13 +131,6 @@ class Jobs:
         return [container["Id"] for container in found]
 
 
-def read(run: DockerRun) -> list[str]:
-    lines = []
-    while (line := run.next_line(60)) is not None:
-        lines.append(line)
-    return lines
-
-
 @pytest.fixture
 def jobs(engine: DockerEngine, api: Any, base: str) -> Iterator[Jobs]:
     image = engine.find_base(base)
@@ -120,8 +143,3 @@ def jobs(engine: DockerEngine, api: Any, base: str) -> Iterator[Jobs]:
     for container in left:
         api.remove_container(container, force=True, v=True)
     assert left == [], "a test's containers were left behind"
-
-
-@pytest.fixture
-def reader() -> Callable[[DockerRun], list[str]]:
-    return read

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from suite.host.docker.engine import DockerEngine
-from suite.host.engine import Job
 from suite.model import Image
+from tests.engine.conftest import hear
 
 SQUARE = "matmul.square/n={}/precision={}/operands={}/xla={}"
 TRAIN = "mlp.train/net=A/batch={}/data=device/precision={}/execution={}"
@@ -45,22 +45,9 @@ LOW = (
 @pytest.fixture(scope="module")
 def outcomes(engine: DockerEngine, cpu_image: Image) -> dict[str, dict[str, Any]]:
     """What became of all of them, in one container."""
-    job = Job(
-        image=cpu_image,
-        arguments=("measure", "--warmup", "0.02", "--measure", "0.05", *MEASURED, *LOW),
-        cpus=engine.cpus(),
-    )
-    run = engine.start(job)
-    found: dict[str, dict[str, Any]] = {}
-    try:
-        while (line := run.next_line(300)) is not None:
-            record = json.loads(line)
-            if record["record"] == "cell":
-                found[record["cell"]["id"]] = record["cell"]
-    finally:
-        ending = run.close()
-    assert ending.code == 0, ending.diary
-    return found
+    words = ("measure", "--warmup", "0.02", "--measure", "0.05", *MEASURED, *LOW)
+    records = map(json.loads, hear(engine, cpu_image, *words))
+    return {one["cell"]["id"]: one["cell"] for one in records if one["record"] == "cell"}
 
 
 @pytest.mark.parametrize("identity", MEASURED)

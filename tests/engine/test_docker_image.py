@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from suite.host.docker.engine import DockerEngine
-from suite.host.engine import LABEL, Job
+from suite.host.engine import LABEL
 from suite.model import Image
+from tests.engine.conftest import describe
 
 
 @pytest.fixture
@@ -18,23 +18,6 @@ def builder(base: str) -> Iterator[DockerEngine]:
     engine = DockerEngine(base_image=base)
     yield engine
     engine.close()
-
-
-def describe(engine: DockerEngine, image: Image) -> dict[str, Any]:
-    """What the image's own worker says about it."""
-    environment = {"CUDA_VISIBLE_DEVICES": "-1"}
-    job = Job(image=image, arguments=("describe",), cpus=engine.cpus(), environment=environment)
-    run = engine.start(job)
-    facts: dict[str, Any] = {}
-    try:
-        while (line := run.next_line(300)) is not None:
-            record = json.loads(line)
-            if record["record"] == "facts":
-                facts = record["facts"]
-    finally:
-        ending = run.close()
-    assert ending.code == 0, ending.diary
-    return facts
 
 
 def test_a_second_build_reuses_the_first_and_says_why(

@@ -14,7 +14,6 @@ import pytest
 from suite.host.docker.engine import DockerEngine
 from suite.host.docker.leftovers import sweep
 from suite.host.docker.limits import USER
-from suite.host.docker.run import DockerRun
 from suite.host.docker.volumes import LASTING
 from suite.host.engine import LABEL, GpuRequest, Job, Volume
 from suite.host.provision.volumes import (
@@ -25,6 +24,7 @@ from suite.host.provision.volumes import (
     compile_cache,
 )
 from suite.model import Image
+from tests.engine.conftest import hear
 
 WRITE = """
 import os, pathlib
@@ -59,22 +59,11 @@ def listed(api: Any) -> list[dict[str, Any]]:
     return list(api.volumes(filters={"label": f"{LABEL}=volume"})["Volumes"] or [])
 
 
-def start(engine: DockerEngine, image: Image, volume: Volume, *arguments: str) -> DockerRun:
-    entrypoint = ("python3",) if arguments[0] == "-c" else ()
-    job = Job(image=image, arguments=arguments, cpus=engine.cpus(), volumes=(volume,))
-    return engine.start(job, entrypoint=entrypoint)
-
-
 def test_a_volume_is_the_workers_own_and_still_there_for_the_next_run(
-    engine: DockerEngine, api: Any, cpu_image: Image, volume: Volume, reader: Any
+    engine: DockerEngine, api: Any, cpu_image: Image, volume: Volume
 ) -> None:
     for files in ([], ["file"]):
-        run = start(engine, cpu_image, volume, "-c", WRITE)
-        try:
-            said = reader(run)
-        finally:
-            ending = run.close()
-        assert ending.code == 0, ending.diary
+        said = hear(engine, cpu_image, "-c", WRITE, volumes=(volume,))
         assert said == [f"{SCRATCH_TARGET} {USER}", str(files), "Read-only file system"]
     (made,) = [one for one in listed(api) if one["Name"] == volume.name]
     assert made["Labels"][f"{LABEL}.purpose"] == "scratch"
@@ -86,9 +75,9 @@ def test_a_volume_is_the_workers_own_and_still_there_for_the_next_run(
 def test_a_volume_that_a_container_holds_stays_until_it_has_ended(
     engine: DockerEngine, api: Any, cpu_image: Image, volume: Volume
 ) -> None:
-    run = start(
-        engine, cpu_image, volume, "-c", "import time; print('up', flush=True); time.sleep(600)"
-    )
+    code = "import time; print('up', flush=True); time.sleep(600)"
+    job = Job(image=cpu_image, arguments=("-c", code), cpus=engine.cpus(), volumes=(volume,))
+    run = engine.start(job, entrypoint=("python3",))
     try:
         assert run.next_line(60) == "up"
         engine.remove_volume(volume)
@@ -109,21 +98,15 @@ def test_volumes_of_the_dead_are_swept(engine: DockerEngine, api: Any, volume: V
 
 
 def test_a_cell_reads_the_files_that_it_has_made_there(
-    engine: DockerEngine, cpu_image: Image, volume: Volume, reader: Any
+    engine: DockerEngine, cpu_image: Image, volume: Volume
 ) -> None:
-    run = start(
-        engine,
-        cpu_image,
-        volume,
-        *("measure", "--warmup", "0.05", "--measure", "0.1"),
-        "tfdata.read/source=interleave/batch=512",
-    )
+    words = ("measure", "--warmup", "0.05", "--measure", "0.1")
+    cell_id = "tfdata.read/source=interleave/batch=512"
     try:
-        records = [json.loads(line) for line in reader(run)]
+        said = hear(engine, cpu_image, *words, cell_id, volumes=(volume,))
     finally:
-        ending = run.close()
         engine.remove_volume(volume)
-    assert ending.code == 0, ending.diary
+    records = [json.loads(line) for line in said]
     (facts,) = [one["facts"] for one in records if one["record"] == "facts"]
     assert facts["scratch.filesystem"] not in {None, "tmpfs"}
     assert facts["scratch.free_bytes"] > 0
@@ -163,27 +146,15 @@ def is_there(api: Any, volume: Volume) -> bool:
     return volume.name in [one["Name"] for one in caches(api)]
 
 
-def fill(engine: DockerEngine, image: Image, cache: Volume) -> DockerRun:
-    job = Job(
-        image=image,
-        arguments=("-c", FILL),
-        cpus=engine.cpus(),
-        volumes=(cache,),
-        environment=CACHE_SETTINGS,
-    )
-    return engine.start(job, entrypoint=("python3",))
+def fill(engine: DockerEngine, image: Image, cache: Volume) -> list[str]:
+    return hear(engine, image, "-c", FILL, volumes=(cache,), environment=CACHE_SETTINGS)
 
 
 def test_the_compile_cache_is_filled_by_one_run_and_found_by_the_next(
-    engine: DockerEngine, api: Any, cpu_image: Image, cache: Volume, reader: Any
+    engine: DockerEngine, api: Any, cpu_image: Image, cache: Volume
 ) -> None:
     for before in (0, 1):
-        run = fill(engine, cpu_image, cache)
-        try:
-            said = reader(run)
-        finally:
-            ending = run.close()
-        assert ending.code == 0, ending.diary
+        said = fill(engine, cpu_image, cache)
         assert said == [f"{CACHE_TARGET} 4294967296 0", str(before), str(8 * (before + 1))]
         # Between two campaigns, and where nobody knows the machine's driver.
         assert sweep(engine._daemon, time.time() + 1e9, lambda _: True) == 0

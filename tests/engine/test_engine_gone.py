@@ -14,7 +14,7 @@ import pytest
 from suite.errors import EngineError
 from suite.host.docker import connect
 from suite.host.docker.engine import DockerEngine, docker_endpoint
-from suite.host.engine import Job
+from suite.host.docker.run import DockerRun
 from tests.fakes.proxy import Proxy
 
 if TYPE_CHECKING:
@@ -100,21 +100,19 @@ def proxied(
     proxy.vanish()
 
 
+def begin(jobs: Jobs, engine: DockerEngine | None = None) -> DockerRun:
+    """A container that has begun, and does not end by itself."""
+    run = jobs.start("import time; print('up', flush=True); time.sleep(600)", engine=engine)
+    assert run.next_line(60) == "up"
+    return run
+
+
 def test_an_engine_that_vanishes_in_the_middle_of_a_run(
     jobs: Jobs, proxied: tuple[DockerEngine, Proxy], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine, proxy = proxied
     monkeypatch.setattr(connect, "AWAY_S", 2.0)
-    run = engine.start(
-        Job(
-            image=jobs.image,
-            arguments=("-c", "import time; print('up', flush=True); time.sleep(600)"),
-            cpus=(),
-            labels={jobs.label: jobs.session},
-        ),
-        entrypoint=("python3",),
-    )
-    assert run.next_line(60) == "up"
+    run = begin(jobs, engine)
     proxy.vanish()
     with pytest.raises(EngineError):
         run.next_line(60)
@@ -133,16 +131,7 @@ def test_who_leaves_an_engine_that_hangs_is_out_soon_and_told_what_is_left(
     jobs: Jobs, proxied: tuple[DockerEngine, Proxy]
 ) -> None:
     engine, proxy = proxied
-    run = engine.start(
-        Job(
-            image=jobs.image,
-            arguments=("-c", "import time; print('up', flush=True); time.sleep(600)"),
-            cpus=(),
-            labels={jobs.label: jobs.session},
-        ),
-        entrypoint=("python3",),
-    )
-    assert run.next_line(60) == "up"
+    run = begin(jobs, engine)
     proxy.hang()
     ending = run.abandon()
     engine.release()
@@ -152,8 +141,7 @@ def test_who_leaves_an_engine_that_hangs_is_out_soon_and_told_what_is_left(
 
 
 def test_a_container_that_is_removed_by_hand_is_a_loss(jobs: Jobs) -> None:
-    run = jobs.start("import time; print('up', flush=True); time.sleep(600)")
-    assert run.next_line(60) == "up"
+    run = begin(jobs)
     jobs.api.remove_container(run.id, force=True)
     assert run.next_line(60) is None
     ending = run.close()

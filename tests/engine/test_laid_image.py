@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import subprocess
 import sys
 import uuid
@@ -23,8 +22,9 @@ from suite.analysis.documents.read import load_campaign
 from suite.content import suite_content
 from suite.errors import EngineError
 from suite.host.docker.engine import DockerEngine
-from suite.host.engine import LABEL, Job
+from suite.host.engine import LABEL
 from suite.model import NOT_FROM_LOCK, Image
+from tests.engine.conftest import describe
 
 Make = Callable[..., str]
 
@@ -102,27 +102,6 @@ def laid(vendor: str, base: str) -> Iterator[tuple[DockerEngine, Image]]:
     engine = DockerEngine(base_image=base, cuda_image=vendor)
     yield engine, engine.provide("cuda", lambda _line: None)
     engine.close()
-
-
-def describe(engine: DockerEngine, image: Image) -> dict[str, Any]:
-    environment = {"CUDA_VISIBLE_DEVICES": "-1"}
-    job = Job(
-        image=image,
-        arguments=("describe",),
-        cpus=engine.cpus(),
-        environment=environment,
-    )
-    run = engine.start(job)
-    facts: dict[str, Any] = {}
-    try:
-        while (line := run.next_line(300)) is not None:
-            record = json.loads(line)
-            if record["record"] == "facts":
-                facts = record["facts"]
-    finally:
-        ending = run.close()
-    assert ending.code == 0, ending.diary
-    return facts
 
 
 def test_the_suite_is_laid_on_it_and_nothing_else_is_changed(

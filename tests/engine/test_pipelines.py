@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from suite.host.docker.engine import DockerEngine
-from suite.host.engine import Job
 from suite.model import Image
+from tests.engine.conftest import hear
 
 COUNT = """
 import itertools, json, threading, time
@@ -52,15 +52,7 @@ for calls, prefetch in itertools.product(("sequential", "autotune"), ("off", "on
 def counted(engine: DockerEngine, cpu_image: Image) -> dict[tuple[str, str], Any]:
     """By calls and prefetch: elements mapped for the first batch of four and, in the half second
     after it, for nobody; and the most calls of the map at once."""
-    job = Job(image=cpu_image, arguments=("-c", COUNT), cpus=engine.cpus())
-    run = engine.start(job, entrypoint=("python3",))
-    try:
-        lines = []
-        while (line := run.next_line(120)) is not None:
-            lines.append(json.loads(line))
-    finally:
-        ending = run.close()
-    assert ending.code == 0, ending.diary
+    lines = map(json.loads, hear(engine, cpu_image, "-c", COUNT))
     return {(calls, prefetch): rest for calls, prefetch, *rest in lines}
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from suite.cells.cell import Cell
 from suite.host.docker.engine import DockerEngine
-from suite.host.engine import Job
 from suite.model import Image
 from suite.worker import scenarios
+from tests.engine.conftest import hear
 
 PREPARE = """
 import json, sys
@@ -46,15 +46,7 @@ def smallest_cells() -> list[Cell]:
 def told(engine: DockerEngine, cpu_image: Image) -> list[list[Any]]:
     """Of each cell: its id, the device of its work, whether nothing is proven, the groups of its graphs."""
     asked = [cell.id for cell in smallest_cells()]
-    job = Job(image=cpu_image, arguments=("-c", PREPARE, *asked), cpus=engine.cpus())
-    run = engine.start(job, entrypoint=("python3",))
-    try:
-        lines = []
-        while (line := run.next_line(300)) is not None:
-            lines.append(json.loads(line))
-    finally:
-        ending = run.close()
-    assert ending.code == 0, ending.diary
+    lines = [json.loads(line) for line in hear(engine, cpu_image, "-c", PREPARE, *asked)]
     # Without a place on disk the cells that read files can't be prepared.
     missing = set(asked) - {identity for identity, *_ in lines}
     assert {identity.partition("/")[0] for identity in missing} <= {
