@@ -81,10 +81,7 @@ def test_a_device_that_is_not_specified_is_no_gpu(
     )
 
 
-def test_a_device_without_a_gpu_behind_it_gives_no_number(
-    docker26: Nested, machine: Machine, bench: Bench, tmp_path: Path
-) -> None:
-    """The engine hands over a node that is no GPU; TensorFlow finds none, and nothing is measured."""
+def need_room(machine: Machine) -> None:
     root = machine.engine.data_root
     assert root is not None
     free = shutil.disk_usage(root).free
@@ -92,6 +89,13 @@ def test_a_device_without_a_gpu_behind_it_gives_no_number(
         pytest.skip(
             f"{free / 1e9:.0f} GB free, and two CUDA images want {CUDA_FREE_BYTES / 1e9:.0f}"
         )
+
+
+def test_a_device_without_a_gpu_behind_it_gives_no_number(
+    docker26: Nested, machine: Machine, bench: Bench, tmp_path: Path
+) -> None:
+    """The engine hands over a node that is no GPU; TensorFlow finds none, and nothing is measured."""
+    need_room(machine)
     docker26.specify(SPEC)
     machine.carry("cuda", docker26.url)
     done = bench(docker26.url, "--arms", "cuda", "--only", "overhead.fence", gpu=True)
@@ -111,13 +115,7 @@ def test_the_whole_main_job_with_a_gpu_that_comes_by_cdi(
     docker26: Nested, machine: Machine, stand_ins: Path, site: Path, tmp_path: Path
 ) -> None:
     """The stand-ins' GPU through the engine's own CDI: from the doctor to the report."""
-    root = machine.engine.data_root
-    assert root is not None
-    free = shutil.disk_usage(root).free
-    if free < CUDA_FREE_BYTES:
-        pytest.skip(
-            f"{free / 1e9:.0f} GB free, and two CUDA images want {CUDA_FREE_BYTES / 1e9:.0f}"
-        )
+    need_room(machine)
     # Where the engine sees it under the same path.
     folder = docker26.root / "stand-ins"
     shutil.copytree(stand_ins, folder, ignore=shutil.ignore_patterns("cache", "results"))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,7 +17,6 @@ import pytest
 from suite import wire
 from suite.analysis.documents import read
 from suite.analysis.documents.read import load_campaign
-from suite.content import SUITE
 from suite.errors import BusyError, DocumentError, UsageError
 from suite.folder import Folder
 from suite.host.campaign.outcomes import make_pending
@@ -152,31 +149,6 @@ def test_a_full_disk_is_told_before_a_campaign_begins(
         with pytest.raises(UsageError) as caught:
             asked()
         assert caught.value.remedy.startswith(remedy)
-
-
-@pytest.mark.processes
-def test_a_killed_campaign_does_not_keep_the_lock(tmp_path: Path) -> None:
-    code = (
-        "import sys, pathlib\n"
-        "from suite.host.campaign.store import only_campaign\n"
-        "with only_campaign(pathlib.Path(sys.argv[1])):\n"
-        "    print('held', flush=True)\n"
-        "    sys.stdin.read()\n"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path)],
-        cwd=SUITE.parent,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == "held\n"
-        with pytest.raises(BusyError), only_campaign(tmp_path):
-            pass
-        other.kill()
-    with only_campaign(tmp_path):
-        pass
 
 
 def test_no_file_names_a_gpu(store: Store) -> None:
