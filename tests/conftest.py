@@ -66,7 +66,10 @@ def _no_way_out(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_fsync() -> Iterator[None]:
-    """No test loses its power: what is written need not reach the disk before the test goes on."""
+    """No test loses its power: what is written need not reach the disk before the test goes on.
+
+    Who needs that asks for `posix.fsync`.
+    """
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(os, "fsync", lambda _handle: None)
         yield
