@@ -23,7 +23,7 @@ def test_what_comes_from_outside_is_accepted_or_refused(
     door: Door, tmp_path: Path, own_signals: None
 ) -> None:
     refused: list[CrossoverError] = []
-    for number in range(15):
+    for number in range(30):
         at = tmp_path / f"{number}"
         at.mkdir()
         try:

@@ -244,7 +244,7 @@ def make_sweep(*values: float, low: float | None = None) -> Picture:
     return replace(PICTURES["matmul"], content=content)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.floats(1e-300, 1e300), min_size=1, max_size=6),
     st.sampled_from([None, 1e-9, 0.5, 1.0]),
