@@ -218,11 +218,7 @@ def record(runs: Sequence[Path]) -> int:
     return 0
 
 
-for _other in (
-    *(receipts.check, receipts.bundle, receipts.defend, recheck, export.export, export.paper),
-    *(several.compare, several.shortlist, several.gate),
-    *(archive.archive, archive.history),
-):
+for _other in (*receipts.COMMANDS, *export.COMMANDS, *archive.COMMANDS, *several.COMMANDS, recheck):
     commands.add_command(_other)
 
 

@@ -1,9 +1,8 @@
 """How long the analysis of a campaign takes, and how much memory, at 10, 100 and 1,000 documents.
 
 ``python -m tests.bench.scale``; a measurement for people, not a test: it asserts nothing.  With
-``archive`` as its first word: how long 100, 1,000 and 10,000 documents take into the archive, in campaigns
-of 20,
-how large it is then, and how long a cell's history takes.
+``archive`` as its first word: how long 100, 1,000 and 10,000 documents take into the archive, in
+campaigns of 20, how large it is then, and how long a cell's history takes.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from suite.cells.cell import Work
 from suite.cli.archive.store import add, open_archive, read_history
 from suite.cli.archive.tables import make_entry
 from suite.folder import Folder
+from suite.report.exports.parquet import open_duckdb
 from suite.wire import dump_document
 from tests import synthetic
 from tests.fakes.hosts import SAMPLES, WARMUP
@@ -79,13 +79,14 @@ def fill(place: Path, documents: int) -> tuple[float, float, int, float]:
     write(place / "one", DOCUMENTS)
     loaded = load_campaign(place / "one")
     spent = 0.0
-    with Folder.open(archive) as door:
+    with Folder.open(archive) as door, open_duckdb() as database:
         for number in range(documents // DOCUMENTS):
             campaign = replace(loaded.campaign, id=f"campaign-{number:04d}")
             begin = time.process_time()
             again = load_campaign(place / "one")
             analysis = analyse(replace(again, campaign=campaign))
-            add(door, make_entry(replace(again, campaign=campaign), analysis, f"m{number % 5}"))
+            named = replace(again, campaign=campaign)
+            add(database, door, make_entry(database, named, analysis, f"m{number % 5}"))
             spent += time.process_time() - begin
     begin = time.perf_counter()
     with open_archive(archive) as database:

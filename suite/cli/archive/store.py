@@ -18,7 +18,7 @@ _MADE_OF = (*FACTS, "image", "suite_content", "cpus_used", "gpu")
 """The columns in which what has changed is looked for."""
 
 
-def add(archive: Folder, entry: Entry) -> bool:
+def add(database: Any, archive: Folder, entry: Entry) -> bool:
     """Adds a campaign; False: it is there already, with the same documents.
 
     Nothing that is there is written anew.
@@ -28,10 +28,9 @@ def add(archive: Folder, entry: Entry) -> bool:
     """
     found = list(archive.path.glob(f"campaigns/*/{entry.campaign}.parquet"))
     if found:
-        with open_duckdb() as database:
-            rows = database.execute("SELECT content FROM read_parquet($1)", [str(found[0])])
-            if rows.fetchone() == (entry.content,):
-                return False
+        rows = database.execute("SELECT content FROM read_parquet($1)", [str(found[0])])
+        if rows.fetchone() == (entry.content,):
+            return False
         raise UsageError(
             f"{entry.campaign} is in the archive with other documents ({found[0]})",
             "to take it in as it is now, remove its file from each table of the archive",

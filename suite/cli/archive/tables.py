@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import msgspec
+
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.campaign import Analysis
 from suite.manifest import hash_content
 from suite.model import Document
 from suite.report.exports.parquet import write_parquet
 from suite.report.exports.tidy import FACTS, list_rows, name_machine_key, type_columns
-from suite.wire import dump_document
 
 TABLES = ("samples", "cells", "invocations", "campaigns")
 """In the order in which they are written: a campaign is in the archive when its last one is."""
@@ -77,10 +78,12 @@ class Entry:
     files: Mapping[str, bytes]
 
 
-def make_entry(loaded: LoadedCampaign, analysis: Analysis, machine: str | None) -> Entry:
+def make_entry(
+    database: Any, loaded: LoadedCampaign, analysis: Analysis, machine: str | None
+) -> Entry:
     """The entry of a campaign; ``machine`` is what its person calls the machine."""
     documents = [*loaded.documents, *loaded.controls]
-    content = hash_content("\n".join(map(dump_document, documents)).encode())
+    content = hash_content(msgspec.json.encode(documents))
     cells = [{k: v for k, v in row.items() if k != "machine"} for row in list_rows(analysis)]
     columns = {k: v for k, v in type_columns(cells).items() if k != "machine"}
     about = dict.fromkeys(("cpu", "cpus_used", "memory_bytes", "gpu"))
@@ -103,12 +106,14 @@ def make_entry(loaded: LoadedCampaign, analysis: Analysis, machine: str | None) 
         machine=machine or name_machine_key(analysis),
         content=content,
         files={
-            "campaigns": write_parquet(_CAMPAIGNS, [campaign]),
-            "cells": write_parquet(columns, cells),
+            "campaigns": write_parquet(database, _CAMPAIGNS, [campaign]),
+            "cells": write_parquet(database, columns, cells),
             "invocations": write_parquet(
-                _INVOCATIONS, [_tell_invocation(plan.id, one, analysis) for one in documents]
+                database,
+                _INVOCATIONS,
+                [_tell_invocation(plan.id, one, analysis) for one in documents],
             ),
-            "samples": write_parquet(_SAMPLES, list(_list_samples(plan.id, documents))),
+            "samples": write_parquet(database, _SAMPLES, list(_list_samples(plan.id, documents))),
         },
     )
 

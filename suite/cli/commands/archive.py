@@ -18,6 +18,7 @@ from suite.cli.conduct import ROOT, shown
 from suite.cli.options import FOLDER
 from suite.errors import UsageError
 from suite.folder import Folder
+from suite.report.exports.parquet import open_duckdb
 from suite.report.pages.history import compose_history
 from suite.report.render.markdown import render_page
 from suite.report.text.names import name_receipt
@@ -38,11 +39,11 @@ def archive(runs: Sequence[Path], place: Path | None, machine: str | None) -> in
     if machine is not None and not re.fullmatch(r"[\w.-]{1,100}", machine):
         raise UsageError(f"MACHINE={machine!r} is no name", "letters, digits, dots and dashes")
     where = open_out(place or ROOT / "results" / "archive")
-    with Folder.open(where) as door:
+    with Folder.open(where) as door, open_duckdb() as database:
         for run in runs:
             loaded = load_campaign(run)
-            entry = make_entry(loaded, analyse(loaded), machine)
-            told = "added" if add(door, entry) else "there already"
+            entry = make_entry(database, loaded, analyse(loaded), machine)
+            told = "added" if add(database, door, entry) else "there already"
             click.echo(f"{entry.campaign}  {entry.machine}  {told}")
     click.echo(shown(where))
     return 0
@@ -66,3 +67,6 @@ def history(cell: str | None, machine: str | None, place: Path | None) -> int:
         raise UsageError(what, "`make history` lists the machines, `make list` the cells")
     click.echo(render_page(compose_history(ids[0], series)), nl=False)
     return 0
+
+
+COMMANDS = (archive, history)

@@ -63,3 +63,6 @@ def _write(files: Mapping[str, bytes], place: Path) -> None:
         for name, content in files.items():
             door.write(name, content)
             click.echo(shown(place / name))
+
+
+COMMANDS = (export, paper)

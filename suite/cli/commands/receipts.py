@@ -113,3 +113,6 @@ def open_out(out: Path) -> Path:
     except OSError as error:
         raise UsageError(f"can't make {out}: {error.strerror}", "name another OUT=") from error
     return out
+
+
+COMMANDS = (check, bundle, defend)

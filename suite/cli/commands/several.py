@@ -92,3 +92,7 @@ def _give(files: Mapping[str, str], out: Path | None) -> int:
             folder.write(name, text)
             click.echo(shown(out / name))
     return 0
+
+
+COMMANDS = (compare, shortlist, gate)
+"""What the command line has of them."""

@@ -26,24 +26,24 @@ _TYPES: Mapping[object, str] = {
 def export_parquet(analysis: Analysis) -> dict[str, bytes]:
     """The tidy table as one Parquet file."""
     rows = list(list_rows(analysis))
-    return {f"{analysis.campaign.folder}.parquet": write_parquet(type_columns(rows), rows)}
+    with open_duckdb() as database:
+        content = write_parquet(database, type_columns(rows), rows)
+    return {f"{analysis.campaign.folder}.parquet": content}
 
 
-def write_parquet(columns: Mapping[str, type], rows: Sequence[Mapping[str, Any]]) -> bytes:
-    """Rows as a Parquet file; the same rows, the same bytes.
-
-    Raises:
-        NotInstalledError: DuckDB is not installed.
-    """
+def write_parquet(
+    database: Any, columns: Mapping[str, type], rows: Sequence[Mapping[str, Any]]
+) -> bytes:
+    """Rows as a Parquet file; the same rows, the same bytes."""
     names = [name.replace('"', '""') for name in columns]
     table = ", ".join(
         f'unnest(${index}::{_TYPES[kind]}[]) AS "{name}"'
         for index, (name, kind) in enumerate(zip(names, columns.values(), strict=True), 1)
     )
     values = [[row.get(name) for row in rows] for name in columns]
-    with tempfile.TemporaryDirectory() as folder, open_duckdb() as database:
+    with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.parquet"
-        database.execute(f"CREATE TABLE it AS SELECT {table}", values)
+        database.execute(f"CREATE OR REPLACE TABLE it AS SELECT {table}", values)
         database.execute(f"COPY it TO '{path}' (FORMAT parquet, COMPRESSION zstd)")
         return path.read_bytes()
 
