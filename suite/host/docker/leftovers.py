@@ -43,17 +43,27 @@ def is_leftover(*, state: str, age_s: float, alive: bool | None) -> bool:
     return state in ("exited", "dead", "created") and age_s > _FOREIGN_AGE_S
 
 
-def discard_container(daemon: Daemon, container: str, within: float = WORK_S) -> bool:
-    """Removes a container and its anonymous volumes where the engine still answers; whether it is gone."""
+def remove_container(daemon: Daemon, container: str, within: float = WORK_S) -> None:
+    """Removes a container and its anonymous volumes; one that somebody has removed is gone.
+
+    Raises:
+        Refused: the engine does not.
+        EngineError: it does not answer.
+    """
     try:
         with daemon.calls("removing a container", within):
             daemon.api.remove_container(container, v=True, force=True)
     except Refused as refused:
-        # It may never have existed, or be removed already.
-        return refused.gone
-    except EngineError:
-        return False
-    return True
+        if not refused.gone:
+            raise
+
+
+def discard_container(daemon: Daemon, container: str, within: float = WORK_S) -> bool:
+    """As `remove_container`, where the engine still answers; whether it is gone."""
+    with suppress(Refused, EngineError):
+        remove_container(daemon, container, within)
+        return True
+    return False
 
 
 def sweep(

@@ -12,7 +12,7 @@ from typing import Any
 from suite.errors import EngineError, GpuError, tell_left
 from suite.host.docker.connect import Daemon
 from suite.host.docker.errors import Refused, Silence
-from suite.host.docker.leftovers import discard_container
+from suite.host.docker.leftovers import discard_container, remove_container
 from suite.host.docker.limits import USER, container_limits, job_labels
 from suite.host.docker.volumes import make_volumes, name_volumes
 from suite.host.engine import Ending, Job
@@ -65,14 +65,14 @@ def start_run(
 
     def start() -> DockerRun:
         if next(tries):
-            discard_container(daemon, name)
+            remove_container(daemon, name)
         return _start(daemon, job, name, owner=owner, memlock=memlock, entrypoint=entrypoint)
 
     try:
         return daemon.outlast(start)
     except Refused as refused:
-        discard_container(daemon, name)
-        raise _refusal(refused, job, daemon, kind, memlock=memlock) from refused
+        left = "" if discard_container(daemon, name) else _LEFT.format(name)
+        raise tell_left(_refusal(refused, job, daemon, kind, memlock=memlock), left) from refused
     except BaseException as error:  # noqa: BLE001  raised again, with what was left behind
         if not isinstance(error, Exception):
             daemon.patience.hurry()
@@ -240,7 +240,8 @@ class DockerRun:
         """See ``engine.Running``."""
         if self._ending is None:
             self._ending = self._end()
-            discard_container(self._daemon, self.id)
+            with suppress(Refused, EngineError):
+                self._daemon.outlast(lambda: remove_container(self._daemon, self.id))
             self._let_go(READER_S)
         return self._ending
 

@@ -113,6 +113,24 @@ def test_an_engine_that_is_restarted_while_a_container_starts_is_waited_for(mome
     run.close()
 
 
+def test_what_a_try_may_have_made_is_gone_before_the_next_one() -> None:
+    api = Restarted(start=1, remove=3)
+    run = start_run(Daemon(api, HERE), JOB, owner="me")
+    tried = [one for one in api.asked if one in {"create", "start", "remove"}]
+    assert tried == ["create", "start", *["remove"] * 4, "create", "start"]
+    api.away["remove"] = 2
+    run.close()
+    assert api.asked[-3:] == ["remove"] * 3
+
+
+def test_a_container_that_is_refused_and_can_not_be_removed_is_told() -> None:
+    api = Restarted(remove=1)
+    api.failures["start"] = api_error(500, "no")
+    with pytest.raises(EngineError, match="no") as caught:
+        start_run(Daemon(api, HERE), JOB, owner="me")
+    assert "docker rm -f crossover-" in caught.value.remedy
+
+
 def test_an_engine_that_stays_away_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connect, "AWAY_S", 0.0)
     run = start_run(Daemon(Restarted(inspect=99), HERE), JOB, owner="me")
