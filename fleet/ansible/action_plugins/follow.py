@@ -24,7 +24,7 @@ class ActionModule(ActionBase):
     def run(
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """The result: the last state, failed unless the campaign is whole."""
+        """The result: the state in which it was found to have ended, or to be lost."""
         super().run(tmp, task_vars)
         del tmp
         host = (task_vars or {}).get("inventory_hostname", "?")
