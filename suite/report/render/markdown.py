@@ -36,7 +36,7 @@ _SPECIAL = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_BLOCK_START = re.compile(r"^()([=>]|[-+](?=[-\s]|$))|^(\d+)([.)])(?=\s|$)")
+_BLOCK_START = re.compile(r"^()([=>|]|[-+](?=[-\s]|$))|^(\d+)([.)])(?=\s|$)")
 _TICKS = re.compile("`+")
 
 
