@@ -24,7 +24,11 @@ from suite.report.render.markdown import render_page
 from suite.report.text.names import name_receipt
 
 _WHERE = click.option(
-    "--archive", "place", metavar="FOLDER", type=FOLDER, help="  [default: results/archive]"
+    "--archive",
+    "place",
+    metavar="FOLDER",
+    type=FOLDER,
+    help="where it is  [default: results/archive]",
 )
 
 
