@@ -175,13 +175,13 @@ def print_report(analysis: Analysis, sheet: Sheet) -> dict[str, bytes]:
     """
     report = build_report(analysis)
     drawn = draw(report)
-    html = str(drawn["report.html"])
+    document = str(drawn["report.html"])
     figures = [one.name for one in report.page.blocks if isinstance(one, Figure)]
     pictures = [drawn[f"{FOLDER}/{name}.png"] for name in figures]
     name = analysis.campaign.folder
     return {
-        f"{name}.pdf": render_pdf(html, sheet),
+        f"{name}.pdf": render_pdf(document, sheet),
         f"{name}.docx": render_docx(
-            html, [one for one in pictures if isinstance(one, bytes)], sheet
+            document, [one for one in pictures if isinstance(one, bytes)], sheet
         ),
     }
