@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import uuid
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from suite.errors import EngineError
@@ -68,9 +69,19 @@ class LocalRun:
 
     def _chunks(self) -> Iterator[bytes]:
         assert self._process.stdout is not None  # noqa: S101 - asked for in __init__
-        descriptor = self._process.stdout.fileno()
-        while chunk := os.read(descriptor, 65536):
-            yield chunk
+        output = self._process.stdout.fileno()
+        ended: list[int] = []
+        with suppress(OSError):  # a kernel before 5.3, or a sandbox without it
+            ended = [os.pidfd_open(self._process.pid)]
+        try:
+            # What it started may hold its output open when it has ended itself.
+            while output in select.select([output, *ended], [], [])[0]:
+                if not (chunk := os.read(output, 65536)):
+                    return
+                yield chunk
+        finally:
+            for one in ended:
+                os.close(one)
 
     def _close_output(self) -> None:
         assert self._process.stdout is not None  # noqa: S101 - asked for in __init__

@@ -90,6 +90,17 @@ def test_what_the_worker_started_goes_with_it() -> None:
     pytest.fail("the worker's child outlived it")
 
 
+def test_a_worker_that_ends_before_what_it_started_is_not_waited_for() -> None:
+    worker = run(
+        "import os, sys, time\n"
+        "if os.fork() == 0: time.sleep(600)\n"
+        "print('x' * 100_000 + '\\nlast', flush=True); os._exit(1)"
+    )
+    assert [len(line) for line in lines(worker)] == [100_000, 4]
+    ending = worker.close()
+    assert (ending.code, ending.left) == (1, "")
+
+
 def test_a_crash_is_named_by_its_signal() -> None:
     worker = run("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     assert lines(worker) == []
