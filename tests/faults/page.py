@@ -82,7 +82,7 @@ def render(outcomes: Sequence[Outcome]) -> str:
 
 def _shorten(message: str) -> str:
     """A message for a cell of the table, without what is only this machine's."""
-    text = re.sub(r"(unix://)?/\S*crossover-\S*?/(?=[\w.-]+\b)", "…/", message)
+    text = re.sub(r"(unix://)?/\S*crossover-\S*?/(?=[\w.-]+\b)", "…/", " ".join(message.split()))
     return (text if len(text) <= 120 else f"{text[:119]}…").replace("|", r"\|")
 
 
