@@ -107,7 +107,7 @@ def test_of_a_block_that_is_measured_again_only_the_new_measurement_counts() -> 
         ("block-again", "cpu", True),
         ("off-pace-then", "cuda", True),
     ]
-    first = narrate(analysis, str)[0]
+    first = narrate(analysis)[0]
     assert first.startswith(
         "cuda in block 3 took 1.30 times as long as the arm's other invocations"
     )
