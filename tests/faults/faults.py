@@ -110,6 +110,7 @@ def _engine(
     before: Act | None = None,
     after: Act | None = None,
     leaves: bool = False,
+    cells: int = 1,
 ) -> Fault:
     """Something happens to the engine, or on the way to it."""
     return Fault(
@@ -121,6 +122,7 @@ def _engine(
         resumed=FAILED if 1 in statuses else DONE,
         engines=DOCKER,
         leaves=leaves,
+        cells=cells,
     )
 
 
@@ -232,13 +234,15 @@ FAULTS = (
         after=engine_acts.continue_engine,
         leaves=True,
     ),
-    _engine("its socket vanishes and comes back", engine_acts.hide_for_a_while),
+    # A container that has just been started is heard by nobody then, and goes on.
+    _engine("its socket vanishes and comes back", engine_acts.hide_for_a_while, cells=15),
     _engine(
         "its socket vanishes",
         engine_acts.hide_socket,
         GONE,
         after=engine_acts.show_socket,
         leaves=True,
+        cells=15,
     ),
     _engine(
         "its connections are cut",

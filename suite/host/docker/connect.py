@@ -60,6 +60,8 @@ class Daemon:
                 return look()
             except Away:
                 if time.monotonic() > until:
+                    # Who leaves now has waited, and what is left to do need not wait again.
+                    self.patience.hurry()
                     raise
             time.sleep(AWAY_EVERY_S)
 

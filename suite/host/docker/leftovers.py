@@ -134,7 +134,8 @@ def release(daemon: Daemon, owner: str) -> None:
     """Removes the volume of `claim`, where it is this owner's and the engine answers."""
     name = name_claim()
     with daemon.patience.hurried(), suppress(EngineError):
-        found = [one for one in list_volumes(daemon, "volume") if one["Name"] == name]
+        known = daemon.outlast(lambda: list_volumes(daemon, "volume"))
+        found = [one for one in known if one["Name"] == name]
         if found and _labels(found[0]).get(f"{LABEL}.owner") == owner:
             discard_volume(daemon, name)
 

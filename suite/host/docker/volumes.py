@@ -69,8 +69,13 @@ def list_caches(daemon: Daemon) -> tuple[str, ...]:
 
 
 def discard_volume(daemon: Daemon, name: str) -> bool:
-    """Removes a volume where the engine still answers and no container holds it; whether it did."""
-    with suppress(Refused, EngineError), daemon.calls("removing a volume", LEAVE_S):
-        daemon.api.remove_volume(name)
+    """Removes a volume where no container holds it and the engine answers, or comes back; whether it did."""
+
+    def remove() -> None:
+        with daemon.calls("removing a volume", LEAVE_S):
+            daemon.api.remove_volume(name)
+
+    with suppress(Refused, EngineError):
+        daemon.outlast(remove)
         return True
     return False

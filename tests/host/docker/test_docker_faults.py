@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,13 @@ from suite.host.docker import connect
 from suite.host.docker.build import provide_image
 from suite.host.docker.connect import Daemon
 from suite.host.docker.errors import Away
-from suite.host.docker.leftovers import release
+from suite.host.docker.leftovers import claim, release
 from suite.host.docker.run import start_run
 from suite.host.docker.volumes import discard_volume
 from suite.host.engine import Job
 from suite.host.machine import deadlines
 from suite.host.machine.deadlines import LEAVE_S, SILENT_S, Patience
+from suite.host.machine.machine import own_token
 from suite.host.provision.images import follow, read_specs
 from tests.fakes.docker_api import HERE, IMAGE, FakeApi, api_error
 
@@ -49,6 +50,10 @@ class Restarted(FakeApi):
         if self.away.get(what, 0) > 0:
             self.away[what] -= 1
             raise away()
+
+    def volumes(self, filters: Mapping[str, str]) -> dict[str, Any]:
+        self._ask("volumes")
+        return super().volumes(filters)
 
 
 @pytest.fixture(autouse=True)
@@ -131,12 +136,23 @@ def test_a_container_that_is_refused_and_can_not_be_removed_is_told() -> None:
     assert "docker rm -f crossover-" in caught.value.remedy
 
 
+def test_volumes_are_removed_when_the_engine_is_back() -> None:
+    api = Restarted(**{"remove volume v": 2, "volumes": 2})
+    daemon = Daemon(api, HERE)
+    api.create_volume("v", labels={})
+    assert discard_volume(daemon, "v")
+    assert claim(daemon, own_token(), 0.0) is None
+    release(daemon, own_token())
+    assert api.kept == {}
+
+
 def test_an_engine_that_stays_away_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connect, "AWAY_S", 0.0)
     run = start_run(Daemon(Restarted(inspect=99), HERE), JOB, owner="me")
     assert run.next_line(5) == "a line"
     with pytest.raises(Away, match="no engine is running there"):
         run.next_line(5)
+    assert run._daemon.patience.allow(60.0) <= LEAVE_S
 
 
 class Hanging(FakeApi):
