@@ -106,6 +106,8 @@ class Daemon:
         (self.root / "daemon.json").write_text("{}")
         path = [str(self.root / "bin")] if hooked else []
         path += [os.environ["PATH"], "/usr/sbin", "/sbin"]
+        # A namespace's name can't end with an underscore, which a folder's may.
+        own = self.root.name.replace("_", "x")
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 [
@@ -119,8 +121,8 @@ class Daemon:
                     ),
                     *("--pidfile", str(self.root / "pid"), "--bridge", "none"),
                     # Where a containerd of the system's is shared.
-                    *("--containerd-namespace", self.root.name),
-                    *("--containerd-plugins-namespace", f"{self.root.name}-plugins"),
+                    *("--containerd-namespace", own),
+                    *("--containerd-plugins-namespace", f"{own}-plugins"),
                     *("--iptables=false", "--ip-forward=false", "--ip-masq=false"),
                 ],
                 env={**os.environ, "PATH": ":".join(path)},
