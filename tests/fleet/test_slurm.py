@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
@@ -187,6 +188,11 @@ def test_an_array_runs_to_its_end_one_task_a_node(
         log = (checkout / f"crossover-{job}-{task}.log").read_text()
         hold_whole(checkout / "results" / "fleet" / f"{job}-{task}")
         assert "no figures of sacct: this cluster keeps no accounts" in log
+    documents = checkout.glob("results/fleet/*/*/cpu-01.json")
+    told = [json.loads(one.read_text())["invocation"]["engine"] for one in documents]
+    machines = [one["machine.id"] for one in told]
+    assert len(machines) == 2
+    assert len(set(machines)) == 1, "two nodes of one machine are one instance"
 
 
 def test_a_requeued_task_goes_on_where_it_was(

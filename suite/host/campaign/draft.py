@@ -65,7 +65,8 @@ class Draft:
         self._watch = watch
         self._isolation = engine.isolation
         # Elsewhere nothing tells which machine it is.
-        machine = describe_machine() if engine.is_here is True else {}
+        named = engine.isolation != "unseen"
+        machine = describe_machine(named=named) if engine.is_here is True else {}
         self._engine_facts = {**engine.describe(), **machine}
         self._span = Span()
         self.cells = plan.order_cells(spec.campaign, spec.arm.name, spec.block, spec.repeat)

@@ -18,19 +18,28 @@ TYPE_NAMES = ("instance-type", "instance_type", "instanceType", "vmSize", "machi
 """What clouds call the type of a machine in what they tell cloud-init."""
 
 
-def hash_machine(root: Path = Path("/")) -> str | None:
-    """Eight characters that stay the same on a machine and tell nothing about it; None: it has no name."""
-    for path in ("etc/machine-id", "etc/hostname"):
+_NAMES = ("etc/machine-id", "etc/hostname")
+_BOOT = "proc/sys/kernel/random/boot_id"
+"""The same in all containers of a machine, of which each may have names of its own; until it boots again."""
+
+
+def hash_machine(root: Path = Path("/"), *, named: bool = True) -> str | None:
+    """Eight characters that stay the same on a machine and tell nothing about it; None: it has no name.
+
+    ``named``: what is called by a name here is the machine, and not a container on it.
+    """
+    for path in _NAMES if named else (_BOOT,):
         if identity := read_text(root / path).strip():
             return hashlib.sha256(f"crossover/{identity}".encode()).hexdigest()[:8]
     return None
 
 
-def describe_machine(root: Path = Path("/")) -> dict[str, Scalar]:
-    """Facts for the document by which campaigns of one machine, and machines of one type, are recognised."""
+def describe_machine(root: Path = Path("/"), *, named: bool = True) -> dict[str, Scalar]:
+    """Facts for the document by which campaigns of one machine, and machines of one type, are recognised;
+    ``named`` as in `hash_machine`."""
     told = parse_cloud(read_text(root / CLOUD.lstrip("/")))
     kind = next(find_types(told.get("ds")), None)
-    return {"machine.id": hash_machine(root), "machine.type": kind}
+    return {"machine.id": hash_machine(root, named=named), "machine.type": kind}
 
 
 def parse_cloud(text: str | None) -> dict[str, Any]:

@@ -31,3 +31,15 @@ def test_a_machine_has_one_word_that_tells_nothing_and_the_type_that_its_cloud_c
     assert str(found["machine.id"]) not in "0123456789abcdef0123456789abcdef"
     write(tmp_path, "run/cloud-init/instance-data.json", "{ cut short")
     assert describe_machine(tmp_path)["machine.type"] is None
+
+
+def test_two_containers_of_somebody_elses_on_one_machine_are_one_machine(tmp_path: Path) -> None:
+    found = {}
+    for pod, boot in {"pod-0": "b0", "pod-1": "b0", "pod-2": "b1"}.items():
+        write(tmp_path / pod, "etc/hostname", pod)
+        write(tmp_path / pod, "etc/machine-id", f"of the image of {pod}")
+        write(tmp_path / pod, "proc/sys/kernel/random/boot_id", f"{boot}\n")
+        found[pod] = describe_machine(tmp_path / pod, named=False)["machine.id"]
+    assert found["pod-0"] == found["pod-1"] != found["pod-2"]
+    assert describe_machine(tmp_path / "pod-0")["machine.id"] != found["pod-0"]
+    assert describe_machine(tmp_path / "nowhere", named=False)["machine.id"] is None
