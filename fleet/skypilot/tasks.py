@@ -76,7 +76,9 @@ def write_task(name: str, row: dict[str, Any], template: str) -> str:
 def main(words: list[str]) -> int:
     """Writes the files and prints the commands; the exit status."""
     try:
-        (table,) = words
+        table = "".join(words[:1])
+        if not table:
+            raise WrongTableError("no table of machines is named")
         rows = tomllib.loads(Path(table).read_text(encoding="utf-8"))
         template = (HERE / "bench.yaml").read_text(encoding="utf-8")
         files = {name: write_task(name, row, template) for name, row in rows.items()}

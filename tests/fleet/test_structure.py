@@ -158,7 +158,7 @@ bench = "PROFILE=standard ONLY='matmul.*'"
 """
 
 
-def make_tasks(table: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+def make_tasks(table: Path | str, folder: Path) -> subprocess.CompletedProcess[str]:
     folder.mkdir()
     for name in ("bench.yaml", "tasks.py"):
         shutil.copy(FLEET / "skypilot" / name, folder)
@@ -189,11 +189,14 @@ def test_each_row_of_machines_becomes_a_task(tmp_path: Path) -> None:
         ('["a b"]\ncpus = "1"', "small letters"),
         ("a = 1", "no attribute"),
         ("[a", "Expected"),
+        (None, "no table of machines is named"),
     ],
 )
-def test_a_wrong_table_is_refused_and_writes_nothing(table: str, why: str, tmp_path: Path) -> None:
-    (tmp_path / "machines.toml").write_text(table)
-    done = make_tasks(tmp_path / "machines.toml", tmp_path / "sky")
+def test_a_wrong_table_is_refused_and_writes_nothing(
+    table: str | None, why: str, tmp_path: Path
+) -> None:
+    (tmp_path / "machines.toml").write_text(table or "")
+    done = make_tasks("" if table is None else tmp_path / "machines.toml", tmp_path / "sky")
     assert done.returncode == 2
     assert why in done.stderr
     assert "what to do: MACHINES=" in done.stderr
