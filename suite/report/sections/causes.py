@@ -17,7 +17,6 @@ from suite.report.text.page import Code, Page
 from suite.report.text.units import (
     Quantity,
     show_gain,
-    show_ratio,
     show_seconds,
     show_share,
     show_things,
@@ -106,7 +105,7 @@ def write_causes(page: Page, analysis: Analysis) -> None:
         page.table(
             f"Table: every cell in which {gpu} is slower than {cpu}, and why.{note}",
             ["cell", f"{gpu} against {cpu}", "cause", "evidence", "advice, and what it gained"],
-            [_list_case(one, standing, names, cpu, gpu) for one, standing in losses],
+            [_list_case(one, standing, names, gpu) for one, standing in losses],
         )
     if wasted:
         page.heading(f"Where {gpu} does not lose, but is far below its best rate", level=3)
@@ -117,7 +116,7 @@ def write_causes(page: Page, analysis: Analysis) -> None:
             [
                 [
                     names[one.id],
-                    _show_ratio(standing, cpu, gpu),
+                    _show_ratio(standing),
                     show_share(standing.use or 0.0),
                     _name_causes(one.causes),
                     _word_evidence(one.causes),
@@ -167,9 +166,9 @@ def write_advice(page: Page, analysis: Analysis) -> None:
 
 
 def _list_case(
-    one: CellAnalysis, standing: Standing, names: Mapping[str, str], cpu: str, gpu: str
+    one: CellAnalysis, standing: Standing, names: Mapping[str, str], gpu: str
 ) -> list[str]:
-    ratio = _show_ratio(standing, cpu, gpu)
+    ratio = _show_ratio(standing)
     ratio = ratio.amid(after=" (provisional)") if standing.provisional else ratio
     advice = word_advice(standing, one.causes[0])
     gains = [cause.gain for cause in one.causes if cause.gain is not None]
@@ -210,9 +209,11 @@ def _word_evidence(causes: Sequence[Cause]) -> str:
     return " ".join(f"{one.rule}: {word_evidence(*one.evidence)}." for one in causes)
 
 
-def _show_ratio(standing: Standing, cpu: str, gpu: str) -> Quantity:
+def _show_ratio(standing: Standing) -> Quantity:
+    """The ratio without the arms' names, which stand in the column's head."""
     ratio = standing.ratio
-    return show_ratio(ratio.value, ratio.low, ratio.high, other=gpu, base=cpu)
+    low, high = (1 / end if end else None for end in (ratio.high, ratio.low))
+    return show_gain(1 / ratio.value, low, high)
 
 
 def _show_gain(one: Help) -> Quantity:
