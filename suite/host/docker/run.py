@@ -275,7 +275,7 @@ class DockerRun:
 
     def _inspect(self) -> dict[str, Any] | None:
         def look() -> dict[str, Any]:
-            with self._daemon.errors("asking after a container", ASK_S, missing_ok=True):
+            with self._daemon.errors("asking after a container", missing_ok=True):
                 state: dict[str, Any] = self._daemon.api.inspect_container(self.id)["State"]
                 return state
 

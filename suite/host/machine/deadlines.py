@@ -11,11 +11,12 @@ KNOCK_S = 10.0
 """A connection: whoever listens takes it at once."""
 
 ASK_S = 10.0
-"""An answer that takes no work: how a container is, what it wrote, to kill it."""
+"""An answer that takes no work: what a container wrote, to kill it."""
 
 WORK_S = 60.0
 """An answer that does: lists, containers and volumes made and removed, also with much data in them, on a
-disk that is busy; the start of a container, with its GPU."""
+disk that is busy; the start of a container, with its GPU; how a container is, which an engine that was
+killed tells when it has stopped all that it finds."""
 
 SILENT_S = 1800.0
 """From one word to the next of something that takes long: a build unpacks gigabytes without a word."""

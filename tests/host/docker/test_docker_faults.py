@@ -22,7 +22,7 @@ from suite.host.docker.run import start_run
 from suite.host.docker.volumes import discard_volume
 from suite.host.engine import Job
 from suite.host.machine import deadlines
-from suite.host.machine.deadlines import LEAVE_S, SILENT_S, Patience
+from suite.host.machine.deadlines import LEAVE_S, SILENT_S, WORK_S, Patience
 from suite.host.machine.machine import own_token
 from suite.host.provision.images import follow, read_specs
 from tests.fakes.docker_api import HERE, IMAGE, FakeApi, api_error
@@ -96,6 +96,13 @@ def test_a_container_that_is_being_removed_has_an_end_and_no_diary(status: int, 
     assert run.next_line(5) is None
     ending = run.close()
     assert (ending.phrase, ending.diary, ending.left) == ("killed by SIGKILL", "", "")
+
+
+def test_an_engine_that_stops_its_containers_first_is_given_time_to_tell_of_one() -> None:
+    api = FakeApi()
+    run = start_run(Daemon(api, HERE), JOB, owner="me")
+    run.close()
+    assert api.waited["inspect"] == WORK_S
 
 
 @pytest.mark.parametrize("moment", ["inspect", "logs"])
