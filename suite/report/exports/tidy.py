@@ -36,8 +36,9 @@ _CONTEXT: Mapping[str, type] = {
     **dict.fromkeys(("banners", "flags"), str),
 }
 
-_IDENTITY = ("gpu.0.uuid",)
-"""Facts, hashed, that tell one machine from another that is built alike."""
+_IDENTITY = ("gpu.0.uuid", "engine.machine.id")
+"""Facts, hashed, that tell one machine from another that is built alike; the first one told counts, since in
+somebody else's container a machine's id lasts until it boots again."""
 
 
 def export_csv(analysis: Analysis) -> dict[str, bytes]:
@@ -71,20 +72,23 @@ def type_columns(rows: Sequence[Row]) -> dict[str, type]:
 def name_machine_key(analysis: Analysis) -> str:
     """A name for the machine that stays the same while its parts do, and tells nobody whose it is.
 
-    A processor, how many are used, memory in GiB, GPUs; and four letters more where a GPU's hashed UUID
-    tells machines that are built alike apart.
+    A processor, how many are used, memory in GiB, GPUs; and four letters more where a GPU's hashed UUID, or
+    the machine's own hash, tells machines that are built alike apart.
     """
     machine = analysis.machine
     memory = f"{machine.memory_bytes / 2**30:.0f}GiB" if machine.memory_bytes else None
     used = f"{machine.cpus_used}cpus" if machine.cpus_used else None
     parts = [machine.cpu or "unknown", used, memory, *machine.gpus]
-    told = [
-        str(value)
-        for arm in analysis.arms.values()
-        for name in _IDENTITY
-        for value in arm.facts.get(name, ())
-        if value is not None
-    ]
+    every = (
+        [
+            str(value)
+            for arm in analysis.arms.values()
+            for value in arm.facts.get(fact, ())
+            if value is not None
+        ]
+        for fact in _IDENTITY
+    )
+    told = next(filter(None, every), [])
     name = "-".join(filter(None, parts))
     mark = hashlib.sha256("/".join(sorted({name, *told})).encode()).hexdigest()[:4] if told else ""
     plain = re.sub(r"[^a-z0-9]+", "-", show_plainly(name, 100).lower()).strip("-")
