@@ -113,12 +113,18 @@ def gpu_runtime(session: nox.Session) -> None:
 
 @nox.session(name="gpu-containers")
 def gpu_containers(session: nox.Session) -> None:
-    """Try the main job through containers, on an engine with a stand-in for NVIDIA's hook: some 12 min.
+    """Try the main job through containers, on an engine with a stand-in for NVIDIA's hook.
 
     Needs root, an engine and a base image (BASE_IMAGE), and 30 GB of disk beside the CUDA wheels; what
     is missing is a skip that says so, or a failure with REQUIRE_GPU_RUNTIME=1.
     """
     forward(session, "-m", "pytest", "-m", "gpu_containers", "tests/gpu_runtime")
+
+
+@nox.session(name="gpu-failures")
+def gpu_failures(session: nox.Session) -> None:
+    """Try what goes wrong on rented GPU machines, one by one, in the same way; it needs the same."""
+    forward(session, "-m", "pytest", "-m", "gpu_failures", "tests/gpu_runtime")
 
 
 FLEET = ".nox/fleet"

@@ -21,7 +21,15 @@ from suite.host.campaign import request
 from suite.host.machine.lock import PLACE
 from suite.model import SuiteIdentity
 
-ALLOWED = ("engine", "engines", "fleet", "gpu_containers", "gpu_runtime", "processes")
+ALLOWED = (
+    "engine",
+    "engines",
+    "fleet",
+    "gpu_containers",
+    "gpu_failures",
+    "gpu_runtime",
+    "processes",
+)
 
 
 @pytest.hookimpl(trylast=True)

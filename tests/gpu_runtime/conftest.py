@@ -42,12 +42,17 @@ CONTAINERS_BYTES = 30e9
 
 TOOLS = ("gcc", "nm")
 
+MARKS = {
+    "test_gpu_containers": "gpu_containers",
+    "test_gpu_containers_failing": "gpu_failures",
+}
+"""The files of sessions of their own; all others run in `nox -s gpu-runtime`."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
-            through = item.path.stem.startswith("test_gpu_containers")
-            item.add_marker("gpu_containers" if through else "gpu_runtime")
+            item.add_marker(MARKS.get(item.path.stem, "gpu_runtime"))
 
 
 def give_up(reason: str) -> NoReturn:
