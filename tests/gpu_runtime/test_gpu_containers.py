@@ -27,6 +27,17 @@ from tests.gpu_runtime.rented import (
 PRODUCT = "matmul.square/n=10/*"
 
 
+def list_troubles(folder: Path) -> set[str]:
+    """Why numbers are invalid, as codes."""
+    return {
+        flag["code"]
+        for cell in load(folder, "summary.json")["cells"]
+        for arm in cell["arms"].values()
+        for flag in arm.get("notes", ())
+        if flag["severity"] == "invalid"
+    }
+
+
 @pytest.fixture(scope="module")
 def watched(rented: Rented) -> Iterator[tuple[Path, list[dict[str, Any]]]]:
     """The folder of a quick campaign of all three arms, one block; and every container of it."""
@@ -35,8 +46,11 @@ def watched(rented: Rented) -> Iterator[tuple[Path, list[dict[str, Any]]]]:
         done = rented.make(
             "bench", PROFILE="quick", ARMS="cpu cuda cuda-hidden", BLOCKS="1", RESULTS=str(results)
         )
-    assert done.returncode == 0, done.stderr[-3000:]
     folder = find_folder(results)
+    troubles = list_troubles(folder)
+    # What neighbours took of the CPU in this very minute is no fault of ours, and make knows one failure.
+    assert done.returncode == (2 if troubles else 0), done.stderr[-3000:]
+    assert troubles <= {"steal"}
     # "It ends with the folder's name."
     assert done.stdout.strip().splitlines()[-1].endswith(folder.name)
     return folder, containers
