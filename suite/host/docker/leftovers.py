@@ -131,13 +131,12 @@ def claim(
 
 
 def release(daemon: Daemon, owner: str) -> None:
-    """Removes the volume of `claim`, where it is this owner's and the engine answers."""
-    name = name_claim()
+    """Removes the volume of `claim`, where it is this owner's and the engine answers; and what an interrupt
+    left of others, whose making the engine ended after nobody waited for it."""
     with daemon.patience.hurried(), suppress(EngineError):
-        known = daemon.outlast(lambda: list_volumes(daemon, "volume"))
-        found = [one for one in known if one["Name"] == name]
-        if found and _labels(found[0]).get(f"{LABEL}.owner") == owner:
-            discard_volume(daemon, name)
+        for one in daemon.outlast(lambda: list_volumes(daemon, "volume")):
+            if _labels(one).get(f"{LABEL}.owner") == owner:
+                discard_volume(daemon, str(one["Name"]))
 
 
 def name_claim() -> str:

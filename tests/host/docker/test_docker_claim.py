@@ -45,6 +45,18 @@ def test_the_first_has_it_until_it_lets_go() -> None:
     assert claim(daemon, "bob", NOW, lives) is None
 
 
+def test_who_lets_go_leaves_no_volume_that_an_interrupt_left() -> None:
+    api = FakeApi()
+    daemon = Daemon(api, HERE)
+    assert claim(daemon, "ann", NOW, lives) is None
+    for owner in ("ann", "bob"):
+        labels = {LABEL: "volume", f"{LABEL}.owner": owner}
+        api.create_volume(f"crossover-{owner}-scratch", labels=labels)
+    api.create_volume("crossover-cache", labels={LABEL: "lasting-volume"})
+    release(daemon, "ann")
+    assert sorted(api.kept) == ["crossover-bob-scratch", "crossover-cache"]
+
+
 @pytest.mark.parametrize(("alive", "age"), [(died, 0.0), (unseen, 49 * 3600.0)])
 def test_what_a_killed_campaign_left_holds_nobody_up(alive: object, age: float) -> None:
     api = FakeApi()
