@@ -86,12 +86,7 @@ def _build(analysis: Analysis, undrawn: str | None) -> Report:
 
 def build_comparison(versus: Versus, analyses: Sequence[Analysis]) -> dict[str, str]:
     """The report over several campaigns: its files by name, each as text."""
-    page = compose_versus(versus, analyses)
-    return {
-        "compare.md": render_page(page),
-        "compare.html": render_html_page(page),
-        "compare.json": render_json(versus),
-    }
+    return _render_forms("compare", compose_versus(versus, analyses), versus)
 
 
 def build_gate(gate: Gate) -> dict[str, str]:
@@ -101,11 +96,15 @@ def build_gate(gate: Gate) -> dict[str, str]:
 
 def build_shortlist(found: Shortlist, analyses: Sequence[Analysis]) -> dict[str, str]:
     """The shortlist of some campaigns' machines: its files by name, each as text."""
-    page = compose_shortlist(found, analyses)
+    return _render_forms("shortlist", compose_shortlist(found, analyses), found)
+
+
+def _render_forms(name: str, page: Page, found: Versus | Shortlist) -> dict[str, str]:
+    """A page as Markdown and HTML, and what it is made of for programs."""
     return {
-        "shortlist.md": render_page(page),
-        "shortlist.html": render_html_page(page),
-        "shortlist.json": render_json(found),
+        f"{name}.md": render_page(page),
+        f"{name}.html": render_html_page(page),
+        f"{name}.json": render_json(found),
     }
 
 

@@ -13,9 +13,9 @@ from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import load_campaign
 from suite.cli.archive.store import add, list_cells, list_machines, open_archive, read_history
 from suite.cli.archive.tables import make_entry
-from suite.cli.commands.receipts import open_out
 from suite.cli.conduct import ROOT, shown
 from suite.cli.options import FOLDER
+from suite.cli.out import open_out
 from suite.errors import UsageError
 from suite.folder import Folder
 from suite.report.exports.parquet import open_duckdb

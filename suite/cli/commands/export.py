@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
 from suite.analysis.analyse import analyse_folder
-from suite.cli.commands.receipts import open_out
-from suite.cli.conduct import shown
 from suite.cli.options import FOLDER
+from suite.cli.out import write_files
 from suite.cli.receipts.archive import unpacked
-from suite.folder import Folder
 from suite.report.exports.formats import EXPORTS, WHOLE
 from suite.report.exports.numbers import count_left_out
 from suite.report.produce import print_report
@@ -36,7 +33,7 @@ def export(run: Path, form: str, out: Path | None) -> int:
     with unpacked(run) as folder:
         analysis = analyse_folder(folder)
     files = EXPORTS[form](analysis)
-    _write(files, out or run.parent)
+    write_files(files, out or run.parent)
     left = count_left_out(analysis)
     if left and form not in WHOLE:
         told = ", ".join(f"{count} {what}" for what, count in left.items())
@@ -54,15 +51,8 @@ def paper(run: Path, sheet: Sheet, out: Path | None) -> int:
     """Write the report of the campaign folder or bundle RUN as a PDF and as a Word document."""
     with unpacked(run) as folder:
         analysis = analyse_folder(folder)
-    _write(print_report(analysis, sheet), out or run.parent)
+    write_files(print_report(analysis, sheet), out or run.parent)
     return 0
-
-
-def _write(files: Mapping[str, bytes], place: Path) -> None:
-    with Folder.open(open_out(place)) as door:
-        for name, content in files.items():
-            door.write(name, content)
-            click.echo(shown(place / name))
 
 
 COMMANDS = (export, paper)

@@ -9,6 +9,7 @@ import click
 from suite.analysis.receipt import find_receipt
 from suite.cli.conduct import shown
 from suite.cli.options import FOLDER
+from suite.cli.out import give_files, open_out
 from suite.cli.receipts.archive import unpacked
 from suite.cli.receipts.bundle import make_bundle
 from suite.cli.receipts.check import check_folder
@@ -92,27 +93,8 @@ def defend(run: Path, cell: str, out: Path | None) -> int:
             f"take a cell's id, or a receipt from its report; there are {shown_ids or 'none like it'}",
         )
     files = build_receipt(analysis, found[0], pictures=out is not None)
-    if out is None:
-        click.echo(next(iter(files.values())), nl=False)
-        return 0
-    with Folder.open(open_out(out)) as place:
-        for name, content in files.items():
-            place.write(name, content)
-            click.echo(shown(out / name))
+    give_files(files, out)
     return 0
-
-
-def open_out(out: Path) -> Path:
-    """The folder that something is written to, made where it is not there.
-
-    Raises:
-        UsageError: it can't be made.
-    """
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"can't make {out}: {error.strerror}", "name another OUT=") from error
-    return out
 
 
 COMMANDS = (check, bundle, defend)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
 import click
 
 from suite.analysis.analyse import compare_folders, gate_folders, shortlist_folders
-from suite.cli.commands.receipts import open_out
-from suite.cli.conduct import shown
 from suite.cli.options import FOLDER
-from suite.folder import Folder
+from suite.cli.out import give_files
 from suite.report.produce import build_comparison, build_gate, build_shortlist
 
 RUNS = click.argument("runs", nargs=-1, type=FOLDER)
@@ -35,7 +33,8 @@ OUT = click.option(
 @OUT
 def compare(runs: Sequence[Path], pairs: str | None, out: Path | None) -> int:
     """One report over the campaign folders RUNS: the first named is what the others are held to."""
-    return _give(build_comparison(*compare_folders(runs, (pairs or "").split())), out)
+    give_files(build_comparison(*compare_folders(runs, (pairs or "").split())), out)
+    return 0
 
 
 @click.command()
@@ -58,7 +57,8 @@ def shortlist(
     """The machines of the campaign folders RUNS, by what work costs on them."""
     today = date.today()  # noqa: DTZ011  a price's day is the reader's
     found = shortlist_folders(runs, prices, asked=today, workload=workload)
-    return _give(build_shortlist(*found), out)
+    give_files(build_shortlist(*found), out)
+    return 0
 
 
 @click.command(
@@ -78,20 +78,8 @@ Exit status: 0 no cell of work is shown to be slower; 1 one is, or more; 2 usage
 def gate(runs: tuple[Path, Path], slower: float, out: Path | None) -> int:
     """Is the second of the campaign folders RUNS slower than the first?  The exit status says so."""
     found = gate_folders(*runs, slower / 100)
-    _give(build_gate(found), out)
+    give_files(build_gate(found), out)
     return 1 if found.pick("slower") else 0
-
-
-def _give(files: Mapping[str, str], out: Path | None) -> int:
-    """Prints the first of the files, or writes all of them."""
-    if out is None:
-        click.echo(next(iter(files.values())), nl=False)
-        return 0
-    with Folder.open(open_out(out)) as folder:
-        for name, text in files.items():
-            folder.write(name, text)
-            click.echo(shown(out / name))
-    return 0
 
 
 COMMANDS = (compare, shortlist, gate)

@@ -11,7 +11,7 @@ from suite.analysis.result.numbers import LEVEL
 from suite.analysis.result.several import Gate, Gated
 from suite.report.pages import frame
 from suite.report.text.page import Page, Strong
-from suite.report.text.units import end_sentence, show_gain, show_things
+from suite.report.text.units import end_sentence, show_relative, show_things
 from suite.report.text.wording import word
 
 
@@ -66,14 +66,12 @@ def _write_cells(page: Page, what: str, cells: Sequence[Gated]) -> None:
     if not cells:
         return
     headers = ["cell", "arm", "new against base", "adjusted p"]
-    rows = [[one.cell, one.arm, show_gain(*_turn(one)), f"{one.p:.2g}"] for one in cells]
+    ratios = (one.ratio for one in cells)
+    shown = (show_relative(one.value, one.low, one.high) for one in ratios)
+    rows = [
+        [one.cell, one.arm, ratio, f"{one.p:.2g}"] for one, ratio in zip(cells, shown, strict=True)
+    ]
     if any(one.blocks for one in cells):
         headers.append("blocks to settle")
         rows = [[*row, str(one.blocks or "")] for row, one in zip(rows, cells, strict=True)]
     page.table(f"Table: {what}.", headers, rows)
-
-
-def _turn(one: Gated) -> tuple[float, float | None, float | None]:
-    """How many times as fast the new one is."""
-    low, high = (1 / end if end else None for end in (one.ratio.high, one.ratio.low))
-    return 1 / one.ratio.value, low, high

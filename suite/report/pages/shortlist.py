@@ -24,9 +24,9 @@ from suite.report.text.units import (
     Quantity,
     name_rate,
     show_bytes,
-    show_gain,
     show_money,
     show_rate,
+    show_relative,
     show_size,
     show_things,
 )
@@ -179,9 +179,9 @@ def _show_ratio(entry: Entry) -> str | Cell:
     ratio = entry.ratio
     if ratio is None:
         return say_none("CPU and GPU do not both have a time")
-    low, high = (1 / end if end else None for end in (ratio.high, ratio.low))
+    low, high = ratio.low, ratio.high
     unsure = " ?" if low is None or high is None or low <= 1 <= high else ""
-    return show_gain(1 / ratio.value, low, high).amid(after=unsure)
+    return show_relative(ratio.value, low, high).amid(after=unsure)
 
 
 def _show_crossover(entry: Entry) -> str:

@@ -17,6 +17,7 @@ from suite.report.text.page import Code, Page
 from suite.report.text.units import (
     Quantity,
     show_gain,
+    show_relative,
     show_seconds,
     show_share,
     show_things,
@@ -212,8 +213,7 @@ def _word_evidence(causes: Sequence[Cause]) -> str:
 def _show_ratio(standing: Standing) -> Quantity:
     """The ratio without the arms' names, which stand in the column's head."""
     ratio = standing.ratio
-    low, high = (1 / end if end else None for end in (ratio.high, ratio.low))
-    return show_gain(1 / ratio.value, low, high)
+    return show_relative(ratio.value, ratio.low, ratio.high)
 
 
 def _show_gain(one: Help) -> Quantity:

@@ -10,7 +10,7 @@ from suite.analysis.result.numbers import Ratio
 from suite.cells.cell import Param
 from suite.report.text.names import name_place
 from suite.report.text.page import Code, Page, Runs
-from suite.report.text.units import Quantity, show_gain, show_seconds
+from suite.report.text.units import Quantity, show_gain, show_relative, show_seconds
 
 WARM = "as asked, in a warm process"
 """What was not measured by the script itself, in a process that had done nothing before."""
@@ -109,7 +109,7 @@ def _tell_misled(one: Misled) -> str:
     """What the script says about two places, what is so, and what lies between."""
     naive, fair = (
         # The other's time over the base's, so that the base is what was before.
-        show_gain(1 / ratio.value, ratio.high and 1 / ratio.high, ratio.low and 1 / ratio.low)
+        show_relative(ratio.value, ratio.low, ratio.high)
         for ratio in (one.naive, one.fair)
     )
     verdict = f"off by a factor of {one.factor:.3g}"

@@ -165,6 +165,11 @@ def show_gain(value: float, low: float | None, high: float | None) -> Quantity:
     return Quantity("", number, f"× {'faster' if value > 1 else 'slower'}{interval}", value)
 
 
+def show_relative(value: float, low: float | None, high: float | None) -> Quantity:
+    """A ratio of times, one over the other, as `show_gain` has it: under 1 ``faster``, over 1 ``slower``."""
+    return show_gain(1 / value, high and 1 / high, low and 1 / low)
+
+
 def show_times(value: float, low: float | None, high: float | None) -> Quantity:
     """A factor as it is, such as ``3.1 (2.9–3.4)`` or ``0.27``."""
     return Quantity("", *_write_times(value, low, high), value)
