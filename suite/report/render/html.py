@@ -157,8 +157,7 @@ class _Writer:
         if column == 0:
             return f'<th scope="row">{text}</th>'
         if width is None:
-            longest = max(map(len, re.split(r"[\s/]", cell.text)))
-            return f'<td class="long">{text}</td>' if longest > LONG else f"<td>{text}</td>"
+            return f"<td>{text}</td>"
         key = f' data-value="{cell.text.value:.9g}"' if isinstance(cell.text, Quantity) else ""
         return f'<td class="n"{key}>{text}</td>'
 
@@ -188,10 +187,6 @@ class _Writer:
         """The style with a class for every width that a column of numbers has."""
         widths = (f".w{one} {{ min-width: {one}ch; }}\n" for one in sorted(self._widths))
         return _STYLE + "".join(widths)
-
-
-LONG = 40
-"""Characters of a word, such as a hash, that may be cut on paper."""
 
 
 def _show(text: str, limit: int = LONGEST) -> str:
