@@ -34,17 +34,17 @@ def study(campaign: Campaign, documents: Iterable[Document]) -> Analysis:
     return analyse(load(campaign, documents))
 
 
-def collate(folder: Path, *, pictures: bool = True) -> Report:
+def report_folder(folder: Path, *, pictures: bool = True) -> Report:
     """Everything that is derived from a campaign's folder."""
     return build_report(analyse_folder(folder), pictures=pictures)
 
 
-def collate_side_by_side(folders: Sequence[Path], pairs: Sequence[str] = ()) -> dict[str, str]:
+def report_comparison(folders: Sequence[Path], pairs: Sequence[str] = ()) -> dict[str, str]:
     """The files of a comparison."""
     return build_comparison(*compare_folders(folders, pairs))
 
 
-def collate_survey(folder: Path) -> dict[str, str]:
+def report_survey(folder: Path) -> dict[str, str]:
     """The files of a survey."""
     return build_survey_report(*analyse_survey(folder))[0]
 

@@ -279,7 +279,7 @@ def choose() -> Iterable[Flag]:
         another("short", cells=()),
     ]
     found = rank_machines([first, *rest], asked=date(2026, 11, 23), workload=STEP)
-    yield from (one.flag for one in found.aside)
+    yield from (one.flag for one in found.excluded)
     yield from chain.from_iterable(e.missing.values() for r in found.rankings for e in r.entries)
 
 

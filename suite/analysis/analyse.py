@@ -23,7 +23,7 @@ from suite.analysis.campaign.environment import (
     gather_images,
 )
 from suite.analysis.campaign.pace import find_odd
-from suite.analysis.campaign.proof import disown
+from suite.analysis.campaign.proof import withhold_unproven
 from suite.analysis.campaign.software import find_builds, find_differing
 from suite.analysis.campaign.summarise import CellSummary, Summary, summarise
 from suite.analysis.campaign.watched import find_cost, sum_up
@@ -42,7 +42,7 @@ from suite.analysis.result.several import Gate, Surveyed, Versus
 from suite.analysis.result.shortlist import Shortlist
 from suite.analysis.several.comparison import set_side_by_side
 from suite.analysis.several.gate import judge_gate
-from suite.analysis.several.places import drop_lonely, set_apart
+from suite.analysis.several.places import compare_gpus, drop_unpaired
 from suite.analysis.several.shortlist import rank_machines
 from suite.folder import Folder
 from suite.model import control_of
@@ -110,9 +110,9 @@ def analyse_survey(folder: Path) -> tuple[Surveyed, dict[str, Analysis]]:
     with Folder.open(results) as here:
         begun = [one.campaign for one in survey.members if here.holds(one.campaign)]
     loaded = {name: load_campaign(results / name) for name in begun}
-    kept, lonely = drop_lonely(survey, loaded)
+    kept, unpaired = drop_unpaired(survey, loaded)
     analyses = {name: analyse(one) for name, one in kept.items()}
-    return set_apart(survey, analyses, lonely), analyses
+    return compare_gpus(survey, analyses, unpaired), analyses
 
 
 def look(folder: Path) -> Precision:
@@ -136,7 +136,7 @@ def look_for_odd(folder: Path) -> tuple[str, int, float] | None:
     Raises:
         DocumentError: as `analyse_folder`.
     """
-    return find_odd(counted_documents(disown(load_campaign(folder))))
+    return find_odd(counted_documents(withhold_unproven(load_campaign(folder))))
 
 
 def analyse(loaded: LoadedCampaign) -> Analysis:

@@ -17,7 +17,7 @@ from suite.errors import CrossoverError, DocumentError
 from suite.flags import raise_flag
 from suite.host.campaign.arms import Arms, against_itself, known_arms, resolve_arms
 from suite.host.campaign.conductor import Conductor
-from suite.host.campaign.listener import Advice, Listener
+from suite.host.campaign.listener import AnalysisHooks, Listener
 from suite.host.campaign.store import Store
 from suite.host.engine import Engine, Say
 from suite.host.provision.bill import name_bill, write_bill
@@ -94,9 +94,9 @@ def make_conductor(
         cpus=bounds.cpus,
         budget_s=bounds.budget_s,
         listener=listener,
-        advice=Advice(
+        hooks=AnalysisHooks(
             # Pictures take seconds, which the campaign would pay for after every block.
-            collate=lambda: write_reports(store, pictures=False) if single else None,
+            build_reports=lambda: write_reports(store, pictures=False) if single else None,
             interim_look=lambda: _look(store),
             disturbed=lambda document: _word_disturbance(document) if single else None,
             find_odd=lambda: look_for_odd(store.folder) if drawn.survey is None else None,

@@ -26,7 +26,7 @@ from suite.report.exports.parquet import open_duckdb
 from suite.wire import dump_document
 from tests import synthetic
 from tests.fakes.hosts import SAMPLES, WARMUP
-from tests.rendering import collate
+from tests.rendering import report_folder
 
 CELLS = 60
 COUNTS = (10, 100, 1000)
@@ -62,7 +62,7 @@ def write(folder: Path, documents: int) -> int:
 def measure(folder: Path) -> tuple[float, int]:
     """Seconds of the analysis, and the process's largest resident size in bytes."""
     begin = time.perf_counter()
-    files = collate(folder).files
+    files = report_folder(folder).files
     seconds = time.perf_counter() - begin
     assert len(json.loads(files["summary.json"])["cells"]) == CELLS
     return seconds, 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -14,7 +14,7 @@ from suite.cells.cell import Cell, Link, Work
 from suite.model import Campaign, Document
 from tests import synthetic
 from tests.fakes.hosts import HOSTS, TYPICAL, Host
-from tests.rendering import collate
+from tests.rendering import report_folder
 
 SIZES = (10, 32, 100, 320, 1000, 3200)
 SLOW = frozenset(range(5))
@@ -85,7 +85,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def summary(folder: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(collate(folder).files["summary.json"])
+    content: dict[str, Any] = json.loads(report_folder(folder).files["summary.json"])
     return content
 
 
@@ -130,7 +130,7 @@ def test_controls_say_that_the_campaign_is_sound(summary: dict[str, Any]) -> Non
 
 def test_a_noisy_machine_says_so_and_its_own_intervals_explain_it(tmp_path: Path) -> None:
     noisy = replace(TYPICAL, between=0.08)
-    files = collate(synthetic.write_campaign(tmp_path, *make(noisy, blocks=5))).files
+    files = report_folder(synthetic.write_campaign(tmp_path, *make(noisy, blocks=5))).files
     summary = json.loads(files["summary.json"])
     assert summary["noise_floor"] > 0.03
     assert summary["margin"] < summary["noise_floor"] / 2
@@ -151,7 +151,7 @@ def test_what_the_twins_intervals_do_not_explain_widens_the_margin(tmp_path: Pat
         return replace(document, cells=cells)
 
     changed = [slow(one) for one in documents]
-    files = collate(synthetic.write_campaign(tmp_path, campaign, changed)).files
+    files = report_folder(synthetic.write_campaign(tmp_path, campaign, changed)).files
     summary = json.loads(files["summary.json"])
     assert 0.04 < summary["margin"] < 0.08
     assert summary["margin"] == summary["noise_unexplained"]
@@ -163,7 +163,7 @@ def test_what_the_twins_intervals_do_not_explain_widens_the_margin(tmp_path: Pat
     [("warming up", "warmup"), ("slowing down", "slowdown"), ("stepping late", "unsteady")],
 )
 def test_the_report_tells_how_the_samples_went(tmp_path: Path, name: str, kind: str) -> None:
-    files = collate(synthetic.write_campaign(tmp_path, *make(HOSTS[name], blocks=3))).files
+    files = report_folder(synthetic.write_campaign(tmp_path, *make(HOSTS[name], blocks=3))).files
     counts = [one["arms"]["cpu"]["steady"] for one in json.loads(files["summary.json"])["cells"]]
     assert sum(one.get(kind, 0) for one in counts) > 0.9 * 3 * len(counts)
     assert ("unsteady in most blocks" in files["report.md"]) == (kind == "unsteady")

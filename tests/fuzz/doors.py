@@ -40,7 +40,7 @@ from tests import aa_campaigns, golden_campaigns, synthetic
 from tests.fakes.engine import Life
 from tests.fuzz.mutations import ODD, mutate, mutate_lines
 from tests.host.campaign.flow import Flow
-from tests.rendering import collate, collate_survey
+from tests.rendering import report_folder, report_survey
 
 SAMPLES = sorted((SUITE.parent / "results" / "samples").iterdir())
 GIVEN: dict[str, Any] = {
@@ -97,14 +97,14 @@ def try_campaign(at: Path, draw: Random) -> None:
     """A document of a golden campaign, and the whole report where it is accepted."""
     folder = _golden(at, draw)
     _change_one(folder, "cpu*.json" if draw.random() < 0.5 else "c*-*.json", draw)
-    _encode(collate(folder, pictures=False).files)
+    _encode(report_folder(folder, pictures=False).files)
 
 
 def try_plan(at: Path, draw: Random) -> None:
     """A golden campaign's plan, and the whole report where it is accepted; then going on with it."""
     folder = _golden(at, draw)
     _change_one(folder, "campaign.json", draw)
-    _encode(collate(folder, pictures=False).files)
+    _encode(report_folder(folder, pictures=False).files)
     settle(GIVEN, load_campaign(folder).campaign)
 
 
@@ -118,7 +118,7 @@ def try_survey(at: Path, draw: Random) -> None:
     _copy(kept, at / "results")
     (box,) = (path.parent for path in (at / "results").rglob("survey.json"))
     _change_one(box, "survey.json", draw)
-    _encode(collate_survey(box))
+    _encode(report_survey(box))
 
 
 def try_summary(at: Path, draw: Random) -> None:
@@ -126,7 +126,9 @@ def try_summary(at: Path, draw: Random) -> None:
     kept = at.parent / "summary.json"
     if not kept.exists():
         folder = aa_campaigns.write(at.parent / "summed")
-        kept.write_text(render_json(collate(folder, pictures=False).analysis), encoding="utf-8")
+        kept.write_text(
+            render_json(report_folder(folder, pictures=False).analysis), encoding="utf-8"
+        )
     (at / record.FOLDER).mkdir(parents=True)
     real = draw.choice([kept, kept, SAMPLES[0] / "summary.json"])
     (at / record.FOLDER / "one.json").write_bytes(mutate(real.read_bytes(), draw))

@@ -28,7 +28,7 @@ from suite.report.text.names import name_cells, sort_cells
 from suite.report.text.wording import tell
 from tests import synthetic
 from tests.golden_campaigns import analyse_golden, read_golden
-from tests.rendering import collate, render_markdown, study
+from tests.rendering import render_markdown, report_folder, study
 from tests.report.campaigns import HOSTILE, analyse_made, make_hostile
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
@@ -270,18 +270,18 @@ def test_the_csv_has_a_row_a_cell_and_arm() -> None:
     assert (first["ratio"], bool(rows[1]["ratio"])) == ("", True)
 
 
-def collate_into(folder: Path, campaign: Campaign, documents: list[Document]) -> Report:
-    return collate(synthetic.write_campaign(folder, campaign, documents))
+def report_into(folder: Path, campaign: Campaign, documents: list[Document]) -> Report:
+    return report_folder(synthetic.write_campaign(folder, campaign, documents))
 
 
 def test_collating_writes_nothing_and_repeats_itself(tmp_path: Path) -> None:
-    first = collate_into(tmp_path / "a", CAMPAIGN, DOCUMENTS)
+    first = report_into(tmp_path / "a", CAMPAIGN, DOCUMENTS)
     files = sorted(path.name for path in (tmp_path / "a").iterdir())
     assert files == [
         *("campaign.json", "cpu-00.json", "cpu-01.json", "cpu-02.json", "cpu-03.json"),
         *("cuda-00.json", "cuda-01.json", "cuda-02.json", "cuda-03.json"),
     ]
-    assert collate(tmp_path / "a") == first
+    assert report_folder(tmp_path / "a") == first
     assert not first.analysis.troubled
     assert all(text.endswith("\n") for text in first.files.values())
 
@@ -297,10 +297,10 @@ def test_a_reason_keeps_its_dots_and_its_sentence_has_one_stop() -> None:
 
 def test_the_terminal_gets_the_summary_and_no_controls(tmp_path: Path) -> None:
     campaign = replace(synthetic.make_campaign(blocks=1), stopped=HOSTILE)
-    collated = collate_into(tmp_path, campaign, synthetic.make_documents(campaign))
-    assert collated.terminal.startswith("Crossover — SIMULATED\n")
-    assert collated.terminal.replace("\n", "").isprintable()
-    assert "10 of 10 measured" in collated.terminal
+    reported = report_into(tmp_path, campaign, synthetic.make_documents(campaign))
+    assert reported.terminal.startswith("Crossover — SIMULATED\n")
+    assert reported.terminal.replace("\n", "").isprintable()
+    assert "10 of 10 measured" in reported.terminal
 
 
 @pytest.mark.parametrize(

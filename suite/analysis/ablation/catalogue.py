@@ -154,7 +154,7 @@ class Catalogue:
         ]
         return round(median(counts)) if counts and any(counts) else None
 
-    def strays(self, one: CellSummary, arm: str) -> list[str]:
+    def off_device_ops(self, one: CellSummary, arm: str) -> list[str]:
         """What was seen elsewhere than on the cell's own device, in any invocation."""
         results = self.results.get(arm, {}).get(one.cell.id, ())
         return sorted({name for result in results for name in result.elsewhere})

@@ -10,12 +10,21 @@ import math
 from collections.abc import Iterable, Mapping
 
 from suite.analysis.ablation.catalogue import Catalogue, Values, divide
-from suite.analysis.ablation.gains import find_use
+from suite.analysis.ablation.speedups import find_utilization
 from suite.analysis.campaign.bounds import IMPLAUSIBLE, Place
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.documents.published import Figures
 from suite.analysis.numbers.estimate import estimate
-from suite.analysis.result.limits import ANY, PRODUCT, Band, Figure, Limit, Limits, Published, Use
+from suite.analysis.result.limits import (
+    ANY,
+    PRODUCT,
+    Band,
+    Figure,
+    Limit,
+    Limits,
+    Published,
+    Utilization,
+)
 from suite.analysis.result.numbers import Estimate
 from suite.flags import Flag, raise_flag
 
@@ -46,7 +55,7 @@ def find_limits(catalogue: Catalogue, places: Mapping[str, Place], figures: Figu
         limits += _find_memory(catalogue, arm, places[arm], figures)
     return Limits(
         limits=tuple(limits),
-        uses=tuple(_find_uses(catalogue, limits)),
+        uses=tuple(_find_utilizations(catalogue, limits)),
         flags=(*_find_impossible(catalogue), *_flag_slow(limits)),
         unknown=tuple(dict.fromkeys(one.device or None for one in limits if not one.part)),
     )
@@ -140,14 +149,14 @@ def _judge(figure: Figure, cell: str, rate: float) -> Published:
     return Published(figure=figure, cell=cell, share=rate / nearest, band=band)
 
 
-def _find_uses(catalogue: Catalogue, limits: list[Limit]) -> Iterable[Use]:
+def _find_utilizations(catalogue: Catalogue, limits: list[Limit]) -> Iterable[Utilization]:
     for arm in catalogue.arms:
         own = [limit for limit in limits if limit.arm == arm]
         peaks = {one.precision: one.peak for one in own if one.what == "products"}
         best = {one.precision: one.rate.value for one in own if one.what == "products"}
         memory = next((one.rate.value for one in own if one.what == "memory"), None)
         for one in catalogue.cells.values():
-            used = find_use(catalogue, one, arm)
+            used = find_utilization(catalogue, one, arm)
             if used is None:
                 continue
             rate, work, precision = (
@@ -156,16 +165,16 @@ def _find_uses(catalogue: Catalogue, limits: list[Limit]) -> Iterable[Use]:
                 one.cell.precision,
             )
             peak = peaks.get(precision) if work.unit == "FLOP" else None
-            roof, top = None, best.get(precision)
+            roofline, top = None, best.get(precision)
             if memory and top and work.bytes_in and work.bytes_out:
-                roof = min(top, memory * work.amount / (work.bytes_in + work.bytes_out))
-            yield Use(
+                roofline = min(top, memory * work.amount / (work.bytes_in + work.bytes_out))
+            yield Utilization(
                 cell=one.cell.id,
                 arm=arm,
                 share=used[0],
                 best=used[1].cell.id,
                 share_of_peak=rate / peak.high if peak else None,
-                share_of_roof=rate / roof if roof else None,
+                share_of_roof=rate / roofline if roofline else None,
             )
 
 

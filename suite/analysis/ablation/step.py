@@ -7,12 +7,12 @@ not explain is the rest, and stands there.
 from __future__ import annotations
 
 from suite.analysis.ablation.catalogue import Catalogue, mean, trains
+from suite.analysis.ablation.overheads import dispatch_cost, transfer_cost
 from suite.analysis.ablation.pipeline import NEAR, NO_FASTER, Pipeline, find_pipeline
-from suite.analysis.ablation.prices import price_copies, price_handover
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.numbers.estimate import estimate
 from suite.analysis.numbers.ratio import compare
-from suite.analysis.result.findings import PARTS, Bound, Decomposition, PartName, Repayment, Triple
+from suite.analysis.result.findings import PARTS, Bound, BreakEven, Decomposition, PartName, Triple
 from suite.analysis.result.numbers import Evidence, cite
 
 AGREES = 2.0
@@ -71,9 +71,9 @@ def find_triples(catalogue: Catalogue) -> list[Triple]:
     return found
 
 
-def find_repayments(catalogue: Catalogue) -> list[Repayment]:
+def find_break_evens(catalogue: Catalogue) -> list[BreakEven]:
     """For every training cell on both arms, after how many steps the GPU breaks even."""
-    found: list[Repayment] = []
+    found: list[BreakEven] = []
     cpu, gpu = catalogue.cpu, catalogue.gpu
     if cpu is None or gpu is None:
         return found
@@ -93,7 +93,7 @@ def find_repayments(catalogue: Catalogue) -> list[Repayment]:
         # A block in which nothing was saved has no number of steps; the means have.
         every = savings if min(savings) > 0 else [saving]
         found.append(
-            Repayment(
+            BreakEven(
                 cell=one.cell.id,
                 first_call_s=first.value,
                 cpu_first_call_s=cpus.value,
@@ -117,7 +117,7 @@ def _decompose(catalogue: Catalogue, one: CellSummary, arm: str) -> Decompositio
     alone = mean(catalogue.steps(here, arm))
     if alone is None:
         return None
-    price = price_handover(catalogue, here, arm) if here else None
+    price = dispatch_cost(catalogue, here, arm) if here else None
     if price is None:
         absent["dispatch"] = cite("no-call-price")
         parts["compute"] = min(alone, whole)
@@ -158,7 +158,7 @@ def _find_transfer(
         None,
     )
     fed, at_hand = mean(catalogue.steps(host, arm)), mean(catalogue.steps(here, arm))
-    price = price_copies(catalogue, host or one, arm)
+    price = transfer_cost(catalogue, host or one, arm)
     if fed is not None and at_hand is not None:
         saved = max(0.0, fed - at_hand)
         most = saved if price is None else min(saved, AGREES * price.seconds)

@@ -1,4 +1,4 @@
-"""A profiler's trace as an independent witness of a cause: what the GPU did in a few untimed calls.
+"""A profiler's trace as an independent measurement of a cause: what the GPU did in a few untimed calls.
 
 Pure.  The traces stand in the calibration's documents, whose samples do not count.
 """

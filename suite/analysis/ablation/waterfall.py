@@ -15,14 +15,14 @@ from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.numbers.estimate import CONFIDENCE, estimate, find_moments, find_quantile
 from suite.analysis.numbers.ratio import compare
 from suite.analysis.numbers.verdict import is_beyond
-from suite.analysis.result.findings import Gone, Misled, Spot, Step, Waterfall
+from suite.analysis.result.findings import Contribution, NaiveGap, Spot, Step, Waterfall
 from suite.analysis.result.numbers import FEWEST, MARGIN, Ratio
 from suite.cells.cell import Way
 from suite.cells.traits import Removed
 
 
 @dataclass(frozen=True, kw_only=True)
-class Leg:
+class MeasuredStage:
     """A stage that has a number, seconds a ``unit`` by block, and all changes since the one before."""
 
     cell: str
@@ -52,7 +52,7 @@ def build_waterfalls(catalogue: Catalogue) -> list[Waterfall]:
     ]
 
 
-def find_misled(waterfalls: list[Waterfall], catalogue: Catalogue) -> list[Misled]:
+def find_naive_gaps(waterfalls: list[Waterfall], catalogue: Catalogue) -> list[NaiveGap]:
     """The GPU against the CPU arm, and against the CPU beside it, by script and by fair number."""
     found = []
     for one in waterfalls:
@@ -73,7 +73,7 @@ def find_misled(waterfalls: list[Waterfall], catalogue: Catalogue) -> list[Misle
             off = naive.value / fair.value
             told, so = _find_side(naive), _find_side(fair)
             found.append(
-                Misled(
+                NaiveGap(
                     name=one.name,
                     title=one.title,
                     fixed=one.fixed,
@@ -92,7 +92,7 @@ def find_misled(waterfalls: list[Waterfall], catalogue: Catalogue) -> list[Misle
     return found
 
 
-def _split(catalogue: Catalogue, one: Waterfall, other: Waterfall) -> tuple[Gone, ...]:
+def _split(catalogue: Catalogue, one: Waterfall, other: Waterfall) -> tuple[Contribution, ...]:
     """What makes the way from the script's difference of two places to the fair one.
 
     In seconds a unit, block by block, at the stages that both have: those that make it shorter or longer
@@ -111,16 +111,16 @@ def _split(catalogue: Catalogue, one: Waterfall, other: Waterfall) -> tuple[Gone
             apart = {block: here[block] - there[block] for block in here if block in there}
             stages.append((tuple(changes), apart))
             changes = []
-    whole = _measure_way(stages[0][1], stages[-1][1])
+    whole = _measure_shrinkage(stages[0][1], stages[-1][1])
     parts = [
-        Gone(changes=made, share=part / whole)
+        Contribution(changes=made, share=part / whole)
         for (_, before), (made, after) in pairwise(stages)
-        if whole and (part := _measure_way(before, after))
+        if whole and (part := _measure_shrinkage(before, after))
     ]
     return tuple(sorted(parts, key=lambda part: -part.share))
 
 
-def _measure_way(before: Values, after: Values) -> float:
+def _measure_shrinkage(before: Values, after: Values) -> float:
     """By how much a difference shrinks, in seconds; 0 where the blocks don't show that it does."""
     away = [before[block] - after[block] for block in after if block in before]
     if len(away) < FEWEST:
@@ -130,8 +130,8 @@ def _measure_way(before: Values, after: Values) -> float:
     return found.mean if sure else 0.0
 
 
-def find_way(catalogue: Catalogue, one: CellSummary, arm: str) -> list[Leg]:
-    """The way from a cell of a case to the fair number; the cell itself is its first leg.
+def find_path(catalogue: Catalogue, one: CellSummary, arm: str) -> list[MeasuredStage]:
+    """The way from a cell of a case to the fair number; the cell itself is its first stage.
 
     Nothing where the cell belongs to no case, is its last stage, or has no number.
     """
@@ -139,8 +139,8 @@ def find_way(catalogue: Catalogue, one: CellSummary, arm: str) -> list[Leg]:
     cells = [stage.cell for stage in way.stages] if way else []
     if way is None or one.cell.id not in cells:
         return []
-    legs = list(_walk(catalogue, way, arm, begin=cells.index(one.cell.id)))
-    return legs if len(legs) > 1 else []
+    measured = list(_walk(catalogue, way, arm, begin=cells.index(one.cell.id)))
+    return measured if len(measured) > 1 else []
 
 
 def _find_side(ratio: Ratio) -> int:
@@ -150,7 +150,7 @@ def _find_side(ratio: Ratio) -> int:
     return (ratio.value > 1) - (ratio.value < 1)
 
 
-def _walk(catalogue: Catalogue, way: Way, arm: str, *, begin: int = 0) -> Iterator[Leg]:
+def _walk(catalogue: Catalogue, way: Way, arm: str, *, begin: int = 0) -> Iterator[MeasuredStage]:
     """The stages that have a number, each with all changes since the one before; nothing where the
     first has none."""
     changes: list[str] = []
@@ -162,7 +162,7 @@ def _walk(catalogue: Catalogue, way: Way, arm: str, *, begin: int = 0) -> Iterat
         values = _take(catalogue, cell, arm, by_call=way.by_call)
         if cell is not None and values:
             first = index == 0
-            yield Leg(
+            yield MeasuredStage(
                 cell=cell.cell.id,
                 unit=way.unit,
                 changes=(stage.change,) if first else tuple(changes),
@@ -176,21 +176,24 @@ def _walk(catalogue: Catalogue, way: Way, arm: str, *, begin: int = 0) -> Iterat
 
 def _build(catalogue: Catalogue, way: Way, arm: str) -> Waterfall | None:
     begin = _find_begin(catalogue, way, arm)
-    legs = list(_walk(catalogue, way, arm, begin=begin))
-    factor = compare(legs[-1].values, legs[0].values) if len(legs) > 1 else None
+    measured = list(_walk(catalogue, way, arm, begin=begin))
+    factor = compare(measured[-1].values, measured[0].values) if len(measured) > 1 else None
     if factor is None:
         return None
-    factors = [None, *(compare(after.values, before.values) for before, after in pairwise(legs))]
+    factors = [
+        None,
+        *(compare(after.values, before.values) for before, after in pairwise(measured)),
+    ]
     sofar = tuple(stage.change for stage in way.stages[: begin + 1])
     steps = [
         Step(
-            cell=leg.cell,
-            changes=sofar if leg is legs[0] else leg.changes,
-            rules=leg.rules,
-            value=estimate(list(leg.values.values())),
+            cell=stage.cell,
+            changes=sofar if stage is measured[0] else stage.changes,
+            rules=stage.rules,
+            value=estimate(list(stage.values.values())),
             factor=found,
         )
-        for leg, found in zip(legs, factors, strict=True)
+        for stage, found in zip(measured, factors, strict=True)
     ]
     return Waterfall(
         name=way.name,
@@ -201,7 +204,7 @@ def _build(catalogue: Catalogue, way: Way, arm: str) -> Waterfall | None:
         spot=Spot(arm=arm, pinned=way.pinned),
         steps=tuple(steps),
         factor=factor,
-        posted=catalogue.cells[legs[0].cell].cell.process is not None,
+        posted=catalogue.cells[measured[0].cell].cell.process is not None,
     )
 
 

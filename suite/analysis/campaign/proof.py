@@ -72,13 +72,13 @@ class Withheld(CellResult):
     why: Evidence
 
 
-def disown(loaded: LoadedCampaign) -> LoadedCampaign:
+def withhold_unproven(loaded: LoadedCampaign) -> LoadedCampaign:
     """The campaign in which what is not proven to be the GPU's has failed, and says why."""
     plan = loaded.campaign
     cells = {one.id: one for one in plan.cells}
 
     def prove(document: Document) -> Document:
-        return disown_document(document, plan.arm(document.invocation.arm), cells)
+        return withhold_unproven_document(document, plan.arm(document.invocation.arm), cells)
 
     return replace(
         loaded,
@@ -87,7 +87,7 @@ def disown(loaded: LoadedCampaign) -> LoadedCampaign:
     )
 
 
-def disown_document(document: Document, arm: Arm, cells: Mapping[str, Cell]) -> Document:
+def withhold_unproven_document(document: Document, arm: Arm, cells: Mapping[str, Cell]) -> Document:
     """The document without the numbers that it does not prove; the same one on an arm without a GPU.
 
     ``cells`` are the plan's, by id.

@@ -29,7 +29,7 @@ from suite.analysis.campaign.consistency import (
 )
 from suite.analysis.campaign.controls import gather_placements, read_controls
 from suite.analysis.campaign.pace import find_off_pace
-from suite.analysis.campaign.proof import disown
+from suite.analysis.campaign.proof import withhold_unproven
 from suite.analysis.campaign.reading import Reading, flag_readings, read
 from suite.analysis.campaign.validity import (
     MOST_SET_ASIDE,
@@ -102,7 +102,7 @@ class Summary:
 
 def summarise(loaded: LoadedCampaign) -> Summary:
     """The analysis of a loaded campaign; deterministic."""
-    loaded = disown(join(loaded))
+    loaded = withhold_unproven(join(loaded))
     campaign = loaded.campaign
     counted = counted_documents(loaded)
     flags = flag_arms(loaded)

@@ -1,6 +1,6 @@
 """Why the GPU is slow where it is: causes for every cell that it loses, or wastes most of itself on.
 
-Pure.  What the GPU loses is taken apart along the ladder of the cell; each part that takes longer on the GPU
+Pure.  What the GPU loses is taken apart by the ablations of the cell; each part that takes longer on the GPU
 than on the CPU is a cause's, the one that takes most is named first, and what no part explains is unknown.
 """
 
@@ -10,15 +10,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from suite.analysis.ablation.catalogue import Catalogue, Values
-from suite.analysis.ablation.gains import best_gain, find_gain, find_use, find_winner
-from suite.analysis.ablation.prices import ROUNDING
+from suite.analysis.ablation.overheads import ROUNDING
+from suite.analysis.ablation.speedups import (
+    best_speedup,
+    find_speedup,
+    find_utilization,
+    find_winner,
+)
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.causes.foot import part_foot
-from suite.analysis.causes.ladder import Ladder, climb_down
+from suite.analysis.causes.ablate import AblationPath, ablate
+from suite.analysis.causes.break_even import find_break_even
+from suite.analysis.causes.cross_check import Arms, cross_check, find_off_device_ops
 from suite.analysis.causes.parts import Part, mean_of, scale, subtract
-from suite.analysis.causes.repayment import find_repayment
-from suite.analysis.causes.rules import NAMED, RULES, WEIGHTY, Suspicion
-from suite.analysis.causes.witness import Arms, find_strays, hear
+from suite.analysis.causes.plain_cell import split_plain_cell
+from suite.analysis.causes.rules import NAMED, RULES, WEIGHTY, Candidate
 from suite.analysis.numbers.estimate import estimate_difference
 from suite.analysis.result.findings import Cause, RuleName
 from suite.analysis.result.numbers import Estimate, Evidence, Ratio, cite
@@ -72,7 +77,7 @@ def _explain(catalogue: Catalogue, one: CellSummary, cpu: str, gpu: str) -> Case
     ratio = catalogue.ratio(one)
     if ratio is None:
         return None
-    wins, used = catalogue.wins(one), find_use(catalogue, one, gpu)
+    wins, used = catalogue.wins(one), find_utilization(catalogue, one, gpu)
     use = used[0] if used else None
     wasted = use is not None and use < WASTED - ROUNDING
     if wins is not False and not wasted:
@@ -121,29 +126,29 @@ def _find_causes(
             share=1.0,
         )
         return
-    found = [] if one.cell.pinned else _suspect(catalogue, one, arms)
+    found = [] if one.cell.pinned else _find_candidates(catalogue, one, arms)
     counted = [s for s in found if s.seconds is not None]
     whole = max(mean_of(lost), sum(max(0.0, s.seconds.value) for s in counted if s.seconds))
     named, rest, doubts = [], 1.0, []
-    for suspicion in found:
-        share = suspicion.seconds.value / whole if suspicion.seconds and whole > 0 else None
-        least = _take_least(suspicion.seconds)
+    for candidate in found:
+        share = candidate.seconds.value / whole if candidate.seconds and whole > 0 else None
+        least = _take_least(candidate.seconds)
         if share is not None and (share < NAMED or least <= 0):
             continue
-        confirmed, refuted, heard = hear(catalogue, suspicion, arms)
+        confirmed, refuted, checked = cross_check(catalogue, candidate, arms)
         if refuted:
-            doubts.append(cite("refuted", rule=suspicion.rule))
-            doubts += heard
+            doubts.append(cite("refuted", rule=candidate.rule))
+            doubts += checked
             continue
         rest -= share or 0.0
         named.append(
             Cause(
-                rule=suspicion.rule,
+                rule=candidate.rule,
                 confirmed=confirmed and least > WEIGHTY * whole,
                 provisional=provisional,
-                evidence=(*suspicion.evidence, *heard),
-                gain=suspicion.gain,
-                seconds=suspicion.seconds,
+                evidence=(*candidate.evidence, *checked),
+                gain=candidate.gain,
+                seconds=candidate.seconds,
                 share=share,
             )
         )
@@ -159,32 +164,32 @@ def _take_least(seconds: Estimate | None) -> float:
     return seconds.value if seconds.low is None else seconds.low
 
 
-def _suspect(catalogue: Catalogue, one: CellSummary, arms: Arms) -> list[Suspicion]:
-    """Every cause with what it takes, in seconds a call; the parts of a ladder by their rules."""
-    ladder = climb_down(catalogue, one, arms)
-    parts = [*ladder.parts, *_part_rest(catalogue, ladder, arms)]
+def _find_candidates(catalogue: Catalogue, one: CellSummary, arms: Arms) -> list[Candidate]:
+    """Every cause with what it takes, in seconds a call; the parts of its ablations by their rules."""
+    path = ablate(catalogue, one, arms)
+    parts = [*path.parts, *_split_plainest(catalogue, path, arms)]
     found = []
     for rule in RULES:
         own = tuple(part for part in parts if part.rule == rule)
         # What takes nothing on the GPU is no reason of its loss, however little the CPU saves by it.
         if sum(mean_of(part.seconds[arms[-1]]) for part in own) > 0:
             found.append(_gather(catalogue, rule, own, arms, one))
-    strays = find_strays(catalogue, one, arms[-1])
-    if strays and "fallback" not in {s.rule for s in found}:
-        seen = cite("fallen-unmeasured", operations=strays)
-        found.append(Suspicion(rule="fallback", parts=(), seconds=None, evidence=(seen,)))
+    off_device = find_off_device_ops(catalogue, one, arms[-1])
+    if off_device and "fallback" not in {s.rule for s in found}:
+        seen = cite("fallen-unmeasured", operations=off_device)
+        found.append(Candidate(rule="fallback", parts=(), seconds=None, evidence=(seen,)))
     return found
 
 
-def _part_rest(catalogue: Catalogue, ladder: Ladder, arms: Arms) -> Iterator[Part]:
-    if ladder.foot is not None:
-        for part in part_foot(catalogue, ladder.foot, arms):
-            yield replace(part, times=ladder.times, seconds=scale(part.seconds, ladder.times))
+def _split_plainest(catalogue: Catalogue, path: AblationPath, arms: Arms) -> Iterator[Part]:
+    if path.plainest is not None:
+        for part in split_plain_cell(catalogue, path.plainest, arms):
+            yield replace(part, times=path.times, seconds=scale(part.seconds, path.times))
 
 
 def _gather(
     catalogue: Catalogue, rule: RuleName, parts: tuple[Part, ...], arms: Arms, one: CellSummary
-) -> Suspicion:
+) -> Candidate:
     total: dict[int, float] = {}
     for part in parts:
         own = part.seconds[arms[-1]]
@@ -192,20 +197,20 @@ def _gather(
         total = {b: total.get(b, 0.0) + s for b, s in excess.items()}
     taking = (part for part in parts if mean_of(part.seconds[arms[-1]]) > 0)
     evidence = tuple(told for part in taking for told in part.evidence)
-    if rule == "start-up" and (after := find_repayment(catalogue, one, arms[-1])):
+    if rule == "start-up" and (after := find_break_even(catalogue, one, arms[-1])):
         evidence = (*evidence, after)
-    # From the cell itself, not from the rung on which the part was found.
+    # From the cell itself, not from the ablation at which the part was found.
     gains = [
-        find_gain(catalogue, one, catalogue.cells[part.gain.at], arms[-1], part.gain.how)
+        find_speedup(catalogue, one, catalogue.cells[part.gain.at], arms[-1], part.gain.how)
         for part in parts
         if part.gain is not None
     ]
-    return Suspicion(
+    return Candidate(
         rule=rule,
         parts=parts,
         seconds=estimate_difference(list(total.values())),
         evidence=evidence,
-        gain=best_gain(*gains),
+        gain=best_speedup(*gains),
     )
 
 

@@ -10,13 +10,20 @@ from dataclasses import dataclass
 from suite.analysis.ablation.catalogue import LARGEST, Catalogue, open_catalogue
 from suite.analysis.ablation.cost import find_costs
 from suite.analysis.ablation.limits import find_limits
-from suite.analysis.ablation.step import decompose_steps, find_repayments, find_triples
-from suite.analysis.ablation.waterfall import build_waterfalls, find_misled
+from suite.analysis.ablation.step import decompose_steps, find_break_evens, find_triples
+from suite.analysis.ablation.waterfall import build_waterfalls, find_naive_gaps
 from suite.analysis.campaign.summarise import Summary
-from suite.analysis.causes.advice import advise
 from suite.analysis.causes.explain import Case, explain
+from suite.analysis.causes.improvements import find_improvements
 from suite.analysis.documents.published import read_figures
-from suite.analysis.result.findings import Decomposition, Help, Misled, Repayment, Triple, Waterfall
+from suite.analysis.result.findings import (
+    BreakEven,
+    Decomposition,
+    Improvement,
+    NaiveGap,
+    Triple,
+    Waterfall,
+)
 from suite.analysis.result.limits import Cost, Limits, Price
 
 
@@ -30,12 +37,12 @@ class Insight:
 
     catalogue: Catalogue
     cases: tuple[Case, ...]
-    advice: tuple[Help, ...]
+    advice: tuple[Improvement, ...]
     waterfalls: tuple[Waterfall, ...]
-    misled: tuple[Misled, ...]
+    misled: tuple[NaiveGap, ...]
     steps: tuple[Decomposition, ...]
     triples: tuple[Triple, ...]
-    repayments: tuple[Repayment, ...]
+    repayments: tuple[BreakEven, ...]
     limits: Limits
     price: Price | None
     costs: tuple[Cost, ...]
@@ -53,12 +60,12 @@ def find_insight(summary: Summary) -> Insight:
     return Insight(
         catalogue=catalogue,
         cases=tuple(explain(catalogue)),
-        advice=tuple(advise(catalogue)),
+        advice=tuple(find_improvements(catalogue)),
         waterfalls=tuple(waterfalls),
-        misled=tuple(find_misled(waterfalls, catalogue)),
+        misled=tuple(find_naive_gaps(waterfalls, catalogue)),
         steps=tuple(decompose_steps(catalogue)),
         triples=tuple(find_triples(catalogue)),
-        repayments=tuple(find_repayments(catalogue)),
+        repayments=tuple(find_break_evens(catalogue)),
         limits=find_limits(catalogue, summary.places, read_figures()),
         price=price,
         costs=tuple(find_costs(catalogue, price)) if price else (),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from suite.analysis.ablation.catalogue import Catalogue, Values
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.result.findings import Gain, RuleName
+from suite.analysis.result.findings import RuleName, Speedup
 from suite.analysis.result.numbers import Evidence
 
 Seconds = Mapping[str, Values]
@@ -26,7 +26,7 @@ class Part:
     times: float
     seconds: Seconds
     evidence: tuple[Evidence, ...]
-    gain: Gain | None = None
+    gain: Speedup | None = None
 
 
 Found = tuple[CellSummary | None, list[Part]]

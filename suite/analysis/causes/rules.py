@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from suite.analysis.causes.parts import Part
-from suite.analysis.result.findings import Gain, RuleName
+from suite.analysis.result.findings import RuleName, Speedup
 from suite.analysis.result.numbers import Estimate, Evidence
 
 RULES: tuple[RuleName, ...] = (
@@ -27,7 +27,7 @@ WEIGHTY = 0.25
 
 
 @dataclass(frozen=True, kw_only=True)
-class Suspicion:
+class Candidate:
     """What a cause takes of what a cell loses: seconds a call by block, and how we know.
 
     ``parts`` are where it was found; none: it is there, and no cell says what it costs.
@@ -37,4 +37,4 @@ class Suspicion:
     parts: tuple[Part, ...]
     seconds: Estimate | None
     evidence: tuple[Evidence, ...]
-    gain: Gain | None = None
+    gain: Speedup | None = None

@@ -47,7 +47,7 @@ def join_document(document: Document) -> Document:
         document,
         telemetry=replace(telemetry, facts=facts),
         cells=[
-            replace(one, evidence={**one.evidence, **gauge(telemetry, window)})
+            replace(one, evidence={**one.evidence, **measure_window(telemetry, window)})
             if (window := find_window(one, telemetry))
             else one
             for one in document.cells
@@ -66,7 +66,7 @@ def find_window(cell: CellResult, telemetry: Telemetry) -> Window | None:
     return (low - began, high - began) if high > low else None
 
 
-def gauge(telemetry: Telemetry, window: Window) -> dict[str, float | None]:
+def measure_window(telemetry: Telemetry, window: Window) -> dict[str, float | None]:
     """What the machine did in a window; only what is known.
 
     ``gpu.mean_power_w`` is energy over time; ``gpu.slowdown_share`` and ``gpu.capped_share`` are of

@@ -9,7 +9,14 @@ from msgspec import Struct, field
 
 from suite.analysis.result.arms import ArmAnalysis, Death, Machine, Spent, Watching
 from suite.analysis.result.cells import CellAnalysis
-from suite.analysis.result.findings import Decomposition, Help, Misled, Repayment, Triple, Waterfall
+from suite.analysis.result.findings import (
+    BreakEven,
+    Decomposition,
+    Improvement,
+    NaiveGap,
+    Triple,
+    Waterfall,
+)
 from suite.analysis.result.limits import Cost, Limits, Price
 from suite.analysis.result.numbers import OTHER_LEVEL, Crossover, Ratio, Reach, Verdict
 from suite.cells.cell import Param
@@ -190,12 +197,12 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     watching: Watching | None = None
     spent: Mapping[str, Spent]
     deaths: tuple[Death, ...] = ()
-    advice: tuple[Help, ...] = ()
+    advice: tuple[Improvement, ...] = ()
     waterfalls: tuple[Waterfall, ...] = ()
-    misled: tuple[Misled, ...] = ()
+    misled: tuple[NaiveGap, ...] = ()
     steps: tuple[Decomposition, ...] = ()
     triples: tuple[Triple, ...] = ()
-    repayments: tuple[Repayment, ...] = ()
+    repayments: tuple[BreakEven, ...] = ()
     limits: Limits
     price: Price | None = None
     costs: tuple[Cost, ...] = ()

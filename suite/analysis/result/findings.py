@@ -31,7 +31,7 @@ UNEXPLAINED = 0.20
 """A rest beyond this share of the step is called unexplained."""
 
 
-class Gain(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Speedup(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was measured to help: at the cell ``at`` a unit of work takes ``ratio`` times less time.
 
     ``how`` says what is different there.
@@ -55,7 +55,7 @@ class Cause(Struct, frozen=True, kw_only=True, omit_defaults=True):
     confirmed: bool
     provisional: bool
     evidence: tuple[Evidence, ...]
-    gain: Gain | None = None
+    gain: Speedup | None = None
     seconds: Estimate | None = None
     share: float | None = None
 
@@ -80,13 +80,13 @@ class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
     hopeless: bool
 
 
-class Help(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Improvement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One thing that could help, from a cell to another on an arm; under 1 the gain is a loss."""
 
     kind: Kind
     arm: str
     cell: str
-    gain: Gain
+    gain: Speedup
 
     @property
     def helps(self) -> bool:
@@ -140,14 +140,14 @@ class Waterfall(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return max(found, key=lambda step: step.factor.value if step.factor else 0.0, default=None)
 
 
-class Gone(Struct, frozen=True, kw_only=True):
+class Contribution(Struct, frozen=True, kw_only=True):
     """Which share of the way from a script's difference to the fair one these changes make."""
 
     changes: tuple[str, ...]
     share: float
 
 
-class Misled(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class NaiveGap(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a script says about two places, and what the fair numbers say: ``other`` over ``base``.
 
     ``factor``, at least 1, is by how much the script is off.  It ``reverses`` where it names one of them
@@ -169,7 +169,7 @@ class Misled(Struct, frozen=True, kw_only=True, omit_defaults=True):
     invents: bool
     differs: bool
     posted: bool = False
-    gone: tuple[Gone, ...] = ()
+    gone: tuple[Contribution, ...] = ()
 
 
 class Decomposition(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -215,7 +215,7 @@ class Triple(Struct, frozen=True, kw_only=True, omit_defaults=True):
     evidence: Evidence
 
 
-class Repayment(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class BreakEven(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """After how many steps the GPU breaks even: its first call takes longer than the CPU's, each step less.
 
     ``steps`` None: no saving is shown, or the first call takes no longer; ``never``: the interval shows

@@ -95,11 +95,11 @@ class Limit(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return next((band for band in order if band in found), None)
 
 
-class Use(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Utilization(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How much of a device one cell uses: its rate as shares of the arm's own best at its precision
-    (at ``best``), of the published peak, and of the roof that memory leaves it.
+    (at ``best``), of the published peak, and of the roofline that memory leaves it.
 
-    The roof of a product is the smaller of the best rate and the memory's bandwidth times its
+    The roofline of a product is the smaller of the best rate and the memory's bandwidth times its
     operations a byte (Williams, Waterman and Patterson 2009); None: not measured or not known.
     """
 
@@ -120,7 +120,7 @@ class Limits(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     limits: tuple[Limit, ...]
-    uses: tuple[Use, ...]
+    uses: tuple[Utilization, ...]
     flags: tuple[Flag, ...]
     unknown: tuple[str | None, ...]
 

@@ -165,11 +165,11 @@ class Surveyed(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The analysis of a survey.
 
     ``alone`` and ``at_once`` name the campaigns by GPU. ``apart`` holds each GPU but the first against the
-    first, both alone; ``crowded`` each GPU at once against itself alone; ``pooled`` the geometric mean over
-    the GPUs at once against that alone; all are paired by round. Of the ``cells``, ``on_gpu`` are those
+    first, both alone; ``contention`` each GPU at once against itself alone; ``pooled`` the geometric mean
+    over the GPUs at once against that alone; all are paired by round. Of the ``cells``, ``on_gpu`` are those
     that time again and again what was seen to run on a GPU, as opposed to starts, input pipelines, and work
     that is pinned to the processor. ``spreads`` are the slowest GPU's time over the fastest one's, by cell,
-    where all have a number that counts. ``lonely`` are the rounds whose turn at once does not count,
+    where all have a number that counts. ``unpaired`` are the rounds whose turn at once does not count,
     because some GPU did not finish it. ``overlap`` is the least share of an invocation's measuring, over
     those at once, in which all others measured too; None: there is none.
     """
@@ -178,11 +178,11 @@ class Surveyed(Struct, frozen=True, kw_only=True, omit_defaults=True):
     analysed_by: str
     survey: Survey
     flags: tuple[Flag, ...] = ()
-    lonely: tuple[int, ...] = field(default=(), name="rounds_not_at_once")
+    unpaired: tuple[int, ...] = field(default=(), name="rounds_not_at_once")
     alone: Mapping[str, str] = field(name="campaigns_alone")
     at_once: Mapping[str, str] = field(name="campaigns_at_once")
     apart: Mapping[str, Contrast]
-    crowded: Mapping[str, Contrast] = field(name="at_once")
+    contention: Mapping[str, Contrast] = field(name="at_once")
     pooled: Contrast = field(name="at_once_all")
     cells: tuple[str, ...]
     on_gpu: tuple[str, ...]

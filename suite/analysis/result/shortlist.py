@@ -90,7 +90,7 @@ class Ranking(Struct, frozen=True, kw_only=True):
     entries: tuple[Entry, ...]
 
 
-class Aside(Struct, frozen=True, kw_only=True):
+class Exclusion(Struct, frozen=True, kw_only=True):
     """A campaign that is not in the tables, by its number as it was named, and why."""
 
     run: int
@@ -107,4 +107,4 @@ class Shortlist(Struct, frozen=True, kw_only=True):
     asked: dt.date
     choices: tuple[Choice, ...]
     rankings: tuple[Ranking, ...]
-    aside: tuple[Aside, ...]
+    excluded: tuple[Exclusion, ...] = field(name="aside")

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.shortlist import Aside
+from suite.analysis.result.shortlist import Exclusion
 from suite.flags import Flag, pick, raise_flag
 
 COPIED = 0.05
@@ -23,19 +23,19 @@ Instance = tuple[bool, list[Analysis]]
 """Whether it is known which instance it is, and its campaigns."""
 
 
-def admit(analyses: Sequence[Analysis]) -> tuple[list[Analysis], list[Aside]]:
+def admit(analyses: Sequence[Analysis]) -> tuple[list[Analysis], list[Exclusion]]:
     """The campaigns that most others can stand beside, and the rest with the reason."""
     content = _find_usual([one.suite.content for one in analyses])
     method = _find_usual([_tell_method(one) for one in analyses])
     admitted: list[Analysis] = []
-    aside = []
+    excluded = []
     for run, one in enumerate(analyses, start=1):
         flag = _find_again(one, analyses[: run - 1]) or _find_other(one, content, method)
         if flag is None:
             admitted.append(one)
         else:
-            aside.append(Aside(run=run, campaign=one.campaign.id, flag=flag))
-    return admitted, aside
+            excluded.append(Exclusion(run=run, campaign=one.campaign.id, flag=flag))
+    return admitted, excluded
 
 
 def _find_usual(found: Sequence[str]) -> str:

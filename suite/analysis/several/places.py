@@ -32,7 +32,7 @@ def find_result(analysis: Analysis, identity: str) -> ArmResult | None:
     return next((one.arms[analysis.gpu_arm] for one in analysis.cells if one.id == identity), None)
 
 
-def drop_lonely(
+def drop_unpaired(
     survey: Survey, loaded: Mapping[str, LoadedCampaign]
 ) -> tuple[dict[str, LoadedCampaign], tuple[int, ...]]:
     """The campaigns without the blocks at once that some GPU did not finish, controls among them, and
@@ -71,15 +71,15 @@ def _find_turns(loaded: LoadedCampaign) -> dict[tuple[str, int], bool]:
     }
 
 
-def set_apart(
-    survey: Survey, analyses: Mapping[str, Analysis], lonely: tuple[int, ...] = ()
+def compare_gpus(
+    survey: Survey, analyses: Mapping[str, Analysis], unpaired: tuple[int, ...] = ()
 ) -> Surveyed:
     """The analysis of a survey from those of its campaigns, by their ids; deterministic.
 
     Args:
         survey: the plan.
         analyses: of those campaigns that there are yet; a GPU counts where it was measured alone.
-        lonely: the rounds whose turn at once was dropped (see `drop_lonely`).
+        unpaired: the rounds whose turn at once was dropped (see `drop_unpaired`).
     """
     alone, at_once = (
         {
@@ -106,11 +106,11 @@ def set_apart(
         survey=survey,
         # Those at once say besides that they are not alone.
         flags=tuple(flag for one in alone.values() for flag in one.flags),
-        lonely=lonely,
+        unpaired=unpaired,
         alone={gpu: one.campaign.id for gpu, one in alone.items()},
         at_once={gpu: one.campaign.id for gpu, one in at_once.items()},
         apart={gpu: contrast([alone[gpus[0]]], [alone[gpu]]) for gpu in gpus[1:]},
-        crowded={
+        contention={
             gpu: contrast([alone[gpu]], [one]) for gpu, one in at_once.items() if gpu in alone
         },
         pooled=contrast([alone[gpu] for gpu in whole], [at_once[gpu] for gpu in whole]),

@@ -67,7 +67,7 @@ def rank_machines(
     """
     if not analyses:
         raise UsageError("a shortlist needs campaigns", 'such as RUNS="results/X results/Y"')
-    admitted, aside = admit(analyses)
+    admitted, excluded = admit(analyses)
     cells = _choose_cells(admitted, workload)
     machines = group_types(group_instances(admitted), {one.type for one in offers})
     choices = [(one, offer) for one in machines for offer in one.price(offers)]
@@ -83,7 +83,7 @@ def rank_machines(
         asked=asked,
         choices=tuple(_describe(*choice, asked) for choice in choices),
         rankings=tuple(_rank(cell, choices) for cell in cells),
-        aside=tuple(aside),
+        excluded=tuple(excluded),
     )
     return msgspec.json.decode(msgspec.json.encode(found), type=Shortlist)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from suite.analysis.documents.read import load_campaign, load_survey
-from suite.analysis.several.places import drop_lonely
+from suite.analysis.several.places import drop_unpaired
 from suite.cli.conduct import (
     make_conductor,
     provide,
@@ -140,7 +140,7 @@ def survey_resumed(folder: Path, given: dict[str, Any], bounds: Bounds) -> Store
             arms = resolve_again(engine, drawn, single_gpu(member.gpu))
             parts.append(Part(member=member, campaign=drawn, arms=arms))
         provide(engine, parts[0].arms, terminal.say)
-        kept, _ = drop_lonely(survey, loaded)
+        kept, _ = drop_unpaired(survey, loaded)
         _conduct(
             given,
             store,

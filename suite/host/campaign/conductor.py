@@ -14,7 +14,7 @@ from suite.host.campaign import durations, plan
 from suite.host.campaign.arms import Arms
 from suite.host.campaign.budget import Budget
 from suite.host.campaign.listener import (
-    Advice,
+    AnalysisHooks,
     Listener,
     show_progress,
     word_again,
@@ -47,7 +47,7 @@ has no usual pace, and each costs a block's time."""
 class Conductor:
     """Runs a campaign that has been planned, or the rest of one.
 
-    ``advice`` reads what was measured by then.  ``observe`` begins to watch an invocation from outside;
+    ``hooks`` read what was measured by then.  ``observe`` begins to watch an invocation from outside;
     None: nobody does.
     """
 
@@ -62,7 +62,7 @@ class Conductor:
         cpus: tuple[int, ...] | None,
         budget_s: float | None,
         listener: Listener,
-        advice: Advice,
+        hooks: AnalysisHooks,
         observe: Observe | None = None,
     ) -> None:
         self.engine, self.store = engine, store
@@ -73,7 +73,7 @@ class Conductor:
             engine, store, arms.gpu, images, allow_cpus(engine, cpus), memory, observe
         )
         self.budget = Budget(budget_s, self.arms)
-        self.listener, self.advice = listener, advice
+        self.listener, self.hooks = listener, hooks
         self.documents: dict[tuple[str, int], Document] = {}
         self.refused: GpuError | None = None
         self.fresh = True
@@ -130,12 +130,12 @@ class Conductor:
             self._run_block(block)
             if missing:
                 self._correct(block)
-                self.advice.collate()
+                self.hooks.build_reports()
             if block == self.campaign.blocks:
                 self._measure_again()
                 self._look_whether_enough(block)
             block += 1
-        self.advice.collate()
+        self.hooks.build_reports()
 
     def _calibrate(self, arm: str) -> None:
         """Finds K and what an invocation takes; an arm that can't be had is left out."""
@@ -194,7 +194,7 @@ class Conductor:
 
         All arms run again, so that one rule, which knows no arm, chooses what counts for each.
         """
-        while len(self.campaign.again) < MOST_AGAIN and (odd := self.advice.find_odd()) is not None:
+        while len(self.campaign.again) < MOST_AGAIN and (odd := self.hooks.find_odd()) is not None:
             again = plan.decide_again(odd, self.documents.values())
             barred = self.budget.bars(self.arms)
             self.listener.say(word_again(again, barred=barred))
@@ -211,7 +211,7 @@ class Conductor:
         campaign, most = self.campaign, self.campaign.most_blocks or self.campaign.blocks
         if campaign.blocks >= most:
             return
-        precise, cells, enough = self.advice.interim_look()
+        precise, cells, enough = self.hooks.interim_look()
         seen = Look(block=block, precise=precise, cells=cells, enough=enough)
         blocks = campaign.blocks if enough else plan.add_blocks(block, most)
         self._write_plan(blocks=blocks, looks=[*campaign.looks, seen])
@@ -224,12 +224,12 @@ class Conductor:
         if resumed is not None and counts(resumed, self.campaign):
             first = resumed.invocation.repeat + 1
             # A campaign can have been stopped between a disturbed invocation and its repeat.
-            if block == 0 or first > last or self.advice.disturbed(resumed) is None:
+            if block == 0 or first > last or self.hooks.disturbed(resumed) is None:
                 return resumed
         for repeat in range(first, last + 1):
             document = self._record(arm, block, repeat)
             # The calibration's samples do not count, and K comes from its fastest calls.
-            reason = self.advice.disturbed(document) if block else None
+            reason = self.hooks.disturbed(document) if block else None
             if reason is None or repeat == last:
                 break
             barred = self.budget.bars_repeat(document)

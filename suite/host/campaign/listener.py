@@ -12,17 +12,17 @@ from suite.model import Again, Campaign, Document, Look, container_seconds
 
 
 @dataclass(frozen=True, kw_only=True)
-class Advice:
+class AnalysisHooks:
     """What those say who read the documents, which the host does not.
 
-    ``collate`` is called after every block and at the end: what there is by then is worth a report.
+    ``build_reports`` is called after every block and at the end: what there is by then is worth a report.
     ``interim_look`` says how many cells are known well enough by then, of how many, and whether
     to stop; it sees no verdict.  ``disturbed`` says why an invocation has to be run again, or None; it
     looks at counters and at no timing.  ``find_odd`` says which invocation, of all that count so far, kept
     another pace than its siblings, or None: its arm, its block, and its time over theirs.
     """
 
-    collate: Callable[[], object]
+    build_reports: Callable[[], object]
     interim_look: Callable[[], tuple[int, int, bool]]
     disturbed: Callable[[Document], str | None]
     find_odd: Callable[[], tuple[str, int, float] | None]

@@ -53,7 +53,8 @@ def write_instances(page: Page, found: Shortlist, names: Mapping[str, str]) -> N
     merged = dict.fromkeys(g for one in found.choices for g in one.instances if len(g) > 1)
     page.bullets(f"{' and '.join(g)} are of one instance, and count as one." for g in merged)
     page.bullets(
-        f"Number {one.run}, {one.campaign}, is left out: {word(one.flag)}." for one in found.aside
+        f"Number {one.run}, {one.campaign}, is left out: {word(one.flag)}."
+        for one in found.excluded
     )
 
 

@@ -37,10 +37,10 @@ def compose_survey(found: Surveyed, analyses: Mapping[str, Analysis]) -> Page:
     page = frame.begin_page(f"the {len(survey.gpus)} GPUs of one machine", found.flags, said)
     if survey.stopped:
         page.paragraph(Strong("Stopped"), f" {survey.stopped}.")
-    if found.lonely:
-        rounds = ", ".join(map(str, found.lonely))
+    if found.unpaired:
+        rounds = ", ".join(map(str, found.unpaired))
         page.paragraph(
-            f"The turn at once of round{'s' if len(found.lonely) > 1 else ''} {rounds} does not count: "
+            f"The turn at once of round{'s' if len(found.unpaired) > 1 else ''} {rounds} does not count: "
             "some GPU did not finish it, so that the others met fewer neighbours."
         )
     there = {name: analyses[name] for name in (*found.alone.values(), *found.at_once.values())}
@@ -214,9 +214,9 @@ def _columns_alone(
 
 
 def _columns_crowd(found: Surveyed, cells: Sequence[CellAnalysis]) -> Columns:
-    for gpu, one in found.crowded.items():
+    for gpu, one in found.contention.items():
         yield f"GPU {gpu}, at once over alone", [_show_factor(one, c.id) for c in cells]
-    if not found.crowded:
+    if not found.contention:
         return
     pooled, number = found.pooled, len(found.alone)
     means = []

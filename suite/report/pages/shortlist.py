@@ -110,8 +110,8 @@ def _tell_others(found: Shortlist) -> Iterable[str]:
     if unranked:
         why = "for want of a price, an interval or controls that held"
         yield f"Not ranked: {list_letters(unranked)}, {why}."
-    if found.aside:
-        yield f"Left out: {show_things(len(found.aside), 'campaign')}; why stands below."
+    if found.excluded:
+        yield f"Left out: {show_things(len(found.excluded), 'campaign')}; why stands below."
 
 
 def _write_ranking(page: Page, found: Shortlist, ranking: Ranking, name: str) -> None:

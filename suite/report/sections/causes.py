@@ -1,6 +1,6 @@
 """The sections that say why: a cause for every cell that the GPU loses, and what would help.
 
-Words only; what is true is decided in `explain` and `advice`.
+Words only; what is true is decided in `explain` and `improvements`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
-from suite.analysis.result.findings import Cause, Help, Standing
+from suite.analysis.result.findings import Cause, Improvement, Standing
 from suite.report.text.evidence import CHANGES, RULE_TEXTS, word_advice, word_evidence
 from suite.report.text.names import name_cells, name_place
 from suite.report.text.page import Code, Page
@@ -51,10 +51,10 @@ def tell_causes(analysis: Analysis) -> list[str]:
     ]
     if helping:
         sentences.append(f"What would help, at best: {'; '.join(helping)}.")
-    return sentences + list(_tell_misled(analysis))
+    return sentences + list(_tell_naive_gap(analysis))
 
 
-def _tell_misled(analysis: Analysis) -> Iterator[str]:
+def _tell_naive_gap(analysis: Analysis) -> Iterator[str]:
     """Where a script, or its timing in a warm process, names the wrong winner."""
     found: dict[tuple[bool, str, str], dict[str, list[str]]] = {}
     for one in analysis.misled:
@@ -216,17 +216,17 @@ def _show_ratio(standing: Standing) -> Quantity:
     return show_relative(ratio.value, ratio.low, ratio.high)
 
 
-def _show_gain(one: Help) -> Quantity:
+def _show_gain(one: Improvement) -> Quantity:
     ratio = one.gain.ratio
     return show_gain(ratio.value, ratio.low, ratio.high)
 
 
-def _find_best(analysis: Analysis, *, by_case: bool) -> list[Help]:
+def _find_best(analysis: Analysis, *, by_case: bool) -> list[Improvement]:
     """Of each kind, and each case if asked, what helped most; in the fixed order of the kinds.
 
     Of all cases together only what helps at all.
     """
-    best: dict[tuple[str, str], Help] = {}
+    best: dict[tuple[str, str], Improvement] = {}
     for one in analysis.advice:
         key = one.kind, one.cell.partition("/")[0] if by_case else ""
         if (by_case or one.helps) and (

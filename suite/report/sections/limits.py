@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.limits import ANY, PRODUCT, Cost, Limit, Published, Use
+from suite.analysis.result.limits import ANY, PRODUCT, Cost, Limit, Published, Utilization
 from suite.flags import pick
 from suite.report.text.names import name_cells
 from suite.report.text.page import NO_NUMBER, Cell, Page, Strong, say_none
@@ -16,7 +16,9 @@ _NO_PART = "no figures are known for a device of exactly this name"
 _NO_PEAK = "no theoretical peak is known for this"
 _NO_FIGURE = "no published figure of a similar size is known"
 _NO_NUMBER_HERE = "no number on one of the arms that this needs"
-_NO_ROOF = "no roof: the memory's bandwidth was not measured, or the cell is no square product"
+_NO_ROOFLINE = (
+    "no roofline: the memory's bandwidth was not measured, or the cell is no square product"
+)
 
 
 def tell_limits(analysis: Analysis) -> list[str]:
@@ -110,7 +112,7 @@ def write_limits(page: Page, analysis: Analysis) -> None:
     products = {one.id for one in analysis.cells if one.kind == PRODUCT and not one.staged}
     uses = [one for one in limits.uses if one.cell in products]
     if uses:
-        _write_uses(page, uses, names_of)
+        _write_utilizations(page, uses, names_of)
 
 
 def write_costs(page: Page, analysis: Analysis) -> None:
@@ -159,29 +161,29 @@ def _word_comparison(one: Published) -> str:
     return f"{BANDS[one.band]}, {share} of {value} ({figure.source}, {figure.date}{caveat})"
 
 
-def _write_uses(page: Page, uses: list[Use], names: Mapping[str, str]) -> None:
-    """How much of each arm's own best a product reaches, and of its roof where one is known."""
+def _write_utilizations(page: Page, uses: list[Utilization], names: Mapping[str, str]) -> None:
+    """How much of each arm's own best a product reaches, and of its roofline where one is known."""
     arms = list(dict.fromkeys(one.arm for one in uses))
     roofed = {one.arm for one in uses if one.share_of_roof is not None}
-    by_cell: dict[str, dict[str, Use]] = {}
+    by_cell: dict[str, dict[str, Utilization]] = {}
     for one in uses:
         by_cell.setdefault(one.cell, {})[one.arm] = one
     headers = ["cell"]
     for arm in arms:
         headers.append(f"{arm}, of its best")
-        headers += [f"{arm}, of the roof"] if arm in roofed else []
+        headers += [f"{arm}, of the roofline"] if arm in roofed else []
     rows = []
     for cell, by_arm in by_cell.items():
         row: list[str | Cell] = [names[cell]]
         for arm in arms:
             found = by_arm.get(arm)
-            share, roof = (found.share, found.share_of_roof) if found else (None, None)
+            share, roofline = (found.share, found.share_of_roof) if found else (None, None)
             row.append(_show_share(share, _NO_NUMBER_HERE))
-            row += [_show_share(roof, _NO_ROOF)] if arm in roofed else []
+            row += [_show_share(roofline, _NO_ROOFLINE)] if arm in roofed else []
         rows.append(row)
     page.table(
         "Table: how much of each arm's own best rate at its precision a product reaches, and of the "
-        "roof that its memory's bandwidth leaves it, where that was measured.",
+        "roofline that its memory's bandwidth leaves it, where that was measured.",
         headers,
         rows,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.findings import PARTS, Decomposition, Repayment, Triple
+from suite.analysis.result.findings import PARTS, BreakEven, Decomposition, Triple
 from suite.report.text.evidence import word_evidence
 from suite.report.text.names import name_cells
 from suite.report.text.page import Cell, Page, say_none
@@ -105,11 +105,11 @@ def _write_repayments(page: Page, analysis: Analysis, names: Mapping[str, str]) 
         f"Table: the first call (tracing and compiling) on each device, what each step saves on {gpu}, "
         f"and after how many steps the longer first call is paid back.",
         ["cell", f"first call, {cpu}", f"first call, {gpu}", "saved per step", "breaks even after"],
-        [_list_repayment(one, names) for one in analysis.repayments],
+        [_list_break_even(one, names) for one in analysis.repayments],
     )
 
 
-def _list_repayment(one: Repayment, names: Mapping[str, str]) -> list[str]:
+def _list_break_even(one: BreakEven, names: Mapping[str, str]) -> list[str]:
     saved = show_seconds(abs(one.saving_s))
     lost = one.saving_s < 0
     after = "never: it saves nothing" if one.never else "not shown: the interval holds both"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.findings import Misled, Step, Waterfall
+from suite.analysis.result.findings import NaiveGap, Step, Waterfall
 from suite.analysis.result.numbers import Ratio
 from suite.cells.cell import Param
 from suite.report.text.names import name_place
@@ -73,10 +73,10 @@ def _name_changes(one: Waterfall, step: Step) -> str:
     return "; ".join([WARM, *step.changes[1:]])
 
 
-def _tell(found: list[Waterfall], misled: list[Misled]) -> Iterable[str]:
+def _tell(found: list[Waterfall], misled: list[NaiveGap]) -> Iterable[str]:
     """A paragraph for every waterfall of a case: each place's way, and what the script misleads to."""
     for fixed in _list_fixed(found):
-        sentences = [_tell_misled(one) for one in misled if one.fixed == fixed]
+        sentences = [_tell_naive_gap(one) for one in misled if one.fixed == fixed]
         sentences += [_tell_way(one) for one in found if one.fixed == fixed]
         yield _name(fixed, "", after=": ") + " ".join(sentences)
 
@@ -105,7 +105,7 @@ def _tell_way(one: Waterfall) -> str:
     return f"{text}."
 
 
-def _tell_misled(one: Misled) -> str:
+def _tell_naive_gap(one: NaiveGap) -> str:
     """What the script says about two places, what is so, and what lies between."""
     naive, fair = (
         # The other's time over the base's, so that the base is what was before.

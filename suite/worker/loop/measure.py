@@ -104,11 +104,11 @@ class Loop:
         for _ in range(calls - 1):
             step()
         last = step()
-        handed_over = self.clock()
+        dispatched = self.clock()
         self.fence()
         end = self.clock()
         took = end - start
-        fraction = (handed_over - start) / took if took > 0 else 1.0
+        fraction = (dispatched - start) / took if took > 0 else 1.0
         return Sample(seconds=took / calls / 1e9, enqueue_fraction=fraction), last
 
     def first_call(self, step: Step) -> tuple[float, Any]:

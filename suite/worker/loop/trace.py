@@ -1,4 +1,4 @@
-"""A profiler's trace of a few untimed calls: an independent witness of what the GPU did meanwhile.
+"""A profiler's trace of a few untimed calls: an independent measurement of what the GPU did meanwhile.
 
 Only taken while calibrating, whose samples do not count: tracing slows what it watches, and CUPTI
 may stay loaded afterwards.  The one file that knows the profiler and its format.

@@ -92,9 +92,9 @@ def _demand_on(
         raise NotPlaced(f"no {' or '.join(group)} node was executed in a graph")
     if len(found) < least:
         raise NotPlaced(f"{len(found)} {' or '.join(group)} nodes were executed, {least} expected")
-    strays = [f"{op} {name} on {where}" for op, where, name in found if where != device]
-    if strays:
-        raise NotPlaced(f"work that belongs on {device} ran elsewhere: {', '.join(strays[:5])}")
+    off_device = [f"{op} {name} on {where}" for op, where, name in found if where != device]
+    if off_device:
+        raise NotPlaced(f"work that belongs on {device} ran elsewhere: {', '.join(off_device[:5])}")
 
 
 def prove_tensors(tensors: list[Any], device: str) -> Placement:
@@ -107,9 +107,9 @@ def prove_tensors(tensors: list[Any], device: str) -> Placement:
         raise NotPlaced("the eager step gave no tensor whose device could be read")
     # ``backing_device`` is where the bytes are; ``device`` is where the operation ran.
     places = [short(tensor.device) for tensor in tensors]
-    strays = [place for place in places if place != device]
-    if strays:
-        raise NotPlaced(f"eager work that belongs on {device} ran on {', '.join(strays[:5])}")
+    off_device = [place for place in places if place != device]
+    if off_device:
+        raise NotPlaced(f"eager work that belongs on {device} ran on {', '.join(off_device[:5])}")
     return Placement(nodes=dict(Counter(places)), elsewhere=[])
 
 

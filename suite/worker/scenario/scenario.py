@@ -63,7 +63,7 @@ class Prepared:
     ``proof`` None: the cell runs no TensorFlow operation, so there is nothing to place.
     ``resident`` is what the cell's id says lies on a device before the step begins.
     ``enqueues``: on a GPU the step returns before its work is done, so that the enqueue fraction
-    has a meaning.  ``run_up`` is what has to happen, watched and untimed, before the one call that a
+    has a meaning.  ``warm_start`` is what has to happen, watched and untimed, before the one call that a
     one-shot cell times, where that call is not the first.  ``close`` lets go of what the step holds
     (iterators, files).
     """
@@ -75,5 +75,5 @@ class Prepared:
     resident: Resident | None = None
     enqueues: bool = False
     traces: Callable[[], int] = field(default=lambda: 0)
-    run_up: Callable[[], object] | None = None
+    warm_start: Callable[[], object] | None = None
     close: Callable[[], None] = field(default=lambda: None)

@@ -114,13 +114,13 @@ class CellRun:
         witnessed: dict[str, float | None] = {}
         try:
             with account.of("first_call"), watch() as seen:
-                if prepared.run_up is not None:
-                    prepared.run_up()
+                if prepared.warm_start is not None:
+                    prepared.warm_start()
                 first_s, last = self.loop.first_call(prepared.step)
             with account.of("placement"):
                 placement = self._prove(prepared, seen, last)
             if scenario.one_shot:
-                status = "cold" if prepared.run_up is None else "run-up"
+                status = "cold" if prepared.warm_start is None else "run-up"
                 timing, calls = _once(first_s, last, status), 1
             else:
                 del last
@@ -144,12 +144,12 @@ class CellRun:
             absent["enqueue_fraction"] = blocks
         if memory is None:
             absent["peak_memory_bytes"] = "TensorFlow does not count the CPU's memory"
-        if prepared.run_up is not None:
+        if prepared.warm_start is not None:
             absent["first_call_s"] = "calls that were not timed came before the sample"
         return replace(
             result,
             outcome="measured",
-            first_call_s=first_s if prepared.run_up is None else None,
+            first_call_s=first_s if prepared.warm_start is None else None,
             calls_per_sample=calls,
             warmup_status=timing.warmup_status,
             warmup_s=timing.warmup_s,

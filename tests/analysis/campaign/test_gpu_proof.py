@@ -24,7 +24,7 @@ from suite.report.text.evidence import word_evidence
 from suite.worker import scenarios
 from tests import synthetic
 from tests.planted.judge import EXIT_TROUBLED, find_numbers
-from tests.rendering import collate
+from tests.rendering import report_folder
 
 CAMPAIGN = synthetic.make_campaign(blocks=1)
 
@@ -43,9 +43,11 @@ TWICE = tell_arms(replace(CAMPAIGN, arms=[*NAMED], every_arm=[]))
 """A plan with every arm that had a name before arms were values, and each one's twin."""
 
 
-def disown_document(document: Document, arm: Arm | None = None) -> Document:
+def withhold_unproven_document(document: Document, arm: Arm | None = None) -> Document:
     cells = {one.id: planned(one.id) for one in document.cells}
-    return proof.disown_document(document, arm or TWICE.arm(document.invocation.arm), cells)
+    return proof.withhold_unproven_document(
+        document, arm or TWICE.arm(document.invocation.arm), cells
+    )
 
 
 def be(arm: str, document: Document = DOCUMENT) -> Document:
@@ -78,7 +80,7 @@ def find_reasons(document: Document) -> list[Evidence]:
 
 def test_a_document_that_shows_its_gpu_keeps_its_numbers() -> None:
     assert find_unproven(DOCUMENT.facts) is None
-    assert disown_document(DOCUMENT) == DOCUMENT
+    assert withhold_unproven_document(DOCUMENT) == DOCUMENT
 
 
 @pytest.mark.parametrize(
@@ -86,17 +88,17 @@ def test_a_document_that_shows_its_gpu_keeps_its_numbers() -> None:
 )
 def test_other_arms_have_nothing_to_show(arm: str) -> None:
     document = be(arm, replace(synthetic.make_document(CAMPAIGN, "cpu", 1), facts={}))
-    assert disown_document(document) is document
+    assert withhold_unproven_document(document) is document
 
 
 @pytest.mark.parametrize("arm", ["cuda", "cuda-twin", "cuda-again"])
 @pytest.mark.parametrize("name", [name for name, _, _ in DEMANDS])
 def test_every_fact_is_needed_on_the_arm_and_its_likes(arm: str, name: str) -> None:
     facts = {key: value for key, value in DOCUMENT.facts.items() if key != name}
-    disowned = disown_document(be(arm, replace(DOCUMENT, facts=facts)))
-    assert {one.outcome for one in disowned.cells} == {"failed"}
-    assert find_reasons(disowned) == [cite("no-fact", fact=name)] * len(disowned.cells)
-    assert not any(one.samples_s or one.first_call_s or one.check for one in disowned.cells)
+    withheld = withhold_unproven_document(be(arm, replace(DOCUMENT, facts=facts)))
+    assert {one.outcome for one in withheld.cells} == {"failed"}
+    assert find_reasons(withheld) == [cite("no-fact", fact=name)] * len(withheld.cells)
+    assert not any(one.samples_s or one.first_call_s or one.check for one in withheld.cells)
 
 
 @pytest.mark.parametrize(
@@ -265,21 +267,21 @@ def test_cells_whose_nodes_all_lie_where_they_belong_are_fine() -> None:
 def test_a_name_does_not_switch_the_proof_off(name: str) -> None:
     document = be(name, replace(DOCUMENT, facts={}))
     arm = Arm(name=name, image=name, gpu=True)
-    assert {one.outcome for one in disown_document(document, arm).cells} == {"failed"}
+    assert {one.outcome for one in withhold_unproven_document(document, arm).cells} == {"failed"}
 
 
 def test_each_cell_is_judged_by_its_own_container() -> None:
     document = place_in({"tensorflow.build.cuda": False})
-    disowned = {one.id: one for one in disown_document(document).cells}
-    lost = disowned.pop(PRODUCT.id)
+    withheld = {one.id: one for one in withhold_unproven_document(document).cells}
+    lost = withheld.pop(PRODUCT.id)
     assert isinstance(lost, Withheld)
     assert lost.why == cite("built-for-cpu", fact="tensorflow.build.cuda", value="False")
-    assert {one.outcome for one in disowned.values()} == {"measured"}
+    assert {one.outcome for one in withheld.values()} == {"measured"}
 
 
 def test_what_was_not_measured_stays_as_it_was() -> None:
     lost = synthetic.lose_cell(replace(DOCUMENT, facts={}), PRODUCT.id, "skipped", "too large")
-    (found,) = [one for one in disown_document(lost).cells if one.id == PRODUCT.id]
+    (found,) = [one for one in withhold_unproven_document(lost).cells if one.id == PRODUCT.id]
     assert (found.outcome, found.reason) == ("skipped", "too large")
 
 
@@ -291,7 +293,7 @@ def simulate(document: Document, value: Scalar = True) -> Document:
 @pytest.mark.parametrize("arm", ["cuda", "cuda-twin", "cuda-again", "cuda-again-twin"])
 def test_a_number_on_a_stand_in_is_nobodys(arm: str) -> None:
     lost = synthetic.lose_cell(be(arm), PRODUCT.id, "failed", "it broke")
-    found = disown_document(simulate(lost))
+    found = withhold_unproven_document(simulate(lost))
     assert is_simulated(found)
     broken, *others = sorted(found.cells, key=lambda one: one.id != PRODUCT.id)
     # Why it had none before stays.
@@ -307,19 +309,19 @@ def test_a_number_on_a_stand_in_is_nobodys(arm: str) -> None:
 def test_only_a_driver_that_says_so_is_a_stand_in(value: Scalar) -> None:
     told = simulate(DOCUMENT, value)
     assert not is_simulated(told)
-    assert disown_document(told) == told
+    assert withhold_unproven_document(told) == told
 
 
 def test_one_container_on_a_stand_in_is_enough() -> None:
     """None of the document's: that a GPU came and went between two of them is no likely tale."""
     document = place_in({SIMULATED: True})
     assert is_simulated(document)
-    assert {one.outcome for one in disown_document(document).cells} == {"skipped"}
+    assert {one.outcome for one in withhold_unproven_document(document).cells} == {"skipped"}
 
 
 def test_the_cpus_arm_beside_a_stand_in_keeps_its_numbers() -> None:
     document = simulate(synthetic.make_document(CAMPAIGN, "cpu", 1))
-    assert disown_document(document) is document
+    assert withhold_unproven_document(document) is document
 
 
 REAL = replace(synthetic.make_campaign(blocks=3), simulated=False, price=2.0, price_currency="EUR")
@@ -329,27 +331,27 @@ DOCUMENTS = [
 ]
 
 
-def collate_with(folder: Path, value: Scalar, campaign: Campaign = REAL) -> Report:
+def report_with(folder: Path, value: Scalar, campaign: Campaign = REAL) -> Report:
     """A campaign's files, written; ``value`` is what the GPU's documents say of a stand-in."""
     documents = [
         simulate(one, value) if one.invocation.arm.startswith("cuda") else one for one in DOCUMENTS
     ]
     # What the pictures would show, the judge looks up itself.
-    collated = collate(synthetic.write_campaign(folder, campaign, documents), pictures=False)
-    page = render_html_page(collated.page)
-    for name, text in {**collated.files, "report.html": page}.items():
+    reported = report_folder(synthetic.write_campaign(folder, campaign, documents), pictures=False)
+    page = render_html_page(reported.page)
+    for name, text in {**reported.files, "report.html": page}.items():
         (folder / name).write_text(text, encoding="utf-8")
-    return collated
+    return reported
 
 
 def test_no_file_has_a_number_of_a_stand_in(tmp_path: Path) -> None:
-    collated = collate_with(tmp_path / "stand-in", True)
+    reported = report_with(tmp_path / "stand-in", True)
     # To the judge of planted failures, which reads every file, a status of 0 would be one more fault.
     assert find_numbers(tmp_path / "stand-in", EXIT_TROUBLED) == []
-    beside = collate_with(tmp_path / "real", False)
+    beside = report_with(tmp_path / "real", False)
     seen = {text.split(":")[0] for text in find_numbers(tmp_path / "real", EXIT_TROUBLED)}
     assert seen >= {"summary.json", "cells.csv", "report.md", "report.html"}
-    told, real = (json.loads(one.files["summary.json"]) for one in (collated, beside))
+    told, real = (json.loads(one.files["summary.json"]) for one in (reported, beside))
     assert [one["code"] for one in told["flags"]] == ["stand-in"]
     assert "flags" not in real
     for one, same in zip(told["cells"], real["cells"], strict=True):
@@ -361,11 +363,11 @@ def test_no_file_has_a_number_of_a_stand_in(tmp_path: Path) -> None:
             (missing,) = one["arms"]["cuda"]["notes"]
             assert missing["text"].startswith("cuda: skipped: simulated: ")
     assert any(one["arms"]["cpu"]["value"] for one in told["cells"])
-    rows = list(csv.DictReader(collated.files["cells.csv"].splitlines()))
+    rows = list(csv.DictReader(reported.files["cells.csv"].splitlines()))
     assert {bool(row["value"]) for row in rows if row["arm"] == "cuda"} == {False}
     assert any(row["value"] for row in rows if row["arm"] == "cpu")
     # Nothing went wrong: there was nothing to measure.
-    assert not collated.analysis.troubled
+    assert not reported.analysis.troubled
 
 
 STAND_IN, MADE_UP = KINDS["stand-in"].text, KINDS["simulated"].text
@@ -384,14 +386,14 @@ STAND_IN, MADE_UP = KINDS["stand-in"].text, KINDS["simulated"].text
 def test_a_stand_in_is_said_in_the_title_and_over_every_table(
     *, value: Scalar, simulated: bool, right: str, wrong: str, tmp_path: Path
 ) -> None:
-    collated = collate_with(tmp_path, value, replace(REAL, simulated=simulated))
-    text = collated.files["report.md"]
+    reported = report_with(tmp_path, value, replace(REAL, simulated=simulated))
+    text = reported.files["report.md"]
     lines = text.splitlines()
     assert lines[0] == "# Crossover: cuda against cpu — SIMULATED"
     assert all(line.startswith("**SIMULATED**") for line in lines if "Table: " in line)
     assert f"**SIMULATED.** {right}." in lines
     assert wrong not in text
-    assert collated.terminal.startswith("Crossover — SIMULATED\n")
+    assert reported.terminal.startswith("Crossover — SIMULATED\n")
 
 
 def test_the_exceptions_are_whole_cases_and_few() -> None:
@@ -414,7 +416,7 @@ def test_a_script_leaves_tensorflows_switches_and_has_to_show_all_else() -> None
     loose = replace(DOCUMENT, facts=soft)
     cells = {one.id: replace(planned(one.id), process="x") for one in DOCUMENT.cells[1:]}
     cells |= {DOCUMENT.cells[0].id: planned(DOCUMENT.cells[0].id)}
-    disowned = proof.disown_document(loose, TWICE.arm("cuda"), cells)
-    kept = {one.id for one in disowned.cells if one.outcome == "measured"}
+    withheld = proof.withhold_unproven_document(loose, TWICE.arm("cuda"), cells)
+    kept = {one.id for one in withheld.cells if one.outcome == "measured"}
     assert DOCUMENT.cells[0].id not in kept
     assert kept

@@ -18,7 +18,7 @@ from scipy import stats
 from tests import synthetic
 from tests.bench.test_campaigns import make
 from tests.fakes.hosts import HOSTS
-from tests.rendering import collate
+from tests.rendering import report_folder
 
 NEAR = 1e-9
 
@@ -94,7 +94,7 @@ def adjust(ps: list[float]) -> list[float]:
 @pytest.mark.parametrize("name", ["slowing down", "never steady"])
 def test_everything_comes_out_the_same(tmp_path: Path, name: str) -> None:
     folder = synthetic.write_campaign(tmp_path, *make(HOSTS[name], blocks=5))
-    summary = json.loads(collate(folder).files["summary.json"])
+    summary = json.loads(report_folder(folder).files["summary.json"])
     values = gather(folder)
     ps: dict[bool, list[float]] = {True: [], False: []}
     stated: dict[bool, list[tuple[dict[str, Any], float]]] = {True: [], False: []}

@@ -93,7 +93,7 @@ PLANTED: dict[RuleName, tuple[Device, Device, str]] = {
 def test_a_planted_cause_is_named_first_and_confirmed(rule: RuleName, host: Host) -> None:
     cpu, gpu, name = PLANTED[rule]
     cause = find(measure(gpu, cpu=cpu, host=host), name).causes[0]
-    # Of these two a trace or a node's device is the only witness beside the cells that tell of them.
+    # Of these two a trace or a node's device is the only measurement beside the cells that tell of them.
     assert (cause.rule, cause.confirmed) == (rule, rule not in {"fallback", "too small"})
     assert cause.evidence
     assert cause.gain

@@ -11,7 +11,7 @@ import pytest
 
 from suite.analysis.analyse import analyse
 from suite.analysis.campaign.summarise import Summary
-from suite.analysis.causes.advice import KINDS
+from suite.analysis.causes.improvements import KINDS
 from suite.analysis.causes.insight import Insight, find_insight
 from suite.analysis.documents.published import ANY, Quantity, read_figures
 from suite.analysis.result.findings import Decomposition, Spot, Triple, Waterfall

@@ -17,7 +17,7 @@ from suite.analysis.documents.read import load_campaign, load_document, load_pla
 from suite.errors import DocumentError
 from suite.wire import dump_document
 from tests import synthetic
-from tests.rendering import collate
+from tests.rendering import report_folder
 
 Change = Callable[[dict[str, Any]], None]
 
@@ -421,7 +421,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 def attempt(folder: Path) -> tuple[str | None, str]:
     """The refusal, or everything that was made of the campaign."""
     try:
-        return None, "".join(collate(folder).files.values())
+        return None, "".join(report_folder(folder).files.values())
     except DocumentError as error:
         return str(error), ""
 

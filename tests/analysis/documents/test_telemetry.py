@@ -11,7 +11,13 @@ from datetime import timedelta
 import pytest
 
 from suite.analysis.campaign.validity import find_cell_disturbance, find_labels
-from suite.analysis.documents.telemetry import IS_NAMED, find_window, gauge, join_document, pick
+from suite.analysis.documents.telemetry import (
+    IS_NAMED,
+    find_window,
+    join_document,
+    measure_window,
+    pick,
+)
 from suite.model import Document, Scalar, Telemetry
 from suite.model.rules import judge_document
 from tests import synthetic
@@ -148,7 +154,7 @@ def test_what_no_sample_saw_is_unknown() -> None:
     late = replace(WATCHED, started=WATCHED.started + timedelta(hours=1))
     joined = join_document(replace(ONE, telemetry=late))
     assert all("gpu.mean_power_w" not in cell.evidence for cell in joined.cells)
-    assert gauge(replace(WATCHED, series={}), (1.0, 2.0)) == {}
+    assert measure_window(replace(WATCHED, series={}), (1.0, 2.0)) == {}
     assert pick(WATCHED, "gpu.power_w", (0.3, 0.31)) == [300.0, 300.0]
     assert pick(WATCHED, "gpu.power_w", (-5.0, -4.0)) == []
     assert pick(WATCHED, "gpu.power_w", (1e6, 1e6 + 1)) == []
@@ -172,7 +178,7 @@ def test_power_between_two_samples_is_interpolated() -> None:
     )
     for _ in range(50):
         low = draw.uniform(2, 90)
-        found = gauge(telemetry, (low, low + draw.uniform(0.001, 5)))
+        found = measure_window(telemetry, (low, low + draw.uniform(0.001, 5)))
         assert found["gpu.mean_power_w"] == pytest.approx(250.0)
 
 

@@ -28,7 +28,7 @@ from suite.report.text.wording import word
 from tests import synthetic
 from tests.changes import in_cell, plant, tell
 from tests.flagging import codes
-from tests.rendering import collate, collate_side_by_side, load
+from tests.rendering import load, report_comparison, report_folder
 
 FENCE = "overhead.fence"
 
@@ -271,8 +271,8 @@ def test_the_files_come_from_the_documents_alone(tmp_path: Path) -> None:
         campaign = replace(synthetic.make_campaign(blocks=3, seed=seed), id=name)
         documents = synthetic.make_documents(campaign, samples=20)
         folders.append(synthetic.write_campaign(tmp_path / name, campaign, documents))
-    files = collate_side_by_side(folders)
-    assert files == collate_side_by_side(folders)
+    files = report_comparison(folders)
+    assert files == report_comparison(folders)
     assert set(files) == {"compare.md", "compare.html", "compare.json"}
     described = json.loads(files["compare.json"])
     assert [one["id"] for one in described["campaigns"]] == ["one", "two"]
@@ -283,7 +283,7 @@ def test_the_files_come_from_the_documents_alone(tmp_path: Path) -> None:
     assert text.startswith("# Crossover: 2 campaigns side by side — SIMULATED")
     assert 'make compare RUNS="path/to/one path/to/two" PAIRS="2:cpu/1:cpu ' in text
     # The marks mean the same in every report.
-    own = collate(folders[0]).files["report.md"]
+    own = report_folder(folders[0]).files["report.md"]
     meanings = [one.split("## Footnotes\n\n")[1].splitlines()[0] for one in (text, own)]
     assert meanings[0].startswith("`—` no number")
     assert meanings[0] == meanings[1]

@@ -17,7 +17,7 @@ from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import load_campaign, load_survey
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.several import Surveyed
-from suite.analysis.several.places import drop_lonely, find_overlap, middle, pool, set_apart
+from suite.analysis.several.places import compare_gpus, drop_unpaired, find_overlap, middle, pool
 from suite.errors import DocumentError
 from suite.flags import raise_flag
 from suite.model import Survey, SurveyMember
@@ -28,7 +28,7 @@ from tests import synthetic
 from tests.changes import invoke, plant
 from tests.fakes.hosts import QUIET
 from tests.flagging import codes
-from tests.rendering import collate_survey
+from tests.rendering import report_survey
 
 PRODUCT = "matmul.square/n=1000/precision=fp32/operands=device/xla=off"
 BATCH = "mlp.train/net=A/batch=512/data=device/precision=fp32"
@@ -104,7 +104,7 @@ def load(folder: Path) -> tuple[Survey, dict[str, Any]]:
 
 def study(folder: Path) -> Surveyed:
     survey, loaded = load(folder)
-    return set_apart(survey, {name: analyse(one) for name, one in loaded.items()})
+    return compare_gpus(survey, {name: analyse(one) for name, one in loaded.items()})
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,7 @@ def test_a_slower_gpu_and_a_busy_machine_are_told_from_their_equals(
     assert verdict(found.apart["2"], PRODUCT) == "SLOWER"
     assert found.apart["2"].sound[PRODUCT].value == pytest.approx(1.08, rel=0.01)
     assert found.spreads[PRODUCT] == pytest.approx(1.08, rel=0.01)
-    for contrast in (*found.crowded.values(), found.pooled):
+    for contrast in (*found.contention.values(), found.pooled):
         assert contrast.sound[BATCH].value == pytest.approx(1.25, rel=0.01)
     assert verdict(found.pooled, BATCH) == "SLOWER"
     _, loaded = load(folder)
@@ -149,9 +149,9 @@ def test_medians_are_over_cells_that_time_a_gpu_again_and_again(found: Surveyed)
 
 
 def test_the_report_stands_alone_and_programs_get_it_unscaled(folder: Path) -> None:
-    collated, survey = collate_survey(folder), load_survey(folder)
-    assert set(collated) == {"survey.md", "survey.html", "summary.json"}
-    text = collated["survey.md"]
+    reported, survey = report_survey(folder), load_survey(folder)
+    assert set(reported) == {"survey.md", "survey.html", "summary.json"}
+    text = reported["survey.md"]
     assert text.startswith("# Crossover: the 3 GPUs of one machine — SIMULATED\n")
     for told in (
         *(f"| {member.campaign} " for member in survey.members),
@@ -162,14 +162,14 @@ def test_the_report_stands_alone_and_programs_get_it_unscaled(folder: Path) -> N
         "make bench GPU=all SEED=7",
     ):
         assert told in text
-    told = json.loads(collated["summary.json"])
+    told = json.loads(reported["summary.json"])
     cell = told["at_once_all"]["cells"][PRODUCT]
     assert cell["ratio"]["value"] == pytest.approx(1.25, rel=0.01)
     assert cell["verdict"]["name"] == "SLOWER"
     assert (set(told["apart"]), set(told["at_once"])) == ({"1", "2"}, set(GPUS))
     assert told["survey"]["suite"] == wire.plain(survey.suite)
     assert told["analysed_by"] == __version__
-    assert collate_survey(folder) == collated
+    assert report_survey(folder) == reported
 
 
 def test_how_much_they_were_at_work_together_is_told(tmp_path: Path, found: Surveyed) -> None:
@@ -183,7 +183,7 @@ def test_how_much_they_were_at_work_together_is_told(tmp_path: Path, found: Surv
 def test_a_survey_that_was_stopped_early_says_what_it_has(tmp_path: Path) -> None:
     folder = write_survey(tmp_path, alone=EQUAL, at_once={}, blocks=3)
     change(folder, load_survey(folder), stopped="after round 3: no time", whole_cores=True)
-    text = collate_survey(folder)["survey.md"]
+    text = report_survey(folder)["survey.md"]
     for told in (
         "busy together costs is not known yet.",
         "not begun",
@@ -206,15 +206,15 @@ def test_a_turn_at_once_that_one_gpu_did_not_finish_counts_for_none(tmp_path: Pa
             documents[3] = invoke(status="interrupted")(documents[3])
             del twins[4]
         loaded[name] = replace(loaded[name], documents=documents, controls=twins)
-    kept, lonely = drop_lonely(survey, loaded)
-    assert lonely == (4, 5)
+    kept, unpaired = drop_unpaired(survey, loaded)
+    assert unpaired == (4, 5)
     assert kept["box-gpu1"] == loaded["box-gpu1"]
     for name in ("box-gpu0-at-once", "box-gpu1-at-once"):
         left = [one.invocation.block for one in (*kept[name].documents, *kept[name].controls)]
         assert left == [1, 2, 3, 6] * 2
     analyses = {name: analyse(one) for name, one in kept.items()}
-    found = set_apart(survey, analyses, lonely)
-    assert found.pooled.sound[BATCH].n == found.crowded["0"].sound[BATCH].n == 4
+    found = compare_gpus(survey, analyses, unpaired)
+    assert found.pooled.sound[BATCH].n == found.contention["0"].sound[BATCH].n == 4
     assert "The turn at once of rounds 4, 5 does not count" in render_page(
         compose_survey(found, analyses)
     )
@@ -236,10 +236,12 @@ def test_an_invalid_cell_counts_nowhere(folder: Path, profile: Any) -> None:
         for one in broken.cells
     )
     summaries["box-gpu1-at-once"] = structs.replace(broken, cells=cells)
-    found = set_apart(survey, summaries)
+    found = compare_gpus(survey, summaries)
     if profile == "standard":
-        assert verdict(found.crowded["1"], PRODUCT) == verdict(found.pooled, PRODUCT) == "INVALID"
-        assert verdict(found.crowded["0"], PRODUCT) == "SLOWER"
+        assert (
+            verdict(found.contention["1"], PRODUCT) == verdict(found.pooled, PRODUCT) == "INVALID"
+        )
+        assert verdict(found.contention["0"], PRODUCT) == "SLOWER"
     assert PRODUCT not in found.of_gpu(found.pooled)
     # Struck also where the profile gives no verdicts: one GPU's factor and the mean.
     text = render_page(compose_survey(found, summaries))

@@ -84,7 +84,7 @@ def test_every_machine_has_a_row_for_each_price_and_no_campaign_has_two(found: S
         ("fast.huge", "spot"): (("fast",),),
         (None, None): (("priceless",),),
     }
-    assert [(one.campaign, one.flag.code) for one in found.aside] == [
+    assert [(one.campaign, one.flag.code) for one in found.excluded] == [
         ("copy", "copied"),
         ("suite", "other-suite"),
     ]
@@ -302,7 +302,7 @@ def test_campaigns_of_another_method_or_beside_others_or_named_twice_are_left_ou
         pretend(base, 8, machine="m8"), flags=(raise_flag("others-at-work", gpus=2),)
     )
     found = rank([*usual, hasty, crowded, usual[0]], offer("a"))
-    codes = {one.run: one.flag.code for one in found.aside}
+    codes = {one.run: one.flag.code for one in found.excluded}
     assert codes == {3: "other-method", 4: "beside-others", 5: "same-campaign"}
     page = build_shortlist(found, [*usual, hasty, crowded])["shortlist.md"]
     assert "warmup_s=0.3, measure_s=0.4" in page

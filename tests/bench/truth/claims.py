@@ -125,16 +125,16 @@ class Told:
         return next((float(one["size"]) / 100 for one in found), None)
 
 
-def listen(collated: Report) -> Told:
+def listen(reported: Report) -> Told:
     """What a report tells."""
-    report = collated.files["report.md"]
+    report = reported.files["report.md"]
     head = report.partition("Table:")[0].splitlines()
     first = [line for line in head if line and not line.startswith(("#", "Machine:", "**"))]
-    screen = collated.terminal.partition("\nfamily ")[0].splitlines()[2:]
+    screen = reported.terminal.partition("\nfamily ")[0].splitlines()[2:]
     return Told(
         opening=tuple(dict.fromkeys(split([*screen, *first]))),
         first=tuple(split(first)),
-        summary=json.loads(collated.files["summary.json"]),
+        summary=json.loads(reported.files["summary.json"]),
         report=report,
     )
 

@@ -14,7 +14,7 @@ from tests.bench.truth.claims import CONTROLS, DENIED, PATTERNS, Kind, listen, s
 from tests.bench.truth.devices import CPU, GPU
 from tests.bench.truth.reasons import PLANTS, clear
 from tests.bench.truth.tally import tell, work_cells
-from tests.rendering import collate
+from tests.rendering import report_folder
 
 CLAIMED: dict[Kind, str] = {
     "winner": "In mlp.train (net=A) cuda wins at every batch.",
@@ -74,7 +74,9 @@ def test_the_opening_of_a_clear_campaign_is_heard() -> None:
 
 def test_files_say_what_was_told_without_them(tmp_path: Path) -> None:
     planted = Planted(seconds=clear)
-    read = listen(collate(write(tmp_path / "made-up", make_plan(seed=9), planted), pictures=False))
+    read = listen(
+        report_folder(write(tmp_path / "made-up", make_plan(seed=9), planted), pictures=False)
+    )
     assert read == tell(planted, seed=9)
 
 

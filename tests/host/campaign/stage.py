@@ -12,14 +12,14 @@ from suite.analysis.documents.read import LoadedCampaign, load_campaign
 from suite.errors import EngineError
 from suite.host.campaign.arms import Arms, known_arms
 from suite.host.campaign.conductor import Conductor
-from suite.host.campaign.listener import Advice, Progress
+from suite.host.campaign.listener import AnalysisHooks, Progress
 from suite.host.campaign.request import Request, plan_campaign
 from suite.host.campaign.store import Store
 from suite.host.engine import GpuRequest, Job
 from suite.model import Campaign, Document
 from tests.fakes.engine import FakeEngine, Script, Worker, asked_arm, asked_cells, fake_image
 from tests.host.campaign.flow import START, make_cells
-from tests.rendering import collate
+from tests.rendering import report_folder
 
 REQUEST = GpuRequest(driver="cdi", devices=("0",))
 CPU = Arms(run=(known_arms()["cpu"],), gpu={"cpu": None}, not_run={"cuda": "no GPU"})
@@ -43,7 +43,7 @@ class Stage:
     )
     lines: list[str] = field(default_factory=list)
     progress: list[Progress] = field(default_factory=list)
-    collated: list[int] = field(default_factory=list)
+    reported: list[int] = field(default_factory=list)
     looks: list[tuple[int, int, bool]] = field(default_factory=list)
     disturbances: list[str | None] = field(default_factory=list)
     made: Path | None = None
@@ -81,8 +81,8 @@ class Stage:
             cpus=cpus,
             budget_s=budget_s,
             listener=self,
-            advice=Advice(
-                collate=lambda: self.collated.append(len(self.documents())),
+            hooks=AnalysisHooks(
+                build_reports=lambda: self.reported.append(len(self.documents())),
                 interim_look=lambda: self.looks.pop(0),
                 disturbed=lambda _: self.disturbances.pop(0) if self.disturbances else None,
                 find_odd=lambda: look_for_odd(self.folder),
@@ -108,7 +108,7 @@ class Stage:
         return load_campaign(self.folder)
 
     def report(self) -> str:
-        return str(collate(self.folder).files["report.md"])
+        return str(report_folder(self.folder).files["report.md"])
 
     def documents(self) -> list[str]:
         """The names of the invocations' files so far."""

@@ -46,7 +46,7 @@ def test_every_invocation_is_run_and_written_in_the_seeds_order(stage: Stage) ->
         assert [cell.id for cell in document.cells] == [cell.id for cell in order]
     assert stage.engine.closed()
     # A report was to be made after every block and at the end, and nothing had to be removed.
-    assert stage.collated == [4, 6, 8, 10, 12, 14, 14]
+    assert stage.reported == [4, 6, 8, 10, 12, 14, 14]
     assert stage.engine.removed_volumes == []
     assert json.loads((stage.folder / "campaign.json").read_text()) == wire.plain(campaign)
 

@@ -16,7 +16,7 @@ from suite.model import Again, Campaign, container_seconds
 from tests.fakes.engine import Life, Worker
 from tests.host.campaign.flow import make_cells
 from tests.host.campaign.stage import BOTH, Stage
-from tests.rendering import collate
+from tests.rendering import report_folder
 
 CELLS = make_cells(*"abcdefghij")
 SLOW = 1.3
@@ -80,7 +80,7 @@ def test_its_block_runs_again_on_all_arms_and_the_plan_and_the_report_say_why(
     spent = sum(map(container_seconds, loaded.documents))
     assert campaign.prediction.actual_s == pytest.approx(spent)
     assert stage.said("the block is measured again on all arms") == 1
-    analysis = collate(stage.folder).analysis
+    analysis = report_folder(stage.folder).analysis
     assert all(sorted(one.blocks) == [1, 2, 3, 4, 5] for one in analysis.arms.values())
     # What has a successor does not speak against the campaign.
     assert not analysis.invalid
@@ -137,7 +137,7 @@ def test_of_three_odd_ones_two_run_again_and_the_third_is_set_aside(stage: Stage
     assert repeats(stage) == sorted(
         f"{arm}-{block:02d}-r1" for arm in ("cpu", "cuda") for block in blocks
     )
-    analysis = collate(stage.folder).analysis
+    analysis = report_folder(stage.folder).analysis
     (left,) = {2, 7, 11} - blocks
     assert all(
         sorted({*range(1, 17)} - {left}) == sorted(one.blocks) for one in analysis.arms.values()
@@ -152,7 +152,7 @@ def test_a_block_that_is_odd_again_is_measured_a_second_time_at_most(stage: Stag
     campaign = run(stage, "cuda-3", times=3)
     assert [(one.block, one.repeat) for one in campaign.again] == [(3, 1), (3, 2)]
     assert repeats(stage) == ["cpu-03-r1", "cpu-03-r2", "cuda-03-r1", "cuda-03-r2"]
-    analysis = collate(stage.folder).analysis
+    analysis = report_folder(stage.folder).analysis
     assert all(sorted(one.blocks) == [1, 2, 4, 5] for one in analysis.arms.values())
     told = {(one.code, one.where["arm"], one.where["repeat"]) for one in analysis.excluded}
     assert told == {
@@ -181,7 +181,7 @@ def test_a_measuring_again_that_was_cut_off_goes_on_and_counts_for_no_arm_until_
     with pytest.raises(KeyboardInterrupt):
         stage.run(campaign=draw(stage, 5), arms=BOTH, otherwise=life)
     (had,) = [name.partition("-")[0] for name in repeats(stage) if is_complete(stage, name)]
-    analysis = collate(stage.folder).analysis
+    analysis = report_folder(stage.folder).analysis
     other = "cuda" if had == "cpu" else "cpu"
     assert 3 not in analysis.cells[0].arms[other].values
     assert not analysis.invalid

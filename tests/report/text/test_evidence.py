@@ -8,7 +8,7 @@ from string import Formatter
 
 import pytest
 
-from suite.analysis.causes.advice import KINDS
+from suite.analysis.causes.improvements import KINDS
 from suite.analysis.causes.rules import RULES
 from suite.analysis.result.numbers import Evidence, cite
 from suite.content import SUITE

@@ -111,7 +111,7 @@ def test_nothing_but_tf32_touches_its_switch(on_gpu: FakeTensorFlow) -> None:
     [
         ({}, 2.0, "measured"),
         ({"check": raising(WrongResult("off by 7"))}, 2.0, "failed"),
-        ({"run_up": raising(RuntimeError("the device broke"))}, 2.0, "failed"),
+        ({"warm_start": raising(RuntimeError("the device broke"))}, 2.0, "failed"),
         ({}, 1e-9, "skipped"),
     ],
 )

@@ -202,9 +202,9 @@ def test_the_epochs_before_the_one_that_is_timed_are_a_run_up(
     model: Model, stage: str, untimed: int, on: str, scope: str | None
 ) -> None:
     prepared = prepare_fit(stage, on=on)
-    assert (prepared.run_up is None) == (untimed == 0)
-    if prepared.run_up is not None:
-        prepared.run_up()
+    assert (prepared.warm_start is None) == (untimed == 0)
+    if prepared.warm_start is not None:
+        prepared.warm_start()
     assert model.epochs == untimed
     last = prepared.step()
     assert model.epochs == untimed + 1

@@ -37,7 +37,7 @@ class Bench:
     enqueues: bool = True
     on: Any = "arm"
     proof: Ops | None = MATMUL
-    run_up: Callable[[], object] | None = None
+    warm_start: Callable[[], object] | None = None
 
     def prepare(self, *, device: str, n: int) -> Prepared:
         self.done.append(f"prepare {n} on {device}")
@@ -55,7 +55,7 @@ class Bench:
             proof=self.proof,
             on=self.on,
             enqueues=self.enqueues,
-            run_up=self.run_up,
+            warm_start=self.warm_start,
             close=lambda: self.done.append("close"),
         )
 
@@ -158,7 +158,7 @@ def raising(error: BaseException) -> Callable[..., Any]:
             "wrong result: the product is off by 7",
         ),
         ({"check": lambda _: 1 / 0}, "failed", "ZeroDivisionError: division by zero"),
-        ({"run_up": lambda: 1 / 0}, "failed", "ZeroDivisionError: division by zero"),
+        ({"warm_start": lambda: 1 / 0}, "failed", "ZeroDivisionError: division by zero"),
         (
             {"proof": Ops(groups=(("Conv2D",),))},
             "failed",
@@ -277,12 +277,12 @@ def test_a_run_up_is_neither_timed_nor_a_first_call(tensorflow: FakeTensorFlow) 
     watched = []
     bench = Bench(device=FakeDevice(call_ns=1_000_000, first_ns=SECOND))
 
-    def run_up() -> None:
+    def warm_start() -> None:
         watched.append(tensorflow.watching)
         bench.device.step()
         bench.device.leave_work(7 * SECOND)
 
-    bench.run_up = run_up
+    bench.warm_start = warm_start
     result = bench.run(bench.request(one_shot=True))
     assert (result.outcome, result.samples_s) == ("measured", [0.001])
     assert (result.first_call_s, result.warmup_status) == (None, "run-up")

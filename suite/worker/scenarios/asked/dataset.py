@@ -145,18 +145,18 @@ def prepare(*, device: str, stage: str, on: str) -> Prepared:
     if loop.timed == "step":
         batches = [iter(_pipeline(inputs, labels, endless=True))]
         step, close = _make_step(trainer, batches, fetch=loop.fetch), batches.clear
-        run_up = None
+        warm_start = None
     else:
         step, close = _make_epoch(trainer, inputs, labels), lambda: None
         traced = _pipeline(*first, endless=False)
-        run_up = pin(lambda: [trainer.step(*batch) for batch in traced], on)
+        warm_start = pin(lambda: [trainer.step(*batch) for batch in traced], on)
     return Prepared(
         step=pin(step, on),
         check=check,
         proof=proof_of(stage, on),
         on=belongs(on),
         traces=trainer.traces,
-        run_up=run_up if loop.timed == "epoch" else None,
+        warm_start=warm_start if loop.timed == "epoch" else None,
         close=close,
     )
 

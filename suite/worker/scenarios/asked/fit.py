@@ -116,7 +116,7 @@ def prepare(*, device: str, stage: str, batch: int, prefetch: str, on: str) -> P
 
     step = pin(fit, on)
 
-    def run_up() -> None:
+    def warm_start() -> None:
         for _ in range(untimed):
             step()
 
@@ -148,7 +148,7 @@ def prepare(*, device: str, stage: str, batch: int, prefetch: str, on: str) -> P
         check=check,
         proof=proof_of(stage, on),
         on=belongs(on),
-        run_up=run_up if untimed else None,
+        warm_start=warm_start if untimed else None,
     )
 
 

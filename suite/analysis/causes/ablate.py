@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from suite.analysis.ablation.catalogue import Catalogue, Values, mean
-from suite.analysis.ablation.gains import find_gain
+from suite.analysis.ablation.overheads import transfer_cost
 from suite.analysis.ablation.pipeline import cite_parts, find_better, find_pipeline, is_input_bound
-from suite.analysis.ablation.prices import price_copies
+from suite.analysis.ablation.speedups import find_speedup
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.causes.legs import go_on
 from suite.analysis.causes.parts import (
     Found,
     Part,
@@ -25,11 +24,12 @@ from suite.analysis.causes.parts import (
     scale,
     subtract,
 )
+from suite.analysis.causes.transitions import next_stage
 from suite.analysis.result.findings import RuleName
 from suite.analysis.result.numbers import Evidence, cite
 from suite.cells.traits import LinkName
 
-RUNGS: tuple[tuple[LinkName, RuleName | None], ...] = (
+ABLATIONS: tuple[tuple[LinkName, RuleName | None], ...] = (
     ("without", "fallback"),
     ("nearer", "transfer"),
     ("warm", "start-up"),
@@ -41,43 +41,43 @@ RUNGS: tuple[tuple[LinkName, RuleName | None], ...] = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ladder:
+class AblationPath:
     """The parts from a cell down to the plainest, and that one; None where the rest is no matter: the
     GPU waits for something that hides it."""
 
     parts: tuple[Part, ...]
-    foot: CellSummary | None
+    plainest: CellSummary | None
     times: float
 
 
-def climb_down(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Ladder:
-    """The ladder of a cell, by the cells that have a number on all of these arms, the GPU's the last."""
+def ablate(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> AblationPath:
+    """The ablations of a cell, by the cells that have a number on all of these arms, the GPU's the last."""
     parts: list[Part] = []
     here, times, seen = one, 1.0, {one.cell.id}
     while True:
-        found = _step_down(catalogue, here, arms)
+        found = _ablate_once(catalogue, here, arms)
         if found is None:
-            return Ladder(parts=tuple(parts), foot=here, times=times)
+            return AblationPath(parts=tuple(parts), plainest=here, times=times)
         below, gone = found
         parts += [replace(part, times=times, seconds=scale(part.seconds, times)) for part in gone]
         if below is None or below.cell.id in seen:
-            return Ladder(parts=tuple(parts), foot=None, times=times)
+            return AblationPath(parts=tuple(parts), plainest=None, times=times)
         times *= count_calls(here, below)
         here = below
         seen.add(here.cell.id)
 
 
-def _step_down(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Found | None:
+def _ablate_once(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Found | None:
     way = one.cell.way
-    if way is not None and (found := go_on(catalogue, one, way, arms)) is not None:
+    if way is not None and (found := next_stage(catalogue, one, way, arms)) is not None:
         return found
-    for name, rule in RUNGS[:2]:
+    for name, rule in ABLATIONS[:2]:
         if found := _leave_out(catalogue, one, name, rule, arms):
             return found
     if found := _feed_by_hand(catalogue, one, arms):
         return found
-    rungs = (_leave_out(catalogue, one, name, rule, arms) for name, rule in RUNGS[2:])
-    return next((found for found in rungs if found), None)
+    ablated = (_leave_out(catalogue, one, name, rule, arms) for name, rule in ABLATIONS[2:])
+    return next((found for found in ablated if found), None)
 
 
 def _leave_out(
@@ -94,7 +94,7 @@ def _leave_out(
     own, less = (mean(catalogue.values(cell, arms[-1])) or 0.0 for cell in (one, other))
     less *= count_calls(one, other)
     gone = cite("left-out", own=own, less=less, **how.values)
-    gain = find_gain(catalogue, one, other, arms[-1], how)
+    gain = find_speedup(catalogue, one, other, arms[-1], how)
     part = Part(rule=rule, cell=one, times=1.0, seconds=seconds, evidence=(gone,), gain=gain)
     return other, [part]
 
@@ -133,7 +133,7 @@ def _feed_by_hand(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -
         evidence = cite_parts(found)
     gpu = arms[-1]
     at, how = find_better(catalogue, pipelines[gpu], gpu)
-    gain = find_gain(catalogue, one, at, gpu, how)
+    gain = find_speedup(catalogue, one, at, gpu, how)
     parts = [
         Part(rule="input", cell=one, times=1.0, seconds=fed, evidence=evidence, gain=gain),
         Part(
@@ -157,5 +157,5 @@ def _find_copies(catalogue: Catalogue, below: CellSummary, arm: str) -> tuple[Va
             values = catalogue.values(other, arm)
             if values:
                 return subtract(values, catalogue.values(below, arm)), True
-    price = price_copies(catalogue, below, arm)
+    price = transfer_cost(catalogue, below, arm)
     return dict.fromkeys(catalogue.values(below, arm), price.seconds if price else 0.0), False

@@ -9,10 +9,10 @@ import pytest
 from suite.analysis.ablation.catalogue import open_catalogue
 from suite.analysis.ablation.trace import find_traces
 from suite.analysis.campaign.summarise import Summary, summarise
+from suite.analysis.causes.cross_check import cite_trace, cross_check
 from suite.analysis.causes.insight import find_insight
 from suite.analysis.causes.parts import Part
-from suite.analysis.causes.rules import Suspicion
-from suite.analysis.causes.witness import cite_trace, hear
+from suite.analysis.causes.rules import Candidate
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.findings import RuleName
 from suite.model import Document
@@ -36,7 +36,7 @@ COPYING = {**IDLE, "busy_share": 0.6, "copy_share": 0.4, "copies": 2.0}
 
 
 def see(rule: RuleName, trace: dict[str, float] | None) -> tuple[bool, bool, list[str]]:
-    """What is heard of a cause that takes 0.6 ms of a call of 1 ms, which a trace saw."""
+    """How a cause is checked that takes 0.6 ms of a call of 1 ms, which a trace saw."""
     campaign, documents = machines.make_campaign(machines.choose(machines.make_cells(), STEP))
     documents = [synthetic.change_cell(one, STEP, samples_s=[1e-3]) for one in documents]
     loaded = LoadedCampaign(folder="x", campaign=campaign, documents=documents)
@@ -50,8 +50,8 @@ def see(rule: RuleName, trace: dict[str, float] | None) -> tuple[bool, bool, lis
         seconds={"cpu": {1: 0.2e-3}, "cuda": {1: 1.4e-3}},
         evidence=(),
     )
-    found = Suspicion(rule=rule, parts=(part,), seconds=None, evidence=())
-    agrees, refuted, told = hear(catalogue, found, ("cpu", "cuda"))
+    found = Candidate(rule=rule, parts=(part,), seconds=None, evidence=())
+    agrees, refuted, told = cross_check(catalogue, found, ("cpu", "cuda"))
     return agrees, refuted, codes(told)
 
 

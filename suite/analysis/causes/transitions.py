@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from suite.analysis.ablation.catalogue import Catalogue, mean
-from suite.analysis.ablation.gains import find_gain
-from suite.analysis.ablation.prices import price_copies
+from suite.analysis.ablation.overheads import transfer_cost
+from suite.analysis.ablation.speedups import find_speedup
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.causes.parts import (
     Found,
@@ -24,7 +24,7 @@ from suite.cells.cell import Stage, Way
 
 
 @dataclass(frozen=True, kw_only=True)
-class Leg:
+class Transition:
     """A stage of a way, and the stages behind it up to the next one that has a number."""
 
     one: CellSummary
@@ -32,7 +32,9 @@ class Leg:
     stages: Sequence[Stage]
 
 
-def go_on(catalogue: Catalogue, one: CellSummary, way: Way, arms: Sequence[str]) -> Found | None:
+def next_stage(
+    catalogue: Catalogue, one: CellSummary, way: Way, arms: Sequence[str]
+) -> Found | None:
     """The next stage of a script's way that has a number."""
     places = [index for index, stage in enumerate(way.stages) if stage.cell == one.cell.id]
     for first in places:
@@ -41,13 +43,15 @@ def go_on(catalogue: Catalogue, one: CellSummary, way: Way, arms: Sequence[str])
             if other is not None and has_numbers(catalogue, other, arms):
                 passed = way.stages[first + 1 : last + 1]
                 return other, list(
-                    _part_leg(catalogue, Leg(one=one, way=way, stages=passed), other, arms)
+                    _split_transition(
+                        catalogue, Transition(one=one, way=way, stages=passed), other, arms
+                    )
                 )
     return None
 
 
-def _part_leg(
-    catalogue: Catalogue, leg: Leg, other: CellSummary, arms: Sequence[str]
+def _split_transition(
+    catalogue: Catalogue, transition: Transition, other: CellSummary, arms: Sequence[str]
 ) -> Iterator[Part]:
     """What goes away between two stages of a way, by cause.
 
@@ -55,11 +59,11 @@ def _part_leg(
     sibling of the way (another size), as far as the whole of them goes.  What is left is the last cause's
     where all others are known, and else nobody's.
     """
-    one, stages = leg.one, leg.stages
+    one, stages = transition.one, transition.stages
     left = leave_out(catalogue, one, other, arms)
-    is_fair = stages[-1] is leg.way.stages[-1]
+    is_fair = stages[-1] is transition.way.stages[-1]
     how = cite("fair") if is_fair else cite("changed", change=stages[-1].change)
-    gain = find_gain(catalogue, one, other, arms[-1], how)
+    gain = find_speedup(catalogue, one, other, arms[-1], how)
     rules: list[RuleName] = list(dict.fromkeys(stage.removes for stage in stages if stage.removes))
     changes = {
         rule: tuple(stage.change for stage in stages if stage.removes == rule) for rule in rules
@@ -80,7 +84,7 @@ def _part_leg(
     unknown: list[RuleName] = []
     # A start is what the others leave: of the sizes of one process only the first has paid it.
     for rule in sorted(rules, key=lambda one: one == "start-up") if len(rules) > 1 else []:
-        known = _find_elsewhere(catalogue, leg, changes[rule], rule, arms)
+        known = _find_elsewhere(catalogue, transition, changes[rule], rule, arms)
         if known is None or (rule == "start-up" and not unknown):
             unknown.append(rule)
             continue
@@ -100,20 +104,20 @@ def _part_leg(
 
 def _find_elsewhere(
     catalogue: Catalogue,
-    leg: Leg,
+    transition: Transition,
     changes: Sequence[str],
     rule: RuleName,
     arms: Sequence[str],
 ) -> Mapping[str, float] | None:
     """What these changes take, seconds a call by arm: copies and a start by their prices, others at the
     nearest sibling of the way at which they were measured by themselves."""
-    prices = {arm: _find_price(catalogue, leg.one, rule, arm) for arm in arms}
+    prices = {arm: _find_price(catalogue, transition.one, rule, arm) for arm in arms}
     known = {arm: price for arm, price in prices.items() if price is not None}
     if len(known) == len(arms):
         return known
     if rule == "start-up":
         return None
-    way, found = leg.way, []
+    way, found = transition.way, []
     for other in catalogue.cells.values():
         their = other.cell.way
         if their is None or (their.name, their.pinned) != (way.name, way.pinned):
@@ -128,7 +132,7 @@ def _find_elsewhere(
 def _find_price(catalogue: Catalogue, one: CellSummary, rule: RuleName, arm: str) -> float | None:
     if rule == "start-up":
         return mean(catalogue.values(catalogue.link(one, "start")[0], arm))
-    copies = price_copies(catalogue, one, arm) if rule == "transfer" else None
+    copies = transfer_cost(catalogue, one, arm) if rule == "transfer" else None
     return copies.seconds if copies else None
 
 

@@ -1,6 +1,6 @@
-"""What a call costs before it computes anything: handing over, and copying.
+"""What a call costs before it computes anything: dispatch and transfer.
 
-Pure; measured prices only, and a price that no cell gives is None.
+Pure; measured costs only, and a cost that no cell gives is None.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from suite.analysis.result.numbers import Value
 from suite.cells.traits import Price
 
 BUSY = 0.9
-"""With a larger share of a sample spent on handing over, the device waits for the host."""
+"""With a larger share of a sample spent on dispatch, the device waits for the host."""
 
 ROUNDING = 1e-9
 """What a threshold may be missed by: a quotient of measured numbers is rounded somewhere."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Paid:
+class MeasuredCost:
     """Seconds of calls or copies that other cells have measured; ``values`` say how many and which."""
 
     seconds: float
     values: Mapping[str, Value]
 
 
-def price_handover(catalogue: Catalogue, one: CellSummary, arm: str) -> Paid | None:
-    """What handing over a call's steps takes on an arm: calls, and the operations inside them.
+def dispatch_cost(catalogue: Catalogue, one: CellSummary, arm: str) -> MeasuredCost | None:
+    """What dispatching a call's steps takes on an arm: calls, and the operations inside them.
 
     The operations are the nodes that were seen on the device; many of them are fused or cost
-    nothing, so that this is an upper bound where the price of an operation was measured.
+    nothing, so that this is an upper bound where the cost of an operation was measured.
     """
     cell, dispatch = one.cell, one.cell.dispatch
     steps, launches = count_steps(cell), cell.work.launches
     if dispatch is None or (dispatch == "eager" and launches is None):
         return None
     call: Price = "graph" if dispatch == "keras" else dispatch
-    price = _price_calls(catalogue, call, arm, steps if launches is None else launches)
+    price = _call_cost(catalogue, call, arm, steps if launches is None else launches)
     if dispatch in {"eager", "xla"}:
         return price
     operation = next(iter(catalogue.prices("operation")), None)
@@ -53,26 +53,28 @@ def price_handover(catalogue: Catalogue, one: CellSummary, arm: str) -> Paid | N
     nodes = catalogue.nodes(one, arm)
     if price is None or operation is None or seconds is None or nodes is None:
         return price
-    return Paid(
+    return MeasuredCost(
         seconds=price.seconds + steps * nodes * seconds,
         values={**price.values, "nodes": nodes, "operation": operation.cell.name},
     )
 
 
-def price_copies(catalogue: Catalogue, one: CellSummary, arm: str) -> Paid | None:
+def transfer_cost(catalogue: Catalogue, one: CellSummary, arm: str) -> MeasuredCost | None:
     """What copying a call's data to the device, and its result back, takes by the copy cells."""
     work = one.cell.work
-    there = price_copy(catalogue, work.bytes_in, arm, "copy-in") if work.bytes_in else None
-    back = price_copy(catalogue, work.bytes_out, arm, "copy-out") if work.bytes_out else None
+    there = copy_cost(catalogue, work.bytes_in, arm, "copy-in") if work.bytes_in else None
+    back = copy_cost(catalogue, work.bytes_out, arm, "copy-out") if work.bytes_out else None
     if (there is None) != (work.bytes_in is None) or (back is None) != (work.bytes_out is None):
         return None
     if there is None or back is None:
         return there or back
     back_values = {f"{name}_back": value for name, value in back.values.items()}
-    return Paid(seconds=there.seconds + back.seconds, values={**there.values, **back_values})
+    return MeasuredCost(
+        seconds=there.seconds + back.seconds, values={**there.values, **back_values}
+    )
 
 
-def price_copy(catalogue: Catalogue, size: float, arm: str, copy: Price) -> Paid | None:
+def copy_cost(catalogue: Catalogue, size: float, arm: str, copy: Price) -> MeasuredCost | None:
     """What one copy of so many bytes takes: between two measured sizes on a line in logarithms.
 
     Beyond the largest size its bandwidth holds, below the smallest its time.  None: no copy was
@@ -96,20 +98,20 @@ def price_copy(catalogue: Catalogue, size: float, arm: str, copy: Price) -> Paid
     below = [point for point in points if point[0] <= size]
     above = [point for point in points if point[0] >= size]
     if not below:
-        return Paid(seconds=above[0][1], values=values)
+        return MeasuredCost(seconds=above[0][1], values=values)
     if not above:
         largest, seconds = below[-1]
-        return Paid(seconds=seconds * size / largest, values=values)
+        return MeasuredCost(seconds=seconds * size / largest, values=values)
     (small, first), (large, second) = below[-1], above[0]
     if small == large:
-        return Paid(seconds=first, values=values)
+        return MeasuredCost(seconds=first, values=values)
     share = math.log(size / small) / math.log(large / small)
-    return Paid(seconds=first * (second / first) ** share, values=values)
+    return MeasuredCost(seconds=first * (second / first) ** share, values=values)
 
 
-def _price_calls(catalogue: Catalogue, call: Price, arm: str, calls: float) -> Paid | None:
+def _call_cost(catalogue: Catalogue, call: Price, arm: str, calls: float) -> MeasuredCost | None:
     one = next(iter(catalogue.prices(call)), None)
     seconds = catalogue.seconds(one, arm)
     if one is None or seconds is None:
         return None
-    return Paid(seconds=calls * seconds, values={"calls": calls, "call": one.cell.name})
+    return MeasuredCost(seconds=calls * seconds, values={"calls": calls, "call": one.cell.name})

@@ -1,7 +1,7 @@
-"""Who agrees with a cause, or refutes it: never the cells by whose difference its seconds were found.  Pure.
+"""What else bears out a cause, or refutes it: never the cells whose difference its seconds are.  Pure.
 
-Every witness says how many seconds it saw; it agrees within a factor of 2.  A trace can refute as well: it
-saw for how long the GPU had work, and copied.
+Every independent measurement says how many seconds it saw; it agrees within a factor of 2.  A trace can
+refute as well: it saw for how long the GPU had work, and copied.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from suite.analysis.ablation.catalogue import Catalogue, mean
+from suite.analysis.ablation.overheads import copy_cost, dispatch_cost, transfer_cost
 from suite.analysis.ablation.pipeline import NO_FASTER, find_pipeline
-from suite.analysis.ablation.prices import price_copies, price_copy, price_handover
 from suite.analysis.ablation.trace import Trace
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.causes.foot import is_handing_over
 from suite.analysis.causes.parts import Part, count_calls, mean_of
-from suite.analysis.causes.rules import Suspicion
+from suite.analysis.causes.plain_cell import is_dispatch_bound
+from suite.analysis.causes.rules import Candidate
 from suite.analysis.result.findings import RuleName
 from suite.analysis.result.numbers import Evidence, Value, cite
 
@@ -33,40 +33,40 @@ Arms = tuple[str, ...]
 """The arms that are compared, the GPU's the last; the GPU's alone where it does not lose."""
 
 Seen = Iterator[tuple[bool, Evidence]]
-"""Whether a witness agrees, and what it says."""
+"""Whether an independent measurement agrees, and what it says."""
 
-Look = Callable[[Catalogue, Part, Arms], Seen]
+Check = Callable[[Catalogue, Part, Arms], Seen]
 
 
-def hear(
-    catalogue: Catalogue, suspicion: Suspicion, arms: Arms
+def cross_check(
+    catalogue: Catalogue, candidate: Candidate, arms: Arms
 ) -> tuple[bool, bool, tuple[Evidence, ...]]:
-    """Whether a witness agrees with a cause, whether a trace refutes it, and what they say.
+    """Whether an independent measurement agrees, whether a trace refutes the candidate, and what they say.
 
-    The witnesses of the part that takes most of it are heard.
+    The part that takes most of it is checked.
     """
-    if not suspicion.parts:
+    if not candidate.parts:
         return False, False, ()
-    part = max(suspicion.parts, key=lambda one: find_excess(one, arms))
-    heard = list(WITNESSES[suspicion.rule](catalogue, part, arms))
-    agrees, told = any(one for one, _ in heard), [evidence for _, evidence in heard]
+    part = max(candidate.parts, key=lambda one: find_excess(one, arms))
+    checked = list(CROSS_CHECKS[candidate.rule](catalogue, part, arms))
+    agrees, told = any(one for one, _ in checked), [evidence for _, evidence in checked]
     trace = catalogue.trace(part.cell, arms[-1])
     refuted = False
     if trace is not None:
         told.append(cite_trace(trace))
-        if suspicion.rule in _LOOKS:
+        if candidate.rule in _LOOKS:
             seconds = find_excess(part, arms) / part.times
             whole = catalogue.seconds(part.cell, arms[-1]) or 0.0
-            seen = _LOOKS[suspicion.rule](trace) * whole
+            seen = _LOOKS[candidate.rule](trace) * whole
             refuted = seen < NOTHING * seconds
-            agrees = agrees or (suspicion.rule in _SHOWN and seen >= seconds / AGREES)
+            agrees = agrees or (candidate.rule in _SHOWN and seen >= seconds / AGREES)
     return agrees and not refuted, refuted, tuple(told)
 
 
-def find_strays(catalogue: Catalogue, one: CellSummary, arm: str) -> tuple[str, ...]:
+def find_off_device_ops(catalogue: Catalogue, one: CellSummary, arm: str) -> tuple[str, ...]:
     """The operations of a step's work that were seen elsewhere than on its device."""
-    strays = catalogue.strays(one, arm)
-    return tuple(name for name in strays if any(op in name for op in FALLEN))
+    off_device = catalogue.off_device_ops(one, arm)
+    return tuple(name for name in off_device if any(op in name for op in FALLEN))
 
 
 def find_excess(part: Part, arms: Arms) -> float:
@@ -94,11 +94,11 @@ def _agree(one: float, other: float) -> bool:
     return other / AGREES <= one <= other * AGREES
 
 
-def _hear_nobody(_: Catalogue, __: Part, ___: Arms) -> Seen:
+def _check_nothing(_: Catalogue, __: Part, ___: Arms) -> Seen:
     return iter(())
 
 
-def _hear_prices(part: Part, prices: Sequence[float | None], arms: Arms) -> bool:
+def _costs_agree(part: Part, prices: Sequence[float | None], arms: Arms) -> bool:
     """Whether a price, the GPU's beyond the CPU's, is what the part takes."""
     known = [price for price in prices if price is not None]
     if len(known) < len(arms):
@@ -106,32 +106,32 @@ def _hear_prices(part: Part, prices: Sequence[float | None], arms: Arms) -> bool
     return _agree(known[-1] - sum(known[:-1]), find_excess(part, arms) / part.times)
 
 
-def _hear_copies(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
+def _check_transfer(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
     one = part.cell
     below, _ = catalogue.link(one, "compute")
     if one.cell.work.bytes_in is None and below is not None:
         one = below
     times = count_calls(part.cell, one)
-    paid = [price_copies(catalogue, one, arm) for arm in arms]
+    paid = [transfer_cost(catalogue, one, arm) for arm in arms]
     if paid[-1] is None or "copied-by-price" in {told.code for told in part.evidence}:
         return
-    agrees = _hear_prices(part, [times * each.seconds if each else None for each in paid], arms)
+    agrees = _costs_agree(part, [times * each.seconds if each else None for each in paid], arms)
     yield agrees, cite("copies", seconds=paid[-1].seconds, **paid[-1].values)
 
 
-def _hear_calls(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
+def _check_dispatch(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
     one, told = part.cell, {told.code for told in part.evidence}
     whole = catalogue.seconds(one, arms[-1]) or 0.0
-    paid = [price_handover(catalogue, one, arm) for arm in arms]
+    paid = [dispatch_cost(catalogue, one, arm) for arm in arms]
     if paid[-1] is not None and "handover" not in told:
-        agrees = _hear_prices(part, [each.seconds if each else None for each in paid], arms)
+        agrees = _costs_agree(part, [each.seconds if each else None for each in paid], arms)
         price = min(paid[-1].seconds, whole)
         yield agrees, cite("handover", price=price, own=whole, **paid[-1].values)
-    if is_handing_over(catalogue, one, arms[-1]) and "dispatch-bound" not in told:
+    if is_dispatch_bound(catalogue, one, arms[-1]) and "dispatch-bound" not in told:
         yield True, cite("dispatch-bound")
 
 
-def _hear_input(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
+def _check_input(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
     found = find_pipeline(catalogue, part.cell, arms[-1])
     if found is None:
         return
@@ -143,31 +143,31 @@ def _hear_input(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
         yield trivial >= (1 - NO_FASTER) * whole, cite("trivial-model", seconds=trivial)
 
 
-def _hear_start(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
+def _check_start(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
     start, _ = catalogue.link(part.cell, "start")
     firsts = [catalogue.seconds(start, arm) for arm in arms]
     if firsts[-1] is not None and "gone-elsewhere" not in {told.code for told in part.evidence}:
-        yield _hear_prices(part, firsts, arms), cite("first-step", seconds=firsts[-1])
+        yield _costs_agree(part, firsts, arms), cite("first-step", seconds=firsts[-1])
 
 
-def _hear_cpu(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
-    strays = find_strays(catalogue, part.cell, arms[-1])
-    if strays:
-        yield True, cite("strays", operations=strays)
-    ways = [price_copy(catalogue, 4, arms[-1], way) for way in ("copy-out", "copy-in")]
+def _check_fallback(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
+    off_device = find_off_device_ops(catalogue, part.cell, arms[-1])
+    if off_device:
+        yield True, cite("strays", operations=off_device)
+    ways = [copy_cost(catalogue, 4, arms[-1], way) for way in ("copy-out", "copy-in")]
     if all(ways):
         yield False, cite("round-trip", least=sum(price.seconds for price in ways if price))
 
 
-WITNESSES: Mapping[RuleName, Look] = {
-    "fallback": _hear_cpu,
-    "input": _hear_input,
-    "transfer": _hear_copies,
-    "start-up": _hear_start,
-    "overhead": _hear_calls,
-    "too small": _hear_nobody,
+CROSS_CHECKS: Mapping[RuleName, Check] = {
+    "fallback": _check_fallback,
+    "input": _check_input,
+    "transfer": _check_transfer,
+    "start-up": _check_start,
+    "overhead": _check_dispatch,
+    "too small": _check_nothing,
 }
-"""Whoever else can tell of a cause."""
+"""What is compared with the seconds of a cause."""
 
 
 def cite_trace(trace: Trace) -> Evidence:

@@ -7,14 +7,14 @@ import math
 from suite.analysis.ablation.catalogue import COUNTED, Catalogue, name_unit
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.numbers.ratio import compare
-from suite.analysis.result.findings import Gain
+from suite.analysis.result.findings import Speedup
 from suite.analysis.result.numbers import Evidence, cite
 from suite.cells.cell import Cell
 
 
-def find_gain(
+def find_speedup(
     catalogue: Catalogue, one: CellSummary, other: CellSummary | None, arm: str, how: Evidence
-) -> Gain | None:
+) -> Speedup | None:
     """How many times less time a unit of work takes at another cell on an arm.
 
     Under 1 it takes more.  ``how`` says what is different there.  None: one of the two has no number.
@@ -25,36 +25,38 @@ def find_gain(
     same = name_unit(one.cell) == name_unit(other.cell)
     measure = catalogue.per_work if same else catalogue.values
     ratio = compare(measure(other, arm), measure(one, arm))
-    return Gain(how=how, at=other.cell.id, ratio=ratio) if ratio else None
+    return Speedup(how=how, at=other.cell.id, ratio=ratio) if ratio else None
 
 
-def best_gain(*gains: Gain | None) -> Gain | None:
+def best_speedup(*gains: Speedup | None) -> Speedup | None:
     """The largest of those that help at all."""
     found = [gain for gain in gains if gain is not None and gain.ratio.value > 1]
     return max(found, key=lambda gain: gain.ratio.value, default=None)
 
 
-def find_larger(catalogue: Catalogue, one: CellSummary, arm: str) -> Gain | None:
+def find_larger(catalogue: Catalogue, one: CellSummary, arm: str) -> Speedup | None:
     """The larger size of the same work at which a unit of it takes least time, if that is less."""
     found = []
     for axis in one.cell.larger:
         here = one.cell.params.get(axis)
         if isinstance(here, int | float):
             found += [
-                find_gain(catalogue, one, other, arm, cite("at-size", axis=axis, size=size))
+                find_speedup(catalogue, one, other, arm, cite("at-size", axis=axis, size=size))
                 for size, other in catalogue.line(one, axis, arm)
                 if size > here
             ]
-    return best_gain(*found)
+    return best_speedup(*found)
 
 
-def find_fewer(catalogue: Catalogue, one: CellSummary, arm: str) -> Gain | None:
-    """The variant of a cell with fewer handovers that helps most; None: none was measured to help."""
+def find_fewer(catalogue: Catalogue, one: CellSummary, arm: str) -> Speedup | None:
+    """The variant of a cell with fewer dispatches that helps most; None: none was measured to help."""
     fewer = catalogue.links(one, "fewer")
-    return best_gain(*(find_gain(catalogue, one, other, arm, how) for other, how in fewer))
+    return best_speedup(*(find_speedup(catalogue, one, other, arm, how) for other, how in fewer))
 
 
-def find_use(catalogue: Catalogue, one: CellSummary, arm: str) -> tuple[float, CellSummary] | None:
+def find_utilization(
+    catalogue: Catalogue, one: CellSummary, arm: str
+) -> tuple[float, CellSummary] | None:
     """A cell's rate as a share of the device's own best at its precision, and the best cell.
 
     Floating-point operations are compared among products, or among steps; examples only of the same

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from suite.analysis.result.findings import Misled
+from suite.analysis.result.findings import NaiveGap
 from tests.analysis.causes.test_insight import SLICES, tell
 from tests.fakes import machines
 from tests.fakes.hosts import QUIET
@@ -15,7 +15,7 @@ from tests.fakes.machines import CPU, GPU, Device
 TRACED = ("tracing no longer timed",)
 
 
-def find(gpu: Device, *, left_out: str = "", spread: float | None = None) -> Misled:
+def find(gpu: Device, *, left_out: str = "", spread: float | None = None) -> NaiveGap:
     """The GPU's arm against the CPU's of the script in slices."""
     cells = [one for one in SLICES if one.params["stage"] != left_out]
     host = QUIET if spread is None else replace(QUIET, between=spread)

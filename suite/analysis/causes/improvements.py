@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from suite.analysis.ablation.catalogue import Catalogue
-from suite.analysis.ablation.gains import find_gain
+from suite.analysis.ablation.speedups import find_speedup
 from suite.analysis.ablation.waterfall import build_waterfalls
-from suite.analysis.result.findings import Help, Kind, Spot, Waterfall
+from suite.analysis.result.findings import Improvement, Kind, Spot, Waterfall
 from suite.analysis.result.numbers import Evidence, cite
 from suite.cells.traits import LinkName
 
@@ -18,7 +18,7 @@ BATCH = "batch"
 """The axis along which work can be had in larger pieces by whoever trains."""
 
 
-def advise(catalogue: Catalogue) -> list[Help]:
+def find_improvements(catalogue: Catalogue) -> list[Improvement]:
     """What was measured of each kind, in the order of the kinds; on the GPU's arm where there is
     one, else on the CPU's."""
     arm = catalogue.gpu or catalogue.cpu
@@ -27,7 +27,7 @@ def advise(catalogue: Catalogue) -> list[Help]:
     return [found for kind in KINDS for found in KINDS[kind](catalogue, arm)]
 
 
-def _enlarge(catalogue: Catalogue, arm: str) -> Iterator[Help]:
+def _enlarge(catalogue: Catalogue, arm: str) -> Iterator[Improvement]:
     """From the usual batch (the smallest, where that was not measured) to the best larger one."""
     seen = set()
     for one in catalogue.cells.values():
@@ -44,41 +44,41 @@ def _enlarge(catalogue: Catalogue, arm: str) -> Iterator[Help]:
         seen.add(key)
         begin = next((pair for pair in line if pair[0] == USUAL_BATCH), line[0])
         gains = [
-            find_gain(catalogue, begin[1], other, arm, cite("of-size", axis=BATCH, size=size))
+            find_speedup(catalogue, begin[1], other, arm, cite("of-size", axis=BATCH, size=size))
             for size, other in line
             if size > begin[0]
         ]
         best = max((g for g in gains if g), key=lambda g: g.ratio.value, default=None)
         if best is not None:
-            yield Help(kind="larger-batch", arm=arm, cell=begin[1].cell.id, gain=best)
+            yield Improvement(kind="larger-batch", arm=arm, cell=begin[1].cell.id, gain=best)
 
 
-def _prefetch(catalogue: Catalogue, arm: str) -> Iterator[Help]:
+def _prefetch(catalogue: Catalogue, arm: str) -> Iterator[Improvement]:
     return _follow(catalogue, "prefetch", arm, "prefetched")
 
 
-def _unpython(catalogue: Catalogue, arm: str) -> Iterator[Help]:
+def _unpython(catalogue: Catalogue, arm: str) -> Iterator[Improvement]:
     found = _follow(catalogue, "less-python", arm, "native")
     # First what a model waits for.
     return iter(sorted(found, key=lambda one: catalogue.cells[one.cell].cell.pinned))
 
 
-def _stay(catalogue: Catalogue, arm: str) -> Iterator[Help]:
+def _stay(catalogue: Catalogue, arm: str) -> Iterator[Improvement]:
     return _follow(catalogue, "no-fallback", arm, "without", cite("without-it"))
 
 
 def _follow(
     catalogue: Catalogue, kind: Kind, arm: str, link: LinkName, said: Evidence | None = None
-) -> Iterator[Help]:
+) -> Iterator[Improvement]:
     """From every cell with this link to the cell that it leads to."""
     for one in catalogue.cells.values():
         for other, how in catalogue.links(one, link):
-            gain = find_gain(catalogue, one, other, arm, said or how)
+            gain = find_speedup(catalogue, one, other, arm, said or how)
             if gain is not None:
-                yield Help(kind=kind, arm=arm, cell=one.cell.id, gain=gain)
+                yield Improvement(kind=kind, arm=arm, cell=one.cell.id, gain=gain)
 
 
-def _warm_up(catalogue: Catalogue, arm: str) -> Iterator[Help]:
+def _warm_up(catalogue: Catalogue, arm: str) -> Iterator[Improvement]:
     """From the script's number to the last stage that only start-up separates from it."""
     for waterfall in build_waterfalls(catalogue):
         if waterfall.spot != Spot(arm=arm, pinned=False):
@@ -87,9 +87,9 @@ def _warm_up(catalogue: Catalogue, arm: str) -> Iterator[Help]:
         if len(steps) < 2:
             continue
         first, last = (catalogue.cells[name] for name in (steps[0], steps[-1]))
-        gain = find_gain(catalogue, first, last, arm, cite("warm"))
+        gain = find_speedup(catalogue, first, last, arm, cite("warm"))
         if gain is not None:
-            yield Help(kind="warm-timing", arm=arm, cell=first.cell.id, gain=gain)
+            yield Improvement(kind="warm-timing", arm=arm, cell=first.cell.id, gain=gain)
 
 
 def _take_start(waterfall: Waterfall) -> list[str]:
@@ -102,7 +102,7 @@ def _take_start(waterfall: Waterfall) -> list[str]:
     return found
 
 
-KINDS: dict[Kind, Callable[[Catalogue, str], Iterator[Help]]] = {
+KINDS: dict[Kind, Callable[[Catalogue, str], Iterator[Improvement]]] = {
     "larger-batch": _enlarge,
     "prefetch": _prefetch,
     "less-python": _unpython,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from suite.analysis.ablation.catalogue import Catalogue, Values, mean
-from suite.analysis.ablation.gains import best_gain, find_fewer, find_larger, find_use
-from suite.analysis.ablation.prices import BUSY, price_handover
+from suite.analysis.ablation.overheads import BUSY, dispatch_cost
+from suite.analysis.ablation.speedups import best_speedup, find_fewer, find_larger, find_utilization
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.causes.parts import Part, Seconds, count_calls, mean_of, subtract
 from suite.analysis.result.numbers import Evidence, cite
@@ -19,12 +19,12 @@ STEP = 4.0
 """The two sizes that a time is extended to no work from differ by this factor at least."""
 
 
-def part_foot(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Iterator[Part]:
+def split_plain_cell(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Iterator[Part]:
     """The parts of a cell in which nothing is left to leave out; the GPU's arm is the last.
 
     What a call takes however small is the line through the two smallest sizes, at no work at all; where
-    no sizes were measured it is what handing over takes: with fewer calls, as it was seen, or by its
-    price.
+    no sizes were measured it is what dispatch takes: with fewer calls, as it was seen, or by its
+    measured cost.
     """
     gpu = arms[-1]
     sizes = _find_sizes(catalogue, one, arms)
@@ -35,9 +35,9 @@ def part_foot(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> It
         fixed, told = _price_call(catalogue, one, arms)
     if fixed is None:
         return
-    gain = best_gain(find_fewer(catalogue, one, gpu), larger)
+    gain = best_speedup(find_fewer(catalogue, one, gpu), larger)
     yield Part(rule="overhead", cell=one, times=1.0, seconds=fixed, evidence=told, gain=gain)
-    used = find_use(catalogue, one, gpu)
+    used = find_utilization(catalogue, one, gpu)
     # Without other sizes nobody knows what of a time is the work.
     if used is None or sizes is None:
         return
@@ -54,8 +54,8 @@ def part_foot(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> It
     yield Part(rule="too small", cell=one, times=1.0, seconds=seconds, evidence=seen, gain=larger)
 
 
-def is_handing_over(catalogue: Catalogue, one: CellSummary, arm: str) -> bool:
-    """Whether the device was seen to wait for the host that hands over."""
+def is_dispatch_bound(catalogue: Catalogue, one: CellSummary, arm: str) -> bool:
+    """Whether the device was seen to wait for the host, which dispatches too slowly."""
     seen = catalogue.enqueueing(one, arm) or 0.0
     return seen > BUSY or "dispatch-bound" in catalogue.labels(one, arm)
 
@@ -93,7 +93,7 @@ def _find_sizes(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> 
 
 
 def _price_call(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Fixed:
-    """What goes away with fewer calls; else what handing over was seen to take, or its price."""
+    """What goes away with fewer calls; else what dispatch was seen to take, or its measured cost."""
     fewer = find_fewer(catalogue, one, arms[-1])
     other = catalogue.cells[fewer.at] if fewer else None
     if fewer and other and all(catalogue.values(other, arm) for arm in arms):
@@ -104,19 +104,19 @@ def _price_call(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> 
         }
         share = 1 - 1 / fewer.ratio.value
         return saved, (cite("fewer", share=share, **fewer.how.values),)
-    return _see_handover(catalogue, one, arms)
+    return _find_dispatch(catalogue, one, arms)
 
 
-def _see_handover(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Fixed:
-    """What handing over was seen to take, where a device only waits for it; else its price."""
+def _find_dispatch(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Fixed:
+    """What dispatch was seen to take, where a device only waits for it; else its measured cost."""
     found: dict[str, Values] = {}
     told: tuple[Evidence, ...] = ()
     for arm in arms:
         values = catalogue.values(one, arm)
         own = mean(values) or 0.0
         seen = catalogue.enqueueing(one, arm)
-        price = price_handover(catalogue, one, arm)
-        if seen is not None and is_handing_over(catalogue, one, arm):
+        price = dispatch_cost(catalogue, one, arm)
+        if seen is not None and is_dispatch_bound(catalogue, one, arm):
             found[arm] = {block: seen * s for block, s in values.items()}
             told = (cite("dispatch-bound"),)
         elif price is not None:
