@@ -96,7 +96,7 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "TF32 off, another device than thought",
     },
     ("invalid", "campaign"): {
-        "set-aside": "{disturbed} of {invocations} invocations had to be set aside: {codes:codes}",
+        "set-aside": "{disturbed} of {invocations} invocations had to be excluded: {codes:codes}",
     },
     # Something else was measured half-way.
     ("invalid", "arm"): {
@@ -136,7 +136,7 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "cpu-thermal": "cpu-thermal: the processor slowed itself down for heat (in {some})",
         "stalled": "stalled: for a while nothing moved, and no sample of its kind explains it (in {some})",
         "few-samples": "under 50 samples in {some}: too few to tell where it was steady, so all count",
-        "unsteady": "unsteady in {some}: no steady part was found, so all samples count",
+        "unsteady": "no steady state in {some}: all samples count",
         "slowed-down": "slowed down on the way in {some}; only what follows counts",
         "bimodal": "bimodal: the samples of {some} fall into two groups",
         "bimodal-blocks": "bimodal: the invocations fall into two groups",

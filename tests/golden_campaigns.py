@@ -92,7 +92,7 @@ NAMES = (*CASES, KEPT)
 SHOWS: Mapping[str, tuple[str, ...]] = {
     "two-arms": (
         "cpu wins at n = 10 to 100; cuda wins at n = 1000",
-        "## What would help most",
+        "## Recommendations",
         "## Where a step's time goes",
         "### When cuda breaks even",
         "cpu: skipped: this processor has no TF32",

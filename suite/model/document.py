@@ -155,7 +155,7 @@ class Invocation:
     """One arm's turn in a fresh container: the unit of analysis.
 
     ``block`` 0 is the calibration, which is kept and not counted.  ``repeat`` counts the repeats
-    of an invocation that was set aside.  A control invocation's ``arm`` is not among the
+    of an invocation that was excluded.  A control invocation's ``arm`` is not among the
     plan's ``arms``.  ``clock_jump_s`` is by how much the clock of the day was set meanwhile, which changes
     no duration here (null: nobody looked).
     """

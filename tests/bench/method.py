@@ -100,7 +100,7 @@ def tabulate_power(tables: int) -> str:
 def main() -> None:
     cells = int(sys.argv[1]) if len(sys.argv) > 1 else CELLS
     for title, text in (
-        (f"Coverage of 95 % intervals, {cells} cells each", tabulate_coverage(cells)),
+        (f"Coverage of 95 % CIs, {cells} cells each", tabulate_coverage(cells)),
         ("Called different, although the same", tabulate_rules(cells, 0.0)),
         ("The smallest slowdown found in 80 % of tables", tabulate_power(max(20, cells // 5))),
         (f"Called different, {100 * SLOWER:.0f} % slower", tabulate_rules(cells, SLOWER)),

@@ -166,7 +166,7 @@ def test_the_report_tells_how_the_samples_went(tmp_path: Path, name: str, kind: 
     files = report_folder(synthetic.write_campaign(tmp_path, *make(HOSTS[name], blocks=3))).files
     counts = [one["arms"]["cpu"]["steady"] for one in json.loads(files["summary.json"])["cells"]]
     assert sum(one.get(kind, 0) for one in counts) > 0.9 * 3 * len(counts)
-    assert ("unsteady in most blocks" in files["report.md"]) == (kind == "unsteady")
+    assert ("no steady state in most blocks" in files["report.md"]) == (kind == "unsteady")
 
 
 def test_a_look_sees_how_precise_a_campaign_is(folder: Path, tmp_path: Path) -> None:

@@ -88,14 +88,14 @@ def test_sections_stand_in_their_order() -> None:
     assert heads == [
         "Crossover: cuda against cpu — SIMULATED",
         "Why the CPU wins where it does",
-        "What would help most",
+        "Recommendations",
         "Where a step's time goes",
         "Pictures",
         "Tables",
         "How near to the limits",
-        "Is it to be trusted?",
+        "Validity",
         "Environment",
-        "How to repeat it",
+        "How to reproduce it",
         "Footnotes",
     ]
 

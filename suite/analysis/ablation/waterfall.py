@@ -96,7 +96,7 @@ def _split(catalogue: Catalogue, one: Waterfall, other: Waterfall) -> tuple[Cont
     """What makes the way from the script's difference of two places to the fair one.
 
     In seconds a unit, block by block, at the stages that both have: those that make it shorter or longer
-    by more than 0, as the 95 % interval (Student's t) has it.
+    by more than 0, as the 95 % CI (Student's t) has it.
     """
     beside = {step.changes[-1]: step for step in other.steps}
     changes: list[str] = []

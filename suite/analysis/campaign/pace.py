@@ -2,7 +2,7 @@
 
 One slow container of ten hides every effect: it widens all intervals of its arm.  Nothing that disturbs it
 need be seen from outside, so that this is the one place that looks at timings.  It is blind to arms: each
-invocation is held to its own arm's others, and a block is set aside for all arms together.
+invocation is held to its own arm's others, and a block is excluded for all arms together.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def find_off_pace(counted: Mapping[str, Mapping[int, Document]]) -> list[Flag]:
     """The invocations that kept another pace than their siblings, by their times over all cells.
 
     A pace is the median over cells of an invocation's time over the median of its arm's invocations.
-    None where over a fifth of the blocks would be set aside: then no pace is the usual one.
+    None where over a fifth of the blocks would be excluded: then no pace is the usual one.
     """
     paces = {
         (arm, block): pace

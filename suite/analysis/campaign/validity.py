@@ -26,7 +26,7 @@ from suite.model import (
 )
 
 MOST_SET_ASIDE = 0.2
-"""With a larger share of its invocations set aside a campaign is INVALID."""
+"""With a larger share of its invocations excluded a campaign is INVALID."""
 
 OF_CELLS = frozenset({"cpu-quota", "gpu-slowdown", "gpu-shared", "steal", "gpu-other", "gpu-lost"})
 """The codes that a cell's own labels can hold against its numbers."""
@@ -90,7 +90,7 @@ def find_whole_disturbance(document: Document) -> str | None:
 def find_disturbance(document: Document) -> str | None:
     """Why an invocation as a whole was disturbed, for a reason that looks at no timing: a code, or None.
 
-    Its telemetry says so; or one disturbance befell more of its measured cells than may be set aside.
+    Its telemetry says so; or one disturbance befell more of its measured cells than may be excluded.
     """
     whole = find_whole_disturbance(document)
     if whole is not None:
@@ -204,7 +204,7 @@ def _find_again(
 
 
 def judge_campaign(loaded: LoadedCampaign, excluded: Sequence[Flag]) -> tuple[Flag, ...]:
-    """Why a whole campaign is INVALID: over a fifth of its invocations are set aside and have no successor.
+    """Why a whole campaign is INVALID: over a fifth of its invocations are excluded and have no successor.
 
     What was measured again counts neither for it nor against it: the new measurement does.
     """

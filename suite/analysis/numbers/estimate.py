@@ -62,7 +62,7 @@ def is_stall(sample: float, usual: float, calls: int) -> bool:
 def estimate(values: Sequence[float]) -> Estimate:
     """The value of a cell: the geometric mean of its invocations' values, all positive.
 
-    The 95 % interval is Student's t on the logarithms (Georges, Buytaert and Eeckhout 2007, section
+    The 95 % CI is Student's t on the logarithms (Georges, Buytaert and Eeckhout 2007, section
     3.2, applied to invocations; a percentile bootstrap covers only 80 to 90 % at 5 to 10 values).
 
     Raises:

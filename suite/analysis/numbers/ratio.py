@@ -14,7 +14,7 @@ from suite.analysis.numbers.estimate import Moments, bring_back, find_moments, t
 from suite.analysis.result.numbers import FEWEST, Ratio
 
 INNER = 0.90
-"""Confidence of the inner interval: two one-sided tests at 5 % are one 90 % interval."""
+"""Confidence of the inner interval: two one-sided tests at 5 % are one 90 % CI."""
 
 
 def compare(base: Mapping[int, float], other: Mapping[int, float]) -> Ratio | None:

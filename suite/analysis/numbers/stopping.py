@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from suite.analysis.result.numbers import Estimate, Ratio
 
 HALF_WIDTH = 0.02
-"""A value whose 95 % interval reaches no further to either side is known well enough."""
+"""A value whose 95 % CI reaches no further to either side is known well enough."""
 
 CLEAR = 1.5
 """A ratio whose whole interval lies beyond this has nothing more to say to a reader."""

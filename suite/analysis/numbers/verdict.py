@@ -74,7 +74,7 @@ def _judge_one(ratio: Ratio, p: float | None, margin: float, level: float, share
     if p < level and is_beyond(ratio.value, margin):
         side: VerdictName = "SLOWER" if ratio.value > 1 else "FASTER"
         return Verdict(name=side, reason=cite("significant", p=p, margin=margin), p=p)
-    # Schuirmann 1987: both one-sided tests at 5 % reject exactly where the 90 % interval is inside.
+    # Schuirmann 1987: both one-sided tests at 5 % reject exactly where the 90 % CI is inside.
     # Inside whichever way round the ratio is turned, which is 1/1.05 to 1.05.
     if _is_inside(ratio):
         return Verdict(name="EQUIVALENT", reason=cite("within-margin", margin=EQUIVALENCE), p=p)

@@ -118,7 +118,7 @@ class ExtraWork(Struct, frozen=True, kw_only=True):
     @property
     def holds(self) -> bool | None:
         """Whether the ratio agrees with the truth, at the level of everything that is no work; None:
-        there is no interval.  A 95 % interval alone would miss it in one sound control of twenty."""
+        there is no interval.  A 95 % CI alone would miss it in one sound control of twenty."""
         if self.ratio.low is None or self.ratio.high is None:
             return None
         within = self.ratio.low <= self.truth <= self.ratio.high

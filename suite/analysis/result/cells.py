@@ -44,7 +44,7 @@ class Checked(Struct, frozen=True, kw_only=True):
 class ArmResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a campaign knows of one cell on one arm.
 
-    ``value`` is in seconds per call, with the ends of its 95 % interval; where one is null, a flag says
+    ``value`` is in seconds per call, with the ends of its 95 % CI; where one is null, a flag says
     why.  ``rate`` is the work a second.  ``first_call`` is the cell's cold first call in seconds, never
     pooled with the samples.  ``flags`` (in the file: ``notes``) speak against the number or stand beside
     it.  ``values`` are the invocations that count, by block; ``steady`` counts them by the class of their

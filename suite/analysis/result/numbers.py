@@ -50,7 +50,7 @@ def cite(code: str, **values: Value) -> Evidence:
 class Estimate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The value of a cell on an arm, in the unit of what went in; ``n`` invocations.
 
-    ``low`` and ``high`` bound the 95 % interval; both are None where there is none, and ``flags``
+    ``low`` and ``high`` bound the 95 % CI; both are None where there is none, and ``flags``
     (in the file: ``notes``) say why.
     """
 
@@ -65,7 +65,7 @@ class Ratio(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The ratio of two arms' times, other over base: under 1 the other arm is faster.
 
     ``n`` is the number of blocks in which both have a value (across campaigns: of invocations of
-    the arm that has fewer); ``low`` and ``high`` bound the 95 % interval, ``inner_low`` and
+    the arm that has fewer); ``low`` and ``high`` bound the 95 % CI, ``inner_low`` and
     ``inner_high`` the 90 % one; ``p`` is the two-sided p-value of "no difference".  All are None
     where there is none, and ``flags`` (in the file: ``notes``) say why.
     """

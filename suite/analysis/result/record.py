@@ -36,7 +36,7 @@ class Trial(Struct, frozen=True, kw_only=True):
 
 
 class Rate(Struct, frozen=True, kw_only=True):
-    """So many ``of`` so many, and the ends of the exact 95 % interval of the share behind that."""
+    """So many ``of`` so many, and the ends of the exact 95 % CI of the share behind that."""
 
     seen: int
     of: int

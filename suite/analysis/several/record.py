@@ -109,7 +109,7 @@ def _tally(trials: Collection[Trial]) -> Tally:
 
 
 def rate(seen: int, of: int) -> Rate:
-    """The share with its exact 95 % interval (Clopper and Pearson 1934)."""
+    """The share with its exact 95 % CI (Clopper and Pearson 1934)."""
     from scipy.stats import binomtest  # noqa: PLC0415  loading it takes longer than most commands
 
     interval = binomtest(seen, of).proportion_ci(confidence_level=0.95, method="exact")

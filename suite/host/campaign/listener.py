@@ -81,15 +81,15 @@ def word_again(again: Again, *, barred: bool) -> str:
         "in all cells alike"
     )
     if barred:
-        return f"{what}: the block is set aside, and the budget leaves no time to measure it again"
+        return f"{what}: the block is excluded, and the budget leaves no time to measure it again"
     return f"{what}: the block is measured again on all arms"
 
 
 def word_repeat(arm: str, block: int, reason: str, *, barred: bool) -> str:
     """That an invocation was disturbed, and whether there is time to run it again."""
     if barred:
-        return f"{arm} block {block} is set aside, and the budget leaves no time to run it again: {reason}"
-    return f"{arm} block {block} is set aside and run again: {reason}"
+        return f"{arm} block {block} is excluded, and the budget leaves no time to run it again: {reason}"
+    return f"{arm} block {block} is excluded and run again: {reason}"
 
 
 def word_compiled(arm: str, *, barred: bool) -> str:

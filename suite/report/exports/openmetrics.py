@@ -12,8 +12,8 @@ from suite.report.render.plain import show_plainly
 
 _GAUGES = {
     "call_seconds": ("Time of a call.", attrgetter("value")),
-    "call_low_seconds": ("Lower end of its 95 % interval.", attrgetter("low")),
-    "call_high_seconds": ("Upper end of its 95 % interval.", attrgetter("high")),
+    "call_low_seconds": ("Lower end of its 95 % CI.", attrgetter("low")),
+    "call_high_seconds": ("Upper end of its 95 % CI.", attrgetter("high")),
 }
 
 

@@ -46,7 +46,7 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
     page.heading("Tables")
     page.paragraph(
         "A time is the geometric mean over invocations of the mean time per call in the "
-        "steady part, ± half of its 95 % interval (Student's t on logarithms); a very wide "
+        "steady part, ± half of its 95 % confidence interval (CI; Student's t on logarithms); a very wide "
         "interval is given by its ends, and those of a ratio always are. A rate is the declared work "
         "divided by that time, and as uncertain. Ratios are paired by block. What was seen in most "
         "blocks of a cell has a footnote; what fewer blocks had stands in cells.csv. ",
@@ -59,12 +59,12 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
     write_tables(page, analysis)
     write_limits(page, analysis)
     write_costs(page, analysis)
-    page.heading("Is it to be trusted?")
+    page.heading("Validity")
     write_limit_flags(page, analysis)
     write_trust(page, analysis)
     page.heading("Environment")
     write_environment(page, analysis)
-    page.heading("How to repeat it")
+    page.heading("How to reproduce it")
     write_repeating(page, analysis)
     write_marks(page)
     return page

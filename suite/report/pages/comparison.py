@@ -49,7 +49,7 @@ def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
     write_family_tables(
         page,
         frame.list_cells(analyses),
-        caption="Table: {}. Time per call and its 95 % interval.".format,
+        caption="Table: {}. Time per call and its 95 % CI.".format,
         columns=partial(_list_columns, versus, analyses, columns),
     )
     folders = " ".join(f"{SOMEWHERE}/{one.campaign.folder}" for one in analyses)

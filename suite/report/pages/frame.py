@@ -14,7 +14,8 @@ from suite.report.text.page import Page, Strong, say_none
 from suite.report.text.wording import name_banners, word, word_invalid
 
 TIME = (
-    "A time is the geometric mean over {} of the mean time per call, ± half of its 95 % interval."
+    "A time is the geometric mean over {} of the mean time per call, ± half of its 95 % confidence "
+    "interval (CI)."
 )
 """What a time is, over invocations or over rounds."""
 
@@ -78,7 +79,7 @@ def list_verdicts(
 
 def end_page(page: Page, commands: Mapping[str, str]) -> None:
     """The commands that repeat it, by what they are for, and the footnotes."""
-    page.heading("How to repeat it")
+    page.heading("How to reproduce it")
     for what, command in commands.items():
         page.paragraph(what)
         page.code(command)

@@ -136,7 +136,7 @@ def _write_claim(page: Page, analysis: Analysis, cell: CellAnalysis) -> None:
         "verdict",
         "blocks",
     ]
-    page.table("Table: the claim, with its 95 % intervals.", heads, rows)
+    page.table("Table: the claim, with its 95 % CIs.", heads, rows)
 
 
 def _write_turns(page: Page, receipt: Receipt, whys: Mapping[str, Sequence[str]]) -> None:

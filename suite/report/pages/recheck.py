@@ -35,7 +35,7 @@ def compose_recheck(found: Rechecked, before: Analysis, now: Analysis) -> Page:
         end = "yes" if one.reproduces else "NO"
         rows.append([one.cell, one.arm, *shown, end])
     page.table(
-        "Table: time per call then and now, each with its 95 % interval.",
+        "Table: time per call then and now, each with its 95 % CI.",
         ["cell", "arm", "then", "now", "now against then", "reproduces"],
         rows,
     )

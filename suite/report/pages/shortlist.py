@@ -52,7 +52,7 @@ _RULES = (
         "doubt is a difference with p under 0.05 by Welch's t test, adjusted by Holm for all pairs of the "
         "table, and of more than 2 % and than the campaigns' noise floors. Machines were not measured in the "
         "same blocks: ratios between them are not interleaved, and drift is not in their intervals. Every "
-        "interval is a 95 % one."
+        "interval is a 95 % CI."
     ),
 )
 

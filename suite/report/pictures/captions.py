@@ -60,7 +60,7 @@ def explain_marks(marks: Iterable[Mark | None]) -> list[str]:
     bare = [mark for mark in seen if mark.low is None or mark.high is None]
     sentences = []
     if len(bare) < len(seen):
-        sentences.append("Bars are 95 % intervals.")
+        sentences.append("Bars are 95 % CIs.")
     if bare and len(bare) == len(seen):
         sentences.append(f"There are no intervals: fewer than {FEWEST} blocks.")
     elif bare:

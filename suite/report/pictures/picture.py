@@ -16,7 +16,7 @@ FOLDER = "plots"
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """A value with its 95 % interval, whose ends are None where there is none.
+    """A value with its 95 % CI, whose ends are None where there is none.
 
     ``struck``: the number is INVALID, to be seen and not believed.
     """

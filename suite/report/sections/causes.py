@@ -1,4 +1,4 @@
-"""The sections that say why: a cause for every cell that the GPU loses, and what would help.
+"""The sections that say why: a cause for every cell that the GPU loses, and recommendations.
 
 Words only; what is true is decided in `explain` and `improvements`.
 """
@@ -50,7 +50,7 @@ def tell_causes(analysis: Analysis) -> list[str]:
         if one.kind != "warm-timing"
     ]
     if helping:
-        sentences.append(f"What would help, at best: {'; '.join(helping)}.")
+        sentences.append(f"Largest speedups measured: {'; '.join(helping)}.")
     return sentences + list(_tell_naive_gap(analysis))
 
 
@@ -96,8 +96,8 @@ def write_causes(page: Page, analysis: Analysis) -> None:
             f"What {gpu} takes longer than {cpu} is taken apart by cells that leave one thing out "
             "each. The cause that explains most of it stands first, with its seconds a call and its "
             "share; what nothing explains is unknown. Confirmed: it explains over a quarter, and "
-            "another witness sees about as much, such as the price of it, or a trace. Suspected: there "
-            "is none, or it does not agree. A gain is measured, a unit of work against the same unit."
+            "an independent measurement agrees, such as its cost in a cell of its own, or a trace. "
+            "Suspected: there is none, or it does not agree. Speedups are measured, per unit of work."
         )
     names = name_cells(analysis.cells)[0]
     if losses:
@@ -105,7 +105,13 @@ def write_causes(page: Page, analysis: Analysis) -> None:
         note = " Provisional: the cell has no verdict, only a ratio." if provisional else ""
         page.table(
             f"Table: every cell in which {gpu} is slower than {cpu}, and why.{note}",
-            ["cell", f"{gpu} against {cpu}", "cause", "evidence", "advice, and what it gained"],
+            [
+                "cell",
+                f"{gpu} against {cpu}",
+                "cause",
+                "evidence",
+                "recommendation, and its measured speedup",
+            ],
             [_list_case(one, standing, names, gpu) for one, standing in losses],
         )
     if wasted:
@@ -128,10 +134,10 @@ def write_causes(page: Page, analysis: Analysis) -> None:
 
 
 def write_advice(page: Page, analysis: Analysis) -> None:
-    """The section "What would help most": every measured pair, in the fixed order."""
+    """The section "Recommendations": every measured pair, in the fixed order."""
     if not analysis.advice:
         return
-    page.heading("What would help most")
+    page.heading("Recommendations")
     names = name_cells(analysis.cells)[0]
     arm = analysis.advice[0].arm
     shown = _find_best(analysis, by_case=True)
@@ -141,7 +147,7 @@ def write_advice(page: Page, analysis: Analysis) -> None:
     )
     page.table(
         f"Table: what helps on {arm}, and by how much.",
-        ["change", "from", "to", "gain", "helps"],
+        ["change", "from", "to", "speedup", "helps"],
         [
             [
                 CHANGES[one.kind],
@@ -155,7 +161,7 @@ def write_advice(page: Page, analysis: Analysis) -> None:
     )
     if len(shown) < len(analysis.advice):
         page.paragraph(
-            f"Of each kind and case the largest gain; all {len(analysis.advice)} stand in ",
+            f"Of each kind and case the largest speedup; all {len(analysis.advice)} stand in ",
             *(Code("summary.json"), "."),
         )
     hopeless = sum(one.standing.hopeless for one in analysis.cells if one.standing)

@@ -21,7 +21,7 @@ KINDS: Mapping[SteadyClass, str] = {
     "flat": "flat: one level from the warm-up's first sample on",
     "warmup": "warm-up: slower before the steady part",
     "slowdown": "slowdown: faster before the steady part, which alone counts",
-    "unsteady": "unsteady: no steady part, all samples count",
+    "unsteady": "no steady state: all samples count",
     "too few": "too few to tell: under 50 samples, all count",
 }
 """The classes of steady state, as a reader needs them."""

@@ -1,4 +1,4 @@
-"""What the numbers were measured in: facts, images, limits, engine, versions; and how to repeat it."""
+"""What the numbers were measured in: facts, images, limits, engine, versions; and how to reproduce it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def write_environment(page: Page, analysis: Analysis) -> None:
 
 
 def write_repeating(page: Page, analysis: Analysis) -> None:
-    """The section "How to repeat it"."""
+    """The section "How to reproduce it"."""
     campaign = analysis.campaign
     if not campaign.command:
         page.paragraph("The plan does not say by which command it was made.")

@@ -135,7 +135,7 @@ def write_costs(page: Page, analysis: Analysis) -> None:
     if len(arms) > 1:
         headers.append("turns at a price ratio of")
     page.table(
-        "Table: what a million steps and a million examples cost, and its 95 % interval.",
+        "Table: what a million steps and a million examples cost, and its 95 % CI.",
         headers,
         [_list_cost(one, arms, names, currency) for one in analysis.costs],
     )

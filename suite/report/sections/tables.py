@@ -33,10 +33,10 @@ def write_tables(page: Page, analysis: Analysis) -> None:
     write_family_tables(
         page,
         analysis.cells,
-        caption=lambda family: f"Table: {family}. Time per call and its 95 % interval; {blocks}.",
+        caption=lambda family: f"Table: {family}. Time per call and its 95 % CI; {blocks}.",
         columns=partial(_list_columns, analysis),
     )
-    _write_first_calls(page, analysis, f"Table: first calls and their 95 % intervals; {blocks}.")
+    _write_first_calls(page, analysis, f"Table: first calls and their 95 % CIs; {blocks}.")
 
 
 def _list_columns(analysis: Analysis, cells: Sequence[CellAnalysis]) -> Columns:
@@ -121,7 +121,7 @@ def write_marks(page: Page) -> None:
     page.heading("Footnotes")
     page.paragraph(
         *(Code(NO_NUMBER), " no number; the mark beside it says why. "),
-        *(Code("~"), " equivalent: the 90 % interval of the ratio lies within ±5 %. "),
+        *(Code("~"), " equivalent: the 90 % CI of the ratio lies within ±5 %. "),
         *(Code("?"), " inconclusive: neither a difference nor equivalence is shown. "),
         *(Code("✗"), " invalid: the mark beside it says why; the number is struck through."),
     )

@@ -24,7 +24,7 @@ _LISTED = 20
 
 
 def write_trust(page: Page, analysis: Analysis) -> None:
-    """The section "Is it to be trusted?"."""
+    """The section "Validity"."""
     if analysis.invalid:
         page.paragraph(Strong("This campaign is INVALID"), f": {word_invalid(analysis.invalid)}.")
     page.bullets(word_trust(analysis))
@@ -55,10 +55,12 @@ def _word_blocks(analysis: Analysis) -> Iterable[str]:
             )
         )
         for flag in (one for one in analysis.excluded if one.where["arm"] == arm):
-            again = "another took its place" if flag.values["repeated"] else "none took its place"
+            again = (
+                "a repeat took its place" if flag.values["repeated"] else "no repeat took its place"
+            )
             yield (
                 f"{arm}: invocation {flag.where['repeat']} of block {flag.where['block']} is "
-                f"set aside and not counted, {word(flag)}; {again}."
+                f"excluded: {word(flag)}; {again}."
             )
         for block, status in found.blocks.items():
             if status != "complete":

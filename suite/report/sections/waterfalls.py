@@ -61,7 +61,7 @@ def _write_steps(page: Page, found: list[Waterfall]) -> None:
     case = found[0]
     page.table(
         f"Table: {case.name}, time per {case.unit} from what was asked to the fair number, and "
-        "its 95 % interval.",
+        "its 95 % CI.",
         ["where", "what changed", f"time per {case.unit}", "against the step before"],
         rows,
     )

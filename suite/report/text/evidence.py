@@ -20,7 +20,7 @@ SENTENCES: Mapping[str, str] = {
     # What a verdict rests on.
     "resolution": "resolution: every block gave the same ratio, so the timer is too coarse to judge",
     "significant": "Holm-adjusted p {p:p}, and beyond {margin:share}",
-    "within-margin": "the 90 % interval lies within ±{margin:percent}",
+    "within-margin": "the 90 % CI lies within ±{margin:percent}",
     "within-noise": "significant, but within {margin:share}, where noise alone can be",
     "not-significant": "the interval is too wide to tell (Holm-adjusted p {p:p})",
     # Why a number is not proven to be a GPU's.
@@ -60,11 +60,11 @@ SENTENCES: Mapping[str, str] = {
     "copied": "{seconds:seconds} for copying, by the same step with its data on the host",
     "copied-by-price": "{seconds:seconds} for copying, by the price of the copies",
     "copies": _COPIES,
-    # Handing over.
+    # Dispatch.
     "at-no-work": "{seconds:seconds} however small, by {smaller} ({small:seconds}) and {larger} "
     "({large:seconds})",
-    "dispatch-bound": "dispatch-bound: handing over takes longer than the device does",
-    "handover": "handing over {calls:calls} ({call})[ and {nodes} operations a step ({operation})] takes "
+    "dispatch-bound": "dispatch-bound: dispatch takes longer than the work on the device",
+    "handover": "dispatching {calls:calls} ({call})[ and {nodes} operations a step ({operation})] takes "
     "up to {price:seconds} of {own:seconds}",
     "fewer": "{share:share} of it go away {words}",
     "of-best": "{share:share} of the rate that this device reaches at {best}",

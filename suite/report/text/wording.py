@@ -137,7 +137,7 @@ def tell(flags: Iterable[Flag], *, brief: bool = False) -> list[str]:
     for together, group in groupby(beside, key=_find_group):
         found = list(group)
         if together == "excluded":
-            told.append(f"{_word_blocks(found)}; set aside")
+            told.append(f"{_word_blocks(found)}; excluded")
         elif together == "cold":
             told.append(f"{found[0].where['arm']}: {'; '.join(map(word, found))}")
         else:

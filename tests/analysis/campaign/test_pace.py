@@ -50,7 +50,7 @@ def test_its_block_counts_for_no_arm_and_the_opening_says_so(factor: float) -> N
     assert flag.values["pace"] == pytest.approx(factor, rel=0.02)
     first = narrate(analysis)[0]
     assert first.startswith(f"cuda in block 3 took {flag.values['pace']:.2f} times as long as")
-    # The other arm's number of that block is gone, too: blocks are set aside whole.
+    # The other arm's number of that block is gone, too: blocks are excluded whole.
     assert all(3 not in cell.arms["cpu"].values for cell in analysis.cells)
 
 

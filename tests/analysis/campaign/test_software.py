@@ -141,7 +141,7 @@ def test_where_an_image_came_from_counts_where_it_is_known(lock: str, told: bool
 
 def test_the_report_says_it_twice_and_programs_are_told() -> None:
     report = build_report(make(), pictures=False)
-    opening, _, rest = report.files["report.md"].partition("## Is it to be trusted?")
+    opening, _, rest = report.files["report.md"].partition("## Validity")
     assert "THE ARMS RAN DIFFERENT BUILDS" in opening.partition("## ")[0]
     assert "ran another build than cpu" in rest
     assert "THE ARMS RAN DIFFERENT BUILDS" in report.terminal

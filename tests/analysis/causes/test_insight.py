@@ -324,7 +324,7 @@ def test_a_product_beyond_the_peak_wins_nothing() -> None:
     assert "faster" not in row
     top, _, rest = report.partition("## ")
     assert "NOT PLAUSIBLE" in top
-    assert "**More than the hardware can do.**" in rest.partition("## Is it to be trusted?")[2]
+    assert "**More than the hardware can do.**" in rest.partition("## Validity")[2]
     assert json.loads(render_json(analysis))["limits"]["flags"]
 
 

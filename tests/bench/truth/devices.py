@@ -1,7 +1,7 @@
 """Devices of a few prices, from which the true seconds of each of the suite's cells follow.
 
 A cause is planted in a price; how much of a loss it is to blame for is told by taking it away.  Says
-what a cell takes, and what was seen of it (handing over, a trace); knows nothing of the rules.
+what a cell takes, and what was seen of it (dispatch, a trace); knows nothing of the rules.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ GPU = Device(
 
 @dataclass(frozen=True, kw_only=True)
 class Taken:
-    """What one call takes, and its parts: handing over, kernels, copies, the pipeline; seconds."""
+    """What one call takes, and its parts: dispatch, kernels, copies, the pipeline; seconds."""
 
     seconds: float
     host: float = 0.0
@@ -103,7 +103,7 @@ def times(cpu: Device, gpu: Device) -> Callable[[Cell, str], float]:
 
 
 def plant(cpu: Device, gpu: Device, **fields: Any) -> Planted:
-    """A campaign of these devices, with what a worker sees of a GPU: handing over, and traces."""
+    """A campaign of these devices, with what a worker sees of a GPU: dispatch, and traces."""
 
     def see(cell: Cell, arm: str) -> dict[str, Any]:
         if arm != OTHER or cell.pinned or cell.dispatch is None or _blocks(cell):
@@ -173,12 +173,12 @@ def _place(cell: Cell, arm: str, cpu: Device, gpu: Device) -> Device:
 
 
 def _blocks(cell: Cell) -> bool:
-    """Whether a call waits by itself, so that handing over can't be told apart."""
+    """Whether a call waits by itself, so that dispatch can't be told apart."""
     return cell.one_shot or cell.scenario in {"asked", "tfdata"} or cell.data != "device"
 
 
 def join(device: Device, host: float, busy: float) -> float:
-    """Seconds of handing over and computing together."""
+    """Seconds of dispatch and computing together."""
     longer = max(host, busy)
     shares = ((one / longer) ** device.overlap for one in (host, busy))
     return longer * math.pow(sum(shares), 1 / device.overlap)

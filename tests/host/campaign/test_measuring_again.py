@@ -92,7 +92,7 @@ def test_its_block_runs_again_on_all_arms_and_the_plan_and_the_report_say_why(
     assert {one.where["block"]: one.where["repeat"] for one in aside} == {3: 0}
     report = stage.report()
     assert "cuda in block 3 took 1.30 times as long" in report
-    assert "cuda kept another pace in its block; another took its place" in report
+    assert "cuda kept another pace in its block; a repeat took its place" in report
 
 
 def test_it_runs_in_an_order_of_its_own(stage: Stage) -> None:

@@ -118,7 +118,7 @@ def test_without_intervals_there_are_marks_and_a_word_about_it() -> None:
     picture, content = find_sweeps(analyse_made(blocks=2))
     assert all(mark and mark.low is None for _, mark in content.panels[0].lines[0].marks)
     assert "no intervals" in picture.caption
-    assert "95 % intervals" not in picture.caption
+    assert "95 % CIs" not in picture.caption
 
 
 def test_a_family_without_numbers_has_no_picture() -> None:

@@ -56,11 +56,11 @@ BACK = {"size_back": 4.0, "way_back": "back", "copy_back": "b"}
     [
         (
             cite("handover", price=2e-6, own=4e-6, calls=1.0, call="overhead.call"),
-            "handing over a call (overhead.call) takes up to 2.00 µs of 4.00 µs",
+            "dispatching a call (overhead.call) takes up to 2.00 µs of 4.00 µs",
         ),
         (
             cite("handover", price=1, own=2, calls=1e4, call="a", nodes=3, operation="b"),
-            "handing over 10,000 calls (a) and 3 operations a step (b) takes up to 1.00 s of 2.00 s",
+            "dispatching 10,000 calls (a) and 3 operations a step (b) takes up to 1.00 s of 2.00 s",
         ),
         (Evidence(code="copies", values=COPY), "copying 4,096 B to the device (a) takes 2.00 s"),
         (
