@@ -47,7 +47,7 @@ _RESULTS = (
     "the results differ by more than the tolerance of {tolerance:g}, so this was not the same work: "
     "{seen:ranges}"
 )
-_NOT_THE_WORK = "the work was not all done, not waited for, or not on this device"
+_NOT_THE_WORK = "the work was incomplete, not waited for, or not on this device"
 _MOVES = "{arm}: moves {rate:byte/s}, but"
 _TAKES = "{arm}: takes {seconds:seconds} for each {unit}, but on a GPU"
 
@@ -58,42 +58,42 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "gpu-slowdown": "thermal or hardware slowdown of the GPU for over 1 % of the time",
         "gpu-shared": "another process computed on the GPU",
         "steal": "the hypervisor took over 10 % of the CPU time (steal)",
-        "gpu-other": "another GPU than the one named",
-        "gpu-lost": "the GPU did not answer, or answered wrong, when the last cell had been measured",
+        "gpu-other": "ran on a GPU other than the one named",
+        "gpu-lost": "after the last cell the GPU did not answer, or gave a wrong result",
         "interrupted": "{status}",
-        "off-pace": "took {pace:.2f} times as long as the arm's other invocations, in all its cells alike; "
-        "its block does not count for any arm",
-        "off-pace-then": "took {pace:.2f} times as long as the arm's other invocations, in all its cells "
-        "alike; its block was measured again on all arms",
-        "block-again": "{odd} kept another pace in its block",
+        "off-pace": "took {pace:.2f} times as long as the arm's other invocations, uniformly across its "
+        "cells; its block is excluded for all arms",
+        "off-pace-then": "took {pace:.2f} times as long as the arm's other invocations, uniformly across "
+        "its cells; its block was measured again on all arms",
+        "block-again": "{odd} was an outlier in its block",
         "repeated": "repeated; the document does not say why",
     },
     # A campaign that is not set beside others.
     ("excluded", "campaign"): {
-        "same-campaign": "the same campaign as one that was named before it",
-        "copied": "{share:share} of its values are, to the last digit, those of {campaign}: a copy",
-        "other-suite": "another suite measured it: the content of its measured part is {content}, that of "
-        "the others {usual}",
-        "other-method": "measured by another method than the others: {ours:names}, not {usual:names}",
-        "beside-others": "other GPUs of its machine were at work at the same time",
+        "same-campaign": "the same campaign as one listed before it",
+        "copied": "{share:share} of its values equal those of {campaign} to the last digit: a copy",
+        "other-suite": "measured by another version of the suite: the content of its measured part is "
+        "{content}, that of the others {usual}",
+        "other-method": "measured with another method than the others: {ours:names}, not {usual:names}",
+        "beside-others": "other GPUs of its machine were busy at the same time",
     },
     # Of a whole campaign: told in the title and over every table.
     ("caution", "campaign"): {
-        "simulated": "The numbers were made up to test or to show the report. No machine was measured",
-        "stand-in": "The GPU's driver was a stand-in that the project's tests bring, and no GPU stands "
-        "behind it: arms with a GPU have no numbers here, and what is said of that GPU is made up. The CPU's "
-        "arms were measured",
+        "simulated": "The numbers are synthetic, to test or demonstrate the report. No machine was measured",
+        "stand-in": "The GPU's driver was a stand-in from the project's tests, with no GPU behind it: arms "
+        "with a GPU have no numbers here, and what is said of that GPU is made up. The CPU's arms were "
+        "measured",
         "container-unseen": "The worker ran in a container or job that the suite did not start: its limits "
-        "are what could be seen from within, and nothing else is known of its isolation",
-        "not-containerized": "The worker ran as a plain process of this machine, not in a container: its "
+        "are those visible from inside, and nothing else is known of its isolation",
+        "not-containerized": "The worker ran as a plain process on this machine, not in a container: its "
         "libraries and limits are not those of an image",
         "others-at-work": "{gpus} GPUs of this machine ran this campaign at the same time, each with its "
-        "share of the CPUs and the memory: the survey that it is a part of sets it beside the same GPU alone",
+        "share of the CPUs and the memory: its survey compares it with the same GPU alone",
     },
     ("caution", "arm"): {
-        "far-below-published": "{arm}: {precision:products} reach {share:share} of what was published for a "
-        "{part} ({published:{unit}/s}, {source}); look at: clock and power limit, throttling, link width, "
-        "TF32 off, another device than thought",
+        "far-below-published": "{arm}: {precision:products} reach {share:share} of the published figure "
+        "for a {part} ({published:{unit}/s}, {source}); check the clock and power limits, throttling, link "
+        "width, whether TF32 is off, and which device it is",
     },
     ("invalid", "campaign"): {
         "set-aside": "{disturbed} of {invocations} invocations had to be excluded: {codes:codes}",
@@ -105,42 +105,42 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
     # The invocations of an arm were not all alike, or their cold figures hold more.
     ("info", "arm"): {
         "isolation-differs": "{arm}: some invocations ran in a container and some did not",
-        "limits-differ": "{arm}: the limits were not the same in every invocation",
-        "clock-set": "{arm}: the clock of the day was set meanwhile, by {most:seconds} at most; no duration "
-        "was read from it",
-        "ptx-jit": "ptx-jit: cold figures include compiling kernels: the files that CUDA's compile cache "
-        "gained are {grown:grown}",
-        "cold-cache": "whether cold figures of {unknown:blocks} include compiling kernels is unknown: what "
-        "CUDA's compile cache held is not told for the start and the end",
+        "limits-differ": "{arm}: the resource limits differed between invocations",
+        "clock-set": "{arm}: the wall clock was adjusted meanwhile, by {most:seconds} at most; durations "
+        "do not depend on it",
+        "ptx-jit": "ptx-jit: cold times include compiling kernels; new files in CUDA's compile cache: "
+        "{grown:grown}",
+        "cold-cache": "whether cold times of {unknown:blocks} include compiling kernels is unknown: the size "
+        "of CUDA's compile cache was not recorded at the start and the end",
     },
     ("info", "comparison"): {
-        "not-interleaved": "not interleaved: drift between the runs is not in the interval",
-        "other-calls": "the two campaigns made samples of different numbers of calls",
+        "not-interleaved": "not interleaved: the interval does not cover drift between the runs",
+        "other-calls": "the two campaigns used different numbers of calls per sample",
     },
     # Beside one number, or seen in some blocks of a number; the worker's own labels are told in its words.
     ("info", "cell"): {
         "few-blocks": "no interval: fewer than {fewest} invocations",
-        "no-spread": "no spread at all: the timer's resolution, not the machine's steadiness",
-        "too-wide": "no interval: too wide to be expressed",
+        "no-spread": "no spread at all: this shows the timer's resolution, not a steady machine",
+        "too-wide": "no interval: too wide to be represented",
         "blocks-missing": "{arm}: measured in {measured} of {every} blocks; {missing:missing}",
-        "calls-differ": "{arm}: the calls in a sample were not the same in every block",
-        "work-differs": "{arm}: the work of a call was not the same in every block",
+        "calls-differ": "{arm}: the calls per sample differed between blocks",
+        "work-differs": "{arm}: the work per call differed between blocks",
         "warm-up-cap": "{label} (in {some})",
         "short-samples": "{label} (in {some})",
         "dispatch-bound": "{label} (in {some})",
         "labelled": "{label} (in {some})",
-        "contended": "contended: others used the CPUs (in {some})",
+        "contended": "contended: other processes used the CPUs (in {some})",
         "contended-machine": "{arm}: contended in {blocks:blocks}",
-        "power-capped": "power-capped: the GPU's power limit held its clocks down, as large products do "
-        "(in {some})",
-        "cpu-thermal": "cpu-thermal: the processor slowed itself down for heat (in {some})",
-        "stalled": "stalled: for a while nothing moved, and no sample of its kind explains it (in {some})",
-        "few-samples": "under 50 samples in {some}: too few to tell where it was steady, so all count",
+        "power-capped": "power-capped: the GPU's power limit lowered its clocks, as is usual for large "
+        "products (in {some})",
+        "cpu-thermal": "cpu-thermal: the CPU was throttled for heat (in {some})",
+        "stalled": "stalled: paused for over half a second, within a sample or between samples (in {some})",
+        "few-samples": "under 50 samples in {some}: too few to detect a steady state, so all count",
         "unsteady": "no steady state in {some}: all samples count",
-        "slowed-down": "slowed down on the way in {some}; only what follows counts",
+        "slowed-down": "slowed down midway in {some}; only the samples after that count",
         "bimodal": "bimodal: the samples of {some} fall into two groups",
         "bimodal-blocks": "bimodal: the invocations fall into two groups",
-        "outliers": "outliers: {far} of the samples are far out (Tukey), and kept",
+        "outliers": "outliers: {far} of the samples are far out (Tukey); all are kept",
     },
     # A number that the hardware can't have made.
     ("invalid", "cell"): {
@@ -166,23 +166,23 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "results-differ": _RESULTS,
         "not-measured": "{arm}: {endings:endings}",
         "not-reached": "{arm}: pending: not reached yet",
-        "not-on-arm": "{arm}: skipped: means something on {arms:names} only",
+        "not-on-arm": "{arm}: skipped: meaningful on {arms:names} only",
         "left-out": "{arm}: {outcome} in the calibration: {reason}",
-        "not-tried": "{arm}: pending: no block has tried it",
+        "not-tried": "{arm}: pending: not attempted in any block",
         "no-block": "{arm}: pending: no block has run on this arm",
         "not-planned": "the cell is not in the plan of this campaign",
     },
     # No ratio, or no verdict on one.
     ("missing", "comparison"): {
         "no-number": "no ratio: one of the two arms has no number",
-        "no-possible-number": "no ratio: one of the two numbers is more than the hardware can do",
+        "no-possible-number": "no ratio: one of the two numbers exceeds what the hardware can do",
         "no-common-block": "no ratio: no block has a number on both arms",
         "not-in-both": "no ratio: the cell is not in both plans",
         "other-results": f"no ratio: {_RESULTS}",
-        "other-work": "no ratio: the work of a call is not the same",
+        "other-work": "no ratio: the work per call differs",
         "provisional": "no verdict: the intervals of the profile {profile} are provisional",
         "few-pairs": "no verdict: fewer than {fewest} blocks have a number on both arms",
-        "one-arm": "there is one arm only",
+        "one-arm": "there is only one arm",
     },
 }
 """The sentence of each kind, by how grave it is as a rule and what it is about."""

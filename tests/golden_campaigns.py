@@ -107,7 +107,7 @@ SHOWS: Mapping[str, tuple[str, ...]] = {
         "cpu: the image changed during the campaign",
         "cuda: changed during the campaign: cpu.model",
         "so this was not the same work: cpu 42, cuda 41",
-        "cpu: pending: no block has tried it",
+        "cpu: pending: not attempted in any block",
         "cuda: skipped in the calibration: would take 90 s here",
         "cuda: failed: exit code 137",
         "cuda: measured in 2 of 3 blocks; pending in block 3",
@@ -115,7 +115,7 @@ SHOWS: Mapping[str, tuple[str, ...]] = {
     KEPT: (
         "Only cpu was measured (cuda: this machine has no NVIDIA GPU)",
         "NOT CONTAINERIZED",
-        "Under 3 blocks there are values but no intervals.",
+        "With fewer than 3 blocks there are values but no intervals.",
         "Table: facts of cpu.",
     ),
 }

@@ -28,7 +28,7 @@ FAMILIES = {
             subject="Square products",
             drawn="time of one product",
             reading="Time of one product of n × n matrices against n, both on logarithmic scales. Where a "
-            "line is flat the call costs, not the arithmetic; where it climbs it is the arithmetic.",
+            "line is flat, the call's overhead dominates; where it climbs, the arithmetic does.",
         ),
         Family(
             name="mlp",
@@ -36,11 +36,11 @@ FAMILIES = {
             subject="Training small networks",
             drawn="{unit}",
             reading="{Unit} of a training step against its batch, both on logarithmic scales. Where a line "
-            "climbs a larger batch costs little more; where it is flat the device is busy.",
+            "climbs, a larger batch costs little more; where it is flat, the device is busy.",
         ),
         Family(name="asked", title="what people ask about, as they time it"),
         Family(name="tfdata", title="the input pipeline"),
-        Family(name="overhead", title="the prices that explain the rest"),
+        Family(name="overhead", title="the fixed costs that explain the rest"),
     )
 }
 

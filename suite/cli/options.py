@@ -25,7 +25,7 @@ def _whole(kind: str) -> click.IntRange:
 EXITS = """\b
 Exit status: 0 every cell measured, or skipped for cause; 1 some cell failed or is
 invalid (the report is written all the same); 2 usage; 3 no engine, or it refused;
-4 a GPU was asked for and is not to be had; 5 a document can't be read; 6 another
+4 a GPU was requested and is not available; 5 a document can't be read; 6 another
 campaign is running here; 130 interrupted (what was measured is kept)."""
 
 

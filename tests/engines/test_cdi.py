@@ -101,7 +101,7 @@ def test_a_device_without_a_gpu_behind_it_gives_no_number(
     done = bench(docker26.url, "--arms", "cuda", "--only", "overhead.fence", gpu=True)
     assert done.returncode == 4, done.stderr
     # It came as far as TensorFlow in the container, which looked for itself.
-    assert "the arm cuda can't be had" in done.stderr
+    assert "the arm cuda is unavailable" in done.stderr
     assert "Traceback" not in done.stderr
     documents = [
         json.loads(path.read_text()) for path in (tmp_path / "results").rglob("cuda-*.json")

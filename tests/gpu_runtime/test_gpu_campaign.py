@@ -56,5 +56,5 @@ def test_every_cell_of_the_gpu_is_measured_and_has_no_number_in_the_report(campa
 def test_the_report_says_in_its_title_that_it_is_simulated(campaign: Path) -> None:
     report = (campaign / "report.md").read_text()
     assert "SIMULATED" in report.splitlines()[0]
-    assert "no GPU stands behind it" in report
+    assert "with no GPU behind it" in report
     assert " faster" not in report.split("## ")[1]

@@ -50,12 +50,12 @@ def test_a_failure_of_such_a_machine_ends_with_its_remedy(
     assert remedy in done.stderr
     # The engine refused before the campaign began, or the worker refused to be the arm.
     begun = (folder / "campaign.json").exists()
-    assert ("the arm cuda can't be had" in done.stderr) == begun
+    assert ("the arm cuda is unavailable" in done.stderr) == begun
     assert "Traceback" not in done.stderr
     if begun:
         # The report's first sentence names the arm, and the other one is measured to its end.
         opening = (folder / "report.md").read_text(encoding="utf-8").split("\n\n")[2]
-        assert opening.startswith("cuda WAS NOT MEASURED: the arm cuda can't be had")
+        assert opening.startswith("cuda WAS NOT MEASURED: the arm cuda is unavailable")
         assert (folder / "cpu-01.json").exists()
     for path in folder.glob("*-0*.json"):
         document = load(folder, path.name)

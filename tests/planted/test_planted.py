@@ -172,7 +172,7 @@ REAL = (
     Plant(
         name="a CUDA library missing from the CUDA image",
         act=deceive("", image="crippled_cuda"),
-        seen="can't be had|lived to begin a cell",
+        seen="is unavailable|survived to begin a cell",
         real="cuda",
     ),
     Plant(
@@ -202,7 +202,7 @@ REAL = (
     Plant(
         name="a whole illusion in which CUDA's driver library is not there to be asked",
         act=deceive("all -driver_api"),
-        seen="did not tell its version",
+        seen="did not report its version",
         status=1,
         real="cpu",
     ),
@@ -291,7 +291,7 @@ REAL = (
     Plant(
         name="a GPU lost behind the last cell",
         act=deceive("all +lost-behind=cell"),
-        seen="did not answer, or answered wrong, when the last cell had been measured",
+        seen="after the last cell the GPU did not answer, or gave a wrong result",
         status=1,
         real="cpu",
     ),
@@ -546,7 +546,7 @@ SCRIPTED = (
     Plant(
         name="cells whose products ran elsewhere",
         act=script(change_records("cell", cell={"elsewhere": ["_MklMatMul on CPU:0 ×2"]})),
-        seen="work of it was seen elsewhere",
+        seen="some of its work was seen elsewhere",
         status=1,
     ),
     Plant(
@@ -594,7 +594,7 @@ SCRIPTED = (
     Plant(
         name="cells of which some ran on the CPU",
         act=script(change_records("cell", cell={"placement": {"GPU:0": 1, "CPU:0": 9}})),
-        seen="work of it was seen on CPU:0",
+        seen="some of its work was seen on CPU:0",
         status=1,
     ),
     Plant(
@@ -609,7 +609,7 @@ SCRIPTED = (
             ),
             only=GRAPH,
         ),
-        seen="work of it was seen elsewhere: BiasAddGrad",
+        seen="some of its work was seen elsewhere: BiasAddGrad",
         status=1,
     ),
     Plant(
@@ -624,7 +624,7 @@ SCRIPTED = (
             ),
             only=GRAPH,
         ),
-        seen="work of it was seen elsewhere: MatMul on GPU:1",
+        seen="some of its work was seen elsewhere: MatMul on GPU:1",
         status=1,
     ),
     Plant(
@@ -776,7 +776,7 @@ WRITTEN = (
                 one, facts={n: v for n, v in one.facts.items() if n != "tensorflow.devices"}
             )
         ),
-        seen=r"does not have the fact tensorflow\\?\.devices",
+        seen=r"lacks the fact tensorflow\\?\.devices",
         status=1,
     ),
     Plant(

@@ -92,7 +92,7 @@ def test_sections_stand_in_their_order() -> None:
         "Where a step's time goes",
         "Pictures",
         "Tables",
-        "How near to the limits",
+        "Hardware limits",
         "Validity",
         "Environment",
         "How to reproduce it",
@@ -103,7 +103,7 @@ def test_sections_stand_in_their_order() -> None:
 def test_every_mark_is_explained_and_every_dash_marked() -> None:
     text = read_golden("troubled")
     body, _, notes = text.partition("## Footnotes")
-    tables = body.partition("\n")[2].partition("## Is it")[0]
+    tables = body.partition("\n")[2].partition("## Validity")[0]
     marks = {f"[{number}]" for number in range(1, 100) if f"[{number}]" in tables}
     assert marks == {f"[{number}]" for number in range(1, len(marks) + 1)}
     assert all(f"- {mark} " in notes for mark in marks)
@@ -132,7 +132,7 @@ def test_every_mark_is_explained_and_every_dash_marked() -> None:
                 "# Crossover: cpu alone",
                 "Only cpu was measured (cuda: this machine has no NVIDIA GPU), so there is no winner",
                 "In matmul.square it reaches 98.8 GFLOP/s at best (n = 1000), under a tenth",
-                "Under 3 blocks there are values but no intervals.",
+                "With fewer than 3 blocks there are values but no intervals.",
             ),
         ),
         ("troubled", ("cuda against cpu: all 4 comparisons are INVALID; 3 more cells",)),
@@ -174,7 +174,7 @@ UNCALIBRATED = replace(CAMPAIGN.prediction, calibrated_s=None, corrected_s=[])
     ("plan", "spent", "words"),
     [
         ({"command": ""}, {}, "The plan does not say by which command it was made."),
-        ({"prediction": UNCALIBRATED}, {}, "predicted 10 min 00 s before anything ran; actually"),
+        ({"prediction": UNCALIBRATED}, {}, "predicted 10 min 00 s before anything ran; actual"),
         ({}, {"import": 1e6}, "so that at least one of them was booked twice."),
     ],
 )

@@ -29,7 +29,7 @@ _OF_THE_PLAN = ("resume", "only", "seed", "price", "price_currency")
 
 RECHECKED = """\b
 Exit status: 0 every cell reproduces; 1 one does not, or has no number now; 2 usage;
-3 no engine, or it refused; 4 a GPU is needed and not to be had; 5 a document can't be
+3 no engine, or it refused; 4 a GPU is needed and not available; 5 a document can't be
 read; 6 another campaign is running here; 130 interrupted (what was measured is kept)."""
 
 

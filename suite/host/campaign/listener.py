@@ -78,7 +78,7 @@ def word_again(again: Again, *, barred: bool) -> str:
     """That an invocation kept another pace, and whether there is time to measure its block again."""
     what = (
         f"{again.arm} in block {again.block} took {again.pace:.2f} times as long as in its other blocks, "
-        "in all cells alike"
+        "uniformly across cells"
     )
     if barred:
         return f"{what}: the block is excluded, and the budget leaves no time to measure it again"
@@ -97,7 +97,7 @@ def word_compiled(arm: str, *, barred: bool) -> str:
     why = "the GPU's driver had to compile kernels, which made cells look slower than they are"
     if barred:
         return f"the budget leaves no time to calibrate {arm} again: {why}"
-    return f"{arm} is calibrated again: {why}; now it finds them in its cache"
+    return f"{arm} is calibrated again: {why}; they are cached now"
 
 
 def word_done(campaign: Campaign, block: int, left_s: float) -> str:
@@ -109,7 +109,7 @@ def word_done(campaign: Campaign, block: int, left_s: float) -> str:
 def word_look(seen: Look, blocks: int) -> str:
     """What an interim look saw, and to how many blocks the campaign has grown for it."""
     more = f"; {blocks - seen.block} more blocks" if blocks > seen.block else ""
-    return f"an interim look: {seen.precise} of {seen.cells} cells are known well enough{more}"
+    return f"an interim look: {seen.precise} of {seen.cells} cells are precise enough{more}"
 
 
 def word_refused(refused: GpuError) -> str:
@@ -128,7 +128,7 @@ def word_begin(campaign: Campaign) -> str:
         f"{campaign.blocks} block{'s' if campaign.blocks != 1 else ''}"
         + ("" if calibrated else " after a calibration")
         + (f", with the controls {', '.join(controls)}" if controls else "")
-        + f"; about {word_minutes(before_s)}{word_cost(campaign, before_s)}, a guess until "
+        + f"; about {word_minutes(before_s)}{word_cost(campaign, before_s)}, an estimate until "
         + f"{'the first block' if calibrated else 'the calibration'} is done"
     )
 

@@ -101,12 +101,12 @@ class Recorder:
         """
         if self._spec.arm.gpu and len(self._draft.containers) == NO_PROGRESS_CAP:
             raise explain_worker(
-                f"no container of the arm {self._spec.arm.name} lived to begin a cell: {phrase}",
+                f"no container of the arm {self._spec.arm.name} survived to begin a cell: {phrase}",
                 "\n".join(diary for _, diary in self.diaries),
                 kind_of(self._engine.isolation),
             )
         for cell in tuple(self._draft.remaining):
-            self._draft.lose(cell, f"no container lived long enough to begin it: {phrase}")
+            self._draft.lose(cell, f"no container survived long enough to begin it: {phrase}")
 
     def _run_container(self) -> tuple[bool, str]:
         """One container's life.  Returns whether it began a cell, and how it ended."""
@@ -125,7 +125,7 @@ class Recorder:
         except ArmRefused as error:
             ending = running.close()
             self._end_container(ending, ending.phrase)
-            what = f"the arm {self._spec.arm.name} can't be had: {error}"
+            what = f"the arm {self._spec.arm.name} is unavailable: {error}"
             raise explain_worker(what, ending.diary, kind_of(self._engine.isolation)) from error
         except GpuError:
             # The other arms may go on, on the same engine.
@@ -139,7 +139,7 @@ class Recorder:
         between_cells = not session.finished and session.in_flight is None
         if self._spec.arm.gpu and draft.facts[-1] and between_cells:
             # No cell can be blamed: what ended it behind the last one, or hung there, may be the GPU.
-            draft.facts[-1].setdefault(AT_END, f"it was not told: {phrase}")
+            draft.facts[-1].setdefault(AT_END, f"not reported: {phrase}")
         self._end_container(ending, phrase)
         if session.in_flight is not None:
             for cell in _list_lost(session.in_flight, draft.remaining):

@@ -32,7 +32,7 @@ WSL_SMI = "/usr/lib/wsl/lib/nvidia-smi"
 """On WSL it lies beside the driver's libraries, which is not on everybody's PATH."""
 
 NO_GPU = "there is no GPU"
-NOT_ASKED = "no arm that was asked for takes the GPU"
+NOT_ASKED = "no requested arm uses the GPU"
 ELSEWHERE = "the engine is not proven to be on this machine"
 
 _LISTED = 3
@@ -102,7 +102,7 @@ def _run(probe: Probe, *words: str) -> Ran:
             return done
     raise Unknown(
         "nvidia-smi is not on PATH",
-        "install the driver's tools (nvidia-utils); the driver itself may be well",
+        "install the driver's tools (nvidia-utils); the driver itself may be fine",
     )
 
 
@@ -170,7 +170,7 @@ def check_driver(probe: Probe) -> Finding:
             driver=row.driver,
         )
     part = f", of it {choice.slice.name}" if choice.slice else ""
-    lazy = "; not kept loaded (`sudo nvidia-smi -pm 1`), so that its first use takes seconds"
+    lazy = "; persistence mode is off (`sudo nvidia-smi -pm 1`), so its first use takes seconds"
     return yes(
         f"driver {row.driver}: {row.card.name}, {row.memory}{part}{_word_others(rows, row)}"
         + (lazy if row.persistence == "Disabled" else ""),
@@ -231,7 +231,7 @@ def check_idle_gpu(probe: Probe) -> Finding:
     count = f"{len(rows)} other process{'es' if len(rows) > 1 else ''}"
     if choice.slice is not None:
         raise Unknown(
-            f"{count} computing on the GPU's MIG instances: {named}; on which, is not said",
+            f"{count} computing on the GPU's MIG instances: {named}; on which one is not reported",
             "stop them where they are on this one (`nvidia-smi` shows it)",
         )
     return no(

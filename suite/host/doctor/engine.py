@@ -66,7 +66,7 @@ def check_rights(probe: Probe) -> Finding:
     except CrossoverError as error:
         if re.search("permission denied", error.what, re.IGNORECASE):
             return no("this user may not talk to the engine", error.remedy, stops=error.exit_status)
-        raise Unknown("there is no engine that could be asked") from error
+        raise Unknown("there is no engine to ask") from error
     if engine.is_here is not False:
         probe.machine.try_machine()
     if engine.isolation != "container":
@@ -135,7 +135,7 @@ def _look_for_base(engine: Examined, stock: Stock) -> Finding:
         if "timed out" not in error.what.lower():
             raise
         raise Unknown(
-            f"{base} is not here, and whether its registry can be reached did not come out in time",
+            f"{base} is not here, and whether its registry can be reached could not be found out in time",
             error.remedy,
         ) from error
     if reached is None:
@@ -169,5 +169,5 @@ def check_disk(probe: Probe) -> Finding:
             free_bytes=free,
             needed_bytes=room,
         )
-    needs = f"building takes {room / _GB:.0f} GB" if room else "nothing large is to be built"
+    needs = f"building takes {room / _GB:.0f} GB" if room else "nothing large has to be built"
     return yes(f"{has}; {needs}", free_bytes=free, needed_bytes=room)

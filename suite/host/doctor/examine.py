@@ -116,7 +116,7 @@ def examine(
         thread.start()
     for thread in threads:
         thread.join(max(0.0, began + limit_s - time.monotonic()))
-    late = unknown(f"no answer within {limit_s:.0f} s", "ask again; what hangs may be in `dmesg`")
+    late = unknown(f"no answer within {limit_s:.0f} s", "run it again; `dmesg` may say what hangs")
     given = dict(found)
     lines = [_write_line(name, _try(given.get(name, late), given)) for name in checks]
     status = next((line.stops for line in lines if line.stops), 0)
@@ -190,7 +190,7 @@ def _write_line(name: str, finding: Finding) -> Line:
 def _judge(lines: list[Line], status: int) -> str:
     stopping = [line.id for line in lines if line.stops]
     wrong = [line.id for line in lines if line.state == "no" and not line.stops]
-    mind = f"; to mind: {', '.join(wrong)}" if wrong else ""
+    mind = f"; warnings: {', '.join(wrong)}" if wrong else ""
     if status:
         return f"`make bench` would end with exit status {status}: {', '.join(stopping)}{mind}"
     return f"`make bench` would run{mind}"

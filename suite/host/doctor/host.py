@@ -24,9 +24,9 @@ def check_cpu(probe: Probe) -> Finding:
     machine, engine = probe.machine, probe.try_engine()
     cpus = machine.cpus() if engine is None else engine.cpus()
     if engine is None and not cpus:
-        raise Unknown("there is no engine that could be asked, and this process sees no CPU")
+        raise Unknown("there is no engine to ask, and this process sees no CPU")
     if probe.is_elsewhere():
-        return yes(f"the engine has {len(cpus)} CPUs; how they lie can't be seen from here")
+        return yes(f"the engine has {len(cpus)} CPUs; their topology can't be seen from here")
     cores = _count(probe, cpus, "core_id")
     sockets = _count(probe, cpus, "physical_package_id")
     total = len(machine.find("/sys/devices/system/cpu/cpu[0-9]*")) or None
@@ -48,7 +48,7 @@ def check_cpu(probe: Probe) -> Finding:
     quota = _read_quota(probe)
     if quota is not None and engine is not None and engine.isolation != "container":
         return no(
-            f"{text}; a quota of {quota:g} CPUs holds every process here back",
+            f"{text}; a quota of {quota:g} CPUs throttles every process here",
             "lift the quota, or give CPUs as a set: TensorFlow starts a thread for each that it sees",
             quota=quota,
         ).beside(facts)
@@ -95,7 +95,7 @@ def check_duration(probe: Probe) -> Finding:
     guesses = {name: sketch.prediction.before_s for name, sketch in plans.items()}
     words = ", ".join(f"{name} {_word_duration(guess)}" for name, guess in guesses.items())
     return yes(
-        f"{words} ({' and '.join(arm.name for arm in arms)}; a guess until a calibration has run, images "
+        f"{words} ({' and '.join(arm.name for arm in arms)}; an estimate until a calibration has run, images "
         f"not counted{once})",
         **{f"{name}_s": round(guess, 1) for name, guess in guesses.items()},
     )
@@ -120,7 +120,7 @@ def check_cloud(probe: Probe) -> Finding:
     if cloud or kind:
         where = f" in {region}" if region else ""
         return yes(
-            f"{cloud or 'cloud'}: {kind or product or 'type not told'}{where}",
+            f"{cloud or 'cloud'}: {kind or product or 'type unknown'}{where}",
             cloud=cloud,
             type=kind or product,
             region=region,

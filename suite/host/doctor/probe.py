@@ -90,7 +90,7 @@ class Probe:
         try:
             return self.engine()
         except CrossoverError as error:
-            raise Unknown("there is no engine that could be asked") from error
+            raise Unknown("there is no engine to ask") from error
 
     def take_stocks(self, *names: str) -> list[Stock]:
         """What the engine has of these images; without names, of those that the arms need.

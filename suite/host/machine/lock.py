@@ -25,7 +25,7 @@ PLACE = "CROSSOVER_LOCKS"
 MACHINE = "crossover.lock"
 """The machine's lock."""
 
-MIND_OTHER = "wait for it to end (WAIT=30m does), or stop it; two at once would measure each other"
+MIND_OTHER = "wait for it to end (WAIT=30m does), or stop it; two at once would disturb each other"
 """What to do where another campaign is running."""
 
 _ASKED_S = 0.2
@@ -112,8 +112,8 @@ def word_holder(note: bytes) -> str:
         held_s = (_now() - since).total_seconds()
         left_s = None if until is None else (until - _now()).total_seconds()
     except (ValueError, KeyError, TypeError):
-        return "of somebody who does not say who"
-    left = "for nobody knows how long yet"
+        return "of an unknown owner"
+    left = "for an unknown time"
     if left_s is not None:
         left = f"for about {left_s / 60:.0f} min more" if left_s >= 30 else "nearly done"
     return f"of {who}, since {since:%Y-%m-%d %H:%M} UTC ({held_s / 60:.0f} min), {left}"

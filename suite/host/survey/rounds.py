@@ -95,8 +95,8 @@ def run_survey(
     guesses = [(part.member.at_once, part.campaign.prediction.before_s) for part in parts]
     total_s = sum(s for busy, s in guesses if not busy) + max(s for busy, s in guesses if busy)
     listener.say(
-        f"a survey of {len(survey.gpus)} GPUs in {survey.rounds} rounds: {cost(total_s)} in all, a "
-        "guess until the first round is done"
+        f"a survey of {len(survey.gpus)} GPUs in {survey.rounds} rounds: {cost(total_s)} in all, an "
+        "estimate until the first round is done"
     )
     with ExitStack() as stack:
         turns = _begin(stack, parts, resumed, make, listener)

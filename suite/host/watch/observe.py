@@ -39,7 +39,7 @@ difference is what watching costs."""
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 
-UNWATCHED = "left unwatched, to measure what watching costs"
+UNWATCHED = "left without telemetry, to measure what telemetry costs"
 
 
 class Observation(Protocol):

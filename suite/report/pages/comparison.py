@@ -23,8 +23,8 @@ from suite.report.text.units import end_sentence
 from suite.report.text.wording import NO_VERDICTS, count_verdicts, name_banners, tell
 
 _INSTANCES = (
-    "This compares the machines at the hours at which they were measured. A statement about types "
-    "of machines takes at least three instances of each."
+    "This compares the machines as they were when they were measured. A statement about types "
+    "of machines needs at least three instances of each."
 )
 
 

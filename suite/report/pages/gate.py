@@ -27,7 +27,7 @@ def compose_gate(gate: Gate) -> Page:
     )
     rule = (
         f"Shown to be slower: p under {LEVEL} by Welch's one-sided t test, adjusted by Holm for all of "
-        "them. The campaigns were not interleaved: drift between them is not in the intervals."
+        "them. The campaigns were not interleaved: the intervals do not cover drift between them."
     )
     verdict = f"{show_things(len(slower), 'slowdown')}." if slower else "No slowdown shown."
     page = frame.begin_page("gate", gate.flags, [])
@@ -35,7 +35,8 @@ def compose_gate(gate: Gate) -> Page:
     noisy = {one.limit for one in gate.cells if one.limit > gate.bound}
     if noisy:
         page.paragraph(
-            f"The campaigns' noise makes {100 * max(noisy):.1f} %: slower has to be over that here."
+            f"The campaigns' noise raises the limit to {100 * max(noisy):.1f} %: a slowdown has to "
+            "exceed that."
         )
     _write_cells(page, f"slower by over {bound}", slower)
     _write_cells(page, "undecided", undecided)

@@ -25,14 +25,14 @@ def compose_history(cell: str, series: Sequence[Series]) -> Page:
         headers = ("machine", "arm", "campaign", "time per call", "n", "campaigns")
         page.heading("Over machines")
         page.paragraph(
-            "The last campaign of each. They are not interleaved: drift is in no interval."
+            "The last campaign of each. They are not interleaved: no interval covers drift."
         )
         page.table("Table: the cell by machine and arm.", headers, rows)
     for one in series:
         page.heading(f"{one.machine}, {one.arm}")
         begins = {change.at: change for change in one.changes}
         page.table(
-            "Table: over time; a change begins a level of three campaigns at least.",
+            "Table: over time; a change begins a level of at least three campaigns.",
             ("campaign", "time per call", "n", "change", "what differs from the campaign before"),
             [[*_show_point(p), *_show_change(begins.get(i))] for i, p in enumerate(one.points)],
         )
@@ -55,7 +55,7 @@ def _show_change(change: Change | None) -> tuple[str, str]:
     ]
     slower = change.times > 1
     times = change.times if slower else 1 / change.times
-    told = "; ".join(differs) or "nothing that the documents tell"
+    told = "; ".join(differs) or "nothing that the documents record"
     return f"{times:.2f}× {'slower' if slower else 'faster'}", told
 
 

@@ -33,7 +33,7 @@ def write_instances(page: Page, found: Shortlist, names: Mapping[str, str]) -> N
         rows.append(
             [
                 name_letter(number),
-                unit if one.known else f"{unit}, and nobody can tell of which machine",
+                unit if one.known else f"{unit}, of an unknown machine",
                 "; ".join(" + ".join(group) for group in one.instances),
                 f"{offer.source}, {offer.date.isoformat()}" if offer else "nobody",
                 *map(_show_against, entries),
@@ -53,7 +53,7 @@ def write_instances(page: Page, found: Shortlist, names: Mapping[str, str]) -> N
     merged = dict.fromkeys(g for one in found.choices for g in one.instances if len(g) > 1)
     page.bullets(f"{' and '.join(g)} are of one instance, and count as one." for g in merged)
     page.bullets(
-        f"Number {one.run}, {one.campaign}, is left out: {word(one.flag)}."
+        f"Number {one.run}, {one.campaign}, is excluded: {word(one.flag)}."
         for one in found.excluded
     )
 

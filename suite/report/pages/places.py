@@ -81,11 +81,11 @@ def compose_survey_brief(found: Surveyed) -> Page:
 def _tell_apart(found: Surveyed) -> Iterable[str]:
     """How far the GPUs differ, in sentences."""
     if not found.apart:
-        yield "Fewer than two GPUs have been measured alone yet: there is nothing to set apart."
+        yield "Fewer than two GPUs have been measured alone yet: there is nothing to compare."
         return
     first = next(iter(found.alone))
     yield (
-        f"Of the {len(found.cells)} cells, {len(found.on_gpu)} time work on a GPU again and again; "
+        f"Of the {len(found.cells)} cells, {len(found.on_gpu)} time work on a GPU repeatedly; "
         "medians and extremes are over these."
     )
     for gpu, one in found.apart.items():
@@ -102,16 +102,16 @@ def _tell_crowd(found: Surveyed) -> Iterable[str]:
     sound, number = found.of_gpu(found.pooled), len(found.alone)
     typical = found.pooled.typical
     if typical is None:
-        yield "What being busy together costs is not known yet."
+        yield "What contention costs is not known yet."
         return
     name, worst = max(sound.items(), key=lambda item: item[1].value)
     yield (
-        f"With all {number} at work at once a call takes {typical:.2f} times as long as alone in the "
+        f"With all {number} busy at once a call takes {typical:.2f} times as long as alone in the "
         f"median cell ({_count(found.pooled)}), so that together they do {number / typical:.1f} times "
         f"the work of one."
     )
     yield (
-        f"The most is lost in {name}: {worst.value:.2f} times as long, "
+        f"The largest loss is in {name}: {worst.value:.2f} times as long, "
         f"{number / worst.value:.1f} times the work of one."
     )
 
@@ -135,7 +135,7 @@ def _write_campaigns(page: Page, found: Surveyed, analyses: Mapping[str, Analysi
         rows.append(
             [
                 member.gpu,
-                "with all others at work" if member.at_once else "alone",
+                "with all others busy" if member.at_once else "alone",
                 found.survey.cpus.get(member.gpu, "") if member.at_once else "all",
                 member.campaign,
                 name_machine(one.machine) if one else "not begun",
@@ -163,7 +163,7 @@ def _explain_apart(found: Surveyed) -> str:
 def _explain_crowd(found: Surveyed) -> str:
     """What a number of all at once is, and what the verdicts rest on."""
     told = (
-        "Times with all GPUs at work over times of the same GPU alone, each GPU running the same cells "
+        "Times with all GPUs busy over times of the same GPU alone, each GPU running the same cells "
         "in the same order. Alone a worker may use every CPU; at once each has a share of its own, as "
         "the table above says, so that what is lost can be the processor's as well as the "
         "machine's memory, links, power or heat."

@@ -99,14 +99,14 @@ def compose_receipt(
     page.heading("What was measured")
     _write_turns(page, receipt, whys)
     _write_seen(page, receipt)
-    page.heading("Where it ran, and whether it was right")
+    page.heading("Placement and correctness")
     page.bullets(_tell_places(receipt))
-    page.heading("What speaks against it")
+    page.heading("Caveats")
     told = {flag for one in cell.arms.values() for flag in tell(one.flags)}
     page.bullets(one for one in sorted(told)) if told else page.paragraph(
-        "No flag stands beside these numbers."
+        "No flag is attached to these numbers."
     )
-    page.heading("What was loaded")
+    page.heading("Software that was loaded")
     _write_software(page, analysis)
     write_images(page, analysis.arms)
     page.heading("How to measure it again")
@@ -176,7 +176,7 @@ def _write_turns(page: Page, receipt: Receipt, whys: Mapping[str, Sequence[str]]
 def _write_seen(page: Page, receipt: Receipt) -> None:
     names = [name for name in _SEEN if any(name in one.seen for one in receipt.turns)]
     if not names:
-        page.paragraph("Nothing watched the machine meanwhile.")
+        page.paragraph("No telemetry was recorded.")
         return
     rows = [
         [

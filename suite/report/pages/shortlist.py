@@ -51,7 +51,7 @@ _RULES = (
         "do not separate are ties. ★: no other machine is both cheaper and faster beyond doubt. Beyond "
         "doubt is a difference with p under 0.05 by Welch's t test, adjusted by Holm for all pairs of the "
         "table, and of more than 2 % and than the campaigns' noise floors. Machines were not measured in the "
-        "same blocks: ratios between them are not interleaved, and drift is not in their intervals. Every "
+        "same blocks: ratios between them are not interleaved, and their intervals do not cover drift. Every "
         "interval is a 95 % CI."
     ),
 )
@@ -108,10 +108,10 @@ def _tell_others(found: Shortlist) -> Iterable[str]:
     """What is not ranked."""
     unranked = [e.choice for e in found.rankings[0].entries if e.rank is None]
     if unranked:
-        why = "for want of a price, an interval or controls that held"
+        why = "for lack of a price, an interval or controls that held"
         yield f"Not ranked: {list_letters(unranked)}, {why}."
     if found.excluded:
-        yield f"Left out: {show_things(len(found.excluded), 'campaign')}; why stands below."
+        yield f"Excluded: {show_things(len(found.excluded), 'campaign')}; the reasons are below."
 
 
 def _write_ranking(page: Page, found: Shortlist, ranking: Ranking, name: str) -> None:

@@ -94,7 +94,7 @@ def write_causes(page: Page, analysis: Analysis) -> None:
     if cases:
         page.paragraph(
             f"What {gpu} takes longer than {cpu} is taken apart by cells that leave one thing out "
-            "each. The cause that explains most of it stands first, with its seconds a call and its "
+            "each. The cause that explains most of it comes first, with its seconds per call and its "
             "share; what nothing explains is unknown. Confirmed: it explains over a quarter, and "
             "an independent measurement agrees, such as its cost in a cell of its own, or a trace. "
             "Suspected: there is none, or it does not agree. Speedups are measured, per unit of work."
@@ -142,8 +142,7 @@ def write_advice(page: Page, analysis: Analysis) -> None:
     arm = analysis.advice[0].arm
     shown = _find_best(analysis, by_case=True)
     page.paragraph(
-        f"Measured on {arm}, cell against cell, a unit of work against the same unit. What did not "
-        "help is shown too."
+        f"Measured on {arm}, cell against cell, per unit of work. What did not help is shown too."
     )
     page.table(
         f"Table: what helps on {arm}, and by how much.",

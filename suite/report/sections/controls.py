@@ -18,9 +18,9 @@ from suite.report.text.units import Quantity, end_sentence, show_part, show_thin
 from suite.report.text.wording import NO_EXTRA, NO_HIDDEN, NO_INPUT, NO_TWINS, UNKNOWN_FLOOR, word
 
 KINDS: Mapping[SteadyClass, str] = {
-    "flat": "flat: one level from the warm-up's first sample on",
-    "warmup": "warm-up: slower before the steady part",
-    "slowdown": "slowdown: faster before the steady part, which alone counts",
+    "flat": "flat: steady from the first warm-up sample on",
+    "warmup": "warm-up: slower before the steady state",
+    "slowdown": "slowdown: faster before the steady state, which alone counts",
     "unsteady": "no steady state: all samples count",
     "too few": "too few to tell: under 50 samples, all count",
 }
@@ -44,7 +44,7 @@ def write_controls(page: Page, analysis: Analysis) -> None:
 
 def write_steadiness(page: Page, analysis: Analysis) -> None:
     """How the samples of each cell in each invocation went, counted by class; and their labels."""
-    page.heading("How steady the samples were", level=3)
+    page.heading("Steady state of the samples", level=3)
     arms = analysis.arms
     counts = {
         arm: sum(
@@ -79,7 +79,7 @@ def _show_count(number: int, of: int) -> Quantity:
 
 def write_timing_costs(page: Page, analysis: Analysis) -> None:
     """The dearest timing of each family: an empty fence as a share of a sample."""
-    page.heading("What timing itself cost", level=3)
+    page.heading("Timing overhead", level=3)
     costs = {arm: one.timing for arm, one in analysis.arms.items()}
     if not any(costs.values()):
         page.paragraph("Unknown: no document says what an empty fence costs.")
@@ -99,8 +99,8 @@ def write_timing_costs(page: Page, analysis: Analysis) -> None:
             row.append(NO_NUMBER if dearest is None else f"{100 * share:.2g} % ({names[dearest]})")
         rows.append(row)
     page.table(
-        "Table: an empty fence as a share of a sample, the dearest cell of each family in its "
-        "dearest block; one-shot cells left out.",
+        "Table: an empty fence as a share of a sample, the worst cell of each family in its "
+        "worst block; one-shot cells left out.",
         ["family", *costs],
         rows,
     )
@@ -130,14 +130,14 @@ def _word_floor(analysis: Analysis) -> Iterable[str]:
 
 def _word_twins(family: Family) -> str:
     return (
-        f"Twins of {family.base}, whose every difference is false by construction: "
+        f"Twins (A/A) of {family.base}, where any difference is false by construction: "
         f"{_count_flags(family)}"
     )
 
 
 def _word_again(family: Family) -> str:
     return (
-        f"{family.other} is {family.base} once more, so every difference is false "
+        f"{family.other} is {family.base} run once more (A/A), so any difference is false "
         f"by construction: {_count_flags(family)}"
     )
 
@@ -154,7 +154,7 @@ def tell_failed(analysis: Analysis) -> list[str]:
     if hidden and hidden.flagged:
         told.append(
             f"{hidden.other} has no GPU and differs from {hidden.base} in "
-            f"{_word_flagged(hidden)}: so much of a difference can be the image and not the hardware"
+            f"{_word_flagged(hidden)}: that much of a difference can come from the image, not the hardware"
         )
     told += [
         f"known extra work on {one.arm} measured as {one.ratio.value:.3f} times the time for "
@@ -252,13 +252,13 @@ def _judge_extra(extra: ExtraWork) -> str:
     low, high = extra.ratio.low or 0.0, extra.ratio.high or 0.0
     ends = f"the interval {low:.3f} to {high:.3f}"
     if not extra.holds:
-        return f"{times}; {ends} DOES NOT CONTAIN THE TRUTH"
+        return f"{times}; {ends} DOES NOT CONTAIN THE TRUE VALUE"
     # As its reader sees it: 1.0004 is shown as 1.000.
     if not low <= extra.truth <= high:
-        return f"{times}; {ends} misses the truth by as little as one in twenty does by chance"
+        return f"{times}; {ends} misses the true value by as little as one in twenty does by chance"
     if round(low, 3) <= 1.0:
-        return f"{times}; {ends} contains the truth, and no extra work as well: too wide to prove anything"
-    return f"{times}; {ends} contains the truth, and not 1"
+        return f"{times}; {ends} contains the true value, but 1 as well: too wide to prove anything"
+    return f"{times}; {ends} contains the true value, and not 1"
 
 
 def _word_input(controls: Controls) -> Iterable[str]:

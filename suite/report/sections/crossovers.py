@@ -24,7 +24,7 @@ def write_crossovers(page: Page, analysis: Analysis) -> None:
     page.heading("Crossovers", level=3)
     page.table(
         "Table: who wins along each sweep, by the verdicts of its cells; between two measured sizes "
-        "nobody can say.",
+        "the winner is unknown.",
         ["sweep", "the same in it", "comparison", "answer"],
         rows,
     )

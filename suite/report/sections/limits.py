@@ -28,18 +28,19 @@ def tell_limits(analysis: Analysis) -> list[str]:
     sentences = []
     if impossible:
         count = len(impossible)
-        many = "one number is" if count == 1 else f"{count} numbers are"
+        many = "one number exceeds" if count == 1 else f"{count} numbers exceed"
         first = "" if count == 1 else "; the first"
         sentences.append(
-            f"NOT PLAUSIBLE: {many} more than the hardware can do, and count{'s' * (count == 1)} for "
-            f"nothing here{first}: {word_in_cell(impossible[0])}."
+            f"NOT PLAUSIBLE: {many} what the hardware can do, and {'is' if count == 1 else 'are'} "
+            f"ignored here{first}: {word_in_cell(impossible[0])}."
         )
     for one in limits.limits:
         if one.arm != analysis.gpu or one.what != "products":
             continue
         if one.part is None and one.device is not None:
             sentences.append(
-                f"No figures are known of {one.device}: nothing says whether it is as fast as it should be."
+                f"No published figures are known for {one.device}, so whether it is as fast as it "
+                "should be is unknown."
             )
             break
         if one.part is None or one.share_of_peak is None:
@@ -90,11 +91,11 @@ def write_limit_flags(page: Page, analysis: Analysis) -> None:
 
 
 def write_limits(page: Page, analysis: Analysis) -> None:
-    """The section "How near to the limits"; absent where no product and no sum has a number."""
+    """The section "Hardware limits"; absent where no product and no sum has a number."""
     limits = analysis.limits
     if not limits.limits:
         return
-    page.heading("How near to the limits")
+    page.heading("Hardware limits")
     page.paragraph(
         "Published figures are bands: stacks, power limits and versions differ. In band is from "
         "15 % under to 10 % over a figure of the same precision and a similar size; under 60 % asks "
@@ -124,8 +125,8 @@ def write_costs(page: Page, analysis: Analysis) -> None:
     page.heading("Cost")
     page.paragraph(
         f"At {show_money(price.hourly, None, None, currency)} an hour for this machine, whichever "
-        "arm runs on it. The answer turns where a machine with this GPU costs so many times what "
-        "one with this CPU alone does: below that ratio the GPU is the cheaper one."
+        "arm runs on it. The GPU is cheaper as long as a machine with it costs less than the break-even "
+        "price ratio times what a machine with this CPU alone costs."
     )
     names = name_cells(analysis.cells)[0]
     arms = list(dict.fromkeys(arm for one in analysis.costs for arm in one.steps))
@@ -133,7 +134,7 @@ def write_costs(page: Page, analysis: Analysis) -> None:
     for arm in arms:
         headers += [f"{arm}, a million steps", f"{arm}, a million examples"]
     if len(arms) > 1:
-        headers.append("turns at a price ratio of")
+        headers.append("break-even price ratio")
     page.table(
         "Table: what a million steps and a million examples cost, and its 95 % CI.",
         headers,

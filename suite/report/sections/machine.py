@@ -70,7 +70,7 @@ def tell_wrong(analysis: Analysis) -> list[str]:
             name, reason = wrong[0]
             why = reason.partition(WRONG)[2].strip()
             sentences.append(
-                f"{arm} COMPUTES WRONGLY: {show_things(len(wrong), 'cell')} without a number, the "
+                f"{arm} GIVES WRONG RESULTS: {show_things(len(wrong), 'cell')} without a number, the "
                 f"first {name}: {why}."
             )
     return sentences
@@ -98,7 +98,7 @@ def account(analysis: Analysis) -> list[str]:
         sentences.append(_end(f"The campaign ended early: {campaign.stopped}"))
     deaths = len(analysis.deaths)
     if deaths:
-        sentences.append(f"{show_things(deaths, 'container')} died on the way (below).")
+        sentences.append(f"{show_things(deaths, 'container')} died (see below).")
     if campaign.prediction.actual_s > 0:
         took = show_duration(campaign.prediction.actual_s)
         sentences.append(f"It took {took} of container time.")

@@ -16,7 +16,7 @@ from suite.report.text.units import show_count, show_seconds, show_share
 
 _NOT_ALONE = "not measured on its own in this campaign"
 
-_BOUNDS = {"input": "input-bound", "compute": "compute-bound", "both": "both alike"}
+_BOUNDS = {"input": "input-bound", "compute": "compute-bound", "both": "balanced"}
 
 
 def write_steps(page: Page, analysis: Analysis) -> None:
@@ -67,7 +67,7 @@ def _write_triples(page: Page, analysis: Analysis) -> None:
     page.table(
         "Table: a step of network A at batch 512 behind three pipelines. Hidden: the share of the "
         "shorter part that runs behind the longer one.",
-        ["pipeline", "arm", "input alone", "model alone", "together", "hidden", "waits for"],
+        ["pipeline", "arm", "input alone", "model alone", "together", "hidden", "bound by"],
         map(_list_triple, analysis.triples),
     )
     page.bullets(_tell_triple(one) for one in analysis.triples if one.bound == "input")
@@ -94,7 +94,7 @@ def _tell_triple(one: Triple) -> str:
     text = f"{one.pipeline} on {one.arm} is input-bound"
     if one.compute_s is not None:
         waiting = max(0.0, 1 - one.compute_s / one.together.value)
-        text += f": without its input {show_share(waiting)} of the step would go away"
+        text += f": {show_share(waiting)} of the step is spent waiting for input"
     return f"{text} ({word_evidence(one.evidence)})."
 
 
@@ -103,7 +103,7 @@ def _write_repayments(page: Page, analysis: Analysis, names: Mapping[str, str]) 
     page.heading(f"When {gpu} breaks even", level=3)
     page.table(
         f"Table: the first call (tracing and compiling) on each device, what each step saves on {gpu}, "
-        f"and after how many steps the longer first call is paid back.",
+        f"and after how many steps the longer first call is amortized.",
         ["cell", f"first call, {cpu}", f"first call, {gpu}", "saved per step", "breaks even after"],
         [_list_break_even(one, names) for one in analysis.repayments],
     )
@@ -112,12 +112,12 @@ def _write_repayments(page: Page, analysis: Analysis, names: Mapping[str, str]) 
 def _list_break_even(one: BreakEven, names: Mapping[str, str]) -> list[str]:
     saved = show_seconds(abs(one.saving_s))
     lost = one.saving_s < 0
-    after = "never: it saves nothing" if one.never else "not shown: the interval holds both"
+    after = "never: it saves nothing" if one.never else "not shown: the interval includes both"
     if one.steps is not None:
         after = show_count(one.steps.value, one.steps.low, one.steps.high)
         after = after.amid(after=" step" if after == "1" else " steps")
     elif one.saving_s > 0 and one.first_call_s <= one.cpu_first_call_s:
-        after = "at once: its first call takes no longer"
+        after = "immediately: its first call takes no longer"
     return [
         names[one.cell],
         show_seconds(one.cpu_first_call_s),

@@ -80,8 +80,12 @@ def _word_prediction(analysis: Analysis) -> Iterable[str]:
         parts.append(f"{show_duration(prediction.calibrated_s)} after the calibration")
     if prediction.corrected_s:
         parts.append(f"{show_duration(prediction.corrected_s[-1])} after the last finished block")
-    times = f", {actual / prediction.before_s:.2f} times the first" if prediction.before_s else ""
-    yield f"Container time: {', '.join(parts)}; actually {show_duration(actual)}{times}."
+    times = (
+        f", {actual / prediction.before_s:.2f} times the first prediction"
+        if prediction.before_s
+        else ""
+    )
+    yield f"Container time: {', '.join(parts)}; actual {show_duration(actual)}{times}."
 
 
 def _write_times(page: Page, analysis: Analysis) -> None:

@@ -72,7 +72,7 @@ def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
     each = sorted(math.inf if one.blocks is None else one.blocks for one in open_)
     wanted = each[(len(each) - 1) // 2]
     if math.isinf(wanted):
-        yield "More blocks would not settle most of the inconclusive cells: this noise hides what is there."
+        yield "More blocks would not settle most of the inconclusive cells: the noise is too large."
         return
     done = min(len(one.blocks) for one in analysis.arms.values())
     # The calibration took about as long as a block.
@@ -98,7 +98,7 @@ def tell_crossovers(analysis: Analysis, other: str) -> list[str]:
             silent.append(name)
     is_judged = any(isinstance(one.verdicts[other], Verdict) for one in analysis.work)
     if silent and is_judged:
-        told.append(f"No winner can be named at any size in {', '.join(silent)}.")
+        told.append(f"No clear winner at any size in {', '.join(silent)}.")
     return told
 
 
@@ -128,7 +128,7 @@ def tell_one_arm(analysis: Analysis) -> Iterable[str]:
     reasons = [f"{arm}: {_shorten(why)}" for arm, why in analysis.campaign.not_run.items()]
     because = f" ({'; '.join(reasons)})" if reasons else ""
     yield (
-        f"Only {analysis.base} was measured{because}, so there is no winner to name: these "
+        f"Only {analysis.base} was measured{because}, so there is nothing to compare: these "
         "are times and rates, not verdicts."
     )
     main = analysis.main_sweeps
@@ -148,15 +148,15 @@ def tell_sureness(analysis: Analysis) -> Iterable[str]:
         if (found := result.estimate) and found.low and found.high and not result.invalid
     ]
     if fewest < FEWEST:
-        yield f"Under {FEWEST} blocks there are values but no intervals."
+        yield f"With fewer than {FEWEST} blocks there are values but no intervals."
     if not widths:
         return
     width = 100 * statistics.median(widths)
-    yield f"Half of the {len(widths)} times are known to ±{width:.2g} % or better; intervals are 95 %."
+    yield f"Half of the {len(widths)} times are known to ±{width:.2g} % or better (95 % CI)."
     if analysis.others and analysis.noise_floor is not None:
         yield (
-            f"The same cell measured again differs by under {100 * analysis.noise_floor:.1f} % in 19 of 20 "
-            "cases here (the noise floor); a difference counts where it is significant and over "
+            f"Repeated measurements of a cell differ by under {100 * analysis.noise_floor:.1f} % in 19 of 20 "
+            "cases here (the noise floor); a difference counts where it is significant and exceeds "
             f"{100 * analysis.margin:.1f} %."
         )
     if analysis.campaign.profile in PROVISIONAL:
@@ -173,7 +173,7 @@ def _count_hints(analysis: Analysis, other: str) -> str:
     faster = sum(one.high is not None and one.high < 1 for one in ratios)
     slower = sum(one.low is not None and one.low > 1 for one in ratios)
     return (
-        f"hints, not findings, are the intervals that exclude 1: of {show_things(len(ratios), 'cell')} "
+        f"intervals that exclude 1 are hints, not findings: of {show_things(len(ratios), 'cell')} "
         f"faster in {faster}, slower in {slower}"
     )
 

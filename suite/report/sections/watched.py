@@ -19,7 +19,7 @@ _LISTED = 12
 
 def write_telemetry(page: Page, analysis: Analysis) -> None:
     """What was seen of the machine on each arm, the energy of each cell, and what watching cost."""
-    page.heading("The machine while it measured", level=3)
+    page.heading("The machine during the measurement", level=3)
     page.bullets([*_word_arms(analysis), *_word_cost(analysis.watching)])
     for arm in analysis.arms:
         _write_energy(page, analysis, arm)
@@ -55,8 +55,8 @@ def _word_gpu(gpu: WatchedGpu) -> Iterator[str]:
     if gpu.temperature_c is not None:
         yield f"at most {gpu.temperature_c:.0f} °C"
     for share, words in (
-        (gpu.capped, "held back by the power limit in"),
-        (gpu.slowed, "slowed down by heat or hardware in"),
+        (gpu.capped, "power-capped in"),
+        (gpu.slowed, "throttled by heat or hardware in"),
     ):
         yield f"{words} {_count(share) or 'an unknown number of cells'}"
     if gpu.pcie_generation is not None and gpu.pcie_lanes is not None:
@@ -68,7 +68,7 @@ def _word_gpu(gpu: WatchedGpu) -> Iterator[str]:
         else "other processes on the GPU unknown"
     )
     if not gpu.named:
-        yield "that the worker's GPU is the one looked at can't be told from outside"
+        yield "whether this is the worker's GPU can't be verified from outside"
 
 
 def _word_cpu(seen: Watched) -> Iterator[str]:
@@ -78,9 +78,9 @@ def _word_cpu(seen: Watched) -> Iterator[str]:
         yield f"CPU at most {seen.cpu_temperature_c:.0f} °C"
     slowed = _count(seen.cpu_slowed) if seen.cpu_slowed else None
     yield (
-        f"the CPU slowed itself down for heat in {slowed}"
+        f"the CPU was throttled for heat in {slowed}"
         if slowed
-        else "whether the CPU slowed itself down for heat is unknown"
+        else "whether the CPU was throttled for heat is unknown"
     )
 
 
@@ -89,7 +89,7 @@ def _word_cost(watching: Watching | None) -> Iterator[Runs]:
     if watching is None:
         return
     share = show_part(watching.cpu_s, watching.wall_s)
-    yield (f"Watching took {share} of one CPU's time; ", *_word_effect(watching.effect), ".")
+    yield (f"Telemetry took {share} of one CPU's time; ", *_word_effect(watching.effect), ".")
 
 
 def _word_effect(effect: WatchEffect | None) -> Runs:
@@ -123,9 +123,9 @@ def _write_energy(page: Page, analysis: Analysis, arm: str) -> None:
         return
     page.table(
         f"Table: energy on {arm}, of the GPU alone: its mean power while the cell warmed up "
-        "and was sampled (energy counter over time), the energy of a call, and the work for it "
-        "(per joule, which is the rate per watt).",
-        ["cell", "mean power", "energy per call", "work for it"],
+        "and was sampled (energy counter over time), the energy of a call, and the work per "
+        "joule (which is the rate per watt).",
+        ["cell", "mean power", "energy per call", "work per joule"],
         rows,
     )
 

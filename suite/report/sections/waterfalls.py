@@ -33,9 +33,9 @@ def write_waterfalls(page: Page, analysis: Analysis) -> None:
         return
     page.heading("From the naive script to the fair number")
     page.paragraph(
-        "What people who ask have timed, and what is left when one thing after the other is put "
-        "right. Where a stage was not measured, the next one holds all changes since the one "
-        "before."
+        "What people who ask have timed, and what is left when one mistake after the other is "
+        "corrected. Where a stage was not measured, the next one includes all changes since the "
+        "previous one."
     )
     if analysis.gpu is None and any(one.posted for one in analysis.waterfalls):
         page.paragraph(*SOFT)
@@ -62,7 +62,7 @@ def _write_steps(page: Page, found: list[Waterfall]) -> None:
     page.table(
         f"Table: {case.name}, time per {case.unit} from what was asked to the fair number, and "
         "its 95 % CI.",
-        ["where", "what changed", f"time per {case.unit}", "against the step before"],
+        ["where", "what changed", f"time per {case.unit}", "against the previous step"],
         rows,
     )
 
@@ -116,7 +116,7 @@ def _tell_naive_gap(one: NaiveGap) -> str:
     if one.reverses:
         verdict = "the wrong winner"
     elif one.invents:
-        verdict = "a difference where none can be told"
+        verdict = "a difference where none is shown"
     elif not one.differs:
         verdict = "neither tells them apart"
     other, base = (name_place(place) for place in (one.other, one.base))
@@ -126,7 +126,7 @@ def _tell_naive_gap(one: NaiveGap) -> str:
         for part in one.gone[:TOLD]
         if part.share >= LITTLE
     ]
-    way = f" Between them lie: {', '.join(parts)}." if parts else ""
+    way = f" The gap consists of: {', '.join(parts)}." if parts else ""
     return f"On {other}, against {base}, {told} {naive}; timed fairly it is {fair}: {verdict}.{way}"
 
 

@@ -35,7 +35,7 @@ def word_crossover(found: Crossover, axis: str, other: str, base: str) -> str:
     if found.answer == "equal":
         return f"{other} and {base} are equivalent at every {axis}"
     if not (found.wins or found.loses):
-        return f"no winner can be named at any {axis}"
+        return f"no clear winner at any {axis}"
     every = sorted([*found.wins, *found.loses, *found.equal, *found.undecided])
     parts = [(base, found.loses), (other, found.wins)]
     told = [f"{arm} wins at {axis} = {show_runs(sizes, every)}" for arm, sizes in parts if sizes]
@@ -43,7 +43,7 @@ def word_crossover(found: Crossover, axis: str, other: str, base: str) -> str:
         told.reverse()
     rest = sorted([*found.equal, *found.undecided])
     if rest:
-        told.append(f"no winner can be named at {axis} = {show_runs(rest, every)}")
+        told.append(f"no clear winner at {axis} = {show_runs(rest, every)}")
     return "; ".join(told)
 
 

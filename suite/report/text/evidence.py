@@ -21,35 +21,35 @@ SENTENCES: Mapping[str, str] = {
     "resolution": "resolution: every block gave the same ratio, so the timer is too coarse to judge",
     "significant": "Holm-adjusted p {p:p}, and beyond {margin:share}",
     "within-margin": "the 90 % CI lies within ±{margin:percent}",
-    "within-noise": "significant, but within {margin:share}, where noise alone can be",
+    "within-noise": "significant, but within {margin:share}, which noise alone can cause",
     "not-significant": "the interval is too wide to tell (Holm-adjusted p {p:p})",
     # Why a number is not proven to be a GPU's.
     "stand-in-driver": "simulated: its driver is a stand-in, and no GPU made this number",
-    "no-fact": f"{_UNPROVEN} its document does not have the fact {{fact}}",
+    "no-fact": f"{_UNPROVEN} its document lacks the fact {{fact}}",
     "built-for-cpu": f"{_UNPROVEN} TensorFlow was built for CPU only {_FACT}",
     "no-gpu-device": f"{_UNPROVEN} TensorFlow had no GPU among its devices {_FACT}",
     "no-gpu-name": f"{_UNPROVEN} the GPU had no name {_FACT}",
-    "soft-placement": f"{_UNPROVEN} soft placement was on, so that work could quietly run on the CPU {_FACT}",
-    "tf32-on": f"{_UNPROVEN} TF32 was on outside the cells that ask for it, so that fp32 was none {_FACT}",
-    "no-driver-version": f"{_UNPROVEN} CUDA's driver library in the worker's process did not tell its "
+    "soft-placement": f"{_UNPROVEN} soft placement was on, so work could silently run on the CPU {_FACT}",
+    "tf32-on": f"{_UNPROVEN} TF32 was on outside the cells that ask for it, so fp32 was not fp32 {_FACT}",
+    "no-driver-version": f"{_UNPROVEN} CUDA's driver library in the worker's process did not report its "
     f"version {_FACT}",
     "seen-nowhere": f"{_UNPROVEN} its work was seen on no device at all",
     "seen-on": f"{_UNPROVEN} its work was seen on {{devices:names}}",
-    "seen-also-on": f"{_UNPROVEN} work of it was seen on {{devices:names}}",
-    "seen-elsewhere": f"{_UNPROVEN} work of it was seen elsewhere: {{operations:names}}",
+    "seen-also-on": f"{_UNPROVEN} some of its work was seen on {{devices:names}}",
+    "seen-elsewhere": f"{_UNPROVEN} some of its work was seen elsewhere: {{operations:names}}",
     "seen-unnamed": f"{_UNPROVEN} the nodes seen elsewhere ({{seen:names}}) are not those that are named",
     # What a cell is, so that it needs no other evidence.
-    "is-copy": "the cell is nothing but a copy",
-    "is-price": "the cell computes nothing: its time is the price itself",
-    "is-start": "the cell is a start, paid once a process",
-    "on-cpu-on-both": "its work is on the CPU on both arms, so that the GPU has no part in it: the image, "
+    "is-copy": "the cell is a copy and nothing else",
+    "is-price": "the cell computes nothing: its time is pure overhead",
+    "is-start": "the cell measures start-up, which a process pays once",
+    "on-cpu-on-both": "its work runs on the CPU on both arms, so the GPU plays no part: it is the image, "
     "or noise",
-    "rest": "{share:share} of what is lost is explained by nothing that was measured",
-    "refuted": "not {rule}: a trace saw next to nothing of it",
+    "rest": "{share:share} of the loss is explained by nothing that was measured",
+    "refuted": "not {rule}: a trace shows next to nothing of it",
     # Work on the CPU.
-    "fallen-unmeasured": "{operations:names}, inside the step; no cell says what it takes without",
+    "fallen-unmeasured": "{operations:names}, inside the step; no cell measures the step without it",
     "strays": "seen on the CPU: {operations:names}",
-    "round-trip": "the way to the CPU and back takes at least {least:seconds}",
+    "round-trip": "the round trip to the CPU takes at least {least:seconds}",
     # The pipeline.
     "step": "{seconds:seconds} a step",
     "input-alone": "input alone {seconds:seconds}, {share:share} of it",
@@ -58,27 +58,27 @@ SENTENCES: Mapping[str, str] = {
     # Copies.
     "left-out": "{own:seconds}, and {less:seconds} {words}",
     "copied": "{seconds:seconds} for copying, by the same step with its data on the host",
-    "copied-by-price": "{seconds:seconds} for copying, by the price of the copies",
+    "copied-by-price": "{seconds:seconds} for copying, by the cost of the copies",
     "copies": _COPIES,
     # Dispatch.
-    "at-no-work": "{seconds:seconds} however small, by {smaller} ({small:seconds}) and {larger} "
-    "({large:seconds})",
+    "at-no-work": "{seconds:seconds} at any size, extrapolated from {smaller} ({small:seconds}) and "
+    "{larger} ({large:seconds})",
     "dispatch-bound": "dispatch-bound: dispatch takes longer than the work on the device",
     "handover": "dispatching {calls:calls} ({call})[ and {nodes} operations a step ({operation})] takes "
     "up to {price:seconds} of {own:seconds}",
-    "fewer": "{share:share} of it go away {words}",
+    "fewer": "{share:share} of it disappears {words}",
     "of-best": "{share:share} of the rate that this device reaches at {best}",
     # What a script's own time consists of.
-    "gone": "{seconds:seconds} go away with {changes:names}",
-    "gone-elsewhere": "{seconds:seconds} for {changes:names}, as measured apart from this",
+    "gone": "{seconds:seconds} saved by {changes:names}",
+    "gone-elsewhere": "{seconds:seconds} for {changes:names}, as measured separately",
     "first-step": "a process's first step takes {seconds:seconds} by itself",
     "repaid": "breaks even after {units:count} {unit}s at the fair number",
-    "repayment-unknown": "whether it ever breaks even is not shown",
+    "repayment-unknown": "no break-even point is shown",
     "never-repaid": "never breaks even, because the fair number saves nothing",
     # What a profiler saw.
-    "trace": "a trace of {calls:.0f} calls saw the GPU busy {busy:share} of the time"
+    "trace": "a trace of {calls:.0f} calls shows the GPU busy {busy:share} of the time"
     "[, copying {copied:share} ({copies:.3g} copies a call)], {kernels:.3g} kernels a call"
-    "[, {gap:seconds} without work at most]",
+    "[, idle for {gap:seconds} at most]",
     # What a step waits for.
     "both-as-long": "the input alone takes as long as the model alone",
     "longer-of-two": "the longer of the two alone",
@@ -89,7 +89,7 @@ SENTENCES: Mapping[str, str] = {
     "model-takes-most": "the model alone takes most of the step",
     "neither-alone": "neither the input nor the model was measured alone",
     # Why a part of a step can't be told.
-    "no-call-price": "no cell gives the price of a call; it is in compute",
+    "no-call-price": "no cell measures the cost of a call; it is counted as compute",
     "no-copy": "neither the step with its data on the host nor a copy was measured",
     "no-input-alone": "the input alone was not measured",
     # What is different at a cell that takes less time.
@@ -99,7 +99,7 @@ SENTENCES: Mapping[str, str] = {
     "at-hand": "with the data on the device",
     "fair": "at the fair number",
     "changed": "with {change}",
-    "warm": "once warm",
+    "warm": "after warm-up",
     "without-it": "the same step without it",
 }
 """The sentence of each code, with the names of the values that it needs."""
@@ -118,7 +118,7 @@ RULE_TEXTS: Mapping[RuleName, RuleText] = {
     "fallback": RuleText(
         fires="the step without its operation on the CPU loses less",
         needs="the same step without it, or the devices that its nodes were seen on",
-        advice="take the operation that runs on the CPU out of the step",
+        advice="remove the operation that runs on the CPU from the step",
     ),
     "input": RuleText(
         fires="the same step without its pipeline loses less, beyond what the copies take",
@@ -128,16 +128,16 @@ RULE_TEXTS: Mapping[RuleName, RuleText] = {
     "transfer": RuleText(
         fires="the same step with its data at hand loses less, as far as copies take so long",
         needs="the same step with its data on the device, or the copies' own times",
-        advice="keep the data on the device, or copy it ahead",
+        advice="keep the data on the device, or prefetch it to the device",
     ),
     "start-up": RuleText(
         fires="a cold script loses more than the same when warm and set up",
         needs="the same work when warm and set up",
-        advice="time after a warm-up, and without the set-up",
+        advice="time after a warm-up, without the set-up",
     ),
     "overhead": RuleText(
-        fires="what a call takes however small is more on the GPU",
-        needs="other sizes of the same work, or the prices of calls and operations",
+        fires="the fixed cost of a call is higher on the GPU",
+        needs="other sizes of the same work, or the measured costs of calls and operations",
         advice="give each call more work: a larger batch, several steps a call, one compiled graph",
     ),
     "too small": RuleText(
@@ -148,7 +148,7 @@ RULE_TEXTS: Mapping[RuleName, RuleText] = {
     "unknown": RuleText(
         fires="the others leave some of it unexplained",
         needs="nothing",
-        advice="look at a profiler's trace of this cell",
+        advice="profile this cell",
     ),
 }
 
@@ -158,10 +158,10 @@ _CPU_IS_RIGHT = (
 
 CHANGES: Mapping[Kind, str] = {
     "larger-batch": "a larger batch",
-    "prefetch": "a pipeline that works ahead",
+    "prefetch": "prefetching in the pipeline",
     "less-python": "less Python in the pipeline",
-    "no-fallback": "no fallback",
-    "warm-timing": "the start left out of the timing",
+    "no-fallback": "no fallback to the CPU",
+    "warm-timing": "start-up left out of the timing",
 }
 """What can help."""
 

@@ -32,7 +32,7 @@ BANDS: Mapping[Band, str] = {
 }
 """Where a rate lies beside a published one."""
 
-NAMELESS = "a device without a name"
+NAMELESS = "an unnamed device"
 UNKNOWN_END = "ended in an unknown way"
 
 SPENT: Mapping[str, str] = {
@@ -47,11 +47,11 @@ SPENT: Mapping[str, str] = {
     "facts": "recording facts",
     "prepare": "preparing cells",
     "first_call": "tracing and first calls",
-    "placement": "proving placement",
-    "calibrate": "finding the calls in a sample",
+    "placement": "verifying placement",
+    "calibrate": "calibrating calls per sample",
     "warmup": "warm-up",
     "measure": "measuring",
-    "trace": "tracing the GPU, untimed",
+    "trace": "profiling the GPU, untimed",
     "check": "checking results",
     "hygiene": "cleaning up between cells",
     "writing": "sending and writing",
@@ -59,13 +59,13 @@ SPENT: Mapping[str, str] = {
 """What the kinds of spent time are called, in the order of a container's life."""
 
 NO_VERDICTS = "no verdicts; a ratio whose interval excludes 1 is a hint, not a finding"
-NO_TWINS = "unknown, because no twin invocations are among the documents"
+NO_TWINS = "unknown, because the documents hold no twin invocations (A/A)"
 NO_INTERVAL = "no twin cell has an interval"
 NO_HIDDEN = "no invocations of the CUDA image without its GPU beside a cpu arm"
-NO_EXTRA = "no cell that does known extra work was measured beside its honest twin"
+NO_EXTRA = "no cell with known extra work was measured beside its reference"
 NO_INPUT = "no input-only cell has a verdict"
 UNKNOWN_FLOOR = (
-    f"verdicts take {100 * MARGIN:.0f} % as the margin, because the noise floor of this campaign is "
+    f"verdicts use a margin of {100 * MARGIN:.0f} %, because the noise floor of this campaign is "
     "unknown"
 )
 

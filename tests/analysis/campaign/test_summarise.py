@@ -94,7 +94,7 @@ EXCLUDED = {"cuda": {FENCE: Excluded(outcome="failed", reason="wrong result")}}
         (lose_fence("skipped", "too slow"), CAMPAIGN, "skipped", "skipped: too slow"),
         (lose_fence("failed", "it broke"), CAMPAIGN, "failed", "failed: it broke"),
         (lose_fence("pending", None), CAMPAIGN, "pending", "pending: not reached yet"),
-        (drop(FENCE), CAMPAIGN, "pending", "pending: no block has tried it"),
+        (drop(FENCE), CAMPAIGN, "pending", "pending: not attempted in any block"),
         (None, CAMPAIGN, "pending", "pending: no block has run on this arm"),
         (
             drop(FENCE),
@@ -114,7 +114,7 @@ def test_a_cell_that_means_nothing_on_an_arm_is_skipped_there() -> None:
     plan = replace(CAMPAIGN, cells=[replace(one, arms=["gpu"]) for one in CELLS])
     found = find([], "cpu", plan=plan)
     assert found.outcome == "skipped"
-    assert word_missing(found) == "cpu: skipped: means something on cuda only"
+    assert word_missing(found) == "cpu: skipped: meaningful on cuda only"
 
 
 def test_reasons_of_different_blocks_and_of_the_container() -> None:
@@ -191,12 +191,12 @@ def test_no_common_block() -> None:
         ),
         (
             invoke(limits={**LAST.invocation.limits, "cpus": "0"})(LAST),
-            ["cuda: the limits were not the same in every invocation"],
+            ["cuda: the resource limits differed between invocations"],
         ),
         (
             in_fence(calls_per_sample=9, labels=["warm-up cap"])(LAST),
             [
-                "cuda: the calls in a sample were not the same in every block",
+                "cuda: the calls per sample differed between blocks",
                 "warm-up cap (in 1 of 4 blocks)",
             ],
         ),
@@ -278,13 +278,10 @@ def test_numbers_that_are_not_cold_say_nothing_of_compiling(
         assert (found.flags, found.estimate) == (same.flags, same.estimate)
 
 
-GREW = (
-    "cuda: ptx-jit: cold figures include compiling kernels: the files that CUDA's compile cache gained "
-    "are {}"
-)
+GREW = "cuda: ptx-jit: cold times include compiling kernels; new files in CUDA's compile cache: {}"
 UNTOLD = (
-    "whether cold figures of {} include compiling kernels is unknown: what CUDA's compile cache held is "
-    "not told for the start and the end"
+    "whether cold times of {} include compiling kernels is unknown: the size of CUDA's compile cache was "
+    "not recorded at the start and the end"
 )
 FULL: Files = dict.fromkeys((1, 2, 3, 4), (24, 24))
 

@@ -80,8 +80,8 @@ def test_a_trace_confirms_what_it_shows_and_refutes_what_it_does_not(
 
 def test_a_trace_in_words() -> None:
     assert word_evidence(cite_trace(COPYING)) == (
-        "a trace of 20 calls saw the GPU busy 60.0 % of the time, copying 40.0 % (2 copies a call), "
-        "14 kernels a call, 400 µs without work at most"
+        "a trace of 20 calls shows the GPU busy 60.0 % of the time, copying 40.0 % (2 copies a call), "
+        "14 kernels a call, idle for 400 µs at most"
     )
 
 

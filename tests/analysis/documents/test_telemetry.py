@@ -184,17 +184,17 @@ def test_power_between_two_samples_is_interpolated() -> None:
 
 def test_the_report_tells_clocks_power_heat_and_energy() -> None:
     text = render_markdown(study(CAMPAIGN, DOCUMENTS))
-    assert "### The machine while it measured" in text
+    assert "### The machine during the measurement" in text
     for words in (
         "GPU clock 1,980 MHz, of at most 1,980 MHz",
         "power 300 W, limit 700 W",
         "at most 60 °C",
-        "held back by the power limit in 0 of",
+        "power-capped in 0 of",
         "PCIe generation 5, 16 lanes under load",
         "another process on the GPU in 0 of",
         "CPU clock 2,400 MHz",
-        "the CPU slowed itself down for heat in 0 of 36 cells",
-        "Watching took 0.3 % of one CPU's time; what that did to the numbers was not measured",
+        "the CPU was throttled for heat in 0 of 36 cells",
+        "Telemetry took 0.3 % of one CPU's time; what that did to the numbers was not measured",
         "Table: energy on cuda",
         "/J",
         "outside.driver.version",
@@ -230,7 +230,7 @@ def test_the_report_says_what_is_unknown_and_why() -> None:
     text = render_markdown(study(CAMPAIGN, changed))
     assert "cpu: clocks, power, heat and throttling unknown: the engine is far." in text
     assert "cuda: unknown here: gpu.energy_j (Not Supported)." in text
-    assert "slowed down by heat or hardware in an unknown number of cells" in text
+    assert "throttled by heat or hardware in an unknown number of cells" in text
     assert "other processes on the GPU unknown" in text
     assert "can't be told from outside" in text
     assert "Table: energy" not in text
@@ -241,9 +241,11 @@ def test_the_cost_of_watching_is_told_where_it_was_measured() -> None:
     documents = [
         watch(one, HOST_ONLY, {"sampler.cpu_s": 0.2, "sampler.wall_s": 100.0})
         if one.invocation.arm == "cpu"
-        else replace(one, absent={"telemetry": "left unwatched, to measure what watching costs"})
+        else replace(
+            one, absent={"telemetry": "left without telemetry, to measure what telemetry costs"}
+        )
         for one in synthetic.make_documents(campaign, samples=60)
     ]
     text = render_markdown(study(campaign, documents))
     assert "measured against cpu-again, which nobody watched: that one takes" in text
-    assert "cpu-again: clocks, power, heat and throttling unknown: left unwatched" in text
+    assert "cpu-again: clocks, power, heat and throttling unknown: left without telemetry" in text

@@ -169,7 +169,7 @@ def test_noise_beyond_the_bound_counts_in_its_place(base: Analysis) -> None:
     loud = structs.replace(make("new", one_cell(1.2), seed=2), noise_floor=0.3)
     gate = judge_gate(base, loud, 0.05)
     assert not gate.pick("slower")
-    assert "noise makes 30.0 %" in told(gate)
+    assert "noise raises the limit to 30.0 %" in told(gate)
 
 
 def test_campaigns_that_cannot_be_compared_are_refused(base: Analysis) -> None:

@@ -185,7 +185,7 @@ def test_a_survey_that_was_stopped_early_says_what_it_has(tmp_path: Path) -> Non
     change(folder, load_survey(folder), stopped="after round 3: no time", whole_cores=True)
     text = report_survey(folder)["survey.md"]
     for told in (
-        "busy together costs is not known yet.",
+        "What contention costs is not known yet.",
         "not begun",
         "**Stopped** after round 3: no",
     ):

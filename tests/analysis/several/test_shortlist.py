@@ -166,11 +166,11 @@ def test_the_page_says_it_in_eight_columns(page: str, found: Shortlist) -> None:
     for said in (
         "not interleaved",
         "**A plain.small, on-demand** (1 instance) costs least",
-        "Not ranked: G, H, for want of",
-        "Left out: 2 campaigns",
+        "Not ranked: G, H, for lack of",
+        "Excluded: 2 campaigns",
         "plain and again are of one instance",
-        "Number 4, copy, is left out: 100.0 % of its values are, to the last digit, those of three-1",
-        "Number 6, suite, is left out: another suite measured it",
+        "Number 4, copy, is excluded: 100.0 % of its values equal those of three-1 to the last digit",
+        "Number 6, suite, is excluded: measured by another version of the suite",
         "3 instances",
         "NO: an arm differs from its twin",
         "ties with D",
@@ -353,7 +353,7 @@ def test_a_row_without_an_interval_or_with_a_bad_instance_has_no_rank(
     ranks = {choice.type: entry.rank for choice, entry in entries(found, MIDDLE)}
     assert ranks == {"a": None, "b": None, "c": 1}
     page = build_shortlist(found, [hasty, *bad, pretend(base, 9, machine="m9", kind="c")])
-    assert "Not ranked: B, C, for want of" in page["shortlist.md"]
+    assert "Not ranked: B, C, for lack of" in page["shortlist.md"]
 
 
 def test_what_is_told_by_a_label_or_by_no_verdict_is_marked(analyses: list[Analysis]) -> None:

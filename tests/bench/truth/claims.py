@@ -29,7 +29,7 @@ PATTERNS: Mapping[Kind, re.Pattern[str]] = {
 """What a sentence of the opening can claim about who wins and why."""
 
 DENIED = re.compile(
-    r"no winner|nobody can say|can't be named|cannot be named|undecided|not named|no crossover",
+    r"no (?:clear )?winner|nobody can say|can't be named|cannot be named|undecided|not named|no crossover",
     re.IGNORECASE,
 )
 
@@ -46,7 +46,7 @@ CONTROLS: Mapping[str, re.Pattern[str]] = {
 }
 """What names a control that failed, or an invocation that is unlike the others."""
 
-NOISE = re.compile(r"Differences (?:up to|under|of) (?P<size>[\d.]+) %")
+NOISE = re.compile(r"differ by under (?P<size>[\d.]+) %")
 
 JUDGED = frozenset({"FASTER", "SLOWER"})
 DECIDED = frozenset({"crosses", "always", "never", "not monotone"})

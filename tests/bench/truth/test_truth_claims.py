@@ -26,7 +26,7 @@ CLAIMED: dict[Kind, str] = {
 }
 NOTHING = (
     "Of 44 cells cuda is faster than cpu in 0 and slower in 0, equivalent in 41.",
-    "No winner can be named: more blocks would settle it.",
+    "No clear winner at any size in matmul.square.",
     "In matmul.square nobody can say who wins: at every size the interval contains 1.",
     "Half of the 133 times are known to ±1.4 % or better.",
 )

@@ -21,7 +21,7 @@ from tests.bench.truth.devices import CPU, GPU, Device
 from tests.bench.truth.tally import Tally, tell, work_cells
 from tests.fakes.hosts import HOSTS, TYPICAL, Host
 
-EXTRA = re.compile(r"the interval ([\d.]+) to [\d.]+ contains the truth, and not 1")
+EXTRA = re.compile(r"the interval ([\d.]+) to [\d.]+ contains the true value, and not 1")
 
 ROUGH = replace(TYPICAL, between=0.03, within=0.05)
 MOODY = Host(between=0.005, within=0.02)

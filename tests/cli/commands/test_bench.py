@@ -248,7 +248,7 @@ def test_who_holds_the_machine_says_for_how_long(shell: Shell) -> None:
         return worker(job)
 
     assert shell.bench_short("--blocks", "2", engine=FakeEngine(otherwise=life)).status == 0
-    assert "for nobody knows how long yet" in str(heard[0])
+    assert "for an unknown time" in str(heard[0])
     assert "nearly done" in str(heard[-1])
 
 

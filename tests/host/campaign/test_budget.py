@@ -118,4 +118,4 @@ def test_a_clock_that_is_set_spends_nothing_and_is_told(
     assert campaign.prediction.actual_s == pytest.approx(50.0, abs=5.0)
     jumps = [one.invocation.clock_jump_s for one in stage.load().documents]
     assert jumps == [pytest.approx(jump_s if n == 2 else 0.0, abs=1.0) for n in range(5)]
-    assert "the clock of the day was set meanwhile, by 3600 s at most" in stage.report()
+    assert "the wall clock was adjusted meanwhile, by 3600 s at most" in stage.report()

@@ -179,13 +179,13 @@ def refuse(stage: Stage) -> Script:
 
 
 def test_an_arm_that_the_worker_refuses_costs_no_other_arm(stage: Stage) -> None:
-    with pytest.raises(GpuError, match="the arm cuda can't be had"):
+    with pytest.raises(GpuError, match="the arm cuda is unavailable"):
         stage.run(stage.worker, refuse(stage), arms=BOTH, blocks=2)
     assert stage.documents() == ["cpu-00", "cpu-01", "cpu-02", "cuda-00"]
     assert [one.invocation.status for one in stage.load().documents[:3]] == ["complete"] * 3
     assert "no libcuda" in (stage.folder / "logs" / "cuda-00.log").read_text()
     assert stage.said("the other arms go on") == 1
-    assert "cuda WAS NOT MEASURED: the arm cuda can't be had: TensorFlow sees" in stage.report()
+    assert "cuda WAS NOT MEASURED: the arm cuda is unavailable: TensorFlow sees" in stage.report()
     assert "ended early" not in stage.report()
     # Who mends the machine and goes on gets the arm, and what was said of it is gone.
     assert go_on(stage, arms=BOTH).not_run == {}
@@ -194,10 +194,10 @@ def test_an_arm_that_the_worker_refuses_costs_no_other_arm(stage: Stage) -> None
 
 
 def test_a_campaign_whose_only_arm_is_refused_ends_at_once(stage: Stage) -> None:
-    with pytest.raises(GpuError, match="the arm cuda can't be had"):
+    with pytest.raises(GpuError, match="the arm cuda is unavailable"):
         stage.run(refuse(stage), arms=CUDA)
     assert stage.documents() == ["cuda-00"]
-    assert "The campaign ended early: the arm cuda can't be had" in stage.report()
+    assert "The campaign ended early: the arm cuda is unavailable" in stage.report()
 
 
 def test_an_engine_that_vanishes_ends_the_campaign_and_leaves_what_was_measured(

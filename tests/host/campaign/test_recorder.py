@@ -161,7 +161,7 @@ def test_containers_that_die_before_the_first_cell_are_tried_three_times(flow: F
     document = flow.run(otherwise=lambda _: dead)
     assert len(flow.engine.jobs) == len(document.invocation.containers) == 3
     assert unmeasured(document) == dict.fromkeys(flow.order, "failed")
-    reason = "no container lived long enough to begin it: exit code 1; its last words: "
+    reason = "no container survived long enough to begin it: exit code 1; its last words: "
     assert {cell.reason for cell in document.cells} == {reason + "ImportError: libcudart"}
     assert document.invocation.status == "complete"
     assert document.absent["invocation.image.content"]

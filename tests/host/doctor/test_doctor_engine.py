@@ -38,7 +38,7 @@ ROWS: Mapping[str, Row] = {
             "images": "builds the image cpu",
             "disk": "building takes 5 GB",
             "base": "python:3.13 is in the engine",
-            "duration": "(cpu; a guess",
+            "duration": "(cpu; an estimate",
         }
     ),
     "an engine with its image": plain(
@@ -55,7 +55,7 @@ ROWS: Mapping[str, Row] = {
         says={
             "driver": "the engine's machine has 0: NVIDIA L4",
             "engine": "on another machine",
-            "duration": "(cpu and cuda; a guess",
+            "duration": "(cpu and cuda; an estimate",
         },
     ),
     "an engine elsewhere that lists no GPU, and nothing here": a10g(
@@ -107,7 +107,7 @@ def test_every_line_is_right_on(name: str, tmp_path: Path) -> None:
 
 def test_the_verdict_says_what_bench_would_do(tmp_path: Path) -> None:
     for name, said in {
-        "neither an engine nor a GPU": "`make bench` would run; to mind: engine, driver",
+        "neither an engine nor a GPU": "`make bench` would run; warnings: engine, driver",
         "an engine that is not running": "exit status 3: engine",
     }.items():
         assert said in hold(ROWS[name], tmp_path / name)[0].verdict

@@ -7,7 +7,7 @@ import pytest
 from suite.host.gpu.remedies import UNKNOWN, explain_failure, explain_refusal, explain_worker
 from tests.host.gpu.test_gpu_refusals import NO_DRIVER, NO_NVML, NO_TOOLKIT, NOBODY, OF_ENGINES
 
-REFUSED = "the arm cuda can't be had: TensorFlow sees no GPU here"
+REFUSED = "the arm cuda is unavailable: TensorFlow sees no GPU here"
 
 DIARY = """\
 WARNING: All log messages before absl::InitializeLog() is called are written to STDERR

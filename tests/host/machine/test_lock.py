@@ -32,7 +32,7 @@ def test_who_comes_second_is_told_who_holds_it_since_when_and_for_how_long(
     held: Lock, tmp_path: Path
 ) -> None:
     with closing(Lock(tmp_path, "a.lock", make=True)) as other:
-        assert "for nobody knows how long yet" in str(other.take())
+        assert "for an unknown time" in str(other.take())
         held.expect(600.0)
         for said in (other.take(), other.ask()):
             assert lock.name_self() in str(said)
@@ -51,7 +51,7 @@ def test_who_comes_second_is_told_who_holds_it_since_when_and_for_how_long(
      b'{"who": "x", "since": "2026-11-22T10:00:00"}'],
 )  # fmt: skip
 def test_a_note_that_says_nothing_is_no_reason_to_stumble(note: bytes) -> None:
-    assert word_holder(note) == "of somebody who does not say who"
+    assert word_holder(note) == "of an unknown owner"
 
 
 def test_a_note_tells_how_long_it_is_held_already() -> None:

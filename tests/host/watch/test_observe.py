@@ -51,7 +51,7 @@ class Elsewhere(FakeEngine):
     ("engine", "mode", "arm", "said"),
     [
         (FakeEngine(), "off", CPU, "switched off"),
-        (FakeEngine(), "first", control_of(CPU, "again"), "left unwatched"),
+        (FakeEngine(), "first", control_of(CPU, "again"), "left without telemetry"),
         (Elsewhere(), "on", CPU, "not proven"),
     ],
 )

@@ -74,13 +74,13 @@ def test_controls_that_held_are_no_news() -> None:
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (extra(1.02, 1.08), "contains the truth, and not 1"),
-        (extra(0.98, 1.12), "contains the truth, and no extra work as well: too wide to prove"),
+        (extra(1.02, 1.08), "contains the true value, and not 1"),
+        (extra(0.98, 1.12), "contains the true value, but 1 as well: too wide to prove"),
         (
             extra(1.06, 1.12, p=0.03),
-            "misses the truth by as little as one in twenty does by chance",
+            "misses the true value by as little as one in twenty does by chance",
         ),
-        (extra(1.06, 1.12, p=0.003), "DOES NOT CONTAIN THE TRUTH"),
+        (extra(1.06, 1.12, p=0.003), "DOES NOT CONTAIN THE TRUE VALUE"),
     ],
 )
 def test_extra_work_is_found_only_where_none_is_ruled_out(found: ExtraWork, words: str) -> None:

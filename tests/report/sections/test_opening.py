@@ -59,10 +59,10 @@ def test_an_arm_that_computes_wrongly_is_the_first_thing_said() -> None:
     summary = study(campaign, wrong)
     first = narrate(summary)[0]
     assert first == (
-        f"cuda COMPUTES WRONGLY: 1 cell without a number, the first {name}: the loss is 0.495 where NumPy's "
-        "reference is 0.0063 (step 20)."
+        f"cuda GIVES WRONG RESULTS: 1 cell without a number, the first {name}: the loss is 0.495 where "
+        "NumPy's reference is 0.0063 (step 20)."
     )
-    assert not any("WRONGLY" in sentence for sentence in narrate(study(campaign, documents)))
+    assert not any("WRONG" in sentence for sentence in narrate(study(campaign, documents)))
     assert summary.cells[0].arms["cpu"].estimate is not None
     assert summary.cells[0].arms["cuda"].estimate is None
 
@@ -80,7 +80,9 @@ def test_verdicts_are_counted_in_one_sentence() -> None:
 def test_without_verdicts_there_are_hints_or_not_even_those() -> None:
     quick = analyse_made(profile="quick")
     sentence = count_verdicts(quick, "cuda")
-    assert sentence.startswith("cuda against cpu: no verdicts; hints, not findings, are")
+    assert sentence.startswith(
+        "cuda against cpu: no verdicts; intervals that exclude 1 are hints, not findings"
+    )
     assert "of 16 cells faster in" in sentence
     short = analyse_made(blocks=2)
     assert "not even a hint" in count_verdicts(short, "cuda")
@@ -109,7 +111,7 @@ def test_the_largest_win_and_loss_are_among_the_cells_that_are_called_so() -> No
         ),
         (
             Crossover(answer="crosses", low=2, high=8, wins=(2,), loses=(8,), undecided=(1, 4)),
-            "cuda wins at n = 2; cpu wins at n = 8; no winner can be named at n = 1, 4",
+            "cuda wins at n = 2; cpu wins at n = 8; no clear winner at n = 1, 4",
         ),
         (Crossover(answer="always", wins=(1, 2)), "cuda wins at every n"),
         (Crossover(answer="never", loses=(1, 2)), "cpu wins at every n"),
@@ -120,9 +122,9 @@ def test_the_largest_win_and_loss_are_among_the_cells_that_are_called_so() -> No
         ),
         (
             Crossover(answer="undecided", wins=(4,), equal=(1,)),
-            "cuda wins at n = 4; no winner can be named at n = 1",
+            "cuda wins at n = 4; no clear winner at n = 1",
         ),
-        (Crossover(answer="undecided", undecided=(1, 2)), "no winner can be named at any n"),
+        (Crossover(answer="undecided", undecided=(1, 2)), "no clear winner at any n"),
     ],
 )
 def test_a_crossover_in_words(found: Crossover, words: str) -> None:
@@ -202,7 +204,7 @@ def test_how_sure_the_times_are() -> None:
     (known, *_) = tell_sureness(analyse_made())
     assert known.startswith("Half of the 32 times are known to ±")
     assert list(tell_sureness(analyse_made(blocks=2))) == [
-        "Under 3 blocks there are values but no intervals."
+        "With fewer than 3 blocks there are values but no intervals."
     ]
     told = list(tell_sureness(analyse_made(profile="quick")))
     assert told[-1] == "The intervals of the profile quick are provisional."

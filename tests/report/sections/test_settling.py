@@ -67,10 +67,7 @@ def decide(*verdicts: tuple[VerdictName, int | None]) -> Analysis:
         (
             [(OPEN, None), (OPEN, 4), (OPEN, None)],
             [
-                (
-                    "More blocks would not settle most of the inconclusive cells: this noise hides what is "
-                    "there."
-                )
+                "More blocks would not settle most of the inconclusive cells: the noise is too large."
             ],
         ),
     ],
@@ -98,9 +95,9 @@ def write(gpu: Device | None, *, posted: bool = True) -> str:
             True,
             [
                 "On cuda, against cpu, the script says 52.2× slower",
-                "the wrong winner. Between them lie: ",
+                "the wrong winner. The gap consists of: ",
             ],
-            ["as asked, in a warm process", "a difference where none can be told"],
+            ["as asked, in a warm process", "a difference where none is shown"],
         ),
         (
             replace(GPU, start=1.0),
@@ -111,20 +108,20 @@ def write(gpu: Device | None, *, posted: bool = True) -> str:
         (
             replace(CPU, start=1.0),
             True,
-            ["a difference where none can be told", "% tracing no longer timed"],
+            ["a difference where none is shown", "% tracing no longer timed"],
             ["the wrong winner"],
         ),
         (
             replace(CPU),
             True,
             ["neither tells them apart."],
-            ["the wrong winner", "Between them lie"],
+            ["the wrong winner", "The gap consists of"],
         ),
         (
             None,
             True,
             ['prints a "GPU time" that is the CPU\'s'],
-            ["the script says", "Between them lie"],
+            ["the script says", "The gap consists of"],
         ),
         (None, False, ["as asked, in a warm process"], ["GPU time", "the script prints"]),
     ],

@@ -73,7 +73,7 @@ BACK = {"size_back": 4.0, "way_back": "back", "copy_back": "b"}
         ),
         (
             cite("trace", calls=20.0, busy=0.5, kernels=14.0),
-            "a trace of 20 calls saw the GPU busy 50.0 % of the time, 14 kernels a call",
+            "a trace of 20 calls shows the GPU busy 50.0 % of the time, 14 kernels a call",
         ),
         (
             cite("repaid", units=1234.5, unit="step"),
@@ -88,5 +88,5 @@ def test_evidence_in_words(found: Evidence, words: str) -> None:
 def test_evidence_is_told_in_its_order() -> None:
     pair = cite("is-copy"), cite("first-step", seconds=1.0)
     assert word_evidence(*pair) == (
-        "the cell is nothing but a copy; a process's first step takes 1.00 s by itself"
+        "the cell is a copy and nothing else; a process's first step takes 1.00 s by itself"
     )

@@ -1,4 +1,4 @@
-"""overhead: the prices that explain the rest."""
+"""overhead: the fixed costs that explain the rest."""
 
 from __future__ import annotations
 
