@@ -17,7 +17,7 @@ from suite.report.pages.comparison import compose_versus
 from suite.report.pages.gallery import LATER, NOT_INSTALLED, depict
 from suite.report.pages.gate import compose_gate
 from suite.report.pages.places import compose_survey, compose_survey_brief
-from suite.report.pages.receipt import compose_receipt, explain_aside
+from suite.report.pages.receipt import compose_receipt, explain_excluded
 from suite.report.pages.recheck import compose_recheck
 from suite.report.pages.shortlist import compose_shortlist
 from suite.report.pictures.picture import FOLDER
@@ -130,7 +130,7 @@ def build_receipt(
     analysis: Analysis, receipt: Receipt, *, pictures: bool
 ) -> dict[str, str | bytes]:
     """The page of evidence for one cell: its files by name; ``pictures``: with its samples drawn."""
-    whys = explain_aside(analysis, receipt)
+    whys = explain_excluded(analysis, receipt)
     picture = depict_samples(analysis, receipt, whys) if pictures and can_draw() else None
     page = compose_receipt(analysis, receipt, whys, picture)
     name = f"defend-{name_receipt(receipt.cell)}"

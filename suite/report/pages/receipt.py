@@ -45,7 +45,7 @@ _SEEN: Mapping[str, str] = {
 """What the machine did while a cell ran, and what it is called."""
 
 
-def explain_aside(analysis: Analysis, receipt: Receipt) -> dict[str, tuple[str, ...]]:
+def explain_excluded(analysis: Analysis, receipt: Receipt) -> dict[str, tuple[str, ...]]:
     """By document why its samples do not count; nothing where they do."""
     found = next(one for one in analysis.cells if one.id == receipt.cell)
     return {one.document: _explain(analysis, found.arms[one.arm], one) for one in receipt.turns}
@@ -82,7 +82,7 @@ def compose_receipt(
     whys: Mapping[str, Sequence[str]],
     picture: Picture | None,
 ) -> Page:
-    """The whole page; ``picture`` is shown where there is one, ``whys`` are as of `explain_aside`."""
+    """The whole page; ``picture`` is shown where there is one, ``whys`` are as of `explain_excluded`."""
     cell = next(one for one in analysis.cells if one.id == receipt.cell)
     page = Page(name_banners(analysis.flags))
     page.title(f"How do you know? {cell.id}")

@@ -13,7 +13,7 @@ from tinyhtml5.parser import HTMLParser
 
 from suite.analysis.receipt import find_receipt
 from suite.model import Telemetry
-from suite.report.pages.receipt import explain_aside, write_bench
+from suite.report.pages.receipt import explain_excluded, write_bench
 from suite.report.pictures.picture import Strips
 from suite.report.pictures.samples import depict_samples
 from suite.report.text.names import name_receipt
@@ -93,7 +93,7 @@ def test_the_campaigns_command_is_narrowed_to_the_cell(command: str, line: str) 
 
 def test_what_does_not_count_says_why(troubled: Path) -> None:
     analysis, (receipt,) = find_receipt(troubled, lambda name: name == CELL)
-    whys = explain_aside(analysis, receipt)
+    whys = explain_excluded(analysis, receipt)
     assert {name: why for name, why in whys.items() if why} == {
         "cpu-02.json": ("interrupted", "cpu: the image changed during the campaign")
     }
