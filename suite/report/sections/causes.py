@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.findings import Cause, Improvement, Standing
-from suite.report.text.evidence import CHANGES, RULE_TEXTS, word_advice, word_evidence
+from suite.report.text.evidence import ADVICE, CHANGES, word_advice, word_evidence
 from suite.report.text.names import name_cells, name_place
 from suite.report.text.page import Code, Page
 from suite.report.text.units import (
@@ -39,7 +39,7 @@ def tell_causes(analysis: Analysis) -> list[str]:
     if losses:
         first = Counter(one.causes[0].rule for one in losses)
         sure = Counter(one.causes[0].rule for one in losses if one.causes[0].confirmed)
-        rules = sorted(filter(first.get, RULE_TEXTS), key=lambda rule: -first[rule])
+        rules = sorted(filter(first.get, ADVICE), key=lambda rule: -first[rule])
         parts = [f"{rule} in {first[rule]} ({sure[rule]} confirmed)" for rule in rules]
         cells = show_things(len(losses), "cell")
         sentences.append(f"Why {gpu} loses {cells}: first of all {', '.join(parts)}.")

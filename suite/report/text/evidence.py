@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from suite.analysis.result.findings import Cause, Kind, RuleName, Standing
 from suite.analysis.result.numbers import Evidence
@@ -105,52 +104,16 @@ SENTENCES: Mapping[str, str] = {
 """The sentence of each code, with the names of the values that it needs."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RuleText:
-    """When a rule fires, what that takes, and what to do about its cause."""
-
-    fires: str
-    needs: str
-    advice: str
-
-
-RULE_TEXTS: Mapping[RuleName, RuleText] = {
-    "fallback": RuleText(
-        fires="the step without its operation on the CPU loses less",
-        needs="the same step without it, or the devices that its nodes were seen on",
-        advice="remove the operation that runs on the CPU from the step",
-    ),
-    "input": RuleText(
-        fires="the same step without its pipeline loses less, beyond what the copies take",
-        needs="the same step with its data at hand; the input alone",
-        advice="make the pipeline faster: prefetch, map in parallel, no Python in it",
-    ),
-    "transfer": RuleText(
-        fires="the same step with its data at hand loses less, as far as copies take so long",
-        needs="the same step with its data on the device, or the copies' own times",
-        advice="keep the data on the device, or prefetch it to the device",
-    ),
-    "start-up": RuleText(
-        fires="a cold script loses more than the same when warm and set up",
-        needs="the same work when warm and set up",
-        advice="time after a warm-up, without the set-up",
-    ),
-    "overhead": RuleText(
-        fires="the fixed cost of a call is higher on the GPU",
-        needs="other sizes of the same work, or the measured costs of calls and operations",
-        advice="give each call more work: a larger batch, several steps a call, one compiled graph",
-    ),
-    "too small": RuleText(
-        fires="the work itself takes longer than on the CPU, and than at this device's own best rate",
-        needs="a larger size of the same work",
-        advice="use larger sizes: at this one most of the device is idle",
-    ),
-    "unknown": RuleText(
-        fires="the others leave some of it unexplained",
-        needs="nothing",
-        advice="profile this cell",
-    ),
+ADVICE: Mapping[RuleName, str] = {
+    "fallback": "remove the operation that runs on the CPU from the step",
+    "input": "make the pipeline faster: prefetch, map in parallel, no Python in it",
+    "transfer": "keep the data on the device, or prefetch it to the device",
+    "start-up": "time after a warm-up, without the set-up",
+    "overhead": "give each call more work: a larger batch, several steps a call, one compiled graph",
+    "too small": "use larger sizes: at this one most of the device is idle",
+    "unknown": "profile this cell",
 }
+"""What to do about each cause."""
 
 _CPU_IS_RIGHT = (
     "the CPU is the right device for this: the GPU wins at no variant of it that was measured"
@@ -173,4 +136,4 @@ def word_evidence(*found: Evidence) -> str:
 
 def word_advice(standing: Standing, cause: Cause) -> str:
     """What to do about a cause."""
-    return _CPU_IS_RIGHT if standing.hopeless else RULE_TEXTS[cause.rule].advice
+    return _CPU_IS_RIGHT if standing.hopeless else ADVICE[cause.rule]
