@@ -130,7 +130,7 @@ def test_every_mark_is_explained_and_every_dash_marked() -> None:
             "one-arm",
             (
                 "# Crossover: cpu alone",
-                "Only cpu was measured (cuda: this machine has no NVIDIA GPU), so there is no winner",
+                "Only cpu was measured (cuda: this machine has no NVIDIA GPU), so there is nothing to compare",
                 "In matmul.square it reaches 98.8 GFLOP/s at best (n = 1000), under a tenth",
                 "With fewer than 3 blocks there are values but no intervals.",
             ),

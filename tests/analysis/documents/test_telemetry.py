@@ -232,7 +232,7 @@ def test_the_report_says_what_is_unknown_and_why() -> None:
     assert "cuda: unknown here: gpu.energy_j (Not Supported)." in text
     assert "throttled by heat or hardware in an unknown number of cells" in text
     assert "other processes on the GPU unknown" in text
-    assert "can't be told from outside" in text
+    assert "can't be verified from outside" in text
     assert "Table: energy" not in text
 
 

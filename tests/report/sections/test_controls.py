@@ -39,7 +39,7 @@ TOLD = {
     ),
     "hidden": (
         {"cuda_hidden": family("cpu", "cuda-hidden", {"a": "FASTER"})},
-        "cuda-hidden has no GPU and differs from cpu in 1 of 1 cell, by up to 14.0 %: so much",
+        "cuda-hidden has no GPU and differs from cpu in 1 of 1 cell, by up to 14.0 %: that much",
     ),
     "extra work": (
         {"extra_work": (extra(1.2, 1.3),)},

@@ -163,7 +163,7 @@ def test_one_arm_says_why_it_is_alone_and_how_far_it_comes() -> None:
     plan = structs.replace(summary.campaign, not_run={"cuda": "no GPU here: looked at /dev"})
     summary = structs.replace(summary, campaign=plan)
     told = list(tell_one_arm(summary))
-    assert told[0].startswith("Only cpu was measured (cuda: no GPU here), so there is no winner")
+    assert told[0].startswith("Only cpu was measured (cuda: no GPU here), so there is nothing")
     assert told[1] == (
         "In matmul.square it reaches 101 GFLOP/s at best (n = 4000), under a tenth of that up to "
         "n = 10."
