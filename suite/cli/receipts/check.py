@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,13 +15,15 @@ from suite.analysis.documents.read import LoadedCampaign, load_campaign, load_pl
 from suite.analysis.documents.rules_whole import judge_whole
 from suite.cli.receipts.differing import find_difference
 from suite.cli.receipts.signature import SIGNATURE, judge_signature
+from suite.content import suite_content
 from suite.errors import DocumentError
 from suite.folder import Folder
 from suite.manifest import MANIFEST, OWN, hash_content, list_own, read_lines
-from suite.model import SURVEY, document_name
+from suite.model import PLAN, SURVEY, Campaign, document_name
 from suite.report.pictures.picture import FOLDER
 from suite.report.produce import build_survey_report, can_draw, draw, rebuild
 from suite.report.text.units import show_things
+from suite.worker import scenarios
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +103,7 @@ def _check_campaign(loaded: LoadedCampaign, content: Mapping[str, bytes]) -> Ite
     stopped = "" if last >= plan.blocks else "; it ended early" if plan.stopped else "; cut off"
     told = f"{last} of {show_things(plan.blocks, 'block')}{stopped}; calls and container time agree"
     yield Finding(name="plan", told=told, troubles=tuple(judge_whole(loaded)))
+    yield judge_cells(plan)
     # Where it lay when the report was made is no evidence: a copy may be called otherwise.
     analysis = analyse(replace(loaded, folder=_read_name(content) or loaded.folder))
     drawn = {
@@ -110,6 +114,30 @@ def _check_campaign(loaded: LoadedCampaign, content: Mapping[str, bytes]) -> Ite
     report, files = rebuild(analysis, content.get("report.md", b"").decode(errors="replace"), drawn)
     yield from _compare(content, files)
     yield _judge_pictures(content, draw(report) if can_draw() else {}, report.pictures)
+
+
+def judge_cells(plan: Campaign) -> Finding:
+    """Whether the plan says of its cells what the suite does that it names by hash.
+
+    Only that very suite can tell, so this is no flag of the analysis, which is the same under any other.
+    """
+    if plan.suite.content != suite_content():
+        told = "another version of the suite measured them: what they are stands in the plan alone"
+        return Finding(name="cells", told=told)
+    known = {cell.id: cell for cell in scenarios.cells()}
+    troubles = []
+    for cell in plan.cells:
+        if cell.id not in known:
+            troubles.append(f"{PLAN}: {cell.id} is no cell of the suite that it names")
+        elif cell != known[cell.id]:
+            fields = ", ".join(
+                field.name
+                for field in dataclasses.fields(cell)
+                if getattr(cell, field.name) != getattr(known[cell.id], field.name)
+            )
+            troubles.append(f"{PLAN}: {cell.id} is declared differently from its suite: {fields}")
+    told = f"{show_things(len(plan.cells), 'cell')} as this suite declares them"
+    return Finding(name="cells", told=told, troubles=tuple(troubles))
 
 
 def _read_name(content: Mapping[str, bytes]) -> str | None:

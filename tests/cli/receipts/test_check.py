@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -13,9 +14,12 @@ from typing import Any
 
 import pytest
 
-from suite.content import SUITE
+from suite.analysis.documents.read import load_plan
+from suite.cli.receipts.check import judge_cells
+from suite.content import SUITE, suite_content
 from suite.host.campaign.store import Store
 from suite.manifest import MANIFEST
+from suite.worker import scenarios
 from tests.cli.shell import Heard, Shell, complaint
 
 Check = Callable[..., Heard]
@@ -267,6 +271,22 @@ def test_all_that_a_campaign_leaves_is_looked_at(check: Check, shell: Shell) -> 
     heard = check(shell.folder())
     assert heard.status == 0
     assert "others" not in heard.out
+
+
+def test_cells_are_held_to_the_suite_that_the_plan_names(honest: Path, check: Check) -> None:
+    """Where that is another suite than this one, nobody here can tell, which is said."""
+    assert "another version of the suite measured them" in check(honest).out
+    first, second, third = scenarios.cells()[:3]
+    changed = dataclasses.replace(second, role="control", priced=not second.priced)
+    made_up = dataclasses.replace(third, id="matmul.square/n=7")
+    plan = dataclasses.replace(load_plan(honest), cells=[first, changed, made_up])
+    assert judge_cells(plan).troubles == ()
+    ours = dataclasses.replace(plan.suite, content=suite_content())
+    assert judge_cells(dataclasses.replace(plan, suite=ours)).troubles == (
+        f"campaign.json: {second.id} is declared differently from its suite: role, priced",
+        "campaign.json: matmul.square/n=7 is no cell of the suite that it names",
+    )
+    assert judge_cells(dataclasses.replace(plan, suite=ours, cells=[first])).troubles == ()
 
 
 def test_what_is_not_ours_is_left_alone_and_told(honest: Path, check: Check) -> None:
