@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import tempfile
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -106,7 +105,7 @@ class Store:
         """The cells that a document that lies there need not try again."""
         if not self._keeps_old or not self._door.holds(name):
             return 0
-        cells = json.loads(self._door.read(name))["cells"]
+        cells = wire.parse_json(self._door.read(name))["cells"]
         return sum(cell["outcome"] not in _WORTHLESS for cell in cells)
 
     def write_reports(self, files: Mapping[str, str | bytes]) -> None:
