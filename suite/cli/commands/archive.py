@@ -9,10 +9,8 @@ from pathlib import Path
 import click
 from tabulate import tabulate
 
-from suite.analysis.analyse import analyse
-from suite.analysis.documents.read import load_campaign
 from suite.cli.archive.store import add, list_cells, list_machines, open_archive, read_history
-from suite.cli.archive.tables import make_entry
+from suite.cli.archive.tables import make_entries
 from suite.cli.conduct import ROOT, shown
 from suite.cli.options import FOLDER
 from suite.cli.out import open_out
@@ -44,9 +42,7 @@ def archive(runs: Sequence[Path], place: Path | None, machine: str | None) -> in
         raise UsageError(f"MACHINE={machine!r} is no name", "letters, digits, dots and dashes")
     where = open_out(place or ROOT / "results" / "archive")
     with Folder.open(where) as door, open_duckdb() as database:
-        for run in runs:
-            loaded = load_campaign(run)
-            entry = make_entry(database, loaded, analyse(loaded), machine)
+        for entry in make_entries(runs, machine):
             told = "added" if add(database, door, entry) else "there already"
             click.echo(f"{entry.campaign}  {entry.machine}  {told}")
     click.echo(shown(where))
