@@ -172,7 +172,8 @@ def interpose(trial: Trial) -> None:
 
 
 def write_fault(words: str) -> Act:
-    """From now on the wall clock is off by so many seconds, and so many renames fail."""
+    """From now on the wall clock is off by so many seconds, and so many renames, and so many processes
+    and threads, fail."""
     return lambda trial: (trial.folder / "faults").write_text(words) and None
 
 
