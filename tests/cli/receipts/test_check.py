@@ -251,7 +251,7 @@ def test_an_honest_folder_passes_under_another_name_and_in_another_time_zone(
     honest: Path, tmp_path: Path, check: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = check(honest).out.splitlines()
-    assert len(lines) == 8
+    assert len(lines) == 9
     assert all(line.startswith("✓ ") for line in lines)
     shutil.copytree(honest, tmp_path / "a copy")
     monkeypatch.setenv("TZ", "Pacific/Chatham")
