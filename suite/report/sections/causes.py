@@ -13,7 +13,7 @@ from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.findings import Cause, Improvement, Standing
 from suite.report.text.evidence import ADVICE, CHANGES, word_advice, word_evidence
 from suite.report.text.names import name_cells, name_place
-from suite.report.text.page import Code, Page
+from suite.report.text.page import Cell, Code, Page
 from suite.report.text.units import (
     Quantity,
     show_gain,
@@ -22,9 +22,6 @@ from suite.report.text.units import (
     show_share,
     show_things,
 )
-
-LONGEST = 900
-"""Characters of an evidence in a table's cell."""
 
 
 def tell_causes(analysis: Analysis) -> list[str]:
@@ -97,7 +94,8 @@ def write_causes(page: Page, analysis: Analysis) -> None:
             "each. The cause that explains most of it comes first, with its seconds per call and its "
             "share; what nothing explains is unknown. Confirmed: it explains over a quarter, and "
             "an independent measurement agrees, such as its cost in a cell of its own, or a trace. "
-            "Suspected: there is none, or it does not agree. Speedups are measured, per unit of work."
+            "Suspected: there is none, or it does not agree. The notes have the evidence. Speedups are "
+            "measured, per unit of work."
         )
     names = name_cells(analysis.cells)[0]
     if losses:
@@ -109,7 +107,6 @@ def write_causes(page: Page, analysis: Analysis) -> None:
                 "cell",
                 f"{gpu} against {cpu}",
                 "cause",
-                "evidence",
                 "recommendation, and its measured speedup",
             ],
             [_list_case(one, standing, names, gpu) for one, standing in losses],
@@ -119,14 +116,13 @@ def write_causes(page: Page, analysis: Analysis) -> None:
         page.table(
             f"Table: cells in which {gpu} reaches under a tenth of its own best rate at the "
             "precision; the shares are of what they take beyond that rate.",
-            ["cell", f"{gpu} against {cpu}", "of its best", "cause", "evidence"],
+            ["cell", f"{gpu} against {cpu}", "of its best", "cause"],
             [
                 [
                     names[one.id],
                     _show_ratio(standing),
                     show_share(standing.use or 0.0),
-                    _name_causes(one.causes),
-                    _word_evidence(one.causes),
+                    _name_causes(one.causes, names),
                 ]
                 for one, standing in wasted
             ],
@@ -173,7 +169,7 @@ def write_advice(page: Page, analysis: Analysis) -> None:
 
 def _list_case(
     one: CellAnalysis, standing: Standing, names: Mapping[str, str], gpu: str
-) -> list[str]:
+) -> list[str | Cell]:
     ratio = _show_ratio(standing)
     ratio = ratio.amid(after=" (provisional)") if standing.provisional else ratio
     advice = word_advice(standing, one.causes[0])
@@ -188,14 +184,13 @@ def _list_case(
     return [
         names[one.id],
         ratio,
-        _name_causes(one.causes),
-        _word_evidence(one.causes),
+        _name_causes(one.causes, names),
         advice,
     ]
 
 
-def _name_causes(causes: Sequence[Cause]) -> str:
-    """``overhead, 1.20 ± 0.01 ms, 91.0 %, confirmed; then transfer, suspected``."""
+def _name_causes(causes: Sequence[Cause], names: Mapping[str, str]) -> Cell:
+    """``overhead, 1.20 ± 0.01 ms, 91.0 %, confirmed; then transfer, suspected``; the evidence is below."""
     parts = []
     for cause in causes:
         told: list[str] = [cause.rule]
@@ -206,13 +201,8 @@ def _name_causes(causes: Sequence[Cause]) -> str:
         if cause.rule != "unknown":
             told.append("confirmed" if cause.confirmed else "suspected")
         parts.append(", ".join(told))
-    return "; then ".join(parts)
-
-
-def _word_evidence(causes: Sequence[Cause]) -> str:
-    if len(causes) == 1:
-        return word_evidence(*causes[0].evidence)
-    return " ".join(f"{one.rule}: {word_evidence(*one.evidence)}." for one in causes)
+    notes = (f"{one.rule}: {word_evidence(*one.evidence, names=names)}" for one in causes)
+    return Cell("; then ".join(parts), tuple(notes))
 
 
 def _show_ratio(standing: Standing) -> Quantity:

@@ -9,7 +9,7 @@ from suite.analysis.result.numbers import Evidence
 from suite.report.text.filling import fill
 
 _COPIES = (
-    "copying {size:,.0f} B {way} ({copy})[, {size_back:,.0f} B {way_back} ({copy_back})] takes "
+    "copying {size:,.0f} B {way} ({copy:cell})[, {size_back:,.0f} B {way_back} ({copy_back:cell})] takes "
     "{seconds:seconds}"
 )
 
@@ -60,13 +60,13 @@ SENTENCES: Mapping[str, str] = {
     "copied-by-price": "{seconds:seconds} for copying, by the cost of the copies",
     "copies": _COPIES,
     # Dispatch.
-    "at-no-work": "{seconds:seconds} at any size, extrapolated from {smaller} ({small:seconds}) and "
-    "{larger} ({large:seconds})",
+    "at-no-work": "{seconds:seconds} at any size, extrapolated from {smaller:cell} ({small:seconds}) and "
+    "{larger:cell} ({large:seconds})",
     "dispatch-bound": "dispatch-bound: dispatch takes longer than the work on the device",
-    "handover": "dispatching {calls:calls} ({call})[ and {nodes} operations a step ({operation})] takes "
-    "up to {price:seconds} of {own:seconds}",
+    "handover": "dispatching {calls:calls} ({call:cell})[ and {nodes} operations a step "
+    "({operation:cell})] takes up to {price:seconds} of {own:seconds}",
     "fewer": "{share:share} of it disappears {words}",
-    "of-best": "{share:share} of the rate that this device reaches at {best}",
+    "of-best": "{share:share} of the rate that this device reaches at {best:cell}",
     # What a script's own time consists of.
     "gone": "{seconds:seconds} saved by {changes:names}",
     "gone-elsewhere": "{seconds:seconds} for {changes:names}, as measured separately",
@@ -129,9 +129,11 @@ CHANGES: Mapping[Kind, str] = {
 """What can help."""
 
 
-def word_evidence(*found: Evidence) -> str:
-    """The evidence in one sentence, without a full stop."""
-    return "; ".join(dict.fromkeys(fill(SENTENCES[one.code], one.values) for one in found))
+def word_evidence(*found: Evidence, names: Mapping[str, str] | None = None) -> str:
+    """The evidence in one sentence, without a full stop; cells by their ``names``, or else by their ids."""
+    known = names or {}
+    shown = {"cell": lambda cell: known.get(cell, cell)}
+    return "; ".join(dict.fromkeys(fill(SENTENCES[one.code], one.values, shown) for one in found))
 
 
 def word_advice(standing: Standing, cause: Cause) -> str:
