@@ -5,6 +5,7 @@ Starts processes; knows no docker.
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import shutil
@@ -22,7 +23,7 @@ from suite.host.local.owned import sign, sweep
 from suite.host.machine.clock import Span
 from suite.host.machine.deadlines import GRACE_S, KILLED_S, LEAVE_S, READER_S, UNREAD_GRACE_S
 from suite.host.machine.ending import DIARY_BYTES, phrase_ending
-from suite.host.machine.lines import LineQueue
+from suite.host.machine.lines import MORE_PROCESSES, LineQueue
 
 _FOLDERS = "crossover-run-"
 
@@ -60,12 +61,21 @@ class LocalRun:
                 )
         except OSError as error:
             shutil.rmtree(self._folder, ignore_errors=True)
+            exhausted = error.errno == errno.EAGAIN
             raise EngineError(
                 f"the worker could not be started: {error}",
-                "`taskset` (package util-linux) and the interpreter must be there",
+                MORE_PROCESSES
+                if exhausted
+                else "`taskset` (package util-linux) and the interpreter must be there",
             ) from error
         self.process_id = self._process.pid
-        self._lines = LineQueue(self._chunks(), self._close_output)
+        try:
+            self._lines = LineQueue(self._chunks(), self._close_output)
+        except EngineError:
+            self.stop()
+            self._process.communicate()
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
 
     def _chunks(self) -> Iterator[bytes]:
         assert self._process.stdout is not None  # noqa: S101 - asked for in __init__

@@ -10,6 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 
+from suite.errors import EngineError
+
+MORE_PROCESSES = "raise the limit on processes and threads: `ulimit -u`, or pids.max of the cgroup"
+"""What to do where none can be started."""
+
 LONGEST_BYTES = 32 * 2**20
 """A line: more than the most values that a record may hold need.  One that is longer comes in pieces, which
 are no records, so that who floods its output is found out before it has filled the memory."""
@@ -43,6 +48,9 @@ class LineQueue:
     """Reads ``chunks`` in a daemon thread until they end and hands the lines over one by one.
 
     ``let_go`` is called by the thread when the stream has ended, to close what it read from.
+
+    Raises:
+        EngineError: no thread can be started.
     """
 
     def __init__(self, chunks: Iterable[bytes], let_go: Callable[[], None]) -> None:
@@ -52,7 +60,11 @@ class LineQueue:
         self.ended: float | None = None
         """When the stream ended, of ``time.monotonic``; None while it goes on."""
         self._thread = threading.Thread(target=self._read, name="worker output", daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            what = f"nobody can read what the worker says: {error}"
+            raise EngineError(what, MORE_PROCESSES) from error
 
     def _read(self) -> None:
         try:

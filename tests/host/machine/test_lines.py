@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import threading
 
+import pytest
+
+from suite.errors import EngineError
 from suite.host.machine.lines import LONGEST_BYTES, LineQueue, split_lines
 
 
@@ -26,3 +30,14 @@ def test_waiting_for_a_line_ends_in_time_and_the_end_stays_the_end() -> None:
     assert lines.join(5)
     assert closed == [True]
     assert lines.ended is not None
+
+
+def test_a_thread_that_cannot_be_started_is_an_engines_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def start(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(EngineError, match="can't start new thread"):
+        LineQueue(iter([]), lambda: None)
