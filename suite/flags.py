@@ -95,6 +95,18 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "for a {part} ({published:{unit}/s}, {source}); check the clock and power limits, throttling, link "
         "width, whether TF32 is off, and which device it is",
     },
+    # What no further block mends, as ``analysis/ablation/soundness`` finds it in a calibration.
+    ("caution", "machine"): {
+        "arm-refused": "{why}",
+        "cells-failed": "{arm}: {failed} of {cells} cells failed, the first of them {cell}",
+        "disturbed": "{arm}: {codes:codes}",
+        "quota-short": "{arm}: a quota of {quota:g} CPUs, and {used:g} are used",
+        "cpus-busy": "{arm}: others kept {busy:.1f} CPUs busy",
+        "power-limited": "{arm}: the GPU's power limit is {limit:,.0f} W, and by default {usual:,.0f} W",
+        "link-narrow": "{arm}: the GPU's link is PCIe generation {generation:.0f} with {lanes:.0f} lanes "
+        "under load, of at most generation {most:.0f} with {most_lanes:.0f}",
+        "clock-low": "{arm}: the GPU's clock came to {clock:,.0f} MHz at most, of {most:,.0f} MHz",
+    },
     ("invalid", "campaign"): {
         "set-aside": "{disturbed} of {invocations} invocations had to be excluded: {codes:codes}",
     },

@@ -13,6 +13,7 @@ import pytest
 from msgspec import structs
 
 from suite import flags
+from suite.analysis.ablation.soundness import find_unsound
 from suite.analysis.analyse import analyse
 from suite.analysis.campaign.bounds import IMPLAUSIBLE
 from suite.analysis.campaign.summarise import Summary, summarise
@@ -26,7 +27,7 @@ from suite.analysis.several.comparison import set_side_by_side
 from suite.analysis.several.shortlist import rank_machines
 from suite.cells.cell import Cell, Work
 from suite.flags import KINDS, Flag, raise_flag
-from suite.model import Again, Check, Document, Excluded, Scalar
+from suite.model import Again, Check, Document, Excluded, Scalar, Telemetry
 from suite.report.text.wording import word
 from tests import synthetic
 from tests.changes import Change, drop, in_cell, invoke, lose, swap_image, tell, watch
@@ -227,6 +228,38 @@ CAMPAIGNS = [
 ]
 
 
+def calibrate() -> LoadedCampaign:
+    """A campaign that has only its calibration, on a machine of which nothing is as it should be."""
+    campaign = synthetic.make_campaign(blocks=1, cells=CELLS)
+    seen = {"foreign_cpus": 2.0, "steal_share": 0.5}
+    change = (
+        lose(START, "failed", "it broke"),
+        evidence(seen),
+        tell({"cpu.quota": "2"}),
+    )
+    document = synthetic.make_document(campaign, "cuda", 0)
+    for one in change:
+        document = one(document)
+    facts: dict[str, Scalar] = {
+        "gpu.name": "Made-Up Accelerator",
+        "gpu.power_limit_w": 100.0,
+        "gpu.power_limit_default_w": 350.0,
+        "gpu.clock_sm_most_mhz": 1980,
+        "gpu.pcie_generation_most": 5,
+        "gpu.pcie_width_most": 16,
+    }
+    series: dict[str, list[float | None]] = {
+        "gpu.clock_sm_mhz": [900.0, 900.0],
+        "gpu.pcie_generation": [1.0, 1.0],
+        "gpu.pcie_width": [16.0, 16.0],
+    }
+    telemetry = Telemetry(
+        started=document.invocation.started, facts=facts, at_s=[0.0, 900.0], series=series
+    )
+    campaign = replace(campaign, not_run={"cuda": "cuda is refused"})
+    return load(campaign, [replace(document, telemetry=telemetry, absent={})])
+
+
 def gather(summary: Summary) -> Iterable[Flag]:
     """Every flag of a campaign."""
     yield from summary.flags
@@ -286,6 +319,7 @@ def choose() -> Iterable[Flag]:
 @pytest.fixture(scope="module")
 def raised() -> list[Flag]:
     found = [flag for one in CAMPAIGNS for flag in gather(summarise(one))]
+    found += find_unsound(calibrate())
     too_wide = estimate([5e-324, 1e308, 5e-324]).flags
     return [*found, *compare(), *choose(), *too_wide, raise_flag("one-arm")]
 

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from suite import __version__
 from suite.analysis.ablation.reach import find_reach
+from suite.analysis.ablation.soundness import find_unsound, take_calibration
 from suite.analysis.campaign.accounting import add_up, find_deaths, find_timing_costs
 from suite.analysis.campaign.consistency import counted_documents
 from suite.analysis.campaign.environment import (
@@ -139,6 +141,20 @@ def look_for_odd(folder: Path) -> tuple[str, int, float] | None:
     return find_odd(counted_documents(withhold_unproven(load_campaign(folder))))
 
 
+def look_first(folder: Path) -> Analysis | None:
+    """The analysis of a calibration, as if it counted, with what makes its machine unsound as the only
+    flags; None: there is none, or a block has been begun.
+
+    Raises:
+        DocumentError: as `analyse_folder`.
+    """
+    loaded = load_campaign(folder)
+    first = take_calibration(loaded)
+    if first is None:
+        return None
+    return structs.replace(analyse(first), flags=tuple(find_unsound(loaded)))
+
+
 def analyse(loaded: LoadedCampaign) -> Analysis:
     """The analysis of a loaded campaign; deterministic, and as a reader of its file gets it."""
     summary = summarise(loaded)
@@ -165,7 +181,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         },
         cpu=insight.catalogue.cpu,
         gpu=insight.catalogue.gpu,
-        flags=summary.flags,
+        flags=(*summary.flags, *find_unsound(loaded)),
         troubled=_is_troubled(summary),
         margin=conclusions.margin,
         noise_floor=conclusions.floor,

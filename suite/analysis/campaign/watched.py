@@ -90,16 +90,22 @@ def _sum_up_gpu(watched: Sequence[Document]) -> WatchedGpu | None:
     links = [_gather(watched, name) for name in ("gpu.pcie_generation", "gpu.pcie_width")]
     measured = [one for one in _list_cells(watched) if one.outcome == "measured"]
     generation, lanes = map(max, links) if all(links) else (None, None)
+    most = [_number(facts.get(f"gpu.pcie_{name}_most")) for name in ("generation", "width")]
+    most_generation, most_lanes = most if None not in most else (None, None)
     return WatchedGpu(
         clock_mhz=_find_span(_gather(watched, "gpu.clock_sm_mhz")),
         most_clock_mhz=_number(facts.get("gpu.clock_sm_most_mhz")),
         power_w=_find_span(_gather(watched, "gpu.power_w")),
         power_limit_w=_number(facts.get("gpu.power_limit_w")),
+        power_default_w=_number(facts.get("gpu.power_limit_default_w")),
         temperature_c=max(_gather(watched, "gpu.temperature_c"), default=None),
         capped=_count(measured, "gpu.capped_share", over=HELD),
         slowed=_count(measured, "gpu.slowdown_share", over=HELD),
         pcie_generation=generation,
         pcie_lanes=lanes,
+        most_pcie_generation=most_generation,
+        most_pcie_lanes=most_lanes,
+        memory_bytes=_number(facts.get("gpu.memory_bytes")),
         shared=_count(measured, "gpu.other_processes"),
         named=not (None in named and False not in named),
     )

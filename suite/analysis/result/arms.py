@@ -66,6 +66,7 @@ class Share(Struct, frozen=True, kw_only=True):
 class WatchedGpu(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A GPU while cells warmed up and were sampled.
 
+    ``power_default_w`` is the card's own limit, ``most_…`` what it and its board can do at best.
     ``named``: nothing speaks against its being the worker's; False: that can't be told from outside.
     """
 
@@ -73,11 +74,15 @@ class WatchedGpu(Struct, frozen=True, kw_only=True, omit_defaults=True):
     most_clock_mhz: float | None = None
     power_w: Span | None = None
     power_limit_w: float | None = None
+    power_default_w: float | None = None
     temperature_c: float | None = None
     capped: Share
     slowed: Share
     pcie_generation: float | None = None
     pcie_lanes: float | None = None
+    most_pcie_generation: float | None = None
+    most_pcie_lanes: float | None = None
+    memory_bytes: float | None = None
     shared: Share
     named: bool = True
 

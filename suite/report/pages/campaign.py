@@ -11,12 +11,13 @@ from suite.flags import Flag
 from suite.report.pages.gallery import write_pictures
 from suite.report.sections.causes import tell_causes, write_advice, write_causes
 from suite.report.sections.crossovers import write_crossovers
-from suite.report.sections.environment import write_environment, write_repeating
+from suite.report.sections.environment import show_facts, write_environment, write_repeating
 from suite.report.sections.limits import tell_limits, write_costs, write_limit_flags, write_limits
 from suite.report.sections.machine import account, list_by_family, name_machine, narrate
 from suite.report.sections.steps import write_steps
 from suite.report.sections.tables import gives_verdicts, write_marks, write_tables
 from suite.report.sections.trust import write_trust
+from suite.report.sections.watched import tell_arms
 from suite.report.sections.waterfalls import write_waterfalls
 from suite.report.text.page import Code, Page, Strong
 from suite.report.text.units import end_sentence
@@ -80,6 +81,21 @@ def compose_brief(analysis: Analysis, undrawn: str | None = None) -> Page:
     page.bullets(account(analysis))
     if undrawn:
         page.paragraph(undrawn)
+    return page
+
+
+def compose_first(analysis: Analysis) -> Page:
+    """What a terminal shows of a calibration: is this the machine that was ordered, and first answers."""
+    page = Page()
+    facts = show_facts(analysis.arms[analysis.base])
+    cores, quota = (facts.get(name, "unknown") for name in ("cpu.cores_usable", "cpu.quota"))
+    machine = f"{name_machine(analysis.machine)}; cores {cores}, CPU quota {quota}"
+    page.paragraph(f"Is this the machine that was ordered? {machine}.")
+    unsound = [f"UNSOUND: {word(one)}." for one in analysis.flags]
+    sound = ["Nothing was found that makes it unsound."]
+    page.bullets([*tell_arms(analysis), *tell_limits(analysis), *(unsound or sound)])
+    page.paragraph("Provisional, of one invocation an arm, which will not count:")
+    page.table("What was measured, by family.", *list_by_family(analysis, named=False))
     return page
 
 

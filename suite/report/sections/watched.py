@@ -11,7 +11,7 @@ from suite.analysis.result.arms import Share, Span, Watched, WatchedGpu, WatchEf
 from suite.analysis.result.campaign import Analysis
 from suite.report.text.names import name_cells
 from suite.report.text.page import NO_NUMBER, Code, Page, Runs
-from suite.report.text.units import show_energy, show_part, show_power, show_rate
+from suite.report.text.units import show_bytes, show_energy, show_part, show_power, show_rate
 
 _LISTED = 12
 """No list of what is missing is longer; the rest is counted."""
@@ -20,12 +20,13 @@ _LISTED = 12
 def write_telemetry(page: Page, analysis: Analysis) -> None:
     """What was seen of the machine on each arm, the energy of each cell, and what watching cost."""
     page.heading("The machine during the measurement", level=3)
-    page.bullets([*_word_arms(analysis), *_word_cost(analysis.watching)])
+    page.bullets([*tell_arms(analysis), *_word_cost(analysis.watching)])
     for arm in analysis.arms:
         _write_energy(page, analysis, arm)
 
 
-def _word_arms(analysis: Analysis) -> Iterator[str]:
+def tell_arms(analysis: Analysis) -> Iterator[str]:
+    """What was seen of the machine on each arm, and what was not."""
     for arm, found in analysis.arms.items():
         seen, blocks = found.watched, len(found.blocks)
         if not seen.blocks:
@@ -44,13 +45,16 @@ def _word_arms(analysis: Analysis) -> Iterator[str]:
 
 
 def _word_gpu(gpu: WatchedGpu) -> Iterator[str]:
+    if gpu.memory_bytes is not None and gpu.memory_bytes > 0:
+        yield f"{show_bytes(gpu.memory_bytes)} of memory"
     if gpu.clock_mhz:
         most = gpu.most_clock_mhz
         of = "" if most is None else f", of at most {most:,.0f} MHz"
         yield f"GPU clock {_show_span(gpu.clock_mhz, 'MHz')}{of}"
     if gpu.power_w:
-        limit = gpu.power_limit_w
+        limit, usual = gpu.power_limit_w, gpu.power_default_w
         of = "" if limit is None else f", limit {limit:,.0f} W"
+        of += f" (by default {usual:,.0f} W)" if limit and usual else ""
         yield f"power {_show_span(gpu.power_w, 'W')}{of}"
     if gpu.temperature_c is not None:
         yield f"at most {gpu.temperature_c:.0f} °C"
@@ -60,7 +64,9 @@ def _word_gpu(gpu: WatchedGpu) -> Iterator[str]:
     ):
         yield f"{words} {_count(share) or 'an unknown number of cells'}"
     if gpu.pcie_generation is not None and gpu.pcie_lanes is not None:
-        yield f"PCIe generation {gpu.pcie_generation:.0f}, {gpu.pcie_lanes:.0f} lanes under load"
+        most, lanes = gpu.most_pcie_generation, gpu.most_pcie_lanes
+        of = f" (of at most {most:.0f}, {lanes:.0f} lanes)" if most and lanes else ""
+        yield f"PCIe generation {gpu.pcie_generation:.0f}, {gpu.pcie_lanes:.0f} lanes under load{of}"
     shared = _count(gpu.shared)
     yield (
         f"another process on the GPU in {shared}"

@@ -21,8 +21,9 @@ _BANNERS: Mapping[str, str] = {
     "container-unseen": "CONTAINER, ENGINE NOT SEEN",
     "others-at-work": "WITH OTHER GPUS AT WORK",
     "set-aside": "INVALID",
+    "machine": "UNSOUND MACHINE",
 }
-"""What has to stand in the title and over every table."""
+"""What has to stand in the title and over every table, by a flag's code or by what it is about."""
 
 BANDS: Mapping[Band, str] = {
     "in": "in band",
@@ -72,7 +73,8 @@ UNKNOWN_FLOOR = (
 
 def name_banners(flags: Iterable[Flag]) -> tuple[str, ...]:
     """The banners of a campaign, or of several."""
-    return tuple(dict.fromkeys(_BANNERS[one.code] for one in flags if one.code in _BANNERS))
+    every = (_BANNERS.get(one.scope) or _BANNERS.get(one.code) for one in flags)
+    return tuple(dict.fromkeys(filter(None, every)))
 
 
 def word(flag: Flag, *, brief: bool = False) -> str:

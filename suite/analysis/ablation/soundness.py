@@ -1,0 +1,109 @@
+"""Whether a machine is what its parts promise, by its calibration: what no further block would mend.
+
+Here stands all for which ``STOP_IF=unsound`` ends a campaign, each with the reason why it lasts.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from suite.analysis.ablation.catalogue import open_catalogue
+from suite.analysis.ablation.limits import BELOW, FAR, find_limits
+from suite.analysis.campaign.summarise import summarise
+from suite.analysis.campaign.validity import MOST_SET_ASIDE, find_disturbance
+from suite.analysis.campaign.watched import sum_up
+from suite.analysis.documents.published import read_figures
+from suite.analysis.documents.read import LoadedCampaign
+from suite.flags import Flag, raise_flag
+from suite.model import Document, Scalar
+
+BUSY = 0.5
+"""CPUs that others keep busy in the median cell: a machine's own services take far less."""
+
+
+def take_calibration(loaded: LoadedCampaign) -> LoadedCampaign | None:
+    """The campaign as if its calibration were its first block; None: there is none, or a block was begun."""
+    if not loaded.documents or any(one.invocation.block for one in loaded.documents):
+        return None
+    last = {one.invocation.arm: one for one in loaded.documents}
+    first = [
+        replace(one, invocation=replace(one.invocation, block=1, repeat=0)) for one in last.values()
+    ]
+    return replace(loaded, documents=first, controls=[])
+
+
+def find_unsound(loaded: LoadedCampaign) -> Iterator[Flag]:
+    """What speaks against the machine of a campaign that has its calibration and no block yet."""
+    first = take_calibration(loaded)
+    if first is None:
+        return
+    for arm, why in loaded.campaign.not_run.items():
+        # The GPU could not be had, was another one, or its worker had only the CPU.
+        if arm in loaded.campaign.arms:
+            yield raise_flag("arm-refused", {"arm": arm}, why=why)
+    summary = summarise(first)
+    for arm, by_block in summary.counted.items():
+        for document in by_block.values():
+            yield from _judge({"arm": arm}, document)
+    # More invocations narrow the interval of a rate; none of them makes it nearly twice as high.
+    limits = find_limits(open_catalogue(summary), summary.places, read_figures())
+    far = (one for one in limits.flags if one.code == "far-below-published")
+    yield from (replace(one, scope="machine") for one in far)
+
+
+def _judge(where: dict[str, str], document: Document) -> Iterator[Flag]:
+    """What one arm's calibration says; of its GPU what telemetry saw of it under load."""
+    # What failed here is tried in no block: work that was not proven to be the GPU's, a wrong result, no
+    # memory.  One cell may have a fault of its own; so many have not.
+    failed, cells = [one.id for one in document.cells if one.outcome == "failed"], document.cells
+    if len(failed) > MOST_SET_ASIDE * len(cells):
+        yield raise_flag(
+            "cells-failed", where, failed=len(failed), cells=len(cells), cell=failed[0]
+        )
+    # Steal, a quota that throttles, heat, another process on the GPU, a GPU that is another one or gone: in
+    # so many cells it is no accident, and an invocation that has it counts in no block.
+    if (code := find_disturbance(document)) is not None:
+        yield raise_flag("disturbed", where, codes=[code])
+    # TensorFlow starts a thread for each CPU that it sees; a quota then stops them all now and again.
+    quota, used = (_read(document.facts.get(name)) for name in ("cpu.quota", "cpu.usable"))
+    if _is_under(quota, used):
+        yield raise_flag("quota-short", where, quota=quota, used=used)
+    # A neighbour that is at work in most cells is there for longer.
+    foreign = [cpus for one in cells if (cpus := one.evidence.get("foreign_cpus")) is not None]
+    if foreign and statistics.median(foreign) > BUSY:
+        yield raise_flag("cpus-busy", where, busy=statistics.median(foreign))
+    gpu = sum_up([document]).gpu
+    if gpu is None:
+        return
+    # Set by whoever lets the machine; a campaign changes no setting.
+    limit, usual = gpu.power_limit_w, gpu.power_default_w
+    if _is_under(limit, usual, 1 - BELOW):
+        yield raise_flag("power-limited", where, limit=limit, usual=usual)
+    # The best that was seen under load; a step less is half of it, and lies in the slot or the board.
+    generation, lanes = gpu.pcie_generation, gpu.pcie_lanes
+    most, most_lanes = gpu.most_pcie_generation, gpu.most_pcie_lanes
+    if _is_under(generation, most) or _is_under(lanes, most_lanes):
+        ends: dict[str, Any] = {"most": most, "most_lanes": most_lanes}
+        yield raise_flag("link-narrow", where, generation=generation, lanes=lanes, **ends)
+    # The highest in any cell: large products run at less, and small ones at all that a free clock gives.
+    clock = gpu.clock_mhz.high if gpu.clock_mhz else None
+    if _is_under(clock, gpu.most_clock_mhz, FAR):
+        yield raise_flag("clock-low", where, clock=clock, most=gpu.most_clock_mhz)
+
+
+def _is_under(value: float | None, whole: float | None, share: float = 1.0) -> bool:
+    """Whether a value is less than a share of a whole; what is not known is not."""
+    return value is not None and whole is not None and value < share * whole
+
+
+def _read(value: Scalar) -> float | None:
+    """A number that a document tells as a text, such as a quota, where there is one."""
+    try:
+        number = float(str(value))
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
