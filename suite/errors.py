@@ -82,6 +82,12 @@ class BusyError(CrossoverError):
     exit_status = 6
 
 
+class UnsoundError(CrossoverError):
+    """``STOP_IF=unsound``: the machine is not what its parts promise, and no further block mends that."""
+
+    exit_status = 7
+
+
 class Interrupted(CrossoverError):
     """A person broke it off, and something was left behind."""
 

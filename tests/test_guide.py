@@ -9,9 +9,11 @@ import click
 import pytest
 
 from suite import errors
+from suite.analysis.campaign.validity import OF_CELLS
 from suite.cli.entry import commands
 from suite.cli.options import EXITS
 from suite.content import SUITE
+from suite.flags import KINDS
 from suite.host.campaign.plan import PROFILES
 from suite.host.doctor.capability import PTX_DRIVER
 from suite.host.doctor.cards import OLDEST_DRIVER
@@ -130,6 +132,15 @@ def test_every_file_of_the_sample_is_in_the_table_and_the_other_way_about() -> N
     assert listed - found <= {"sbom/"}  # the sample was measured before there were any
     assert found - listed <= documents
     assert {"cpu-00.json", "cpu-01.json", "cpu-twin-01.json"} <= documents
+
+
+def test_all_that_makes_a_machine_unsound_is_there_and_nothing_else() -> None:
+    listed = [
+        code for row in rows("The first five minutes") for code in re.findall("`(.+?)`", row[0])
+    ]
+    found = {code for code, kind in KINDS.items() if kind.scope == "machine"} - {"disturbed"}
+    assert set(listed) == {*found, *OF_CELLS, "far-below-published"}
+    assert len(set(listed)) == len(listed)
 
 
 def test_every_exit_status_is_there_and_no_other() -> None:

@@ -6,14 +6,14 @@ import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from suite.analysis.analyse import analyse_folder, analyse_survey, look, look_for_odd
+from suite.analysis.analyse import analyse_folder, analyse_survey, look, look_first, look_for_odd
 from suite.analysis.campaign.validity import asks_for_repeat
 from suite.analysis.documents.read import is_survey
 from suite.analysis.documents.telemetry import join_document
 from suite.cli.settings import Bounds
 from suite.cli.terminal import answer_kept
 from suite.content import SUITE
-from suite.errors import CrossoverError, DocumentError
+from suite.errors import CrossoverError, DocumentError, UnsoundError
 from suite.flags import raise_flag
 from suite.host.campaign.arms import Arms, against_itself, known_arms, resolve_arms
 from suite.host.campaign.conductor import Conductor
@@ -23,8 +23,10 @@ from suite.host.engine import Engine, Say
 from suite.host.provision.bill import name_bill, write_bill
 from suite.host.watch.observe import make_observer
 from suite.model import PLAN, Campaign, Document, Image
+from suite.report.pages.campaign import compose_first
 from suite.report.pictures.picture import POSSIBLE_FILES
 from suite.report.produce import Report, build_report, build_survey_report, draw
+from suite.report.render.terminal import render_lines
 from suite.report.text.wording import word
 
 ROOT = SUITE.parent
@@ -100,6 +102,7 @@ def make_conductor(
             interim_look=lambda: _look(store),
             disturbed=lambda document: _word_disturbance(document) if single else None,
             find_odd=lambda: look_for_odd(store.folder) if drawn.survey is None else None,
+            look_first=lambda: _tell_first(store, listener.say, stop=bounds.stop_if_unsound),
         ),
         observe=make_observer(engine, bounds.telemetry),
     )
@@ -108,6 +111,23 @@ def make_conductor(
 def _word_disturbance(document: Document) -> str | None:
     code = asks_for_repeat(join_document(document))
     return None if code is None else word(raise_flag(code))
+
+
+def _tell_first(store: Store, say: Say, *, stop: bool) -> None:
+    """Says what the calibration shows of the machine and, provisionally, of the arms.
+
+    Raises:
+        UnsoundError: an unsound machine is to ``stop`` the campaign, and this one is.
+    """
+    if (found := look_first(store.folder)) is None:
+        return
+    for line in filter(None, render_lines(compose_first(found)).splitlines()):
+        say(line)
+    if stop and found.flags:
+        raise UnsoundError(
+            f"the machine is unsound: {'; '.join(map(word, found.flags))}",
+            "another machine; or RESUME without STOP_IF, which goes on with this one",
+        )
 
 
 @contextlib.contextmanager

@@ -26,7 +26,8 @@ EXITS = """\b
 Exit status: 0 every cell measured, or skipped for cause; 1 some cell failed or is
 invalid (the report is written all the same); 2 usage; 3 no engine, or it refused;
 4 a GPU was requested and is not available; 5 a document can't be read; 6 another
-campaign is running here; 130 interrupted (what was measured is kept)."""
+campaign is running here; 7 the machine is unsound, and that ends it (STOP_IF);
+130 interrupted (what was measured is kept)."""
 
 
 def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -112,6 +113,11 @@ _CAMPAIGN: Mapping[str, Callable[[Any], Any]] = {
     ),
     "budget": click.option(
         "--budget", metavar="TIME", help="begin no block that would cross it: 20m, 1h30m"
+    ),
+    "stop-if": click.option(
+        "--stop-if",
+        type=click.Choice(["unsound"]),
+        help="end after the calibration where the machine is not what its parts promise",
     ),
     "wait": click.option(
         "--wait",

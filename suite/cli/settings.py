@@ -29,12 +29,13 @@ ALL_GPUS = "all"
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
     """What a campaign may use up: CPUs (None: all), and seconds (None: no end); what is watched
-    meanwhile; and how many seconds it waits for another one to end."""
+    meanwhile; how many seconds it waits for another one to end; and whether an unsound machine ends it."""
 
     cpus: tuple[int, ...] | None
     budget_s: float | None
     telemetry: Mode
     wait_s: float
+    stop_if_unsound: bool
 
 
 def read_bounds(given: dict[str, Any]) -> Bounds:
@@ -48,6 +49,7 @@ def read_bounds(given: dict[str, Any]) -> Bounds:
         budget_s=None if given["budget"] is None else durations.parse_duration(given["budget"]),
         telemetry=given["telemetry"] or "on",
         wait_s=0.0 if given["wait"] is None else durations.parse_duration(given["wait"]),
+        stop_if_unsound=given.get("stop_if") is not None,  # recheck has no such option
     )
 
 

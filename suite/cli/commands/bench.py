@@ -22,7 +22,7 @@ from suite.cli.engines import check_custom, open_engine, settle_custom
 from suite.cli.resume import demand_same_custom, settle
 from suite.cli.settings import ALL_GPUS, Bounds, read_bounds, read_request, single_gpu
 from suite.cli.terminal import Terminal
-from suite.errors import UsageError
+from suite.errors import UnsoundError, UsageError
 from suite.host.campaign.arms import against_itself, resolve_arms
 from suite.host.campaign.conductor import Conductor
 from suite.host.campaign.request import Request, plan_campaign, resume_plan
@@ -94,6 +94,11 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
             drawn = plan_campaign(request, arms, scenarios.cells())
             for arm, why in drawn.not_run.items():
                 terminal.say(f"the arm {arm} is left out: {why}")
+                if bounds.stop_if_unsound:
+                    raise UnsoundError(
+                        f"the machine is unsound: {why}",
+                        "another one, or ARMS=cpu where no GPU is meant",
+                    )
             images = provide(engine, arms, terminal.say)
             store = Store.create(results, drawn.id)
             conductor = make_conductor(

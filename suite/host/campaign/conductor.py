@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from suite.errors import GpuError
+from suite.errors import GpuError, UnsoundError
 from suite.host.campaign import durations, plan
 from suite.host.campaign.arms import Arms
 from suite.host.campaign.budget import Budget
@@ -85,8 +85,8 @@ class Conductor:
             the plan as it is at the end.
 
         Raises:
-            GpuError, EngineError: as the engine or worker refuse; what was measured is kept.  An arm
-                whose calibration is refused is left out, and raises when the others are done.
+            GpuError, EngineError, UnsoundError: as engine, worker or first look refuse; what was measured
+                is kept.  An arm whose calibration is refused is left out, and raises after the others.
         """
         for _ in self.steps(resumed):
             pass
@@ -99,11 +99,11 @@ class Conductor:
         each step is a block.  To be closed where it is not brought to its end.
 
         Raises:
-            GpuError, EngineError: as `run`.
+            GpuError, EngineError, UnsoundError: as `run`.
         """
         try:
             yield from self._run(resumed)
-        except GpuError as error:
+        except (GpuError, UnsoundError) as error:
             # The report then says why there is no more; who goes on with it begins with that arm again.
             self._write_plan(stopped=error.what)
             raise
@@ -122,6 +122,7 @@ class Conductor:
         for arm in plan.order_arms(self.campaign, 0):
             self._calibrate(arm)
         if self.campaign.calibrated_by is None:
+            self.advice.look_first()
             self._predict()
         block = 1
         while block <= self.campaign.blocks and not self._stop_before(block):
@@ -267,9 +268,8 @@ class Conductor:
         left = self._left_s() or 0.0
         prediction = self.campaign.prediction
         if prediction.calibrated_s is None:
-            self._write_plan(
-                prediction=replace(prediction, calibrated_s=self.budget.spent_s + left)
-            )
+            whole_s = self.budget.spent_s + left
+            self._write_plan(prediction=replace(prediction, calibrated_s=whole_s))
         self.listener.say(f"calibrated: {word_minutes(left)} to go{word_cost(self.campaign, left)}")
 
     def _correct(self, block: int) -> None:

@@ -19,13 +19,15 @@ class AnalysisHooks:
     ``interim_look`` says how many cells are known well enough by then, of how many, and whether
     to stop; it sees no verdict.  ``disturbed`` says why an invocation has to be run again, or None; it
     looks at counters and at no timing.  ``find_odd`` says which invocation, of all that count so far, kept
-    another pace than its siblings, or None: its arm, its block, and its time over theirs.
+    another pace than its siblings, or None: its arm, its block, and its time over theirs.  ``look_first`` is
+    called after the calibration, and raises `UnsoundError` where the campaign is to end there.
     """
 
     build_reports: Callable[[], object]
     interim_look: Callable[[], tuple[int, int, bool]]
     disturbed: Callable[[Document], str | None]
     find_odd: Callable[[], tuple[str, int, float] | None]
+    look_first: Callable[[], object]
 
 
 @dataclass(frozen=True, kw_only=True)

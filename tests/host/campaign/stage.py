@@ -9,7 +9,7 @@ from typing import Any
 
 from suite.analysis.analyse import look_for_odd
 from suite.analysis.documents.read import LoadedCampaign, load_campaign
-from suite.errors import EngineError
+from suite.errors import EngineError, UnsoundError
 from suite.host.campaign.arms import Arms, known_arms
 from suite.host.campaign.conductor import Conductor
 from suite.host.campaign.listener import AnalysisHooks, Progress
@@ -32,7 +32,8 @@ CELLS = [START, *make_cells(*"abcd")]
 
 @dataclass
 class Stage:
-    """``looks`` and ``disturbances`` are what the interim looks and the invocations will come to.
+    """``looks`` and ``disturbances`` are what the interim looks and the invocations will come to, ``unsound``
+    what the first look ends the campaign for.
 
     Every container is said to exist for 10 s.
     """
@@ -47,6 +48,8 @@ class Stage:
     looks: list[tuple[int, int, bool]] = field(default_factory=list)
     disturbances: list[str | None] = field(default_factory=list)
     made: Path | None = None
+    unsound: str = ""
+    first_looks: list[list[str]] = field(default_factory=list)
 
     def plan(self, arms: Arms = CPU, **request: Any) -> Campaign:
         given = {"seed": 3, "label": "made-up", "profile": "smoke", **request}
@@ -86,8 +89,14 @@ class Stage:
                 interim_look=lambda: self.looks.pop(0),
                 disturbed=lambda _: self.disturbances.pop(0) if self.disturbances else None,
                 find_odd=lambda: look_for_odd(self.folder),
+                look_first=self.look_first,
             ),
         ).run(resumed)
+
+    def look_first(self) -> None:
+        self.first_looks.append(self.documents())
+        if self.unsound:
+            raise UnsoundError(self.unsound, "another machine")
 
     def say(self, line: str) -> None:
         self.lines.append(line)

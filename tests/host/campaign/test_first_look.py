@@ -1,0 +1,51 @@
+"""The look after the calibration: when it is made, and what is left where it ends the campaign."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from suite.errors import UnsoundError
+from suite.host.campaign.request import resume_plan
+from tests.host.campaign.stage import BOTH, Stage
+
+CALIBRATIONS = ["cpu-00", "cuda-00"]
+
+
+def test_it_is_made_once_when_every_arm_is_calibrated_and_before_the_time_is_told(
+    stage: Stage,
+) -> None:
+    stage.run(arms=BOTH, blocks=2)
+    assert stage.first_looks == [CALIBRATIONS]
+    assert stage.said("calibrated: ") == 1
+
+
+def test_it_ends_the_campaign_which_goes_on_where_the_machine_will_do(stage: Stage) -> None:
+    stage.unsound = "the machine is unsound: a quota"
+    with pytest.raises(UnsoundError):
+        stage.run(arms=BOTH, blocks=2)
+    assert stage.documents() == CALIBRATIONS
+    assert stage.said("calibrated: ") == 0
+    assert stage.engine.closed()
+    loaded = stage.load()
+    plan = loaded.campaign
+    assert plan.stopped == stage.unsound
+    assert plan.prediction.calibrated_s is None
+    assert f"The campaign ended early: {stage.unsound}." in stage.report()
+
+    stage.unsound = ""
+    drawn = resume_plan(plan, blocks=None)
+    campaign = stage.run(campaign=drawn, arms=BOTH, resumed=loaded.documents)
+    assert len(stage.turns) == 4
+    assert campaign.stopped is None
+    assert campaign.prediction.calibrated_s is not None
+    assert campaign == stage.load().campaign
+
+
+def test_who_has_k_from_another_campaign_makes_none(stage: Stage) -> None:
+    drawn = stage.plan(BOTH)
+    calls = {arm: {cell.id: 5 for cell in drawn.cells if not cell.one_shot} for arm in drawn.arms}
+    drawn = replace(drawn, calls=calls, calibrated_by="another")
+    stage.run(campaign=drawn, arms=BOTH)
+    assert stage.first_looks == []
