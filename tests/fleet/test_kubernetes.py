@@ -53,6 +53,8 @@ def test_what_a_schema_lets_pass_is_right_too(job: Any) -> None:
     assert limits["memory"].endswith("Gi")
     mounted = {one["name"] for one in bench["volumeMounts"]}
     assert mounted == {one["name"] for one in pod["volumes"]}
+    (ends,) = [one for one in spec["podFailurePolicy"]["rules"] if one["action"] == "FailIndex"]
+    assert ends["onExitCodes"]["values"] == [2, 3, 4, 5, 7], "what again would be the same"
     labels = spec["template"]["metadata"]["labels"]
     (alone,) = pod["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
     assert alone["labelSelector"]["matchLabels"].items() <= labels.items()
@@ -67,7 +69,7 @@ def test_its_command_makes_a_whole_campaign_of_which_a_cell_failed_a_success(
 ) -> None:
     (bench,) = job["spec"]["template"]["spec"]["containers"]
     (tmp_path / "fleet").mkdir()
-    for status, wanted in {0: 0, 1: 0, 3: 3, 130: 130}.items():
+    for status, wanted in {0: 0, 1: 0, 3: 3, 7: 7, 130: 130}.items():
         (tmp_path / "fleet" / "bench").write_text(f'echo "$@"\nexit {status}\n')
         done = subprocess.run(
             [*bench["command"], *bench["args"]],

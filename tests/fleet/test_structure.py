@@ -127,6 +127,24 @@ def test_a_job_is_begun_once_and_says_how_it_ended(place: Path, tmp_path: Path) 
     assert log.count("[--blocks][3]") == 1
 
 
+def test_a_job_on_an_unsound_machine_is_not_tried_again_but_without_stop_if(
+    place: Path, tmp_path: Path
+) -> None:
+    results = str(tmp_path / "results")
+    (tmp_path / "go").write_text("7")
+    assert say(place, "job", "start", results, "STOP_IF=unsound") == "started"
+    until(lambda: say(place, "job", "state", results), "ended 7")
+    log = tmp_path / "results" / "job.log"
+    assert say(place, "job", "start", results, "BLOCKS=3", "STOP_IF=unsound").startswith(
+        "it is unsound"
+    )
+    assert log.read_text().count("[suite]") == 1
+    assert say(place, "job", "start", results, "BLOCKS=3") == "started"
+    until(lambda: say(place, "job", "state", results), "ended 7")
+    assert log.read_text().count("[suite]") == 2
+    assert "[--stop-if][unsound]" in log.read_text()
+
+
 def test_a_job_that_is_stopped_or_killed_is_begun_again(place: Path, tmp_path: Path) -> None:
     results = str(tmp_path / "results")
     say(place, "job", "start", results)

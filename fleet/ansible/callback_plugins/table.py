@@ -32,6 +32,7 @@ class CallbackModule(CallbackBase):
         self._hosts: dict[str, str] = {}
         self._missing: dict[str, str] = {}
         self._status: dict[str, str] = {}
+        self._unsound: dict[str, str] = {}
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
         """Every host that the play is for stands in the table, whatever becomes of it."""
@@ -56,7 +57,10 @@ class CallbackModule(CallbackBase):
         lines = str(result.result.get("stdout", "")).splitlines()
         if lines and lines[-1].startswith("status "):
             status = lines[-1].removeprefix("status ")
-            self._status[result.host.get_name()] = status
+            name = result.host.get_name()
+            self._status[name] = status
+            said = [one for one in lines if status == "7" and one.startswith("crossover: ")]
+            self._unsound[name] = "".join(said).removeprefix("crossover: the machine is unsound: ")
 
     def _stop(self, result: Any) -> None:
         said = result.result
@@ -84,8 +88,10 @@ class CallbackModule(CallbackBase):
                 "none": "nothing",
                 "0": "whole",
                 "1": "whole; some cell failed",
+                "7": "unsound:",
             }.get(status, "a part")
-            rows.append((name, came, self._missing.get(name, "")))
+            why = self._missing.get(name, self._unsound.get(name, "")[:WORDS])
+            rows.append((name, came, why))
         widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
         self._display.display("")
         for row in rows:
