@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from suite.analysis.numbers.estimate import CLAIM, count_needed
 from suite.analysis.numbers.stopping import assess
 from suite.host.campaign import plan
 from tests.bench.rates import Rate, contains, count, draw_values, estimates, ratios
@@ -58,6 +59,19 @@ def cover_with_looks(name: str, *, cells: int, campaigns: int, fewest: int, most
 def test_looking_does_not_cost_coverage(name: str, fewest: int, most: int) -> None:
     rate = cover_with_looks(name, cells=60, campaigns=60, fewest=fewest, most=most)
     assert rate.lies_within(0.93, 0.97), f"{name}, {fewest} to {most} blocks: {rate}"
+
+
+@pytest.mark.parametrize("spread", [0.03, 0.06, 0.12])
+def test_as_many_values_as_are_needed_are_known_to_five_per_cent_every_other_time(
+    spread: float,
+) -> None:
+    draw = np.random.default_rng(4)
+    seen = np.exp([[-spread, 0.0, spread]])
+    needed = count_needed(next(estimates(seen)))
+    assert needed is not None
+    values = np.exp(draw.normal(0, spread, (4000, needed)))
+    widths = [one.high / one.value for one in estimates(values) if one.high is not None]
+    assert count([width <= 1 + CLAIM for width in widths]).lies_within(0.45, 0.7)
 
 
 def test_a_campaign_of_one_cell_is_the_worst_case_for_looks() -> None:

@@ -13,11 +13,14 @@ from functools import lru_cache
 
 from scipy import special
 
-from suite.analysis.result.numbers import FEWEST, Estimate
+from suite.analysis.result.numbers import FEWEST, Estimate, Ratio
 from suite.flags import Flag, raise_flag
 
 CONFIDENCE = 0.95
 """The confidence level of every interval here."""
+
+CLAIM = 0.05
+"""A claim about a type of machine is as good as people ask for where its interval reaches no further."""
 
 _NO_SPREAD = 1e-12
 """Logarithms that differ by less do so by rounding only: a float has 16 digits."""
@@ -85,6 +88,24 @@ def estimate_difference(values: Sequence[float]) -> Estimate:
         return Estimate(value=moments.mean, low=None, high=None, n=n, flags=flags)
     half = find_quantile(moments.freedom, CONFIDENCE) * moments.error
     return Estimate(value=moments.mean, low=moments.mean - half, high=moments.mean + half, n=n)
+
+
+def count_needed(found: Estimate | Ratio, within: float = CLAIM) -> int | None:
+    """How many values of the spread seen put the 95 % interval ``within`` so much of the value, either way;
+    None: it has no interval, so that nobody knows the spread.
+
+    The least n with t(n - 1) s / √n ≤ log(1 + within), looked for from the normal quantile's n on.  Of so
+    many, about every other interval comes out as narrow: the spread that is seen varies, too.
+    """
+    if found.low is None or found.high is None:
+        return None
+    half = math.log(found.high / found.low) / 2
+    spread = half * math.sqrt(found.n) / find_quantile(found.n - 1, CONFIDENCE)
+    reach = math.log(1 + within)
+    needed = max(FEWEST, math.ceil((find_quantile(math.inf, CONFIDENCE) * spread / reach) ** 2))
+    while find_quantile(needed - 1, CONFIDENCE) * spread > reach * math.sqrt(needed):
+        needed += 1
+    return needed
 
 
 def find_moments(logs: Sequence[float]) -> Moments:

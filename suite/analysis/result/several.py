@@ -7,9 +7,11 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from suite.analysis.result.arms import Machine
 from suite.analysis.result.campaign import Plan
 from suite.analysis.result.cells import ArmResult, Comparison, tell_ratio, tell_verdict
 from suite.analysis.result.numbers import Ratio, Verdict
+from suite.analysis.result.shortlist import Aside, Claim, Device
 from suite.flags import Flag
 from suite.model import Survey
 
@@ -75,13 +77,34 @@ class Pair(Contrast, frozen=True, kw_only=True, omit_defaults=True):
         return self.base.run == self.other.run
 
 
+class Kind(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A type of machines of which three instances or more were measured.
+
+    ``instances`` are the ids of its campaigns by instance, ``failed`` the codes of controls that failed.
+    ``cells`` are of calls; ``against`` holds the times over those of the first type (Welch), by device.
+    """
+
+    type: str | None = None
+    machine: Machine
+    instances: tuple[tuple[str, ...], ...]
+    failed: tuple[str, ...] = ()
+    cells: Mapping[str, Claim]
+    against: Mapping[str, Mapping[Device, Ratio]] = field(default_factory=dict)
+
+
 class Versus(Struct, frozen=True, kw_only=True):
-    """Several campaigns side by side, with the noise floor of each (None: not known)."""
+    """Several campaigns side by side, with the noise floor of each (None: not known).
+
+    ``kinds`` are the types of machines of which enough instances are among them, ``aside`` the campaigns
+    that count for none.
+    """
 
     schema: int
     campaigns: tuple[Plan, ...]
     noise_floors: tuple[float | None, ...]
     pairs: tuple[Pair, ...]
+    kinds: tuple[Kind, ...]
+    aside: tuple[Aside, ...]
 
 
 class RecheckedCell(Struct, frozen=True, kw_only=True):

@@ -52,23 +52,33 @@ class Choice(Struct, frozen=True, kw_only=True, omit_defaults=True):
     flags: tuple[Flag, ...] = ()
 
 
-class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A choice in one table; ``choice`` and ``ties`` are numbers of choices, from 1 on.
+class Claim(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is said of a machine, or of a type of machines, at one cell.
 
     ``seconds`` are for a unit, by device, or ``missing`` says why there are none.  ``ratio`` is the GPU's
-    time over the CPU's.  ``cost`` is what a million units cost on the ``cheapest`` device, or on both where
-    nobody can tell.  ``rank`` counts the choices that are cheaper beyond doubt; None: there is no cost, no
-    interval, or a control failed.  ``best``: none is both cheaper and faster.  ``against`` is its cost over
-    the first one's (Welch).
+    time over the CPU's.  Of a type each instance is one observation, and ``needed`` says how many of them
+    would put the times and the ratio (``gpu/cpu``) within 5 %, by the spread that was seen.
+    """
+
+    seconds: Mapping[Device, Estimate] = field(default_factory=dict)
+    missing: Mapping[Device, Flag] = field(default_factory=dict)
+    ratio: Ratio | None = None
+    needed: Mapping[str, int] = field(default_factory=dict, name="instances_needed")
+
+
+class Entry(Claim, frozen=True, kw_only=True, omit_defaults=True):
+    """A choice in one table; ``choice`` and ``ties`` are numbers of choices, from 1 on.
+
+    ``cost`` is what a million units cost on the ``cheapest`` device, or on both where nobody can tell.
+    ``rank`` counts the choices that are cheaper beyond doubt; None: there is no cost, no interval, or a
+    control failed.  ``best``: none is both cheaper and faster.  ``against`` is its cost over the first
+    one's (Welch).
     """
 
     choice: int
     rank: int | None = None
     ties: tuple[int, ...] = ()
     best: bool = field(default=False, name="pareto")
-    seconds: Mapping[Device, Estimate] = field(default_factory=dict)
-    missing: Mapping[Device, Flag] = field(default_factory=dict)
-    ratio: Ratio | None = None
     crossover: Crossover | None = None
     cheapest: tuple[Device, ...] = ()
     cost: Estimate | None = None

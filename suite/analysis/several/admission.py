@@ -29,8 +29,9 @@ def admit(analyses: Sequence[Analysis]) -> tuple[list[Analysis], list[Exclusion]
     method = _find_usual([_tell_method(one) for one in analyses])
     admitted: list[Analysis] = []
     excluded = []
+    seen = _Seen()
     for run, one in enumerate(analyses, start=1):
-        flag = _find_again(one, analyses[: run - 1]) or _find_other(one, content, method)
+        flag = seen.find_again(one) or _find_other(one, content, method)
         if flag is None:
             admitted.append(one)
         else:
@@ -51,17 +52,26 @@ def _tell_method(one: Analysis) -> str:
     return " ".join((*times, f"isolation={'/'.join(sorted(isolation))}"))
 
 
-def _find_again(one: Analysis, before: Sequence[Analysis]) -> Flag | None:
-    """Why a campaign is one that was named before, under its name or another."""
-    values = set(_list_values(one))
-    for other in before:
-        if other.campaign.id == one.campaign.id:
+class _Seen:
+    """The campaigns that were named before, by their values: each is held against all of them at once."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self._first: dict[tuple[str, float], str] = {}
+
+    def find_again(self, one: Analysis) -> Flag | None:
+        """Why a campaign is one of them, under its name or another; and it is one of them from now on."""
+        name = one.campaign.id
+        if name in self._counts:
             return raise_flag("same-campaign")
-        theirs = set(_list_values(other))
-        share = len(values & theirs) / max(1, min(len(values), len(theirs)))
-        if share > COPIED:
-            return raise_flag("copied", share=share, campaign=other.campaign.id)
-    return None
+        values = set(_list_values(one))
+        self._counts[name] = len(values)
+        holders = Counter(self._first.setdefault(value, name) for value in values)
+        for other in self._counts:
+            share = holders[other] / max(1, min(len(values), self._counts[other]))
+            if share > COPIED and other != name:
+                return raise_flag("copied", share=share, campaign=other)
+        return None
 
 
 def _list_values(one: Analysis) -> Iterator[tuple[str, float]]:

@@ -20,6 +20,7 @@ from suite.analysis.result.campaign import SCHEMA, Analysis
 from suite.analysis.result.cells import ArmResult, set_down
 from suite.analysis.result.numbers import MARGIN, Ratio
 from suite.analysis.result.several import Column, Pair, Versus
+from suite.analysis.several.kinds import find_kinds
 from suite.errors import UsageError
 from suite.flags import Flag, raise_flag
 
@@ -46,11 +47,14 @@ def set_side_by_side(analyses: Sequence[Analysis], wanted: Sequence[str] = ()) -
     ]
     names = list(dict.fromkeys(cell.id for one in analyses for cell in one.cells))
     chosen = [_find_pair(text, columns) for text in wanted] or _choose_pairs(columns)
+    kinds, aside = find_kinds(analyses)
     found = Versus(
         schema=SCHEMA,
         campaigns=tuple(one.campaign for one in analyses),
         noise_floors=tuple(one.noise_floor for one in analyses),
         pairs=tuple(_compare(base, other, analyses, names) for other, base in chosen),
+        kinds=tuple(kinds),
+        aside=tuple(aside),
     )
     return msgspec.json.decode(msgspec.json.encode(found), type=Versus)
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import geometric_mean
 
 from suite.analysis.ablation.catalogue import divide
+from suite.analysis.numbers.estimate import count_needed, estimate
+from suite.analysis.numbers.ratio import compare
 from suite.analysis.result.campaign import Analysis, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis
-from suite.analysis.result.numbers import FEWEST, Crossover
-from suite.analysis.result.shortlist import Device, Offer
+from suite.analysis.result.numbers import FEWEST, Crossover, Estimate, Ratio
+from suite.analysis.result.shortlist import Claim, Device, Offer
 from suite.analysis.several.admission import Instance
 from suite.flags import Flag, pick, raise_flag
+
+DEVICES: tuple[Device, ...] = ("cpu", "gpu")
+
+Times = Mapping[Device, Mapping[int, float]]
+"""The seconds for a unit of work by device, and by block or by instance."""
 
 OWN = "PRICE"
 """Stands for who says what a machine costs where that is the command that measured it."""
@@ -20,7 +27,8 @@ OWN = "PRICE"
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """What the rows of a shortlist are about: ``instances``, each with its campaigns.
+    """What the rows of a shortlist and the claims of a comparison are about: ``instances``, each with its
+    campaigns.
 
     With several instances these are the unit.  ``labelled``: only its label says of which ``type`` it is.
     """
@@ -47,12 +55,35 @@ class Machine:
         found += ["invalid" for one in self.analyses if one.invalid]
         return tuple(dict.fromkeys(found))
 
-    def time(self, cell: str, device: Device, amount: float) -> dict[int, float]:
+    def time(self, cell: str, amount: float = 1.0) -> Times:
         """The seconds for a unit of work by block (of several campaigns by both), or by instance."""
+        return {device: self._time(cell, device, amount) for device in DEVICES}
+
+    def _time(self, cell: str, device: Device, amount: float) -> dict[int, float]:
         found = [_gather(campaigns, cell, device, amount) for campaigns in self.instances]
         if len(found) == 1:
             return found[0]
         return {n: geometric_mean(one.values()) for n, one in enumerate(found, start=1) if one}
+
+    def claim(self, cell: str, times: Times) -> Claim:
+        """What these times of a cell say, each of them one observation."""
+        seconds = {device: estimate(list(one.values())) for device, one in times.items() if one}
+        ratio = compare(times["cpu"], times["gpu"])
+        told: dict[str, Estimate | Ratio] = {**seconds}
+        if ratio:
+            told["gpu/cpu"] = ratio
+        needed = {name: count_needed(one) for name, one in told.items()}
+        return Claim(
+            seconds=seconds,
+            missing={
+                device: flag
+                for device in DEVICES
+                if device not in seconds and (flag := self.explain(cell, device))
+            },
+            ratio=ratio,
+            # The spread of one instance's invocations says nothing of other instances.
+            needed={n: one for n, one in needed.items() if one and len(self.instances) > 1},
+        )
 
     def explain(self, cell: str, device: Device) -> Flag | None:
         """Why there is no such time; None: it has no such device, or there is one."""

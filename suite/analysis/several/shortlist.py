@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from suite.analysis.ablation.catalogue import divide
 from suite.analysis.ablation.cost import HOUR_S, MILLION
 from suite.analysis.numbers.estimate import estimate
-from suite.analysis.numbers.ratio import compare, compare_campaigns
+from suite.analysis.numbers.ratio import compare_campaigns
 from suite.analysis.numbers.verdict import adjust, is_beyond
 from suite.analysis.result.campaign import SCHEMA, Analysis
 from suite.analysis.result.cells import CellAnalysis
@@ -21,7 +21,6 @@ from suite.analysis.result.numbers import LEVEL, MARGIN, Ratio
 from suite.analysis.result.shortlist import (
     OLD_DAYS,
     Choice,
-    Device,
     Entry,
     Offer,
     Ranking,
@@ -33,8 +32,6 @@ from suite.errors import UsageError
 from suite.flags import pick
 
 MOST_TABLES = 3
-
-DEVICES: tuple[Device, ...] = ("cpu", "gpu")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,23 +139,17 @@ def _rank(cell: CellAnalysis, choices: Sequence[tuple[Machine, Offer | None]]) -
 
 
 def _measure(number: int, machine: Machine, offer: Offer | None, cell: str, amount: float) -> _Row:
-    times = {device: machine.time(cell, device, amount) for device in DEVICES}
-    seconds = {device: estimate(list(one.values())) for device, one in times.items() if one}
-    ratio = compare(times["cpu"], times["gpu"]) if len(seconds) == 2 else None
-    devices = sorted(seconds, key=lambda device: seconds[device].value)
+    times = machine.time(cell, amount)
+    claim = machine.claim(cell, times)
+    devices = sorted(claim.seconds, key=lambda device: claim.seconds[device].value)
     fastest = times[devices[0]] if devices else {}
     costs = divide(fastest, HOUR_S / (MILLION * offer.hourly)) if offer else {}
+    sure = claim.ratio is None or _differ(claim.ratio, machine)
     entry = Entry(
+        **asdict(claim),
         choice=number,
-        seconds=seconds,
-        missing={
-            device: flag
-            for device in DEVICES
-            if device not in seconds and (flag := machine.explain(cell, device))
-        },
-        ratio=ratio,
         crossover=machine.cross(cell),
-        cheapest=tuple(devices[:1] if ratio is None or _differ(ratio, machine) else devices),
+        cheapest=tuple(devices[:1] if sure else devices),
         cost=estimate(list(costs.values())) if costs else None,
     )
     return _Row(machine=machine, entry=entry, times=fastest, costs=costs)

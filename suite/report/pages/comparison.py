@@ -14,6 +14,7 @@ from suite.analysis.result.cells import CellAnalysis, tell_ratio
 from suite.analysis.result.numbers import OTHER_LEVEL, WORK_LEVEL
 from suite.analysis.result.several import Column, Pair, Versus
 from suite.report.pages import frame
+from suite.report.pages.instances import write_kinds
 from suite.report.sections.environment import SOMEWHERE, show_facts
 from suite.report.sections.family_tables import Columns, write_family_tables
 from suite.report.sections.machine import name_machine
@@ -24,13 +25,14 @@ from suite.report.text.wording import NO_VERDICTS, count_verdicts, name_banners,
 
 _INSTANCES = (
     "This compares the machines as they were when they were measured. A statement about types "
-    "of machines needs at least three instances of each."
+    "of machines needs at least three instances of each"
 )
 
 
 def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
     """The report over several campaigns, in no format yet."""
-    said = [*map(_word_pair, versus.pairs), _INSTANCES]
+    told = ": below, under “Types of machines”." if versus.kinds else "."
+    said = [*map(_word_pair, versus.pairs), _INSTANCES + told]
     flags = [flag for one in analyses for flag in one.flags]
     page = frame.begin_page(f"{len(analyses)} campaigns side by side", flags, said)
     columns = [
@@ -39,6 +41,7 @@ def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
     _write_campaigns(page, analyses)
     facts = {one.name: show_facts(analyses[one.run - 1].arms[one.arm]) for one in columns}
     write_differences(page, facts)
+    write_kinds(page, versus, frame.list_cells(analyses))
     page.heading("Tables")
     page.paragraph(
         "A column is an arm of a campaign, by its number in the table above. "

@@ -9,11 +9,14 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.shortlist import OLD_DAYS, Choice, Device, Entry, Ranking, Shortlist
+from suite.analysis.result.shortlist import OLD_DAYS, Choice, Entry, Ranking, Shortlist
 from suite.report.pages import frame
 from suite.report.pages.instances import (
+    DEVICES,
+    FAILED,
     list_letters,
     name_letter,
+    show_ratio,
     write_differences,
     write_instances,
 )
@@ -26,23 +29,12 @@ from suite.report.text.units import (
     show_bytes,
     show_money,
     show_rate,
-    show_relative,
     show_size,
     show_things,
 )
 from suite.report.text.wording import name_banners, word
 
-_FAILED: Mapping[str, str] = {
-    "twins": "an arm differs from its twin",
-    "again": "an arm differs from itself",
-    "hidden": "the image differs without its GPU",
-    "extra-work": "known extra work was not seen",
-    "input-only": "cells differ that no device takes part in",
-    "invalid": "INVALID",
-}
 _CAUTIONS: Mapping[str, str] = {"far-below-published": "far below published figures"}
-
-_DEVICES: Mapping[Device, str] = {"cpu": "CPU", "gpu": "GPU"}
 
 _RULES = (
     Strong("rank"),
@@ -119,12 +111,12 @@ def _write_ranking(page: Page, found: Shortlist, ranking: Ranking, name: str) ->
     rows: list[list[str | Cell]] = []
     for entry in ranking.entries:
         choice = found.choices[entry.choice - 1]
-        measured = (_show_rates(ranking, entry), _show_ratio(entry), _show_crossover(entry))
+        measured = (_show_rates(ranking, entry), show_ratio(entry), _show_crossover(entry))
         money = _show_cost(found, entry)
         cost = say_none("it has no price, or no time")
         cost = Cell(money.amid(after=f", {_name_devices(entry)}")) if money else cost
         price = _show_price(choice)
-        first = _describe(choice, name_letter(entry.choice))
+        first = _describe(choice, entry)
         rows.append([first, _show_rank(entry), cost, price, *measured, _judge(found, choice)])
     headers = ["machine", "rank", f"a million {ranking.unit}s", "price an hour"]
     headers += [f"{name_rate(ranking.work)}, CPU / GPU", "GPU against CPU"]
@@ -139,12 +131,13 @@ def _call(choice: Choice) -> str:
     return f"{choice.type}, {choice.offer.terms}" if choice.offer else choice.type
 
 
-def _describe(choice: Choice, letter: str) -> Cell:
+def _describe(choice: Choice, entry: Entry) -> Cell:
     machine = choice.machine
+    needed = f" (±5 % needs {max(entry.needed.values())})" if entry.needed else ""
     notes = ("its campaign's label says of which type it is",) if choice.labelled else ()
     parts = [
-        f"{letter} {_call(choice)}",
-        show_things(len(choice.instances), "instance"),
+        f"{name_letter(entry.choice)} {_call(choice)}",
+        show_things(len(choice.instances), "instance") + needed,
         f"{machine.cpus_used} vCPUs" if machine.cpus_used else "",
         show_bytes(machine.memory_bytes) if machine.memory_bytes else "",
         ", ".join(machine.gpus) or "no GPU",
@@ -163,7 +156,7 @@ def _show_price(choice: Choice) -> Cell:
 
 def _show_rates(ranking: Ranking, entry: Entry) -> Cell:
     shown, notes = [], []
-    for device in _DEVICES:
+    for device in DEVICES:
         if time := entry.seconds.get(device):
             rate = show_rate(ranking.amount, ranking.work, time.value) or "no rate"
             shown.append(rate.removesuffix(f" {name_rate(ranking.work)}"))
@@ -173,15 +166,6 @@ def _show_rates(ranking: Ranking, entry: Entry) -> Cell:
         else:
             shown.append("none")
     return Cell(" / ".join(shown), tuple(notes))
-
-
-def _show_ratio(entry: Entry) -> str | Cell:
-    ratio = entry.ratio
-    if ratio is None:
-        return say_none("CPU and GPU do not both have a time")
-    low, high = ratio.low, ratio.high
-    unsure = " ?" if low is None or high is None or low <= 1 <= high else ""
-    return show_relative(ratio.value, low, high).amid(after=unsure)
 
 
 def _show_crossover(entry: Entry) -> str:
@@ -204,13 +188,13 @@ def _show_cost(found: Shortlist, entry: Entry) -> Quantity | None:
 
 
 def _name_devices(entry: Entry) -> str:
-    return " or ".join(_DEVICES[one] for one in entry.cheapest)
+    return " or ".join(DEVICES[one] for one in entry.cheapest)
 
 
 def _judge(found: Shortlist, choice: Choice) -> str:
     """Whether a machine's numbers are sound; what all have is told over the table."""
     common = set.intersection(*(set(name_banners(one.flags)) for one in found.choices))
-    doubts = [*(_FAILED[code] for code in choice.failed), *name_banners(choice.flags)]
+    doubts = [*(FAILED[code] for code in choice.failed), *name_banners(choice.flags)]
     doubts += [_CAUTIONS[one.code] for one in choice.flags if one.code in _CAUTIONS]
     told = ", ".join(one for one in dict.fromkeys(doubts) if one not in common)
     return f"NO: {told}" if choice.failed else f"yes, but {told}" if told else "yes"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from suite.analysis.numbers.estimate import estimate, reduce_invocation
+from suite.analysis.numbers.estimate import CLAIM, count_needed, estimate, reduce_invocation
 from suite.analysis.numbers.ratio import compare
 from tests.flagging import codes
 
@@ -49,6 +49,26 @@ def test_too_few_give_a_value_without_an_interval(values: list[float]) -> None:
 def test_no_spread_is_said() -> None:
     assert codes(estimate([0.1] * 7).flags) == ["no-spread"]
     assert codes(estimate([5e-324, 1e308, 5e-324]).flags) == ["too-wide"]
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.001, 0.02, 0.05, 0.08, 0.3, 2.0])
+def test_so_many_values_are_needed_that_one_less_would_not_do(spread: float) -> None:
+    """Held against the half-width of n values of that spread, by scipy's own quantiles."""
+
+    def reach(n: int) -> float:
+        return float(stats.t.ppf(0.975, n - 1)) * spread / math.sqrt(n)
+
+    # Of -a, 0 and a the standard deviation is a.
+    found = estimate([math.exp(-spread), 1.0, math.exp(spread)])
+    needed = count_needed(found)
+    assert needed is not None
+    assert reach(needed) <= math.log(1 + CLAIM)
+    assert needed == 3 or reach(needed - 1) > math.log(1 + CLAIM)
+    assert (needed == 3) == (spread < 0.02)
+
+
+def test_two_values_say_nothing_of_how_many_are_needed() -> None:
+    assert count_needed(estimate([1.0, 1.1])) is None
 
 
 @pytest.mark.parametrize("values", [[], [0.0], [-1.0], [float("nan")]])

@@ -1,4 +1,4 @@
-"""The commands shortlist and gate: what they print, write and end with."""
+"""The commands compare, shortlist and gate: what they print, write and end with."""
 
 from __future__ import annotations
 
@@ -52,6 +52,23 @@ def test_a_shortlist_is_printed_or_written(tmp_path: Path, shell: Shell) -> None
     ]
     assert (out / "shortlist.md").read_text() == heard.out
     assert len(json.loads((out / "shortlist.json").read_text())["choices"]) == 2
+
+
+def test_a_comparison_of_three_instances_tells_of_their_type(tmp_path: Path, shell: Shell) -> None:
+    runs = []
+    for seed, name in enumerate(("three-1", "three-2", "three-3"), start=1):
+        made = twelve.make(name, twelve.MACHINES[name], seed, blocks=3)
+        documents = [*made.documents, *made.controls]
+        runs.append(str(synthetic.write_campaign(tmp_path / name, made.campaign, documents)))
+    heard = shell.run("compare", *runs)
+    assert heard.status == 0
+    assert "A three.large: 3 instances; " in heard.out.replace("**", "")
+    assert "A, instances that ±5 % needs" in heard.out
+    assert shell.run("compare", *runs, "--out", str(tmp_path / "out")).status == 0
+    written = json.loads((tmp_path / "out" / "compare.json").read_text())
+    (kind,) = written["kinds"]
+    assert kind["instances"] == [["three-1"], ["three-2"], ["three-3"]]
+    assert set(kind["cells"][twelve.LARGE]["instances_needed"]) == {"cpu", "gpu", "gpu/cpu"}
 
 
 def test_prices_that_are_none_are_status_5_and_no_campaign_is_status_2(
