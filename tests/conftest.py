@@ -18,6 +18,7 @@ import pytest
 
 from suite.content import suite_content
 from suite.host.campaign import request
+from suite.host.machine.identity import SALT
 from suite.host.machine.lock import PLACE
 from suite.model import SuiteIdentity
 
@@ -89,6 +90,12 @@ def _own_lock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv(PLACE, str(tmp_path_factory.mktemp("locks")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _no_salt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test's hashes are those of whoever's fleet runs it."""
+    monkeypatch.delenv(SALT, raising=False)
 
 
 @pytest.fixture

@@ -35,6 +35,7 @@ KNOWN = [*BENCH, *(name for name in KNOWN if not name.startswith("$"))]
 ENVIRONMENT = {
     "CROSSOVER_IMAGE_DIGEST": "suite/host/local/inside.py",
     "FLEET_TOOLS": "tests/fleet/conftest.py",
+    "CROSSOVER_SALT": "suite/host/machine/identity.py",
     "CROSSOVER_SCRATCH": "suite/worker/scenario/scratch.py",
     "CUDA_CACHE_PATH": "suite/host/provision/volumes.py",
     "DOCKER_CONTEXT": "suite/host/docker/endpoint.py",

@@ -27,6 +27,8 @@ else:
 
 HERE = Path(__file__).parent
 OUT = HERE / "tasks"
+SALT = HERE.parent / ".salt"
+"""The fleet's secret; SkyPilot takes its value from the environment."""
 OURS = {"infra": list, "spot": bool, "instances": int, "bench": str, "bucket": str, "store": str}
 THEIRS = {"accelerators": str, "cpus": str, "memory": str, "disk_size": int, "instance_type": str}
 
@@ -87,12 +89,15 @@ def main(words: list[str]) -> int:
             f"fleet-tasks: {error}\n  what to do: MACHINES=machines.toml, see {__file__}\n"
         )
         return 2
+    if SALT.exists():
+        sys.stdout.write(f'export CROSSOVER_SALT="$(cat {shlex.quote(str(SALT))})"\n')
     OUT.mkdir(exist_ok=True)
     for name, text in files.items():
         path = OUT / f"{name}.yaml"
         path.write_text(text, encoding="utf-8")
         for number in range(rows[name].get("instances", 1)):
             job = ["sky", "jobs", "launch", "--yes", "--detach-run", "-n", f"{name}-{number + 1}"]
+            job += ["--secret", "CROSSOVER_SALT"] if SALT.exists() else []
             sys.stdout.write(f"{shlex.join([*job, str(path)])}\n")
     return 0
 

@@ -20,7 +20,7 @@ from suite.host.provision.overlay import CUSTOM
 from suite.host.watch.observe import MODES
 from suite.model import PLAN, SURVEY, Campaign, Survey
 
-_HASH = re.compile(r"sha256:[0-9a-f]{16}")
+_HASH = re.compile(r"(sha256|hmac):[0-9a-f]{16}")
 _IMAGE = re.compile(r"\w[\w./:@-]{0,299}", re.ASCII)
 """A reference to an image, and nothing that a shell or make would take for more than a word."""
 

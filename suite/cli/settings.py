@@ -19,6 +19,7 @@ from suite.host.campaign.arms import AUTO, check_arms, known_arms
 from suite.host.campaign.request import Request
 from suite.host.gpu.choice import NOTATION
 from suite.host.machine.cpus import parse_cpus
+from suite.host.machine.identity import hide, read_salt
 from suite.host.watch.observe import Mode
 from suite.ranges import LONGEST_NAME
 
@@ -75,18 +76,23 @@ SETTINGS = (*NAMED, "cpus", "gpu", "telemetry")
 
 
 def read_settings(given: dict[str, Any]) -> dict[str, str]:
-    """Those that were given; what names one machine in the world, or a place on one, as a hash."""
+    """Those that were given; what names one machine in the world, or a place on one, as a hash.
+
+    Raises:
+        UsageError: the secret of the hashes is none.
+    """
+    read_salt()  # refused here, and not once the first document is to be written
     found = {name: str(given[name]) for name in SETTINGS if given[name] not in {None, "auto"}}
     if "gpu" in found:
         found["gpu"] = _hide_uuid(found["gpu"])
     if "local_python" in found:
         place = str(Path(found["local_python"]).absolute())
-        found["local_python"] = f"sha256:{hash_lines([place])[:16]}"
+        found["local_python"] = hide(f"sha256:{hash_lines([place])[:16]}")
     return found
 
 
 def _hide_uuid(gpu: str) -> str:
-    return wire.hash_uuid(gpu) if "-" in gpu else gpu
+    return hide(wire.hash_uuid(gpu)) if "-" in gpu else gpu
 
 
 def word_command(command: str, given: dict[str, Any]) -> str:

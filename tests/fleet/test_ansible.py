@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -11,11 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from suite.host.machine.identity import hash_machine
 from tests.fleet.conftest import ONLY
 from tests.fleet.machines import Machine, find_port, make_key
 
 BRINGS = "`nox -s fleet` installs ansible-core; openssh-server is a package of the system"
 BLOCKS = 6
+
+OURS = "what-only-this-fleet-knows"
 
 Play = Callable[..., subprocess.Popen[str]]
 
@@ -89,6 +93,7 @@ def test_the_others_go_on_and_a_second_run_completes_what_is_missing(
     play: Play, machines: dict[str, Machine], checkout: Path
 ) -> None:
     """One refuses, one is full, one dies after its second block."""
+    (checkout / "fleet" / ".salt").write_text(OURS)
     first = play("-e", "patience_s=1")
     dies = machines["second"]
     while not list(dies.away.glob("results/*/cpu-02.json")):
@@ -116,6 +121,16 @@ def test_the_others_go_on_and_a_second_run_completes_what_is_missing(
         assert set(left) <= {".ansible"}, "nothing is left but what the page says"
     log = (checkout / "results" / "fleet" / "second" / "job.log").read_text()
     assert log.count("cells on cpu, 6 blocks") == 2, "it went on, and did not begin anew"
+
+    results = checkout / "results"
+    told = {
+        json.loads(path.read_text())["invocation"]["engine"]["machine.id"]
+        for path in results.glob("fleet/*/*/cpu-01.json")
+    }
+    assert len(told) == 1, "both are this machine"
+    assert told != {hash_machine()}, "as only this fleet calls it"
+    assert OURS not in said
+    assert not any(OURS.encode() in one.read_bytes() for one in results.rglob("*") if one.is_file())
 
     status, said, table = finish(play("--limit", "first,second"))
     assert (status, "changed=0" in said, "changed=1" in said) == (0, True, False)

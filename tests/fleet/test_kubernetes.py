@@ -61,6 +61,8 @@ def test_what_a_schema_lets_pass_is_right_too(job: Any) -> None:
     assert alone["topologyKey"] == "kubernetes.io/hostname"
     (digest,) = [one["value"] for one in bench["env"] if one["name"] == "CROSSOVER_IMAGE_DIGEST"]
     assert bench["image"].endswith(f"@{digest}")
+    (salt,) = [one["valueFrom"] for one in bench["env"] if one["name"] == "CROSSOVER_SALT"]
+    assert salt["secretKeyRef"]["optional"] is True, "a fleet need not have one"
     assert bench["securityContext"]["readOnlyRootFilesystem"] is True
 
 

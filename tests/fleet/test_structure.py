@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import shutil
 import signal
@@ -14,6 +16,8 @@ from pathlib import Path
 import pytest
 
 from suite.content import SUITE
+from suite.host.machine.identity import SALT
+from tests import synthetic, twelve
 from tests.fakes.scripted_python import script
 
 pytestmark = pytest.mark.processes
@@ -49,7 +53,8 @@ def test_every_script_is_a_shells(name: str) -> None:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """A checkout without make, whose Python says with which words it was called and waits for ../go."""
+    """A checkout without make, whose Python says with which words it was called, keeps the secret that it was
+    given, and waits for ../go."""
     folder = tmp_path / "checkout"
     shutil.copytree(FLEET, folder / "fleet")
     (folder / ".venv" / "bin").mkdir(parents=True)
@@ -57,6 +62,7 @@ def place(tmp_path: Path) -> Path:
         folder / ".venv" / "bin" / "python",
         f'trap "echo interrupted; exit 130" TERM\n'
         f'for word; do printf "[%s]" "$word"; done; echo\n'
+        f'printf %s "${{{SALT}:-}}" >{tmp_path}/secret\n'
         f"while [ ! -e {tmp_path}/go ]; do sleep 0.05; done\n"
         f"exit $(cat {tmp_path}/go)",
     )
@@ -164,6 +170,98 @@ def test_a_job_that_is_stopped_or_killed_is_begun_again(place: Path, tmp_path: P
     until(lambda: say(place, "job", "state", results), "ended 0")
 
 
+OURS = "what-only-this-fleet-knows"
+
+
+def list_commands() -> bytes:
+    """The words of every process that there is."""
+    found = b""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has ended
+            found += path.read_bytes()
+    return found
+
+
+def test_the_secret_lies_in_one_place_and_is_seen_in_no_command_and_no_file(
+    place: Path, tmp_path: Path
+) -> None:
+    (place / "fleet" / ".salt").write_text(f"{OURS}\n")
+    results = tmp_path / "results"
+    assert say(place, "job", "start", str(results), "BLOCKS=3") == "started"
+    while "[-m]" not in (results / "job.log").read_text():
+        time.sleep(0.05)
+    commands = list_commands()
+    (tmp_path / "go").write_text("0")
+    until(lambda: say(place, "job", "state", str(results)), "ended 0")
+    assert (tmp_path / "secret").read_text() == OURS
+    assert b"--blocks" in commands
+    assert OURS.encode() not in commands
+    assert not any(OURS in path.read_text() for path in results.iterdir())
+
+
+def test_a_secret_of_the_environment_reaches_the_command_and_no_unit_of_systemds(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "go").write_text("0")
+    monkeypatch.setenv(SALT, OURS)
+    say(place, "bench", str(tmp_path / "results"))
+    assert (tmp_path / "secret").read_text() == OURS
+    refused = say(place, "job", "start", str(tmp_path / "results"))
+    assert refused == "2 fleet/job: CROSSOVER_SALT: keep the secret in fleet/.salt"
+
+
+@pytest.mark.parametrize("status", [0, 1, None])
+def test_figures_of_slurm_lie_there_where_it_keeps_accounts(
+    status: int | None, place: Path, tmp_path: Path
+) -> None:
+    """None: there is no such program at all."""
+    (tmp_path / "go").write_text("1")
+    (tmp_path / "bin").mkdir()
+    if status is not None:
+        script(tmp_path / "bin" / "sacct", f"echo 'JobID|State'; exit {status}")
+    done = subprocess.run(
+        ["sh", place / "fleet" / "slurm" / "bench.sbatch", "BLOCKS=3"],
+        env={
+            "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
+            "SLURM_SUBMIT_DIR": str(place),
+            "SLURM_ARRAY_JOB_ID": "7",
+            "SLURM_ARRAY_TASK_ID": "2",
+            "SLURM_JOB_ID": "8",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, "the campaign's own status"
+    figures = place / "results" / "fleet" / "7-2" / "sacct.txt"
+    assert figures.exists() == (status == 0)
+    assert ("this cluster keeps no accounts" in done.stderr) == (status != 0)
+    if status == 0:
+        assert figures.read_text() == "JobID|State\n"
+
+
+def test_a_shortlist_is_made_of_the_folders_that_came_home(tmp_path: Path) -> None:
+    """By the words of the page, beside the files that a job leaves."""
+    for seed, name in enumerate(("three-1", "three-2", "three-3"), start=1):
+        made = twelve.make(name, twelve.MACHINES[name], seed, blocks=3)
+        host = tmp_path / "results" / "fleet" / f"host-{seed}"
+        synthetic.write_campaign(host / name, made.campaign, [*made.documents, *made.controls])
+        for left in ("job.log", "job.status", "sacct.txt"):
+            (host / left).touch()
+    words = "$(echo results/fleet/*/*/)"
+    assert f'make shortlist RUNS="{words}"' in (ROOT / "docs" / "fleet.md").read_text()
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" -m suite shortlist {words}', sys.executable],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "A three.large; 3 instances (±5 % needs " in done.stdout
+
+
 TABLE = """
 [h100]
 accelerators = "H100:1"
@@ -182,6 +280,15 @@ def make_tasks(table: Path | str, folder: Path) -> subprocess.CompletedProcess[s
         shutil.copy(FLEET / "skypilot" / name, folder)
     words = [sys.executable, str(folder / "tasks.py"), str(table)]
     return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+def test_tasks_take_the_secret_from_the_environment(tmp_path: Path) -> None:
+    (tmp_path / "machines.toml").write_text(TABLE)
+    (tmp_path / ".salt").write_text(OURS)
+    first, *jobs = make_tasks(tmp_path / "machines.toml", tmp_path / "sky").stdout.splitlines()
+    assert first == f'export {SALT}="$(cat {tmp_path}/.salt)"'
+    assert all(f" --secret {SALT} " in job for job in jobs)
+    assert OURS not in first + "".join(jobs)
 
 
 def test_each_row_of_machines_becomes_a_task(tmp_path: Path) -> None:

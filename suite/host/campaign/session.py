@@ -17,6 +17,7 @@ from suite.host.campaign.draft import Draft
 from suite.host.campaign.outcomes import demand_sense
 from suite.host.engine import Running
 from suite.host.gpu.remedies import explain_failure
+from suite.host.machine.identity import hide
 from suite.host.provision.overlay import OTHER_TENSORFLOW
 from suite.model import CellResult, Scalar
 from suite.model.rules import judge_keys
@@ -129,7 +130,7 @@ class Session:
         if named and found is not None and wire.hash_uuid(named) != found:
             raise ArmRefused(
                 f"its worker computes on another GPU than the one named (UUIDs by their hashes: "
-                f"{wire.hash_uuid(named)} was named, {found} computes)"
+                f"{hide(wire.hash_uuid(named))} was named, {hide(str(found))} computes)"
             )
 
     def _begin(self, identity: str) -> None:

@@ -1,7 +1,7 @@
 """The only file that writes under results/: campaign folders, documents, reports, the lock.
 
 An engine's or a driver's own words can hold a GPU's UUID, which names one machine in the world; none
-gets into a document or a log.
+gets into a document or a log, and no hash without the fleet's secret where there is one.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from suite import wire
 from suite.errors import DocumentError, UsageError
 from suite.folder import Folder
 from suite.host.engine import Engine, Say
+from suite.host.machine.identity import hide
 from suite.host.machine.lock import MACHINE, PLACE, Lock, find_place, wait_for
 from suite.manifest import OWN, Pins
 from suite.model import PLAN, SURVEY, Campaign, Document, OutcomeName, Survey, document_name
@@ -126,13 +127,13 @@ class Store:
 
     def append_log(self, name: str, text: str) -> None:
         """Adds to ``logs/<name>.log``: a container's diary, or what the engine said."""
-        text = wire.hide_uuids(text)
+        text = hide(text)
         path = f"logs/{name}.log"
         self._door.append(path, text if text.endswith("\n") or not text else text + "\n")
         self._pins.touch(path)
 
     def _write(self, name: str, value: Any) -> None:
-        self._door.write(name, wire.hide_uuids(wire.dump_document(value)))
+        self._door.write(name, hide(wire.dump_document(value)))
         self._pins.touch(name)
 
 

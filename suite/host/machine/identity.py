@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
+import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from suite import wire
+from suite.errors import UsageError
 from suite.host.machine.files import read_text
 from suite.model import Scalar
+
+SALT = "CROSSOVER_SALT"
+"""The environment variable with a fleet's secret: within the fleet a machine stays the same in all documents,
+and nobody can tell whether it is one of another fleet's."""
+
+LEAST_SALT = 16
+"""Characters; a shorter one can be found by trying."""
+
+_PLAIN = re.compile(r"sha256:[0-9a-f]{16}\b")
+"""The hash of something that there is once: a GPU, a folder of somebody's.  Those of contents are longer."""
 
 CLOUD = "/run/cloud-init/instance-data.json"
 """What a cloud tells its machine."""
@@ -30,8 +45,43 @@ def hash_machine(root: Path = Path("/"), *, named: bool = True) -> str | None:
     """
     for path in _NAMES if named else (_BOOT,):
         if identity := read_text(root / path).strip():
-            return hashlib.sha256(f"crossover/{identity}".encode()).hexdigest()[:8]
+            return _hash(f"crossover/{identity}")[:8]
     return None
+
+
+def _hash(text: str) -> str:
+    if salt := read_salt():
+        return hmac.new(salt, text.encode(), "sha256").hexdigest()
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_salt() -> bytes:
+    """The fleet's secret; empty: there is none.
+
+    Raises:
+        UsageError: it is too short to be one.
+    """
+    text = os.environ.get(SALT)
+    if text is None:
+        return b""
+    salt = text.strip()
+    if len(salt) < LEAST_SALT:
+        raise UsageError(
+            f"{SALT} is shorter than {LEAST_SALT} characters",
+            "give it what `openssl rand -hex 32` prints, or unset it",
+        )
+    return os.fsencode(salt)
+
+
+def hide(text: str) -> str:
+    """The text of a document or a log as it may be kept: no UUID of a GPU's, and where the fleet has a secret
+    no hash that another fleet has of the same thing.  What is hidden stays as it is.
+
+    Raises:
+        UsageError: as `read_salt`.
+    """
+    text = wire.hide_uuids(text)
+    return _PLAIN.sub(lambda one: f"hmac:{_hash(one[0])[:16]}", text) if read_salt() else text
 
 
 def describe_machine(root: Path = Path("/"), *, named: bool = True) -> dict[str, Scalar]:
