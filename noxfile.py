@@ -179,7 +179,7 @@ def references(session: nox.Session) -> None:
 
 @nox.session(name="bench-scale")
 def bench_scale(session: nox.Session) -> None:
-    """Print how long the analysis of 10, 100 and 1,000 documents takes; `-- archive`: and the archive."""
+    """Print how the analysis of 10, 100 and 1,000 documents scales; `-- archive`, `-- fleet`: and these."""
     forward(session, "-m", "tests.bench.scale")
 
 

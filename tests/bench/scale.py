@@ -2,7 +2,8 @@
 
 ``python -m tests.bench.scale``; a measurement for people, not a test: it asserts nothing.  With
 ``archive`` as its first word: how long 100, 1,000 and 10,000 documents take into the archive, in
-campaigns of 20, how large it is then, and how long a cell's history takes.
+campaigns of 20, how large it is then, and how long a cell's history takes.  With ``fleet``: see
+`tests.bench.fleet`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from suite.folder import Folder
 from suite.report.exports.parquet import open_duckdb
 from suite.wire import dump_document
 from tests import synthetic
+from tests.bench import fleet
 from tests.fakes.hosts import SAMPLES, WARMUP
 from tests.rendering import report_folder
 
@@ -126,6 +128,9 @@ def main() -> None:
     """Prints one line a size; each is measured in a process of its own."""
     if sys.argv[1:2] == ["archive"]:
         main_archive(tuple(map(int, sys.argv[2:])) or (100, 1_000, 10_000))
+        return
+    if sys.argv[1:2] == ["fleet"]:
+        fleet.main(tuple(map(int, sys.argv[2:])))
         return
     counts = tuple(map(int, sys.argv[1:])) or COUNTS
     for count in counts:

@@ -1,0 +1,196 @@
+"""What a shortlist of 10, 100 and 1,000 campaigns takes: time, memory, and bytes on the disk.
+
+``python -m tests.bench.scale fleet``; a measurement for people, not a test.  The campaigns are made up: two
+arms, three blocks, 60 cells of 30 samples; each of another instance, ten of which are of one type.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from suite.analysis.analyse import analyse, analyse_folder
+from suite.analysis.documents.read import load_campaign
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.shortlist import Offer
+from suite.analysis.several.shortlist import rank_machines
+from suite.cells.cell import Work
+from suite.cli.archive.store import add
+from suite.cli.archive.tables import make_entry
+from suite.folder import Folder
+from suite.model import Campaign, Document
+from suite.report.exports.parquet import open_duckdb
+from suite.report.exports.summary import render_json
+from suite.report.produce import build_shortlist
+from suite.wire import dump_document
+from tests import synthetic
+from tests.twelve import TODAY
+
+COUNTS = (10, 100, 1000)
+CELLS, BLOCKS, SAMPLES = 60, 3, 30
+INSTANCES = 10
+"""Of a type."""
+
+BETWEEN = 0.06
+"""Standard deviation of the logarithm of what instances of a type differ by."""
+
+ARCHIVED = 20
+"""So many campaigns go into an archive: each adds as much as the last one."""
+
+
+def draw() -> tuple[Campaign, list[Document]]:
+    """The campaign that all others are made of: drawing takes longer than scaling."""
+    cells = [
+        synthetic.make_cell(
+            "mlp", "train", {"batch": n}, Work(amount=float(n), unit="example"), sweep="batch"
+        )
+        for n in range(1, CELLS + 1)
+    ]
+    plan = replace(synthetic.make_campaign(cells=cells, blocks=BLOCKS), label=None)
+    documents = [
+        synthetic.make_document(plan, arm, block, samples=SAMPLES, warmup=SAMPLES)
+        for arm in plan.arms
+        for block in range(1, BLOCKS + 1)
+    ]
+    return plan, documents
+
+
+def write(place: Path, count: int) -> int:
+    """So many campaigns' folders, and their documents' bytes."""
+    plan, documents = draw()
+    written = 0
+    for number in range(count):
+        source = np.random.default_rng(number)
+        folder = place / f"campaign-{number:04d}"
+        synthetic.write_campaign(folder, replace(plan, id=folder.name), [])
+        levels = {
+            (arm, cell.id): float(np.exp(source.normal(0, BETWEEN)))
+            for arm in plan.arms
+            for cell in plan.cells
+        }
+        for one in documents:
+            text = dump_document(_move(one, folder.name, number, levels))
+            name = f"{one.invocation.arm}-{one.invocation.block:02d}.json"
+            (folder / name).write_text(text, encoding="utf-8")
+            written += len(text)
+    return written
+
+
+def _move(one: Document, name: str, number: int, levels: dict[tuple[str, str], float]) -> Document:
+    """A document as another instance would have written it."""
+    engine = {
+        **one.invocation.engine,
+        "endpoint.here": True,
+        "machine.id": f"{number:08x}",
+        "machine.type": _name_type(number),
+    }
+    cells = []
+    for cell in one.cells:
+        level = levels[one.invocation.arm, cell.id]
+        samples = [level * sample for sample in cell.samples_s]
+        warmup = [level * sample for sample in cell.warmup_s]
+        cells.append(replace(cell, samples_s=samples, warmup_s=warmup))
+    return replace(
+        one,
+        campaign=replace(one.campaign, id=name),
+        invocation=replace(one.invocation, engine=engine),
+        cells=cells,
+    )
+
+
+def _name_type(number: int) -> str:
+    return f"type-{number // INSTANCES}"
+
+
+def _find_folders(place: Path) -> list[Path]:
+    return sorted(place.glob("campaign-*"))
+
+
+def _rank(analyses: Sequence[Analysis]) -> dict[str, str]:
+    """The shortlist's files, each type at a price of its own."""
+    offers = [
+        Offer(type=_name_type(n), hourly=1 + n / 1000, currency="USD", source="us", date=TODAY)
+        for n in range(0, len(analyses), INSTANCES)
+    ]
+    return build_shortlist(rank_machines(analyses, offers, asked=TODAY), analyses)
+
+
+def _read_resident() -> int:
+    """The largest resident size of this process so far, in bytes."""
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def shortlist(place: Path) -> dict[str, float]:
+    """As the command does it: every campaign from its documents; and their summaries are left there."""
+    begin = time.perf_counter()
+    analyses = [analyse_folder(folder) for folder in _find_folders(place)]
+    analysed = time.perf_counter() - begin
+    begin = time.perf_counter()
+    files = _rank(analyses)
+    ranked = time.perf_counter() - begin
+    found = {"analysed": analysed, "ranked": ranked, "resident": _read_resident()}
+    found["page"] = len(files["shortlist.md"].encode())
+    found["summaries"] = 0
+    for folder, one in zip(_find_folders(place), analyses, strict=True):
+        text = render_json(one)
+        found["summaries"] += len(text.encode())
+        (folder / "summary.json").write_text(text, encoding="utf-8")
+    return found
+
+
+def shortlist_summaries(place: Path) -> dict[str, float]:
+    """The same of the summaries, which the command does not do: nobody has checked them."""
+    begin = time.perf_counter()
+    texts = (one / "summary.json" for one in _find_folders(place))
+    analyses = [msgspec.json.decode(text.read_bytes(), type=Analysis) for text in texts]
+    read = time.perf_counter() - begin
+    _rank(analyses)
+    return {"read": read, "resident": _read_resident()}
+
+
+def archive(place: Path) -> dict[str, float]:
+    """Bytes of an archive of some of them."""
+    (place / "archive").mkdir()
+    with Folder.open(place / "archive") as door, open_duckdb() as database:
+        for folder in _find_folders(place)[:ARCHIVED]:
+            loaded = load_campaign(folder)
+            add(database, door, make_entry(database, loaded, analyse(loaded), None))
+    sizes = [one.stat().st_size for one in (place / "archive").rglob("*.parquet")]
+    return {"bytes": sum(sizes), "campaigns": min(ARCHIVED, len(_find_folders(place)))}
+
+
+def _ask(what: Any, place: Path) -> dict[str, float]:
+    """What a function finds in a process of its own, whose memory is nobody else's."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        found: dict[str, float] = pool.apply(what, (place,))
+    return found
+
+
+def main(counts: Sequence[int]) -> None:
+    """Prints some lines a count."""
+    for count in counts or COUNTS:
+        with tempfile.TemporaryDirectory() as name:
+            place = Path(name)
+            size = write(place, count)
+            told = _ask(shortlist, place)
+            brief = _ask(shortlist_summaries, place)
+            kept = _ask(archive, place)
+        sys.stdout.write(
+            f"{count:5d} campaigns, {2 * BLOCKS * count} documents, {size / 2**20:.1f} MiB: analysed in "
+            f"{told['analysed']:.1f} s, set side by side in {told['ranked']:.1f} s, "
+            f"{told['resident'] / 2**20:.0f} MiB resident; a page of {told['page'] / 2**10:.0f} KiB\n"
+            f"      summaries {told['summaries'] / 2**20:.1f} MiB, read in {brief['read']:.1f} s with "
+            f"{brief['resident'] / 2**20:.0f} MiB resident; archive "
+            f"{kept['bytes'] / kept['campaigns'] / 2**10:.0f} KiB a campaign\n"
+        )
+        sys.stdout.flush()
