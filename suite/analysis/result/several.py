@@ -11,7 +11,7 @@ from suite.analysis.result.arms import Machine
 from suite.analysis.result.campaign import Plan
 from suite.analysis.result.cells import ArmResult, Comparison, tell_ratio, tell_verdict
 from suite.analysis.result.numbers import Ratio, Verdict
-from suite.analysis.result.shortlist import Aside, Claim, Device
+from suite.analysis.result.shortlist import Exclusion, Claim, Device
 from suite.flags import Flag
 from suite.model import Survey
 
@@ -95,7 +95,7 @@ class Kind(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Versus(Struct, frozen=True, kw_only=True):
     """Several campaigns side by side, with the noise floor of each (None: not known).
 
-    ``kinds`` are the types of machines of which enough instances are among them, ``aside`` the campaigns
+    ``kinds`` are the types of machines of which enough instances are among them, ``excluded`` the campaigns
     that count for none.
     """
 
@@ -104,7 +104,7 @@ class Versus(Struct, frozen=True, kw_only=True):
     noise_floors: tuple[float | None, ...]
     pairs: tuple[Pair, ...]
     kinds: tuple[Kind, ...]
-    aside: tuple[Aside, ...]
+    excluded: tuple[Exclusion, ...] = field(name="aside")
 
 
 class RecheckedCell(Struct, frozen=True, kw_only=True):

@@ -8,12 +8,12 @@ from suite.analysis.numbers.ratio import compare_campaigns
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import FEWEST
 from suite.analysis.result.several import Kind
-from suite.analysis.result.shortlist import Aside
+from suite.analysis.result.shortlist import Exclusion
 from suite.analysis.several.admission import admit, group_instances
 from suite.analysis.several.machines import DEVICES, Machine, Times, group_types
 
 
-def find_kinds(analyses: Sequence[Analysis]) -> tuple[list[Kind], list[Aside]]:
+def find_kinds(analyses: Sequence[Analysis]) -> tuple[list[Kind], list[Exclusion]]:
     """The types of which enough instances are among the campaigns, the first of them the base of the others;
     and the campaigns that count for none, because they can't stand beside the rest."""
     admitted, aside = admit(analyses)

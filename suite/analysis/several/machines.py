@@ -69,10 +69,10 @@ class Machine:
         """What these times of a cell say, each of them one observation."""
         seconds = {device: estimate(list(one.values())) for device, one in times.items() if one}
         ratio = compare(times["cpu"], times["gpu"])
-        told: dict[str, Estimate | Ratio] = {**seconds}
+        told: list[tuple[str, Estimate | Ratio]] = [*seconds.items()]
         if ratio:
-            told["gpu/cpu"] = ratio
-        needed = {name: count_needed(one) for name, one in told.items()}
+            told.append(("gpu/cpu", ratio))
+        needed = {name: count_needed(one) for name, one in told}
         return Claim(
             seconds=seconds,
             missing={

@@ -127,8 +127,7 @@ class Store:
 
     def append_log(self, name: str, text: str) -> None:
         """Adds to ``logs/<name>.log``: a container's diary, or what the engine said."""
-        text = hide(text)
-        path = f"logs/{name}.log"
+        text, path = hide(text), f"logs/{name}.log"
         self._door.append(path, text if text.endswith("\n") or not text else text + "\n")
         self._pins.touch(path)
 
