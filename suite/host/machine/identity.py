@@ -26,6 +26,9 @@ LEAST_SALT = 16
 _PLAIN = re.compile(r"sha256:[0-9a-f]{16}\b")
 """The hash of something that there is once: a GPU, a folder of somebody's.  Those of contents are longer."""
 
+_ESCAPED = re.compile(r"(?<=\\[bfnrt])(?=(?:GPU|MIG)-)", re.IGNORECASE)
+"""Where JSON's letter for a new line would pass for the first one of a word."""
+
 CLOUD = "/run/cloud-init/instance-data.json"
 """What a cloud tells its machine."""
 
@@ -80,7 +83,7 @@ def hide(text: str) -> str:
     Raises:
         UsageError: as `read_salt`.
     """
-    text = wire.hide_uuids(text)
+    text = "".join(map(wire.hide_uuids, _ESCAPED.split(text)))
     return _PLAIN.sub(lambda one: f"hmac:{_hash(one[0])[:16]}", text) if read_salt() else text
 
 

@@ -78,6 +78,13 @@ def test_a_machine_is_the_same_in_one_fleet_and_nobodys_in_another(
     assert wire.hash_uuid(UUID) in plain[2]
 
 
+def test_no_uuid_is_kept_wherever_it_stands_in_a_line() -> None:
+    text = f"{UUID}\nat first\n{UUID}\t{UUID.replace('GPU', 'MIG')}: {UUID}"
+    for kept in (hide(text), hide(wire.dump_document({"reason": text}))):
+        assert "11111111" not in kept
+        assert kept.count("sha256:") == 4
+
+
 def test_what_is_hidden_stays_and_what_is_no_identity_too(monkeypatch: pytest.MonkeyPatch) -> None:
     digest = f"cpu.txt@sha256:{'0123456789abcdef' * 4}"
     text = f"{UUID}, {digest}, a word\n"
