@@ -47,14 +47,14 @@ def set_side_by_side(analyses: Sequence[Analysis], wanted: Sequence[str] = ()) -
     ]
     names = list(dict.fromkeys(cell.id for one in analyses for cell in one.cells))
     chosen = [_find_pair(text, columns) for text in wanted] or _choose_pairs(columns)
-    kinds, aside = find_kinds(analyses)
+    kinds, excluded = find_kinds(analyses)
     found = Versus(
         schema=SCHEMA,
         campaigns=tuple(one.campaign for one in analyses),
         noise_floors=tuple(one.noise_floor for one in analyses),
         pairs=tuple(_compare(base, other, analyses, names) for other, base in chosen),
         kinds=tuple(kinds),
-        aside=tuple(aside),
+        excluded=tuple(excluded),
     )
     return msgspec.json.decode(msgspec.json.encode(found), type=Versus)
 

@@ -16,7 +16,7 @@ from suite.analysis.several.machines import DEVICES, Machine, Times, group_types
 def find_kinds(analyses: Sequence[Analysis]) -> tuple[list[Kind], list[Exclusion]]:
     """The types of which enough instances are among the campaigns, the first of them the base of the others;
     and the campaigns that count for none, because they can't stand beside the rest."""
-    admitted, aside = admit(analyses)
+    admitted, excluded = admit(analyses)
     machines = [
         one for one in group_types(group_instances(admitted), set()) if len(one.instances) >= FEWEST
     ]
@@ -24,7 +24,7 @@ def find_kinds(analyses: Sequence[Analysis]) -> tuple[list[Kind], list[Exclusion
     times = [{cell: one.time(cell) for cell in cells} for one in machines]
     return [
         _describe(one, mine, times[0]) for one, mine in zip(machines, times, strict=True)
-    ], aside
+    ], excluded
 
 
 def _describe(machine: Machine, times: dict[str, Times], base: dict[str, Times]) -> Kind:

@@ -142,11 +142,11 @@ def write_differences(page: Page, found: Shortlist, by_id: Mapping[str, Analysis
 
 def write_kinds(page: Page, versus: Versus, cells: Sequence[CellAnalysis]) -> None:
     """What holds of each type of machines of which enough instances are among the campaigns."""
-    if versus.kinds or versus.aside:
+    if versus.kinds or versus.excluded:
         page.heading("Types of machines")
     page.bullets(
         f"Number {one.run}, {one.campaign}, counts for no type: {word(one.flag)}."
-        for one in versus.aside
+        for one in versus.excluded
     )
     page.bullets(_tell_kind(n, one) for n, one in enumerate(versus.kinds, start=1))
     if versus.kinds:
