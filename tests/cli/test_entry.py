@@ -66,7 +66,7 @@ def test_help_names_every_command_and_exit_status(shell: Shell) -> None:
         "1 some cell failed",
         "2 usage",
         "3 no engine",
-        "4 a GPU was asked for",
+        "4 a GPU was requested",
         "5 a document can't be read",
         "6 another campaign",
         "130 interrupted",

@@ -166,7 +166,7 @@ ROWS: Mapping[str, Row] = {
         smi={**MIG_SMI, "nvidia-smi --query-compute-apps": BUSY},
         engine={"gpu": HOOK, "support": None},
         question={"gpu": "MIG-bbbbbbbb-2222-3333-4444-555555555555"},
-        says={"driver": "of it MIG 3g.40gb", "idle-gpu": "on which, is not said"},
+        says={"driver": "of it MIG 3g.40gb", "idle-gpu": "on which one is not reported"},
     ),
     "a busy GPU": a10g(
         "idle-gpu=x",
@@ -202,7 +202,7 @@ ROWS: Mapping[str, Row] = {
         says={
             "driver": "NVIDIA A10G",
             **dict.fromkeys(
-                ("passthrough", "capability", "tensorflow"), "no arm that was asked for"
+                ("passthrough", "capability", "tensorflow"), "no requested arm uses the GPU"
             ),
         },
     ),
