@@ -15,6 +15,7 @@ from suite.model import Isolation, Scalar
 from suite.worker import scenarios
 from tests.fakes.clock import Clock
 from tests.fakes.engine import FakeEngine, Life, record
+from tests.fakes.tree import lay
 
 GB = 10**9
 
@@ -192,10 +193,7 @@ def make_machine(
     clock: Callable[[], int] | None = None,
 ) -> Machine:
     """``programs`` answer by the beginning of their words; there are no others."""
-    for name, text in {**FILES, **(files or {})}.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text + "\n", encoding="utf-8")
+    lay(root, {**FILES, **(files or {})})
     known = {"systemctl is-active": TIMERS_OFF, **(programs or {})}
 
     def open_engine() -> Examined:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 
 import pytest
 
 from suite.errors import EngineError
 from suite.host.docker.endpoint import Endpoint, find_endpoint
+from tests.fakes.tree import lay
 
 
 def test_the_default_socket_counts_where_nothing_is_named(tmp_path: Path) -> None:
@@ -50,10 +50,9 @@ def test_contexts_are_followed_and_unknown_ones_refused(tmp_path: Path) -> None:
         "empty": '{"Endpoints": {}}',
         "broken": "{",
     }.items():
-        folder = tmp_path / "contexts" / "meta" / hashlib.sha256(name.encode()).hexdigest()
-        folder.mkdir(parents=True)
-        (folder / "meta.json").write_text(described)
-    (tmp_path / "config.json").write_text(json.dumps({"currentContext": "far"}))
+        digest = hashlib.sha256(name.encode()).hexdigest()
+        lay(tmp_path, {f"contexts/meta/{digest}/meta.json": described})
+    lay(tmp_path, {"config.json": '{"currentContext": "far"}'})
     environment = {"DOCKER_CONFIG": str(tmp_path)}
     current = find_endpoint(environment)
     assert current is not None

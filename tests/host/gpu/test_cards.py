@@ -15,16 +15,9 @@ import pytest
 from suite.host.engine import Card, Slice
 from suite.host.gpu import cards, nvml
 from tests.fakes.nvml import HEALTHY, SLICE_UUIDS, UUIDS, FakeNvml
+from tests.fakes.tree import lay
 
 pytestmark = pytest.mark.simulated
-
-
-def write(root: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return root
 
 
 def information(name: str, uuid: str) -> str:
@@ -46,7 +39,7 @@ def no_answer() -> None:
 
 
 def test_the_library_lists_names_addresses_and_near_cpus(tmp_path: Path) -> None:
-    found = cards.library_cards(FakeNvml(HEALTHY), write(tmp_path, TWO))
+    found = cards.library_cards(FakeNvml(HEALTHY), lay(tmp_path, TWO))
     assert [card.index for card in found] == [0, 1]
     assert [card.uuid for card in found] == list(UUIDS)
     assert [card.pci for card in found] == ["0000:81:00.0", "0000:c1:00.0"]
@@ -82,30 +75,30 @@ def test_what_the_library_says_survives_its_process() -> None:
 
 def test_without_the_library_the_drivers_list_and_then_the_nodes_count(tmp_path: Path) -> None:
     assert cards.machine_cards(tmp_path / "none", no_answer) == ()
-    found = cards.machine_cards(write(tmp_path / "a", TWO), no_answer)
+    found = cards.machine_cards(lay(tmp_path / "a", TWO), no_answer)
     assert [(card.index, card.name, card.pci) for card in found] == [
         (0, "NVIDIA A", "0000:81:00.0"),
         (1, "NVIDIA B", "0000:c1:00.0"),
     ]
     assert found[0].cpus == (0, 1, 2, 3, 8)
     nodes = dict.fromkeys(("dev/nvidia0", "dev/nvidia2"), "")
-    found = cards.machine_cards(write(tmp_path / "b", nodes), no_answer)
+    found = cards.machine_cards(lay(tmp_path / "b", nodes), no_answer)
     assert found == (Card(index=0), Card(index=1))
     # WSL has one node for all of its GPUs.
-    assert cards.machine_cards(write(tmp_path / "c", {"dev/dxg": ""}), no_answer) == ()
+    assert cards.machine_cards(lay(tmp_path / "c", {"dev/dxg": ""}), no_answer) == ()
 
 
 def test_a_uuid_that_the_driver_has_not_read_is_none(tmp_path: Path) -> None:
     name = "proc/driver/nvidia/gpus/0000:81:00.0/information"
     unread = information("NVIDIA A", "GPU-????????-????-????-????-????????????")
-    found = cards.read_probe(cards.list_driver(write(tmp_path, {name: unread})))
+    found = cards.read_probe(cards.list_driver(lay(tmp_path, {name: unread})))
     assert (found[0].name, found[0].uuid) == ("NVIDIA A", None)
 
 
 def test_the_container_that_reads_the_list_prints_what_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(tmp_path, TWO)
+    lay(tmp_path, TWO)
     code = cards.DRIVER_PROBE.replace("Path('/')", f"Path('{tmp_path}')")
     with redirect_stdout(io.StringIO()) as out:
         exec(code, {})  # noqa: S102 - as the container's Python does

@@ -11,23 +11,17 @@ from suite.errors import GpuError, NoGpuError
 from suite.host.engine import Card, GpuRequest, Slice
 from suite.host.gpu import request as gpu
 from suite.host.gpu.choice import name_gpus
-
-
-def make(root: Path, *files: str) -> Path:
-    for file in files:
-        (root / file).parent.mkdir(parents=True, exist_ok=True)
-        (root / file).touch()
-    return root
+from tests.fakes.tree import lay
 
 
 def test_nodes_count_and_the_drivers_list_and_wsl(tmp_path: Path) -> None:
     nodes = ("nvidia10", "nvidia2", "nvidiactl", "nvidia-uvm", "nvidia0")
-    make(tmp_path / "a", *(f"dev/{node}" for node in nodes))
+    lay(tmp_path / "a", {f"dev/{node}": "" for node in nodes})
     assert gpu.machine_gpus(tmp_path / "a") == ("nvidia0", "nvidia2", "nvidia10")
     assert gpu.machine_gpus(tmp_path / "b") == ()
-    make(tmp_path / "b", "dev/dxg")
+    lay(tmp_path / "b", {"dev/dxg": ""})
     assert gpu.machine_gpus(tmp_path / "b") == ("dxg",)
-    make(tmp_path / "b", "proc/driver/nvidia/gpus/0000:01:00.0/information")
+    lay(tmp_path / "b", {"proc/driver/nvidia/gpus/0000:01:00.0/information": ""})
     assert gpu.machine_gpus(tmp_path / "b") == ("0000:01:00.0",)
 
 
@@ -44,9 +38,8 @@ def test_a_gpu_without_a_driver_is_no_machine_without_a_gpu(tmp_path: Path) -> N
         ("0000:01:00.1", "0x10de", "0x040300"),  # the sound on the same card
         ("0000:02:00.0", "0x1a03", "0x030000"),  # another maker's screen
     ):
-        device = make(tmp_path, f"sys/bus/pci/devices/{address}/vendor") / "sys/bus/pci/devices"
-        (device / address / "vendor").write_text(vendor + "\n")
-        (device / address / "class").write_text(kind + "\n")
+        device = f"sys/bus/pci/devices/{address}"
+        lay(tmp_path, {f"{device}/vendor": vendor, f"{device}/class": kind})
     assert gpu.pci_gpus(tmp_path) == ("0000:01:00.0",)
     with pytest.raises(GpuError, match=r"0000:01:00\.0.*no driver is loaded") as caught:
         gpu.find_local_gpu("0", (), tmp_path)
@@ -89,7 +82,7 @@ WHOLE = (Card(index=0, uuid=UUID, mig=False),)
 def test_a_plain_process_is_told_its_gpu(
     cards: tuple[Card, ...], wanted: str, device: str, uuid: str | None, tmp_path: Path
 ) -> None:
-    found = gpu.find_local_gpu(wanted, cards, make(tmp_path, "dev/nvidia0"))
+    found = gpu.find_local_gpu(wanted, cards, lay(tmp_path, {"dev/nvidia0": ""}))
     assert found == GpuRequest(driver="none", devices=(device,), uuid=uuid)
 
 
@@ -114,7 +107,7 @@ def test_a_gpu_that_can_not_be_had_is_refused_with_what_there_is(
     cards: tuple[Card, ...], wanted: str, said: str, remedy: str, tmp_path: Path
 ) -> None:
     with pytest.raises(GpuError, match=said) as caught:
-        gpu.find_local_gpu(wanted, cards, make(tmp_path, "dev/nvidia0"))
+        gpu.find_local_gpu(wanted, cards, lay(tmp_path, {"dev/nvidia0": ""}))
     assert remedy in caught.value.remedy
     assert "aaaa1111-0" not in caught.value.what
 

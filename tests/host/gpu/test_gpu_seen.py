@@ -7,20 +7,15 @@ from pathlib import Path
 import pytest
 
 from suite.host.gpu.seen import describe_machine, tool_version
+from tests.fakes.scripted_python import script
+from tests.fakes.tree import lay
 
 DRIVER = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\n"
 
 
-def write(path: Path, text: str = "") -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-
-
 def test_a_machine_with_a_gpu_is_told_in_one_line(tmp_path: Path) -> None:
-    for node in ("nvidia0", "nvidiactl", "nvidia-caps/nvidia-cap1"):
-        write(tmp_path / "dev" / node)
-    write(tmp_path / "proc/driver/nvidia/version", DRIVER)
-    write(tmp_path / "etc/cdi/nvidia.yaml")
+    empty = ("dev/nvidia0", "dev/nvidiactl", "dev/nvidia-caps/nvidia-cap1", "etc/cdi/nvidia.yaml")
+    lay(tmp_path, {**dict.fromkeys(empty, ""), "proc/driver/nvidia/version": DRIVER})
     tools = {"nvidia-ctk": "1.17.4", "nvidia-container-runtime-hook": "?"}
     told = (
         "device nodes /dev/nvidia0, /dev/nvidiactl; driver 550.54.15; toolkit nvidia-ctk 1.17.4, "
@@ -28,7 +23,7 @@ def test_a_machine_with_a_gpu_is_told_in_one_line(tmp_path: Path) -> None:
     )
     assert describe_machine(tmp_path, tools.get) == f"{told}/etc/cdi/nvidia.yaml"
     # Where both have one, that of the other folder counts, and stands first.
-    write(tmp_path / "var/run/cdi/nvidia.yaml")
+    lay(tmp_path, {"var/run/cdi/nvidia.yaml": ""})
     both = "/var/run/cdi/nvidia.yaml, /etc/cdi/nvidia.yaml"
     assert describe_machine(tmp_path, tools.get) == told + both
 
@@ -55,6 +50,5 @@ def test_a_programs_version_is_its_own_word(
         "echo cli-version: 1.18.0-rc.1": "1.18.0-rc.1",
         "exit 1": "?",
     }.items():
-        write(tmp_path / "nvidia-ctk", f"#!/bin/sh\n{text}\n")
-        (tmp_path / "nvidia-ctk").chmod(0o755)
+        script(tmp_path / "nvidia-ctk", text)
         assert tool_version("nvidia-ctk") == version

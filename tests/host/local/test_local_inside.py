@@ -12,6 +12,7 @@ from suite.errors import EngineError, UsageError
 from suite.host.engine import Job
 from suite.host.local.inside import DIGEST, InsideEngine, look_around
 from tests.fakes.scripted_python import script
+from tests.fakes.tree import lay
 
 pytestmark = pytest.mark.processes
 
@@ -38,13 +39,6 @@ case "$2" in
   *) shift 2; echo "worker $*" ;;
 esac
 """
-
-
-def lay(root: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text + "\n", encoding="utf-8")
-    return root
 
 
 def lay_image(root: Path, lock: str = "cpu", folder: str = "crossover") -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from suite.host.machine.driver import VERSION_PROBE, find_version, read_version
 from suite.worker.proof import gpu as proof
+from tests.fakes.tree import lay
 
 OPEN = """\
 NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build  (dvs-builder)
@@ -35,15 +36,10 @@ def test_host_worker_and_probe_read_the_same(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert read_version(tmp_path) is None
-    module = tmp_path / "sys/module/nvidia/version"
-    module.parent.mkdir(parents=True)
-    module.write_text("575.57.08\n")
-    assert read_version(tmp_path) == "575.57.08"
-    own = tmp_path / "proc/driver/nvidia/version"
-    own.parent.mkdir(parents=True)
-    own.write_text("nothing that is known\n")
-    assert read_version(tmp_path) == "575.57.08"
-    own.write_text(OPEN)
+    own = "proc/driver/nvidia/version"
+    assert read_version(lay(tmp_path, {"sys/module/nvidia/version": "575.57.08"})) == "575.57.08"
+    assert read_version(lay(tmp_path, {own: "nothing that is known"})) == "575.57.08"
+    lay(tmp_path, {own: OPEN})
     assert read_version(tmp_path) == proof.loaded_versions(tmp_path)["gpu.driver"] == "580.65.06"
     exec(VERSION_PROBE.replace("/proc/driver", f"{tmp_path}/proc/driver"), {})  # noqa: S102
     assert find_version(capsys.readouterr().out) == "580.65.06"

@@ -10,40 +10,35 @@ import pytest
 from suite import wire
 from suite.errors import UsageError
 from suite.host.machine.identity import SALT, describe_machine, hide
-
-
-def write(root: Path, name: str, text: str) -> None:
-    path = root / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+from tests.fakes.tree import lay
 
 
 def test_a_machine_has_one_word_that_tells_nothing_and_the_type_that_its_cloud_calls_it(
     tmp_path: Path,
 ) -> None:
     assert describe_machine(tmp_path) == {"machine.id": None, "machine.type": None}
-    write(tmp_path, "etc/hostname", "alices-laptop\n")
+    lay(tmp_path, {"etc/hostname": "alices-laptop"})
     named = describe_machine(tmp_path)["machine.id"]
-    write(tmp_path, "etc/machine-id", "0123456789abcdef0123456789abcdef\n")
     told = {"v1": {"cloud_name": "aws"}, "ds": {"meta_data": {"instance-type": "g5.xlarge"}}}
-    write(tmp_path, "run/cloud-init/instance-data.json", json.dumps(told))
+    cloud = "run/cloud-init/instance-data.json"
+    identity = "0123456789abcdef0123456789abcdef"
+    lay(tmp_path, {"etc/machine-id": identity, cloud: json.dumps(told)})
     found = describe_machine(tmp_path)
     assert found == describe_machine(tmp_path)
     assert found["machine.type"] == "g5.xlarge"
     assert len({named, found["machine.id"], None}) == 3
     assert len(str(found["machine.id"])) == 8
-    assert str(found["machine.id"]) not in "0123456789abcdef0123456789abcdef"
-    write(tmp_path, "run/cloud-init/instance-data.json", "{ cut short")
+    assert str(found["machine.id"]) not in identity
+    lay(tmp_path, {cloud: "{ cut short"})
     assert describe_machine(tmp_path)["machine.type"] is None
 
 
 def test_two_containers_of_somebody_elses_on_one_machine_are_one_machine(tmp_path: Path) -> None:
     found = {}
     for pod, boot in {"pod-0": "b0", "pod-1": "b0", "pod-2": "b1"}.items():
-        write(tmp_path / pod, "etc/hostname", pod)
-        write(tmp_path / pod, "etc/machine-id", f"of the image of {pod}")
-        write(tmp_path / pod, "proc/sys/kernel/random/boot_id", f"{boot}\n")
-        found[pod] = describe_machine(tmp_path / pod, named=False)["machine.id"]
+        own = {"etc/hostname": pod, "etc/machine-id": f"of the image of {pod}"}
+        root = lay(tmp_path / pod, {**own, "proc/sys/kernel/random/boot_id": boot})
+        found[pod] = describe_machine(root, named=False)["machine.id"]
     assert found["pod-0"] == found["pod-1"] != found["pod-2"]
     assert describe_machine(tmp_path / "pod-0")["machine.id"] != found["pod-0"]
     assert describe_machine(tmp_path / "nowhere", named=False)["machine.id"] is None
@@ -56,8 +51,8 @@ UUID = "GPU-11111111-2222-3333-4444-555555555555"
 def test_a_machine_is_the_same_in_one_fleet_and_nobodys_in_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(tmp_path, "etc/machine-id", "0123456789abcdef0123456789abcdef\n")
-    write(tmp_path, "proc/sys/kernel/random/boot_id", "b0\n")
+    machine = "0123456789abcdef0123456789abcdef"
+    lay(tmp_path, {"etc/machine-id": machine, "proc/sys/kernel/random/boot_id": "b0"})
     text = f"{UUID} is {wire.hash_uuid(UUID)}"
     plain = (describe_machine(tmp_path), describe_machine(tmp_path, named=False), hide(text))
     told = {}

@@ -15,6 +15,7 @@ from suite.host.machine.machine import (
     memory_total,
     own_token,
 )
+from tests.fakes.tree import lay
 
 
 @pytest.mark.parametrize(
@@ -59,8 +60,6 @@ def test_an_engine_is_here_only_when_everything_agrees() -> None:
 
 
 def test_threads_of_a_core_are_found_and_strangers_stay_single(tmp_path: Path) -> None:
-    for cpu, siblings in ((0, "0,2"), (2, "0,2")):
-        folder = tmp_path / f"sys/devices/system/cpu/cpu{cpu}/topology"
-        folder.mkdir(parents=True)
-        (folder / "thread_siblings_list").write_text(f"{siblings}\n")
+    siblings = "sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
+    lay(tmp_path, dict.fromkeys(map(siblings.format, (0, 2)), "0,2"))
     assert find_cores((2, 0, 5), tmp_path) == [(0, 2), (5,)]

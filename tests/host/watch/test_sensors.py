@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from suite.host.watch.sensors import HostSensors
+from tests.fakes.tree import lay
 
 CPU = "sys/devices/system/cpu/cpu{}"
 SENSORS = {
@@ -27,15 +28,8 @@ ZONE = {
 }
 
 
-def write(root: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text + "\n")
-    return root
-
-
 def test_the_hosts_sensors(tmp_path: Path) -> None:
-    sensors = HostSensors((0, 1), write(tmp_path, SENSORS))
+    sensors = HostSensors((0, 1), lay(tmp_path, SENSORS))
     assert sensors.sample() == {
         "cpu.clock_mhz": 2500.0,
         "cpu.clock_least_mhz": 2000.0,
@@ -43,7 +37,7 @@ def test_the_hosts_sensors(tmp_path: Path) -> None:
         "cpu.temperature_c": 71.0,
     }
     assert sensors.absent == {}
-    sensors = HostSensors((0,), write(tmp_path, ZONE))
+    sensors = HostSensors((0,), lay(tmp_path, ZONE))
     assert sensors.sample()["cpu.temperature_c"] == 65.0
 
 
@@ -52,6 +46,6 @@ def test_a_machine_without_sensors_says_so(tmp_path: Path) -> None:
     assert set(sensors.sample().values()) == {None}
     assert set(sensors.absent) == set(sensors.sample())
     text = "processor : 0\ncpu MHz : 2445.430\nprocessor : 1\ncpu MHz : 1200.000"
-    write(tmp_path, {"proc/cpuinfo": text})
+    lay(tmp_path, {"proc/cpuinfo": text})
     assert HostSensors((0,), tmp_path).sample()["cpu.clock_mhz"] == 2445.43
     assert HostSensors(range(64), tmp_path)._clocked == tuple(range(0, 64, 4))

@@ -12,6 +12,7 @@ from suite.host.watch.sensors import HostSensors
 from suite.model import Telemetry
 from tests.fakes.clock import Time
 from tests.fakes.nvml import FakeNvml, Profile
+from tests.fakes.tree import lay
 
 CONTAINER = "c0ffee" * 8
 
@@ -19,10 +20,8 @@ CONTAINER = "c0ffee" * 8
 def make_processes(root: Path) -> Path:
     """Process 100 is in the worker's container, 200 in another; of 300 nothing can be seen."""
     for pid, group in ((100, f"0::/system.slice/docker-{CONTAINER}.scope"), (200, "0::/user")):
-        folder = root / "proc" / str(pid)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "cgroup").write_text(group + "\n")
-        (folder / "stat").write_text(f"{pid} (a (strange) name) S 1 {pid} {pid} 0 -1\n")
+        stat = f"{pid} (a (strange) name) S 1 {pid} {pid} 0 -1"
+        lay(root, {f"proc/{pid}/cgroup": group, f"proc/{pid}/stat": stat})
     return root
 
 

@@ -9,21 +9,17 @@ from pathlib import Path
 import pytest
 
 from suite.worker.loop import evidence
+from tests.fakes.tree import lay
 
 TICK = os.sysconf("SC_CLK_TCK")
 
 
 def kernel(root: Path, *, throttled: str = "", pressure: str = "") -> Path:
-    (root / "proc/pressure").mkdir(parents=True)
-    (root / "sys/fs/cgroup").mkdir(parents=True)
     lines = ["cpu 0 0 0 0 0 0 0 0 0 0"]
     lines += [f"cpu{n} {TICK} {TICK} {TICK} 9 9 {TICK} {TICK} {2 * TICK} 0 0" for n in range(512)]
-    (root / "proc/stat").write_text("\n".join([*lines, "intr 5"]) + "\n")
-    if throttled:
-        (root / "sys/fs/cgroup/cpu.stat").write_text(throttled)
-    if pressure:
-        (root / "proc/pressure/cpu").write_text(pressure)
-    return root
+    told = {"sys/fs/cgroup/cpu.stat": throttled, "proc/pressure/cpu": pressure}
+    there = {name: text for name, text in told.items() if text}
+    return lay(root, {"proc/stat": "\n".join([*lines, "intr 5"]), **there})
 
 
 @pytest.mark.parametrize(
@@ -105,13 +101,10 @@ def test_heat_is_counted_by_core_and_once_a_package(tmp_path: Path) -> None:
 
 
 def test_the_clock_comes_from_cpufreq_else_from_the_list_of_processors(tmp_path: Path) -> None:
-    (tmp_path / "proc").mkdir()
     lines = [f"processor\t: {n}\ncpu MHz\t\t: 2000.5\n" for n in range(512)]
-    (tmp_path / "proc/cpuinfo").write_text("\n".join(lines))
+    lay(tmp_path, {"proc/cpuinfo": "\n".join(lines)})
     few = len(os.sched_getaffinity(0)) <= 16
     assert evidence.read(tmp_path).clock_mhz == (pytest.approx(2000.5) if few else None)
-    for cpu in range(512):
-        folder = tmp_path / f"sys/devices/system/cpu/cpu{cpu}/cpufreq"
-        folder.mkdir(parents=True)
-        (folder / "scaling_cur_freq").write_text("3100000\n")
+    clock = "sys/devices/system/cpu/cpu{}/cpufreq/scaling_cur_freq"
+    lay(tmp_path, dict.fromkeys(map(clock.format, range(512)), "3100000"))
     assert evidence.read(tmp_path).clock_mhz == pytest.approx(3100.0)

@@ -29,6 +29,7 @@ from suite.worker.proof.libraries import (
     mapped,
     open_unfound,
 )
+from tests.fakes.tree import lay
 
 
 def test_the_linker_says_what_is_loaded() -> None:
@@ -56,9 +57,7 @@ def test_what_tensorflow_does_not_find_is_opened_for_it(tmp_path: Path) -> None:
 
 def test_a_library_that_is_not_here_or_does_not_open_is_left_to_tensorflow(tmp_path: Path) -> None:
     assert open_unfound([str(tmp_path)])[CUSOLVER] == "left to TensorFlow"
-    target = tmp_path / UNFOUND[0] / "libcusolver.so.11"
-    target.parent.mkdir(parents=True)
-    target.write_text("no library")
+    lay(tmp_path, {f"{UNFOUND[0]}/libcusolver.so.11": "no library"})
     found = str(open_unfound([str(tmp_path)])[CUSOLVER])
     assert found.startswith("can't be opened: libcusolver.so.11")
     assert str(tmp_path) not in found
@@ -95,8 +94,7 @@ def test_without_a_ptxas_among_the_packages_path_stays(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     # Another program, and a folder of that name, are no compiler.
-    (tmp_path / "one" / COMPILERS).mkdir(parents=True)
-    (tmp_path / "one" / COMPILERS / "nvlink").touch()
+    lay(tmp_path / "one" / COMPILERS, {"nvlink": ""})
     (tmp_path / "other" / COMPILERS / "ptxas").mkdir(parents=True)
     monkeypatch.setenv("PATH", "/bin")
     found = lead_with_compilers([str(tmp_path / "one"), str(tmp_path / "other")])
@@ -129,10 +127,8 @@ def open_all_but(
 
 
 def maps(root: Path, *names: str) -> Path:
-    (root / "proc/self").mkdir(parents=True)
     lines = [f"7f00-7f01 r--p 00000000 00:1f 1 /opt/lib/{name}" for name in names]
-    (root / "proc/self/maps").write_text("\n".join(lines))
-    return root
+    return lay(root, {"proc/self/maps": "\n".join(lines)})
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,9 @@ from suite.worker.proof.gpu import (
     loaded_versions,
     simulation_facts,
 )
+from tests.fakes.tree import lay
 
+DRIVER_FILE = "proc/driver/nvidia/version"
 BUILT = ["sm_60", "sm_70", "sm_80", "sm_89", "compute_90"]
 
 
@@ -111,11 +113,6 @@ def test_trouble_is_said(
     assert found is None if trouble is None else trouble in (found or "")
 
 
-def write(root: Path, name: str, text: str) -> None:
-    (root / name).parent.mkdir(parents=True, exist_ok=True)
-    (root / name).write_text(text)
-
-
 MAPS = """\
 7f00-7f01 r--p 00000000 00:1f 1 /usr/lib/libcuda.so.550.54.15
 7f02-7f03 r-xp 00000000 00:1f 2 /opt/nvidia/cuda_runtime/lib/libcudart.so.12
@@ -143,12 +140,8 @@ class Sized:
 
 
 def test_versions_are_those_of_the_libraries_in_the_process(tmp_path: Path) -> None:
-    write(tmp_path, "proc/self/maps", MAPS)
-    write(
-        tmp_path,
-        "proc/driver/nvidia/version",
-        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5\nGCC version: 12\n",
-    )
+    told = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5\nGCC version: 12"
+    lay(tmp_path, {"proc/self/maps": MAPS, DRIVER_FILE: told})
     libraries: dict[str, Any] = {
         "/usr/lib/libcuda.so.550.54.15": SimpleNamespace(cuDriverGetVersion=version_of(12040)),
         "/opt/nvidia/cuda_runtime/lib/libcudart.so.12": SimpleNamespace(
@@ -166,21 +159,17 @@ def test_versions_are_those_of_the_libraries_in_the_process(tmp_path: Path) -> N
 
 
 def test_the_open_kernel_modules_file_is_read_too(tmp_path: Path) -> None:
-    write(
-        tmp_path,
-        "proc/driver/nvidia/version",
-        "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  575.57.08  Release Build\n",
-    )
-    assert loaded_versions(tmp_path)["gpu.driver"] == "575.57.08"
-    (tmp_path / "proc/driver/nvidia/version").unlink()
-    write(tmp_path, "sys/module/nvidia/version", "560.35.03\n")
+    told = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  575.57.08  Release Build"
+    assert loaded_versions(lay(tmp_path, {DRIVER_FILE: told}))["gpu.driver"] == "575.57.08"
+    (tmp_path / DRIVER_FILE).unlink()
+    lay(tmp_path, {"sys/module/nvidia/version": "560.35.03"})
     assert loaded_versions(tmp_path)["gpu.driver"] == "560.35.03"
 
 
 def test_what_is_not_loaded_or_refuses_is_unknown(tmp_path: Path) -> None:
     assert set(loaded_versions(tmp_path).values()) == {None}
     assert set(device_identity(tmp_path).values()) == {None}
-    write(tmp_path, "proc/self/maps", MAPS)
+    lay(tmp_path, {"proc/self/maps": MAPS})
 
     def broken(path: str) -> Any:
         if "cudart" in path:
@@ -231,14 +220,14 @@ def test_cuda_says_where_its_device_sits_and_which_it_is_or_it_is_unknown(
     library: Any, known: set[str], tmp_path: Path
 ) -> None:
     told = {"gpu.0.pci": "0000:c1:00.0", "gpu.0.uuid": wire.hash_uuid(f"GPU-{UUID}")}
-    write(tmp_path, "proc/self/maps", MAPS)
+    lay(tmp_path, {"proc/self/maps": MAPS})
     found = device_identity(tmp_path, lambda _path: library)
     assert found == {name: told[name] if name in known else None for name in told}
     assert str(UUID) not in str(found)
 
 
 def test_a_driver_of_the_tests_says_so_by_its_name(tmp_path: Path) -> None:
-    write(tmp_path, "proc/self/maps", MAPS)
+    lay(tmp_path, {"proc/self/maps": MAPS})
     stand_in = SimpleNamespace(**{STAND_IN: 1})
     assert simulation_facts(tmp_path, lambda _path: stand_in) == {SIMULATED: True}
     assert simulation_facts(tmp_path, lambda _path: driver()) == {SIMULATED: False}
