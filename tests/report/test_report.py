@@ -78,28 +78,6 @@ def test_golden_reports_are_well_formed(name: str) -> None:
     assert_well_formed(read_golden(name), struck=name == "troubled")
 
 
-def test_sections_stand_in_their_order() -> None:
-    tokens = assert_well_formed(render_markdown(analyse_made("few")))
-    heads = [
-        tokens[i + 1].content
-        for i, t in enumerate(tokens)
-        if t.type == "heading_open" and t.tag != "h3"
-    ]
-    assert heads == [
-        "Crossover: cuda against cpu — SIMULATED",
-        "Why the CPU wins where it does",
-        "Recommendations",
-        "Where a step's time goes",
-        "Pictures",
-        "Tables",
-        "Hardware limits",
-        "Validity",
-        "Environment",
-        "How to reproduce it",
-        "Footnotes",
-    ]
-
-
 def test_every_mark_is_explained_and_every_dash_marked() -> None:
     text = read_golden("troubled")
     body, _, notes = text.partition("## Footnotes")
@@ -111,52 +89,10 @@ def test_every_mark_is_explained_and_every_dash_marked() -> None:
     assert tables.count("— ") == tables.count("— [")
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        # Who wins, from where on, by how much and how sure.
-        (
-            "two-arms",
-            (
-                "Of 4 cells of work cuda is faster than cpu in 2 and slower in 2; 2 more cells without",
-                "In matmul.square cpu wins at n = 10 to 100; cuda wins at n = 1000.",
-                "Its largest win is at matmul.square/n=1000/precision=fp32: cuda 50× faster",
-                "its largest loss is at matmul.square/n=10/precision=fp32: cuda 10.1× slower",
-                "Half of the 14 times are known to ±",
-            ),
-        ),
-        # Why nobody, and how far it comes.
-        (
-            "one-arm",
-            (
-                "# Crossover: cpu alone",
-                "Only cpu was measured (cuda: this machine has no NVIDIA GPU), so there is nothing to compare",
-                "In matmul.square it reaches 98.8 GFLOP/s at best (n = 1000), under a tenth",
-                "With fewer than 3 blocks there are values but no intervals.",
-            ),
-        ),
-        ("troubled", ("cuda against cpu: all 4 comparisons are INVALID; 3 more cells",)),
-    ],
-)
-def test_the_first_screen_answers_what_is_asked_first(name: str, said: tuple[str, ...]) -> None:
-    screen = read_golden(name).partition("Table: ")[0]
-    assert [one for one in said if one not in screen] == []
-
-
 def test_a_third_arm_has_columns_of_its_own() -> None:
     text = render_markdown(analyse_made("few", ("cpu", "cuda", "cuda-hidden")))
     assert_well_formed(text)
     assert "cuda-hidden against cpu" in text
-
-
-def test_one_footnote_says_that_there_are_no_intervals() -> None:
-    text = render_markdown(analyse_made("few", blocks=2))
-    assert text.count("no interval: fewer than 3 invocations") == 1
-    (note,) = [line for line in text.splitlines() if "no interval: fewer than" in line]
-    mark = note.split()[1]
-    heads = [line for line in text.splitlines() if "time per call" in line and line[0] == "|"]
-    assert all(line.count(mark) == 3 for line in heads)
-    assert all(mark not in line for line in text.splitlines() if line.startswith("| matmul."))
 
 
 def test_a_campaign_without_documents_can_be_reported() -> None:
