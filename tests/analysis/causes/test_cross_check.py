@@ -8,18 +8,18 @@ import pytest
 
 from suite.analysis.ablation.catalogue import open_catalogue
 from suite.analysis.ablation.trace import find_traces
-from suite.analysis.campaign.summarise import Summary, summarise
+from suite.analysis.campaign.summarise import Summary
 from suite.analysis.causes.cross_check import cite_trace, cross_check
 from suite.analysis.causes.insight import find_insight
 from suite.analysis.causes.parts import Part
 from suite.analysis.causes.rules import Candidate
-from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.findings import RuleName
-from suite.model import Document
 from suite.report.text.evidence import word_evidence
 from tests import synthetic
+from tests.changes import invoke
 from tests.fakes import machines
 from tests.flagging import codes
+from tests.rendering import sum_up
 
 STEP = "mlp.train/net=A/batch=32/data=device/precision=fp32/execution=graph"
 IDLE = {
@@ -39,8 +39,7 @@ def see(rule: RuleName, trace: dict[str, float] | None) -> tuple[bool, bool, lis
     """How a cause is checked that takes 0.6 ms of a call of 1 ms, which a trace saw."""
     campaign, documents = machines.make_campaign(machines.choose(machines.make_cells(), STEP))
     documents = [synthetic.change_cell(one, STEP, samples_s=[1e-3]) for one in documents]
-    loaded = LoadedCampaign(folder="x", campaign=campaign, documents=documents)
-    catalogue = open_catalogue(summarise(loaded))
+    catalogue = open_catalogue(sum_up(campaign, documents))
     if trace is not None:
         catalogue = replace(catalogue, traces={"cuda": {STEP: trace}})
     part = Part(
@@ -90,12 +89,11 @@ def traced(block: int) -> Summary:
     gpu = replace(machines.GPU, fixed=2e-3, example=0.2e-6, call=1.5e-3)
     campaign, documents = machines.make_campaign(cpu=machines.CPU, gpu=gpu)
     like = next(one for one in documents if one.invocation.arm == "cuda")
-    seen = synthetic.change_cell(like, STEP, trace=IDLE)
-    seen = replace(seen, invocation=replace(seen.invocation, block=block))
-    kept: list[Document] = [
+    seen = invoke(block=block)(synthetic.change_cell(like, STEP, trace=IDLE))
+    kept = [
         one for one in documents if (one.invocation.arm, one.invocation.block) != ("cuda", block)
     ]
-    return summarise(LoadedCampaign(folder="x", campaign=campaign, documents=[*kept, seen]))
+    return sum_up(campaign, [*kept, seen])
 
 
 def test_the_report_hears_the_calibrations_trace_and_no_other() -> None:

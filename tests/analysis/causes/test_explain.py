@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -11,20 +11,19 @@ import pytest
 
 from suite.analysis.ablation.catalogue import Catalogue, open_catalogue
 from suite.analysis.ablation.pipeline import find_better, find_pipeline
-from suite.analysis.campaign.summarise import summarise
 from suite.analysis.causes import explain as explaining
 from suite.analysis.causes.explain import Case, explain
 from suite.analysis.causes.rules import RULES
-from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.findings import RuleName
 from suite.analysis.result.numbers import cite
 from suite.cells.cell import Cell
 from suite.model import Campaign, Document
-from tests import synthetic
+from tests.changes import in_cell, plant, swap_image
 from tests.fakes import machines
 from tests.fakes.hosts import QUIET, Host
 from tests.fakes.machines import CPU, GPU, MILD, ROUGH, Device
 from tests.flagging import codes
+from tests.rendering import sum_up
 
 ALL = machines.make_cells()
 TRAINED = "mlp.train/net=A/batch={}/data={}/precision=fp32/execution=graph"
@@ -38,9 +37,8 @@ SLOW = replace(GPU, fixed=60e-6, example=12e-6)
 """A GPU that is a little slower than the CPU at every batch, and has no fault."""
 
 
-def catalogue_of(campaign: Campaign, documents: list[Document]) -> Catalogue:
-    loaded = LoadedCampaign(folder="made-up", campaign=campaign, documents=documents)
-    return open_catalogue(summarise(loaded))
+def catalogue_of(campaign: Campaign, documents: Iterable[Document]) -> Catalogue:
+    return open_catalogue(sum_up(campaign, documents))
 
 
 def measure(
@@ -284,17 +282,17 @@ def test_a_cause_without_a_witness_is_suspected() -> None:
         assert (cause.rule, cause.confirmed) == (rule, False)
 
 
+def hurry_copies(one: Document) -> Document:
+    """The document whose copies take a tenth of the time."""
+    for cell in one.cells:
+        if cell.case == "copy":
+            one = in_cell(cell.id, samples_s=[s / 10 for s in cell.samples_s])(one)
+    return one
+
+
 def test_copies_that_do_not_explain_the_difference_leave_it_suspected() -> None:
-    gpu = replace(FAR_MEMORY, bandwidth=3e7)
-    campaign, documents = machines.make_campaign(cells=ALL, gpu=gpu, host=QUIET)
-    for index, one in enumerate(documents):
-        document = one
-        for cell in one.cells:
-            if cell.case == "copy":
-                samples = [seconds / 10 for seconds in cell.samples_s]
-                document = synthetic.change_cell(document, cell.id, samples_s=samples)
-        documents[index] = document
-    catalogue = catalogue_of(campaign, documents)
+    campaign, documents = machines.make_campaign(cells=ALL, gpu=FAR_MEMORY, host=QUIET)
+    catalogue = catalogue_of(campaign, map(hurry_copies, documents))
     cause = find(catalogue, TRAINED.format(512, "host")).causes[0]
     assert (cause.rule, cause.confirmed) == ("transfer", False)
     assert codes(cause.evidence) == ["left-out", "copies"]
@@ -305,11 +303,8 @@ def test_a_label_and_a_busy_host_are_witnesses_of_overhead() -> None:
     gpu = replace(GPU, fixed=8e-3)
     cells = machines.choose(ALL, name)
     campaign, documents = machines.make_campaign(cells, gpu=gpu, host=QUIET)
-    changed = [
-        synthetic.change_cell(one, name, labels=["dispatch-bound"], enqueue_fraction=0.97)
-        for one in documents
-    ]
-    cause = find(catalogue_of(campaign, changed), name).causes[0]
+    busy = in_cell(name, labels=["dispatch-bound"], enqueue_fraction=0.97)
+    cause = find(catalogue_of(campaign, map(busy, documents)), name).causes[0]
     assert cause.rule == "overhead"
     assert cause.share == pytest.approx(0.97)
     assert "dispatch-bound" in codes(cause.evidence)
@@ -321,13 +316,8 @@ def test_work_that_was_seen_on_the_cpu_is_named() -> None:
     cells = machines.choose(ALL, name)
     campaign, documents = machines.make_campaign(cells, gpu=replace(GPU, fixed=8e-3), host=QUIET)
     fallen = ["Const on CPU:0 ×4", "Relu on CPU:0 ×1"]
-    seen = {"GPU:0": 3, "CPU:0": 5}
-    changed = [
-        synthetic.change_cell(one, name, placement=seen, elsewhere=fallen)
-        if one.invocation.arm == "cuda"
-        else one
-        for one in documents
-    ]
+    seen = in_cell(name, placement={"GPU:0": 3, "CPU:0": 5}, elsewhere=fallen)
+    changed = plant(documents, seen, "cuda")
     unknown, cause = find(catalogue_of(campaign, changed), name).causes
     assert (unknown.rule, unknown.share) == ("unknown", 1.0)
     assert (cause.rule, cause.confirmed) == ("fallback", False)
@@ -362,12 +352,11 @@ def test_the_cpu_is_the_right_device_where_no_variant_wins() -> None:
 def test_what_runs_on_the_cpu_on_both_arms_can_not_be_the_gpus_fault() -> None:
     name = "tfdata.triple/pipeline=native/part=input/batch=512"
     campaign, documents = machines.make_campaign(machines.choose(ALL, "tfdata"), host=QUIET)
-    for index, one in enumerate(documents):
-        if one.invocation.arm == "cuda":
-            documents[index] = synthetic.change_cell(
-                one, name, samples_s=[1.0 + one.invocation.block / 1e3]
-            )
-    case = find(catalogue_of(campaign, documents), name)
+
+    def slow(one: Document) -> Document:
+        return in_cell(name, samples_s=[1.0 + one.invocation.block / 1e3])(one)
+
+    case = find(catalogue_of(campaign, plant(documents, slow, "cuda")), name)
     assert case.causes[0].rule == "unknown"
     assert codes(case.causes[0].evidence) == ["on-cpu-on-both"]
 
@@ -389,11 +378,7 @@ def test_the_order_of_the_arms_is_no_matter() -> None:
 def test_an_invalid_number_explains_nothing_and_needs_no_cause() -> None:
     cpu, gpu, _ = PLANTED["overhead"]
     campaign, documents = machines.make_campaign(cpu=cpu, gpu=gpu)
-    last = documents[-1]
-    documents[-1] = replace(
-        last,
-        invocation=replace(last.invocation, image=replace(last.invocation.image, content="e" * 64)),
-    )
+    documents[-1] = swap_image(content="e" * 64)(documents[-1])
     assert explain(catalogue_of(campaign, documents)) == []
 
 
