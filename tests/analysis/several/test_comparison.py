@@ -47,7 +47,7 @@ def make_campaign(
     campaign = synthetic.make_campaign(arms=arms, blocks=blocks, seed=seed)
     campaign = replace(campaign, id=name, **fields)  # type: ignore[arg-type]
     how: dict[str, Any] = {
-        "truth": lambda cell, arm: slower * synthetic.plain_truth(cell, arm),
+        "truth": synthetic.slow_down(slower),
         "samples": 60,
         "host": synthetic.QUIET,
     }

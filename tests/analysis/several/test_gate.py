@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +13,6 @@ from suite.analysis.analyse import analyse
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.several import Gate
 from suite.analysis.several.gate import judge_gate
-from suite.cells.cell import Cell
 from suite.errors import UsageError
 from suite.report.produce import build_gate
 from tests import synthetic
@@ -24,26 +22,24 @@ WORK = [one for one in synthetic.make_cells() if one.scenario in {"matmul", "mlp
 FENCE = next(one for one in synthetic.make_cells() if one.id == "overhead.fence")
 SLOW = WORK[0].id
 
-Slower = Callable[[Cell], float]
-
 
 def make(
     name: str,
-    slower: Slower = lambda _: 1.0,
+    truth: synthetic.Truth = synthetic.plain_truth,
     host: synthetic.Host = synthetic.QUIET,
     seed: int = 1,
+    *,
+    blocks: int = 6,
+    twins: bool = True,
     **plan: object,
 ) -> Analysis:
-    how: dict[str, Any] = {
-        "samples": 60,
-        "host": host,
-        "truth": lambda cell, arm: slower(cell) * synthetic.plain_truth(cell, arm),
-    }
-    campaign = synthetic.make_campaign(blocks=6, seed=seed, cells=[*WORK, FENCE])
+    how: dict[str, Any] = {"samples": 60, "host": host, "truth": truth}
+    campaign = synthetic.make_campaign(blocks=blocks, seed=seed, cells=[*WORK, FENCE])
     campaign = replace(campaign, id=name, **plan)  # type: ignore[arg-type]
     documents = synthetic.make_documents(campaign, calibration=False, **how)
-    twins = synthetic.make_twins(campaign, names=[one.id for one in campaign.cells], **how)
-    return analyse(load(campaign, documents, twins))
+    names = [one.id for one in campaign.cells]
+    controls = synthetic.make_twins(campaign, names=names, **how) if twins else []
+    return analyse(load(campaign, documents, controls))
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +47,8 @@ def base() -> Analysis:
     return make("base")
 
 
-def one_cell(factor: float) -> Slower:
-    return lambda cell: factor if cell.id == SLOW else 1.0
+def one_cell(factor: float) -> synthetic.Truth:
+    return synthetic.slow_down(factor, SLOW)
 
 
 def told(gate: Gate) -> str:
@@ -89,7 +85,7 @@ def test_the_bound_is_the_one_that_was_given(base: Analysis) -> None:
 
 
 def test_prices_and_controls_are_no_work(base: Analysis) -> None:
-    new = make("new", lambda cell: 3.0 if cell.id == FENCE.id else 1.0, seed=2)
+    new = make("new", synthetic.slow_down(3.0, FENCE.id), seed=2)
     assert not judge_gate(base, new, 0.05).pick("slower")
 
 
@@ -117,25 +113,11 @@ def test_as_many_blocks_as_it_says_settle_it() -> None:
     open_ = gate.pick("undecided")
     assert gate.again
     more = [
-        analyse_more(name, noisy, seed, gate.blocks, slower)
-        for name, seed, slower in (("a", 7, one_cell(1.0)), ("b", 8, one_cell(1.12)))
+        make(name, truth, noisy, seed, blocks=gate.blocks, twins=False)
+        for name, seed, truth in (("a", 7, one_cell(1.0)), ("b", 8, one_cell(1.12)))
     ]
     after = judge_gate(*more, 0.05)
     assert len(after.pick("undecided")) < len(open_)
-
-
-def analyse_more(
-    name: str, host: synthetic.Host, seed: int, blocks: int, slower: Slower
-) -> Analysis:
-    campaign = synthetic.make_campaign(blocks=blocks, seed=seed, cells=[*WORK, FENCE])
-    documents = synthetic.make_documents(
-        campaign,
-        calibration=False,
-        samples=60,
-        host=host,
-        truth=lambda cell, arm: slower(cell) * synthetic.plain_truth(cell, arm),
-    )
-    return analyse(load(replace(campaign, id=name), documents))
 
 
 def test_equal_campaigns_seldom_fail_and_never_by_more_than_five_per_cent_allows() -> None:

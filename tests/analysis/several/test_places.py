@@ -58,13 +58,9 @@ def write_survey(
                 calibrated_by=f"box-gpu{gpu}" if busy else None,
                 created=campaign.created + timedelta(seconds=apart_s * place if busy else 0.0),
             )
+            truth = synthetic.slow_down(factor)
             documents = synthetic.make_documents(
-                campaign,
-                truth=lambda cell, arm, factor=factor: (  # type: ignore[misc]
-                    factor * synthetic.plain_truth(cell, arm)
-                ),
-                host=QUIET,
-                calibration=not busy,
+                campaign, truth=truth, host=QUIET, calibration=not busy
             )
             synthetic.write_campaign(results / name, campaign, documents)
     survey = Survey(

@@ -9,28 +9,27 @@ from msgspec import structs
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.several.recheck import draw_cells, judge_again
-from suite.cells.cell import Cell, Work
+from suite.cells.cell import Work
 from suite.errors import UsageError
 from suite.model import Check
 from tests import synthetic
 from tests.bench.rates import Rate
 from tests.bench.truth.tally import is_at_most
-from tests.fakes.hosts import TYPICAL
+from tests.fakes.hosts import SILENT, TYPICAL, Host
 from tests.rendering import study
 
 WORK = Work(amount=1.0, unit="call")
 FIVE = [synthetic.make_cell("made", f"cell{n}", {}, WORK) for n in range(5)]
 
 
-def measure(seed: int, blocks: int, factor: float = 1.0, **change: object) -> Analysis:
-    """A campaign of five cells on the CPU, on a machine with 1 % between invocations."""
+def measure(
+    seed: int, blocks: int, factor: float = 1.0, host: Host = TYPICAL, **change: object
+) -> Analysis:
+    """A campaign of five cells on the CPU; usually on a machine with 1 % between invocations."""
     campaign = synthetic.make_campaign(arms=["cpu"], cells=FIVE, blocks=blocks, seed=seed)
     campaign = replace(campaign, id=f"made-up-{seed}")
-
-    def truth(cell: Cell, arm: str) -> float:
-        return factor * synthetic.plain_truth(cell, arm)
-
-    documents = synthetic.make_documents(campaign, truth=truth, host=TYPICAL, calibration=False)
+    truth = synthetic.slow_down(factor)
+    documents = synthetic.make_documents(campaign, truth=truth, host=host, calibration=False)
     if change:
         documents = [synthetic.change_cell(one, FIVE[0].id, **change) for one in documents]
     return study(campaign, documents)
@@ -77,18 +76,11 @@ def test_the_larger_noise_floor_is_the_margin() -> None:
 
 
 def test_without_any_spread_the_margin_decides() -> None:
-    def still(seed: int, factor: float) -> Analysis:
-        campaign = synthetic.make_campaign(arms=["cpu"], cells=FIVE, blocks=3, seed=seed)
-        campaign = replace(campaign, id=f"still-{seed}")
-        documents = synthetic.make_documents(
-            campaign,
-            truth=lambda cell, arm: factor * synthetic.plain_truth(cell, arm),
-            host=synthetic.SILENT,
-        )
-        return study(campaign, documents)
-
-    assert judge_again(still(1, 1.0), still(2, 1.01), "").reproduces
-    assert not judge_again(still(1, 1.0), still(2, 1.03), "").reproduces
+    before, near, far = (
+        measure(seed, 3, factor, SILENT) for seed, factor in enumerate((1.0, 1.01, 1.03))
+    )
+    assert judge_again(before, near, "").reproduces
+    assert not judge_again(before, far, "").reproduces
 
 
 def test_the_draw_takes_what_has_a_number_on_every_arm_asked_for() -> None:

@@ -26,10 +26,6 @@ CELL = "matmul.square/n=1000/precision=fp32/operands=device/xla=off"
 Make = Callable[..., Path]
 
 
-def slower(times: float) -> synthetic.Truth:
-    return lambda cell, arm: times * synthetic.plain_truth(cell, arm)
-
-
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
     """Writes a campaign of some day; ``kernel`` is what its documents say."""
@@ -40,7 +36,7 @@ def make(tmp_path: Path) -> Make:
         plan = replace(plan, id=f"day-{day:02d}", created=created)
         drawn = random.Random(day).gauss(0, 0.005)
         made = synthetic.make_documents(
-            plan, truth=slower(times * (1 + drawn)), samples=3, calibration=False
+            plan, truth=synthetic.slow_down(times * (1 + drawn)), samples=3, calibration=False
         )
         documents: list[Document] = [
             replace(one, facts={**one.facts, "os.kernel": kernel, **facts}) for one in made

@@ -16,11 +16,8 @@ def write(folder: Path, name: str, slower: float = 1.0, seed: int = 1) -> str:
     """A campaign of products and steps that take so many times as long."""
     cells = [one for one in synthetic.make_cells() if one.scenario in {"matmul", "mlp"}]
     plan = replace(synthetic.make_campaign(blocks=4, cells=cells, seed=seed), id=name, label=None)
-    documents = synthetic.make_documents(
-        plan,
-        host=synthetic.QUIET,
-        truth=lambda cell, arm: slower * synthetic.plain_truth(cell, arm),
-    )
+    truth = synthetic.slow_down(slower)
+    documents = synthetic.make_documents(plan, host=synthetic.QUIET, truth=truth)
     return str(synthetic.write_campaign(folder / name, plan, documents))
 
 
