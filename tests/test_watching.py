@@ -215,11 +215,7 @@ def test_the_report_says_power_capped_and_keeps_the_number(tmp_path: Path) -> No
     assert "power-capped" in render_markdown(summary)
 
 
-def test_the_report_says_what_a_gpu_can_not_tell_and_why(tmp_path: Path) -> None:
-    text = render_markdown(report(tmp_path, *EVERY, profile=DUMB))
-    assert "gpu.energy_j (Not Supported)" in text
-    assert "other processes on the GPU unknown" in text
-    assert "Table: energy on cuda" not in text
+def test_the_report_says_what_an_instance_can_not_tell_and_why(tmp_path: Path) -> None:
     cut = render_markdown(report(tmp_path, *EVERY, profile=CUT, wanted="0:1", inside={}))
     assert "gpu.power_w (told of the whole GPU alone, of which this MIG instance is a part)" in cut
     assert "Table: energy on cuda" not in cut

@@ -118,11 +118,12 @@ def test_a_cell_that_means_nothing_on_an_arm_is_skipped_there() -> None:
 
 
 def test_reasons_of_different_blocks_and_of_the_container() -> None:
-    changed = []
-    for one in DOCUMENTS:
-        document = lose_fence("failed", "no memory" if one.invocation.block == 1 else "lost")(one)
-        containers = [replace(c, status="out of memory") for c in one.invocation.containers]
-        changed.append(invoke(containers=containers)(document))
+    def end(one: Document) -> Document:
+        (last,) = one.invocation.containers
+        lost = lose_fence("failed", "no memory" if one.invocation.block == 1 else "lost")(one)
+        return invoke(containers=[replace(last, status="out of memory")])(lost)
+
+    changed = list(map(end, DOCUMENTS))
     assert word_missing(find(changed, "cpu")) == (
         "cpu: block 1: failed: no memory (its container: out of memory); "
         "blocks 2, 3, 4: failed: lost (its container: out of memory)"
@@ -172,38 +173,22 @@ def test_no_common_block() -> None:
     ("changed", "told"),
     [
         (LAST, []),
-        (
-            swap_image(content="e" * 64)(LAST),
-            ["cuda: the image changed during the campaign"],
-        ),
-        (
-            replace(LAST, suite=replace(LAST.suite, content="e" * 64)),
-            ["the suite's measured part changed during the campaign"],
-        ),
-        (
-            tell_facts({"gpu.0.driver": "1"})(LAST),
-            ["cuda: changed during the campaign: gpu.0.driver"],
-        ),
+        (swap_image(content="e" * 64)(LAST), [("changed", "image")]),
+        (replace(LAST, suite=replace(LAST.suite, content="e" * 64)), [("changed", "suite")]),
+        (tell_facts({"gpu.0.driver": "1"})(LAST), [("changed", ["gpu.0.driver"])]),
         (tell_facts({"memory.free": 7})(LAST), []),
-        (
-            invoke(isolation="none")(LAST),
-            ["cuda: some invocations ran in a container and some did not"],
-        ),
-        (
-            invoke(limits={**LAST.invocation.limits, "cpus": "0"})(LAST),
-            ["cuda: the resource limits differed between invocations"],
-        ),
+        (invoke(isolation="none")(LAST), [("isolation-differs", None)]),
+        (invoke(limits={**LAST.invocation.limits, "cpus": "0"})(LAST), [("limits-differ", None)]),
         (
             in_fence(calls_per_sample=9, labels=["warm-up cap"])(LAST),
-            [
-                "cuda: the calls per sample differed between blocks",
-                "warm-up cap (in 1 of 4 blocks)",
-            ],
+            [("calls-differ", None), ("warm-up-cap", None)],
         ),
     ],
 )
-def test_doubts_about_an_arm_and_a_cell(changed: Document, told: list[str]) -> None:
-    assert tell(find([*DOCUMENTS[:-1], changed], "cuda").flags) == told
+def test_doubts_about_an_arm_and_a_cell(changed: Document, told: list[object]) -> None:
+    flags = find([*DOCUMENTS[:-1], changed], "cuda").flags
+    found = [(one.code, one.values.get("facts", one.values.get("what"))) for one in flags]
+    assert found == told
 
 
 def test_banners() -> None:
@@ -260,11 +245,16 @@ def fill_cache(files: Files) -> list[Document]:
     return documents
 
 
-def cold(documents: list[Document], arm: str = "cuda") -> list[list[str]]:
-    """What is said of an arm's two cold figures."""
+Cold = tuple[list[tuple[int, int]], list[int]]
+"""What the cache gained, with the block of each; and the blocks of which that is unknown."""
+
+
+def cold(documents: list[Document], arm: str = "cuda") -> list[Cold]:
+    """What speaks against an arm's two cold figures."""
     first, start = find(documents, arm).first_call, find(documents, arm, START)
     assert first
-    return [[note for note in tell(one.flags) if "cold" in note] for one in (first, start)]
+    told = [{k: v for flag in one.flags for k, v in flag.values.items()} for one in (first, start)]
+    return [(one.get("grown", []), one.get("unknown", [])) for one in told]
 
 
 @pytest.mark.parametrize("ends", [(24, 24), (24, 900), (None, 24), (24, None)])
@@ -278,46 +268,34 @@ def test_numbers_that_are_not_cold_say_nothing_of_compiling(
         assert (found.flags, found.estimate) == (same.flags, same.estimate)
 
 
-GREW = "cuda: ptx-jit: cold times include compiling kernels; new files in CUDA's compile cache: {}"
-UNTOLD = (
-    "whether cold times of {} include compiling kernels is unknown: the size of CUDA's compile cache was "
-    "not recorded at the start and the end"
-)
 FULL: Files = dict.fromkeys((1, 2, 3, 4), (24, 24))
 
 
 @pytest.mark.parametrize(
-    ("files", "said"),
+    ("files", "grown", "unknown"),
     [
         # The calibration fills the cache, and does not count.
-        ({0: (0, 24), **FULL}, []),
-        ({0: (0, 0), **FULL, 1: (0, 24)}, [GREW.format("24 in block 1")]),
+        ({0: (0, 24), **FULL}, [], []),
+        ({0: (0, 0), **FULL, 1: (0, 24)}, [(24, 1)], []),
         # What it held before says nothing: a cache that is full can lack what is wanted now.
-        (
-            {1: (400, 400), 2: (400, 401), 3: (401, 401), 4: (401, 407)},
-            [GREW.format("1 in block 2, 6 in block 4")],
-        ),
+        ({1: (400, 400), 2: (400, 401), 3: (401, 401), 4: (401, 407)}, [(1, 2), (6, 4)], []),
         # One that starts empty and stays so was not needed.
-        (dict.fromkeys((1, 2, 3, 4), (0, 0)), []),
+        (dict.fromkeys((1, 2, 3, 4), (0, 0)), [], []),
         # CUDA throws the oldest away where there is no more room.
-        ({1: (400, 100), 2: (100, 100), 3: (100, 100), 4: (100, 100)}, []),
-        (
-            {1: (None, 24), 2: (24, 24), 3: (24, None), 4: (None, None)},
-            ["cuda: " + UNTOLD.format("blocks 1, 3, 4")],
-        ),
-        (
-            {**FULL, 1: (0, 24), 2: (24, None)},
-            [f"{GREW.format('24 in block 1')}; {UNTOLD.format('block 2')}"],
-        ),
+        ({1: (400, 100), 2: (100, 100), 3: (100, 100), 4: (100, 100)}, [], []),
+        ({1: (None, 24), 2: (24, 24), 3: (24, None), 4: (None, None)}, [], [1, 3, 4]),
+        ({**FULL, 1: (0, 24), 2: (24, None)}, [(24, 1)], [2]),
         # Documents of a suite that did not look.
-        ({}, []),
-        ({4: (24, 25)}, [GREW.format("1 in block 4")]),
+        ({}, [], []),
+        ({4: (24, 25)}, [(1, 4)], []),
     ],
 )
-def test_cold_figures_say_whether_the_driver_had_to_compile(files: Files, said: list[str]) -> None:
+def test_cold_figures_say_whether_the_driver_had_to_compile(
+    files: Files, grown: list[tuple[int, int]], unknown: list[int]
+) -> None:
     filled = fill_cache(files)
-    assert cold(filled) == [said, said]
-    assert cold(filled, "cpu") == [[], []]
+    assert cold(filled) == [(grown, unknown)] * 2
+    assert cold(filled, "cpu") == [([], [])] * 2
 
 
 def test_a_cache_that_was_not_looked_at_in_the_end_is_unknown() -> None:
@@ -327,20 +305,26 @@ def test_a_cache_that_was_not_looked_at_in_the_end_is_unknown() -> None:
         return replace(one, facts={k: v for k, v in one.facts.items() if "at_end" not in k})
 
     lost = plant(fill_cache({**FULL, 1: (0, 24)}), forget, "cuda", 3)
-    assert cold(lost)[1] == [f"{GREW.format('24 in block 1')}; {UNTOLD.format('block 3')}"]
+    assert cold(lost)[1] == ([(24, 1)], [3])
+    (told,) = [one for one in tell(find(lost, "cuda", START).flags) if "cold" in one]
+    assert told == (
+        "cuda: ptx-jit: cold figures include compiling kernels: the files that CUDA's compile cache "
+        "gained are 24 in block 1; whether cold figures of block 3 include compiling kernels is unknown: "
+        "what CUDA's compile cache held is not told for the start and the end"
+    )
 
 
 @pytest.mark.parametrize(
-    ("start", "said"),
+    ("start", "told"),
     [
-        (0, [GREW.format("24 in block 2")]),
-        (24, []),
+        (0, ([(24, 2)], [])),
+        (24, ([], [])),
         # What the later one found, the first one can have made or not.
-        (None, [f"cuda: {UNTOLD.format('block 2')}"]),
+        (None, ([], [2])),
     ],
 )
 def test_what_a_first_container_compiled_before_it_died_counts(
-    start: int | None, said: list[str]
+    start: int | None, told: Cold
 ) -> None:
     """The document's own start is the last container's, which found all of it compiled."""
 
@@ -349,4 +333,4 @@ def test_what_a_first_container_compiled_before_it_died_counts(
         dead = replace(kept, id="dead", facts={"cuda.cache.at_start.files": start})
         return invoke(containers=[dead, kept])(one)
 
-    assert cold(plant(fill_cache(FULL), die, "cuda", 2))[1] == said
+    assert cold(plant(fill_cache(FULL), die, "cuda", 2))[1] == told
