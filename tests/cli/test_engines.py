@@ -14,6 +14,7 @@ from tests.fakes.engine import FakeEngine
 Door = Callable[..., tuple[str, dict[str, Any], list[str]]]
 
 GIVEN = {"engine": "auto", "local_python": None, "base_image": None, "cuda_image": None}
+PYTHON = {"local_python": "/opt/python"}
 BARE = {"base_image": None, "cuda_image": None}
 
 
@@ -53,8 +54,8 @@ def test_where_docker_is_here_it_is_taken(door: Door) -> None:
     ("docker", "given", "why"),
     [
         (False, {}, "no docker engine is here"),
-        (True, {"engine": "local", "local_python": "/opt/python"}, "ENGINE=local was asked for"),
-        (True, {"local_python": "/opt/python"}, "LOCAL_PYTHON was given"),
+        (True, {"engine": "local", **PYTHON}, "ENGINE=local was asked for"),
+        (True, PYTHON, "LOCAL_PYTHON was given"),
     ],
 )
 def test_the_local_engine_stands_in_with_a_banner(
@@ -75,12 +76,7 @@ def test_who_asks_for_it_runs_inside_of_what_somebody_else_started(door: Door) -
 @pytest.mark.parametrize(
     ("docker", "given", "what", "remedy"),
     [
-        (
-            True,
-            {"engine": "docker", "local_python": "/x"},
-            "LOCAL_PYTHON is for the engines local",
-            "",
-        ),
+        (True, {"engine": "docker", **PYTHON}, "LOCAL_PYTHON is for the engines local", ""),
         (True, {"engine": "local", "base_image": "x"}, "BASE_IMAGE is for the docker engine", ""),
         (True, {"engine": "inside", "cuda_image": "x"}, "and this is the inside one", ""),
         (False, {"cuda_image": "x"}, "CUDA_IMAGE is for the docker engine", "LOCAL_PYTHON"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -91,11 +90,8 @@ def test_the_list_has_every_cell_and_needs_no_engine(shell: Shell) -> None:
     rows = json.loads(shell.run("list", "--json").out)
     assert [row["id"] for row in rows] == list(lines)
     assert set(rows[0]) == {"id", "profiles", "work", "question"}
-    assert {name: rows[0]["work"][name] for name in ("amount", "unit", "bytes")} == {
-        "amount": 2.0,
-        "unit": "FLOP",
-        "bytes": None,
-    }
+    work = {"amount": 2.0, "unit": "FLOP", "bytes": None}
+    assert rows[0]["work"].items() >= work.items()
     assert shell.opened == []
 
 
@@ -145,40 +141,18 @@ def test_without_matplotlib_one_line_says_so_and_the_report_does(
         assert "matmul.svg" not in text
 
 
-def substitute(pattern: str, other: str) -> Callable[[str], str]:
-    return lambda text: re.sub(pattern, other, text)
-
-
-CONTAINER = "$.invocation.containers[0].start_s: "
 HOSTILE: dict[str, tuple[Callable[[str], str], str]] = {
     "cut short": (lambda text: text[: len(text) // 2], "not JSON, or cut short"),
-    "empty": (lambda _: "", "not JSON"),
-    "a list": (lambda _: "[]", "$: is a list"),
-    "another schema": (
-        substitute(r'"schema": \d', '"schema": 9'),
-        "the file has schema 9, this version reads 1 and 2",
-    ),
     "a wrong type": (
-        substitute('"repeat": 0', '"repeat": "none"'),
+        lambda text: text.replace('"repeat": 0', '"repeat": "none"'),
         "$.invocation.repeat: Expected `int`",
-    ),
-    "an unknown field": (
-        substitute('"repeat": 0', '"repeat": 0, "mood": "good"'),
-        "$.invocation.mood",
-    ),
-    "not a number": (
-        substitute(r'"start_s": [0-9.]+', '"start_s": NaN'),
-        f"{CONTAINER}is not a finite number",
-    ),
-    "negative time": (
-        substitute(r'"start_s": [0-9.]+', '"start_s": -1.0'),
-        f"{CONTAINER}-1.0 is negative",
     ),
     "control characters": (
         lambda text: text.replace('"id": "made-up"', '"id": "\\u001b[31m\\ncrossover: "'),
         "$.campaign.id",
     ),
 }
+"""What else there is to refuse stands in `tests/analysis/documents/test_read.py`."""
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -199,21 +173,13 @@ def test_a_hostile_document_is_status_5_with_file_and_field(
     assert not (campaign / "report.md").exists()
 
 
-def test_two_documents_of_one_invocation_are_refused(shell: Shell, campaign: Path) -> None:
-    (campaign / "cpu-09.json").write_bytes((campaign / "cpu-01.json").read_bytes())
-    assert "is also what cpu-01.json holds" in complaint(shell.run("report", str(campaign)), 5)
-
-
 def test_a_comparison_is_printed_or_written_where_that_is_said(
     shell: Shell, campaign: Path, tmp_path: Path
 ) -> None:
     made = replace(synthetic.make_campaign(blocks=3), id="another")
     documents = synthetic.make_documents(made)
-    words = (
-        "compare",
-        str(campaign),
-        str(synthetic.write_campaign(tmp_path / "b", made, documents)),
-    )
+    other = synthetic.write_campaign(tmp_path / "b", made, documents)
+    words = ("compare", str(campaign), str(other))
     heard = shell.run(*words)
     assert (heard.status, heard.err) == (0, "")
     out = tmp_path / "made" / "here"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import socket
 import stat
@@ -225,17 +224,9 @@ def trick(path: Path, what: str) -> None:
 @pytest.mark.parametrize(
     "what",
     [
-        *(
-            "twice",
-            "a link",
-            "a bomb",
-            "many",
-            "../out.txt",
-            "made-up/../../out.txt",
-            "/opt/out.txt",
-        ),
-        *("made-up\\out.txt", "C:/out.txt", "other/out.txt", "out.txt", "made-up/", "made-up//a"),
-        *("made-up/a\nb", "made-up/./a"),
+        *("twice", "a link", "a bomb", "many"),
+        *("../out.txt", "made-up/../../out.txt", "/opt/out.txt", "made-up\\out.txt", "C:/out.txt"),
+        *("other/out.txt", "out.txt", "made-up/", "made-up//a", "made-up/a\nb", "made-up/./a"),
     ],
 )
 def test_tricks_of_archives_are_exit_5(
@@ -273,9 +264,7 @@ def test_an_archive_that_is_too_large_is_not_opened(tmp_path: Path, check: Check
 
 
 def test_an_empty_archive_is_exit_5(tmp_path: Path, check: Check) -> None:
-    buffer = io.BytesIO()
-    zipfile.ZipFile(buffer, "w").close()
-    (tmp_path / "x.zip").write_bytes(buffer.getvalue())
+    zipfile.ZipFile(tmp_path / "x.zip", "w").close()
     assert "holds 0 files" in complaint(check(tmp_path / "x.zip"), 5)
 
 
