@@ -8,8 +8,11 @@ from typing import Any
 import requests
 from docker.errors import APIError, ImageNotFound
 
+from suite.host.docker.build import provide_image
+from suite.host.docker.connect import Daemon
 from suite.host.docker.endpoint import Endpoint
 from suite.host.engine import LABEL
+from suite.host.provision.images import Recipe
 from suite.model import Image
 
 HERE = Endpoint(kind="unix", url="unix:///run/fake.sock", source="DOCKER_HOST")
@@ -134,3 +137,10 @@ class FakeApi:
 
     def remove_image(self, image: str, **_: Any) -> None:
         self._ask(f"remove image {image}")
+
+
+def provide(api: FakeApi, recipe: Recipe, **disk: Any) -> tuple[Image, list[str]]:
+    """The image that this engine comes to have, and what was said of it."""
+    said: list[str] = []
+    given = {"data_root": None, **disk}
+    return provide_image(Daemon(api, HERE), recipe, said.append, **given), said

@@ -18,7 +18,7 @@ from suite.host.campaign.request import Request, plan_campaign
 from suite.host.provision.images import DOCKER, build_context, follow, read_specs
 from suite.model import NOT_FROM_LOCK, Arm, control_of
 from tests import synthetic
-from tests.fakes.engine import FakeEngine, asked_arm, asked_cells, fake_image
+from tests.fakes.engine import FakeEngine, asked_arm, asked_cells, fake_image, is_on_gpu
 from tests.host.campaign.stage import CELLS, REQUEST, Stage
 
 ROW = """
@@ -94,10 +94,11 @@ def test_another_tensorflow_is_a_lock_and_a_row(known: Known, table: Path, stage
     assert "cuda-2.20-twin-01" in stage.documents()
     of_version = [job for job in stage.engine.jobs if asked_arm(job) == "cuda-2.20"]
     assert len(of_version) == 3
-    for job in of_version:
-        assert (job.image, job.gpu) == (fake_image("cuda-2.20"), REQUEST)
-        assert "--gpu" in job.arguments
-        assert cells[-1].id in dict(asked_cells(job))
+    assert [(job.image, job.gpu) for job in of_version] == [(fake_image("cuda-2.20"), REQUEST)] * 3
+    assert all(map(is_on_gpu, of_version))
+    for job in stage.engine.jobs:
+        # A cell that means something beside a GPU alone is asked of no other arm.
+        assert (cells[-1].id in dict(asked_cells(job))) is is_on_gpu(job)
 
     summary = summarise(loaded)
     one = next(found for found in summary.cells if found.cell.id == cells[1].id)

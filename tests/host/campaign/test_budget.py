@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
-from pathlib import Path
 
 import pytest
 
@@ -26,11 +25,6 @@ def lasting(seconds: float, arm: str = "cpu") -> Document:
     document = replace(made, invocation=replace(made.invocation, containers=[one]))
     assert container_seconds(document) == pytest.approx(seconds)
     return document
-
-
-@pytest.fixture
-def stage(tmp_path: Path, suite_identity: object) -> Stage:
-    return Stage(tmp_path / "results")
 
 
 def budget_of(limit_s: float | None) -> Budget:
@@ -77,12 +71,6 @@ def test_a_repeat_takes_what_its_arm_is_expected_to_or_what_it_took() -> None:
     unknown = Budget(39.0, ("cpu", "cuda"))
     unknown.book(lasting(20.0))
     assert unknown.bars_repeat(lasting(20.0))
-
-
-def test_without_a_limit_nothing_is_refused() -> None:
-    budget = budget_of(None)
-    budget.book(lasting(1e6))
-    assert budget.refuse(2, ["cpu", "cuda"]) is None
 
 
 @pytest.fixture

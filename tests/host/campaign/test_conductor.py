@@ -231,15 +231,6 @@ def test_every_containers_diary_is_in_the_log_of_its_invocation(stage: Stage) ->
     assert log == "--- fake-2\nout of file handles\n--- fake-3\n"
 
 
-def test_cells_of_the_other_arm_are_not_asked_for(stage: Stage) -> None:
-    only_cuda = replace(CELLS[1], id="made.z", case="z", arms=["gpu"])
-    drawn = replace(stage.plan(BOTH), cells=[*CELLS, only_cuda])
-    stage.worker = Worker(cells={cell.id: cell for cell in drawn.cells})
-    stage.run(campaign=drawn, arms=BOTH)
-    for job in stage.engine.jobs:
-        assert ("made.z" in dict(asked_cells(job))) is (asked_arm(job) == "cuda")
-
-
 def controlled(stage: Stage, arms: Arms = CPU, **request: Any) -> Campaign:
     """A standard campaign whose only cell is one that the controls run."""
     (cell,) = [cell for cell in scenarios.cells() if cell.id == "overhead.eager_op"]

@@ -90,9 +90,7 @@ def test_its_block_runs_again_on_all_arms_and_the_plan_and_the_report_say_why(
         ("block-again", "cpu", True),
     }
     assert {one.where["block"]: one.where["repeat"] for one in aside} == {3: 0}
-    report = stage.report()
-    assert "cuda in block 3 took 1.30 times as long" in report
-    assert "cuda was an outlier in its block; a repeat took its place" in report
+    assert "cuda was an outlier in its block; a repeat took its place" in stage.report()
 
 
 def test_it_runs_in_an_order_of_its_own(stage: Stage) -> None:
@@ -180,7 +178,8 @@ def test_a_measuring_again_that_was_cut_off_goes_on_and_counts_for_no_arm_until_
 
     with pytest.raises(KeyboardInterrupt):
         stage.run(campaign=draw(stage, 5), arms=BOTH, otherwise=life)
-    (had,) = [name.partition("-")[0] for name in repeats(stage) if is_complete(stage, name)]
+    again = [one.invocation for one in stage.load().documents if one.invocation.repeat]
+    (had,) = [one.arm for one in again if one.status == "complete"]
     analysis = report_folder(stage.folder).analysis
     other = "cuda" if had == "cpu" else "cpu"
     assert 3 not in analysis.cells[0].arms[other].values
@@ -190,12 +189,3 @@ def test_a_measuring_again_that_was_cut_off_goes_on_and_counts_for_no_arm_until_
     assert repeats(stage) == ["cpu-03-r1", "cuda-03-r1"]
     assert len(campaign.prediction.corrected_s) == 5
     assert stage.load().campaign.again == campaign.again
-
-
-def is_complete(stage: Stage, name: str) -> bool:
-    found = {
-        (one.invocation.arm, one.invocation.block, one.invocation.repeat): one.invocation.status
-        for one in stage.load().documents
-    }
-    arm, block, repeat = name.split("-")
-    return found[arm, int(block), int(repeat[1:])] == "complete"

@@ -81,16 +81,6 @@ def test_a_report_can_hold_pictures_and_lose_them_again(store: Store) -> None:
     assert sorted(path.name for path in (store.folder / "plots").iterdir()) == ["a.png", "mine.svg"]
 
 
-def test_a_rewritten_document_replaces_the_old_one_alone(store: Store) -> None:
-    campaign = synthetic.make_campaign(blocks=1, arms=("cpu",))
-    store.write_document(synthetic.make_document(campaign, "cpu", 1, samples=3))
-    store.write_document(synthetic.make_document(campaign, "cpu", 1, samples=4))
-    files = ["cpu-01.json", "logs", "manifest.sha256"]
-    assert sorted(path.name for path in store.folder.iterdir()) == files
-    document = read.load_document(store.folder / "cpu-01.json")
-    assert {len(cell.samples_s) for cell in document.cells} == {1, 4}
-
-
 def test_logs_grow_also_where_the_folder_for_them_has_gone(store: Store) -> None:
     (store.folder / "logs").rmdir()
     for text in ("one", "two\n", "", "half a character \ud800"):
@@ -164,14 +154,14 @@ def test_no_file_names_a_gpu(store: Store) -> None:
     assert loaded.facts["environment.NVIDIA_VISIBLE_DEVICES"] == f"GPU-{wire.hash_uuid(uuid)}"
 
 
+def refuse_lock(*_: object, **__: object) -> None:
+    raise PermissionError(errno.EACCES, "Permission denied")
+
+
 def test_a_lock_of_another_users_is_no_place_for_a_campaign(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(_: object, name: str, **__: object) -> None:
-        assert name == ".lock"
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    monkeypatch.setattr(Folder, "open_lock", refuse)
+    monkeypatch.setattr(Folder, "open_lock", refuse_lock)
     with pytest.raises(UsageError, match="Permission denied"):
         try_results(tmp_path)
 
@@ -238,10 +228,6 @@ def test_a_machines_lock_that_can_not_be_opened_is_told(
         with pytest.raises(UsageError, match="this machine's lock can't be opened") as caught:
             turn.claim(FakeEngine())
     assert PLACE in caught.value.remedy
-
-
-def refuse_lock(*_: object, **__: object) -> None:
-    raise PermissionError(errno.EACCES, "Permission denied")
 
 
 def test_results_can_be_a_link_to_another_disk(tmp_path: Path) -> None:

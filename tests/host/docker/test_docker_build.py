@@ -16,6 +16,7 @@ from suite.host.docker.stream import follow_build, follow_pull
 from suite.host.engine import LABEL
 from suite.host.provision import images
 from suite.model import Image
+from tests.fakes import docker_api
 from tests.fakes.docker_api import HERE, FakeApi, api_error
 from tests.fakes.pip_words import PIP_MEANS, PIP_SAYS
 
@@ -23,12 +24,7 @@ PINNED = images.read_specs()["cpu"].base
 
 
 def provide(api: FakeApi, base: str | None = "mine:1", **disk: Any) -> tuple[Image, list[str]]:
-    """The image, and what was said of it."""
-    said: list[str] = []
-    recipe = images.follow(images.read_specs()["cpu"], base)
-    return build.provide_image(
-        Daemon(api, HERE), recipe, said.append, **{"data_root": None, **disk}
-    ), said
+    return docker_api.provide(api, images.follow(images.read_specs()["cpu"], base), **disk)
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from suite.host.provision.bill import name_bill, write_bill
-from suite.host.provision.images import DOCKER, lock_identity, read_specs
+from suite.host.provision.bill import write_bill
+from suite.host.provision.images import lock_identity, read_specs
 from suite.model import NOT_FROM_LOCK, Image
 from tests.fakes.engine import fake_image
 
@@ -74,8 +74,3 @@ def test_what_nobody_knows_is_not_listed(lock: str) -> None:
     validate(bill)
     assert bill["components"] == []
     assert "unknown" in properties(bill["metadata"]["component"])["crossover:packages"]
-
-
-def test_it_lies_beside_the_documents() -> None:
-    assert name_bill("cpu") == "sbom/cpu.cdx.json"
-    assert (DOCKER / "cpu.txt").is_file()

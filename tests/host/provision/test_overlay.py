@@ -22,6 +22,7 @@ from suite.host.provision.images import DOCKER, Recipe
 from suite.host.provision.overlay import CUSTOM, add_digest, overlay_on
 from suite.host.provision.volumes import CACHE_TARGET, SCRATCH_TARGET
 from suite.model import NOT_FROM_LOCK, Image
+from tests.fakes import docker_api
 from tests.fakes.docker_api import HERE, FakeApi, api_error
 
 ARMS = known_arms()
@@ -34,11 +35,8 @@ def recipe(reference: str = "vendor/tf:1") -> Recipe:
     return overlay_on(SPEC, reference)
 
 
-def provide(api: FakeApi, made: Recipe | None = None, **changes: Any) -> tuple[Image, list[str]]:
-    """The image, and what was said of it."""
-    said: list[str] = []
-    given: dict[str, Any] = {"data_root": None, **changes}
-    return build.provide_image(Daemon(api, HERE), made or recipe(), said.append, **given), said
+def provide(api: FakeApi, made: Recipe | None = None, **disk: Any) -> tuple[Image, list[str]]:
+    return docker_api.provide(api, made or recipe(), **disk)
 
 
 @pytest.fixture

@@ -126,29 +126,27 @@ def test_a_pool_starts_no_thread_once_it_is_there() -> None:
         assert set(threading.enumerate()) == before
 
 
-def test_trouble_of_one_stops_all() -> None:
-    def go() -> Iterator[int]:
-        yield int("no number")
+def fail() -> Iterator[int]:
+    yield int("no number")
 
+
+def test_trouble_of_one_stops_all() -> None:
     engines = [HaltingEngine(FakeEngine()) for _ in range(2)]
     with start_pool(2) as pool, pytest.raises(ValueError, match="no number"):
-        step([(cast("Any", go()), engine) for engine in engines], pool)
+        step([(cast("Any", fail()), engine) for engine in engines], pool)
     for engine in engines:
         with pytest.raises(Halted):
             engine.start(JOB)
 
 
 def test_all_are_stopped_at_once() -> None:
-    def go() -> Iterator[int]:
-        yield int("no number")
-
     # Each of an engine that hangs takes its time: who waited for one after the other would break it.
     both = threading.Barrier(2, timeout=20)
     engines = [HaltingEngine(FakeEngine()) for _ in range(2)]
     for engine in engines:
         engine.halt = lambda: both.wait() and None  # type: ignore[method-assign]
     with start_pool(2) as pool, pytest.raises(ValueError, match="no number"):
-        step([(cast("Any", go()), engine) for engine in engines], pool)
+        step([(cast("Any", fail()), engine) for engine in engines], pool)
     assert not both.broken
 
 
