@@ -16,15 +16,7 @@ from suite.host.campaign.request import Request, plan_campaign, resume_plan
 from suite.host.provision.limits import MEMORY_SHARE
 from suite.model import Campaign, container_seconds
 from suite.worker import scenarios
-from tests.fakes.engine import (
-    Life,
-    Script,
-    Worker,
-    asked_arm,
-    asked_cells,
-    is_on_gpu,
-    record,
-)
+from tests.fakes.engine import Life, Script, Worker, asked_arm, asked_cells, is_on_gpu, record
 from tests.host.campaign.flow import START
 from tests.host.campaign.stage import BOTH, CELLS, CPU, CUDA, Stage
 

@@ -19,13 +19,7 @@ from suite.host.machine.identity import describe_machine
 from suite.model import Document, Excluded, Telemetry
 from suite.worker.scenarios.overhead.startup import STAGES
 from tests import synthetic
-from tests.fakes.engine import (
-    Life,
-    asked_arm,
-    asked_cells,
-    fake_image,
-    record,
-)
+from tests.fakes.engine import Life, asked_arm, asked_cells, fake_image, record
 from tests.host.campaign.flow import START, Flow, make_cells, result, unmeasured
 
 STOPPED = [("start", "fake-1"), ("abandon", "fake-1")]

@@ -25,16 +25,7 @@ from suite.content import SUITE
 from suite.flags import raise_flag
 from suite.report.pages.gallery import depict
 from suite.report.pictures.breakdowns import depict_decomposition, depict_waterfalls
-from suite.report.pictures.picture import (
-    Line,
-    Mark,
-    Panel,
-    Picture,
-    Span,
-    Strip,
-    Strips,
-    Sweeps,
-)
+from suite.report.pictures.picture import Line, Mark, Panel, Picture, Span, Strip, Strips, Sweeps
 from suite.report.plots.files import draw, render_png, render_svg
 from suite.report.plots.sheet import own_style, pick_ticks
 from tests.report.campaigns import BARS, NO_NUMBER, WATERFALLS, analyse_made, change

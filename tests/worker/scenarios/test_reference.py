@@ -13,10 +13,7 @@ import pytest
 
 from suite.worker import scenarios
 from suite.worker.scenarios.mlp.networks import A, B, Network, examples, weights
-from suite.worker.scenarios.mlp.reference import (
-    demand_reference,
-    differentiate,
-)
+from suite.worker.scenarios.mlp.reference import demand_reference, differentiate
 from suite.worker.scenarios.mlp.references import LOSSES
 from tests.bench.references import Run, find_run, list_runs
 
