@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,27 +9,17 @@ from typing import Any
 from suite.cells.cell import Cell
 from suite.model import Arm, Campaign, Document, control_of
 from tests import synthetic
+from tests.changes import Change, invoke, keep, swap_image
 from tests.synthetic import QUIET, make_document
 
 CPU = Arm(name="cpu", image="cpu", gpu=False)
 AGAIN = control_of(CPU, "again")
 REBUILT = Arm(name="cpu-rebuilt", image="cpu-rebuilt", gpu=False)
 
-Change = Callable[[Document], Document]
-
-
-def keep(document: Document) -> Document:
-    return document
-
 
 def of_image(**fields: Any) -> Change:
     """The second arm in another image."""
-    return lambda one: replace(
-        one,
-        invocation=replace(one.invocation, image=replace(one.invocation.image, **fields))
-        if one.invocation.arm != "cpu"
-        else one.invocation,
-    )
+    return lambda one: one if one.invocation.arm == "cpu" else swap_image(**fields)(one)
 
 
 second_build = of_image(id=f"sha256:{'e' * 64}", size_bytes=1_200_000_001)
@@ -71,8 +60,7 @@ def measure(
         for arm in campaign.arms
         for block in range(done + 1)
     ]
-    engine = {"product": "docker"}
-    return [change(replace(one, invocation=replace(one.invocation, engine=engine))) for one in made]
+    return [change(invoke(engine={"product": "docker"})(one)) for one in made]
 
 
 def write(folder: Path, truth: synthetic.Truth = plain, **fields: Any) -> Path:

@@ -24,6 +24,11 @@ def plant(
     ]
 
 
+def keep(one: Document) -> Document:
+    """None."""
+    return one
+
+
 def invoke(**fields: object) -> Change:
     """Other fields of the invocation."""
     return lambda one: replace(one, invocation=replace(one.invocation, **fields))  # type: ignore[arg-type]

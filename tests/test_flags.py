@@ -30,7 +30,7 @@ from suite.flags import KINDS, Flag, raise_flag
 from suite.model import Again, Check, Document, Excluded, Scalar, Telemetry
 from suite.report.text.wording import word
 from tests import synthetic
-from tests.changes import Change, drop, in_cell, invoke, lose, swap_image, tell, watch
+from tests.changes import Change, drop, in_cell, invoke, keep, lose, swap_image, tell, watch
 from tests.rendering import load
 
 STEP, START = "mlp.train/net=A/batch=8/data=device/precision=fp32", "overhead.startup/stage=import"
@@ -39,7 +39,7 @@ CELLS = [one for one in synthetic.make_cells() if one.id in {STEP, START}]
 
 def make(
     blocks: int = 6,
-    change: Change = lambda one: one,
+    change: Change = keep,
     cells: list[Cell] | None = None,
     **plan: object,
 ) -> LoadedCampaign:
@@ -61,15 +61,16 @@ def slow_down(one: Document) -> Document:
     )
 
 
-def on_cuda(changes: Mapping[int, Change]) -> Change:
-    """These changes in these blocks of the arm with a GPU."""
+def in_blocks(*changes: Change, **how: Any) -> LoadedCampaign:
+    """A campaign whose arm with a GPU is changed so from block to block, as far as there are changes."""
 
     def change(one: Document) -> Document:
-        if one.invocation.arm != "cuda":
+        block = one.invocation.block
+        if one.invocation.arm != "cuda" or block > len(changes):
             return one
-        return changes.get(one.invocation.block, lambda same: same)(one)
+        return changes[block - 1](one)
 
-    return change
+    return make(change=change, **how)
 
 
 def in_step(**fields: object) -> Change:
@@ -148,64 +149,47 @@ def is_on_one_arm(one: Document) -> bool:
 
 SPIKES = [3e-3 if i % 10 == 0 else 1e-3 + 1e-6 * (i % 7) for i in range(60)]
 MODES = [1.3e-3 if i * 7 % 10 < 5 else 1e-3 for i in range(60)]
-EVERY = range(1, 7)
 CAMPAIGNS = [
-    make(
-        change=on_cuda(
-            {
-                1: watch({"cpu.throttled_s": 2.0}),
-                2: watch({"cpu.steal_share": 0.5}),
-                3: watch({"gpu.is_named": False}),
-                4: tell({"gpu.at_end": "gone"}),
-            }
-        )
+    in_blocks(
+        watch({"cpu.throttled_s": 2.0}),
+        watch({"cpu.steal_share": 0.5}),
+        watch({"gpu.is_named": False}),
+        tell({"gpu.at_end": "gone"}),
     ),
-    make(change=on_cuda({1: evidence({"gpu.slowdown_share": 0.1})})),
-    make(change=on_cuda(dict.fromkeys(EVERY, evidence({"gpu.other_processes": 1.0})))),
+    in_blocks(evidence({"gpu.slowdown_share": 0.1})),
+    in_blocks(*[evidence({"gpu.other_processes": 1.0})] * 6),
     repeat(make(), status="interrupted"),
     repeat(make()),
     measure_again(make()),
-    make(
-        change=on_cuda(
-            {
-                1: swap_image(content="e" * 64),
-                2: invoke(isolation="none"),
-                3: invoke(limits={}),
-                4: invoke(isolation="unseen"),
-            }
-        )
+    in_blocks(
+        swap_image(content="e" * 64),
+        invoke(isolation="none"),
+        invoke(limits={}),
+        invoke(isolation="unseen"),
     ),
-    make(change=on_cuda({1: invoke(clock_jump_s=-3600.0)})),
-    make(change=on_cuda({1: grow(0, 24), 2: grow(24, None)})),
-    make(change=on_cuda({1: tell({"gpu.simulated": True})}), at_once=2),
-    make(change=on_cuda({1: it_broke, 2: in_step(calls_per_sample=9)})),
-    make(change=on_cuda({1: in_step(work=Work(amount=9.0, unit="example"))})),
-    make(change=on_cuda({1: in_step(check=Check(what="a sum", value=41.0, tolerance=1e-6))})),
-    make(
-        change=on_cuda(
-            {
-                1: in_step(labels=["warm-up cap", "short samples", "dispatch-bound", "odd"]),
-                2: evidence({"foreign_cpus": 0.9, "gpu.capped_share": 0.9, "thermal_events": 1.0}),
-                3: in_step(spent_s={"measure": 99.0}),
-                4: watch({"cpu.steal_share": 0.05}),
-            }
-        )
+    in_blocks(invoke(clock_jump_s=-3600.0)),
+    in_blocks(grow(0, 24), grow(24, None)),
+    in_blocks(tell({"gpu.simulated": True}), at_once=2),
+    in_blocks(it_broke, in_step(calls_per_sample=9)),
+    in_blocks(in_step(work=Work(amount=9.0, unit="example"))),
+    in_blocks(in_step(check=Check(what="a sum", value=41.0, tolerance=1e-6))),
+    in_blocks(
+        in_step(labels=["warm-up cap", "short samples", "dispatch-bound", "odd"]),
+        evidence({"foreign_cpus": 0.9, "gpu.capped_share": 0.9, "thermal_events": 1.0}),
+        in_step(spent_s={"measure": 99.0}),
+        watch({"cpu.steal_share": 0.05}),
     ),
-    make(
-        change=on_cuda(
-            {
-                1: in_step(samples_s=[1e-3] * 46 + [2e-3] * 14),
-                2: in_step(samples_s=[1e-3] * 20 + [1.5e-3] * 40),
-                3: in_step(samples_s=[1e-3] * 9),
-            }
-        )
+    in_blocks(
+        in_step(samples_s=[1e-3] * 46 + [2e-3] * 14),
+        in_step(samples_s=[1e-3] * 20 + [1.5e-3] * 40),
+        in_step(samples_s=[1e-3] * 9),
     ),
-    make(change=on_cuda(dict.fromkeys(EVERY, in_step(samples_s=SPIKES)))),
-    make(change=on_cuda(dict.fromkeys(EVERY, in_step(samples_s=MODES)))),
-    make(12, on_cuda({b: in_step(samples_s=[(1 + b % 2) * 1e-3] * 60) for b in range(1, 13)})),
-    make(cells=ALIKE, change=on_cuda({3: slow_down})),
+    in_blocks(*[in_step(samples_s=SPIKES)] * 6),
+    in_blocks(*[in_step(samples_s=MODES)] * 6),
+    in_blocks(*[in_step(samples_s=[times * 1e-3] * 60) for times in (2, 1) * 6], blocks=12),
+    in_blocks(keep, keep, slow_down, cells=ALIKE),
     make(2),
-    make(change=on_cuda(dict.fromkeys(EVERY, lose(STEP, "pending", None)))),
+    in_blocks(*[lose(STEP, "pending", None)] * 6),
     make(
         cells=[replace(CELLS[0], arms=["gpu"]), CELLS[1]],
         change=lambda one: drop(STEP)(one) if one.invocation.arm == "cpu" else one,
@@ -213,18 +197,12 @@ CAMPAIGNS = [
     make(excluded={"cuda": {STEP: Excluded(outcome="failed", reason="x")}}, change=drop(STEP)),
     keep_cpu(make(change=drop(STEP))),
     make(profile="quick"),
-    make(change=on_cuda(dict.fromkeys(EVERY, it_broke))),
+    in_blocks(*[it_broke] * 6),
     make(change=lambda one: it_broke(one) if is_on_one_arm(one) else one),
-    make(
-        cells=[COPY, CALL, SMALL, CHAIN, SUM, PRODUCT],
-        change=on_cuda(dict.fromkeys(EVERY, hurry(1e-9))),
-    ),
-    make(
-        cells=[COPY],
-        change=on_cuda(dict.fromkeys(EVERY, hurry(1e-9, {"cpu.architecture": "aarch64"}))),
-    ),
+    in_blocks(*[hurry(1e-9)] * 6, cells=[COPY, CALL, SMALL, CHAIN, SUM, PRODUCT]),
+    in_blocks(*[hurry(1e-9, {"cpu.architecture": "aarch64"})] * 6, cells=[COPY]),
     make(cells=[COPY], change=hurry(1e-9)),
-    make(cells=[LARGE], change=on_cuda(dict.fromkeys(EVERY, hurry(0.5)))),
+    in_blocks(*[hurry(0.5)] * 6, cells=[LARGE]),
 ]
 
 

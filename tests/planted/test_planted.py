@@ -35,6 +35,7 @@ from tests import synthetic
 from tests.analysis.documents.test_telemetry import FACTS as TELEMETRY
 from tests.analysis.documents.test_telemetry import HEALTHY, HOST_ONLY, Series, watch
 from tests.analysis.several.test_places import write_survey
+from tests.changes import keep
 from tests.changes import tell as tell_facts
 from tests.engine.conftest import api, base, cpu_image, engine
 from tests.fakes.engine import FakeEngine, Life, Script, Worker, is_on_gpu, record
@@ -744,10 +745,6 @@ def test_the_lies_are_believed_where_nothing_betrays_them(ground: Ground) -> Non
     assert ground.status == 0, ground.said
     places = {text.split(":")[0] for text in find_numbers(ground.folder, 1)}
     assert places >= {"summary.json", "cells.csv", "report.md", "report.html"}
-
-
-def keep(document: Document) -> Document:
-    return document
 
 
 ALL_FILES = ("exit status 0", "summary.json", "cells.csv", "report.md", "report.html")

@@ -12,14 +12,14 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.record import Trial
 from suite.analysis.several.record import add_up, rate, read_trial
 from suite.errors import UsageError
-from suite.model import Arm, Campaign, Document
+from suite.model import Arm, Campaign
 from tests import aa_campaigns, synthetic
 from tests.aa_campaigns import CPU, REBUILT, of_image, plan, second_build, slower
+from tests.changes import Change, swap_image
 from tests.rendering import study
-from tests.synthetic import make_image
 
 
-def measure(campaign: Campaign, *change: aa_campaigns.Change, **how: Any) -> Analysis:
+def measure(campaign: Campaign, *change: Change, **how: Any) -> Analysis:
     documents = aa_campaigns.measure(campaign, *change, **how)
     return study(campaign, documents)
 
@@ -39,6 +39,10 @@ def test_a_second_build_of_the_same_source_is_one_too() -> None:
 def test_a_false_verdict_is_counted_with_its_cell() -> None:
     trial = read_trial(measure(plan(), truth=slower))
     assert trial.false == ("matmul.square/n=100/precision=fp32/operands=device/xla=off",)
+
+
+forget = swap_image(content=None)
+"""Nobody computed the content of the image."""
 
 
 @pytest.mark.parametrize(
@@ -70,12 +74,6 @@ def test_where_something_can_differ_it_is_refused(make: Callable[[], Analysis], 
     with pytest.raises(UsageError, match=why) as caught:
         read_trial(make())
     assert "make aa" in caught.value.remedy
-
-
-def forget(document: Document) -> Document:
-    """Nobody computed the content of the image."""
-    image = replace(make_image("cpu"), content=None)
-    return replace(document, invocation=replace(document.invocation, image=image))
 
 
 @pytest.mark.parametrize(
