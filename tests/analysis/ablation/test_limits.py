@@ -20,6 +20,7 @@ from suite.model import Document, Scalar, Telemetry
 from suite.report.exports.summary import render_json
 from suite.report.text.wording import name_banners, word, word_in_cell
 from tests import synthetic
+from tests.changes import plant, tell, watch
 from tests.rendering import render_markdown
 
 pytestmark = pytest.mark.simulated
@@ -47,7 +48,7 @@ CHAIN = make_price("graph_op", Work(amount=1000.0, unit="operation"))
 FENCE = make_price("fence", Work(amount=1.0, unit="call"))
 
 
-def watch(document: Document, generation: int, lanes: int) -> Document:
+def watch_link(document: Document, generation: int, lanes: int) -> Document:
     """The document with telemetry of a link of which the driver tells so much."""
     telemetry = Telemetry(
         started=document.invocation.started,
@@ -77,12 +78,9 @@ def load(
         calibration=False,
     )
     named = {name.replace("_", ".", 1): value for name, value in facts.items()}
-    documents = [
-        replace(one, facts={**one.facts, **named}) if one.invocation.arm == arm else one
-        for one in documents
-    ]
+    documents = plant(documents, tell(named), arm)
     if link:
-        documents = [watch(one, *link) for one in documents]
+        documents = [watch_link(one, *link) for one in documents]
     return LoadedCampaign(folder="made-up", campaign=campaign, documents=documents)
 
 
@@ -92,91 +90,66 @@ def find_errors(cell: Cell, seconds: float, **more: object) -> tuple[str, ...]:
     return tuple(map(word_in_cell, find_insight(summary).limits.flags))
 
 
-A10 = {"gpu_0.name": "NVIDIA A10"}
-BOUNDS = [
-    pytest.param(make_copy(LARGE), LARGE / (16 * 7.563e9), {}, "PCIe 6.0", id="any link"),
+How = dict[str, object]
+"""Words of `load`."""
+
+A10: How = {"gpu_0.name": "NVIDIA A10"}
+WITHOUT_PCIE: How = {"cpu_architecture": "aarch64"}
+TOLD_PCIE: How = {**WITHOUT_PCIE, "link": (4, 16)}
+ON_CPU: How = {"arm": "cpu", "other": "cuda"}
+SAID = {(1, 1): "to-device", (4, 8): "from-device", (9, 16): "to-device"}
+COPY, LINK = make_copy(LARGE), LARGE / (16 * 7.563e9)
+BOUNDS: dict[str, tuple[Cell, float, How, str]] = {
+    "any link": (COPY, LINK, {}, "PCIe 6.0"),
     # A virtual machine's driver can tell a slower link than there is: it says nothing.
-    *(
-        pytest.param(
-            make_copy(LARGE, direction),
-            LARGE / (16 * 7.563e9),
+    **{
+        f"the driver tells PCIe {link[0]} with {link[1]}": (
+            make_copy(LARGE, way),
+            LINK,
             {"link": link},
             "PCIe 6.0",
-            id=f"the driver tells PCIe {link[0]} with {link[1]}",
         )
-        for link, direction in (
-            ((1, 1), "to-device"),
-            ((4, 8), "from-device"),
-            ((9, 16), "to-device"),
-        )
-    ),
-    pytest.param(
-        make_copy(LARGE), LARGE / (16 * 7.563e9), {"cpu_architecture": "amd64"}, "PCIe", id="x86"
-    ),
-    pytest.param(
-        make_copy(LARGE), LARGE / 900e9, {"cpu_architecture": "aarch64"}, "NVLink-C2C", id="no PCIe"
-    ),
-    pytest.param(
-        make_copy(LARGE),
-        LARGE / 900e9,
-        {"cpu_architecture": "aarch64", "link": (4, 16)},
-        "900 GB/s",
-        id="no PCIe, and the driver tells one",
-    ),
+        for link, way in SAID.items()
+    },
+    "x86": (COPY, LINK, {"cpu_architecture": "amd64"}, "PCIe"),
+    "no PCIe": (COPY, LARGE / 900e9, WITHOUT_PCIE, "NVLink-C2C"),
+    "no PCIe, and the driver tells one": (COPY, LARGE / 900e9, TOLD_PCIE, "900 GB/s"),
     # However small, and over whichever link, it is a call.
-    *(
-        pytest.param(
-            make_copy(size, direction), 1e-6, more, "under 1.00 µs", id=f"{size} bytes {name}"
-        )
-        for size, direction, more, name in (
-            (0, "to-device", {}, "to"),
-            (4, "from-device", {}, "from"),
-            (4, "to-device", {"cpu_architecture": "aarch64"}, "without PCIe"),
-            # Under it by the call alone: its link takes 0.5 µs.
-            (2**16, "to-device", {}, "to"),
-        )
-    ),
-    pytest.param(
-        make_copy(LARGE),
-        LARGE / (4 * 400e9),
-        {"arm": "cpu", "other": "cuda"},
-        "4 CPUs write at most 1.60 TB/s",
-        id="within memory",
-    ),
-    pytest.param(SUM, 3 * LARGE / 600e9, A10, "memory of the A10", id="memory"),
-    *(pytest.param(one, 1e-6, {}, "1.00 µs", id=one.case) for one in CALLS),
-    pytest.param(CHAIN, 1000 * 0.2e-6, {}, "200 ns", id=CHAIN.case),
-]
+    "0 bytes to": (make_copy(0), 1e-6, {}, "under 1.00 µs"),
+    "4 bytes from": (make_copy(4, "from-device"), 1e-6, {}, "under 1.00 µs"),
+    "4 bytes without PCIe": (make_copy(4), 1e-6, WITHOUT_PCIE, "under 1.00 µs"),
+    # Under it by the call alone: its link takes 0.5 µs.
+    "65536 bytes to": (make_copy(2**16), 1e-6, {}, "under 1.00 µs"),
+    "within memory": (COPY, LARGE / 1600e9, ON_CPU, "4 CPUs write at most 1.60 TB/s"),
+    "memory": (SUM, 3 * LARGE / 600e9, A10, "memory of the A10"),
+    **{one.case: (one, 1e-6, {}, "1.00 µs") for one in CALLS},
+    CHAIN.case: (CHAIN, 1000 * 0.2e-6, {}, "200 ns"),
+}
 
 
-@pytest.mark.parametrize(("cell", "least", "more", "words"), BOUNDS)
-def test_no_price_is_lower_than_the_hardware_allows(
-    cell: Cell, least: float, more: dict[str, object], words: str
-) -> None:
+@pytest.mark.parametrize("name", BOUNDS)
+def test_no_price_is_lower_than_the_hardware_allows(name: str) -> None:
+    cell, least, more, words = BOUNDS[name]
     (error,) = find_errors(cell, 0.9 * least, **more)
     assert error.startswith(f"{cell.id}: {more.get('arm', 'cuda')}: ")
     assert words in error
     assert not find_errors(cell, 1.1 * least, **more)
 
 
-@pytest.mark.parametrize(
-    ("cell", "more"),
-    [
-        pytest.param(SUM, {}, id="memory of an unknown part"),
-        pytest.param(
-            make_copy(LARGE), {"arm": "cpu", "other": "cuda", "cpu_usable": None}, id="CPUs"
-        ),
-        *(
-            pytest.param(one, {"arm": "cpu", "other": "cuda"}, id=f"{one.case} on the CPU")
-            for one in (*CALLS, CHAIN)
-        ),
-        # Nothing that is copied there reaches a GPU.
-        pytest.param(make_copy(4), {"arm": "cpu", "other": "cuda"}, id="a small copy on the CPU"),
-        pytest.param(make_copy(4), {"arm": "cuda-hidden"}, id="a small copy beside a hidden GPU"),
-        pytest.param(FENCE, {}, id="fence"),
-    ],
-)
-def test_what_has_no_bound_is_not_judged(cell: Cell, more: dict[str, object]) -> None:
+UNBOUND: dict[str, tuple[Cell, How]] = {
+    "memory of an unknown part": (SUM, {}),
+    "CPUs": (COPY, {**ON_CPU, "cpu_usable": None}),
+    **{f"{one.case} on the CPU": (one, ON_CPU) for one in (*CALLS, CHAIN)},
+    # Nothing that is copied there reaches a GPU.
+    "a small copy on the CPU": (make_copy(4), ON_CPU),
+    "a small copy beside a hidden GPU": (make_copy(4), {"arm": "cuda-hidden"}),
+    "fence": (FENCE, {}),
+}
+
+
+@pytest.mark.parametrize("name", UNBOUND)
+def test_what_has_no_bound_is_not_judged(name: str) -> None:
+    cell, more = UNBOUND[name]
     assert not find_errors(cell, 1e-9, **more)
 
 
@@ -194,7 +167,7 @@ def test_a_gpus_second_arm_is_a_gpus() -> None:
 
 
 def test_a_copy_that_did_not_copy_stands_at_the_top_and_in_the_doubts() -> None:
-    summary = summarise(load(make_copy(LARGE), LARGE / 11.6e12, link=(4, 16)))
+    summary = summarise(load(COPY, LARGE / 11.6e12, link=(4, 16)))
     text = render_markdown(analyse(summary.loaded))
     top, _, rest = text.partition("## ")
     assert "NOT PLAUSIBLE: one number exceeds what the hardware can do" in top
@@ -209,21 +182,19 @@ GOOD, BAD = 1.0, LARGE / 11.6e12
 
 def spoil(loaded: LoadedCampaign, blocks: Mapping[int, float]) -> LoadedCampaign:
     """With that many seconds of a call in these blocks of the arm with a GPU, and no more."""
-    documents = []
-    for one in loaded.documents:
-        seconds = blocks.get(one.invocation.block)
-        if seconds is not None and one.invocation.arm == "cuda":
-            cells = [replace(cell, samples_s=[seconds] * len(cell.samples_s)) for cell in one.cells]
-            one = replace(one, cells=cells)  # noqa: PLW2901
-        documents.append(one)
-    return replace(loaded, documents=documents)
+
+    def take(one: Document) -> Document:
+        seconds = blocks[one.invocation.block]
+        cells = [replace(cell, samples_s=[seconds] * len(cell.samples_s)) for cell in one.cells]
+        return replace(one, cells=cells)
+
+    return replace(loaded, documents=plant(loaded.documents, take, "cuda", *blocks))
 
 
 @pytest.mark.parametrize("bad", [1, 2, 3])
 def test_one_block_that_is_impossible_makes_the_whole_cell_so(bad: int) -> None:
     """Whatever the estimate over the blocks comes to, which here is possible in every case."""
-    cell = make_copy(LARGE)
-    loaded = load(cell, GOOD)
+    loaded = load(COPY, GOOD)
     fine = spoil(loaded, dict.fromkeys((1, 2, 3), GOOD))
     assert not find_insight(summarise(fine)).limits.flags
     summary = summarise(spoil(loaded, {bad: BAD}))
@@ -231,7 +202,7 @@ def test_one_block_that_is_impossible_makes_the_whole_cell_so(bad: int) -> None:
     value = found.arms["cuda"].estimate
     assert value
     places = find_places(summary.campaign, summary.counted, read_figures())
-    assert find_impossible("cuda", cell, places["cuda"], value.value) is None
+    assert find_impossible("cuda", COPY, places["cuda"], value.value) is None
     assert find_insight(summary).limits.flags == found.arms["cuda"].invalid
     (flag,) = found.arms["cuda"].invalid
     assert (flag.code, flag.severity) == ("above-pcie", "invalid")
@@ -241,17 +212,12 @@ def test_one_block_that_is_impossible_makes_the_whole_cell_so(bad: int) -> None:
     assert not found.arms["cpu"].invalid
 
 
-@pytest.mark.parametrize("cell", [make_copy(LARGE), CALLS[0], SUM], ids=lambda one: one.case)
+@pytest.mark.parametrize("cell", [COPY, CALLS[0], SUM], ids=lambda one: one.case)
 def test_in_an_invalid_campaign_what_is_impossible_is_still_told(cell: Cell) -> None:
     """The hypervisor that took the CPU does not explain a number that is too good."""
     loaded = load(cell, 1e-8, **A10)
-    robbed = Telemetry(
-        started=loaded.campaign.created, facts={"cpu.steal_share": 0.5}, at_s=[], series={}
-    )
-    loaded = replace(
-        loaded, documents=[replace(one, telemetry=robbed, absent={}) for one in loaded.documents]
-    )
-    summary = summarise(loaded)
+    robbed = plant(loaded.documents, watch({"cpu.steal_share": 0.5}))
+    summary = summarise(replace(loaded, documents=robbed))
     assert "INVALID" in name_banners(summary.flags)
     (flag,) = find_insight(summary).limits.flags
     assert flag.code in IMPLAUSIBLE

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +12,7 @@ from suite.model import NOT_FROM_LOCK, Document, Scalar
 from suite.report.produce import build_report
 from suite.report.sections.trust import tell_builds, word_trust
 from tests import synthetic
+from tests.changes import Change, keep, plant, swap_image, tell
 from tests.rendering import study
 
 NAMES = ("tensorflow.version", "keras.version", "numpy.version", "python.version")
@@ -20,39 +20,35 @@ VENDOR: dict[str, Scalar] = dict(zip(NAMES, ("2.17.0", "3.5.0", "1.26.4", "3.12.
 OURS: dict[str, Scalar] = dict(zip(NAMES, ("2.21.0", "3.15.1", "2.5.5", "3.13.5"), strict=True))
 BOTH, HIDDEN, TWENTY = ("cpu", "cuda"), ("cpu", "cuda", "cuda-hidden"), "cuda-2.20"
 
-Change = Callable[[Document], Document]
-
 
 def make(
     arms: tuple[str, ...] = BOTH,
     vendor: tuple[str, ...] = ("cuda", "cuda-hidden"),
     facts: dict[str, Scalar] = VENDOR,
     lock: str = NOT_FROM_LOCK,
-    change: Change = lambda one: one,
+    change: Change = keep,
 ) -> Analysis:
     """A campaign whose arms ``vendor`` ran these versions from there, and the others those of our lock."""
     campaign = synthetic.make_campaign(arms=arms, blocks=3)
     documents = []
     for one in synthetic.make_documents(campaign):
         found, came = (facts, lock) if one.invocation.arm in vendor else (OURS, "cpu.txt@sha256:0")
-        image = replace(one.invocation.image, lock=came)
-        invocation = replace(one.invocation, image=image)
-        documents.append(change(replace(one, facts={**one.facts, **found}, invocation=invocation)))
+        documents.append(change(tell(found)(swap_image(lock=came)(one))))
     return study(campaign, documents)
 
 
 def forget(*names: str) -> Change:
     """The GPU's arm told nothing of these; without names: nothing at all."""
-    return lambda one: (
-        replace(one, facts={n: v for n, v in one.facts.items() if names and n not in names})
-        if one.invocation.arm == "cuda"
-        else one
-    )
+
+    def change(one: Document) -> Document:
+        return replace(one, facts={n: v for n, v in one.facts.items() if names and n not in names})
+
+    return lambda one: plant([one], change, "cuda")[0]
 
 
 @pytest.mark.parametrize(
     "change",
-    [lambda one: one, forget(), forget(NAMES[1])],
+    [keep, forget(), forget(NAMES[1])],
     ids=["all is the locks'", "an arm told nothing", "one version is unknown"],
 )
 def test_without_a_known_difference_there_is_nothing_to_say(change: Change) -> None:
