@@ -1,21 +1,44 @@
-"""`python -m suite …` as a process of its own, for tests of many commands.
+"""Programs run to their end, and `python -m suite …` as a process of its own, for tests of many commands.
 
-Each is forked off one process that has loaded the suite: loading it takes longer than most commands.
+Each of these is forked off one process that has loaded the suite: loading it takes longer than most commands.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
 
+from suite.content import SUITE
 from suite.host.machine.lock import PLACE
 
 LIMIT_S = 120.0
 """A command that has not ended by then hangs."""
+
+
+def run(
+    *words: str, folder: Path = SUITE.parent, env: Mapping[str, str] | None = None
+) -> CompletedProcess[str]:
+    """A program's end, whatever it is; ``env`` is added to this process's own."""
+    return subprocess.run(
+        words,
+        cwd=folder,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def run_python(*words: str, **how: Any) -> CompletedProcess[str]:
+    """The same of this interpreter."""
+    return run(sys.executable, *words, **how)
 
 
 class Command:

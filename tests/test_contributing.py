@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from suite.content import SUITE
+from tests.commands import run_python
 
 ROOT = SUITE.parent
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -53,9 +52,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def run(tree: Path, *words: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", *words], cwd=tree, capture_output=True, text=True, check=False
-    )
+    done = run_python("-m", *words, folder=tree)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
 

@@ -13,6 +13,7 @@ import pytest
 
 from suite.cli.entry import commands
 from suite.content import SUITE
+from tests.commands import run, run_python
 from tests.test_states_apart import OWN_VIEW
 
 ROOT = SUITE.parent
@@ -146,14 +147,8 @@ def test_setting_up_is_one_line_and_pips_own_words_come_only_where_it_fails(
 
 def test_a_session_says_nothing_of_a_tool_that_it_does_not_need() -> None:
     here = Path(sys.executable).parent
-    done = subprocess.run(
-        [sys.executable, "-m", "nox", "-s", "collate", "--", "--help"],
-        cwd=ROOT,
-        env={**os.environ, "UV": "/nowhere/uv", "PATH": f"{here}{os.pathsep}{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    env = {"UV": "/nowhere/uv", "PATH": f"{here}{os.pathsep}{os.environ['PATH']}"}
+    done = run_python("-m", "nox", "-s", "collate", "--", "--help", env=env)
     assert done.returncode == 0, done.stderr
     assert "nox > python -m suite report --help" in done.stderr
     assert "uv binary" not in done.stderr
@@ -203,7 +198,7 @@ def test_a_checkout_that_can_not_be_written_says_what_it_needs(tmp_path: Path) -
     words = [*OWN_VIEW, "sh", "-c", read_only, str(tmp_path)]
     if subprocess.run([*words, "true"], capture_output=True, check=False).returncode:
         pytest.skip("no mount namespace is to be had here")
-    done = subprocess.run([*words, "make", "bench"], capture_output=True, text=True, check=False)
+    done = run(*words, "make", "bench")
     assert done.returncode == 2
     assert done.stderr.splitlines()[0].startswith("this checkout can't be written")
 

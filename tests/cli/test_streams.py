@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import errno
-import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,9 +13,9 @@ import pytest
 from suite.cli import entry
 from suite.cli.entry import main
 from suite.cli.terminal import Terminal, answer_kept, tell
-from suite.content import SUITE
 from suite.errors import UsageError
 from tests import synthetic
+from tests.commands import run
 
 
 class Full:
@@ -75,14 +73,8 @@ def test_what_lies_in_a_folder_need_not_be_read(
 
 def shell(words: str, folder: Path) -> tuple[int, str, str]:
     """A command of a shell: how it ended, and what came where it was not sent elsewhere."""
-    done = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {words}"],
-        cwd=SUITE.parent,
-        env={**os.environ, "SUITE": f"{sys.executable} -m suite", "FOLDER": str(folder)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    env = {"SUITE": f"{sys.executable} -m suite", "FOLDER": str(folder)}
+    done = run("bash", "-c", f"set -o pipefail; {words}", env=env)
     assert "Traceback" not in done.stdout + done.stderr
     assert "Exception ignored" not in done.stdout + done.stderr
     return done.returncode, done.stdout, done.stderr

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import subprocess
-import sys
 from contextlib import redirect_stdout
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 from suite.host.engine import Card, Slice
 from suite.host.gpu import cards, nvml
+from tests.commands import run_python
 from tests.fakes.nvml import HEALTHY, SLICE_UUIDS, UUIDS, FakeNvml
 from tests.fakes.tree import lay
 
@@ -124,9 +124,7 @@ def test_addresses_are_written_as_the_kernel_does(given: str, normal: str | None
 
 @pytest.mark.processes
 def test_the_listing_process_answers_or_says_why_not() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "suite.host.gpu.cards"], capture_output=True, text=True, check=False
-    )
+    done = run_python("-m", "suite.host.gpu.cards")
     if done.returncode:
         assert "NVIDIA's library" in done.stderr or "nvidia-ml-py" in done.stderr
         assert cards.ask_library() is None

@@ -7,8 +7,6 @@ import io
 import json
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import timezone
 from pathlib import Path
@@ -26,6 +24,7 @@ from suite.analysis.result.cells import ArmResult
 from suite.report.exports.formats import EXPORTS, WHOLE
 from suite.report.exports.numbers import count_left_out
 from suite.report.exports.tidy import name_machine_key
+from tests.commands import run, run_python
 from tests.golden_campaigns import NAMES, analyse_golden
 from tests.report.campaigns import HOSTILE, analyse_made, make_hostile
 
@@ -90,13 +89,7 @@ def test_pyperf_compares_the_arms(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
     files = [f"{analysis.campaign.folder}-{arm}.pyperf.json" for arm in ("cpu", "cuda")]
     for words in (("compare_to", *files, "--table"), ("stats", files[0]), ("metadata", files[0])):
-        done = subprocess.run(
-            [sys.executable, "-m", "pyperf", *words],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = run_python("-m", "pyperf", *words, folder=tmp_path)
         assert done.returncode == 0, done.stderr
         assert done.stderr == ""
         if words[0] == "compare_to":
@@ -231,7 +224,7 @@ def test_openmetrics_becomes_blocks_of_prometheus(analysis: Analysis, tmp_path: 
     ((name, content),) = export(analysis, "openmetrics").items()
     (tmp_path / name).write_bytes(content)
     words = ("tsdb", "create-blocks-from", "openmetrics", name, "blocks")
-    done = subprocess.run(["promtool", *words], cwd=tmp_path, capture_output=True, check=False)
+    done = run("promtool", *words, folder=tmp_path)
     assert done.returncode == 0, done.stderr
 
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import pickle
-import subprocess
-import sys
 import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
@@ -28,6 +25,7 @@ from suite.report.pictures.breakdowns import depict_decomposition, depict_waterf
 from suite.report.pictures.picture import Line, Mark, Panel, Picture, Span, Strip, Strips, Sweeps
 from suite.report.plots.files import draw, render_png, render_svg
 from suite.report.plots.sheet import own_style, pick_ticks
+from tests.commands import run_python
 from tests.report.campaigns import BARS, NO_NUMBER, WATERFALLS, analyse_made, change
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -128,15 +126,8 @@ def test_another_process_gives_the_same_bytes_and_nothing_but_drawing_loads_the_
         drawn = render_svg(picture).encode() + render_png(picture)
         print(hashlib.sha256(drawn).hexdigest())
     """
-    env = {**os.environ, "PYTHONHASHSEED": "123", "PYTHONPATH": str(SUITE.parent), "LC_ALL": "C"}
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        cwd=tmp_path,
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    env = {"PYTHONHASHSEED": "123", "PYTHONPATH": str(SUITE.parent), "LC_ALL": "C"}
+    done = run_python("-c", textwrap.dedent(program), folder=tmp_path, env=env)
     drawn = svg_of("pipelines").encode() + png_of("pipelines")
     assert done.stdout.split() == [hashlib.sha256(drawn).hexdigest()], done.stderr
 

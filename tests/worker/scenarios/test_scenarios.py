@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -21,6 +19,7 @@ from suite.cells.traits import PROFILES
 from suite.content import SUITE
 from suite.worker import scenarios
 from suite.worker.scenarios.overhead.startup import STAGES
+from tests.commands import run_python
 
 GRAMMAR = re.compile(r"[a-z]+\.[a-z_]+(/[a-z_]+=[A-Za-z0-9._-]+)*")
 
@@ -155,11 +154,5 @@ def test_importing_the_worker_needs_no_tensorflow() -> None:
         "assert sys.modules['tensorflow'] is None\n"
         "print('fine')"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *modules],
-        cwd=SUITE.parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_python("-c", code, *modules)
     assert (done.returncode, done.stdout, done.stderr) == (0, "fine\n", "")

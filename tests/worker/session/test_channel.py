@@ -5,13 +5,11 @@ because descriptor 1 is the process's own.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import textwrap
 
 import pytest
 
-from suite.content import SUITE
+from tests.commands import run_python
 
 NOISY = """
     import os, subprocess, sys
@@ -41,20 +39,9 @@ WORKER = """
 """
 
 
-def run(code: str, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code), *words],
-        cwd=SUITE.parent,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
-
-
 @pytest.mark.processes
 def test_only_records_arrive_whatever_is_printed() -> None:
-    done = run(NOISY)
+    done = run_python("-c", textwrap.dedent(NOISY))
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0] == "python, before"
     assert [json.loads(line) for line in done.stdout.splitlines()[1:]] == [
@@ -67,7 +54,7 @@ def test_only_records_arrive_whatever_is_printed() -> None:
 
 @pytest.mark.processes
 def test_the_worker_speaks_through_it_and_its_status_is_the_processs() -> None:
-    done = run(WORKER, "measure", "--gpu", "overhead.fence")
+    done = run_python("-c", textwrap.dedent(WORKER), "measure", "--gpu", "overhead.fence")
     heard = [json.loads(line)["record"] for line in done.stdout.splitlines()]
     assert (done.returncode, heard) == (4, ["hello", "refused"])
     assert "noise from the start" in done.stderr
