@@ -85,10 +85,9 @@ def test_with_its_ends_alone_a_waterfall_names_all_changes_at_once() -> None:
 
 def test_a_waterfall_says_whether_it_begins_with_the_script_itself() -> None:
     assert not find_waterfall(tell(cells=SLICES), "slices", "cuda").posted
-    is_first = [one.params["stage"] == "naive" for one in SLICES]
     scripts = [
-        replace(one, process="asked.slices" if first else None)
-        for one, first in zip(SLICES, is_first, strict=True)
+        replace(one, process="asked.slices" if one.params["stage"] == "naive" else None)
+        for one in SLICES
     ]
     insight = tell(cells=scripts)
     assert {one.posted for one in (*insight.waterfalls, *insight.misled)} == {True}

@@ -21,6 +21,7 @@ from suite.analysis.documents.telemetry import (
 from suite.model import Document, Scalar, Telemetry
 from suite.model.rules import judge_document
 from tests import synthetic
+from tests.changes import plant
 from tests.rendering import render_markdown, study, sum_up
 
 pytestmark = pytest.mark.simulated
@@ -96,12 +97,10 @@ def labels(document: Document) -> set[str]:
 def test_a_healthy_gpu_says_nothing_against_its_numbers() -> None:
     assert list(judge_document(ONE)) == []
     joined = join_document(ONE)
+    nothing = ("gpu.slowdown_share", "gpu.capped_share", "gpu.other_processes")
     for cell in joined.cells:
         assert cell.evidence["gpu.mean_power_w"] == pytest.approx(300.0)
-        assert cell.evidence["gpu.slowdown_share"] == 0.0
-        assert cell.evidence["gpu.capped_share"] == 0.0
-        assert cell.evidence["gpu.other_processes"] == 0.0
-        assert cell.evidence["cpu.throttle_events"] == 0.0
+        assert {cell.evidence[name] for name in (*nothing, "cpu.throttle_events")} == {0.0}
         assert find_cell_disturbance(cell) is None
         assert find_labels(cell) == []
     assert joined.telemetry is not None
@@ -136,17 +135,11 @@ def test_cpu_heat_is_a_label() -> None:
 
 
 def test_another_driver_half_way_makes_the_arm_invalid() -> None:
-    swapped = [
-        watch(one, facts={**FACTS, "driver.version": "560.28.03"})
-        if one.invocation.arm == "cuda" and one.invocation.block > 3
-        else one
-        for one in DOCUMENTS
-    ]
+    other = {**FACTS, "driver.version": "560.28.03"}
+    swapped = plant(DOCUMENTS, lambda one: watch(one, facts=other), "cuda", 4, 5, 6)
     result = sum_up(CAMPAIGN, swapped).cells[0].arms["cuda"]
     assert [one.values["facts"] for one in result.invalid] == [["driver.version"]]
-    blind = [
-        replace(one, telemetry=None) if one.invocation.block == 4 else one for one in DOCUMENTS
-    ]
+    blind = plant(DOCUMENTS, lambda one: replace(one, telemetry=None), None, 4)
     assert sum_up(CAMPAIGN, blind).cells[0].arms["cuda"].invalid == ()
 
 
@@ -207,10 +200,8 @@ def test_the_report_tells_clocks_power_heat_and_energy() -> None:
 def test_a_unit_of_work_is_text_in_the_table_of_energy() -> None:
     cells = [replace(one, work=replace(one.work, unit="<b>x")) for one in synthetic.make_cells()]
     campaign = synthetic.make_campaign(blocks=3, cells=cells)
-    documents = [
-        watch(one) if one.invocation.arm == "cuda" else one
-        for one in synthetic.make_documents(campaign, samples=60, calibration=False)
-    ]
+    made = synthetic.make_documents(campaign, samples=60, calibration=False)
+    documents = plant(made, watch, "cuda")
     text = render_markdown(study(campaign, documents))
     assert r"\<b>xs/J" in text
     assert not re.search(r"(?<!\\)<b>", text)
@@ -218,16 +209,15 @@ def test_a_unit_of_work_is_text_in_the_table_of_energy() -> None:
 
 def test_the_report_says_what_is_unknown_and_why() -> None:
     dumb = {name: f for name, f in HEALTHY.items() if name == "gpu.clock_sm_mhz"}
-    changed = []
-    for one in DOCUMENTS:
-        if one.invocation.arm == "cpu":
-            changed.append(replace(one, telemetry=None, absent={"telemetry": "the engine is far"}))
-            continue
-        blind = watch(one, dumb)
-        assert blind.telemetry is not None
+    far = {"telemetry": "the engine is far"}
+
+    def blind(one: Document) -> Document:
+        seen = watch(one, dumb)
         absent = {"gpu.energy_j": "Not Supported"}
-        changed.append(replace(blind, telemetry=replace(blind.telemetry, absent=absent)))
-    text = render_markdown(study(CAMPAIGN, changed))
+        return replace(seen, telemetry=replace(seen.telemetry or WATCHED, absent=absent))
+
+    changed = plant(DOCUMENTS, lambda one: replace(one, telemetry=None, absent=far), "cpu")
+    text = render_markdown(study(CAMPAIGN, plant(changed, blind, "cuda")))
     assert "cpu: clocks, power, heat and throttling unknown: the engine is far." in text
     assert "cuda: unknown here: gpu.energy_j (Not Supported)." in text
     assert "throttled by heat or hardware in an unknown number of cells" in text
@@ -238,14 +228,11 @@ def test_the_report_says_what_is_unknown_and_why() -> None:
 
 def test_the_cost_of_watching_is_told_where_it_was_measured() -> None:
     campaign = synthetic.make_campaign(arms=("cpu", "cpu-again"), blocks=5)
-    documents = [
-        watch(one, HOST_ONLY, {"sampler.cpu_s": 0.2, "sampler.wall_s": 100.0})
-        if one.invocation.arm == "cpu"
-        else replace(
-            one, absent={"telemetry": "left without telemetry, to measure what telemetry costs"}
-        )
-        for one in synthetic.make_documents(campaign, samples=60)
-    ]
+    spent: dict[str, Scalar] = {"sampler.cpu_s": 0.2, "sampler.wall_s": 100.0}
+    unwatched = {"telemetry": "left without telemetry, to measure what telemetry costs"}
+    made = synthetic.make_documents(campaign, samples=60)
+    documents = plant(made, lambda one: watch(one, HOST_ONLY, spent), "cpu")
+    documents = plant(documents, lambda one: replace(one, absent=unwatched), "cpu-again")
     text = render_markdown(study(campaign, documents))
     assert "measured against cpu-again, which nobody watched: that one takes" in text
     assert "cpu-again: clocks, power, heat and throttling unknown: left without telemetry" in text

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import structs
 
 from suite import __version__, wire
 from suite.analysis.analyse import analyse
@@ -29,6 +28,7 @@ from tests.changes import invoke, plant
 from tests.fakes.hosts import QUIET
 from tests.flagging import codes
 from tests.rendering import report_survey
+from tests.report import campaigns
 
 PRODUCT = "matmul.square/n=1000/precision=fp32/operands=device/xla=off"
 BATCH = "mlp.train/net=A/batch=512/data=device/precision=fp32"
@@ -225,13 +225,7 @@ def test_an_invalid_cell_counts_nowhere(folder: Path, profile: Any) -> None:
     }
     broken = summaries["box-gpu1-at-once"]
     steal = (raise_flag("steal", severity="invalid"),)
-    cells = tuple(
-        structs.replace(one, arms={"cuda": structs.replace(one.arms["cuda"], flags=steal)})
-        if one.id == PRODUCT
-        else one
-        for one in broken.cells
-    )
-    summaries["box-gpu1-at-once"] = structs.replace(broken, cells=cells)
+    summaries["box-gpu1-at-once"] = campaigns.change(broken, PRODUCT, "cuda", flags=steal)
     found = compare_gpus(survey, summaries)
     if profile == "standard":
         assert (

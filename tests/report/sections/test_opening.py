@@ -26,6 +26,7 @@ from suite.report.sections.verdict import (
 )
 from suite.report.text.crossovers import name_sweep, word_crossover, word_reach
 from tests import synthetic
+from tests.changes import lose, plant
 from tests.rendering import study, sum_up
 from tests.report.campaigns import NO_NUMBER, SWEEPS, analyse_made
 
@@ -51,11 +52,7 @@ def test_an_arm_that_computes_wrongly_is_the_first_thing_said() -> None:
     documents = synthetic.make_documents(campaign, samples=2)
     name = campaign.cells[0].id
     why = "wrong result: the loss is 0.495 where NumPy's reference is 0.0063 (step 20)"
-    wrong = [
-        synthetic.lose_cell(one, name, "failed", why) if one.invocation.arm == "cuda" else one
-        for one in documents
-    ]
-
+    wrong = plant(documents, lose(name, "failed", why), "cuda")
     summary = study(campaign, wrong)
     first = narrate(summary)[0]
     assert first == (
