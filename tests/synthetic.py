@@ -322,11 +322,13 @@ def kill_container(document: Document, name: str, status: str) -> Document:
     )
 
 
-def write_campaign(folder: Path, campaign: Campaign, documents: Iterable[Document]) -> Path:
-    """The campaign folder as the host leaves it."""
+def write_campaign(
+    folder: Path, campaign: Campaign, documents: Iterable[Document] | None = None
+) -> Path:
+    """The campaign folder as the host leaves it; without these documents, of a campaign that went well."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "campaign.json").write_text(dump_document(campaign), encoding="utf-8")
-    for document in documents:
+    for document in make_documents(campaign) if documents is None else documents:
         invocation = document.invocation
         repeat = f"-r{invocation.repeat}" if invocation.repeat else ""
         name = f"{invocation.arm}-{invocation.block:02d}{repeat}.json"

@@ -38,5 +38,4 @@ def shell(
 @pytest.fixture
 def campaign(tmp_path: Path) -> Path:
     """A finished campaign's folder."""
-    made = synthetic.make_campaign(blocks=3)
-    return synthetic.write_campaign(tmp_path / "made-up", made, synthetic.make_documents(made))
+    return synthetic.write_campaign(tmp_path / "made-up", synthetic.make_campaign(blocks=3))

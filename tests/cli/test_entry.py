@@ -177,8 +177,7 @@ def test_a_comparison_is_printed_or_written_where_that_is_said(
     shell: Shell, campaign: Path, tmp_path: Path
 ) -> None:
     made = replace(synthetic.make_campaign(blocks=3), id="another")
-    documents = synthetic.make_documents(made)
-    other = synthetic.write_campaign(tmp_path / "b", made, documents)
+    other = synthetic.write_campaign(tmp_path / "b", made)
     words = ("compare", str(campaign), str(other))
     heard = shell.run(*words)
     assert (heard.status, heard.err) == (0, "")

@@ -84,7 +84,7 @@ def shell(words: str, folder: Path) -> tuple[int, str, str]:
 def campaign(tmp_path: Path) -> Path:
     """Of one cell: there is nothing to draw."""
     made = synthetic.make_campaign(blocks=1, cells=synthetic.make_cells()[:1], arms=("cpu",))
-    return synthetic.write_campaign(tmp_path / "made-up", made, synthetic.make_documents(made))
+    return synthetic.write_campaign(tmp_path / "made-up", made)
 
 
 @pytest.mark.processes

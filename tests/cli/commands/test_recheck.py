@@ -162,11 +162,8 @@ def test_another_suite_a_survey_and_unknown_arms_are_refused(
 ) -> None:
     heard, _ = recheck(before, "--arms", "cuda", engine=machine())
     assert "has cpu" in complaint(heard, 2)
-    made = synthetic.write_campaign(
-        tmp_path / "other",
-        synthetic.make_campaign(arms=["cpu"], blocks=3),
-        synthetic.make_documents(synthetic.make_campaign(arms=["cpu"], blocks=3)),
-    )
+    plan = synthetic.make_campaign(arms=["cpu"], blocks=3)
+    made = synthetic.write_campaign(tmp_path / "other", plan)
     heard, _ = recheck(made, engine=machine())
     assert "was begun by another suite" in complaint(heard, 2)
     crowded = replace(load_campaign(before).campaign, at_once=2)

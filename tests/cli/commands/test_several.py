@@ -28,13 +28,9 @@ def test_a_shortlist_is_printed_or_written(tmp_path: Path, shell: Shell) -> None
         documents = [*made.documents, *made.controls]
         runs.append(str(synthetic.write_campaign(tmp_path / name, made.campaign, documents)))
     prices = tmp_path / "prices.toml"
-    prices.write_text(
-        "".join(
-            f'[[price]]\ntype = "{kind}"\nhourly = 2\ncurrency = "EUR"\nsource = "us"\n'
-            "date = 2020-01-01\n"
-            for kind in ("tie.one", "plain.small")
-        )
-    )
+    rest = 'hourly = 2\ncurrency = "EUR"\nsource = "us"\ndate = 2020-01-01\n'
+    kinds = ("tie.one", "plain.small")
+    prices.write_text("".join(f'[[price]]\ntype = "{kind}"\n{rest}' for kind in kinds))
     words = ("shortlist", *runs, "--prices", str(prices), "--workload", twelve.LARGE)
     heard = shell.run(*words)
     assert heard.status == 0
@@ -42,11 +38,8 @@ def test_a_shortlist_is_printed_or_written(tmp_path: Path, shell: Shell) -> None
     assert "EUR 2.00 old" in heard.out
     out = tmp_path / "out"
     assert shell.run(*words, "--out", str(out)).status == 0
-    assert sorted(one.name for one in out.iterdir()) == [
-        "shortlist.html",
-        "shortlist.json",
-        "shortlist.md",
-    ]
+    files = {one.name for one in out.iterdir()}
+    assert files == {"shortlist.html", "shortlist.json", "shortlist.md"}
     assert (out / "shortlist.md").read_text() == heard.out
     assert len(json.loads((out / "shortlist.json").read_text())["choices"]) == 2
 

@@ -91,7 +91,7 @@ def test_what_somebody_else_changed_adds_or_removes_keeps_its_line_or_has_none(
 
 
 def test_a_folder_without_a_manifest_gets_one_of_everything_that_is_ours(store: Store) -> None:
-    synthetic.write_campaign(store.folder, PLAN, synthetic.make_documents(PLAN))
+    synthetic.write_campaign(store.folder, PLAN)
     (store.folder / "notes.txt").write_text("mine")
     Store(store.folder).pin()
     assert holds(store)

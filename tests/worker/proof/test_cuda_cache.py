@@ -31,10 +31,8 @@ def test_what_is_compiled_is_counted(cache: Path) -> None:
     (cache / "index").write_bytes(b"x" * 1000)
     assert compile_cache.facts("start") == EMPTY
     fill(cache)
-    assert compile_cache.facts("end") == {
-        "cuda.cache.at_end.files": 2,
-        "cuda.cache.at_end.bytes": 120,
-    }
+    counted = {"cuda.cache.at_end.files": 2, "cuda.cache.at_end.bytes": 120}
+    assert compile_cache.facts("end") == counted
 
 
 def test_no_cache_and_one_that_cannot_be_read_is_unknown_and_not_empty(
