@@ -89,29 +89,38 @@ def test_derived_and_unfinished_files_are_no_documents(folder: Path) -> None:
     assert len(load_campaign(folder).documents) == 6
 
 
-def set_at(*keys: Any, value: Any) -> Change:
-    def change(document: dict[str, Any]) -> None:
-        for key in keys[:-1]:
-            document = document[key]
-        document[keys[-1]] = value
+def reach(document: Any, keys: tuple[Any, ...]) -> Any:
+    """What holds the last of these keys."""
+    for key in keys[:-1]:
+        document = document[key]
+    return document
 
-    return change
+
+def set_at(*keys: Any, value: Any) -> Change:
+    return lambda document: reach(document, keys).__setitem__(keys[-1], value)
 
 
 def drop(*keys: Any) -> Change:
-    def change(document: dict[str, Any]) -> None:
-        for key in keys[:-1]:
-            document = document[key]
-        del document[keys[-1]]
-
-    return change
+    return lambda document: reach(document, keys).__delitem__(keys[-1])
 
 
 def become(outcome: str, **fields: Any) -> Change:
-    def change(document: dict[str, Any]) -> None:
-        document["cells"][0].update(outcome=outcome, **fields)
+    return lambda document: document["cells"][0].update(outcome=outcome, **fields)
 
-    return change
+
+def in_first(key: str, value: Any) -> Change:
+    """Another field of the first cell."""
+    return set_at("cells", 0, key, value=value)
+
+
+def in_arm(place: int, key: str, value: Any) -> Change:
+    """Another field of an arm of the plan."""
+    return set_at("every_arm", place, key, value=value)
+
+
+def watched(**series: Any) -> Change:
+    """Telemetry."""
+    return set_at("telemetry", value={"started": "2026-11-21T09:30:00+00:00", **series})
 
 
 EMPTIED = {"samples_s": [], "warmup_s": [], "first_call_s": None}
@@ -171,17 +180,8 @@ REFUSED: list[tuple[Change, str]] = [
     (set_at("facts", "x", value="\ud800"), "$.facts.x: holds half a character"),
     (set_at("suite", "content", value=""), "$.suite.content: is empty"),
     (set_at("telemetry", value=3), "$.telemetry: Expected `object | null`, got `int`"),
-    (
-        set_at(
-            "telemetry",
-            value={"started": "2026-11-21T09:30:00+00:00", "at_s": [0, 1], "series": {"a": [1]}},
-        ),
-        "$.telemetry.series.a: has 1 values for 2 instants",
-    ),
-    (
-        set_at("telemetry", value={"started": "2026-11-21T09:30:00+00:00", "at_s": [1, 0.5]}),
-        "$.telemetry.at_s[1]: 0.5 is before the instant in front of it",
-    ),
+    (watched(at_s=[0, 1], series={"a": [1]}), "$.telemetry.series.a: has 1 values for 2 instants"),
+    (watched(at_s=[1, 0.5]), "$.telemetry.at_s[1]: 0.5 is before the instant in front of it"),
 ]
 
 
@@ -193,18 +193,12 @@ def test_refuses_with_file_and_field(folder: Path, change: Change, expected: str
 
 
 LARGE: list[tuple[Change, str]] = [
-    (
-        set_at("cells", 0, "samples_s", value=[1.0] * 10_001),
-        "samples_s: holds 10001 values; 10000 are",
-    ),
+    (in_first("samples_s", [1.0] * 10_001), "samples_s: holds 10001 values; 10000 are"),
     (
         set_at("invocation", "containers", value=[{}] * 2001),
         "containers: holds 2001 values; 2000 are",
     ),
-    (
-        set_at("telemetry", value={"series": {"a": [1.0] * 200_001}}),
-        "series.a: holds 200001 values",
-    ),
+    (watched(series={"a": [1.0] * 200_001}), "series.a: holds 200001 values"),
     (set_at("facts", value=dict.fromkeys(map(str, range(5001)), 1)), "$.facts: holds 5001 values"),
     (
         set_at("facts", "x", value="x" * 100_001),
@@ -254,29 +248,17 @@ REFUSED_PLANS: list[tuple[Change, str]] = [
         lambda plan: plan.update(arms=["cpu", "cuda-twin"], every_arm=[]),
         "$.arms[1]: 'cuda-twin' is",
     ),
-    (
-        set_at("every_arm", 1, "name", value="cpu"),
-        "$.arms[1]: 'cuda' is none of cpu, cpu, cpu-twin",
-    ),
-    (set_at("every_arm", 2, "name", value="../x"), "$.every_arm[2].name: '../x' is no name, or"),
-    (
-        set_at("every_arm", 2, "name", value="cuda"),
-        "$.every_arm[2].name: 'cuda' is no name, or stands",
-    ),
-    (set_at("every_arm", 1, "gpu", value=False), "$.every_arm[1].gpu: 'cuda' has no GPU, and does"),
-    (set_at("every_arm", 0, "of", value="cuda"), "$.every_arm[0].of: 'cuda', and the arm is no"),
-    (set_at("every_arm", 1, "control", value="hidden"), "$.every_arm[1].name: 'cuda' does not say"),
-    (set_at("every_arm", 1, "control", value="twin"), "$.every_arm[1].control: 'twin' does not go"),
-    (set_at("every_arm", 2, "control", value=None), "$.every_arm[2].control: None does not go"),
-    (set_at("every_arm", 2, "name", value="x"), "$.every_arm[2].name: 'x' does not say that it is"),
-    (
-        set_at("every_arm", 3, "gpu", value=False),
-        "$.every_arm[3].of: 'cuda' is no arm with the same",
-    ),
-    (
-        set_at("every_arm", 4, "gpu", value=True),
-        "$.every_arm[4].gpu: the GPU is hidden, and it has",
-    ),
+    (in_arm(1, "name", "cpu"), "$.arms[1]: 'cuda' is none of cpu, cpu, cpu-twin"),
+    (in_arm(2, "name", "../x"), "$.every_arm[2].name: '../x' is no name, or"),
+    (in_arm(2, "name", "cuda"), "$.every_arm[2].name: 'cuda' is no name, or stands"),
+    (in_arm(1, "gpu", value=False), "$.every_arm[1].gpu: 'cuda' has no GPU, and does"),
+    (in_arm(0, "of", "cuda"), "$.every_arm[0].of: 'cuda', and the arm is no"),
+    (in_arm(1, "control", "hidden"), "$.every_arm[1].name: 'cuda' does not say"),
+    (in_arm(1, "control", "twin"), "$.every_arm[1].control: 'twin' does not go"),
+    (in_arm(2, "control", None), "$.every_arm[2].control: None does not go"),
+    (in_arm(2, "name", "x"), "$.every_arm[2].name: 'x' does not say that it is"),
+    (in_arm(3, "gpu", value=False), "$.every_arm[3].of: 'cuda' is no arm with the same"),
+    (in_arm(4, "gpu", value=True), "$.every_arm[4].gpu: the GPU is hidden, and it has"),
     (set_at("blocks", value=0), "$.blocks: 0 is less than 1"),
     (set_at("blocks", value=10**9), "$.blocks: 1000000000 is more than 99"),
     (set_at("most_blocks", value=100), "$.most_blocks: 100 is more than 99"),
