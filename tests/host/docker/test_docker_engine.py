@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -44,17 +45,14 @@ def test_a_container_gets_what_it_needs_and_nothing_more() -> None:
     assert "mem_limit" not in container_limits(job(), memlock=True)
 
 
+CDI = GpuRequest(driver="cdi", devices=("nvidia.com/gpu=1",))
+
+
 @pytest.mark.parametrize(
     ("request_", "expected"),
     [
-        (
-            GpuRequest(driver="nvidia", devices=("1",)),
-            {"DeviceIDs": ["1"], "Driver": "", "Capabilities": [["gpu", "compute", "utility"]]},
-        ),
-        (
-            GpuRequest(driver="cdi", devices=("nvidia.com/gpu=1",)),
-            {"DeviceIDs": ["nvidia.com/gpu=1"], "Driver": "cdi", "Capabilities": []},
-        ),
+        (GPU, {"DeviceIDs": ["0"], "Driver": "", "Capabilities": [["gpu", "compute", "utility"]]}),
+        (CDI, {"DeviceIDs": ["nvidia.com/gpu=1"], "Driver": "cdi", "Capabilities": []}),
     ],
 )
 def test_a_gpu_is_asked_for_by_name(request_: GpuRequest, expected: dict[str, Any]) -> None:
@@ -65,15 +63,15 @@ def test_a_gpu_is_asked_for_by_name(request_: GpuRequest, expected: dict[str, An
     assert "ulimits" not in container_limits(job(gpu=request_), memlock=False)
 
 
+ORDER = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+
+
 @pytest.mark.parametrize(
     ("gpu", "told"),
     [
         (None, {}),
-        (GpuRequest(driver="nvidia", devices=("0",)), {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}),
-        (
-            GpuRequest(driver="nvidia", devices=("1",), visible="1"),
-            {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": "1"},
-        ),
+        (GPU, ORDER),
+        (replace(GPU, visible="1"), {**ORDER, "CUDA_VISIBLE_DEVICES": "1"}),
     ],
 )
 def test_cuda_in_a_container_counts_as_nvidia_smi(
@@ -109,10 +107,8 @@ def engine_of(described: Description) -> DockerEngine:
 
 
 def test_the_disk_that_is_looked_at_holds_the_images(monkeypatch: pytest.MonkeyPatch) -> None:
-    info = {
-        "DockerRootDir": "/var/lib/docker",
-        "DriverStatus": [["driver-type", "io.containerd.snapshotter.v1"]],
-    }
+    status = [["driver-type", "io.containerd.snapshotter.v1"]]
+    info = {"DockerRootDir": "/var/lib/docker", "DriverStatus": status}
     engine = engine_of(Description(endpoint=HERE, info=info, version={}))
     monkeypatch.setattr(describe, "is_this_machine", lambda _info: True)
     assert engine.data_root == "/var/lib/containerd"
@@ -148,11 +144,10 @@ def test_a_start_that_hangs_is_the_gpus_where_one_was_asked_for(
 def test_a_refused_memlock_is_told_apart_so_that_it_can_be_left_out() -> None:
     api = FakeApi()
     api.failures["start"] = api_error(500, "error setting rlimit type 8: operation not permitted")
-    request = GpuRequest(driver="nvidia", devices=("0",))
     with pytest.raises(Refused):
-        start_run(Daemon(api, HERE), job(gpu=request), owner="me", memlock=True)
+        start_run(Daemon(api, HERE), job(gpu=GPU), owner="me", memlock=True)
     with pytest.raises(GpuError):
-        start_run(Daemon(api, HERE), job(gpu=request), owner="me", memlock=False)
+        start_run(Daemon(api, HERE), job(gpu=GPU), owner="me", memlock=False)
 
 
 @pytest.mark.parametrize(

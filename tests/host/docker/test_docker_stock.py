@@ -91,20 +91,18 @@ CONTAINERD = {**ROOT, "DriverStatus": [["driver-type", "io.containerd.snapshotte
 OWN = "/data/docker/containerd/daemon"
 
 
+def at(address: str) -> dict[str, object]:
+    return {**CONTAINERD, "Containerd": {"Address": address}}
+
+
 @pytest.mark.parametrize(
     ("info", "store"),
     [
         ({}, None),
         ({**ROOT, "DriverStatus": [["Backing Filesystem", "extfs"]]}, "/data/docker"),
         (CONTAINERD, "/var/lib/containerd"),
-        (
-            {**CONTAINERD, "Containerd": {"Address": "/run/containerd/containerd.sock"}},
-            "/var/lib/containerd",
-        ),
-        (
-            {**CONTAINERD, "Containerd": {"Address": "/var/run/docker/containerd/containerd.sock"}},
-            OWN,
-        ),
+        (at("/run/containerd/containerd.sock"), "/var/lib/containerd"),
+        (at("/var/run/docker/containerd/containerd.sock"), OWN),
         ({**CONTAINERD, "SecurityOptions": ["name=rootless"]}, OWN),
     ],
 )

@@ -21,7 +21,9 @@ from suite.worker.session.session import Runner
 from tests.fakes.device import SECOND, FakeDevice, FakeTensorFlow
 
 TIMES = Times(warmup_s=0.05, measure_s=0.1, budget_s=2.0)
-MATMUL = Ops(groups=(("MatMul",),))
+MATMUL, CONV = (Ops(groups=((name,),)) for name in ("MatMul", "Conv2D"))
+CUT = "a" * 100 + " … " + "z" * 500
+"""What is told of a reason that is far longer."""
 
 pytestmark = pytest.mark.usefixtures("tensorflow")
 
@@ -133,12 +135,9 @@ def test_seconds_are_itemised_by_kind() -> None:
     result = bench.run()
     kinds = ["prepare", "first_call", "placement", "hygiene", "calibrate"]
     assert list(result.spent_s) == [*kinds, "warmup", "measure", "check"]
-    assert result.spent_s["warmup"] == pytest.approx(
-        sum(result.warmup_s) * (result.calls_per_sample or 0)
-    )
-    assert result.spent_s["measure"] == pytest.approx(
-        sum(result.samples_s) * (result.calls_per_sample or 0)
-    )
+    for kind, samples in (("warmup", result.warmup_s), ("measure", result.samples_s)):
+        spent = sum(samples) * (result.calls_per_sample or 0)
+        assert result.spent_s[kind] == pytest.approx(spent)
     assert "calibrate" not in bench.run(bench.request(calls=3)).spent_s
 
 
@@ -153,29 +152,17 @@ def raising(error: BaseException) -> Callable[..., Any]:
     ("fields", "outcome", "reason"),
     [
         (
-            {"check": raising(WrongResult("the product is off by 7"))},
+            {"check": raising(WrongResult("it is off by 7"))},
             "failed",
-            "wrong result: the product is off by 7",
+            "wrong result: it is off by 7",
         ),
         ({"check": lambda _: 1 / 0}, "failed", "ZeroDivisionError: division by zero"),
         ({"warm_start": lambda: 1 / 0}, "failed", "ZeroDivisionError: division by zero"),
-        (
-            {"proof": Ops(groups=(("Conv2D",),))},
-            "failed",
-            "placement not proven: no Conv2D node was executed in a graph",
-        ),
+        ({"proof": CONV}, "failed", "placement not proven: no Conv2D node was executed in a graph"),
         ({"trouble": Inapplicable("needs bfloat16")}, "skipped", "needs bfloat16"),
         # Whatever it raises, in one line and not too long.
-        (
-            {"trouble": KeyError("no\n   such layer")},
-            "failed",
-            "KeyError: 'no\\n such layer'",
-        ),
-        (
-            {"trouble": ValueError("a" * 5_000 + "z" * 5_000)},
-            "failed",
-            "ValueError: " + "a" * 100 + " … " + "z" * 500,
-        ),
+        ({"trouble": KeyError("no\n   such layer")}, "failed", "KeyError: 'no\\n such layer'"),
+        ({"trouble": ValueError("a" * 5_000 + "z" * 5_000)}, "failed", f"ValueError: {CUT}"),
     ],
 )
 def test_a_cell_that_goes_wrong_has_its_reason_and_no_number(
