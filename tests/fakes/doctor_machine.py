@@ -33,8 +33,7 @@ def smi(
     capability: str = "8.6",
 ) -> str:
     """A row of nvidia-smi's, of a GPU that is well unless it says otherwise."""
-    address = f"00000000:{0x81 + 0x40 * index:02X}:00.0"
-    row = (str(index), name, driver, memory, UUIDS[index], address, mig, persistence, capability)
+    row = (str(index), name, driver, memory, UUIDS[index], mig, persistence, capability)
     return ", ".join(row)
 
 
@@ -52,7 +51,7 @@ FILES: Mapping[str, str] = {
     **{
         f"sys/devices/system/cpu/cpu{cpu}/topology/{name}": value
         for cpu in (0, 1)
-        for name, value in (("core_id", "0"), ("physical_package_id", "0"))
+        for name, value in (("thread_siblings_list", "0-1"), ("physical_package_id", "0"))
     },
 }
 """A quiet machine of one core and two threads, without a GPU."""

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from suite.errors import GpuError
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.machine import COMMAND_S, Ran
 from suite.host.doctor.probe import Probe, once
 from suite.host.engine import Card, Slice
-from suite.host.gpu.choice import Choice, find_choice
+from suite.host.gpu.choice import Choice, find_choice, word_cards
 from suite.host.gpu.commands import OLD_DRIVER
-from suite.host.gpu.nvml import normalise_pci
 from suite.host.gpu.refusals import find_refusal
 from suite.host.gpu.request import LOOKED_AT, machine_gpus, no_gpu
 
@@ -22,7 +21,7 @@ OLDEST_DRIVER = 525
 """The first driver branch that runs CUDA 12."""
 
 FIELDS = (
-    *("index", "name", "driver_version", "memory.total", "uuid", "pci.bus_id"),
+    *("index", "name", "driver_version", "memory.total", "uuid"),
     *("mig.mode.current", "persistence_mode", "compute_cap"),
 )
 OLD_FIELDS = FIELDS[:-1]
@@ -39,8 +38,7 @@ _LISTED = 3
 _SLICE = re.compile(r"^\s+(MIG \S+)\s+Device\s+(\d+):\s+\(UUID: (\S+?)\)", re.MULTILINE)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
+class Row(NamedTuple):
     """What nvidia-smi says of a GPU; ``capability`` such as 8.9, None where this one can't say."""
 
     card: Card
@@ -63,37 +61,24 @@ def read_rows(probe: Probe) -> list[Row]:
         done = _smi(probe, f"--query-gpu={','.join(OLD_FIELDS)}")
     rows = []
     for line in done.splitlines():
-        parts = [part.strip() for part in line.split(",")]
-        if len(parts) >= len(OLD_FIELDS) and parts[0].isdigit():
-            number = parts[8] if len(parts) > 8 else ""
-            card = Card(
-                index=int(parts[0]),
-                name=parts[1],
-                uuid=parts[4] if parts[4].startswith("GPU-") else None,
-                pci=normalise_pci(parts[5]),
-                mig=parts[6] == "Enabled",
-                slices=_read_slices(probe, parts[0]) if parts[6] == "Enabled" else (),
-            )
-            rows.append(
-                Row(
-                    card=card,
-                    driver=parts[2],
-                    memory=parts[3],
-                    persistence=parts[7],
-                    capability=float(number) if re.fullmatch(r"\d+\.\d+", number) else None,
-                )
-            )
+        index, *told = (part.strip() for part in line.split(","))
+        if not index.isdigit() or len(told) < len(OLD_FIELDS) - 1:
+            continue
+        name, driver, memory, uuid, mig, persistence, *more = told
+        number = float(more[0]) if more and re.fullmatch(r"\d+\.\d+", more[0]) else None
+        cut = mig == "Enabled"
+        parts = _SLICE.findall(_run(probe, "-L", "-i", index).text) if cut else []
+        card = Card(
+            index=int(index),
+            name=name,
+            uuid=uuid if uuid.startswith("GPU-") else None,
+            mig=cut,
+            slices=tuple(Slice(index=int(at), uuid=of, name=kind) for kind, at, of in parts),
+        )
+        rows.append(Row(card, driver, memory, persistence, number))
     if not rows:
         raise Unknown(f"nvidia-smi lists no GPU: {done[:200]!r}")
     return rows
-
-
-def _read_slices(probe: Probe, index: str) -> tuple[Slice, ...]:
-    listed = _run(probe, "-L", "-i", index).text
-    return tuple(
-        Slice(index=int(number), uuid=uuid, name=name)
-        for name, number, uuid in _SLICE.findall(listed)
-    )
 
 
 def _run(probe: Probe, *words: str) -> Ran:
@@ -204,8 +189,8 @@ def _look_elsewhere(probe: Probe) -> Finding:
     cards = engine.list_gpus()
     if not cards:
         raise Unknown(f"{ELSEWHERE}, and a container there sees no NVIDIA GPU")
-    named = ", ".join(f"{card.index}: {card.name or 'name unknown'}" for card in cards)
-    return yes(f"the engine's machine has {named}; its driver: see tensorflow", gpus=len(cards))
+    named = f"the engine's machine has {word_cards(cards)}; its driver: see tensorflow"
+    return yes(named, gpus=len(cards))
 
 
 @once

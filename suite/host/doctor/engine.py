@@ -82,7 +82,7 @@ def check_images(probe: Probe) -> Finding:
     noun = "image" if engine.isolation == "container" else "environment"
     words = [_word_stock(stock, noun) for stock in stocks]
     built = {stock.name: stock.image is not None for stock in stocks}
-    return yes("; ".join(words)).beside(built)
+    return yes("; ".join(words), **built)
 
 
 def _word_stock(stock: Stock, noun: str) -> str:

@@ -151,10 +151,8 @@ def make_check(name: str, check: Check, probe: Probe) -> Finding:
     """One check's finding; whatever goes wrong in it is a finding, too."""
     try:
         return check(probe)
-    except Unknown as reason:
-        return unknown(reason.why, reason.remedy)
     except CrossoverError as error:
-        if name in DEMANDS:
+        if name in DEMANDS and not isinstance(error, Unknown):
             return no(error.what, error.remedy, stops=error.exit_status)
         return unknown(error.what, error.remedy)
     except Exception as error:  # noqa: BLE001  the others' answers are worth more than this one's

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
+from suite.errors import CrossoverError
 from suite.model import Scalar
 
 State = Literal["yes", "no", "unknown", "not-applicable"]
@@ -30,10 +30,6 @@ class Finding:
     unless: str = ""
     facts: dict[str, Scalar] = field(default_factory=dict)
 
-    def beside(self, facts: Mapping[str, Scalar]) -> Finding:
-        """The same with these facts, too."""
-        return replace(self, facts={**self.facts, **facts})
-
 
 _UUID = re.compile(r"\b((?:GPU|MIG)-[0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE)
 
@@ -43,13 +39,8 @@ def shorten_uuids(text: str) -> str:
     return _UUID.sub(r"\1…", text)
 
 
-class Unknown(Exception):
+class Unknown(CrossoverError):
     """The check can't be made here; the text says why.  Becomes a finding of its own."""
-
-    def __init__(self, why: str, remedy: str = "") -> None:
-        super().__init__(why)
-        self.why = why
-        self.remedy = remedy
 
 
 def yes(text: str, **facts: Scalar) -> Finding:
@@ -62,9 +53,9 @@ def no(text: str, remedy: str, *, stops: int = 0, unless: str = "", **facts: Sca
     return Finding(state="no", text=text, remedy=remedy, stops=stops, unless=unless, facts=facts)
 
 
-def unknown(why: str, remedy: str = "", **facts: Scalar) -> Finding:
+def unknown(why: str, remedy: str = "") -> Finding:
     """It can't be told, and this is why."""
-    return Finding(state="unknown", text=why, remedy=remedy, facts=facts)
+    return Finding(state="unknown", text=why, remedy=remedy)
 
 
 def not_applicable(why: str) -> Finding:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import platform
 import re
+from dataclasses import replace
+from typing import Any
 
 from suite import __version__
 from suite.errors import CrossoverError, EngineError
 from suite.host.campaign.arms import AUTO, Arms, auto_arms, known_arms
 from suite.host.campaign.plan import PROFILES
 from suite.host.campaign.request import Request, plan_campaign
-from suite.host.doctor.finding import Finding, Unknown, no, unknown, yes
+from suite.host.doctor.finding import Finding, Unknown, no, yes
 from suite.host.doctor.probe import Probe
+from suite.host.machine.cpus import read_quota
 from suite.host.machine.identity import CLOUD, find_types, parse_cloud, shorten
 from suite.model import SuiteIdentity
 
@@ -27,7 +30,7 @@ def check_cpu(probe: Probe) -> Finding:
         raise Unknown("there is no engine to ask, and this process sees no CPU")
     if probe.is_elsewhere():
         return yes(f"the engine has {len(cpus)} CPUs; their topology can't be seen from here")
-    cores = _count(probe, cpus, "core_id")
+    cores = _count(probe, cpus, "thread_siblings_list")
     sockets = _count(probe, cpus, "physical_package_id")
     total = len(machine.find("/sys/devices/system/cpu/cpu[0-9]*")) or None
     smt = {"1": "on", "0": "off"}.get(machine.read("/sys/devices/system/cpu/smt/active") or "")
@@ -37,47 +40,29 @@ def check_cpu(probe: Probe) -> Finding:
         f"{len(cpus)}{of} logical CPUs; cores {cores or 'unknown'}, sockets {sockets or 'unknown'}, "
         f"SMT {smt or 'unknown'}, NUMA nodes {nodes or 'unknown'}"
     )
-    facts = {
+    facts: dict[str, Any] = {
         "usable": len(cpus),
         "count": total,
         "cores": cores,
         "sockets": sockets,
-        "smt": smt,
-        "numa": nodes,
     }
-    quota = _read_quota(probe)
+    facts |= {"smt": smt, "numa": nodes}
+    quota = read_quota(machine.root)
     if quota is not None and engine is not None and engine.isolation != "container":
         return no(
             f"{text}; a quota of {quota:g} CPUs throttles every process here",
             "lift the quota, or give CPUs as a set: TensorFlow starts a thread for each that it sees",
             quota=quota,
-        ).beside(facts)
-    return yes(text).beside(facts)
+            **facts,
+        )
+    return yes(text, **facts)
 
 
 def _count(probe: Probe, cpus: tuple[int, ...], name: str) -> int | None:
-    """How many different sockets, or cores of them, these CPUs lie on."""
-    found = set()
-    for cpu in cpus:
-        folder = f"/sys/devices/system/cpu/cpu{cpu}/topology"
-        socket = probe.machine.read(f"{folder}/physical_package_id")
-        own = probe.machine.read(f"{folder}/{name}")
-        if socket is None or own is None:
-            return None
-        found.add((socket, own))
-    return len(found)
-
-
-def _read_quota(probe: Probe) -> float | None:
-    """The CPU quota of this process's control group, in CPUs; None: none is seen."""
-    read = probe.machine.read
-    quota, _, period = (read("/sys/fs/cgroup/cpu.max") or "").partition(" ")
-    if not period:
-        quota = read("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") or ""
-        period = read("/sys/fs/cgroup/cpu/cpu.cfs_period_us") or ""
-    if quota.isdigit() and period.isdigit() and int(period):
-        return int(quota) / int(period)
-    return None
+    """How many different sockets, or cores, these CPUs lie on."""
+    places = (f"/sys/devices/system/cpu/cpu{cpu}/topology/{name}" for cpu in cpus)
+    found = {probe.machine.read(place) for place in places}
+    return None if None in found else len(found)
 
 
 def check_duration(probe: Probe) -> Finding:
@@ -116,20 +101,15 @@ def check_cloud(probe: Probe) -> Finding:
     kind = next(find_types(told.get("ds")), None)
     vendor = machine.read("/sys/class/dmi/id/sys_vendor")
     product = machine.read("/sys/class/dmi/id/product_name")
-    dmi = {"vendor": vendor, "product": product}
     if cloud or kind:
         where = f" in {region}" if region else ""
-        return yes(
-            f"{cloud or 'cloud'}: {kind or product or 'type unknown'}{where}",
-            cloud=cloud,
-            type=kind or product,
-            region=region,
-        ).beside(dmi)
-    if vendor or product:
-        return yes(
-            f"{vendor or 'unknown vendor'}: {product or 'unknown product'} (DMI; no cloud-init)"
-        ).beside(dmi)
-    return unknown("neither cloud-init nor DMI says what machine this is")
+        text = f"{cloud or 'cloud'}: {kind or product or 'type unknown'}{where}"
+    elif vendor or product:
+        text = f"{vendor or 'unknown vendor'}: {product or 'unknown product'} (DMI; no cloud-init)"
+    else:
+        raise Unknown("neither cloud-init nor DMI says what machine this is")
+    dmi = {"vendor": vendor, "product": product}
+    return yes(text, cloud=cloud, type=kind or product, region=region, **dmi)
 
 
 def check_architecture(probe: Probe) -> Finding:
@@ -137,7 +117,7 @@ def check_architecture(probe: Probe) -> Finding:
     engine = probe.try_engine()
     told = None if engine is None else engine.describe().get("architecture")
     name = str(told or platform.machine())
-    return _judge_architecture(probe, name).beside({"architecture": name})
+    return replace(_judge_architecture(probe, name), facts={"architecture": name})
 
 
 def _judge_architecture(probe: Probe, name: str) -> Finding:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Any
 
 from suite.host.doctor.finding import Finding, Unknown, no, yes
 from suite.host.doctor.machine import COMMAND_S
@@ -154,25 +155,23 @@ def check_clock(probe: Probe) -> Finding:
         f"{100 * share:.1f} % of {look.span_ns / 1e6:.0f} ms, at most {look.longest_ns / 1e3:.0f} µs "
         "at once"
     )
-    facts = {
+    facts: dict[str, Any] = {
         "source": source,
         "step_s": look.step_ns / 1e9,
         "lost_share": share,
         "longest_gap_s": look.longest_ns / 1e9,
     }
-    finding = yes(text)
+    remedy = ""
     if source in SLOW_CLOCKS:
-        coarse = (
+        remedy = (
             "another clock source (tsc, kvm-clock), if the machine has one: short cells get coarse"
         )
-        finding = no(text, coarse)
     elif share > NOISY_SHARE:
-        finding = no(
-            text,
+        remedy = (
             "stop what else runs here; a machine shared with others stays noisy, and the report's "
-            "noise floor will say so",
+            "noise floor will say so"
         )
-    return finding.beside(facts)
+    return no(text, remedy, **facts) if remedy else yes(text, **facts)
 
 
 def check_load(probe: Probe) -> Finding:
@@ -186,7 +185,7 @@ def check_load(probe: Probe) -> Finding:
     pressure = re.search(r"some avg10=([\d.]+)", machine.read("/proc/pressure/cpu") or "")
     waited = f"; in the last 10 s a task waited {pressure[1]} % of the time" if pressure else ""
     text = f"load {load:g} on {cpus} CPUs in the last minute{waited}"
-    facts = {"load": load, "pressure": float(pressure[1]) if pressure else None}
+    facts: dict[str, Any] = {"load": load, "pressure": float(pressure[1]) if pressure else None}
     busy = load > max(LOAD_FLOOR, LOAD_SHARE * cpus)
     remedy = "wait, or stop what runs (`top` shows it): it would be measured, too"
-    return (no(text, remedy) if busy else yes(text)).beside(facts)
+    return no(text, remedy, **facts) if busy else yes(text, **facts)

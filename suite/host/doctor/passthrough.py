@@ -9,8 +9,8 @@ from suite.host.doctor.cards import NO_GPU, NOT_ASKED
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.machine import COMMAND_S, Examined
 from suite.host.doctor.probe import Probe
-from suite.host.gpu.commands import CDI_FOLDERS, INSTALL_TOOLKIT, WRITE_SPEC
-from suite.host.gpu.refusals import find_refusal
+from suite.host.gpu.commands import CDI_FOLDERS, WRITE_SPEC
+from suite.host.gpu.remedies import explain_refusal
 from suite.host.machine.driver import read_version
 
 _LISTED = 3
@@ -42,10 +42,9 @@ def check_toolkit(probe: Probe) -> Finding:
             WRITE_SPEC,
             unless="passthrough",
         )
-    row = find_refusal('could not select device driver "" with capabilities')
     return no(
         "neither the NVIDIA container toolkit nor a CDI specification is here",
-        row.remedy if row else INSTALL_TOOLKIT,
+        explain_refusal('could not select device driver "" with capabilities').remedy,
         unless="passthrough",
     )
 
@@ -115,11 +114,10 @@ def _judge_hook(probe: Probe, engine: Examined, number: str) -> Finding:
     settings = probe.machine.read(_HOOK_SETTINGS) or ""
     lifted = re.search(r"^\s*no-cgroups\s*=\s*true", settings, re.MULTILINE)
     if engine.describe().get("rootless") and not lifted:
-        row = find_refusal("bpf_prog_query(BPF_CGROUP_DEVICE) failed")
         return no(
             f"NVIDIA container toolkit{number}, whose hook a rootless engine has no right to run as "
             "it is set",
-            row.remedy if row else f"set no-cgroups=true in {_HOOK_SETTINGS}",
+            explain_refusal("bpf_prog_query(BPF_CGROUP_DEVICE) failed").remedy,
             unless="passthrough",
             way="hook",
         )
@@ -140,7 +138,7 @@ def check_passthrough(probe: Probe) -> Finding:
         if toolkit.unless != "passthrough":
             raise
         return no(
-            f"not tried ({reason.why}), and without a toolkit it would be refused",
+            f"not tried ({reason.what}), and without a toolkit it would be refused",
             toolkit.remedy,
             stops=GpuError.exit_status,
         )

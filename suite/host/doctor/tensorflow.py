@@ -17,7 +17,7 @@ from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.machine import Examined
 from suite.host.doctor.probe import Probe
 from suite.host.engine import Ending, GpuRequest, Job, Stock
-from suite.host.gpu.commands import EngineKind, kind_of
+from suite.host.gpu.commands import kind_of
 from suite.host.gpu.remedies import explain_worker
 from suite.host.provision.overlay import OTHER_TENSORFLOW
 from suite.host.provision.volumes import choose_environment, compile_cache
@@ -45,11 +45,9 @@ def check_tensorflow(probe: Probe) -> Finding:
     except GpuError as error:
         raise Unknown("TensorFlow can't be shown a GPU (see passthrough)") from error
     # Before we are one of them; what comes of it, or does not, is the line idle-gpu's.
-    with suppress(CrossoverError, Unknown):
+    with suppress(CrossoverError):
         check_idle_gpu(probe)
-    job = _describe_job(arm, stock, stock.image, engine.cpus(), request)
-    records, ending = _start(probe, job)
-    return _judge_start(place, records, ending, kind_of(engine.isolation))
+    return _try_out(probe, _describe_job(engine, arm, stock, request), place)
 
 
 def _check_given(probe: Probe, engine: Examined) -> Finding:
@@ -63,17 +61,7 @@ def _check_given(probe: Probe, engine: Examined) -> Finding:
         return ours  # `check_images` says what is wrong
     if stock.from_lock or stock.image is None or engine.isolation == "container":
         return ours
-    records, ending = _start(probe, _describe_job(arm, stock, stock.image, engine.cpus(), None))
-    if "unfit" in records:
-        return no(records["unfit"]["reason"], OTHER_TENSORFLOW, stops=EngineError.exit_status)
-    if "facts" not in records:
-        return no(
-            f"TensorFlow in LOCAL_PYTHON did not come up: {ending.phrase}",
-            OTHER_TENSORFLOW,
-            stops=CrossoverError.exit_status,
-        )
-    version = records["facts"]["facts"].get("tensorflow.version")
-    return yes(f"TensorFlow {version} in LOCAL_PYTHON starts on the CPU", tensorflow=version)
+    return _try_out(probe, _describe_job(engine, arm, stock, None), _name_place(engine, stock))
 
 
 def _name_place(engine: Examined, stock: Stock) -> str:
@@ -83,38 +71,44 @@ def _name_place(engine: Examined, stock: Stock) -> str:
     return "the CUDA environment" if stock.from_lock else "LOCAL_PYTHON"
 
 
-def _judge_start(place: str, records: dict[str, Any], ending: Ending, kind: EngineKind) -> Finding:
-    """What a start-up that has ended comes to."""
+def _try_out(probe: Probe, job: Job, place: str) -> Finding:
+    """What starting it comes to."""
+    records, ending = _start(probe, job)
     if "unfit" in records:
         return no(records["unfit"]["reason"], OTHER_TENSORFLOW, stops=EngineError.exit_status)
     if "refused" in records or "facts" not in records:
-        late = f"TensorFlow in {place} did not come up: {ending.phrase}"
-        what = records["refused"]["reason"] if "refused" in records else late
-        error = explain_worker(what, ending.diary, kind)
-        return no(error.what, error.remedy, stops=GpuError.exit_status)
+        what = f"TensorFlow in {place} did not come up: {ending.phrase}"
+        if job.gpu is None:
+            return no(what, OTHER_TENSORFLOW, stops=CrossoverError.exit_status)
+        what = records["refused"]["reason"] if "refused" in records else what
+        error = explain_worker(what, ending.diary, kind_of(probe.engine().isolation))
+        return no(error.what, error.remedy, stops=error.exit_status)
     facts = records["facts"]["facts"]
+    version = facts.get("tensorflow.version")
+    named = f"TensorFlow {version} in {place}"
+    if job.gpu is None:
+        return yes(f"{named} starts on the CPU", tensorflow=version)
     name, capability = facts.get("gpu.0.name"), facts.get("gpu.0.capability")
+    stands_in = ", a stand-in: no GPU is there" if facts.get(SIMULATED) is True else ""
     return yes(
-        f"TensorFlow {facts.get('tensorflow.version')} in {place} sees {name} "
-        f"(compute capability {capability}) and computes on it"
-        + (", a stand-in: no GPU is there" if facts.get(SIMULATED) is True else ""),
-        tensorflow=facts.get("tensorflow.version"),
+        f"{named} sees {name} (compute capability {capability}) and computes on it{stands_in}",
+        tensorflow=version,
         name=name,
         capability=capability,
     )
 
 
-def _describe_job(
-    arm: Arm, stock: Stock, image: str, cpus: tuple[int, ...], request: GpuRequest | None
-) -> Job:
+def _describe_job(engine: Examined, arm: Arm, stock: Stock, request: GpuRequest | None) -> Job:
     """TensorFlow's start-up sequence, as a campaign's arm has it.
 
     With the compile cache where a campaign has made one; it is not made here.
     """
     base, lock = stock.recorded
-    recorded = Image(id=image, content=None, base=base, digests=[], lock=lock, origin="here")
+    recorded = Image(
+        id=stock.image or "", content=None, base=base, digests=[], lock=lock, origin="here"
+    )
     arguments = ("describe", "--gpu") if arm.gpu else ("describe",)
-    plain = Job(image=recorded, arguments=arguments, cpus=cpus, gpu=request)
+    plain = Job(image=recorded, arguments=arguments, cpus=engine.cpus(), gpu=request)
     cache = None if request is None else compile_cache(recorded, request)
     if cache is None or cache.name not in stock.caches:
         return plain

@@ -16,6 +16,7 @@ from suite.errors import EngineError, UsageError
 from suite.host.engine import Say, Stock
 from suite.host.local.engine import HOME, LocalEngine
 from suite.host.local.environment import Interpreter, look_at
+from suite.host.machine.cpus import read_quota
 from suite.host.machine.files import read_text
 from suite.host.provision.images import find_spec, lock_identity, read_specs
 from suite.model import Image, Isolation, Scalar
@@ -156,11 +157,7 @@ def look_around(environment: Mapping[str, str], root: Path = Path("/")) -> dict[
     capabilities = status.get("CapEff")
     return {
         "seen.marks": ", ".join(marks) or None,
-        "seen.cpu_quota": _quota(
-            read(f"{groups}/cpu.max"),
-            read(f"{groups}/cpu/cpu.cfs_quota_us"),
-            read(f"{groups}/cpu/cpu.cfs_period_us"),
-        ),
+        "seen.cpu_quota": read_quota(root),
         "seen.cpuset": read(f"{groups}/cpuset.cpus.effective", f"{groups}/cpuset/cpuset.cpus"),
         # Version 1 writes "no limit" as a number near 2**63.
         "seen.memory_limit_bytes": int(memory)
@@ -170,11 +167,3 @@ def look_around(environment: Mapping[str, str], root: Path = Path("/")) -> dict[
         "seen.no_new_privileges": {"1": True, "0": False}.get(status.get("NoNewPrivs", "")),
         "seen.capabilities": None if capabilities is None else int(capabilities, 16) != 0,
     }
-
-
-def _quota(two: str | None, quota_one: str | None, period_one: str | None) -> float | None:
-    """The CPU quota in CPUs by what a control group says; None: no quota."""
-    quota, period = two.split() if two else (quota_one, period_one)
-    if quota is None or period is None or not quota.isdigit() or not int(period):
-        return None
-    return int(quota) / int(period)

@@ -1,11 +1,13 @@
-"""Lists of CPUs as the kernel writes them: ``0-3,8``."""
+"""Lists of CPUs as the kernel writes them: ``0-3,8``; and how much of them a control group may use."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from suite.errors import UsageError
+from suite.host.machine.files import read_text
 from suite.ranges import RANGES
 
 
@@ -38,3 +40,12 @@ def write_cpus(cpus: Sequence[int]) -> str:
         else:
             parts.append((cpu, cpu))
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
+
+
+def read_quota(root: Path = Path("/")) -> float | None:
+    """The quota of this process's control group, in CPUs, of version 2 first; None: there is none."""
+    groups = root / "sys/fs/cgroup"
+    names = ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")
+    told = read_text(groups / "cpu.max") or " ".join(read_text(groups / name) for name in names)
+    quota, period = (*told.split(), "", "")[:2]
+    return int(quota) / int(period) if quota.isdigit() and int(period or 0) else None
