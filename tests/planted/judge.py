@@ -244,26 +244,7 @@ def _of_tables(name: str, tables: list[Table]) -> Iterator[str]:
 def _of_pictures(folder: Path) -> Iterator[str]:
     """The pictures as values: every mark of such an arm is struck."""
     for picture in depict(analyse(load_campaign(folder))):
-        for arm, struck in _marks(picture):
-            if is_of_gpu(arm) and not struck:
-                yield f"the picture {picture.name}: a mark of {arm}"
-
-
-def _marks(node: Any) -> Iterator[tuple[str, bool]]:
-    if isinstance(node, list | tuple):
-        if len(node) == 2 and isinstance(node[0], str) and hasattr(node[1], "struck"):
-            yield node[0], node[1].struck
-            return
-        for inner in node:
-            yield from _marks(inner)
-    elif hasattr(node, "__dataclass_fields__"):
-        arm = getattr(node, "arm", None)
-        if arm is not None:
-            yield from (
-                (arm, mark.struck) for _, mark in getattr(node, "marks", ()) if mark is not None
-            )
-            if not hasattr(node, "marks"):
-                yield arm, False
-            return
-        for name in node.__dataclass_fields__:
-            yield from _marks(getattr(node, name))
+        for panel in getattr(picture.content, "panels", ()):
+            for arm, marks in panel.marks.items():
+                if is_of_gpu(arm) and not all(mark.struck for mark in marks if mark):
+                    yield f"the picture {picture.name}: a mark of {arm}"

@@ -10,9 +10,10 @@ from typing import Any
 from msgspec import structs
 
 from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.findings import Decomposition, Spot, Step, Waterfall
+from suite.analysis.result.numbers import Estimate, Ratio
 from suite.cells.cell import Cell, Param, Work
 from suite.cells.traits import ProfileName
-from suite.report.pictures.picture import Bar, Mark, Part, Waterfall
 from tests import synthetic
 from tests.rendering import study
 
@@ -121,22 +122,67 @@ def make_hostile(text: str) -> Analysis:
     return study(campaign, documents)
 
 
-def make_bar(label: str, transfer: float, compute: float) -> Bar:
-    seconds = {"dispatch": 6e-4, "transfer": transfer, "compute": compute}
-    return Bar(label=label, parts=tuple(Part(name=n, seconds=s) for n, s in seconds.items()))
-
-
-BARS = (make_bar("A 32, cuda", 0.0, 2e-4), make_bar("A 512, cuda", -1e-5, 2.4e-3))
-WATERFALLS = tuple(
-    Waterfall(
-        subject="slices",
-        title="B by slices",
+def take_apart(
+    cell: str, arm: str, dispatch: float, compute: float, transfer: float
+) -> Decomposition:
+    """A step of a cell on an arm in its parts, in seconds."""
+    return Decomposition(
+        cell=cell,
         arm=arm,
+        whole=dispatch + compute + transfer,
+        parts={"input": None, "transfer": transfer, "dispatch": dispatch, "compute": compute},
+        absent={},
+    )
+
+
+def make_waterfall(
+    arm: str, times: Mapping[str, float], name: str = "slices", n: int | None = None
+) -> Waterfall:
+    """A script's time after each of these changes, with an interval at the first."""
+    first, *_, last = times.values()
+    return Waterfall(
+        name=name,
+        title=name,
+        unit="example",
+        by_call=False,
+        fixed={} if n is None else {"n": n},
+        spot=Spot(arm=arm, pinned=False),
+        steps=tuple(
+            Step(
+                cell="",
+                changes=(change,),
+                rules=(),
+                value=Estimate(
+                    value=time,
+                    low=0.8 * time if time == first else None,
+                    high=1.24 * time if time == first else None,
+                    n=5,
+                ),
+            )
+            for change, time in times.items()
+        ),
+        factor=Ratio(value=first / last, low=None, high=None, n=5),
+    )
+
+
+@cache
+def analyse_explained() -> Analysis:
+    """One of every picture, with two steps in their parts and a script on both arms."""
+    made = analyse_made("both and a step")
+    small, large = (
+        one.id
+        for one in made.cells
+        if one.params.get("batch") in {32, 512} and one.params.get("net") == "A"
+    )
+    times = {"tracing timed": 0.25, "tracing out": 0.09, "batch 512": 0.001}
+    return structs.replace(
+        made,
         steps=(
-            ("as asked", Mark(value=0.25 * times, low=0.2 * times, high=0.31 * times)),
-            ("tracing out", Mark(value=0.09 * times)),
-            ("batch 512", Mark(value=0.001 * times)),
+            take_apart(small, "cuda", 6e-4, 2e-4, 0.0),
+            take_apart(large, "cuda", 6e-4, 2.4e-3, -1e-5),
+        ),
+        waterfalls=(
+            make_waterfall("cpu", times),
+            make_waterfall("cuda", {change: 3 * time for change, time in times.items()}),
         ),
     )
-    for arm, times in (("cpu", 1.0), ("cuda", 3.0))
-)

@@ -8,12 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from suite.analysis.result.campaign import Analysis
-from suite.report.pictures.breakdowns import (
-    depict_decomposition,
-    depict_waterfalls,
-    list_bars,
-    list_waterfalls,
-)
+from suite.report.pictures.breakdowns import depict_decomposition, depict_waterfalls
 from suite.report.pictures.picture import Picture
 from suite.report.pictures.pipelines import depict_pipelines
 from suite.report.pictures.sweeps import depict_sweeps
@@ -31,9 +26,9 @@ def depict(analysis: Analysis) -> tuple[Picture, ...]:
     found = [
         depict_sweeps(analysis, "time"),
         depict_sweeps(analysis, "rate"),
-        depict_decomposition(analysis, list_bars(analysis)),
+        depict_decomposition(analysis),
         depict_pipelines(analysis),
-        depict_waterfalls(analysis, list_waterfalls(analysis)),
+        depict_waterfalls(analysis),
     ]
     return tuple(picture for picture in found if picture is not None)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult
 from suite.analysis.result.numbers import FEWEST, derive_rate
-from suite.report.pictures.picture import Content, Mark, Picture
+from suite.report.pictures.picture import Content, Dots, Mark, Picture, Sweeps
+from suite.report.text.units import show_seconds
 from suite.report.text.wording import name_banners
 
 
@@ -19,14 +20,20 @@ def title_picture(
     *,
     caption: Iterable[str],
     told: Iterable[str],
+    missing: Iterable[str] = (),
     tables: Iterable[str] = (),
 ) -> Picture:
-    """A picture of an analysis; ``caption`` and ``told`` are sentences, those that say what it shows."""
+    """A picture of an analysis; ``caption`` and ``told`` are sentences, those that say what it shows.
+
+    ``missing`` are the numbers that there are not, such as ``cpu at n = 10000``.
+    """
+    aids = _explain_marks(content.marks) if isinstance(content, Sweeps | Dots) else []
+    lost = [f"No number: {names}."] if (names := "; ".join(missing)) else []
     return Picture(
         name=name,
         title=title,
-        caption=" ".join(caption),
-        alt=" ".join([f"{title}.", *told]),
+        caption=" ".join([*caption, *aids, *lost]),
+        alt=" ".join([f"{title}.", *told, *lost]),
         tables=tuple(tables),
         arms=tuple(analysis.arms),
         banner=" · ".join(name_banners(analysis.flags)),
@@ -34,42 +41,37 @@ def title_picture(
     )
 
 
-def mark_time(result: ArmResult) -> Mark | None:
-    """An arm's time of a cell, in seconds a call."""
-    found = result.estimate
-    if found is None:
+def mark_time(
+    result: ArmResult, turn: Callable[[float], float | None] = lambda seconds: seconds
+) -> Mark | None:
+    """An arm's time of a cell, in seconds a call, or what that is turned into; None: there is none."""
+    value, low, high = (
+        None if one is None else turn(one) for one in (result.value, result.low, result.high)
+    )
+    if value is None:
         return None
-    return Mark(value=found.value, low=found.low, high=found.high, struck=bool(result.invalid))
+    if low is not None and high is not None:
+        low, high = min(low, high), max(low, high)
+    return Mark(value=value, low=low, high=high, struck=bool(result.invalid))
 
 
 def mark_rate(result: ArmResult) -> Mark | None:
     """An arm's rate in a cell, in work a second; None also where there is no work to count."""
-    rate = result.rate
-    if rate is None:
-        return None
-    low, high = (
-        derive_rate(result.work.amount, end) if end is not None else None
-        for end in (result.high, result.low)
-    )
-    return Mark(value=rate, low=low, high=high, struck=bool(result.invalid))
+    return mark_time(result, lambda seconds: derive_rate(result.work.amount, seconds))
 
 
-def explain_marks(marks: Iterable[Mark | None]) -> list[str]:
+def word_mark(mark: Mark, word: Callable[[float], str] = show_seconds) -> str:
+    """A mark's number in words, and whether it is to be believed."""
+    return word(mark.value) + (" (invalid)" if mark.struck else "")
+
+
+def _explain_marks(marks: Sequence[Mark]) -> list[str]:
     """How to read these marks: their intervals, and those that are invalid."""
-    seen = [mark for mark in marks if mark is not None]
-    bare = [mark for mark in seen if mark.low is None or mark.high is None]
-    sentences = []
-    if len(bare) < len(seen):
-        sentences.append("Bars are 95 % CIs.")
-    if bare and len(bare) == len(seen):
-        sentences.append(f"There are no intervals: fewer than {FEWEST} blocks.")
-    elif bare:
-        sentences.append("A mark without a bar has no interval.")
-    if any(mark.struck for mark in seen):
-        sentences.append("Hollow, crossed marks are INVALID: not to be believed.")
-    return sentences
-
-
-def tell_missing(missing: Sequence[str]) -> list[str]:
-    """``No number: cpu at n = 10000.``; nothing where none is missing."""
-    return [f"No number: {'; '.join(missing)}."] if missing else []
+    bare = sum(mark.low is None or mark.high is None for mark in marks)
+    sentences = {
+        "Bars are 95 % CIs.": bare < len(marks),
+        f"There are no intervals: fewer than {FEWEST} blocks.": bare == len(marks),
+        "A mark without a bar has no interval.": 0 < bare < len(marks),
+        "Hollow, crossed marks are INVALID: not to be believed.": any(m.struck for m in marks),
+    }
+    return [sentence for sentence, holds in sentences.items() if holds]

@@ -1,4 +1,4 @@
-"""What the report's pictures show, as values: marks with their intervals, lines, rows and bars.
+"""What the report's pictures show, as values: marks with their intervals along an axis, bars and samples.
 
 Draws nothing and knows no library that does, so that a picture can be asserted without being seen.
 Texts are plain and come from documents: whoever draws must take them as they stand.
@@ -6,12 +6,17 @@ Texts are plain and come from documents: whoever draws must take them as they st
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from suite.cells.families import FAMILIES, WAYS
 
 FOLDER = "plots"
 """Where in a campaign's folder the pictures lie."""
+
+Place = TypeVar("Place", float, str)
+"""A size along a sweep, or the label of a row."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,19 +31,6 @@ class Mark:
     high: float | None = None
     struck: bool = False
 
-    def scale(self, share: float) -> Mark:
-        """The same of so much more or less."""
-        low, high = (None if end is None else end * share for end in (self.low, self.high))
-        return replace(self, value=self.value * share, low=low, high=high)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Line:
-    """An arm's marks along an axis; None where a size has no number, so that the line is broken."""
-
-    arm: str
-    marks: tuple[tuple[float, Mark | None], ...]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
@@ -50,86 +42,70 @@ class Span:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Panel:
-    """Lines over one axis of sizes, both axes logarithmic."""
+class Panel(Generic[Place]):
+    """By arm its marks at these places of the ``axis``; None where it has no number there."""
 
     title: str
-    x_label: str
-    lines: tuple[Line, ...]
+    places: tuple[Place, ...]
+    marks: Mapping[str, tuple[Mark | None, ...]]
+    axis: str = ""
     spans: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sweeps:
-    """Panels side by side with one vertical axis; ``unit`` is ``s`` or ``examples/s``."""
+class Chart(Generic[Place]):
+    """Panels that share a logarithmic axis of values, whose ``unit`` is ``s`` or ``examples/s``.
+
+    ``label`` is what stands beside that axis.
+    """
 
     unit: str
-    y_label: str
-    panels: tuple[Panel, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """A label and a mark for each arm that has one."""
-
     label: str
-    marks: tuple[tuple[str, Mark], ...]
+    panels: tuple[Panel[Place], ...]
+
+    @property
+    def marks(self) -> list[Mark]:
+        """All that there are."""
+        rows = [marks for panel in self.panels for marks in panel.marks.values()]
+        return [mark for marks in rows for mark in marks if mark]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rows:
-    """Rows under a title; ``linked``: each is the one above after one change."""
+class Sweeps(Chart[float]):
+    """Lines over sizes, the panels side by side."""
 
-    title: str
-    rows: tuple[Row, ...]
+
+@dataclass(frozen=True, kw_only=True)
+class Dots(Chart[str]):
+    """Rows under titles, below each other; ``linked``: each row is the one above after one change."""
+
     linked: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dots:
-    """Groups of rows below each other on one logarithmic axis."""
-
-    unit: str
-    x_label: str
-    groups: tuple[Rows, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    """A named share of a bar, in seconds; under 0 where a difference of two cells came out so."""
-
-    name: str
-    seconds: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class Bar:
-    """A whole in its parts, which have the same names and order in every bar of a picture."""
+    """A whole in its parts, in seconds; a part under 0, as a difference of two cells can be, is left out."""
 
     label: str
-    parts: tuple[Part, ...]
+    parts: Mapping[str, float]
+
+    @property
+    def whole(self) -> float:
+        """What the parts add up to, in seconds."""
+        return sum(max(seconds, 0.0) for seconds in self.parts.values())
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """By part its share of the whole."""
+        return {name: max(one, 0.0) / (self.whole or 1.0) for name, one in self.parts.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stacks:
-    """Bars of one length, each divided by what its parts are of it."""
+    """Bars of one length, all divided into the same parts."""
 
-    x_label: str
+    label: str
     bars: tuple[Bar, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Waterfall:
-    """The steps of one case on one arm, from what people time to the fair number: each after one change.
-
-    Those of the same title are drawn as one; titles of the same ``subject`` differ in a size only.
-    Values are in seconds.
-    """
-
-    subject: str
-    title: str
-    arm: str
-    steps: tuple[tuple[str, Mark], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,9 +125,9 @@ class Strip:
 
 @dataclass(frozen=True, kw_only=True)
 class Strips:
-    """An arm's invocations side by side, one arm below the other, each on a scale of its own."""
+    """By arm its invocations side by side, one arm below the other, each on a scale of its own."""
 
-    arms: tuple[tuple[str, tuple[Strip, ...]], ...]
+    arms: Mapping[str, tuple[Strip, ...]]
 
 
 Content = Sweeps | Dots | Stacks | Strips

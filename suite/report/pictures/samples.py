@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.receipt import Receipt, Turn
+from suite.analysis.result.receipt import Receipt
 from suite.report.pictures.captions import title_picture
 from suite.report.pictures.picture import Picture, Strip, Strips
 from suite.report.text.names import name_receipt
@@ -16,13 +16,22 @@ def depict_samples(
     analysis: Analysis, receipt: Receipt, whys: Mapping[str, Sequence[str]]
 ) -> Picture | None:
     """None where there is no sample.  ``whys`` are by document the reasons for which it does not count."""
-    taken: dict[str, list[Strip]] = {}
+    taken: dict[str, tuple[Strip, ...]] = {}
     told = []
     for one in receipt.turns:
         if not one.samples:
             continue
-        strip = _make_strip(one, counts=not whys[one.document])
-        taken.setdefault(one.arm, []).append(strip)
+        counts = not whys[one.document]
+        strip = Strip(
+            # As in its document's name; short, since there can be twenty beside each other.
+            label=f"{one.block}" + (f"-r{one.repeat}" if one.repeat else ""),
+            warmup=one.warmup,
+            samples=one.samples,
+            start=one.start,
+            counts=counts,
+            value=one.value if counts else None,
+        )
+        taken[one.arm] = (*taken.get(one.arm, ()), strip)
         if strip.value is not None:
             kept = len(one.samples) - one.start
             told.append(
@@ -35,23 +44,11 @@ def depict_samples(
         analysis,
         f"defend-{name_receipt(receipt.cell)}",
         f"Every sample of {receipt.cell}",
-        Strips(arms=tuple((arm, tuple(strips)) for arm, strips in taken.items())),
+        Strips(arms=taken),
         caption=[
             "Full marks count, and the bar over them is the invocation's value, their mean.",
             "Hollow marks are warm-up; crosses are samples that do not count; block 0 is the calibration.",
             "Logarithmic, each arm on its own scale.",
         ],
         told=told,
-    )
-
-
-def _make_strip(one: Turn, *, counts: bool) -> Strip:
-    return Strip(
-        # As in its document's name; short, since there can be twenty beside each other.
-        label=f"{one.block}" + (f"-r{one.repeat}" if one.repeat else ""),
-        warmup=one.warmup,
-        samples=one.samples,
-        start=one.start,
-        counts=counts,
-        value=one.value if counts else None,
     )

@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 
 from suite.report.pictures.picture import Dots, Picture, Stacks, Strips, Sweeps
 from suite.report.plots.dots import draw_dots
-from suite.report.plots.lines import draw_sweeps
 from suite.report.plots.sheet import own_style
 from suite.report.plots.stacks import draw_stacks
 from suite.report.plots.strips import draw_strips
+from suite.report.plots.sweeps import draw_sweeps
 from suite.report.render.plain import show_plainly
 
 _SVG = "http://www.w3.org/2000/svg"

@@ -1,4 +1,4 @@
-"""What all pictures have in common: size, letters, colours, the title and the banner on top.
+"""What all pictures have in common: size, letters, colours, the title and the banner on top, axes, marks.
 
 Colours are Okabe and Ito's (2008), which the colour-blind can tell apart; on paper without colour
 the marks and the strokes differ.
@@ -8,26 +8,21 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import LogLocator, MaxNLocator
 
 from suite.report.pictures.picture import Mark, Picture
 from suite.report.render.plain import show_plainly
-from suite.report.text.units import show_tick
 
 WIDTH = 7.6
 """Inches: a page's width, at which letters of 9 points can be read."""
-
-DPI = 150
-"""Of the PNG."""
 
 INK, FAINT, ALARM = "#222222", "#666666", "#a00000"
 
@@ -48,9 +43,12 @@ STYLE: dict[Any, Any] = {
     "xtick.color": INK,
     "ytick.color": INK,
     "hatch.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.borderpad": 0,
+    "legend.fontsize": 8.5,
     "svg.fonttype": "path",  # looks the same where the font is not installed
     "svg.hashsalt": "crossover",
-    "savefig.dpi": DPI,
+    "savefig.dpi": 150,
 }
 
 BACKING = {"facecolor": "white", "edgecolor": "none", "pad": 1.0, "alpha": 0.85}
@@ -59,25 +57,22 @@ BACKING = {"facecolor": "white", "edgecolor": "none", "pad": 1.0, "alpha": 0.85}
 _FARTHEST = 1e150
 """Beyond this, either way, logarithmic axes overflow; no clock and no rate gets there."""
 
+_STEPS = ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7))
+"""Where ticks stand in a decade, of which the coarsest that gives `_FEWEST` is taken."""
+
+_FEWEST, _MOST = 4, 10
 
 Sides = tuple[float, float]
 """Where an axis begins and ends."""
 
+Look = Mapping[str, Any]
+"""How an arm looks, in matplotlib's words."""
 
-@dataclass(frozen=True, kw_only=True)
-class Look:
-    """How an arm looks."""
-
-    colour: str
-    marker: str
-    stroke: str | tuple[int, tuple[int, ...]]
-
-
-_LOOKS = (
-    Look(colour="#0072B2", marker="o", stroke="-"),
-    Look(colour="#D55E00", marker="s", stroke=(0, (5, 2))),
-    Look(colour="#009E73", marker="^", stroke=(0, (1, 1))),
-    Look(colour="#CC79A7", marker="D", stroke=(0, (5, 1, 1, 1))),
+_LOOKS: Sequence[Look] = (
+    {"color": "#0072B2", "marker": "o", "linestyle": "-"},
+    {"color": "#D55E00", "marker": "s", "linestyle": (0, (5, 2))},
+    {"color": "#009E73", "marker": "^", "linestyle": (0, (1, 1))},
+    {"color": "#CC79A7", "marker": "D", "linestyle": (0, (5, 1, 1, 1))},
 )
 
 
@@ -96,42 +91,25 @@ def own_style() -> Iterator[None]:
         yield
 
 
-class Sheet:
-    """A figure with its title and banner, and room below for ``height`` inches of drawing.
-
-    Measures are inches; `place` turns them into the shares that matplotlib wants.
-    """
-
-    def __init__(self, picture: Picture, height: float) -> None:
-        lines = wrap(picture.title, 80, 4)
-        banner = wrap(picture.banner, 80)
-        head = 0.12 + 0.19 * len(lines) + 0.24 * len(banner)
-        self.height = head + height
-        self.figure = Figure(figsize=(WIDTH, self.height))
-        self.top = self.height - head
-        y = self.height - 0.08
-        for line in lines:
-            self.write(0.12, y, line, fontsize=10.5, fontweight="bold", va="top")
-            y -= 0.19
-        for line in banner:
-            box = {"facecolor": "white", "edgecolor": ALARM, "pad": 2.0, "linewidth": 1.0}
-            self.write(0.16, y - 0.04, line, fontweight="bold", color=ALARM, va="top", bbox=box)
-            y -= 0.24
-
-    def write(self, x: float, y: float, text: str, **style: Any) -> None:
-        """Text at a point, measured from the lower left."""
-        self.figure.text(x / WIDTH, y / self.height, text, **style)
-
-    def place(self, left: float, bottom: float, width: float, height: float) -> Axes:
-        """Axes in this rectangle."""
-        return self.figure.add_axes(
-            (left / WIDTH, bottom / self.height, width / WIDTH, height / self.height)
-        )
+def lay_out(picture: Picture, height: float) -> Figure:
+    """A figure with the title and the banner, and ``height`` inches below, where the library finds
+    every axis and its labels their room."""
+    title, banner = wrap(picture.title, 80, 4), wrap(picture.banner, 80)
+    whole = height + 0.15 + 0.19 * len(f"{title}\n{banner}".splitlines()) + (0.1 if banner else 0)
+    room = ConstrainedLayoutEngine(rect=(0.01, 0.005, 0.98, height / whole))
+    figure = Figure(figsize=(WIDTH, whole), layout=room)
+    figure.text(0.016, 1 - 0.08 / whole, title, fontsize=10.5, fontweight="bold", va="top")
+    if banner:
+        box = {"facecolor": "white", "edgecolor": ALARM, "pad": 2.0}
+        place = (height + 0.08) / whole
+        figure.text(0.02, place, banner, fontweight="bold", color=ALARM, va="bottom", bbox=box)
+    return figure
 
 
-def wrap(text: str, width: int, most: int = 3) -> list[str]:
+def wrap(text: str, width: int, most: int = 3) -> str:
     """The text in lines of so many characters, cut after ``most`` of them."""
-    return textwrap.wrap(show_plainly(text), width, max_lines=most, placeholder=" …")
+    plain = show_plainly(text)
+    return "\n".join(textwrap.wrap(plain, width, max_lines=most, placeholder=" …"))
 
 
 def tame(value: float) -> float:
@@ -139,61 +117,66 @@ def tame(value: float) -> float:
     return min(max(value, 1 / _FARTHEST), _FARTHEST)
 
 
+def find_sides(values: Iterable[float | None], share: float = 0.06) -> Sides:
+    """From the lowest to the highest of these values, with so much of a logarithmic scale on both sides."""
+    ends = [tame(value) for value in values if value is not None]
+    room = max((max(ends) / min(ends)) ** share, 1.1)
+    return min(ends) / room, max(ends) * room
+
+
 def span_of(marks: Iterable[Mark]) -> Sides:
-    """From the lowest to the highest end of these marks, with a little room on both sides."""
-    seen = list(marks)
-    ends = [tame(end) for one in seen for end in (one.value, one.low, one.high) if end is not None]
-    return widen(min(ends), max(ends))
-
-
-def widen(low: float, high: float, share: float = 0.06) -> Sides:
-    """A range on a logarithmic scale with so much of it added on both sides, and never none."""
-    room = max((high / low) ** share, 1.1)
-    return low / room, high * room
+    """The sides of an axis on which these marks lie with their intervals."""
+    return find_sides(end for mark in marks for end in (mark.value, mark.low, mark.high))
 
 
 def pick_ticks(low: float, high: float) -> list[float]:
-    """Round values within a range on a logarithmic scale, at least two and at most ten."""
-    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    stride = max(1, math.ceil((last - first) / 9))
-    choices: Sequence[Sequence[float]] = (
-        (1,),
-        (1, 3),
-        (1, 2, 5),
-        (1, 1.5, 2, 3, 4, 5, 6, 8),
-        [one / 10 for one in range(10, 100)],
-    )
-    for choice in choices if stride == 1 else choices[:1]:
-        ticks = [
-            step * 10.0**power
-            for power in range(first, last + 1)
-            if power % stride == 0
-            for step in choice
-            if low <= step * 10.0**power <= high
-        ]
-        if len(ticks) >= 4 or (stride > 1 and ticks):
-            return ticks[:: math.ceil(len(ticks) / 10)]
-    return [low * (high / low) ** share for share in (0.2, 0.8)]
+    """Round values within a range on a logarithmic scale: as few as ``_FEWEST``, where they can be."""
+    narrow = MaxNLocator(5, steps=[1, 2, 5, 10])
+    for locator in (*(LogLocator(subs=one, numticks=_MOST) for one in _STEPS), narrow):
+        ticks = [float(tick) for tick in locator.tick_values(low, high) if low <= tick <= high]
+        if len(ticks) >= _FEWEST:
+            break
+    return ticks
 
 
-def scale_up(axes: Axes, which: Literal["x", "y"], sides: Sides, unit: str) -> None:
-    """Makes one axis logarithmic from side to side, with ticks in human units."""
-    label_ticks(axes, which, sides, [(one, show_tick(one, unit)) for one in pick_ticks(*sides)])
-
-
-def label_ticks(
-    axes: Axes, which: Literal["x", "y"], sides: Sides, ticks: Sequence[tuple[float, str]]
+def scale_up(
+    axes: Axes,
+    which: Literal["x", "y"],
+    sides: Sides,
+    word: Callable[[float], str],
+    ticks: Sequence[float] = (),
 ) -> None:
-    """Makes one axis logarithmic from side to side, with these ticks and their labels."""
-    axes.set(**{f"{which}scale": "log", f"{which}lim": sides})
-    axis: Axis = axes.xaxis if which == "x" else axes.yaxis
-    axis.set_major_locator(FixedLocator([tick for tick, _ in ticks]))
-    axis.set_major_formatter(FixedFormatter([text for _, text in ticks]))
-    axis.set_minor_locator(NullLocator())
-    axes.tick_params(length=3)
+    """Makes one axis logarithmic from side to side, with these ticks or round ones."""
+    ticks = ticks or pick_ticks(*sides)
+    axes.set(**{f"{which}scale": "log", f"{which}lim": sides, f"{which}ticks": ticks})
+    axes.set(**{f"{which}ticklabels": [word(tick) for tick in ticks]})
+    axes.minorticks_off()
 
 
-def share_of(value: float, sides: Sides) -> float:
-    """Where a value stands between two others on a logarithmic scale: 0 to 1."""
-    low, high = sides
-    return math.log(value / low) / math.log(high / low)
+def draw_marks(
+    axes: Axes,
+    look: Look,
+    along: Sequence[float],
+    marks: Sequence[Mark | None],
+    which: Literal["x", "y"],
+) -> None:
+    """Marks with their intervals, whose values are on the axis ``which``, and the line through them.
+
+    The line is broken where a mark is missing or INVALID; that one is hollow and crossed.
+    """
+    for struck in sorted({mark.struck for mark in marks if mark}):
+        kept = [mark if mark and mark.struck is struck else Mark(value=math.nan) for mark in marks]
+        values = [tame(mark.value) for mark in kept]
+        x, y = (along, values) if which == "y" else (values, along)
+        ends = [mark.low for mark in kept], [mark.high for mark in kept]
+        bars = [
+            [abs(value - tame(end or math.nan)) for value, end in zip(values, side, strict=True)]
+            for side in ends
+        ]
+        style = {**look, "markersize": 5, "linewidth": 1.4}
+        if struck:
+            style |= {"markerfacecolor": "white", "linestyle": "none"}
+            axes.plot(x, y, **{**style, "marker": "x", "markersize": 9}, zorder=4)
+        if not all(map(math.isnan, bars[0])):
+            style |= {f"{which}err": bars}
+        axes.errorbar(x, y, **style, elinewidth=1.0, capsize=2.5)

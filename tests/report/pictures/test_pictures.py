@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.findings import Spot
 from suite.flags import raise_flag
 from suite.report.pages.gallery import depict
-from suite.report.pictures.breakdowns import depict_decomposition, depict_waterfalls
-from suite.report.pictures.picture import (
-    POSSIBLE_FILES,
-    Bar,
-    Dots,
-    Mark,
-    Part,
-    Picture,
-    Stacks,
-    Sweeps,
-    Waterfall,
-)
+from suite.report.pictures.picture import POSSIBLE_FILES, Dots, Picture, Stacks, Sweeps
 from tests import synthetic
 from tests.rendering import study
 from tests.report.campaigns import (
-    BARS,
     NO_NUMBER,
     PIPELINES,
     SWEEPS,
-    WATERFALLS,
+    analyse_explained,
     analyse_made,
     change,
+    make_waterfall,
+    take_apart,
 )
 
 MADE = analyse_made()
@@ -54,8 +46,8 @@ def find_pipelines(summary: Analysis) -> tuple[Picture, Dots]:
 def test_two_arms_cross_where_the_analysis_says_so() -> None:
     picture, content = find_sweeps(MADE)
     (panel,) = content.panels
-    assert [line.arm for line in panel.lines] == ["cpu", "cuda"]
-    assert [size for size, _ in panel.lines[0].marks] == [1, 10, 64, 100, 256, 1000, 4000, 10000]
+    assert list(panel.marks) == ["cpu", "cuda"]
+    assert panel.places == (1, 10, 64, 100, 256, 1000, 4000, 10000)
     (sweep,) = [one for one in MADE.sweeps if one.scenario == "matmul"]
     crossover = sweep.crossovers["cuda"]
     (span,) = panel.spans
@@ -64,7 +56,7 @@ def test_two_arms_cross_where_the_analysis_says_so() -> None:
     assert picture.title.startswith("Square products: cpu wins at n = 1")
     assert "shaded" in picture.caption
     assert "INVALID" not in picture.caption
-    first, mark = MADE.cells[0].arms["cpu"].estimate, panel.lines[0].marks[0][1]
+    first, mark = MADE.cells[0].arms["cpu"].estimate, panel.marks["cpu"][0]
     assert first
     assert mark
     assert (mark.value, mark.low, mark.high) == (first.value, first.low, first.high)
@@ -74,7 +66,7 @@ def test_networks_stand_beside_each_other_and_rates_are_turned_round() -> None:
     _, content = find_sweeps(MADE, "mlp")
     assert content.unit == "examples/s"
     assert ["net=A" in panel.title for panel in content.panels] == [True, False]
-    mark = content.panels[0].lines[0].marks[0][1]
+    mark = content.panels[0].marks["cpu"][0]
     time = next(one for one in MADE.cells if one.scenario == "mlp").arms["cpu"].estimate
     assert mark
     assert time
@@ -93,14 +85,14 @@ def test_one_arm_says_how_far_it_comes() -> None:
 
 def test_three_arms_have_a_line_each() -> None:
     _, content = find_sweeps(analyse_made(arms=("cpu", "cuda", "cuda-hidden")))
-    assert [line.arm for line in content.panels[0].lines] == ["cpu", "cuda", "cuda-hidden"]
+    assert list(content.panels[0].marks) == ["cpu", "cuda", "cuda-hidden"]
 
 
 def test_a_missing_number_breaks_the_line_and_is_named() -> None:
     picture, content = find_sweeps(change(MADE, MADE.cells[3].id, "cpu", **NO_NUMBER))
-    lines = content.panels[0].lines
-    assert [mark is None for _, mark in lines[0].marks] == [False] * 3 + [True] + [False] * 4
-    assert all(mark for _, mark in lines[1].marks)
+    marks = content.panels[0].marks
+    assert [mark is None for mark in marks["cpu"]] == [False] * 3 + [True] + [False] * 4
+    assert all(marks["cuda"])
     assert "No number: cpu at n = 100." in picture.caption
     assert "No number: cpu at n = 100." in picture.alt
 
@@ -108,7 +100,7 @@ def test_a_missing_number_breaks_the_line_and_is_named() -> None:
 def test_an_invalid_number_is_struck_and_explained() -> None:
     flags = (raise_flag("changed", {"arm": "cuda"}, what="image"),)
     picture, content = find_sweeps(change(MADE, MADE.cells[0].id, "cuda", flags=flags))
-    marks = [mark for _, mark in content.panels[0].lines[1].marks if mark]
+    marks = [mark for mark in content.panels[0].marks["cuda"] if mark]
     assert [mark.struck for mark in marks] == [True] + [False] * 7
     assert "INVALID" in picture.caption
     assert "(invalid) at n = 1" in picture.alt
@@ -116,7 +108,7 @@ def test_an_invalid_number_is_struck_and_explained() -> None:
 
 def test_without_intervals_there_are_marks_and_a_word_about_it() -> None:
     picture, content = find_sweeps(analyse_made(blocks=2))
-    assert all(mark and mark.low is None for _, mark in content.panels[0].lines[0].marks)
+    assert all(mark and mark.low is None for mark in content.panels[0].marks["cpu"])
     assert "no intervals" in picture.caption
     assert "95 % CIs" not in picture.caption
 
@@ -139,86 +131,95 @@ def test_every_picture_says_what_the_report_must_say_everywhere() -> None:
 def test_the_triple_compares_batches_whatever_a_call_works_through() -> None:
     summary = analyse_made("triple and steps", ("cpu",))
     picture, content = find_pipelines(summary)
-    assert [group.title for group in content.groups] == list(PIPELINES)
+    assert [panel.title for panel in content.panels] == list(PIPELINES)
     times = {one.id: one.arms["cpu"].estimate for one in summary.cells}
-    for group in content.groups:
-        labels = [row.label for row in group.rows]
-        assert labels == ["input alone", "compute alone", "together", "with a trivial model"]
-        calls = 2 if group.title == "numpy_function" else 1
-        found = times[f"tfdata.triple/pipeline={group.title}/part=input/batch=512"]
+    for panel in content.panels:
+        assert panel.places == (
+            *("input alone", "compute alone", "together", "with a trivial model"),
+        )
+        calls = 2 if panel.title == "numpy_function" else 1
+        found = times[f"tfdata.triple/pipeline={panel.title}/part=input/batch=512"]
         assert found
-        (arm, mark), *_ = group.rows[0].marks
-        assert (arm, mark.value) == ("cpu", pytest.approx(calls * found.value))
+        mark = panel.marks["cpu"][0]
+        assert mark
+        assert mark.value == pytest.approx(calls * found.value)
     assert picture.tables == ("tfdata", "mlp")
 
 
 def test_the_triple_does_without_its_computing() -> None:
     picture, content = find_pipelines(analyse_made("triple", ("cpu",)))
-    labels = [row.label for row in content.groups[0].rows]
-    assert labels == ["input alone", "together", "with a trivial model"]
+    assert content.panels[0].places == ("input alone", "together", "with a trivial model")
     assert picture.tables == ("tfdata",)
 
 
 def test_a_step_in_its_parts() -> None:
-    picture = depict_decomposition(MADE, BARS)
-    assert picture
+    made = analyse_explained()
+    picture = find(made, "decomposition")
     assert isinstance(picture.content, Stacks)
-    assert picture.title == "Where a training step goes: dispatch takes 75 % of A 32, cuda"
-    assert "A 32, cuda, 800 µs: dispatch 75.0 %, transfer 0.0 %, compute 25.0 %." in picture.alt
+    title = "Where a training step goes: dispatch takes 75 % of A batch=32 device"
+    assert picture.title.startswith(title)
+    assert (
+        "800 µs: input 0.0 %, transfer 0.0 %, dispatch 75.0 %, compute 25.0 %, rest 0.0 %."
+        in picture.alt
+    )
     assert "under 0" in picture.caption
-    whole = Bar(label="not taken apart", parts=(Part(name="compute", seconds=1.0),))
-    assert depict_decomposition(MADE, [Bar(label="empty", parts=()), whole]) is None
+    whole = take_apart(made.steps[0].cell, "cuda", 0.0, 1.0, 0.0)
+    empty = take_apart(made.steps[0].cell, "cuda", 0.0, 0.0, 0.0)
+    names = [one.name for one in depict(structs.replace(made, steps=(whole, empty)))]
+    assert "decomposition" not in names
 
 
-def test_the_waterfalls_of_one_title_are_one_group() -> None:
-    picture = depict_waterfalls(MADE, WATERFALLS)
-    assert picture
+def test_the_waterfalls_of_one_title_are_one_panel() -> None:
+    made = analyse_explained()
+    picture = find(made, "asked")
     assert isinstance(picture.content, Dots)
-    (group,) = picture.content.groups
-    assert group.linked
-    assert [row.label for row in group.rows] == ["as asked", "tracing out", "batch 512"]
-    assert [[arm for arm, _ in row.marks] for row in group.rows] == [["cpu", "cuda"]] * 3
-    assert picture.title == "What people ask about: B by slices takes 250× its fair time on cpu"
-    assert depict_waterfalls(MADE, ()) is None
+    (panel,) = picture.content.panels
+    assert picture.content.linked
+    assert panel.title == "slices, time per example"
+    assert panel.places == ("as asked", "tracing out", "batch 512")
+    assert [(arm, len(marks)) for arm, marks in panel.marks.items()] == [("cpu", 3), ("cuda", 3)]
+    assert picture.title == "What people ask about: slices takes 250× its fair time on cpu"
+    assert "slices, time per example, cpu: as asked 250 ms, tracing out 90.0 ms" in picture.alt
+    pinned = [structs.replace(one, spot=Spot(arm="cpu", pinned=True)) for one in made.waterfalls]
+    names = [one.name for one in depict(structs.replace(made, waterfalls=tuple(pinned)))]
+    assert "asked" not in names
+
+
+def test_a_step_that_an_arm_lacks_is_missing_in_its_row() -> None:
+    falls = (
+        make_waterfall("cpu", {"asked": 3.0, "b": 2.0, "c": 1.0}),
+        make_waterfall("cuda", {"asked": 3.0, "c": 1.0}),
+    )
+    content = find(structs.replace(MADE, waterfalls=falls), "asked").content
+    assert isinstance(content, Dots)
+    (panel,) = content.panels
+    assert [mark is None for mark in panel.marks["cuda"]] == [False, True, False]
 
 
 def test_what_would_not_fit_on_a_page_is_left_to_the_tables() -> None:
-    bars = [
-        Bar(
-            label=f"step {place}",
-            parts=(Part(name="dispatch", seconds=1.0 + place), Part(name="compute", seconds=9.0)),
-        )
-        for place in range(16)
+    cells = [one.id for one in MADE.cells if one.scenario == "mlp"]
+    places = [(cell, arm) for arm in ("cpu", "cuda") for cell in cells]
+    steps = [
+        take_apart(cell, arm, 1.0 + place, 9.0, 0.0) for place, (cell, arm) in enumerate(places)
     ]
-    picture = depict_decomposition(MADE, bars)
-    assert picture
+    picture = find(structs.replace(MADE, steps=tuple(steps)), "decomposition")
     assert isinstance(picture.content, Stacks)
-    assert [bar.label for bar in picture.content.bars] == [f"step {n}" for n in range(4, 16)]
+    assert [bar.whole for bar in picture.content.bars] == [10.0 + place for place in range(4, 16)]
     assert "4 more steps stand in the table alone." in picture.caption
 
 
-def test_of_many_cases_every_subject_has_its_turn() -> None:
+def test_of_many_cases_every_script_has_its_turn() -> None:
     falls = [
-        Waterfall(
-            subject=subject,
-            title=f"{subject} {place}",
-            arm=arm,
-            steps=(
-                ("a", Mark(value=way + place)),
-                ("b", Mark(value=2.0)),
-                ("c", Mark(value=1.0)),
-            ),
-        )
-        for subject, way, places in (("product", 100, range(9)), ("clone", 2, range(1)))
-        for place in places
+        make_waterfall(arm, {"a": way + n, "b": 2.0, "c": 1.0}, name, n)
+        for name, way, sizes in (("product", 100, range(9)), ("clone", 2.5, range(1)))
+        for n in sizes
         for arm in ("cpu", "cuda")
     ]
-    picture = depict_waterfalls(MADE, falls)
-    assert picture
+    picture = find(structs.replace(MADE, waterfalls=tuple(falls)), "asked")
     assert isinstance(picture.content, Dots)
-    titles = [one.title for one in picture.content.groups]
-    assert titles == [*(f"product {n}" for n in range(3, 9)), "clone 0"]
-    assert picture.title == "What people ask about: product 8 takes 108× its fair time on cpu"
+    titles = [one.title.partition(",")[0] for one in picture.content.panels]
+    assert titles == [*(f"product (n={n})" for n in range(3, 9)), "clone (n=0)"]
+    assert picture.title == "What people ask about: product (n=8) takes 108× its fair time on cpu"
     assert "3 more cases stand in the table alone." in picture.caption
 
 
