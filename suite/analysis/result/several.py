@@ -11,7 +11,7 @@ from suite.analysis.result.arms import Machine
 from suite.analysis.result.campaign import Plan
 from suite.analysis.result.cells import ArmResult, Comparison, tell_ratio, tell_verdict
 from suite.analysis.result.numbers import Ratio, Verdict
-from suite.analysis.result.shortlist import Exclusion, Claim, Device
+from suite.analysis.result.shortlist import Claim, Device, Exclusion
 from suite.flags import Flag
 from suite.model import Survey
 

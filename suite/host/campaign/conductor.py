@@ -122,7 +122,7 @@ class Conductor:
         for arm in plan.order_arms(self.campaign, 0):
             self._calibrate(arm)
         if self.campaign.calibrated_by is None:
-            self.advice.look_first()
+            self.hooks.look_first()
             self._predict()
         block = 1
         while block <= self.campaign.blocks and not self._stop_before(block):

@@ -151,7 +151,7 @@ def test_a_copy_counts_for_no_type_and_two_instances_are_none(base: Analysis) ->
     copy = structs.replace(made[0], campaign=renamed, arms=arms)
     versus = set_side_by_side([*made[:2], copy])
     assert versus.kinds == ()
-    assert [(one.run, one.flag.code) for one in versus.aside] == [(3, "copied")]
+    assert [(one.run, one.flag.code) for one in versus.excluded] == [(3, "copied")]
     assert "Number 3, copy, counts for no type: " in render(versus, [*made[:2], copy])
     assert "## Types of machines" not in render(set_side_by_side(made[:2]), made[:2])
 
