@@ -1,0 +1,207 @@
+"""Slowdowns planted in stages of the asked cases: each shows in one step of its waterfall, and in no other.
+
+What a later change takes away, the stage before it and all before that have.  So the same seconds a unit are
+added to a stage and to all before it, on the GPU's arm of two that are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+
+import pytest
+
+from suite.analysis.analyse import analyse
+from suite.analysis.numbers.estimate import estimate_difference
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.findings import Spot, Step, Waterfall
+from suite.analysis.result.numbers import Estimate
+from suite.model import Document
+from tests.bench.truth.campaigns import BASE, OTHER, Planted, make_documents, make_plan, plan_cells
+from tests.bench.truth.tally import load
+from tests.bench.truth.winners import same
+from tests.fakes.hosts import QUIET
+from tests.worker.scenarios.test_asked import CASES
+
+ALSO = ("asked.*", "matmul.square/n=*/precision=fp32/operands=device/xla=off")
+"""Every stage of every case, and the products that one of them ends at."""
+
+HERE, RIVAL, PINNED = (
+    Spot(arm=OTHER, pinned=False),
+    Spot(arm=BASE, pinned=False),
+    Spot(arm=OTHER, pinned=True),
+)
+"""Where the plants are, and where there are none."""
+
+STAGES = [(case, place) for case, stages in CASES.items() for place in range(len(stages))]
+STEPS = [(case, place) for case, place in STAGES if place < len(CASES[case]) - 1]
+"""Every stage of every case by its place, and those behind which there is one more."""
+
+
+def name_all(stages: list[tuple[str, int]]) -> list[str]:
+    return [f"{case}: {CASES[case][place].name}" for case, place in stages]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plant:
+    """What is added to a cell, in seconds: in each unit of its way, and in a call."""
+
+    each: float
+    call: float
+
+
+@cache
+def plant(place: int | None) -> Mapping[str, Plant]:
+    """The plants by cell, of the stages up to this place of their cases; None: there are none.
+
+    Each is as much as the first stage of the way takes.
+    """
+    cells = {one.id: one for one in plan_cells(also=ALSO)}
+    ways = [one.way for one in cells.values() if one.way and not one.way.pinned]
+    plants: dict[str, Plant] = {}
+    for way in ways if place is not None else ():
+        # The variant of a case can begin later than the case does.
+        late = len(CASES[way.name]) - len(way.stages)
+        measured = [(late + at, one.cell) for at, one in enumerate(way.stages) if one.cell]
+        units = {name: 1.0 if way.by_call else cells[name].work.amount for _, name in measured}
+        first = measured[0][1]
+        each = same(cells[first], OTHER) / units[first]
+        plants |= {
+            name: Plant(each=each, call=each * units[name]) for at, name in measured if at <= place
+        }
+    return plants
+
+
+def slow_down(document: Document, plants: Mapping[str, Plant]) -> Document:
+    """The document in which each call of these cells took longer, if it is of the GPU's arm or its twin."""
+    if document.invocation.arm not in {OTHER, f"{OTHER}-twin"}:
+        return document
+    more = {one.id: plants[one.id].call for one in document.cells if one.id in plants}
+    return replace(
+        document,
+        cells=[
+            replace(
+                one,
+                samples_s=[seconds + more[one.id] for seconds in one.samples_s],
+                warmup_s=[seconds + more[one.id] for seconds in one.warmup_s],
+            )
+            if one.id in more
+            else one
+            for one in document.cells
+        ],
+    )
+
+
+@cache
+def study(place: int | None) -> Analysis:
+    """The analysis of a campaign with these plants; its noise is the same in all of them."""
+    planted = Planted(
+        seconds=same, host=QUIET, change=lambda document: slow_down(document, plant(place))
+    )
+    campaign = make_plan(seed=9, also=ALSO)
+    return analyse(load(campaign, make_documents(campaign, planted)))
+
+
+def list_waterfalls(place: int | None, case: str) -> list[Waterfall]:
+    return [one for one in study(place).waterfalls if one.name == case]
+
+
+def take_away(place: int | None, one: Waterfall) -> list[Estimate]:
+    """What each step of a waterfall takes away: seconds a unit, with their interval."""
+    arms = {cell.id: cell.arms[one.spot.arm] for cell in study(place).cells}
+    values = [
+        {
+            block: seconds / (1.0 if one.by_call else arms[step.cell].work.amount)
+            for block, seconds in arms[step.cell].values.items()
+        }
+        for step in one.steps
+    ]
+    return [
+        estimate_difference([before[block] - after[block] for block in before])
+        for before, after in pairwise(values)
+    ]
+
+
+def find_carrier(place: int, one: Waterfall) -> Step | None:
+    """The step that takes a plant away: from the last stage that has it; None: there is none."""
+    plants = plant(place) if one.spot == HERE else {}
+    return next(
+        (
+            after
+            for before, after in pairwise(one.steps)
+            if before.cell in plants and after.cell not in plants
+        ),
+        None,
+    )
+
+
+def bound(one: Estimate) -> tuple[float, float]:
+    assert one.low is not None
+    assert one.high is not None
+    return one.low, one.high
+
+
+@pytest.mark.parametrize(("case", "place"), STAGES, ids=name_all(STAGES))
+def test_a_planted_slowdown_shows_in_one_step_and_in_no_other(case: str, place: int) -> None:
+    usual, slowed = list_waterfalls(None, case), list_waterfalls(place, case)
+    assert {one.spot for one in slowed} == {HERE, RIVAL, PINNED}
+    carried = 0
+    for was, now in zip(usual, slowed, strict=True):
+        assert [step.cell for step in now.steps] == [step.cell for step in was.steps]
+        carrier = find_carrier(place, now)
+        carried += carrier is not None
+        steps = zip(now.steps[1:], take_away(None, was), take_away(place, now), strict=True)
+        for step, before, after in steps:
+            low, high = bound(before)
+            more = plant(place)[now.steps[0].cell].each if step is carrier else 0.0
+            assert after.value - before.value == pytest.approx(more, abs=(high - low) / 2), step
+            if step is carrier:
+                below, above = bound(after)
+                assert high < below <= before.value + more <= above
+    # A plant in all stages is in no step; a variant that begins later has none of the first stages'.
+    has_plant = [one for one in slowed if one.spot == HERE and one.steps[0].cell in plant(place)]
+    assert carried == (len(has_plant) if (case, place) in STEPS else 0)
+    assert has_plant
+
+
+@pytest.mark.parametrize(("case", "place"), STEPS, ids=name_all(STEPS))
+def test_the_factor_of_a_step_tells_of_its_plant_and_those_behind_it_do_not(
+    case: str, place: int
+) -> None:
+    """Those before it come closer to 1, since both of their stages have it."""
+    for was, now in zip(list_waterfalls(None, case), list_waterfalls(place, case), strict=True):
+        carrier = find_carrier(place, now)
+        if carrier is None:
+            continue
+        at = now.steps.index(carrier)
+        usual, slowed = was.steps[at].factor, carrier.factor
+        assert usual is not None
+        assert slowed is not None
+        assert (usual.high or 0.0) < (slowed.low or 0.0)
+        assert now.steps[at + 1 :] == was.steps[at + 1 :]
+
+
+@pytest.mark.parametrize(("case", "place"), STEPS, ids=name_all(STEPS))
+def test_the_cause_is_the_one_that_the_step_removes(case: str, place: int) -> None:
+    analysis = study(place)
+    cells = {one.id: one for one in analysis.cells}
+    for one in list_waterfalls(place, case):
+        carrier = find_carrier(place, one)
+        if carrier is None:
+            continue
+        script = cells[one.steps[0].cell]
+        assert script.standing is not None
+        assert script.standing.loses
+        first = script.causes[0]
+        (rule,) = carrier.rules or ("unknown",)
+        assert first.rule == rule
+        assert first.share == pytest.approx(1, abs=0.1)
+        (told,) = (
+            each
+            for each in analysis.misled
+            if (each.name, each.fixed, each.base) == (one.name, one.fixed, RIVAL)
+        )
+        assert told.gone[0].changes == carrier.changes
+        assert told.gone[0].share == pytest.approx(1, abs=0.1)
