@@ -147,7 +147,9 @@ def fleet(session: nox.Session) -> None:
 @nox.session
 def method(session: nox.Session) -> None:
     """Hold the method to its rates and coverage by simulation, and try the analysis on more of the same."""
-    forward(session, "-m", "pytest", "-m", "method", "tests/bench", "tests/analysis")
+    forward(
+        session, "-m", "pytest", "-m", "method", "tests/bench", "tests/analysis", "tests/report"
+    )
 
 
 @nox.session

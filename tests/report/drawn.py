@@ -1,0 +1,218 @@
+"""Campaigns drawn at random of the cases that people ask about, and which of their numbers count.
+
+That is known here by what is done to the documents; no analysis is asked.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+
+from suite.cells.cell import Cell
+from suite.model import AT_END, Campaign, Check, Container, Document, Excluded
+from suite.worker import scenarios
+from tests import synthetic
+
+ARMS = (("cpu",), ("cuda",), ("cpu", "cuda"), ("cpu", "cuda"))
+BLOCKS = 3
+
+ON_ARM = {"fine": 12.0, "changed": 1.0, "unproven": 1.0, "disturbed": 1.0, "nothing": 0.5}
+"""How often an arm is what; of the others no number counts.  Its image changes half-way; it shows no GPU; it
+loses that at the end of a block; or it has no invocation."""
+
+OF_CELL = {
+    "fine": 14.0,
+    "some blocks": 2.0,
+    **dict.fromkeys(("skipped", "failed", "pending", "left out", "unproven", "disturbed"), 1.0),
+    "wrong": 0.5,
+}
+"""How often a cell on an arm is what; only of the first two the number counts.  Its work was not seen on its
+device; another process computed on the GPU; or its result differs from block to block."""
+
+COUNTS = ("fine", "some blocks")
+
+NO_GPU = {"tensorflow.devices": "CPU:0", "gpu.0.name": None}
+"""What a container says that saw none."""
+
+Place = tuple[str, str]
+"""An arm, and a cell by its id or a script by its process."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A campaign, and what becomes of its arms, of its cells on them, and of scripts whose own container
+    saw no GPU."""
+
+    plan: Campaign
+    on_arm: Mapping[str, str]
+    of_cell: Mapping[Place, str]
+    bare: frozenset[Place]
+
+    @cached_property
+    def campaign(self) -> Campaign:
+        """The plan, with what its calibration left out."""
+        out = Excluded(outcome="skipped", reason="would take too long here")
+        return replace(
+            self.plan,
+            excluded={
+                arm: {name: out for on, name in self._find("left out") if on == arm}
+                for arm in self.plan.arms
+            },
+        )
+
+    @cached_property
+    def counted(self) -> frozenset[Place]:
+        """The numbers that count, by arm and cell."""
+        lost = sum(state == "disturbed" for state in self.on_arm.values())
+        blocks = BLOCKS * sum(state != "nothing" for state in self.on_arm.values())
+        if lost > 0.2 * blocks:
+            return frozenset()
+        # Nobody knows of results that differ which arm's are right.
+        wrong = {name for arm, name in self._find("wrong") if self._has_result(arm, name)}
+        return frozenset(
+            (arm, name)
+            for state in COUNTS
+            for arm, name in self._find(state)
+            if self.on_arm[arm] == "fine" and name not in wrong and self._has_result(arm, name)
+        )
+
+    def make_documents(self, draw: random.Random) -> list[Document]:
+        """Its documents; every cell has a time of its own on each arm."""
+        times = {place: 1e-3 * math.exp(draw.gauss(0.0, 1.0)) for place in self.of_cell}
+        return [
+            self._spoil(
+                synthetic.make_document(
+                    self.plan,
+                    arm,
+                    block,
+                    truth=lambda cell, arm: times[arm, cell.id] * math.sqrt(cell.work.amount),
+                    samples=2,
+                    warmup=1,
+                )
+            )
+            for arm, state in self.on_arm.items()
+            for block in range(1, BLOCKS + 1)
+            if state != "nothing"
+        ]
+
+    def _find(self, state: str) -> list[Place]:
+        return [place for place, found in self.of_cell.items() if found == state]
+
+    def _has_result(self, arm: str, name: str) -> bool:
+        """Whether the cell runs on the arm, and on the GPU where the arm has one."""
+        (cell,) = (one for one in self.plan.cells if one.id == name)
+        runs = self.on_arm[arm] not in {"nothing", "unproven"}
+        means = self.plan.arm(arm).gpu or not cell.beside_gpu
+        return runs and means and (arm, cell.process or "") not in self.bare
+
+    def _spoil(self, document: Document) -> Document:
+        """A document of a campaign without a fault, with the arm's and the cells' own."""
+        arm, block = document.invocation.arm, document.invocation.block
+        state = self.on_arm[arm]
+        for one in document.cells:
+            document = _spoil_cell(document, one.id, self.of_cell[arm, one.id])
+        document = self._give_containers(document)
+        if state == "unproven":
+            document = replace(document, facts={**document.facts, **NO_GPU})
+        if state == "disturbed" and block == 1:
+            document = replace(document, facts={**document.facts, AT_END: "it did not answer"})
+        if state == "changed" and block == BLOCKS:
+            image = replace(document.invocation.image, content="e" * 64)
+            document = replace(document, invocation=replace(document.invocation, image=image))
+        return document
+
+    def _give_containers(self, document: Document) -> Document:
+        """The document in which each script has a container of its own."""
+        usual = document.invocation.containers[0]
+        process = {one.id: one.process for one in self.plan.cells}
+        names = dict.fromkeys(filter(None, (process[one.id] for one in document.cells)))
+        arm = document.invocation.arm
+        own = {
+            name: Container(
+                id=f"{usual.id}-{name}",
+                started=usual.started,
+                ended=usual.ended,
+                status=usual.status,
+                process=name,
+                facts=dict(NO_GPU) if (arm, name) in self.bare else {},
+            )
+            for name in names
+        }
+        return replace(
+            document,
+            invocation=replace(document.invocation, containers=[usual, *own.values()]),
+            cells=[
+                replace(one, container=own[name].id) if (name := process[one.id]) else one
+                for one in document.cells
+            ],
+        )
+
+
+def _spoil_cell(document: Document, name: str, state: str) -> Document:
+    block = document.invocation.block
+    if state in {"skipped", "failed", "pending"} or (state == "some blocks" and block > 1):
+        outcome = "failed" if state == "some blocks" else state
+        reason = None if outcome == "pending" else "it was drawn so"
+        return synthetic.lose_cell(document, name, outcome, reason)
+    if state == "left out":
+        return replace(document, cells=[one for one in document.cells if one.id != name])
+    if state == "unproven":
+        return synthetic.change_cell(document, name, placement={})
+    if state == "disturbed":
+        return synthetic.change_cell(document, name, labels=["gpu-shared"])
+    if state == "wrong":
+        check = Check(what="a sum", value=42.0 + block, tolerance=1e-6)
+        return synthetic.change_cell(document, name, check=check)
+    return document
+
+
+@cache
+def list_cases() -> Mapping[str, tuple[Cell, ...]]:
+    """The cells of each case and size: the stages of its ways, and what else its script prints."""
+    cells = {one.id: one for one in scenarios.cells()}
+    found: dict[str, dict[str, Cell]] = {}
+    for one in cells.values():
+        if one.way is not None:
+            case = found.setdefault(f"{one.way.name} {one.way.fixed}", {})
+            case |= {at.cell: cells[at.cell] for at in one.way.stages if at.cell}
+            case |= {
+                more.id: more
+                for more in cells.values()
+                if one.process is not None and more.process == one.process and more.way is None
+            }
+    return {name: tuple(case.values()) for name, case in found.items()}
+
+
+def draw_campaign(draw: random.Random) -> Drawn:
+    """Some cases, each with its script or without, and with some of its other stages."""
+    cases, kept = list_cases(), {"overhead.fence"}
+    for name in draw.sample(sorted(cases), draw.randint(2, 5)):
+        scripted, dense = draw.random() < 0.7, draw.choice((0.4, 0.8, 1.0))
+        kept |= {
+            one.id for one in cases[name] if (scripted if one.process else draw.random() < dense)
+        }
+    cells = [one for one in scenarios.cells() if one.id in kept]
+    arms = draw.choice(ARMS)
+    plan = synthetic.make_campaign(arms=arms, blocks=BLOCKS, cells=cells)
+    gpus = [arm for arm in arms if plan.arm(arm).gpu]
+
+    def pick(arm: str, states: Mapping[str, float]) -> str:
+        (state,) = draw.choices(list(states), list(states.values()))
+        # Of a CPU nobody asks for proof.
+        return state if arm in gpus or state != "unproven" else "fine"
+
+    return Drawn(
+        plan,
+        on_arm={arm: pick(arm, ON_ARM) for arm in arms},
+        of_cell={(arm, one.id): pick(arm, OF_CELL) for arm in arms for one in cells},
+        bare=frozenset(
+            (arm, name) for arm in gpus for name in _list_processes(cells) if draw.random() < 0.1
+        ),
+    )
+
+
+def _list_processes(cells: Iterable[Cell]) -> list[str]:
+    return list(dict.fromkeys(one.process for one in cells if one.process))
