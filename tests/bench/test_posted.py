@@ -1,6 +1,10 @@
 """The scripts of the asked cases against the same as a person posts them: plain files, run alternately.
 
-Needs TensorFlow, in the interpreter that LOCAL_PYTHON names, and a quiet machine.
+Needs TensorFlow, in the interpreter that LOCAL_PYTHON names, and a quiet machine.  Two are told apart where
+their medians are and a rank test (Mann and Whitney 1947) says so; or where the fastest run of each is, since
+times of two modes hide a ratio from ranks.  By simulation (the last test) a ratio of 1.5 to either side is
+found in 98 % of the runs that spread as `clone`'s do, and in over 99 % of those that have two modes as the
+later epochs of `fit`; ranks alone would find 94 % and 43 %.  Of scripts that are alike 1 % are told apart.
 """
 
 from __future__ import annotations
@@ -9,17 +13,28 @@ import json
 import os
 import statistics
 import subprocess
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy import stats
 
 from suite.content import SUITE
+from tests.fakes.hosts import Array
 
 POSTED = Path(__file__).parent / "posted"
-ROUNDS = 5
+ROUNDS, ROUNDS_SHORT = 5, 15
+SHORT = frozenset({"clone", "fit"})
+"""The scripts that print times as short as a slice of the scheduler's, which spread by a factor of 2."""
+
 LONG_S = 0.5
 ALLOWED_LONG, ALLOWED_SHORT = 0.15, 0.25
-"""How far the medians may be apart, above `LONG_S` and below."""
+"""How far both may be apart, above `LONG_S` and below."""
+
+CHANCE = 0.01
+"""The p-value under which ranks say that two differ: five rounds reach it where no time of the one lies
+among those of the other."""
 
 NUMBERS = {
     "slices": ["asked.slices/stage=script/on=arm"],
@@ -55,17 +70,65 @@ def run_stage(case: str) -> list[float]:
     return [one["cell"]["samples_s"][0] for one in records if one["record"] == "cell"]
 
 
+def are_apart(one: float, other: float) -> bool:
+    less, more = sorted((one, other))
+    return more > less * (1 + (ALLOWED_LONG if more > LONG_S else ALLOWED_SHORT))
+
+
+def differ(theirs: Sequence[float], ours: Sequence[float]) -> bool:
+    """Whether two scripts are told apart by their times."""
+    ranked = stats.mannwhitneyu(theirs, ours, alternative="two-sided").pvalue < CHANCE
+    usual = are_apart(statistics.median(theirs), statistics.median(ours))
+    return (usual and ranked) or are_apart(min(theirs), min(ours))
+
+
 @pytest.mark.processes
 @pytest.mark.skipif("LOCAL_PYTHON" not in os.environ, reason="LOCAL_PYTHON names no interpreter")
 @pytest.mark.parametrize("case", NUMBERS)
 def test_a_script_stage_says_what_the_script_itself_prints(case: str) -> None:
-    posted, stage = [], []
-    for _ in range(ROUNDS):
-        posted.append(run_posted(case))
-        stage.append(run_stage(case))
-    for cell, theirs, ours in zip(
-        NUMBERS[case], zip(*posted, strict=True), zip(*stage, strict=True), strict=True
-    ):
-        printed, measured = statistics.median(theirs), statistics.median(ours)
-        allowed = ALLOWED_LONG if printed > LONG_S else ALLOWED_SHORT
-        assert measured == pytest.approx(printed, rel=allowed), (cell, theirs, ours)
+    times: dict[Callable[[str], list[float]], list[list[float]]] = {run_posted: [], run_stage: []}
+    order = [run_posted, run_stage]
+    for _ in range(ROUNDS_SHORT if case in SHORT else ROUNDS):
+        for one in order:
+            times[one].append(one(case))
+        order.reverse()
+    posted, stage = (list(zip(*found, strict=True)) for found in times.values())
+    for cell, theirs, ours in zip(NUMBERS[case], posted, stage, strict=True):
+        assert not differ(theirs, ours), (cell, theirs, ours)
+
+
+def draw_clone(draw: np.random.Generator, count: int) -> Array:
+    """As seen on two quiet CPUs: 12 to 24 ms."""
+    return draw.uniform(0.012, 0.024, count)
+
+
+def draw_epoch(draw: np.random.Generator, count: int) -> Array:
+    """As the second and third epoch of `fit` there: 0.12 or 0.27 s."""
+    return draw.choice([0.12, 0.27], count) * np.exp(draw.normal(0.0, 0.04, count))
+
+
+def draw_loop(draw: np.random.Generator, count: int) -> Array:
+    """A long script, which spreads by a few per cent."""
+    return np.exp(draw.normal(0.0, 0.03, count))
+
+
+@pytest.mark.parametrize(
+    ("spread", "rounds"),
+    [(draw_clone, ROUNDS_SHORT), (draw_epoch, ROUNDS_SHORT), (draw_loop, ROUNDS)],
+)
+@pytest.mark.parametrize(
+    ("ratio", "low", "high"), [(1.5, 0.95, 1), (1 / 1.5, 0.95, 1), (1, 0, 0.02)]
+)
+def test_the_rule_finds_half_as_much_again_and_little_else(
+    spread: Callable[[np.random.Generator, int], Array],
+    rounds: int,
+    ratio: float,
+    low: float,
+    high: float,
+) -> None:
+    draw = np.random.default_rng(5)
+    found = [
+        differ(spread(draw, rounds).tolist(), (ratio * spread(draw, rounds)).tolist())
+        for _ in range(1000)
+    ]
+    assert low <= statistics.fmean(found) <= high
