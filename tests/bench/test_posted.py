@@ -3,8 +3,8 @@
 Needs TensorFlow, in the interpreter that LOCAL_PYTHON names, and a quiet machine.  Two are told apart where
 their medians are and a rank test (Mann and Whitney 1947) says so; or where the fastest run of each is, since
 times of two modes hide a ratio from ranks.  By simulation (the last test) a ratio of 1.5 to either side is
-found in 98 % of the runs that spread as `clone`'s do, and in over 99 % of those that have two modes as the
-later epochs of `fit`; ranks alone would find 94 % and 43 %.  Of scripts that are alike 1 % are told apart.
+found in over 99 % of the cases where both spread as `clone` does, or have two modes as the later epochs of
+`fit`; ranks alone would find 94 % and 43 %.  Of scripts that are alike 1 % are told apart.
 """
 
 from __future__ import annotations

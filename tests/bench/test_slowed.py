@@ -1,6 +1,6 @@
 """Slowdowns planted in the real TensorFlow: which stages of the loops that train have them, and which not.
 
-Needs TensorFlow, in the interpreter that LOCAL_PYTHON names; one run of each, so what is planted is large.
+Needs TensorFlow, in the interpreter that LOCAL_PYTHON names, and no quiet machine: what is planted is large.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import pytest
 from tests.bench.test_posted import run
 from tests.worker.scenarios.test_asked import ASKED, CASES
 
-PLANTED_S: Mapping[str, float] = {"slices": 2.0, "dataset": 6.0}
-"""Seconds that are added to a pass over the examples: as much as it takes, or more."""
+PLANTED_S = 1000.0
+"""Seconds that are added to a pass over the examples: a hundred times what it takes."""
 
 CALLS: Mapping[str, int] = {"slices": 100, "dataset": 3125}
 """Steps of a pass, each of which hands the optimizer over."""
@@ -36,7 +36,7 @@ EXAMPLES = {one.id: one.work.amount for one in ASKED}
 def measure(case: str, plant: str) -> Mapping[str, float]:
     """Seconds an example by stage: of the script in its own process, of all others in one."""
     script, *warm = (f"asked.{case}/stage={stage.name}/on=arm" for stage in CASES[case])
-    seconds = PLANTED_S[case] / (CALLS[case] if plant == "argument" else 1)
+    seconds = PLANTED_S / (CALLS[case] if plant == "argument" else 1)
     worker = ("-m", "tests.bench.slowed", plant, f"{seconds}")
     told = run(*worker, "script", script)
     told += run(
@@ -53,12 +53,12 @@ def measure(case: str, plant: str) -> Mapping[str, float]:
 @pytest.mark.processes
 @pytest.mark.skipif("LOCAL_PYTHON" not in os.environ, reason="LOCAL_PYTHON names no interpreter")
 @pytest.mark.parametrize("plant", GONE)
-@pytest.mark.parametrize("case", PLANTED_S)
+@pytest.mark.parametrize("case", CALLS)
 def test_what_is_slowed_down_goes_with_its_own_step_alone(case: str, plant: str) -> None:
     plain, slowed = measure(case, "none"), measure(case, plant)
-    each = PLANTED_S[case] / EXAMPLES[f"asked.{case}/stage=script/on=arm"]
+    each = PLANTED_S / EXAMPLES[f"asked.{case}/stage=script/on=arm"]
     shares = {stage: (slowed[stage] - plain[stage]) / each for stage in plain}
     gone = {after: shares[before] - shares[after] for before, after in pairwise(shares)}
-    assert gone == {stage: pytest.approx(float(stage == GONE[plant]), abs=0.5) for stage in gone}, (
+    assert gone == {stage: pytest.approx(float(stage == GONE[plant]), abs=0.1) for stage in gone}, (
         shares
     )

@@ -199,15 +199,19 @@ def draw_campaign(draw: random.Random) -> Drawn:
     plan = synthetic.make_campaign(arms=arms, blocks=BLOCKS, cells=cells)
     gpus = [arm for arm in arms if plan.arm(arm).gpu]
 
-    def pick(arm: str, states: Mapping[str, float]) -> str:
+    def pick(states: Mapping[str, float], *, proves: bool) -> str:
         (state,) = draw.choices(list(states), list(states.values()))
-        # Of a CPU nobody asks for proof.
-        return state if arm in gpus or state != "unproven" else "fine"
+        return state if proves or state != "unproven" else "fine"
 
     return Drawn(
         plan,
-        on_arm={arm: pick(arm, ON_ARM) for arm in arms},
-        of_cell={(arm, one.id): pick(arm, OF_CELL) for arm in arms for one in cells},
+        # Of a CPU nobody asks for proof, nor of a stage of the start-up sequence.
+        on_arm={arm: pick(ON_ARM, proves=arm in gpus) for arm in arms},
+        of_cell={
+            (arm, one.id): pick(OF_CELL, proves=arm in gpus and one.device != "none")
+            for arm in arms
+            for one in cells
+        },
         bare=frozenset(
             (arm, name) for arm in gpus for name in _list_processes(cells) if draw.random() < 0.1
         ),
