@@ -1,10 +1,10 @@
 """The scripts of the asked cases against the same as a person posts them: plain files, run alternately.
 
 Needs TensorFlow, in the interpreter that LOCAL_PYTHON names, and a quiet machine.  Two are told apart where
-their medians are and a rank test (Mann and Whitney 1947) says so; or where the fastest run of each is, since
-times of two modes hide a ratio from ranks.  By simulation (the last test) a ratio of 1.5 to either side is
-found in over 99 % of the cases where both spread as `clone` does, or have two modes as the later epochs of
-`fit`; ranks alone would find 94 % and 43 %.  Of scripts that are alike 1 % are told apart.
+their medians are and a rank test (Mann and Whitney 1947) says so; or, of short scripts, where the fastest run
+of each is, since times of two modes hide a ratio from ranks.  By simulation (the last test) a ratio of 1.5 to
+either side is found in over 99 % of the cases where both spread as `clone` does, or have two modes as the
+later epochs of `fit`; ranks alone would find 94 % and 43 %.  Of scripts that are alike 1 % are told apart.
 """
 
 from __future__ import annotations
@@ -79,7 +79,9 @@ def differ(theirs: Sequence[float], ours: Sequence[float]) -> bool:
     """Whether two scripts are told apart by their times."""
     ranked = stats.mannwhitneyu(theirs, ours, alternative="two-sided").pvalue < CHANCE
     usual = are_apart(statistics.median(theirs), statistics.median(ours))
-    return (usual and ranked) or are_apart(min(theirs), min(ours))
+    # Of a few runs even the fastest can have been disturbed.
+    many = len(theirs) >= ROUNDS_SHORT
+    return (usual and ranked) or (many and are_apart(min(theirs), min(ours)))
 
 
 @pytest.mark.processes
