@@ -194,7 +194,7 @@ def test_the_terminal_shows_the_machine_beside_what_it_could_be_and_first_answer
         "24.0 GiB of memory",
         "limit 350 W (by default 350 W)",
         "PCIe generation 4, 8 lanes under load (of at most 4, 16 lanes)",
-        "No figures are known of Made-Up Accelerator",
+        "No published figures are known for Made-Up Accelerator",
         "UNSOUND: cuda: the GPU's link is PCIe generation 4 with 8 lanes under load, of at most",
         "Provisional, of one invocation an arm, which will not count:",
         "cuda against cpu, at best",

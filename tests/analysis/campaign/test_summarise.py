@@ -308,9 +308,9 @@ def test_a_cache_that_was_not_looked_at_in_the_end_is_unknown() -> None:
     assert cold(lost)[1] == ([(24, 1)], [3])
     (told,) = [one for one in tell(find(lost, "cuda", START).flags) if "cold" in one]
     assert told == (
-        "cuda: ptx-jit: cold figures include compiling kernels: the files that CUDA's compile cache "
-        "gained are 24 in block 1; whether cold figures of block 3 include compiling kernels is unknown: "
-        "what CUDA's compile cache held is not told for the start and the end"
+        "cuda: ptx-jit: cold times include compiling kernels; new files in CUDA's compile cache: 24 in "
+        "block 1; whether cold times of block 3 include compiling kernels is unknown: the size of CUDA's "
+        "compile cache was not recorded at the start and the end"
     )
 
 

@@ -110,7 +110,7 @@ def test_an_arm_that_fell_back_to_the_cpu_ends_it(shell: Shell) -> None:
 
     engine = FakeEngine(otherwise=life, gpu=GpuRequest(driver="cdi", devices=("0",)))
     heard = shell.bench_short(*STOP, "--arms", "cpu cuda", engine=engine)
-    assert "the arm cuda can't be had: it has /CPU:0 alone" in complaint(heard, 7)
+    assert "the arm cuda is unavailable: it has /CPU:0 alone" in complaint(heard, 7)
     assert [flag["code"] for flag in read_flags(shell.folder())] == ["arm-refused"]
     assert len(engine.jobs) == 2
     assert shell.run("check", str(shell.folder())).status == 0
