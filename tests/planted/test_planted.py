@@ -416,7 +416,7 @@ SCRIPTED: Mapping[str, Plant] = {
         "some of its work was seen elsewhere", elsewhere=["_MklMatMul on CPU:0 ×2"]
     ),
     "a GPU that was not well at the end": tell(
-        "when the last cell had been measured", **{AT_END: "/GPU:0 refuses a small product"}
+        "after the last cell the GPU", **{AT_END: "/GPU:0 refuses a small product"}
     ),
     "the image changed in mid-campaign": swap(
         "content.hash", "0" * 64, "1" * 64, "the image changed during the campaign"
@@ -585,12 +585,12 @@ WRITTEN: Mapping[str, Plant] = {
     ),
     "another GPU's name in the telemetry": Plant(
         write_down(lambda one: know(one, gpu_name="Another Accelerator")),
-        "another GPU than the one named",
+        "a GPU other than the one named",
         1,
     ),
     "the worker's process on another GPU": Plant(
         write_down(see(own_processes=lambda _: 0, own_processes_elsewhere=lambda _: 1)),
-        "another GPU than the one named",
+        "a GPU other than the one named",
         1,
     ),
     "another process computing on the GPU": Plant(
