@@ -121,7 +121,7 @@ _CPU_IS_RIGHT = (
 
 CHANGES: Mapping[Kind, str] = {
     "larger-batch": "a larger batch",
-    "prefetch": "prefetching in the pipeline",
+    "prefetch": "a pipeline that works ahead",
     "less-python": "less Python in the pipeline",
     "no-fallback": "no fallback to the CPU",
     "warm-timing": "start-up left out of the timing",
