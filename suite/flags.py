@@ -65,7 +65,7 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "cells; its block is excluded for all arms",
         "off-pace-then": "took {pace:.2f} times as long as the arm's other invocations, uniformly across "
         "its cells; its block was measured again on all arms",
-        "block-again": "{odd} was an outlier in its block",
+        "block-again": "{odd} was off its usual pace in this block",
         "repeated": "repeated; the document does not say why",
     },
     # A campaign that is not set beside others.
@@ -75,6 +75,7 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "other-suite": "measured by another version of the suite: the content of its measured part is "
         "{content}, that of the others {usual}",
         "other-method": "measured with another method than the others: {ours:names}, not {usual:names}",
+        "none-counts": "no block of it counts",
         "beside-others": "other GPUs of its machine were busy at the same time",
     },
     # Of a whole campaign: told in the title and over every table.
@@ -122,8 +123,8 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "do not depend on it",
         "ptx-jit": "ptx-jit: cold times include compiling kernels; new files in CUDA's compile cache: "
         "{grown:grown}",
-        "cold-cache": "whether cold times of {unknown:blocks} include compiling kernels is unknown: the size "
-        "of CUDA's compile cache was not recorded at the start and the end",
+        "cold-cache": "whether cold times of {unknown:blocks} include compiling kernels is unknown: how "
+        "many files CUDA's compile cache held was not recorded at the start and the end",
     },
     ("info", "comparison"): {
         "not-interleaved": "not interleaved: the interval does not cover drift between the runs",
@@ -141,7 +142,7 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "short-samples": "{label} (in {some})",
         "dispatch-bound": "{label} (in {some})",
         "labelled": "{label} (in {some})",
-        "contended": "contended: other processes used the CPUs (in {some})",
+        "contended": "contended: other processes or other machines used the CPUs (in {some})",
         "contended-machine": "{arm}: contended in {blocks:blocks}",
         "power-capped": "power-capped: the GPU's power limit lowered its clocks, as is usual for large "
         "products (in {some})",

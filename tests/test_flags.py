@@ -281,6 +281,7 @@ def choose() -> Iterable[Flag]:
         plan = structs.replace(first.campaign, id=name, measure_s=measure_s)
         return structs.replace(first, campaign=plan, **fields)
 
+    ended = {name: structs.replace(arm, blocks={}) for name, arm in first.arms.items()}
     rest = [
         first,
         another("copy"),
@@ -288,6 +289,7 @@ def choose() -> Iterable[Flag]:
         another("method", 9.0, cells=()),
         another("crowd", cells=(), flags=(raise_flag("others-at-work", gpus=2),)),
         another("short", cells=()),
+        another("ended", cells=(), arms=ended),
     ]
     found = rank_machines([first, *rest], asked=date(2026, 11, 23), workload=STEP)
     yield from (one.flag for one in found.excluded)

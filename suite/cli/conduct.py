@@ -125,7 +125,8 @@ def _tell_first(store: Store, say: Say, *, stop: bool) -> None:
         say(line)
     if stop and found.flags:
         raise UnsoundError(
-            f"the machine is unsound: {'; '.join(map(word, found.flags))}",
+            # One line, whatever an engine says: a fleet's table has one for each host.
+            f"the machine is unsound: {' '.join('; '.join(map(word, found.flags)).split())}",
             "another machine; or RESUME without STOP_IF, which goes on with this one",
         )
 

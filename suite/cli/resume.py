@@ -16,9 +16,10 @@ from suite.cli.settings import ALL_GPUS, NAMED, SETTINGS, read_settings, single_
 from suite.errors import DocumentError, UsageError
 from suite.host.engine import Engine, Say
 from suite.host.machine.cpus import parse_cpus
+from suite.host.machine.identity import SALT, read_salt
 from suite.host.provision.overlay import CUSTOM
 from suite.host.watch.observe import MODES
-from suite.model import PLAN, SURVEY, Campaign, Survey
+from suite.model import PLAN, SURVEY, Campaign, Document, Survey
 
 _HASH = re.compile(r"(sha256|hmac):[0-9a-f]{16}")
 _IMAGE = re.compile(r"\w[\w./:@-]{0,299}", re.ASCII)
@@ -58,6 +59,28 @@ def settle(given: dict[str, Any], begun: Campaign | Survey) -> dict[str, Any]:
             "name it with GPU=",
         )
     return {**given, **{name: value for name, value in plain.items() if name not in now}}
+
+
+def demand_same_secret(begun: Campaign | Survey, documents: Iterable[Document] = ()) -> None:
+    """Refuses to go on with other hashes of a GPU than the campaign has: no number of it would count.
+
+    Raises:
+        UsageError: it began with a fleet's secret and there is none now, or the other way round.
+    """
+    uuids = (v for one in documents for name, v in one.facts.items() if name.endswith(".uuid"))
+    kinds = {
+        str(value).partition(":")[0]
+        for value in (*begun.settings.values(), *uuids)
+        if _HASH.fullmatch(str(value))
+    }
+    if kinds and ("hmac" in kinds) != bool(read_salt()):
+        began = "with" if "hmac" in kinds else "without"
+        raise UsageError(
+            f"the campaign began {began} a fleet's secret ({SALT})",
+            f"give it the same: `{SALT}=$(cat fleet/.salt)`"
+            if "hmac" in kinds
+            else f"unset {SALT}",
+        )
 
 
 def _judge(name: str, value: str) -> str | None:

@@ -27,9 +27,14 @@ BUSY = 0.5
 
 def take_calibration(loaded: LoadedCampaign) -> LoadedCampaign | None:
     """The campaign as if its calibration were its first block; None: there is none, or a block was begun."""
-    if not loaded.documents or any(one.invocation.block for one in loaded.documents):
+    every = [one.invocation for one in (*loaded.documents, *loaded.controls)]
+    if not every or any(one.block for one in every):
         return None
-    last = {one.invocation.arm: one for one in loaded.documents}
+    # One that was cut off is made anew by who goes on.
+    whole = [one for one in loaded.documents if one.invocation.status == "complete"]
+    if not whole:
+        return None
+    last = {one.invocation.arm: one for one in whole}
     first = [
         replace(one, invocation=replace(one.invocation, block=1, repeat=0)) for one in last.values()
     ]

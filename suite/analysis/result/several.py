@@ -95,8 +95,8 @@ class Kind(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Versus(Struct, frozen=True, kw_only=True):
     """Several campaigns side by side, with the noise floor of each (None: not known).
 
-    ``kinds`` are the types of machines of which enough instances are among them, ``excluded`` the campaigns
-    that count for none.
+    ``kinds`` are the types of machines of which enough instances are among them, ``excluded`` (in the file:
+    ``aside``) the campaigns that count for none.
     """
 
     schema: int
@@ -187,14 +187,15 @@ class Gate(Struct, frozen=True, kw_only=True):
 class Surveyed(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The analysis of a survey.
 
-    ``alone`` and ``at_once`` name the campaigns by GPU. ``apart`` holds each GPU but the first against the
-    first, both alone; ``contention`` each GPU at once against itself alone; ``pooled`` the geometric mean
-    over the GPUs at once against that alone; all are paired by round. Of the ``cells``, ``on_gpu`` are those
-    that time again and again what was seen to run on a GPU, as opposed to starts, input pipelines, and work
-    that is pinned to the processor. ``spreads`` are the slowest GPU's time over the fastest one's, by cell,
-    where all have a number that counts. ``unpaired`` are the rounds whose turn at once does not count,
-    because some GPU did not finish it. ``overlap`` is the least share of an invocation's measuring, over
-    those at once, in which all others measured too; None: there is none.
+    ``alone`` and ``at_once`` name the campaigns by GPU. ``apart`` holds each GPU but the first against
+    the first, both alone; ``contention`` (in the file: ``at_once``) each GPU at once against itself
+    alone; ``pooled`` the geometric mean over the GPUs at once against that alone; all are paired by
+    round. Of the ``cells``, ``on_gpu`` are those that time again and again what was seen to run on a GPU,
+    as opposed to starts, input pipelines, and work that is pinned to the processor. ``spreads`` are the
+    slowest GPU's time over the fastest one's, by cell, where all have a number that counts. ``unpaired``
+    (in the file: ``rounds_not_at_once``) are the rounds whose turn at once does not count, because some
+    GPU did not finish it. ``overlap`` is the least share of an invocation's measuring, over those at
+    once, in which all others measured too; None: there is none.
     """
 
     schema: int

@@ -56,8 +56,9 @@ class Claim(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is said of a machine, or of a type of machines, at one cell.
 
     ``seconds`` are for a unit, by device, or ``missing`` says why there are none.  ``ratio`` is the GPU's
-    time over the CPU's.  Of a type each instance is one observation, and ``needed`` says how many of them
-    would put the times and the ratio (``gpu/cpu``) within 5 %, by the spread that was seen.
+    time over the CPU's.  Of a type each instance is one observation, and ``needed`` (in the file:
+    ``instances_needed``) says how many of them would put the times and the ratio (``gpu/cpu``)
+    within 5 %, by the spread that was seen.
     """
 
     seconds: Mapping[Device, Estimate] = field(default_factory=dict)
@@ -71,8 +72,8 @@ class Entry(Claim, frozen=True, kw_only=True, omit_defaults=True):
 
     ``cost`` is what a million units cost on the ``cheapest`` device, or on both where nobody can tell.
     ``rank`` counts the choices that are cheaper beyond doubt; None: there is no cost, no interval, or a
-    control failed.  ``best``: none is both cheaper and faster.  ``against`` is its cost over the first
-    one's (Welch).
+    control failed.  ``best`` (in the file: ``pareto``): none is both cheaper and faster.
+    ``against`` is its cost over the first one's (Welch).
     """
 
     choice: int

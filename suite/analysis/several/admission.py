@@ -49,7 +49,9 @@ def _tell_method(one: Analysis) -> str:
     plan = one.campaign
     isolation = {str(v) for arm in one.arms.values() for v in arm.facts.get("isolation", ())}
     times = (f"warmup_s={plan.warmup_s:g}", f"measure_s={plan.measure_s:g}")
-    return " ".join((*times, f"isolation={'/'.join(sorted(isolation))}"))
+    built = {str(v) for arm in one.arms.values() for v in arm.facts.get("tensorflow.version", ())}
+    names = (f"isolation={'/'.join(sorted(isolation))}", f"tensorflow={'/'.join(sorted(built))}")
+    return " ".join((*times, *names))
 
 
 class _Seen:
@@ -81,6 +83,8 @@ def _list_values(one: Analysis) -> Iterator[tuple[str, float]]:
 
 
 def _find_other(one: Analysis, content: str, method: str) -> Flag | None:
+    if not any(arm.blocks for arm in one.arms.values()):
+        return raise_flag("none-counts")
     if one.suite.content != content:
         return raise_flag("other-suite", content=one.suite.content[:12], usual=content[:12])
     if (ours := _tell_method(one)) != method:

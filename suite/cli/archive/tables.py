@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 import multiprocessing
+import os
+import signal
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +19,8 @@ import msgspec
 from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import load_campaign
 from suite.analysis.result.campaign import Analysis
+from suite.errors import CrossoverError
+from suite.host.machine.lines import MORE_PROCESSES
 from suite.manifest import hash_content
 from suite.model import Document
 from suite.report.exports.parquet import open_duckdb, write_parquet
@@ -92,13 +97,26 @@ def make_entries(runs: Sequence[Path], machine: str | None) -> Iterator[Entry]:
 
     Raises:
         DocumentError: one can't be read.
+        CrossoverError: the machine has no memory, or no process, for so many at once.
     """
     make = functools.partial(_make_entry, machine=machine)
-    if len(runs) == 1:
+    at_once = min(len(runs), len(os.sched_getaffinity(0)))
+    if at_once == 1:
         yield from map(make, runs)
         return
-    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
+    spawn = multiprocessing.get_context("spawn")
+    # Ctrl-C reaches all of a terminal's group: the others then go without a word.
+    ends = (signal.SIGINT, signal.SIG_DFL)
+    pool = ProcessPoolExecutor(at_once, spawn, initializer=signal.signal, initargs=ends)
+    try:
         yield from pool.map(make, runs)
+    except (BrokenProcessPool, BlockingIOError, RuntimeError) as error:
+        raise CrossoverError(
+            f"a process that read a campaign ended: {error}",
+            f"name fewer campaigns at once, or `taskset -c 0` for one process; {MORE_PROCESSES}",
+        ) from error
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _make_entry(run: Path, machine: str | None) -> Entry:

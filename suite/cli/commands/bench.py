@@ -19,7 +19,7 @@ from suite.cli.conduct import (
     write_reports,
 )
 from suite.cli.engines import check_custom, open_engine, settle_custom
-from suite.cli.resume import demand_same_custom, settle
+from suite.cli.resume import demand_same_custom, demand_same_secret, settle
 from suite.cli.settings import ALL_GPUS, Bounds, read_bounds, read_request, single_gpu
 from suite.cli.terminal import Terminal
 from suite.errors import UnsoundError, UsageError
@@ -133,6 +133,7 @@ def _bench_resumed(folder: Path, given: dict[str, Any], bounds: Bounds) -> int:
             f"{folder} is a part of a survey of several GPUs, whose rounds go on together",
             f"RESUME={folder.parent / loaded.campaign.survey}",
         )
+    demand_same_secret(loaded.campaign, loaded.documents)
     given = settle(given, loaded.campaign)
     drawn = resume_plan(loaded.campaign, blocks=given["blocks"])
     store = Store(folder)

@@ -18,7 +18,7 @@ from suite.cli.conduct import (
     write_survey_report,
 )
 from suite.cli.engines import connect, open_engine
-from suite.cli.resume import demand_same_custom, settle
+from suite.cli.resume import demand_same_custom, demand_same_secret, settle
 from suite.cli.settings import ALL_GPUS, Bounds, read_bounds, single_gpu
 from suite.cli.terminal import Terminal
 from suite.errors import DELEGATE, EngineError, GpuError, UsageError
@@ -121,6 +121,7 @@ def survey_resumed(folder: Path, given: dict[str, Any], bounds: Bounds) -> Store
         CrossoverError: as `survey_anew`.
     """
     survey = load_survey(folder)
+    demand_same_secret(survey)
     given = settle(given, survey)
     store = Store(folder)
     results = store.folder.parent

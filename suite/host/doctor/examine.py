@@ -15,11 +15,12 @@ from typing import Any
 import msgspec
 
 from suite import __version__
-from suite.errors import CrossoverError
+from suite.errors import CrossoverError, EngineError
 from suite.host.doctor import capability, cards, engine, host, noise, passthrough, tensorflow
 from suite.host.doctor.finding import Finding, State, Unknown, no, shorten_uuids, unknown
 from suite.host.doctor.machine import Machine, Question
 from suite.host.doctor.probe import Probe
+from suite.host.machine.lines import MORE_PROCESSES
 from suite.model import Scalar
 
 SCHEMA = 1
@@ -112,8 +113,11 @@ def examine(
         for name, check in checks.items()
         if name != ALONE
     ]
-    for thread in threads:
-        thread.start()
+    try:
+        for thread in threads:
+            thread.start()
+    except RuntimeError as error:
+        raise EngineError(f"nothing can be looked at: {error}", MORE_PROCESSES) from error
     for thread in threads:
         thread.join(max(0.0, began + limit_s - time.monotonic()))
     late = unknown(f"no answer within {limit_s:.0f} s", "run it again; `dmesg` may say what hangs")

@@ -101,15 +101,15 @@ def check_cloud(probe: Probe) -> Finding:
     kind = next(find_types(told.get("ds")), None)
     vendor = machine.read("/sys/class/dmi/id/sys_vendor")
     product = machine.read("/sys/class/dmi/id/product_name")
+    dmi = {"vendor": vendor, "product": product}
     if cloud or kind:
         where = f" in {region}" if region else ""
         text = f"{cloud or 'cloud'}: {kind or product or 'type unknown'}{where}"
-    elif vendor or product:
+        return yes(text, cloud=cloud, type=kind or product, region=region, **dmi)
+    if vendor or product:
         text = f"{vendor or 'unknown vendor'}: {product or 'unknown product'} (DMI; no cloud-init)"
-    else:
-        raise Unknown("neither cloud-init nor DMI says what machine this is")
-    dmi = {"vendor": vendor, "product": product}
-    return yes(text, cloud=cloud, type=kind or product, region=region, **dmi)
+        return yes(text, **dmi)
+    raise Unknown("neither cloud-init nor DMI says what machine this is")
 
 
 def check_architecture(probe: Probe) -> Finding:

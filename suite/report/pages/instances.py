@@ -142,6 +142,8 @@ def write_differences(page: Page, found: Shortlist, by_id: Mapping[str, Analysis
 
 def write_kinds(page: Page, versus: Versus, cells: Sequence[CellAnalysis]) -> None:
     """What holds of each type of machines of which enough instances are among the campaigns."""
+    if not versus.kinds and len(versus.campaigns) < FEWEST:
+        return
     if versus.kinds or versus.excluded:
         page.heading("Types of machines")
     page.bullets(

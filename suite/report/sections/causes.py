@@ -47,7 +47,7 @@ def tell_causes(analysis: Analysis) -> list[str]:
         if one.kind != "warm-timing"
     ]
     if helping:
-        sentences.append(f"Largest speedups measured: {'; '.join(helping)}.")
+        sentences.append(f"What helps most: {'; '.join(helping)}.")
     return sentences + list(_tell_naive_gap(analysis))
 
 
@@ -94,8 +94,8 @@ def write_causes(page: Page, analysis: Analysis) -> None:
             "each. The cause that explains most of it comes first, with its seconds per call and its "
             "share; what nothing explains is unknown. Confirmed: it explains over a quarter, and "
             "an independent measurement agrees, such as its cost in a cell of its own, or a trace. "
-            "Suspected: there is none, or it does not agree. The notes have the evidence. Speedups are "
-            "measured, per unit of work."
+            "Suspected: there is none, or it does not agree. The evidence stands in the footnotes. "
+            "Gains are measured, per unit of work."
         )
     names = name_cells(analysis.cells)[0]
     if losses:
@@ -107,7 +107,7 @@ def write_causes(page: Page, analysis: Analysis) -> None:
                 "cell",
                 f"{gpu} against {cpu}",
                 "cause",
-                "recommendation, and its measured speedup",
+                "recommendation, and what it gains",
             ],
             [_list_case(one, standing, names, gpu) for one, standing in losses],
         )
@@ -142,7 +142,7 @@ def write_advice(page: Page, analysis: Analysis) -> None:
     )
     page.table(
         f"Table: what helps on {arm}, and by how much.",
-        ["change", "from", "to", "speedup", "helps"],
+        ["change", "from", "to", "gain", "helps"],
         [
             [
                 CHANGES[one.kind],
@@ -156,7 +156,7 @@ def write_advice(page: Page, analysis: Analysis) -> None:
     )
     if len(shown) < len(analysis.advice):
         page.paragraph(
-            f"Of each kind and case the largest speedup; all {len(analysis.advice)} stand in ",
+            f"Of each kind and case the largest gain; all {len(analysis.advice)} stand in ",
             *(Code("summary.json"), "."),
         )
     hopeless = sum(one.standing.hopeless for one in analysis.cells if one.standing)

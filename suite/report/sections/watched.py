@@ -59,8 +59,8 @@ def _word_gpu(gpu: WatchedGpu) -> Iterator[str]:
     if gpu.temperature_c is not None:
         yield f"at most {gpu.temperature_c:.0f} °C"
     for share, words in (
-        (gpu.capped, "power-capped in"),
-        (gpu.slowed, "throttled by heat or hardware in"),
+        (gpu.capped, "held back by the power limit in"),
+        (gpu.slowed, "slowed down by heat or hardware in"),
     ):
         yield f"{words} {_count(share) or 'an unknown number of cells'}"
     if gpu.pcie_generation is not None and gpu.pcie_lanes is not None:

@@ -126,7 +126,7 @@ def _tell_naive_gap(one: NaiveGap) -> str:
         for part in one.gone[:TOLD]
         if part.share >= LITTLE
     ]
-    way = f" The gap consists of: {', '.join(parts)}." if parts else ""
+    way = f" Largest proven shares of the gap: {', '.join(parts)}." if parts else ""
     return f"On {other}, against {base}, {told} {naive}; timed fairly it is {fair}: {verdict}.{way}"
 
 

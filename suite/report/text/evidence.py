@@ -60,8 +60,8 @@ SENTENCES: Mapping[str, str] = {
     "copied-by-price": "{seconds:seconds} for copying, by the cost of the copies",
     "copies": _COPIES,
     # Dispatch.
-    "at-no-work": "{seconds:seconds} at any size, extrapolated from {smaller:cell} ({small:seconds}) and "
-    "{larger:cell} ({large:seconds})",
+    "at-no-work": "{seconds:seconds} at no work at all, extrapolated from {smaller:cell} "
+    "({small:seconds}) and {larger:cell} ({large:seconds})",
     "dispatch-bound": "dispatch-bound: dispatch takes longer than the work on the device",
     "handover": "dispatching {calls:calls} ({call:cell})[ and {nodes} operations a step "
     "({operation:cell})] takes up to {price:seconds} of {own:seconds}",

@@ -309,8 +309,8 @@ def test_a_cache_that_was_not_looked_at_in_the_end_is_unknown() -> None:
     (told,) = [one for one in tell(find(lost, "cuda", START).flags) if "cold" in one]
     assert told == (
         "cuda: ptx-jit: cold times include compiling kernels; new files in CUDA's compile cache: 24 in "
-        "block 1; whether cold times of block 3 include compiling kernels is unknown: the size of CUDA's "
-        "compile cache was not recorded at the start and the end"
+        "block 1; whether cold times of block 3 include compiling kernels is unknown: how many files CUDA's "
+        "compile cache held was not recorded at the start and the end"
     )
 
 

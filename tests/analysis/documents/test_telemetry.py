@@ -182,7 +182,7 @@ def test_the_report_tells_clocks_power_heat_and_energy() -> None:
         "GPU clock 1,980 MHz, of at most 1,980 MHz",
         "power 300 W, limit 700 W",
         "at most 60 °C",
-        "power-capped in 0 of",
+        "held back by the power limit in 0 of",
         "PCIe generation 5, 16 lanes under load",
         "another process on the GPU in 0 of",
         "CPU clock 2,400 MHz",
@@ -220,7 +220,7 @@ def test_the_report_says_what_is_unknown_and_why() -> None:
     text = render_markdown(study(CAMPAIGN, plant(changed, blind, "cuda")))
     assert "cpu: clocks, power, heat and throttling unknown: the engine is far." in text
     assert "cuda: unknown here: gpu.energy_j (Not Supported)." in text
-    assert "throttled by heat or hardware in an unknown number of cells" in text
+    assert "slowed down by heat or hardware in an unknown number of cells" in text
     assert "other processes on the GPU unknown" in text
     assert "can't be verified from outside" in text
     assert "Table: energy" not in text

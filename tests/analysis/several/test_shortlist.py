@@ -298,10 +298,30 @@ def test_campaigns_of_another_method_or_beside_others_or_named_twice_are_left_ou
     crowded = structs.replace(
         pretend(base, 8, machine="m8"), flags=(raise_flag("others-at-work", gpus=2),)
     )
-    found = rank([*usual, hasty, crowded, usual[0]], offer("a"))
+    ended = pretend(base, 9, machine="m9")
+    ended = structs.replace(
+        ended, arms={name: structs.replace(arm, blocks={}) for name, arm in ended.arms.items()}
+    )
+    older = pretend(base, 10, machine="m10")
+    older = structs.replace(
+        older,
+        arms={
+            name: structs.replace(arm, facts={**arm.facts, "tensorflow.version": ("2.17.0",)})
+            for name, arm in older.arms.items()
+        },
+    )
+    every = [*usual, hasty, crowded, usual[0], ended, older]
+    found = rank(every, offer("a"))
     codes = {one.run: one.flag.code for one in found.excluded}
-    assert codes == {3: "other-method", 4: "beside-others", 5: "same-campaign"}
-    page = build_shortlist(found, [*usual, hasty, crowded])["shortlist.md"]
+    assert codes == {
+        3: "other-method",
+        4: "beside-others",
+        5: "same-campaign",
+        6: "none-counts",
+        7: "other-method",
+    }
+    page = build_shortlist(found, every)["shortlist.md"]
+    assert "tensorflow=2.17.0" in page
     assert "warmup_s=0.3, measure_s=0.4" in page
 
 

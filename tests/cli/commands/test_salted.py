@@ -84,6 +84,21 @@ def test_a_campaign_goes_on_with_the_secret_that_it_began_with(
     assert heard.status == 0, heard.err
     monkeypatch.setenv(SALT, THEIRS)
     complaint(shell.resume("--gpu", UUID, engine=make_engine()), 2)
+    monkeypatch.delenv(SALT)
+    heard = shell.resume("--gpu", UUID, engine=make_engine())
+    assert complaint(heard, 2).startswith(
+        "the campaign began with a fleet's secret (CROSSOVER_SALT)"
+    )
+
+
+def test_a_campaign_without_a_secret_gets_none_later(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measure(shell, shell.results)
+    monkeypatch.setenv(SALT, OURS)
+    heard = shell.resume("--gpu", UUID, engine=make_engine())
+    assert complaint(heard, 2).startswith("the campaign began without a fleet's secret")
+    assert "unset CROSSOVER_SALT" in heard.err
 
 
 def test_a_secret_that_is_none_is_refused_before_anything_begins(

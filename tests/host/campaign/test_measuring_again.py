@@ -90,7 +90,7 @@ def test_its_block_runs_again_on_all_arms_and_the_plan_and_the_report_say_why(
         ("block-again", "cpu", True),
     }
     assert {one.where["block"]: one.where["repeat"] for one in aside} == {3: 0}
-    assert "cuda was an outlier in its block; a repeat took its place" in stage.report()
+    assert "cuda was off its usual pace in this block; a repeat took its place" in stage.report()
 
 
 def test_it_runs_in_an_order_of_its_own(stage: Stage) -> None:
