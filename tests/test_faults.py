@@ -20,10 +20,10 @@ SEEN = Outcome(
 
 
 def read_rows(text: str) -> list[list[str]]:
-    """The table's rows, without its head."""
+    """The rows of its tables, without their heads."""
     lines = [line for line in text.splitlines() if line.startswith("| ")]
     cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
-    return cells[cells.index(list(HEADS)) + 1 :]
+    return [row for row in cells if len(row) == len(HEADS) and row != list(HEADS)]
 
 
 def test_the_page_has_every_fault_on_each_of_its_engines_and_no_other() -> None:

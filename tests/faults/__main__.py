@@ -1,7 +1,7 @@
 """Plants faults in campaigns at random moments, and prints what became of them.
 
 ``python -m tests.faults [COUNT [SEED]]``: exit status 1 where anything that must hold did not.
-``--write`` writes ``docs/faults.md``.
+``--write`` writes ``docs/faults.md``; with ``--only`` it adds to what is there.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def main() -> int:
                 raise
     sys.stdout.write(render(outcomes))
     if given.write:
-        write_page(outcomes, given.seed, SOON_S)
+        write_page(outcomes, given.seed, SOON_S, given.only)
     return int(any(one.wrong for one in outcomes))
 
 
@@ -103,7 +103,9 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("seed", nargs="?", type=int)
     parser.add_argument("--only", default="", help="faults with these words in name or engine")
     parser.add_argument("--at-once", type=int, default=AT_ONCE, help="trials beside each other")
-    parser.add_argument("--write", action="store_true", help="write docs/faults.md")
+    parser.add_argument(
+        "--write", action="store_true", help="write docs/faults.md, or with --only add to it"
+    )
     given = parser.parse_args()
     if given.seed is None:
         given.seed = random.SystemRandom().randrange(2**31)

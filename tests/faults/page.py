@@ -45,6 +45,14 @@ the result of a campaign that nothing happened to.
 """
 
 
+_LATER = """
+By `nox -s faults -- {count} {seed} --only "{only}" --write` on {day}, of commit {commit}:
+
+{verdict}
+
+"""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
     """What became of a campaign: what must not be (``wrong``), and what the table tells."""
@@ -86,8 +94,8 @@ def _shorten(message: str) -> str:
     return (text if len(text) <= 120 else f"{text[:119]}…").replace("|", r"\|")
 
 
-def write_page(outcomes: Sequence[Outcome], seed: int, soon_s: float) -> None:
-    """Writes the page."""
+def write_page(outcomes: Sequence[Outcome], seed: int, soon_s: float, only: str = "") -> None:
+    """Writes the page anew; of ``only`` some faults, adds them to the page that is there."""
     words = ("git", "rev-parse", "--short=12", "HEAD")
     commit = subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     wrong = [one for one in outcomes if one.wrong]
@@ -95,12 +103,14 @@ def write_page(outcomes: Sequence[Outcome], seed: int, soon_s: float) -> None:
     told = [
         f"- {one.fault} ({one.engine}): {_shorten(text)}" for one in wrong for text in one.wrong
     ]
-    about = _ABOUT.format(
+    before = PAGE.read_text(encoding="utf-8") if only else ""
+    about = (_LATER if only else _ABOUT).format(
         count=len(outcomes),
         seed=seed,
+        only=only,
         day=f"{datetime.now(timezone.utc):%Y-%m-%d}",
         commit=commit.strip(),
         soon=soon_s,
         verdict="\n".join([f"**{len(outcomes)} faults. {held}**", *([""] if told else []), *told]),
     )
-    PAGE.write_text(about + render(outcomes), encoding="utf-8")
+    PAGE.write_text(before + about + render(outcomes), encoding="utf-8")
