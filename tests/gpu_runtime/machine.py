@@ -116,3 +116,14 @@ class GpuMachine:
     def prove(self, *cells: str, **more: str) -> Heard:
         """Where the first call of each cell runs."""
         return self.hear(HERE / "prove.py", *cells, **more)
+
+
+def list_troubles(folder: Path) -> set[str]:
+    """Why numbers are invalid, as codes."""
+    return {
+        flag["code"]
+        for cell in json.loads((folder / "summary.json").read_text())["cells"]
+        for arm in cell["arms"].values()
+        for flag in arm.get("notes", ())
+        if flag["severity"] == "invalid"
+    }

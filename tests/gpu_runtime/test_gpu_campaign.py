@@ -13,7 +13,7 @@ import pytest
 from suite.content import SUITE
 from suite.host.local.engine import HOME
 from tests.gpu_runtime.build import VERSION
-from tests.gpu_runtime.machine import GpuMachine
+from tests.gpu_runtime.machine import GpuMachine, list_troubles
 
 REAL = Path(os.environ.get("VIRTUAL_ENV") or SUITE.parent / ".venv") / "bin" / "python"
 
@@ -29,8 +29,11 @@ def campaign(healthy: GpuMachine) -> Iterator[Path]:
     ]
     variables = {**os.environ, "PYTHONPATH": str(SUITE.parent)}
     done = healthy.run(words, variables)
-    assert done.returncode == 0, done.stderr[-3000:]
     (folder,) = [path for path in results.iterdir() if path.is_dir()]
+    troubles = list_troubles(folder)
+    # What neighbours took of the CPU in this very minute is no fault of ours.
+    assert done.returncode == bool(troubles), done.stderr[-3000:]
+    assert troubles <= {"steal"}
     yield folder
     # The local engine keeps what a driver compiled, of this one as of any.
     for cache in HOME.glob(f"*compile-cache-{VERSION}"):

@@ -14,6 +14,7 @@ import pytest
 from docker.errors import APIError
 
 from suite.host.engine import LABEL
+from tests.gpu_runtime.machine import list_troubles
 from tests.gpu_runtime.rented import (
     EAGER,
     ONE_CELL,
@@ -25,17 +26,6 @@ from tests.gpu_runtime.rented import (
 )
 
 PRODUCT = "matmul.square/n=10/*"
-
-
-def list_troubles(folder: Path) -> set[str]:
-    """Why numbers are invalid, as codes."""
-    return {
-        flag["code"]
-        for cell in load(folder, "summary.json")["cells"]
-        for arm in cell["arms"].values()
-        for flag in arm.get("notes", ())
-        if flag["severity"] == "invalid"
-    }
 
 
 @pytest.fixture(scope="module")
