@@ -153,7 +153,9 @@ def tell_sureness(analysis: Analysis) -> Iterable[str]:
         return
     width = 100 * statistics.median(widths)
     yield f"Half of the {len(widths)} times are known to ±{width:.2g} % or better (95 % CI)."
-    if analysis.others and analysis.noise_floor is not None:
+    # What makes a twin fail is no noise; the opening says what not to rely on then.
+    failed = any(one.flagged for one in analysis.controls.twins)
+    if analysis.others and analysis.noise_floor is not None and not failed:
         yield (
             f"Repeated measurements of a cell differ by under {100 * analysis.noise_floor:.1f} % in 19 of 20 "
             "cases here (the noise floor); a difference counts where it is significant and exceeds "
