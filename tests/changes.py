@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from suite.model import Document, Scalar, Telemetry
@@ -44,11 +44,23 @@ def tell(facts: Mapping[str, Scalar]) -> Change:
     return lambda one: replace(one, facts={**one.facts, **facts})
 
 
-def watch(facts: Mapping[str, Scalar]) -> Change:
-    """Telemetry that found these facts."""
-    return lambda one: replace(
-        one, telemetry=Telemetry(started=one.invocation.started, facts=dict(facts))
-    )
+def watch(
+    facts: Mapping[str, Scalar], series: Mapping[str, Sequence[float | None]] | None = None
+) -> Change:
+    """Telemetry that found these facts, and saw these values at the start and 15 minutes later."""
+
+    def change(one: Document) -> Document:
+        seen = {name: list(values) for name, values in (series or {}).items()}
+        telemetry = Telemetry(
+            started=one.invocation.started,
+            facts=dict(facts),
+            at_s=[0.0, 900.0] if seen else [],
+            series=seen,
+        )
+        absent = {name: why for name, why in one.absent.items() if name != "telemetry"}
+        return replace(one, telemetry=telemetry, absent=absent)
+
+    return change
 
 
 def in_cell(name: str, **fields: object) -> Change:

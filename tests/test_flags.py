@@ -27,7 +27,7 @@ from suite.analysis.several.comparison import set_side_by_side
 from suite.analysis.several.shortlist import rank_machines
 from suite.cells.cell import Cell, Work
 from suite.flags import KINDS, Flag, raise_flag
-from suite.model import Again, Check, Document, Excluded, Scalar, Telemetry
+from suite.model import Again, Check, Document, Excluded, Scalar
 from suite.report.text.wording import word
 from tests import synthetic
 from tests.changes import Change, drop, in_cell, invoke, keep, lose, swap_image, tell, watch
@@ -218,7 +218,7 @@ def calibrate() -> LoadedCampaign:
     document = synthetic.make_document(campaign, "cuda", 0)
     for one in change:
         document = one(document)
-    facts: dict[str, Scalar] = {
+    facts = {
         "gpu.name": "Made-Up Accelerator",
         "gpu.power_limit_w": 100.0,
         "gpu.power_limit_default_w": 350.0,
@@ -226,16 +226,13 @@ def calibrate() -> LoadedCampaign:
         "gpu.pcie_generation_most": 5,
         "gpu.pcie_width_most": 16,
     }
-    series: dict[str, list[float | None]] = {
+    series = {
         "gpu.clock_sm_mhz": [900.0, 900.0],
         "gpu.pcie_generation": [1.0, 1.0],
         "gpu.pcie_width": [16.0, 16.0],
     }
-    telemetry = Telemetry(
-        started=document.invocation.started, facts=facts, at_s=[0.0, 900.0], series=series
-    )
     campaign = replace(campaign, not_run={"cuda": "cuda is refused"})
-    return load(campaign, [replace(document, telemetry=telemetry, absent={})])
+    return load(campaign, [watch(facts, series)(document)])
 
 
 def gather(summary: Summary) -> Iterable[Flag]:

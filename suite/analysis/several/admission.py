@@ -47,10 +47,11 @@ def _find_usual(found: Sequence[str]) -> str:
 def _tell_method(one: Analysis) -> str:
     """How a campaign measured, in a word for each part."""
     plan = one.campaign
-    isolation = {str(v) for arm in one.arms.values() for v in arm.facts.get("isolation", ())}
     times = (f"warmup_s={plan.warmup_s:g}", f"measure_s={plan.measure_s:g}")
-    built = {str(v) for arm in one.arms.values() for v in arm.facts.get("tensorflow.version", ())}
-    names = (f"isolation={'/'.join(sorted(isolation))}", f"tensorflow={'/'.join(sorted(built))}")
+    names = []
+    for name, fact in (("isolation", "isolation"), ("tensorflow", "tensorflow.version")):
+        values = {str(v) for arm in one.arms.values() for v in arm.facts.get(fact, ())}
+        names.append(f"{name}={'/'.join(sorted(values))}")
     return " ".join((*times, *names))
 
 

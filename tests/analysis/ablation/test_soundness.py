@@ -13,11 +13,11 @@ from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import LoadedCampaign
 from suite.cells.cell import Work
 from suite.flags import KINDS
-from suite.model import Document, Scalar, Telemetry
+from suite.model import Document, Scalar
 from suite.report.pages.campaign import compose_first
 from suite.report.render.terminal import render_lines
 from suite.report.text.wording import name_banners, word
-from tests import synthetic
+from tests import changes, synthetic
 from tests.changes import Change, invoke, plant, tell
 from tests.rendering import load
 
@@ -44,18 +44,8 @@ SEEN: Mapping[str, Sequence[float | None]] = {
 
 def watch(facts: Mapping[str, Scalar] = GPU, **series: Sequence[float | None]) -> Change:
     """Telemetry of a GPU that idles first; ``series`` by the last part of their names are others."""
-    seen = {**SEEN, **{f"gpu.{name}": values for name, values in series.items()}}
-
-    def change(one: Document) -> Document:
-        telemetry = Telemetry(
-            started=one.invocation.started,
-            facts={**GPU, **facts},
-            at_s=[0.0, 900.0],
-            series={name: list(values) for name, values in seen.items()},
-        )
-        return replace(one, telemetry=telemetry, absent={})
-
-    return change
+    others = {f"gpu.{name}": values for name, values in series.items()}
+    return changes.watch({**GPU, **facts}, {**SEEN, **others})
 
 
 def witness(**found: float) -> Change:
