@@ -35,16 +35,31 @@ VERSION = "570.00.00"
 
 SMI = f"""#!/bin/sh
 case "$*" in
-  *--query-gpu=*) cat "${{0%/*}}/rows" ;;
+  *--query-gpu=*) exec awk -F ', ' -v asked="${{1#*=}}" -f "${{0%/*}}/query.awk" "${{0%/*}}/rows" ;;
   *--query-compute-apps=*) ;;
   *) echo 'NVIDIA-SMI (a stand-in without a GPU)  Driver Version: {VERSION}' ;;
 esac
 """
-ROW = (
-    "{index}, Stand-in without a GPU, {version}, 16384 MiB, GPU-{uuid}, 00000000:{bus:02X}:00.0, "
-    "Disabled, Enabled, 9.0"
+QUERY = """NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; fields = split(asked, field, ","); next }
+{
+  row = ""
+  for (i = 1; i <= fields; i++) {
+    if (!(field[i] in column)) {
+      printf "Field \\"%s\\" is not a valid field to query.\\n", field[i]
+      exit 2
+    }
+    row = row (i > 1 ? ", " : "") $column[field[i]]
+  }
+  print row
+}
+"""
+"""The fields that are asked for, in their order, from rows under their names; as nvidia-smi says where it
+does not know one."""
+
+NAMES = (
+    "index, name, driver_version, memory.total, uuid, mig.mode.current, persistence_mode, compute_cap"
 )
-"""As nvidia-smi answers the fields that the doctor asks for."""
+ROW = "{index}, Stand-in without a GPU, {version}, 16384 MiB, GPU-{uuid}, Disabled, Enabled, 9.0"
 
 INFORMATION = """Model: \t\t Stand-in without a GPU
 GPU UUID: \t GPU-{uuid}
@@ -120,7 +135,7 @@ def build(site: Path, folder: Path, devices: int = 1) -> None:
     (proc / "version").write_text(
         f"NVRM version: NVIDIA UNIX x86_64 Kernel Module  {VERSION}\n", encoding="utf-8"
     )
-    rows = []
+    rows = [NAMES]
     for index in range(devices):
         bus = 0x81 + 0x40 * index
         digit = f"{index + 1}"
@@ -128,11 +143,12 @@ def build(site: Path, folder: Path, devices: int = 1) -> None:
         card = proc / "gpus" / f"0000:{bus:02x}:00.0"
         card.mkdir(parents=True)
         (card / "information").write_text(INFORMATION.format(uuid=uuid, bus=bus), encoding="utf-8")
-        rows.append(ROW.format(index=index, version=VERSION, uuid=uuid, bus=bus))
+        rows.append(ROW.format(index=index, version=VERSION, uuid=uuid))
     smi = folder / "bin" / "nvidia-smi"
     smi.parent.mkdir()
     smi.write_text(SMI, encoding="utf-8")
     smi.chmod(0o755)
+    (smi.parent / "query.awk").write_text(QUERY, encoding="utf-8")
     (smi.parent / "rows").write_text("\n".join(rows) + "\n", encoding="utf-8")
 
 

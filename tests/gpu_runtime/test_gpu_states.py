@@ -75,7 +75,7 @@ STATES: Mapping[str, State] = {
         status=GPU,
         said="LOCAL_PYTHON=path",
         plants={"capability": "5.0"},
-        smi={"Enabled, 9.0": "Enabled"},
+        smi={", compute_cap": "", "Enabled, 9.0": "Enabled"},
     ),
     "no libnvidia-ml": State(
         status=GPU, said="install the driver whole", missing=("libnvidia-ml.so.1",)

@@ -26,7 +26,6 @@ from suite.model import SIMULATED, Arm, Image
 _NO_MEMORY = re.compile(r"device:GPU:\d+ with 0 MB memory")
 """What TensorFlow says of a GPU whose memory another process has, whole."""
 
-_VIEW_S = 12.0
 _CLOSING_S = 3.0
 
 
@@ -122,7 +121,7 @@ def _start(probe: Probe, job: Job) -> tuple[dict[str, Any], Ending]:
     Raises:
         Unknown: that is not enough, and no trouble is known.
     """
-    limit = min(_VIEW_S, probe.left_s - _CLOSING_S)
+    limit = probe.left_s - _CLOSING_S
     if limit < 1.0:
         raise Unknown("there is no time left to start TensorFlow", "ask again")
     records: dict[str, Any] = {}
