@@ -56,9 +56,7 @@ QUERY = """NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; fields = split(as
 """The fields that are asked for, in their order, from rows under their names; as nvidia-smi says where it
 does not know one."""
 
-NAMES = (
-    "index, name, driver_version, memory.total, uuid, mig.mode.current, persistence_mode, compute_cap"
-)
+NAMES = "index, name, driver_version, memory.total, uuid, mig.mode.current, persistence_mode, compute_cap"
 ROW = "{index}, Stand-in without a GPU, {version}, 16384 MiB, GPU-{uuid}, Disabled, Enabled, 9.0"
 
 INFORMATION = """Model: \t\t Stand-in without a GPU

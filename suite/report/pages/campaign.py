@@ -12,8 +12,14 @@ from suite.report.pages.gallery import write_pictures
 from suite.report.sections.causes import tell_causes, write_advice, write_causes
 from suite.report.sections.crossovers import write_crossovers
 from suite.report.sections.environment import show_facts, write_environment, write_repeating
-from suite.report.sections.limits import tell_limits, write_costs, write_limit_flags, write_limits
-from suite.report.sections.machine import account, list_by_family, name_machine, narrate
+from suite.report.sections.limits import (
+    tell_impossible,
+    tell_limits,
+    write_costs,
+    write_limit_flags,
+    write_limits,
+)
+from suite.report.sections.machine import account, list_by_family, name_machine, narrate, tell_when
 from suite.report.sections.steps import write_steps
 from suite.report.sections.tables import gives_verdicts, write_marks, write_tables
 from suite.report.sections.trust import write_trust
@@ -30,14 +36,14 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
     others = ", ".join(analysis.others)
     base = analysis.base
     page.title(f"Crossover: {others} against {base}" if others else f"Crossover: {base} alone")
-    page.paragraph(f"Machine: {name_machine(analysis.machine)}.")
+    _explain_banners(page, analysis)
+    page.paragraph(f"Machine: {name_machine(analysis.machine)}. {tell_when(analysis)}")
     page.paragraph(" ".join(narrate(analysis)))
     why = [*tell_causes(analysis), *tell_limits(analysis)]
     if why:
         page.paragraph(" ".join(why))
-    _explain_banners(page, analysis)
     headers, rows = list_by_family(analysis)
-    page.table("Table: what was measured, by family.", headers, rows)
+    page.table(f"Table: {_name_families(analysis)}.", headers, rows)
     page.paragraph(" ".join(account(analysis)))
     write_causes(page, analysis)
     write_advice(page, analysis)
@@ -77,7 +83,7 @@ def compose_brief(analysis: Analysis, undrawn: str | None = None) -> Page:
     page.title("Crossover")
     page.paragraph(name_machine(analysis.machine))
     page.bullets(narrate(analysis))
-    page.table("What was measured, by family.", *list_by_family(analysis, named=False))
+    page.table(end_sentence(_name_families(analysis)), *list_by_family(analysis, named=False))
     page.bullets(account(analysis))
     if undrawn:
         page.paragraph(undrawn)
@@ -93,10 +99,18 @@ def compose_first(analysis: Analysis) -> Page:
     page.paragraph(f"Is this the machine that was ordered? {machine}.")
     unsound = [f"UNSOUND: {word(one)}." for one in analysis.flags]
     sound = ["Nothing was found that makes it unsound."]
-    page.bullets([*tell_arms(analysis), *tell_limits(analysis), *(unsound or sound)])
+    first = [*tell_arms(analysis), *tell_impossible(analysis), *tell_limits(analysis)]
+    page.bullets([*first, *(unsound or sound)])
     page.paragraph("Provisional, of one invocation an arm, which will not count:")
-    page.table("What was measured, by family.", *list_by_family(analysis, named=False))
+    page.table(end_sentence(_name_families(analysis)), *list_by_family(analysis, named=False))
     return page
+
+
+def _name_families(analysis: Analysis) -> str:
+    """The title of the small table."""
+    return "what was measured, by family" + (
+        "; ratios are of work alone" if analysis.others else ""
+    )
 
 
 def _explain_verdicts(analysis: Analysis, other: str) -> str:

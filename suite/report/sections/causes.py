@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.findings import Cause, Improvement, Standing
-from suite.report.text.evidence import ADVICE, CHANGES, word_advice, word_evidence
+from suite.report.text.evidence import ADVICE, CHANGES, MEANING, word_advice, word_evidence
 from suite.report.text.names import name_cells, name_place
 from suite.report.text.page import Cell, Code, Page
 from suite.report.text.units import (
@@ -39,15 +39,18 @@ def tell_causes(analysis: Analysis) -> list[str]:
         rules = sorted(filter(first.get, ADVICE), key=lambda rule: -first[rule])
         parts = [f"{rule} in {first[rule]} ({sure[rule]} confirmed)" for rule in rules]
         cells = show_things(len(losses), "cell")
-        sentences.append(f"Why {gpu} loses {cells}: first of all {', '.join(parts)}.")
+        above = "first of all " if len(parts) > 1 else ""
+        meant = f"; {rules[0]} is {MEANING[rules[0]]}" if rules[0] in MEANING else ""
+        sentences.append(f"Why {gpu} loses {cells}: {above}{', '.join(parts)}{meant}.")
     helping = [
-        f"{CHANGES[one.kind]} ({word_evidence(one.gain.how)}: {_show_gain(one)})"
+        f"{CHANGES[one.kind]} ({_word_change(one, analysis)}: {_show_gain(one)})"
         for one in _find_best(analysis, by_case=False)
         # What is no longer timed makes nothing faster.
         if one.kind != "warm-timing"
     ]
     if helping:
-        sentences.append(f"What helps most: {'; '.join(helping)}.")
+        arm = analysis.advice[0].arm
+        sentences.append(f"What helps {arm} most, against itself: {'; '.join(helping)}.")
     return sentences + list(_tell_naive_gap(analysis))
 
 
@@ -56,7 +59,8 @@ def _tell_naive_gap(analysis: Analysis) -> Iterator[str]:
     found: dict[tuple[bool, str, str], dict[str, list[str]]] = {}
     for one in analysis.misled:
         if one.reverses:
-            key = one.posted, name_place(one.other), name_place(one.base)
+            base = "its own CPU" if one.base.arm == one.other.arm else name_place(one.base)
+            key = one.posted, name_place(one.other), base
             fixed = " ".join(f"{axis}={value}" for axis, value in one.fixed.items())
             found.setdefault(key, {}).setdefault(one.title, []).append(fixed)
     for (posted, other, base), titles in found.items():
@@ -67,7 +71,7 @@ def _tell_naive_gap(analysis: Analysis) -> Iterator[str]:
             ": ".join(filter(None, [title, ", ".join(filter(None, fixed))]))
             for title, fixed in titles.items()
         )
-        yield f"{how}, {many} the wrong winner of {other} and {base} ({named})."
+        yield f"{how}, {many} the wrong winner, {other} or {base}: {named}."
 
 
 def write_causes(page: Page, analysis: Analysis) -> None:
@@ -214,6 +218,14 @@ def _show_ratio(standing: Standing) -> Quantity:
 def _show_gain(one: Improvement) -> Quantity:
     ratio = one.gain.ratio
     return show_gain(ratio.value, ratio.low, ratio.high)
+
+
+def _word_change(one: Improvement, analysis: Analysis) -> str:
+    """What is different, and what it was before where that is a size: ``batch 4096 instead of 8``."""
+    how = one.gain.how
+    (cell,) = [cell for cell in analysis.cells if cell.id == one.cell]
+    before = cell.params.get(str(how.values.get("axis")))
+    return word_evidence(how) + (f" instead of {before}" if before is not None else "")
 
 
 def _find_best(analysis: Analysis, *, by_case: bool) -> list[Improvement]:

@@ -23,24 +23,14 @@ _NO_ROOFLINE = (
 
 def tell_limits(analysis: Analysis) -> list[str]:
     """Sentences for the report's opening: how near the GPU comes to what it is sold for."""
-    limits = analysis.limits
-    impossible = pick(limits.flags, "invalid")
     sentences = []
-    if impossible:
-        count = len(impossible)
-        many = "one number exceeds" if count == 1 else f"{count} numbers exceed"
-        first = "" if count == 1 else "; the first"
-        sentences.append(
-            f"NOT PLAUSIBLE: {many} what the hardware can do, and {'is' if count == 1 else 'are'} "
-            f"ignored here{first}: {word_in_cell(impossible[0])}."
-        )
-    for one in limits.limits:
+    for one in analysis.limits.limits:
         if one.arm != analysis.gpu or one.what != "products":
             continue
         if one.part is None and one.device is not None:
             sentences.append(
-                f"No published figures are known for {one.device}, so whether it is as fast as it "
-                "should be is unknown."
+                f"Whether {one.device} is as fast as it should be is unknown: no published figures are known "
+                "for it."
             )
             break
         if one.part is None or one.share_of_peak is None:
@@ -55,11 +45,23 @@ def tell_limits(analysis: Analysis) -> list[str]:
     return sentences
 
 
+def tell_impossible(analysis: Analysis) -> list[str]:
+    """How many numbers can't be right, before a word of who wins."""
+    impossible = pick(analysis.limits.flags, "invalid")
+    if not impossible:
+        return []
+    count = len(impossible)
+    many = "one number is" if count == 1 else f"{count} numbers are"
+    first = "" if count == 1 else "; the first"
+    what = f"NOT PLAUSIBLE: {many} better than the hardware can do, and left out"
+    return [f"{what}{first}: {word_in_cell(impossible[0])}."]
+
+
 def tell_cost(analysis: Analysis) -> str:
     """What the cheapest million examples cost, and what the campaign did."""
     price = analysis.price
     if price is None:
-        return "No price was given (PRICE), so there is no cost."
+        return "What it cost is unknown: no PRICE was given."
     hourly = show_money(price.hourly, None, None, price.currency)
     spent = price.hourly * analysis.campaign.prediction.actual_s / 3600
     told = f"At {hourly} an hour it cost {show_money(spent, None, None, price.currency)}"

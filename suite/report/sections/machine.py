@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from suite.analysis.result.arms import Machine
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
-from suite.analysis.result.numbers import Ratio
+from suite.analysis.result.numbers import Ratio, Verdict
 from suite.report.sections.controls import tell_failed, tell_held
-from suite.report.sections.limits import tell_cost
+from suite.report.sections.limits import tell_cost, tell_impossible
 from suite.report.sections.trust import tell_builds
 from suite.report.sections.verdict import tell_sureness, tell_verdicts
 from suite.report.text.names import list_families, name_cells
@@ -31,6 +31,14 @@ def name_machine(machine: Machine) -> str:
         parts.append(f"{show_bytes(machine.memory_bytes)} of memory")
     parts.append(", ".join(machine.gpus) or "no GPU seen")
     return "; ".join(parts)
+
+
+def tell_when(analysis: Analysis) -> str:
+    """The day, and the TensorFlow of the arms that have named theirs."""
+    day = f"Measured on {analysis.campaign.created:%Y-%m-%d}"
+    builds = [one.build.versions for one in analysis.arms.values() if one.build]
+    versions = dict.fromkeys(one["TensorFlow"] for one in builds if "TensorFlow" in one)
+    return f"{day} with TensorFlow {' and '.join(versions)}." if versions else f"{day}."
 
 
 WRONG = "wrong result:"
@@ -52,7 +60,13 @@ def narrate(analysis: Analysis) -> list[str]:
         for one in analysis.excluded
         if one.code in {"off-pace", "off-pace-then"}
     ]
-    return [*tell_wrong(analysis), *tell_failed(analysis), *aside, *sentences]
+    return [
+        *tell_wrong(analysis),
+        *tell_failed(analysis),
+        *tell_impossible(analysis),
+        *aside,
+        *sentences,
+    ]
 
 
 def tell_wrong(analysis: Analysis) -> list[str]:
@@ -80,7 +94,8 @@ def account(analysis: Analysis) -> list[str]:
     """What was planned, what became of it, and what it took."""
     campaign = analysis.campaign
     arms = ", ".join(analysis.arms)
-    cells = show_things(len(analysis.cells), "cell")
+    work = len(analysis.work)
+    cells = f"{show_things(len(analysis.cells), 'cell')}, {work} of them work"
     on = f"{show_things(len(analysis.arms), 'arm')}: {arms}"
     sentences = [f"A campaign of {cells} (profile {campaign.profile}) on {on}."]
     if campaign.rechecks:
@@ -89,7 +104,7 @@ def account(analysis: Analysis) -> list[str]:
         done = len(analysis.arms[arm].blocks)
         sentences.append(
             f"{arm}: {show_things(done, 'block')} of {campaign.blocks} done, "
-            f"{count_outcomes(analysis.cells, arm)}{_name_skipped(analysis.cells, arm)}."
+            f"{count_outcomes(analysis.cells, arm, why=True)}."
         )
     for arm, reason in campaign.not_run.items():
         if arm not in analysis.arms:
@@ -107,20 +122,24 @@ def account(analysis: Analysis) -> list[str]:
 
 
 def _name_skipped(cells: Sequence[CellAnalysis], arm: str) -> str:
-    """The commonest reason for which cells were skipped, with how many have it."""
+    """The commonest reasons for skipping cells, with how many have each where there are several."""
     results = [one.arms[arm] for one in cells]
     skipped = (word_missing(one) or "" for one in results if one.outcome == "skipped")
     reasons = Counter(reason.rpartition("skipped: ")[2] for reason in skipped)
-    return "".join(f" ({count}: {reason})" for reason, count in reasons.most_common(1))
+    if len(reasons) == 1:
+        return f" ({next(iter(reasons))})"
+    told = [f"{count}: {reason}" for reason, count in reasons.most_common(2)]
+    return f" ({'; '.join(told)})" if told else ""
 
 
-def count_outcomes(cells: Sequence[CellAnalysis], arm: str) -> str:
-    """What became of these cells on an arm: ``58 of 60 cells measured, 2 skipped``."""
+def count_outcomes(cells: Sequence[CellAnalysis], arm: str, *, why: bool = False) -> str:
+    """What became of these cells on an arm: ``58 of 60 measured, 2 skipped``, and ``why`` these were."""
     results = [one.arms[arm] for one in cells]
     counts = Counter(result.outcome for result in results if result.outcome != "measured")
     numbers = sum(result.estimate is not None for result in results)
     parts = [f"{numbers} of {len(results)} measured"]
-    parts += [f"{counts[name]} {name}" for name in ("skipped", "failed", "pending") if counts[name]]
+    said = {"skipped": _name_skipped(cells, arm) if why else "", "failed": "", "pending": ""}
+    parts += [f"{counts[name]} {name}{more}" for name, more in said.items() if counts[name]]
     refused = len(results) - numbers - counts.total()
     if refused:
         parts.append(f"{refused} without a number")
@@ -128,22 +147,22 @@ def count_outcomes(cells: Sequence[CellAnalysis], arm: str) -> str:
 
 
 def list_by_family(analysis: Analysis, *, named: bool = True) -> tuple[list[str], list[list[str]]]:
-    """Headers and rows of the small table: by family what was measured, and the ratios' ends.
+    """Headers and rows of the small table: by family what was measured, and the ends of the ratios of work.
 
     ``named``: with the names of the cells at those ends.
     """
     headers = ["family", *(f"{arm}, cells" for arm in analysis.arms)]
     for other in analysis.others:
-        against = f"{other} against {analysis.base}"
-        headers += [f"{against}, at worst", f"{against}, at best"]
+        headers += [f"{other} slower, at most", f"{other} faster, at most"]
     names = name_cells(analysis.cells)[0] if named else {}
     rows = []
     for family in list_families(analysis.cells):
         cells = [one for one in analysis.cells if one.scenario == family]
         row = [family, *(count_outcomes(cells, arm) for arm in analysis.arms)]
         for other in analysis.others:
-            valid = [one for one in cells if not is_invalid(one, analysis.base, other)]
-            row += _show_ends(valid, names, other, analysis.base, other)
+            row += _show_ends(
+                [one for one in cells if one.role == "work"], names, analysis.base, other
+            )
         rows.append(row)
     return headers, rows
 
@@ -154,15 +173,32 @@ def is_invalid(one: CellAnalysis, base: str, other: str) -> bool:
 
 
 def _show_ends(
-    cells: Sequence[CellAnalysis], names: Mapping[str, str], shown: str, base: str, other: str
+    cells: Sequence[CellAnalysis], names: Mapping[str, str], base: str, other: str
 ) -> tuple[str, str]:
-    found = [(r.value, one.id, r) for one in cells if isinstance(r := one.ratios[other], Ratio)]
+    """The largest loss and win that verdicts carry; where nothing is judged, the ratios' ends."""
+    if not cells:
+        return "no work", "no work"
+    found = [
+        (r.value, one.id, r, one.verdicts[other])
+        for one in cells
+        if isinstance(r := one.ratios[other], Ratio) and not is_invalid(one, base, other)
+    ]
     if not found:
         return "no valid pair", "no valid pair"
+    judged = any(isinstance(verdict, Verdict) for *_, verdict in found)
     ends = []
-    for _, name, ratio in (max(found, key=lambda f: f[:2]), min(found, key=lambda f: f[:2])):
-        words = show_ratio(ratio.value, ratio.low, ratio.high, other=shown, base=base)
-        ends.append(f"{words}: {names[name]}" if name in names else words)
+    for name, pick_end in (("SLOWER", max), ("FASTER", min)):
+        called = [
+            one
+            for one in found
+            if not judged or (isinstance(one[3], Verdict) and one[3].name == name)
+        ]
+        if not called:
+            ends.append("none")
+            continue
+        _, cell, ratio, _ = pick_end(called, key=lambda one: one[:2])
+        words = show_ratio(ratio.value, ratio.low, ratio.high, other=other, base=base)
+        ends.append(f"{words}: {names[cell]}" if cell in names else words)
     return ends[0], ends[1]
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import FEWEST, Ratio, Verdict, VerdictName
+from suite.report.sections.controls import tell_failed
 from suite.report.text.crossovers import name_sweep, word_crossover, word_reach
 from suite.report.text.names import name_cells
 from suite.report.text.units import show_duration, show_ratio, show_things
@@ -30,10 +31,12 @@ _OTHERS: Mapping[VerdictName, str] = {
 def tell_verdicts(analysis: Analysis) -> list[str]:
     """The comparisons with the first arm, each in a few sentences; or how far one arm comes."""
     sentences = []
+    # More blocks don't mend a control that fails.
+    failed = tell_failed(analysis)
     for other in analysis.others:
         sentences += [
             count_verdicts(analysis, other),
-            *tell_settling(analysis, other),
+            *([] if failed else tell_settling(analysis, other)),
             *tell_crossovers(analysis, other),
             *tell_extremes(analysis, other),
         ]
@@ -77,9 +80,13 @@ def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
     done = min(len(one.blocks) for one in analysis.arms.values())
     # The calibration took about as long as a block.
     block_s = sum(one.total_s for one in analysis.spent.values()) / (done + 1)
-    half = "The inconclusive cell" if len(open_) == 1 else "Half of the inconclusive cells"
+    half = (
+        "it"
+        if len(open_) == 1
+        else f"{(len(open_) + 1) // 2} of the {len(open_)} inconclusive cells"
+    )
     yield (
-        f"{half} should be settled by BLOCKS={wanted} instead of {done}, about "
+        f"BLOCKS={wanted} instead of {done} should settle {half}, in about "
         f"{show_duration((wanted - done) * block_s)} more."
     )
 
@@ -152,7 +159,7 @@ def tell_sureness(analysis: Analysis) -> Iterable[str]:
     if not widths:
         return
     width = 100 * statistics.median(widths)
-    yield f"Half of the {len(widths)} times are known to ±{width:.2g} % or better (95 % CI)."
+    yield f"The 95 % CI of a time is ±{width:.2g} % in the median of {len(widths)}."
     # What makes a twin fail is no noise; the opening says what not to rely on then.
     failed = any(one.flagged for one in analysis.controls.twins)
     if analysis.others and analysis.noise_floor is not None and not failed:

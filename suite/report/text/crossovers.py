@@ -41,9 +41,8 @@ def word_crossover(found: Crossover, axis: str, other: str, base: str) -> str:
     told = [f"{arm} wins at {axis} = {show_runs(sizes, every)}" for arm, sizes in parts if sizes]
     if not found.rising:
         told.reverse()
-    rest = sorted([*found.equal, *found.undecided])
-    if rest:
-        told.append(f"no clear winner at {axis} = {show_runs(rest, every)}")
+    rest = [("equivalent", found.equal), ("no clear winner", found.undecided)]
+    told += [f"{what} at {axis} = {show_runs(sizes, every)}" for what, sizes in rest if sizes]
     return "; ".join(told)
 
 

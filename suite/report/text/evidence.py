@@ -115,6 +115,16 @@ ADVICE: Mapping[RuleName, str] = {
 }
 """What to do about each cause."""
 
+MEANING: Mapping[RuleName, str] = {
+    "fallback": "work that TensorFlow runs on the CPU",
+    "input": "waiting for the data pipeline",
+    "transfer": "copying to and from the device",
+    "start-up": "what a process pays once, tracing included",
+    "overhead": "the time to start operations",
+    "too small": "work that leaves most of the device idle",
+}
+"""What a cause's name means, for the reader of an opening, who has not met it before."""
+
 _CPU_IS_RIGHT = (
     "the CPU is the right device for this: the GPU wins at no variant of it that was measured"
 )

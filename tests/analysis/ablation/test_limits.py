@@ -170,7 +170,7 @@ def test_a_copy_that_did_not_copy_stands_at_the_top_and_in_the_doubts() -> None:
     summary = summarise(load(COPY, LARGE / 11.6e12, link=(4, 16)))
     text = render_markdown(analyse(summary.loaded))
     top, _, rest = text.partition("## ")
-    assert "NOT PLAUSIBLE: one number exceeds what the hardware can do" in top
+    assert "NOT PLAUSIBLE: one number is better than the hardware can do" in top
     doubt = rest.partition("## Validity")[2]
     assert "**More than the hardware can do.** overhead.copy" in doubt
     (error,) = json.loads(render_json(analyse(summary.loaded)))["limits"]["flags"]

@@ -21,14 +21,14 @@ CLAIMED: dict[Kind, str] = {
     "crossover": "In matmul.square cpu wins at n = 1 to 128; cuda wins at n = 256 to 10000.",
     "extreme": "Its largest loss is at overhead.eager_op: cuda 3.36× slower (3.32–3.40).",
     "count": "Of 44 cells cuda is faster than cpu in 0 and slower in 17.",
-    "cause": "Why cuda loses 17 cells: first of all overhead in 16, start-up in 1.",
+    "cause": "Why cuda loses 17 cells: first of all overhead in 16, start-up in 1; overhead is more.",
     "wrong winner": "The script of people who ask (slices) names the wrong winner of cuda and cpu.",
 }
 NOTHING = (
     "Of 44 cells cuda is faster than cpu in 0 and slower in 0, equivalent in 41.",
     "No clear winner at any size in matmul.square.",
     "In matmul.square nobody can say who wins: at every size the interval contains 1.",
-    "Half of the 133 times are known to ±1.4 % or better.",
+    "The 95 % CI of a time is ±1.4 % in the median of 133.",
 )
 FAILING = {
     "twins": "A CONTROL FAILED: cuda run twice differs in 3 of 12 cells, by up to 10.0 %.",

@@ -12,17 +12,18 @@ from msgspec import structs
 from suite.analysis.ablation.reach import find_reach
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.numbers.crossover import find_sweeps, pick_main
-from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.campaign import Analysis, ExtraWork
 from suite.analysis.result.cells import set_down
 from suite.analysis.result.numbers import Crossover, Ratio, Verdict, VerdictName, cite
 from suite.flags import raise_flag
-from suite.report.sections.machine import narrate
+from suite.report.sections.machine import account, list_by_family, narrate
 from suite.report.sections.verdict import (
     count_verdicts,
     tell_crossovers,
     tell_extremes,
     tell_one_arm,
     tell_sureness,
+    tell_verdicts,
 )
 from suite.report.text.crossovers import name_sweep, word_crossover, word_reach
 from tests import synthetic
@@ -119,7 +120,7 @@ def test_the_largest_win_and_loss_are_among_the_cells_that_are_called_so() -> No
         ),
         (
             Crossover(answer="undecided", wins=(4,), equal=(1,)),
-            "cuda wins at n = 4; no clear winner at n = 1",
+            "cuda wins at n = 4; equivalent at n = 1",
         ),
         (Crossover(answer="undecided", undecided=(1, 2)), "no clear winner at any n"),
     ],
@@ -191,3 +192,55 @@ def test_a_reach_counts_valid_numbers_only() -> None:
 def test_the_intervals_of_a_short_profile_are_provisional() -> None:
     told = list(tell_sureness(analyse_made(profile="quick")))
     assert told[-1] == "The intervals of the profile quick are provisional."
+
+
+def family_of(analysis: Analysis, name: str) -> list[str]:
+    """The ends that the small table has for a family."""
+    return next(row for row in list_by_family(analysis)[1] if row[0] == name)[-2:]
+
+
+def test_the_small_table_has_the_ends_that_verdicts_carry_and_of_work_alone() -> None:
+    analysis = judged("FASTER", "FASTER", "SLOWER", "SLOWER")
+    family = analysis.cells[0].scenario
+    slower, faster = family_of(analysis, family)
+    assert slower.startswith("cuda 8.0× slower (7")
+    assert faster.startswith("cuda 10× faster (9")
+    # The same ratios, none of them judged to differ.
+    equal = judged(*["INCONCLUSIVE"] * len(analysis.cells))
+    assert family_of(equal, family) == ["none", "none"]
+    priced = structs.replace(
+        analysis, cells=tuple(structs.replace(one, role="price") for one in analysis.cells)
+    )
+    assert family_of(priced, family) == ["no work", "no work"]
+    # Two blocks are not judged: then the ratios alone.
+    assert "×" in family_of(analyse_made(blocks=2), family)[0]
+
+
+def test_no_blocks_are_advised_against_a_control_that_fails() -> None:
+    analysis = judged("INCONCLUSIVE", "FASTER")
+    told = "should settle", "would not settle"
+    assert any(word in " ".join(tell_verdicts(analysis)) for word in told)
+    extra = ExtraWork(
+        arm="cuda",
+        cell=analysis.cells[0].id,
+        honest=analysis.cells[1].id,
+        ratio=Ratio(value=1.2, low=1.1, high=1.3, n=3),
+        truth=1.05,
+        p=0.0001,
+    )
+    failed = structs.replace(
+        analysis, controls=structs.replace(analysis.controls, extra_work=(extra,))
+    )
+    assert narrate(failed)[0].startswith("A CONTROL FAILED")
+    assert not any(word in " ".join(tell_verdicts(failed)) for word in told)
+
+
+def test_why_cells_were_skipped_stands_behind_their_number() -> None:
+    campaign = synthetic.make_campaign(blocks=3)
+    documents = synthetic.make_documents(campaign, samples=2)
+    first, second, *_ = (one.id for one in campaign.cells)
+    once = plant(documents, lose(first, "skipped", "no memory"), "cuda")
+    text = " ".join(account(study(campaign, once)))
+    assert "1 skipped (no memory)" in text
+    twice = plant(once, lose(second, "skipped", "no time"), "cuda")
+    assert "2 skipped (1: no memory; 1: no time)" in " ".join(account(study(campaign, twice)))

@@ -21,7 +21,7 @@ from tests.rendering import render_markdown, study
 from tests.report.campaigns import analyse_made
 
 OPEN = "INCONCLUSIVE"
-SETTLED = "should be settled by BLOCKS={} instead of 3"
+SETTLED = "BLOCKS={} instead of 3 should settle"
 HIDDEN = "the noise is too large"
 
 
@@ -51,10 +51,10 @@ def decide(*verdicts: tuple[VerdictName, int | None]) -> Analysis:
         ([], []),
         ([("EQUIVALENT", None)], []),
         # A block of both takes a quarter of the hour: there was a calibration, too.
-        ([(OPEN, 5)], [f"The inconclusive cell {SETTLED.format(5)}, about 30 min 00 s more."]),
+        ([(OPEN, 5)], [f"{SETTLED.format(5)} it, in about 30 min 00 s more."]),
         (
             [(OPEN, None), (OPEN, 4), (OPEN, 20)],
-            [f"Half of the inconclusive cells {SETTLED.format(20)}, about 4 h 15 min more."],
+            [f"{SETTLED.format(20)} 2 of the 3 inconclusive cells, in about 4 h 15 min more."],
         ),
         (
             [(OPEN, None), (OPEN, 4), (OPEN, None)],
