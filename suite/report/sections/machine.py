@@ -138,8 +138,9 @@ def count_outcomes(cells: Sequence[CellAnalysis], arm: str, *, why: bool = False
     counts = Counter(result.outcome for result in results if result.outcome != "measured")
     numbers = sum(result.estimate is not None for result in results)
     parts = [f"{numbers} of {len(results)} measured"]
-    said = {"skipped": _name_skipped(cells, arm) if why else "", "failed": "", "pending": ""}
-    parts += [f"{counts[name]} {name}{more}" for name, more in said.items() if counts[name]]
+    if counts["skipped"]:
+        parts.append(f"{counts['skipped']} skipped{_name_skipped(cells, arm) if why else ''}")
+    parts += [f"{counts[name]} {name}" for name in ("failed", "pending") if counts[name]]
     refused = len(results) - numbers - counts.total()
     if refused:
         parts.append(f"{refused} without a number")
