@@ -1,3 +1,3 @@
-"""Crossover: where TensorFlow's GPU starts to win over its CPU, by how much, and why not before."""
+"""Crossover: where TensorFlow's GPU starts to beat its CPU, by how much, and why not before."""
 
 __version__ = "0.1.0"

@@ -82,14 +82,14 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
     ("caution", "campaign"): {
         "simulated": "The numbers are synthetic, to test or demonstrate the report. No machine was measured",
         "stand-in": "The GPU's driver was a stand-in from the project's tests, with no GPU behind it: arms "
-        "with a GPU have no numbers here, and what is said of that GPU is made up. The CPU's arms were "
+        "with a GPU have no numbers here, and that GPU's details are made up. The CPU arms were "
         "measured",
         "container-unseen": "The worker ran in a container or job that the suite did not start: its limits "
         "are those visible from inside, and nothing else is known of its isolation",
         "not-containerized": "The worker ran as a plain process on this machine, not in a container: its "
         "libraries and limits are not those of an image",
         "others-at-work": "{gpus} GPUs of this machine ran this campaign at the same time, each with its "
-        "share of the CPUs and the memory: its survey compares it with the same GPU alone",
+        "share of the CPUs and the memory: the survey compares this GPU with itself alone",
     },
     ("caution", "arm"): {
         "far-below-published": "{arm}: {precision:products} reach {share:share} of the published figure "
@@ -102,11 +102,11 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "cells-failed": "{arm}: {failed} of {cells} cells failed, the first of them {cell}",
         "disturbed": "{arm}: {codes:codes}",
         "quota-short": "{arm}: a quota of {quota:g} CPUs, and {used:g} are used",
-        "cpus-busy": "{arm}: others kept {busy:.1f} CPUs busy",
-        "power-limited": "{arm}: the GPU's power limit is {limit:,.0f} W, and by default {usual:,.0f} W",
+        "cpus-busy": "{arm}: other work used {busy:.1f} CPUs",
+        "power-limited": "{arm}: the GPU's power limit is {limit:,.0f} W (default: {usual:,.0f} W)",
         "link-narrow": "{arm}: the GPU's link is PCIe generation {generation:.0f} with {lanes:.0f} lanes "
-        "under load, of at most generation {most:.0f} with {most_lanes:.0f}",
-        "clock-low": "{arm}: the GPU's clock came to {clock:,.0f} MHz at most, of {most:,.0f} MHz",
+        "under load; maximum: generation {most:.0f} with {most_lanes:.0f}",
+        "clock-low": "{arm}: the GPU's clock peaked at {clock:,.0f} MHz, out of {most:,.0f} MHz",
     },
     ("invalid", "campaign"): {
         "set-aside": "{disturbed} of {invocations} invocations had to be excluded: {codes:codes}",
@@ -123,7 +123,7 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "do not depend on it",
         "ptx-jit": "ptx-jit: cold times include compiling kernels; new files in CUDA's compile cache: "
         "{grown:grown}",
-        "cold-cache": "whether cold times of {unknown:blocks} include compiling kernels is unknown: how "
+        "cold-cache": "cold times of {unknown:blocks} may or may not include compiling kernels: how "
         "many files CUDA's compile cache held was not recorded at the start and the end",
     },
     ("info", "comparison"): {
@@ -142,11 +142,11 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "short-samples": "{label} (in {some})",
         "dispatch-bound": "{label} (in {some})",
         "labelled": "{label} (in {some})",
-        "contended": "contended: other processes or other machines used the CPUs (in {some})",
+        "contended": "contended: other processes or other VMs used the CPUs (in {some})",
         "contended-machine": "{arm}: contended in {blocks:blocks}",
         "power-capped": "power-capped: the GPU's power limit lowered its clocks, as is usual for large "
         "products (in {some})",
-        "cpu-thermal": "cpu-thermal: the CPU was throttled for heat (in {some})",
+        "cpu-thermal": "cpu-thermal: the CPU throttled due to heat (in {some})",
         "stalled": "stalled: paused for over half a second, within a sample or between samples (in {some})",
         "few-samples": "under 50 samples in {some}: too few to detect a steady state, so all count",
         "unsteady": "no steady state in {some}: all samples count",

@@ -56,7 +56,7 @@ def resolve_again(engine: Engine, drawn: Campaign, gpu: str) -> Arms:
         named = arm if arm.control in {"twin", "again"} else known_arms().get(arm.name)
         if named is None or (named.image, named.gpu) != (arm.image, arm.gpu):
             raise DocumentError(
-                f"{PLAN}: $.every_arm[{index}]: {arm.name!r} is not what docker/images.toml calls so",
+                f"{PLAN}: $.every_arm[{index}]: {arm.name!r} differs from docker/images.toml",
                 "check out the commit that campaign.json names, or begin a new campaign",
             )
         if arm.image not in run_in:
@@ -127,7 +127,7 @@ def _tell_first(store: Store, say: Say, *, stop: bool) -> None:
         raise UnsoundError(
             # One line, whatever an engine says: a fleet's table has one for each host.
             f"the machine is unsound: {' '.join('; '.join(map(word, found.flags)).split())}",
-            "another machine; or RESUME without STOP_IF, which goes on with this one",
+            "use another machine; or RESUME without STOP_IF to continue on this one",
         )
 
 

@@ -29,7 +29,7 @@ def open_engine(given: dict[str, Any], say: Say) -> Engine:
     if name == "inside":
         say(
             "CONTAINER, ENGINE NOT SEEN: ENGINE=inside was asked for; the worker runs as a plain process "
-            "in what somebody else has started, and every table says so"
+            "in an existing container or job, and every table says so"
         )
     if name == "local":
         say(

@@ -45,7 +45,7 @@ from suite.worker import scenarios
 )
 @click.version_option(__version__, prog_name="crossover")
 def commands() -> None:
-    """Where TensorFlow's GPU starts to win over its CPU, by how much, and why not before."""
+    """Where TensorFlow's GPU starts to beat its CPU, by how much, and why not before."""
 
 
 @commands.command(epilog=EXITS)
@@ -62,7 +62,7 @@ def bench(**given: Any) -> int:
 def aa(**given: Any) -> int:
     """Run one arm (ARMS, cpu unless named) against itself: every difference is false.
 
-    For those who doubt: what this finds is what the method gets wrong on this machine.
+    For skeptics: whatever this finds is what the method gets wrong on this machine.
     """
     return run_bench(given, again=True)
 
@@ -93,7 +93,7 @@ def list_(profile: ProfileName | None, only: str | None, as_json: bool) -> int:
     return 0
 
 
-_HEADERS = ("cell", "first in", "work of a call", "question")
+_HEADERS = ("cell", "first in", "work per call", "question")
 
 
 def _row(cell: Cell) -> tuple[str, ...]:
@@ -142,9 +142,9 @@ def images(arms: str, **given: Any) -> int:
 @click.option("--arms", metavar="ARMS", default="auto", show_default=True)
 @engine_options
 def doctor(arms: str, gpu: str, results: Path | None, *, as_json: bool, **given: Any) -> int:
-    """What this machine can run and why not, with the remedy for each "no".  Changes nothing.
+    """What can and can't run here, and why, with the remedy for each "no".  Changes nothing.
 
-    The exit status is 0 where bench would run, else the one that it would end with.
+    The exit status is 0 if bench would run, else the status it would exit with.
     """
     names = read_arms(arms or AUTO)
     check_custom(given, names)
@@ -196,7 +196,7 @@ def clean() -> int:
     try:
         removed = DockerEngine().remove_everything()
     except EngineError as error:
-        click.echo(f"the engine's side is left as it is: {error.what}", err=True)
+        click.echo(f"engine objects are left in place: {error.what}", err=True)
         return 0
     click.echo(", ".join(f"{count} {kind}" for kind, count in removed.items()) + " removed")
     return 0

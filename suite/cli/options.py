@@ -24,9 +24,9 @@ def _whole(kind: str) -> click.IntRange:
 
 EXITS = """\b
 Exit status: 0 every cell measured, or skipped for cause; 1 some cell failed or is
-invalid (the report is written all the same); 2 usage; 3 no engine, or it refused;
+invalid (the report is still written); 2 usage; 3 no engine, or it refused;
 4 a GPU was requested and is not available; 5 a document can't be read; 6 another
-campaign is running here; 7 the machine is unsound, and that ends it (STOP_IF);
+campaign is running here; 7 the machine is unsound (STOP_IF);
 130 interrupted (what was measured is kept)."""
 
 
@@ -41,7 +41,7 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--cuda-image",
             metavar="REF",
-            help="lay the suite on this image and its own TensorFlow for the arms cuda, cuda-hidden",
+            help="add the suite to this image and its own TensorFlow for the arms cuda, cuda-hidden",
         ),
         click.option("--base-image", metavar="REF", help="build the images on this one"),
         click.option(
@@ -49,7 +49,7 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Choice(["auto", "docker", "local", "inside"]),
             default="auto",
             show_default=True,
-            help="auto: docker; local, without containers, where there is none at all; inside: in a "
+            help="auto: docker, or local (no containers) if there is no docker; inside: in a "
             "container or job that somebody else has started",
         ),
     ):
@@ -62,7 +62,7 @@ _CAMPAIGN: Mapping[str, Callable[[Any], Any]] = {
         "--resume",
         metavar="FOLDER",
         type=FOLDER,
-        help="go on with a campaign: complete invocations are kept, the rest is run",
+        help="resume a campaign: complete invocations are kept, the rest is run",
     ),
     "results": click.option(
         "--results",
@@ -73,7 +73,7 @@ _CAMPAIGN: Mapping[str, Callable[[Any], Any]] = {
     "price-currency": click.option(
         "--price-currency",
         metavar="CODE",
-        help="of the price: three letters, such as EUR  [default: USD]",
+        help="three-letter code, such as EUR  [default: USD]",
     ),
     "price": click.option(
         "--price",
@@ -91,7 +91,7 @@ _CAMPAIGN: Mapping[str, Callable[[Any], Any]] = {
     "telemetry": click.option(
         "--telemetry",
         type=click.Choice(MODES),
-        help="watch the machine meanwhile; first: not the second arm of aa  [default: on]",
+        help="monitor the machine; first: only the first arm of aa  [default: on]",
     ),
     "gpu": click.option(
         "--gpu",
@@ -117,20 +117,18 @@ _CAMPAIGN: Mapping[str, Callable[[Any], Any]] = {
     "stop-if": click.option(
         "--stop-if",
         type=click.Choice(["unsound"]),
-        help="end after the calibration where the machine is not what its parts promise",
+        help="stop after the calibration if the machine proves unsound",
     ),
     "wait": click.option(
         "--wait",
         metavar="TIME",
-        help="wait so long for another campaign here to end: 30m  [default: not at all]",
+        help="how long to wait for another campaign to end: 30m  [default: not at all]",
     ),
-    "blocks": click.option(
-        "--blocks", type=_whole("blocks"), help="how often each arm has its turn"
-    ),
+    "blocks": click.option("--blocks", type=_whole("blocks"), help="how many turns each arm gets"),
     "profile": click.option(
         "--profile",
         type=click.Choice(PROFILE_NAMES),
-        help="how much, how long  [default: standard]",
+        help="scope and duration  [default: standard]",
     ),
 }
 """The options of a campaign by their names, the last first."""

@@ -86,7 +86,7 @@ def demand_same_secret(begun: Campaign | Survey, documents: Iterable[Document] =
 def _judge(name: str, value: str) -> str | None:
     """What is wrong with a setting of a plan; None: nothing."""
     if name not in SETTINGS:
-        return "is no setting of a campaign"
+        return "is not a campaign setting"
     try:
         if name == "cpus":
             parse_cpus(value)
@@ -133,7 +133,7 @@ def _say_what_to_type(names: Iterable[str], settings: Mapping[str, str]) -> str:
     parts = []
     if words:
         add = " ".join(words.values())
-        parts.append(f"what runs is not taken from a folder; if you want that, add {add}")
+        parts.append(f"a folder never decides what runs; to use the same, add {add}")
     parts += [f"leave {name.upper()} out" for name in names if name not in settings]
     return "; ".join(parts)
 

@@ -255,7 +255,7 @@ class Engine(Protocol):
         """The GPUs of the engine's machine, by index; empty: none is seen.
 
         By NVIDIA's library where the machine is this one and it answers, else by the driver's list
-        or the device nodes.  Whether one can be had, `find_gpu` tells.
+        or the device nodes.  `find_gpu` tells whether it can be had.
 
         Raises:
             EngineError: the engine refused to look.

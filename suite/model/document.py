@@ -26,7 +26,7 @@ AT_END, FINE = "gpu.at_end", "fine"
 """The fact that says how the GPU was when the last cell had been measured, and what is well."""
 
 SIMULATED = "gpu.simulated"
-"""The fact that the driver is a stand-in of our tests: no number on such a GPU is anybody's."""
+"""The fact that the driver is a stand-in of our tests: no number on such a GPU is real."""
 
 CACHE = "cuda.cache"
 """Before ``at_start`` and ``at_end``: the facts that say what CUDA's compile cache held then, in

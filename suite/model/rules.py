@@ -85,7 +85,7 @@ def judge_telemetry(path: str, telemetry: Telemetry | None) -> Iterator[Complain
     for index, at_s in enumerate(telemetry.at_s):
         yield from judge_duration(f"{path}.at_s[{index}]", at_s)
         if index and at_s < telemetry.at_s[index - 1]:
-            yield f"{path}.at_s[{index}]", f"{at_s} is before the instant in front of it"
+            yield f"{path}.at_s[{index}]", f"{at_s} is before the previous instant"
     for name, values in telemetry.series.items():
         if len(values) != len(telemetry.at_s):
             yield (

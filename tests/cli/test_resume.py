@@ -60,10 +60,10 @@ def resume(shell: Shell, *words: str, custom: str | None = None) -> Any:
     ("name", "value", "said"),
     [
         ("local_python", "/opt/evil", "is no hash"),
-        ("blocks", "2", "is no setting of a campaign"),
-        ("results", "/etc", "is no setting of a campaign"),
-        ("resume", "/etc", "is no setting of a campaign"),
-        ("", "x", "is no setting of a campaign"),
+        ("blocks", "2", "is not a campaign setting"),
+        ("results", "/etc", "is not a campaign setting"),
+        ("resume", "/etc", "is not a campaign setting"),
+        ("", "x", "is not a campaign setting"),
         ("engine", "/bin/sh", "'/bin/sh' is none of docker, local"),
         ("telemetry", "loud", "'loud' is none of"),
         ("cpus", "0-4000000000", "is not a list of CPUs: 4000000000 is more than 8191"),
@@ -159,7 +159,7 @@ HIDDEN = {"name": "cuda-hidden", "image": "cuda", "gpu": False, "control": "hidd
 @pytest.mark.parametrize(
     ("arms", "said"),
     [
-        ([CPU | {"image": "evil"}], "[0]: 'cpu' is not what docker/images.toml calls so"),
+        ([CPU | {"image": "evil"}], "[0]: 'cpu' differs from docker/images.toml"),
         ([CPU, HIDDEN], "[1].image: no arm that is compared runs in 'cuda'"),
     ],
 )

@@ -161,7 +161,7 @@ def test_a_campaign_runs_in_it_and_says_that_it_is_not_from_the_lock(
     assert document.invocation.image.lock == NOT_FROM_LOCK
     assert document.invocation.image.content == document.facts["content.hash"]
     report = (folder / "report.md").read_text(encoding="utf-8")
-    assert "ran what the suite's locks did not choose: TensorFlow" in report
+    assert "ran software not from the suite's locks: TensorFlow" in report
     assert f"the suite laid on {vendor} (CUDA_IMAGE): not from the lock" in report
 
 

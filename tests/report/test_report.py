@@ -109,9 +109,9 @@ UNCALIBRATED = replace(CAMPAIGN.prediction, calibrated_s=None, corrected_s=[])
 @pytest.mark.parametrize(
     ("plan", "spent", "words"),
     [
-        ({"command": ""}, {}, "The plan does not say by which command it was made."),
+        ({"command": ""}, {}, "The plan does not record the command that made it."),
         ({"prediction": UNCALIBRATED}, {}, "predicted 10 min 00 s before anything ran; actual"),
-        ({}, {"import": 1e6}, "so that at least one of them was booked twice."),
+        ({}, {"import": 1e6}, "so at least one of them was counted twice."),
     ],
 )
 def test_what_a_plan_or_a_document_leaves_open_or_tells_wrong_is_said(

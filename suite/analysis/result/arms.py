@@ -22,7 +22,7 @@ Fact = str | int | float | bool | None
 def hash_identity(text: str) -> str:
     """A short name for something that must be recognisable but not readable: ``#1a2b3c4d``.
 
-    Of such a name it is the same, so that a report is the same of documents that were hidden before.
+    Such a name is returned as is, so that reports of already hidden documents stay the same.
     """
     if re.fullmatch("#[0-9a-f]{8}", text):
         return text

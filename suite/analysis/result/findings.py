@@ -43,7 +43,7 @@ class Speedup(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Cause(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Why a cell is slow: the rule, its evidence in numbers, and what to do about it was measured to gain.
+    """Why a cell is slow: the rule, its evidence in numbers, and the gain measured for its remedy.
 
     ``seconds`` is what it takes a call, of what the GPU loses; ``share`` is the part of that which it
     explains, and the shares of a cell add up to 1 at most; None: not measured.  ``unknown`` is what no

@@ -63,7 +63,7 @@ def history(cell: str | None, machine: str | None, place: Path | None) -> int:
         ids = [one for one in list_cells(database) if cell in {one, name_receipt(one)}]
         series = list(read_history(database, ids[0], machine)) if len(ids) == 1 else []
     if not series:
-        what = f"CELL={cell}: no number of it" + (f" on {machine}" if machine else "")
+        what = f"CELL={cell} has no number" + (f" on {machine}" if machine else "")
         raise UsageError(what, "`make history` lists the machines, `make list` the cells")
     click.echo(render_page(compose_history(ids[0], series)), nl=False)
     return 0

@@ -130,7 +130,7 @@ def _bench_resumed(folder: Path, given: dict[str, Any], bounds: Bounds) -> int:
     loaded = load_campaign(folder)
     if loaded.campaign.survey is not None:
         raise UsageError(
-            f"{folder} is a part of a survey of several GPUs, whose rounds go on together",
+            f"{folder} is part of a survey of several GPUs, which resumes as a whole",
             f"RESUME={folder.parent / loaded.campaign.survey}",
         )
     demand_same_secret(loaded.campaign, loaded.documents)

@@ -22,7 +22,7 @@ OUT = click.option(
 
 @click.command()
 @click.argument("run", type=FOLDER)
-@click.option("--as", "form", type=click.Choice(list(EXPORTS)), required=True, help="the form")
+@click.option("--as", "form", type=click.Choice(list(EXPORTS)), required=True, help="format")
 @OUT
 def export(run: Path, form: str, out: Path | None) -> int:
     """Write the campaign folder or bundle RUN in the form of another program.

@@ -44,7 +44,7 @@ def generated() -> dict[str, str]:
         (f"`{c.id}`", ", ".join(c.profiles), f"{c.work.amount:g} {c.work.unit}", c.question)
         for c in scenarios.cells()
     ]
-    headers = ("cell", "profiles", "work of a call", "question")
+    headers = ("cell", "profiles", "work per call", "question")
     head = (
         "# The cells\n\nMade by `make generate` from the scenarios; a test holds it to them.\n"
         "Cells with `on=cpu` have a meaning, and run, only beside a visible GPU.\n\n"

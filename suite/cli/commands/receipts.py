@@ -25,7 +25,7 @@ _MOST_SHOWN = 20
 
 CHECKED = """\b
 Exit status: 0 all of it follows; 1 something does not: the file and the field are
-told; 2 usage; 5 it is no folder of ours, or something in it can't be read."""
+named; 2 usage; 5 not a folder of ours, or something in it can't be read."""
 
 
 @click.command(epilog=CHECKED)
@@ -57,7 +57,7 @@ def check(run: Path, signers: Path | None) -> int:
 @click.option("--sign", "key", metavar="KEY", type=FOLDER, help="sign it with this SSH key")
 @click.option("--out", metavar="FOLDER", type=FOLDER, help="write it there  [default: beside RUN]")
 def bundle(run: Path, key: Path | None, out: Path | None, *, identify: bool) -> int:
-    """Pack the campaign folder RUN into one zip file, without what names anybody."""
+    """Pack the campaign folder RUN into one zip file, without identifying data."""
     name, content = make_bundle(run, identify=identify, key=key)
     place = open_out(out or run.parent)
     with Folder.open(place) as folder:
@@ -76,7 +76,7 @@ def bundle(run: Path, key: Path | None, out: Path | None, *, identify: bool) -> 
     help="write the page there, with its picture  [default: print the Markdown]",
 )
 def defend(run: Path, cell: str, out: Path | None) -> int:
-    """All that stands behind the numbers of one CELL in the folder or bundle RUN.
+    """The evidence behind one CELL's numbers in the folder or bundle RUN.
 
     CELL is a cell's id, or the receipt that stands in its row of the report.
     """
@@ -89,7 +89,7 @@ def defend(run: Path, cell: str, out: Path | None) -> int:
         ]
         shown_ids = ", ".join(show_plainly(one) for one in near[:_MOST_SHOWN])
         raise UsageError(
-            f"CELL={cell}: no cell of this campaign, or no single one",
+            f"CELL={cell}: no cell of this campaign, or more than one",
             f"take a cell's id, or a receipt from its report; there are {shown_ids or 'none like it'}",
         )
     files = build_receipt(analysis, found[0], pictures=out is not None)

@@ -36,7 +36,7 @@ read; 6 another campaign is running here; 130 interrupted (what was measured is 
 @click.command(epilog=RECHECKED)
 @click.argument("run", type=FOLDER)
 @click.option(
-    "--n", "number", type=click.IntRange(1), default=5, show_default=True, help="so many cells"
+    "--n", "number", type=click.IntRange(1), default=5, show_default=True, help="how many"
 )
 @recheck_options
 @engine_options
@@ -57,7 +57,7 @@ def _run(run: Path, number: int, given: dict[str, Any]) -> int:
     campaign, before = loaded.campaign, analyse(loaded)
     if campaign.at_once > 1:
         raise UsageError(
-            f"{campaign.id} was measured while other GPUs were at work, which nobody can have again",
+            f"{campaign.id} was measured while other GPUs were at work, which can't be repeated",
             "name the campaign of the same GPU alone",
         )
     plain = [name for name in campaign.arms if campaign.arm(name).control != "again"]

@@ -32,7 +32,7 @@ OUT = click.option(
 )
 @OUT
 def compare(runs: Sequence[Path], pairs: str | None, out: Path | None) -> int:
-    """One report over the campaign folders RUNS: the first named is what the others are held to."""
+    """Compare the campaign folders RUNS in one report, with the first as the baseline."""
     give_files(build_comparison(*compare_folders(runs, (pairs or "").split())), out)
     return 0
 
@@ -48,7 +48,7 @@ def compare(runs: Sequence[Path], pairs: str | None, out: Path | None) -> int:
     "--prices",
     metavar="FILE",
     type=FOLDER,
-    help="what types of machines cost, as docs/prices.toml  [default: what each campaign's PRICE was]",
+    help="prices by machine type, as in docs/prices.toml  [default: each campaign's PRICE]",
 )
 @OUT
 def shortlist(

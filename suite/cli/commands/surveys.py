@@ -47,7 +47,7 @@ def check_survey(gpu: str, arms: Sequence[str]) -> None:
     """
     known = known_arms()
     if gpu == ALL_GPUS and AUTO not in arms and not any(known[name].gpu for name in arms):
-        raise UsageError("GPU=all, and no arm that was asked for has a GPU", "leave GPU out")
+        raise UsageError("GPU=all, but no requested arm has a GPU", "leave GPU out")
 
 
 def find_gpus(engine: Engine) -> dict[str, Card]:

@@ -93,7 +93,7 @@ def _judge(bundle: str, entry: zipfile.ZipInfo) -> None:
     if name != entry.orig_filename or not name.isprintable() or "\\" in name or ":" in name:
         _refuse(bundle, f"{entry.orig_filename!r} is no name of a file")
     if len(parts) < 2 or {"", ".", ".."} & set(parts):
-        _refuse(bundle, f"{name!r} leads elsewhere than into its folder")
+        _refuse(bundle, f"{name!r} leads outside its folder")
     if kind not in {0, stat.S_IFREG}:
         _refuse(bundle, f"{name!r} is a link, a folder or a device, not a file")
     if entry.flag_bits & _ENCRYPTED or entry.compress_type not in _METHODS:

@@ -40,7 +40,7 @@ def make_bundle(folder: Path, *, identify: bool, key: Path | None) -> tuple[str,
         if found:
             raise CrossoverError(
                 f"{folder} does not follow from its documents: {found[0].troubles[0]}",
-                "`make check` says all of it; `make report` makes the report anew",
+                "`make check` lists all of it; `make report` rebuilds the report",
             )
         files = {name: door.read(name) for name in [*list_own(door), MANIFEST]}
     with tempfile.TemporaryDirectory(prefix="crossover-") as place:

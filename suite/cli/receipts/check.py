@@ -82,7 +82,7 @@ def _judge_hashes(
     content: Mapping[str, bytes], lines: Mapping[str, str] | None, running: tuple[str, ...]
 ) -> Finding:
     if lines is None:
-        missing = f"{MANIFEST}: is missing, so that nothing tells whether a document was changed"
+        missing = f"{MANIFEST}: is missing, so nothing shows whether a document was changed"
         return Finding(name="hashes", told="", troubles=(missing,))
     troubles = [f"{name}: is missing, and {MANIFEST} names it" for name in {*lines} - {*content}]
     for name, bytes_ in content.items():
@@ -122,7 +122,7 @@ def judge_cells(plan: Campaign) -> Finding:
     Only that very suite can tell, so this is no flag of the analysis, which is the same under any other.
     """
     if plan.suite.content != suite_content():
-        told = "another version of the suite measured them: what they are stands in the plan alone"
+        told = "another version of the suite measured them: only the plan says what they are"
         return Finding(name="cells", told=told)
     known = {cell.id: cell for cell in scenarios.cells()}
     troubles = []
@@ -158,7 +158,7 @@ def _compare(content: Mapping[str, bytes], files: Mapping[str, str]) -> Iterator
             trouble = find_difference(name, here.decode(errors="replace"), anew)
             if trouble is None and here != anew.encode():
                 trouble = f"{name}: is no UTF-8"
-        told = "made anew: the same bytes"
+        told = "rebuilt: the same bytes"
         yield Finding(name=name, told=told, troubles=(trouble,) if trouble else ())
 
 

@@ -40,7 +40,7 @@ def _walk(path: str, here: Any, anew: Any) -> Iterator[str]:
             yield from _walk(f"{path}[{index}]", *pair)
     elif type(here) is not type(anew) or here != anew:
         shown = [json.dumps(one, ensure_ascii=False)[:_SHOWN] for one in (here, anew)]
-        yield f"{path}: is {shown[0]}, and comes out as {shown[1]}"
+        yield f"{path}: is {shown[0]}, but rebuilds as {shown[1]}"
 
 
 def _find_lines(here: str, anew: str) -> Iterator[str]:
@@ -57,4 +57,4 @@ def _find_lines(here: str, anew: str) -> Iterator[str]:
                 "not there" if one is None else repr(one[start : same + _SHOWN])
                 for one in (old, new)
             ]
-            yield f"line {number}: is {shown[0]}, and comes out as {shown[1]}"
+            yield f"line {number}: is {shown[0]}, but rebuilds as {shown[1]}"

@@ -50,7 +50,7 @@ def judge_signature(folder: Path, signers: Path | None) -> tuple[str, tuple[str,
         return "", (f"{SIGNATURE}: does not fit {MANIFEST}: {_last(sound.stderr)}",)
     key = _last(sound.stdout).rpartition(" ")[2]
     if signers is None:
-        return f"fits, by the key {key}; whose that is, SIGNERS=file tells", ()
+        return f"fits, by the key {key}; SIGNERS=file shows whose it is", ()
     found = _run("-Y", "find-principals", "-s", str(path), "-f", str(signers))
     who = found.stdout.decode(errors="replace").split("\n")[0].strip()
     good = who and not found.returncode
@@ -69,7 +69,7 @@ def _run(*words: str, content: bytes | None = None) -> subprocess.CompletedProce
         )
     except FileNotFoundError as error:
         raise CrossoverError(
-            "ssh-keygen is not here, which signs and verifies",
+            "ssh-keygen, used to sign and verify, is missing",
             "sudo apt-get install openssh-client",
         ) from error
 

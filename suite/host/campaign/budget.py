@@ -1,4 +1,4 @@
-"""What a campaign's invocations have taken and will take, and when a budget forbids to go on."""
+"""What a campaign's invocations have taken and will take, and when a budget forbids going on."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from suite.model import Again, Campaign, Document, Look, container_seconds
 
 @dataclass(frozen=True, kw_only=True)
 class AnalysisHooks:
-    """What those say who read the documents, which the host does not.
+    """What the readers of the documents report; the host reads none.
 
     ``build_reports`` is called after every block and at the end: what there is by then is worth a report.
     ``interim_look`` says how many cells are known well enough by then, of how many, and whether

@@ -40,7 +40,7 @@ class Store:
     ``keeps_old`` is whether a document of an earlier run stays until the new one has come as far.
 
     Raises:
-        DocumentError: it is no folder, or a link; or what stands in the place of one in it is.
+        DocumentError: it, or a folder in it, is not a folder or is a link.
     """
 
     def __init__(self, folder: Path, *, keeps_old: bool = True) -> None:

@@ -23,7 +23,7 @@ def check_capability(probe: Probe) -> Finding:
     if not probe.wants_gpu():
         return not_applicable(NOT_ASKED)
     if probe.is_elsewhere():
-        raise Unknown(f"{ELSEWHERE}: TensorFlow itself tells (see tensorflow)")
+        raise Unknown(f"{ELSEWHERE}: see tensorflow instead")
     if not probe.shows_gpu():
         return not_applicable(NO_GPU)
     row, _ = pick_known(probe)
@@ -35,8 +35,8 @@ def check_capability(probe: Probe) -> Finding:
         raise Unknown("which TensorFlow would run can't be told (see images)") from error
     if custom is not None:
         return yes(
-            f"compute capability {row.capability}; whether {custom} has code for it, its own "
-            "TensorFlow says when it starts",
+            f"compute capability {row.capability}; {custom} has its own TensorFlow, which "
+            "reports support at start-up",
             capability=row.capability,
         )
     engine = probe.try_engine()

@@ -154,7 +154,7 @@ def check_driver(probe: Probe) -> Finding:
             unless="tensorflow",
             driver=row.driver,
         )
-    part = f", of it {choice.slice.name}" if choice.slice else ""
+    part = f", using {choice.slice.name}" if choice.slice else ""
     lazy = "; persistence mode is off (`sudo nvidia-smi -pm 1`), so its first use takes seconds"
     return yes(
         f"driver {row.driver}: {row.card.name}, {row.memory}{part}{_word_others(rows, row)}"
@@ -197,7 +197,7 @@ def _look_elsewhere(probe: Probe) -> Finding:
 def check_idle_gpu(probe: Probe) -> Finding:
     """Whether another process computes on the GPU; looked once, before TensorFlow is started there."""
     if probe.is_elsewhere():
-        raise Unknown(f"{ELSEWHERE}, so who else computes there can't be seen")
+        raise Unknown(f"{ELSEWHERE}, so other compute processes can't be seen")
     if not probe.shows_gpu():
         return not_applicable(NO_GPU)
     row, choice = pick_known(probe)

@@ -93,7 +93,7 @@ def _word_stock(stock: Stock, noun: str) -> str:
         name += f" ({own}, not from the lock)"
     if stock.image is not None:
         return f"the {noun} {name} is built"
-    how = "in minutes" if stock.room_bytes else "in seconds, on layers that are here"
+    how = "in minutes" if stock.room_bytes else "in seconds, from existing layers"
     return f"`make bench` builds the {noun} {name} {how}"
 
 
@@ -135,7 +135,7 @@ def _look_for_base(engine: Examined, stock: Stock) -> Finding:
         if "timed out" not in error.what.lower():
             raise
         raise Unknown(
-            f"{base} is not here, and whether its registry can be reached could not be found out in time",
+            f"{base} is not here, and the check of its registry timed out",
             error.remedy,
         ) from error
     if reached is None:

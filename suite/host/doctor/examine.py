@@ -171,12 +171,12 @@ def _try(finding: Finding, found: Mapping[str, Finding]) -> Finding:
     tried = found.get(finding.unless)
     if tried is None or tried.state != "yes":
         return finding
-    text = f"{finding.text}; but it works all the same (see {finding.unless})"
+    text = f"{finding.text}; but it works anyway (see {finding.unless})"
     return replace(finding, state="not-applicable", text=text, remedy="", stops=0)
 
 
 def _write_line(name: str, finding: Finding) -> Line:
-    """A finding as it is told: wherever a check has it from, a GPU's whole UUID is for nobody."""
+    """A finding as it is told: whatever its source, a GPU's full UUID is never shown."""
     return Line(
         id=name,
         state=finding.state,

@@ -65,7 +65,7 @@ def check_updates(probe: Probe) -> Finding:
     if active:
         installs = _installs_itself(probe)
         what = {
-            True: "updates are installed by themselves, and a driver with them",
+            True: "updates install automatically, drivers included",
             False: "package lists are read anew by themselves (unattended-upgrades is off)",
             None: "updates start by themselves",
         }[installs]

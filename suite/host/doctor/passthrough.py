@@ -35,7 +35,7 @@ def check_toolkit(probe: Probe) -> Finding:
     if found is not None:
         return found
     if not engine.is_here:
-        raise Unknown("the engine does not say; passthrough tells")
+        raise Unknown("the engine does not say; see passthrough")
     if _is_podman(engine):
         return no(
             "podman gives GPUs by CDI, and there is no specification here",

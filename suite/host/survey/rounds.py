@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
@@ -20,6 +20,8 @@ from suite.host.campaign.store import Store
 from suite.host.survey.halting import HaltingEngine
 from suite.host.survey.plan import Part
 from suite.model import Document, Survey
+
+_TICK_S = 1.0
 
 AT_ONCE = "all"
 """The turn of all GPUs at once, in a round's order."""
@@ -180,8 +182,12 @@ def step(turn: Turn, pool: ThreadPoolExecutor) -> None:
     try:
         for steps, _ in turn:
             begun.append(pool.submit(next, steps, None))
-        for done in wait(begun, return_when=FIRST_EXCEPTION).done:
-            done.result()
+        open_: Collection[Future[int | None]] = begun
+        while open_:
+            # An interrupt in the instant before this begins to wait does not end it.
+            done, open_ = wait(open_, timeout=_TICK_S, return_when=FIRST_EXCEPTION)
+            for one in done:
+                one.result()
     except BaseException:
         # At once: an engine that hangs takes its time for each of them.
         with ThreadPoolExecutor(len(turn)) as halting:

@@ -56,9 +56,9 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
         "steady part, ± half of its 95 % confidence interval (CI; Student's t on logarithms); a very wide "
         "interval is given by its ends, and those of a ratio always are. A rate is the declared work "
         "divided by that time, and as uncertain. Ratios are paired by block. What was seen in most "
-        "blocks of a cell has a footnote; what fewer blocks had stands in cells.csv. ",
+        "blocks of a cell has a footnote; the rest is in cells.csv. ",
         Code("make defend RUN=folder CELL=receipt"),
-        " shows all that stands behind a row.",
+        " shows the evidence behind a row.",
     )
     for other in analysis.others:
         page.paragraph(_explain_verdicts(analysis, other))
@@ -96,21 +96,19 @@ def compose_first(analysis: Analysis) -> Page:
     facts = show_facts(analysis.arms[analysis.base])
     cores, quota = (facts.get(name, "unknown") for name in ("cpu.cores_usable", "cpu.quota"))
     machine = f"{name_machine(analysis.machine)}; cores {cores}, CPU quota {quota}"
-    page.paragraph(f"Is this the machine that was ordered? {machine}.")
+    page.paragraph(f"Is this the machine you ordered? {machine}.")
     unsound = [f"UNSOUND: {word(one)}." for one in analysis.flags]
     sound = ["Nothing was found that makes it unsound."]
     first = [*tell_arms(analysis), *tell_impossible(analysis), *tell_limits(analysis)]
     page.bullets([*first, *(unsound or sound)])
-    page.paragraph("Provisional, of one invocation an arm, which will not count:")
+    page.paragraph("Provisional, from one uncounted invocation per arm:")
     page.table(end_sentence(_name_families(analysis)), *list_by_family(analysis, named=False))
     return page
 
 
 def _name_families(analysis: Analysis) -> str:
     """The title of the small table."""
-    return "what was measured, by family" + (
-        "; ratios are of work alone" if analysis.others else ""
-    )
+    return "what was measured, by family" + ("; ratios cover work only" if analysis.others else "")
 
 
 def _explain_verdicts(analysis: Analysis, other: str) -> str:

@@ -131,7 +131,7 @@ def write_differences(page: Page, facts: Mapping[str, Mapping[str, str]]) -> Non
         name for name in names if len({found.get(name, NO_NUMBER) for found in facts.values()}) > 1
     ]
     if not differing:
-        page.paragraph("No fact that the documents hold.")
+        page.paragraph("No recorded fact.")
         return
     page.table(
         f"Table: facts that differ; {len(names) - len(differing)} others are the same in all.",

@@ -32,7 +32,7 @@ FAILED: Mapping[str, str] = {
     "again": "an arm differs from itself",
     "hidden": "the image differs without its GPU",
     "extra-work": "known extra work was not seen",
-    "input-only": "cells differ that no device takes part in",
+    "input-only": "cells that use no device differ",
     "invalid": "INVALID",
 }
 """Why a machine's numbers are not to be believed."""

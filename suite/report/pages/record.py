@@ -28,7 +28,7 @@ def compose_record(record: Record) -> Page:
         "SLOWER is false. A comparison is a cell with a verdict; INVALID is none. A table is all "
         f"comparisons of a campaign, of which {100 * LEVEL:.0f} % may have a false verdict (",
         Link("how", "method.md#what-it-means"),
-        "). Intervals are exact 95 % CIs (Clopper and Pearson 1934). They take comparisons for "
+        "). Intervals are exact 95 % CIs (Clopper and Pearson 1934). They treat comparisons as "
         "independent; those of one campaign share its hours, so that the tables tell more.",
     )
     if record.together is None:

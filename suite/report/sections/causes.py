@@ -39,7 +39,7 @@ def tell_causes(analysis: Analysis) -> list[str]:
         rules = sorted(filter(first.get, ADVICE), key=lambda rule: -first[rule])
         parts = [f"{rule} in {first[rule]} ({sure[rule]} confirmed)" for rule in rules]
         cells = show_things(len(losses), "cell")
-        above = "first of all " if len(parts) > 1 else ""
+        above = "mostly " if len(parts) > 1 else ""
         meant = f"; {rules[0]} is {MEANING[rules[0]]}" if rules[0] in MEANING else ""
         sentences.append(f"Why {gpu} loses {cells}: {above}{', '.join(parts)}{meant}.")
     helping = [
@@ -94,8 +94,8 @@ def write_causes(page: Page, analysis: Analysis) -> None:
         )
     if cases:
         page.paragraph(
-            f"What {gpu} takes longer than {cpu} is taken apart by cells that leave one thing out "
-            "each. The cause that explains most of it comes first, with its seconds per call and its "
+            f"The extra time of {gpu} over {cpu} is broken down by cells that each leave out one "
+            "part. The cause that explains most comes first, with its seconds per call and its "
             "share; what nothing explains is unknown. Confirmed: it explains over a quarter, and "
             "an independent measurement agrees, such as its cost in a cell of its own, or a trace. "
             "Suspected: there is none, or it does not agree. The evidence stands in the footnotes. "
@@ -160,14 +160,14 @@ def write_advice(page: Page, analysis: Analysis) -> None:
     )
     if len(shown) < len(analysis.advice):
         page.paragraph(
-            f"Of each kind and case the largest gain; all {len(analysis.advice)} stand in ",
+            f"The largest gain of each kind and case; all {len(analysis.advice)} are in ",
             *(Code("summary.json"), "."),
         )
     hopeless = sum(one.standing.hopeless for one in analysis.cells if one.standing)
     if hopeless:
         page.paragraph(
             f"The CPU is the right device for {hopeless} of the cells above: the GPU wins at "
-            "no variant of the same work that was measured."
+            "no measured variant of the same work."
         )
 
 

@@ -171,8 +171,7 @@ def tell_failed(analysis: Analysis) -> list[str]:
         off = max((abs(one.value - 1) for one in found if isinstance(one, Ratio)), default=0.0)
         cells = show_things(len({one[0] for one in differ}), "cell")
         told.append(
-            f"{cells} that no arm's device takes part in, such as "
-            f"{cell}, differ on {arm}: {_doubt(off)}"
+            f"{cells} that use no arm's device, such as {cell}, differ on {arm}: {_doubt(off)}"
         )
     results = [one for cell in analysis.cells for one in cell.arms.values()]
     flags = [flag for one in results for flag in one.invalid if flag.code == "changed"]

@@ -25,6 +25,6 @@ def write_crossovers(page: Page, analysis: Analysis) -> None:
     page.table(
         "Table: who wins along each sweep, by the verdicts of its cells; between two measured sizes "
         "the winner is unknown.",
-        ["sweep", "the same in it", "comparison", "answer"],
+        ["sweep", "fixed axes", "comparison", "answer"],
         rows,
     )

@@ -73,7 +73,7 @@ def write_repeating(page: Page, analysis: Analysis) -> None:
     """The section "How to reproduce it"."""
     campaign = analysis.campaign
     if not campaign.command:
-        page.paragraph("The plan does not say by which command it was made.")
+        page.paragraph("The plan does not record the command that made it.")
     else:
         commit = analysis.suite.commit
         page.paragraph(
@@ -83,7 +83,7 @@ def write_repeating(page: Page, analysis: Analysis) -> None:
         )
         page.code(campaign.command)
     page.paragraph(
-        "This report is made anew from the documents alone, byte for byte, wherever they lie, by:"
+        "To rebuild this report from the documents alone, byte for byte, wherever they are:"
     )
     page.code(f"make report RUN={SOMEWHERE}/{campaign.folder}")
 

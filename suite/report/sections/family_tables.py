@@ -50,7 +50,7 @@ def write_columns(
     names, shared = name_cells(among)
     kept = [text for ids, text in shared.items() if shown & set(ids)]
     if kept:
-        caption += f" The same in all rows, and left out of the names: {'; '.join(kept)}."
+        caption += f" Common to all rows and left out of the names: {'; '.join(kept)}."
     named = ("cell", [Cell(names[one.id]) for one in cells])
     heads, bodies = zip(*(_share_notes(*one) for one in (named, *columns)), strict=True)
     page.table(caption, heads, zip(*bodies, strict=True))

@@ -100,8 +100,8 @@ def write_limits(page: Page, analysis: Analysis) -> None:
     page.heading("Hardware limits")
     page.paragraph(
         "Published figures are bands: stacks, power limits and versions differ. In band is from "
-        "15 % under to 10 % over a figure of the same precision and a similar size; under 60 % asks "
-        "for a cause; above the theoretical peak the number is wrong."
+        "15 % under to 10 % over a figure of the same precision and similar size; under 60 % needs "
+        "explaining; above the theoretical peak the number is wrong."
     )
     if limits.unknown:
         names = ", ".join((one or NAMELESS) for one in limits.unknown)
@@ -109,7 +109,7 @@ def write_limits(page: Page, analysis: Analysis) -> None:
     names_of = name_cells(analysis.cells)[0]
     page.table(
         "Table: the best that each arm reached, beside what is published for its device.",
-        ["arm", "device", "of", "best", "at", "of the peak", "published"],
+        ["arm", "device", "what", "best", "at", "of peak", "published"],
         [_list_limit(one, names_of) for one in limits.limits],
     )
     products = {one.id for one in analysis.cells if one.kind == PRODUCT and not one.staged}

@@ -95,9 +95,9 @@ def account(analysis: Analysis) -> list[str]:
     campaign = analysis.campaign
     arms = ", ".join(analysis.arms)
     work = len(analysis.work)
-    cells = f"{show_things(len(analysis.cells), 'cell')}, {work} of them work"
+    cells = show_things(len(analysis.cells), "cell")
     on = f"{show_things(len(analysis.arms), 'arm')}: {arms}"
-    sentences = [f"A campaign of {cells} (profile {campaign.profile}) on {on}."]
+    sentences = [f"A campaign of {cells} ({work} of work; profile {campaign.profile}) on {on}."]
     if campaign.rechecks:
         sentences.append(f"It measured these cells of {campaign.rechecks} again.")
     for arm in analysis.arms:

@@ -36,7 +36,7 @@ def write_steps(page: Page, analysis: Analysis) -> None:
 def _write_parts(page: Page, analysis: Analysis, names: Mapping[str, str]) -> None:
     page.paragraph(
         "Compute and dispatch are the step with its data at hand; dispatch is its measured cost "
-        "in a cell of its own. Transfer is what it takes longer with its data on the host, as far "
+        "in a cell of its own. Transfer is the extra time with its data on the host, as far "
         "as copies of that size explain it. Input is what is left, at most what the pipeline takes "
         "alone. What these do not explain is the rest; over 20 % it is unexplained."
     )

@@ -106,7 +106,7 @@ def _write_times(page: Page, analysis: Analysis) -> None:
         columns.append([Quantity("", f"{one:.1f}", " s", one) for one in seconds])
         columns.append([show_part(one, totals[arm]) for one in seconds])
     page.table(
-        "Table: container time by kind, all invocations together, the calibration's too.",
+        "Table: container time by kind, all invocations together, calibration included.",
         headers,
         zip(*columns, strict=True),
     )
@@ -119,7 +119,7 @@ def _write_times(page: Page, analysis: Analysis) -> None:
     if over:
         page.paragraph(
             f"On {', '.join(over)} the items add up to more than the containers' own "
-            "time, so that at least one of them was booked twice."
+            "time, so at least one of them was counted twice."
         )
 
 
@@ -173,7 +173,7 @@ def tell_builds(analysis: Analysis) -> list[str]:
     builds = {arm: one.build for arm, one in analysis.arms.items() if one.build}
     if not analysis.software_differs:
         return [
-            f"{arm} ran what the suite's locks did not choose: {_word_build(one)}."
+            f"{arm} ran software not from the suite's locks: {_word_build(one)}."
             for arm, one in builds.items()
             if one.from_lock is False
         ]
@@ -182,13 +182,13 @@ def tell_builds(analysis: Analysis) -> list[str]:
     elsewhere = _find_elsewhere(analysis)
     if elsewhere:
         told.append(
-            f"A ratio of {' or '.join(elsewhere)} with {analysis.base} is of "
+            f"A ratio of {' or '.join(elsewhere)} to {analysis.base} mixes "
             f"machine and build together; {_word_share(analysis, elsewhere)}."
         )
     alone = [arm for arm in analysis.software_differs if arm not in elsewhere]
     if alone:
         why = "the same GPU is in both" if analysis.arms[alone[0]].gpu else "no GPU is in it"
-        told.append(f"A ratio of {' or '.join(alone)} is of the build alone: {why}.")
+        told.append(f"A ratio of {' or '.join(alone)} shows the build alone: {why}.")
     return told
 
 

@@ -159,7 +159,7 @@ def tell_sureness(analysis: Analysis) -> Iterable[str]:
     if not widths:
         return
     width = 100 * statistics.median(widths)
-    yield f"The 95 % CI of a time is ±{width:.2g} % in the median of {len(widths)}."
+    yield f"The median 95 % CI of {len(widths)} times is ±{width:.2g} %."
     # What makes a twin fail is no noise; the opening says what not to rely on then.
     failed = any(one.flagged for one in analysis.controls.twins)
     if analysis.others and analysis.noise_floor is not None and not failed:

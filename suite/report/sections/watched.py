@@ -84,9 +84,9 @@ def _word_cpu(seen: Watched) -> Iterator[str]:
         yield f"CPU at most {seen.cpu_temperature_c:.0f} °C"
     slowed = _count(seen.cpu_slowed) if seen.cpu_slowed else None
     yield (
-        f"the CPU was throttled for heat in {slowed}"
+        f"the CPU throttled due to heat in {slowed}"
         if slowed
-        else "whether the CPU was throttled for heat is unknown"
+        else "CPU throttling due to heat is unknown"
     )
 
 
@@ -100,12 +100,12 @@ def _word_cost(watching: Watching | None) -> Iterator[Runs]:
 
 def _word_effect(effect: WatchEffect | None) -> Runs:
     if effect is None:
-        unknown = "what that did to the numbers was not measured here ("
+        unknown = "its effect on the numbers was not measured here ("
         return unknown, Code("make aa TELEMETRY=first"), " does)"
     low, middle, high = effect.quartiles.low, effect.quartiles.middle, effect.quartiles.high
     unseen = "; no effect that this campaign could see" if low <= 1 <= high else ""
     told = (
-        f"measured against {effect.arm}, which nobody watched: that one takes {middle:.3f} times "
+        f"measured against {effect.arm}, run without telemetry: it takes {middle:.3f} times "
         f"as long, the middle half of {effect.cells} cells {low:.3f} to {high:.3f}{unseen}"
     )
     return (told,)

@@ -16,7 +16,7 @@ WARM = "as asked, in a warm process"
 """What was not measured by the script itself, in a process that had done nothing before."""
 
 _NO_ERROR = (
-    ' is no error in eager TensorFlow 2: the work runs on the CPU, and such a script prints a "GPU time" '
+    ' gives no error in eager TensorFlow 2: the work runs on the CPU, and such a script prints a "GPU time" '
     "that is the CPU's."
 )
 SOFT: Runs = ("Where there is no GPU, ", Code("tf.device('/GPU:0')"), _NO_ERROR)

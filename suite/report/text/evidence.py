@@ -125,9 +125,7 @@ MEANING: Mapping[RuleName, str] = {
 }
 """What a cause's name means, for the reader of an opening, who has not met it before."""
 
-_CPU_IS_RIGHT = (
-    "the CPU is the right device for this: the GPU wins at no variant of it that was measured"
-)
+_CPU_IS_RIGHT = "the CPU is the right device for this: the GPU wins at no measured variant of it"
 
 CHANGES: Mapping[Kind, str] = {
     "larger-batch": "a larger batch",

@@ -179,14 +179,14 @@ def first_lines(change: Change) -> str:
 def test_the_terminal_shows_the_machine_beside_what_it_could_be_and_first_answers() -> None:
     text = first_lines(watch(pcie_width=[8.0, 8.0]))
     for words in (
-        "Is this the machine that was ordered? Made-Up Processor 9000; 4 of 8 logical CPUs used; 16.0 GiB",
+        "Is this the machine you ordered? Made-Up Processor 9000; 4 of 8 logical CPUs used; 16.0 GiB",
         "Made-Up Accelerator; cores unknown, CPU quota unknown.",
         "24.0 GiB of memory",
         "limit 350 W (by default 350 W)",
         "PCIe generation 4, 8 lanes under load (of at most 4, 16 lanes)",
         "Whether Made-Up Accelerator is as fast as it should be is unknown",
-        "UNSOUND: cuda: the GPU's link is PCIe generation 4 with 8 lanes under load, of at most",
-        "Provisional, of one invocation an arm, which will not count:",
+        "UNSOUND: cuda: the GPU's link is PCIe generation 4 with 8 lanes under load; maximum",
+        "Provisional, from one uncounted invocation per arm:",
         "cuda faster, at most",
     ):
         assert words in text, text

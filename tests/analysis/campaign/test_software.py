@@ -71,7 +71,7 @@ def begin_silent(one: Document) -> Document:
                 "THE ARMS RAN DIFFERENT BUILDS: cpu ran TensorFlow 2.21.0, ",
                 "cuda ran TensorFlow 2.17.0, Keras 3.5.0, NumPy 1.26.4, Python 3.12.3",
                 "(not from the lock)",
-                "is of machine and build together",
+                "mixes machine and build together",
                 "cuda-hidden, the same build without its GPU, would show",
             ),
             (
@@ -84,8 +84,8 @@ def begin_silent(one: Document) -> Document:
             {"arms": HIDDEN},
             (
                 "the build's share, by the control cuda-hidden: without any GPU it took",
-                "A ratio of cuda-hidden is of the build alone",
-                "A ratio of cuda with cpu",
+                "A ratio of cuda-hidden shows the build alone",
+                "A ratio of cuda to cpu",
             ),
             (),
         ),
@@ -95,14 +95,14 @@ def begin_silent(one: Document) -> Document:
         (
             {"arms": (*BOTH, TWENTY), "vendor": (TWENTY,), "lock": "2.20.txt@x"},
             (
-                "A ratio of cuda-2.20 with cpu is of machine and build together",
+                "A ratio of cuda-2.20 to cpu mixes machine and build together",
                 "cuda-2.20-hidden, the same build without its GPU, would show the build's share",
             ),
             ('ARMS="cuda-2.20-hidden cuda-2.20" compares',),
         ),
         (
             {"arms": ("cuda", TWENTY), "vendor": (TWENTY,), "lock": "2.20.txt@x"},
-            ("A ratio of cuda-2.20 is of the build alone: the same GPU is in both.",),
+            ("A ratio of cuda-2.20 shows the build alone: the same GPU is in both.",),
             (),
         ),
     ],
@@ -123,7 +123,7 @@ def test_arms_of_one_build_are_told_where_it_came_from_alone(vendor: tuple[str, 
     analysis = make(vendor, vendor)
     told = tell_builds(analysis)
     assert len(told) == 2
-    assert all("ran what the suite's locks did not choose" in one for one in told)
+    assert all("ran software not from the suite's locks" in one for one in told)
     assert list(word_trust(analysis)) == []
 
 

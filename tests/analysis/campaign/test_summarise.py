@@ -309,7 +309,7 @@ def test_a_cache_that_was_not_looked_at_in_the_end_is_unknown() -> None:
     (told,) = [one for one in tell(find(lost, "cuda", START).flags) if "cold" in one]
     assert told == (
         "cuda: ptx-jit: cold times include compiling kernels; new files in CUDA's compile cache: 24 in "
-        "block 1; whether cold times of block 3 include compiling kernels is unknown: how many files CUDA's "
+        "block 1; cold times of block 3 may or may not include compiling kernels: how many files CUDA's "
         "compile cache held was not recorded at the start and the end"
     )
 

@@ -181,7 +181,7 @@ REFUSED: list[tuple[Change, str]] = [
     (set_at("suite", "content", value=""), "$.suite.content: is empty"),
     (set_at("telemetry", value=3), "$.telemetry: Expected `object | null`, got `int`"),
     (watched(at_s=[0, 1], series={"a": [1]}), "$.telemetry.series.a: has 1 values for 2 instants"),
-    (watched(at_s=[1, 0.5]), "$.telemetry.at_s[1]: 0.5 is before the instant in front of it"),
+    (watched(at_s=[1, 0.5]), "$.telemetry.at_s[1]: 0.5 is before the previous instant"),
 ]
 
 

@@ -186,8 +186,8 @@ def test_the_report_tells_clocks_power_heat_and_energy() -> None:
         "PCIe generation 5, 16 lanes under load",
         "another process on the GPU in 0 of",
         "CPU clock 2,400 MHz",
-        "the CPU was throttled for heat in 0 of 36 cells",
-        "Telemetry took 0.3 % of one CPU's time; what that did to the numbers was not measured",
+        "the CPU throttled due to heat in 0 of 36 cells",
+        "Telemetry took 0.3 % of one CPU's time; its effect on the numbers was not measured",
         "Table: energy on cuda",
         "/J",
         "outside.driver.version",
@@ -234,5 +234,5 @@ def test_the_cost_of_watching_is_told_where_it_was_measured() -> None:
     documents = plant(made, lambda one: watch(one, HOST_ONLY, spent), "cpu")
     documents = plant(documents, lambda one: replace(one, absent=unwatched), "cpu-again")
     text = render_markdown(study(campaign, documents))
-    assert "measured against cpu-again, which nobody watched: that one takes" in text
+    assert "measured against cpu-again, run without telemetry: it takes" in text
     assert "cpu-again: clocks, power, heat and throttling unknown: left without telemetry" in text

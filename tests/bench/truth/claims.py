@@ -39,7 +39,7 @@ CONTROLS: Mapping[str, re.Pattern[str]] = {
         "twins": r"\brun twice\b",
         "extra work": r"known extra work",
         "hidden": r"cuda-hidden has no GPU",
-        "input only": r"no arm's device takes part",
+        "input only": r"use no arm's device",
         "changed": r"\bchanged during\b",
         "slow invocation": r"in block \d+ took",
     }.items()

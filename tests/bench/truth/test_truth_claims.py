@@ -34,7 +34,7 @@ FAILING = {
     "twins": "A CONTROL FAILED: cuda run twice differs in 3 of 12 cells, by up to 10.0 %.",
     "extra work": "A CONTROL FAILED: known extra work on cuda measured as 1.137 times the time.",
     "hidden": "A CONTROL FAILED: cuda-hidden has no GPU and differs from cpu in 4 of 12 cells.",
-    "input only": "2 cells that no arm's device takes part in, such as pipeline.step, differ on cuda.",
+    "input only": "2 cells that use no arm's device, such as pipeline.step, differ on cuda.",
     "changed": "A CONTROL FAILED: The image of cuda changed during the campaign.",
     "slow invocation": "cuda in block 3 took 30 % longer than its other blocks.",
 }

@@ -17,9 +17,7 @@ from tests.fakes.engine import FakeEngine, Life, Worker, is_on_gpu, record
 STOP = ("--stop-if", "unsound")
 CPU = ("--arms", "cpu")
 NEIGHBOUR = {"evidence": {"foreign_cpus": 1.9}}
-FIRST = (
-    "Is this the machine that was ordered? Made-Up Processor; 2 logical CPUs used; no GPU seen; "
-)
+FIRST = "Is this the machine you ordered? Made-Up Processor; 2 logical CPUs used; no GPU seen; "
 
 
 def busy() -> FakeEngine:
@@ -39,7 +37,7 @@ def test_a_sound_machine_is_told_of_and_measured_to_the_end(shell: Shell) -> Non
     order = (
         f"{FIRST}cores unknown, CPU quota unknown.",
         "Nothing was found that makes it unsound.",
-        "Provisional, of one invocation an arm, which will not count:",
+        "Provisional, from one uncounted invocation per arm:",
         "cpu, cells",
         "calibrated: ",
         "block 1 of 1 done",
@@ -53,9 +51,9 @@ def test_a_sound_machine_is_told_of_and_measured_to_the_end(shell: Shell) -> Non
 
 def test_an_unsound_one_ends_it_and_the_folder_says_why_and_can_go_on(shell: Shell) -> None:
     heard = shell.bench_short(*STOP, *CPU, engine=busy())
-    why = "the machine is unsound: cpu: others kept 1.9 CPUs busy"
+    why = "the machine is unsound: cpu: other work used 1.9 CPUs"
     assert complaint(heard, 7) == why
-    assert "UNSOUND: cpu: others kept 1.9 CPUs busy." in heard.err
+    assert "UNSOUND: cpu: other work used 1.9 CPUs." in heard.err
     assert f"what was measured is in {shell.folder()}" in heard.err
     folder = shell.folder()
     loaded = load_campaign(folder)
@@ -69,7 +67,7 @@ def test_an_unsound_one_ends_it_and_the_folder_says_why_and_can_go_on(shell: She
     )
     report = (folder / "report.md").read_text(encoding="utf-8")
     assert report.splitlines()[0].endswith("UNSOUND MACHINE")
-    assert "**UNSOUND MACHINE.** cpu: others kept 1.9 CPUs busy." in report
+    assert "**UNSOUND MACHINE.** cpu: other work used 1.9 CPUs." in report
     assert f"The campaign ended early: {why}." in report
     made = {path.name: path.read_bytes() for path in folder.glob("*.*")}
     assert shell.run("check", str(folder)).status == 0
@@ -97,7 +95,7 @@ def test_an_unsound_one_ends_it_and_the_folder_says_why_and_can_go_on(shell: She
 def test_without_it_an_unsound_machine_is_told_of_alone(shell: Shell) -> None:
     heard = shell.bench_short(*CPU, engine=busy())
     assert heard.status == 0, heard.err
-    assert "UNSOUND: cpu: others kept 1.9 CPUs busy." in heard.err
+    assert "UNSOUND: cpu: other work used 1.9 CPUs." in heard.err
 
 
 def test_an_arm_that_fell_back_to_the_cpu_ends_it(shell: Shell) -> None:

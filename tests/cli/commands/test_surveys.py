@@ -137,7 +137,7 @@ def test_a_survey_from_its_options_to_its_report_and_to_more_rounds(
     assert json.loads((survey / "summary.json").read_text())["survey"]["gpus"] == ["0", "1"]
     # A part does not go on alone; all do.
     said = shell.run("bench", "--resume", str(found["gpu1"]))
-    assert "is a part of a survey" in complaint(said, 2)
+    assert "is part of a survey" in complaint(said, 2)
     assert survey.name in said.err
     monkeypatch.chdir(survey)
     words = ("--blocks", "3", "--cuda-image", PINNED)
@@ -227,12 +227,12 @@ def test_one_gpu_needs_no_survey(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("words", "engine", "status", "named"),
     [
-        (("bench", *WORDS, "--arms", "cpu"), {}, 2, "no arm that was asked for has a GPU"),
+        (("bench", *WORDS, "--arms", "cpu"), {}, 2, "no requested arm has a GPU"),
         (
             ("bench", *WORDS, "--arms", "cpu"),
             {"gpu": None},
             2,
-            "no arm that was asked for has a GPU",
+            "no requested arm has a GPU",
         ),
         (("bench", *WORDS, "--cpus", "0"), {}, 2, "1 CPU cores"),
         (("bench", *WORDS), {"binds": False}, 3, "can't bind"),
@@ -240,7 +240,7 @@ def test_one_gpu_needs_no_survey(shell: Shell) -> None:
         (("bench", *WORDS), {"cards": ()}, 4, "nothing here lists"),
         (("aa", *WORDS), {}, 2, "aa compares one arm with itself"),
         (("aa", *WORDS, "--arms", "cpu"), {}, 2, "aa compares one arm with itself"),
-        (("doctor", "--gpu", "all", "--arms", "cpu"), {}, 2, "no arm that was asked for has a GPU"),
+        (("doctor", "--gpu", "all", "--arms", "cpu"), {}, 2, "no requested arm has a GPU"),
     ],
 )
 def test_what_can_not_be_is_refused_before_any_job(

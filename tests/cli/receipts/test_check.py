@@ -167,16 +167,16 @@ DERIVED: dict[str, tuple[Tamper, str]] = {
     ),
     "a verdict": (
         edit("summary.json", "$.cells[0].verdict", "EQUIVALENT"),
-        'summary.json: $.cells[0].verdict: is "EQUIVALENT", and comes out as ',
+        'summary.json: $.cells[0].verdict: is "EQUIVALENT", but rebuilds as ',
     ),
-    "a flag": (edit("summary.json", "$.flags", []), "summary.json: $.flags: is [], and comes out"),
+    "a flag": (edit("summary.json", "$.flags", []), "summary.json: $.flags: is [], but rebuilds"),
     "a field more": (
         edit("summary.json", "$.machine", lambda old: {**old, "gpu": "H200"}),
         "summary.json: $.machine.gpu: should not be there",
     ),
     "a field less": (
         edit("summary.json", "$.campaign", lambda old: {**old, "seed": None}),
-        "summary.json: $.campaign.seed: is null, and comes out as 7",
+        "summary.json: $.campaign.seed: is null, but rebuilds as 7",
     ),
     "the report": (replace("report.md", "faster", "slower"), "report.md: line "),
     "the page": (replace("report.html", "<table>", "<table><!-- -->"), "report.html: line "),

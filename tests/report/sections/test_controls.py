@@ -47,7 +47,7 @@ TOLD = {
     ),
     "input only": (
         {"input_only": {"read": {"cuda": Verdict(name="SLOWER")}}},
-        "1 cell that no arm's device takes part in, such as read, differ on cuda: don't rely",
+        "1 cell that use no arm's device, such as read, differ on cuda: don't rely",
     ),
 }
 
