@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,14 +20,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from suite.analysis.analyse import analyse, analyse_folder
-from suite.analysis.documents.read import load_campaign
+from suite.analysis.analyse import analyse_folder
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.shortlist import Offer
 from suite.analysis.several.shortlist import rank_machines
 from suite.cells.cell import Work
 from suite.cli.archive.store import add
-from suite.cli.archive.tables import make_entry
+from suite.cli.archive.tables import make_entries
 from suite.folder import Folder
 from suite.model import Campaign, Document
 from suite.report.exports.parquet import open_duckdb
@@ -162,17 +162,17 @@ def archive(place: Path) -> dict[str, float]:
     """Bytes of an archive of some of them."""
     (place / "archive").mkdir()
     with Folder.open(place / "archive") as door, open_duckdb() as database:
-        for folder in _find_folders(place)[:ARCHIVED]:
-            loaded = load_campaign(folder)
-            add(database, door, make_entry(database, loaded, analyse(loaded), None))
+        for entry in make_entries(_find_folders(place)[:ARCHIVED], None):
+            add(database, door, entry)
     sizes = [one.stat().st_size for one in (place / "archive").rglob("*.parquet")]
     return {"bytes": sum(sizes), "campaigns": min(ARCHIVED, len(_find_folders(place)))}
 
 
 def _ask(what: Any, place: Path) -> dict[str, float]:
     """What a function finds in a process of its own, whose memory is nobody else's."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        found: dict[str, float] = pool.apply(what, (place,))
+    # No pool of multiprocessing's own: what runs in one may have no processes of its own.
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        found: dict[str, float] = pool.submit(what, place).result()
     return found
 
 

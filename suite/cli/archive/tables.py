@@ -101,7 +101,7 @@ def make_entries(runs: Sequence[Path], machine: str | None) -> Iterator[Entry]:
     """
     make = functools.partial(_make_entry, machine=machine)
     at_once = min(len(runs), len(os.sched_getaffinity(0)))
-    if at_once == 1:
+    if at_once <= 1:
         yield from map(make, runs)
         return
     spawn = multiprocessing.get_context("spawn")
