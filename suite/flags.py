@@ -89,7 +89,7 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "not-containerized": "The worker ran as a plain process on this machine, not in a container: its "
         "libraries and limits are not those of an image",
         "others-at-work": "{gpus} GPUs of this machine ran this campaign at the same time, each with its "
-        "share of the CPUs and the memory: the survey compares this GPU with itself alone",
+        "share of the CPUs and the memory: the survey compares it with the same GPU running alone",
     },
     ("caution", "arm"): {
         "far-below-published": "{arm}: {precision:products} reach {share:share} of the published figure "

@@ -36,7 +36,7 @@ read; 6 another campaign is running here; 130 interrupted (what was measured is 
 @click.command(epilog=RECHECKED)
 @click.argument("run", type=FOLDER)
 @click.option(
-    "--n", "number", type=click.IntRange(1), default=5, show_default=True, help="how many"
+    "--n", "number", type=click.IntRange(1), default=5, show_default=True, help="how many cells"
 )
 @recheck_options
 @engine_options

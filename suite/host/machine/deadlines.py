@@ -49,7 +49,7 @@ READER_S = 5.0
 """The thread that reads a worker's output, once that has ended."""
 
 EXAMINED_S = 8.0
-"""Each answer of an engine, or a registry that it asks, to the doctor, who has 20 s for everything."""
+"""Each answer of an engine, or a registry that it asks, to the doctor, who gives up after a minute."""
 
 
 class Patience:

@@ -108,7 +108,12 @@ def compose_first(analysis: Analysis) -> Page:
 
 def _name_families(analysis: Analysis) -> str:
     """The title of the small table."""
-    return "what was measured, by family" + ("; ratios cover work only" if analysis.others else "")
+    title = "what was measured, by family"
+    if not analysis.others:
+        return title
+    judged = any(gives_verdicts(analysis, other) for other in analysis.others)
+    what = "the largest differences that have a verdict" if judged else "the largest ratios"
+    return f"{title}, and {what}: of work alone, against {analysis.base}"
 
 
 def _explain_verdicts(analysis: Analysis, other: str) -> str:

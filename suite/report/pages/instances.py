@@ -32,7 +32,7 @@ FAILED: Mapping[str, str] = {
     "again": "an arm differs from itself",
     "hidden": "the image differs without its GPU",
     "extra-work": "known extra work was not seen",
-    "input-only": "cells that use no device differ",
+    "input-only": "input-only cells differ",
     "invalid": "INVALID",
 }
 """Why a machine's numbers are not to be believed."""

@@ -39,7 +39,7 @@ def tell_causes(analysis: Analysis) -> list[str]:
         rules = sorted(filter(first.get, ADVICE), key=lambda rule: -first[rule])
         parts = [f"{rule} in {first[rule]} ({sure[rule]} confirmed)" for rule in rules]
         cells = show_things(len(losses), "cell")
-        above = "mostly " if len(parts) > 1 else ""
+        above = "the largest cause is " if len(parts) > 1 else ""
         meant = f"; {rules[0]} is {MEANING[rules[0]]}" if rules[0] in MEANING else ""
         sentences.append(f"Why {gpu} loses {cells}: {above}{', '.join(parts)}{meant}.")
     helping = [
@@ -223,8 +223,8 @@ def _show_gain(one: Improvement) -> Quantity:
 def _word_change(one: Improvement, analysis: Analysis) -> str:
     """What is different, and what it was before where that is a size: ``batch 4096 instead of 8``."""
     how = one.gain.how
-    (cell,) = [cell for cell in analysis.cells if cell.id == one.cell]
-    before = cell.params.get(str(how.values.get("axis")))
+    params = next((cell.params for cell in analysis.cells if cell.id == one.cell), {})
+    before = params.get(str(how.values.get("axis")))
     return word_evidence(how) + (f" instead of {before}" if before is not None else "")
 
 

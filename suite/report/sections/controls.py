@@ -169,10 +169,9 @@ def tell_failed(analysis: Analysis) -> list[str]:
         ratios = {one.id: one.ratios for one in analysis.cells}
         found = [ratios.get(name, {}).get(other) for name, other, _ in differ]
         off = max((abs(one.value - 1) for one in found if isinstance(one, Ratio)), default=0.0)
-        cells = show_things(len({one[0] for one in differ}), "cell")
-        told.append(
-            f"{cells} that use no arm's device, such as {cell}, differ on {arm}: {_doubt(off)}"
-        )
+        count = len({one[0] for one in differ})
+        cells = "1 input-only cell differs" if count == 1 else f"{count} input-only cells differ"
+        told.append(f"{cells} on {arm}, such as {cell}: {_doubt(off)}")
     results = [one for cell in analysis.cells for one in cell.arms.values()]
     flags = [flag for one in results for flag in one.invalid if flag.code == "changed"]
     told += dict.fromkeys(word(flag) for flag in flags)

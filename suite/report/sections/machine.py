@@ -14,6 +14,7 @@ from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.numbers import Ratio, Verdict
 from suite.report.sections.controls import tell_failed, tell_held
 from suite.report.sections.limits import tell_cost, tell_impossible
+from suite.report.sections.tables import gives_verdicts
 from suite.report.sections.trust import tell_builds
 from suite.report.sections.verdict import tell_sureness, tell_verdicts
 from suite.report.text.names import list_families, name_cells
@@ -34,11 +35,14 @@ def name_machine(machine: Machine) -> str:
 
 
 def tell_when(analysis: Analysis) -> str:
-    """The day, and the TensorFlow of the arms that have named theirs."""
-    day = f"Measured on {analysis.campaign.created:%Y-%m-%d}"
-    builds = [one.build.versions for one in analysis.arms.values() if one.build]
-    versions = dict.fromkeys(one["TensorFlow"] for one in builds if "TensorFlow" in one)
-    return f"{day} with TensorFlow {' and '.join(versions)}." if versions else f"{day}."
+    """The day on which it began, and the TensorFlow of its arms, where all name the same."""
+    day = f"Begun on {analysis.campaign.created:%Y-%m-%d}"
+    versions = {
+        one.build.versions.get("TensorFlow") if one.build else None
+        for one in analysis.arms.values()
+    }
+    (version,) = versions if len(versions) == 1 else [None]
+    return f"{day}, with TensorFlow {version}." if version else f"{day}."
 
 
 WRONG = "wrong result:"
@@ -122,14 +126,13 @@ def account(analysis: Analysis) -> list[str]:
 
 
 def _name_skipped(cells: Sequence[CellAnalysis], arm: str) -> str:
-    """The commonest reasons for skipping cells, with how many have each where there are several."""
+    """Why cells were skipped: the one reason, or the first of several."""
     results = [one.arms[arm] for one in cells]
     skipped = (word_missing(one) or "" for one in results if one.outcome == "skipped")
-    reasons = Counter(reason.rpartition("skipped: ")[2] for reason in skipped)
-    if len(reasons) == 1:
-        return f" ({next(iter(reasons))})"
-    told = [f"{count}: {reason}" for reason, count in reasons.most_common(2)]
-    return f" ({'; '.join(told)})" if told else ""
+    first, *others = dict.fromkeys(
+        reason.partition("skipped")[2].lstrip(": ") for reason in skipped
+    )
+    return f" (the first: {first})" if others else f" ({first})"
 
 
 def count_outcomes(cells: Sequence[CellAnalysis], arm: str, *, why: bool = False) -> str:
@@ -156,14 +159,14 @@ def list_by_family(analysis: Analysis, *, named: bool = True) -> tuple[list[str]
     for other in analysis.others:
         headers += [f"{other} slower, at most", f"{other} faster, at most"]
     names = name_cells(analysis.cells)[0] if named else {}
+    judged = {other: gives_verdicts(analysis, other) for other in analysis.others}
     rows = []
     for family in list_families(analysis.cells):
         cells = [one for one in analysis.cells if one.scenario == family]
         row = [family, *(count_outcomes(cells, arm) for arm in analysis.arms)]
         for other in analysis.others:
-            row += _show_ends(
-                [one for one in cells if one.role == "work"], names, analysis.base, other
-            )
+            work = [one for one in cells if one.role == "work"]
+            row += _show_ends(work, names, analysis.base, other, judged=judged[other])
         rows.append(row)
     return headers, rows
 
@@ -174,9 +177,14 @@ def is_invalid(one: CellAnalysis, base: str, other: str) -> bool:
 
 
 def _show_ends(
-    cells: Sequence[CellAnalysis], names: Mapping[str, str], base: str, other: str
+    cells: Sequence[CellAnalysis],
+    names: Mapping[str, str],
+    base: str,
+    other: str,
+    *,
+    judged: bool,
 ) -> tuple[str, str]:
-    """The largest loss and win that verdicts carry; where nothing is judged, the ratios' ends."""
+    """The largest loss and win, of those that a verdict carries where the comparison is ``judged``."""
     if not cells:
         return "no work", "no work"
     found = [
@@ -186,18 +194,20 @@ def _show_ends(
     ]
     if not found:
         return "no valid pair", "no valid pair"
-    judged = any(isinstance(verdict, Verdict) for *_, verdict in found)
+    if judged and not any(isinstance(verdict, Verdict) for *_, verdict in found):
+        return "no verdict", "no verdict"
+    called: dict[str, list[tuple[float, str, Ratio]]] = {"SLOWER": [], "FASTER": []}
+    for value, cell, ratio, verdict in found:
+        hint = "" if judged else "SLOWER" if value > 1 else "FASTER"
+        way = verdict.name if isinstance(verdict, Verdict) else hint
+        if way in called:
+            called[way].append((value, cell, ratio))
     ends = []
-    for name, pick_end in (("SLOWER", max), ("FASTER", min)):
-        called = [
-            one
-            for one in found
-            if not judged or (isinstance(one[3], Verdict) and one[3].name == name)
-        ]
-        if not called:
+    for way, pick_end in (("SLOWER", max), ("FASTER", min)):
+        if not called[way]:
             ends.append("none")
             continue
-        _, cell, ratio, _ = pick_end(called, key=lambda one: one[:2])
+        _, cell, ratio = pick_end(called[way], key=lambda one: one[:2])
         words = show_ratio(ratio.value, ratio.low, ratio.high, other=other, base=base)
         ends.append(f"{words}: {names[cell]}" if cell in names else words)
     return ends[0], ends[1]

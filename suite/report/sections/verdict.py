@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import FEWEST, Ratio, Verdict, VerdictName
+from suite.ranges import RANGES
 from suite.report.sections.controls import tell_failed
 from suite.report.text.crossovers import name_sweep, word_crossover, word_reach
 from suite.report.text.names import name_cells
@@ -74,17 +75,16 @@ def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
         return
     each = sorted(math.inf if one.blocks is None else one.blocks for one in open_)
     wanted = each[(len(each) - 1) // 2]
-    if math.isinf(wanted):
+    if wanted > RANGES["blocks"].most:
         yield "More blocks would not settle most of the inconclusive cells: the noise is too large."
         return
     done = min(len(one.blocks) for one in analysis.arms.values())
     # The calibration took about as long as a block.
     block_s = sum(one.total_s for one in analysis.spent.values()) / (done + 1)
-    half = (
-        "it"
-        if len(open_) == 1
-        else f"{(len(open_) + 1) // 2} of the {len(open_)} inconclusive cells"
-    )
+    settled = sum(one <= wanted for one in each)
+    half = f"{settled} of the {len(open_)} inconclusive cells"
+    if len(open_) == 1:
+        half = "the inconclusive cell"
     yield (
         f"BLOCKS={wanted} instead of {done} should settle {half}, in about "
         f"{show_duration((wanted - done) * block_s)} more."
@@ -98,7 +98,7 @@ def tell_crossovers(analysis: Analysis, other: str) -> list[str]:
     told, silent = [], []
     for sweep, one in found:
         name = name_sweep(sweep, main)
-        if one.wins or one.loses or one.answer == "equal":
+        if one.wins or one.loses or one.equal:
             words = word_crossover(one, sweep.axis, other, analysis.base)
             told.append(f"In {name} {words}.")
         else:

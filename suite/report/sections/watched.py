@@ -105,7 +105,7 @@ def _word_effect(effect: WatchEffect | None) -> Runs:
     low, middle, high = effect.quartiles.low, effect.quartiles.middle, effect.quartiles.high
     unseen = "; no effect that this campaign could see" if low <= 1 <= high else ""
     told = (
-        f"measured against {effect.arm}, run without telemetry: it takes {middle:.3f} times "
+        f"measured against {effect.arm}, which ran without it and takes {middle:.3f} times "
         f"as long, the middle half of {effect.cells} cells {low:.3f} to {high:.3f}{unseen}"
     )
     return (told,)

@@ -34,7 +34,7 @@ def word_crossover(found: Crossover, axis: str, other: str, base: str) -> str:
         return f"{other if found.answer == 'always' else base} wins at every {axis}"
     if found.answer == "equal":
         return f"{other} and {base} are equivalent at every {axis}"
-    if not (found.wins or found.loses):
+    if not (found.wins or found.loses or found.equal):
         return f"no clear winner at any {axis}"
     every = sorted([*found.wins, *found.loses, *found.equal, *found.undecided])
     parts = [(base, found.loses), (other, found.wins)]

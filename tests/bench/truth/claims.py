@@ -23,7 +23,7 @@ PATTERNS: Mapping[Kind, re.Pattern[str]] = {
         r"\b(?:largest|biggest) (?:win|loss|speed-up|gain over)\b", re.IGNORECASE
     ),
     "count": re.compile(r"(?:faster|slower)(?: than \S+)? in [1-9]"),
-    "cause": re.compile(r"\bWhy \S+ (?:loses|is slower)\b|\bfirst of all\b"),
+    "cause": re.compile(r"\bWhy \S+ (?:loses|is slower)\b"),
     "wrong winner": re.compile(r"\bwrong winner\b"),
 }
 """What a sentence of the opening can claim about who wins and why."""
@@ -39,7 +39,7 @@ CONTROLS: Mapping[str, re.Pattern[str]] = {
         "twins": r"\brun twice\b",
         "extra work": r"known extra work",
         "hidden": r"cuda-hidden has no GPU",
-        "input only": r"use no arm's device",
+        "input only": r"input-only cells? differ",
         "changed": r"\bchanged during\b",
         "slow invocation": r"in block \d+ took",
     }.items()

@@ -21,20 +21,20 @@ CLAIMED: dict[Kind, str] = {
     "crossover": "In matmul.square cpu wins at n = 1 to 128; cuda wins at n = 256 to 10000.",
     "extreme": "Its largest loss is at overhead.eager_op: cuda 3.36× slower (3.32–3.40).",
     "count": "Of 44 cells cuda is faster than cpu in 0 and slower in 17.",
-    "cause": "Why cuda loses 17 cells: first of all overhead in 16, start-up in 1; overhead is more.",
-    "wrong winner": "The script of people who ask (slices) names the wrong winner of cuda and cpu.",
+    "cause": "Why cuda loses 17 cells: the largest cause is overhead in 16, start-up in 1.",
+    "wrong winner": "Timed as posted, 1 script names the wrong winner, cuda or cpu: slices of 10.",
 }
 NOTHING = (
     "Of 44 cells cuda is faster than cpu in 0 and slower in 0, equivalent in 41.",
     "No clear winner at any size in matmul.square.",
     "In matmul.square nobody can say who wins: at every size the interval contains 1.",
-    "The 95 % CI of a time is ±1.4 % in the median of 133.",
+    "The median 95 % CI of 133 times is ±1.4 %.",
 )
 FAILING = {
     "twins": "A CONTROL FAILED: cuda run twice differs in 3 of 12 cells, by up to 10.0 %.",
     "extra work": "A CONTROL FAILED: known extra work on cuda measured as 1.137 times the time.",
     "hidden": "A CONTROL FAILED: cuda-hidden has no GPU and differs from cpu in 4 of 12 cells.",
-    "input only": "2 cells that use no arm's device, such as pipeline.step, differ on cuda.",
+    "input only": "2 input-only cells differ on cuda, such as pipeline.step: don't rely on it.",
     "changed": "A CONTROL FAILED: The image of cuda changed during the campaign.",
     "slow invocation": "cuda in block 3 took 30 % longer than its other blocks.",
 }

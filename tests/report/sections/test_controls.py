@@ -47,7 +47,7 @@ TOLD = {
     ),
     "input only": (
         {"input_only": {"read": {"cuda": Verdict(name="SLOWER")}}},
-        "1 cell that use no arm's device, such as read, differ on cuda: don't rely",
+        "1 input-only cell differs on cuda, such as read: don't rely",
     ),
 }
 

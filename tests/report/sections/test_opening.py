@@ -16,6 +16,7 @@ from suite.analysis.result.campaign import Analysis, ExtraWork
 from suite.analysis.result.cells import set_down
 from suite.analysis.result.numbers import Crossover, Ratio, Verdict, VerdictName, cite
 from suite.flags import raise_flag
+from suite.report.sections.causes import tell_causes
 from suite.report.sections.machine import account, list_by_family, narrate
 from suite.report.sections.verdict import (
     count_verdicts,
@@ -209,7 +210,7 @@ def test_the_small_table_has_the_ends_that_verdicts_carry_and_of_work_alone() ->
     equal = judged(*["INCONCLUSIVE"] * len(analysis.cells))
     assert family_of(equal, family) == ["none", "none"]
     priced = structs.replace(
-        analysis, cells=tuple(structs.replace(one, role="price") for one in analysis.cells)
+        analysis, cells=tuple(structs.replace(one, role="overhead") for one in analysis.cells)
     )
     assert family_of(priced, family) == ["no work", "no work"]
     # Two blocks are not judged: then the ratios alone.
@@ -243,4 +244,30 @@ def test_why_cells_were_skipped_stands_behind_their_number() -> None:
     text = " ".join(account(study(campaign, once)))
     assert "1 skipped (no memory)" in text
     twice = plant(once, lose(second, "skipped", "no time"), "cuda")
-    assert "2 skipped (1: no memory; 1: no time)" in " ".join(account(study(campaign, twice)))
+    assert "2 skipped (the first: no memory)" in " ".join(account(study(campaign, twice)))
+
+
+def test_ratios_without_a_verdict_stand_on_their_own_side_alone() -> None:
+    short = analyse_made(blocks=2)
+    family = short.cells[0].scenario
+    for side, way in zip(family_of(short, family), ("slower", "faster"), strict=True):
+        assert side == "none" or f"× {way}" in side
+    # One cell of the comparison is judged, and none of this family.
+    other, *rest = short.cells
+    none = set_down(Ratio(value=3.0, low=2.0, high=4.0, n=3), raise_flag("no-number"))
+    alone = [
+        structs.replace(one, scenario="alone", role="work", comparisons={"cuda": none})
+        for one in rest[:1]
+    ]
+    verdict = Verdict(name="FASTER", reason=cite("not-significant", p=0.01), p=0.01)
+    judged_one = structs.replace(
+        other,
+        comparisons={"cuda": set_down(Ratio(value=0.5, low=0.4, high=0.6, n=3), verdict)},
+    )
+    mixed = structs.replace(short, cells=(judged_one, *alone))
+    assert family_of(mixed, "alone") == ["no verdict", "no verdict"]
+
+
+def test_what_stands_first_of_two_causes_is_called_the_largest_alone() -> None:
+    causes = tell_causes(analyse_made())[0]
+    assert ("the largest cause is" in causes) == (causes.count("confirmed)") > 1)

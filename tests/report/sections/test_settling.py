@@ -51,7 +51,7 @@ def decide(*verdicts: tuple[VerdictName, int | None]) -> Analysis:
         ([], []),
         ([("EQUIVALENT", None)], []),
         # A block of both takes a quarter of the hour: there was a calibration, too.
-        ([(OPEN, 5)], [f"{SETTLED.format(5)} it, in about 30 min 00 s more."]),
+        ([(OPEN, 5)], [f"{SETTLED.format(5)} the inconclusive cell, in about 30 min 00 s more."]),
         (
             [(OPEN, None), (OPEN, 4), (OPEN, 20)],
             [f"{SETTLED.format(20)} 2 of the 3 inconclusive cells, in about 4 h 15 min more."],
