@@ -61,7 +61,7 @@ class CellResult:
     ``elsewhere`` lists those that were not on the cell's own device.  ``spent_s`` itemises the
     wall time by kind (prepare, first_call, placement, calibrate, warmup, measure, check,
     hygiene).  ``evidence`` says what else was at work while the cell warmed up and was sampled
-    (see ``suite.worker.loop.evidence``; None: unknown), and of a script its ``traces``; ``trace`` what a GPU
+    (see ``suite.worker.loop.counters``; None: unknown), and of a script its ``traces``; ``trace`` what a GPU
     did in a few untimed calls
     (see ``suite.worker.loop.trace``).  ``absent`` gives the reason for every field that is null.
     """

@@ -23,7 +23,7 @@ from suite.report.exports.summary import render_json
 from suite.report.exports.table import render_csv
 from suite.report.pictures.picture import POSSIBLE_FILES
 from suite.report.produce import Report
-from suite.report.sections.machine import account
+from suite.report.sections.opening import account
 from suite.report.text.names import name_cells, sort_cells
 from suite.report.text.wording import tell
 from tests import synthetic

@@ -31,7 +31,7 @@ from suite.host.campaign.outcomes import counts, find_complete
 from suite.host.campaign.store import Store
 from suite.host.campaign.turns import Turns
 from suite.host.engine import Engine
-from suite.host.provision.limits import allow_cpus, allow_memory
+from suite.host.provision.allowance import allow_cpus, allow_memory
 from suite.host.provision.volumes import campaign_volumes
 from suite.host.watch.observe import Observe
 from suite.model import SIMULATED, Campaign, Document, Image, Look, container_seconds

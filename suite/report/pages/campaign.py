@@ -19,7 +19,7 @@ from suite.report.sections.limits import (
     write_limit_flags,
     write_limits,
 )
-from suite.report.sections.machine import account, list_by_family, name_machine, narrate, tell_when
+from suite.report.sections.opening import account, list_by_family, name_machine, narrate, tell_when
 from suite.report.sections.steps import write_steps
 from suite.report.sections.tables import gives_verdicts, write_marks, write_tables
 from suite.report.sections.trust import write_trust

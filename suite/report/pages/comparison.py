@@ -17,7 +17,7 @@ from suite.report.pages import frame
 from suite.report.pages.instances import write_kinds
 from suite.report.sections.environment import SOMEWHERE, show_facts
 from suite.report.sections.family_tables import Columns, write_family_tables
-from suite.report.sections.machine import name_machine
+from suite.report.sections.opening import name_machine
 from suite.report.sections.tables import show_comparison
 from suite.report.text.page import NO_NUMBER, Cell, Page
 from suite.report.text.units import end_sentence

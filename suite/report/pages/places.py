@@ -16,7 +16,7 @@ from suite.flags import Flag
 from suite.report.pages import frame
 from suite.report.sections.environment import SOMEWHERE
 from suite.report.sections.family_tables import Columns, write_family_tables
-from suite.report.sections.machine import name_machine
+from suite.report.sections.opening import name_machine
 from suite.report.sections.tables import show_comparison
 from suite.report.text.page import Cell, Page, Strong, say_none
 from suite.report.text.units import Quantity, show_times

@@ -16,7 +16,7 @@ from typing import Any
 from suite.cells.cell import Cell
 from suite.cells.scenario import Scenario
 from suite.model import CellResult
-from suite.worker.loop import evidence, trace
+from suite.worker.loop import counters, trace
 from suite.worker.loop.measure import LEAST_SAMPLES, Loop, Timing
 from suite.worker.proof.placement import Placement, Watch, prove, watch
 from suite.worker.scenario.scenario import Prepared
@@ -170,7 +170,7 @@ class CellRun:
         with self.account.of("hygiene"):
             gc.collect()
         calls = self.request.calls or self._calibrate(prepared)
-        before = evidence.read()
+        before = counters.read()
         timing = self.loop.measure(
             prepared.step,
             calls,
@@ -178,7 +178,7 @@ class CellRun:
             measure_s=self.times.measure_s,
             traces=prepared.traces,
         )
-        return calls, timing, evidence.compare(before, evidence.read())
+        return calls, timing, counters.compare(before, counters.read())
 
     def _is_on_gpu(self, prepared: Prepared) -> bool:
         return self.device == "/GPU:0" and prepared.on == "arm"

@@ -10,7 +10,7 @@ import pytest
 from suite.analysis.result.campaign import Analysis
 from suite.cells.cell import Work
 from suite.model import Again, CellResult, Document
-from suite.report.sections.machine import narrate
+from suite.report.sections.opening import narrate
 from tests import synthetic
 from tests.changes import invoke
 from tests.rendering import study

@@ -10,7 +10,7 @@ from msgspec import structs
 from suite.analysis.result.campaign import Analysis, Controls, ExtraWork, Family
 from suite.analysis.result.numbers import Ratio, Verdict, VerdictName
 from suite.report.sections.controls import tell_failed
-from suite.report.sections.machine import narrate
+from suite.report.sections.opening import narrate
 from tests.rendering import render_markdown
 from tests.report.campaigns import analyse_made
 

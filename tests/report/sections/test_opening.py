@@ -17,7 +17,7 @@ from suite.analysis.result.cells import set_down
 from suite.analysis.result.numbers import Crossover, Ratio, Verdict, VerdictName, cite
 from suite.flags import raise_flag
 from suite.report.sections.causes import tell_causes
-from suite.report.sections.machine import account, list_by_family, narrate
+from suite.report.sections.opening import account, list_by_family, narrate
 from suite.report.sections.verdict import (
     count_verdicts,
     tell_crossovers,

@@ -1,7 +1,7 @@
-"""Evidence that something else was at work while a cell was measured: counters of the kernel's.
+"""Counters of the kernel's: evidence that something else was at work while a cell was measured.
 
 Reads /proc and /sys before and after, and gives differences; a counter that this machine does not
-have is None.  Judging them is the report's business.
+have is None.  The analysis judges them.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.worker.loop import evidence
+from suite.worker.loop import counters
 from tests.fakes.tree import lay
 
 TICK = os.sysconf("SC_CLK_TCK")
@@ -33,17 +33,17 @@ def kernel(root: Path, *, throttled: str = "", pressure: str = "") -> Path:
 def test_counters_are_those_of_the_usable_cpus_and_of_either_version_of_control_groups(
     tmp_path: Path, text: str, seconds: float | None
 ) -> None:
-    found = evidence.read(kernel(tmp_path, throttled=text))
+    found = counters.read(kernel(tmp_path, throttled=text))
     cpus = len(os.sched_getaffinity(0))
     assert (found.busy_s, found.steal_s) == (pytest.approx(5.0 * cpus), pytest.approx(2.0 * cpus))
     assert found.throttled_s == seconds
 
 
 def test_a_counter_that_is_not_there_is_unknown_and_never_zero(tmp_path: Path) -> None:
-    found = evidence.read(tmp_path)
+    found = counters.read(tmp_path)
     assert (found.busy_s, found.steal_s, found.throttled_s, found.pressure_s) == (None,) * 4
     assert (found.thermal_events, found.clock_mhz) == (None, None)
-    shares = evidence.compare(found, replace(found, wall_s=found.wall_s + 1))
+    shares = counters.compare(found, replace(found, wall_s=found.wall_s + 1))
     assert [name for name, value in shares.items() if value is None] == [
         *("throttled_share", "steal_share", "foreign_cpus", "pressure_share"),
         *("thermal_events", "clock_mhz"),
@@ -52,7 +52,7 @@ def test_a_counter_that_is_not_there_is_unknown_and_never_zero(tmp_path: Path) -
 
 def test_what_others_did_is_what_was_done_less_our_own(tmp_path: Path) -> None:
     text = "some avg10=0.00 avg60=0.00 avg300=0.00 total=1500000\nfull avg10=0 total=0\n"
-    before = evidence.read(kernel(tmp_path, throttled="throttled_usec 0\n", pressure=text))
+    before = counters.read(kernel(tmp_path, throttled="throttled_usec 0\n", pressure=text))
     assert before.pressure_s == 1.5
     after = replace(
         before,
@@ -65,7 +65,7 @@ def test_what_others_did_is_what_was_done_less_our_own(tmp_path: Path) -> None:
         pressure_s=2.5,
         cpus=2,
     )
-    assert evidence.compare(before, after) == pytest.approx(
+    assert counters.compare(before, after) == pytest.approx(
         {
             "throttled_share": 0.5,
             "steal_share": 0.125,
@@ -86,21 +86,21 @@ def test_heat_is_counted_by_core_and_once_a_package(tmp_path: Path) -> None:
     for folder in folders:
         folder.mkdir(parents=True)
     # Folders that the engine has emptied tell nothing.
-    assert evidence.read(tmp_path).thermal_events is None
+    assert counters.read(tmp_path).thermal_events is None
     for folder in folders:
         (folder / "core_throttle_count").write_text("2\n")
         (folder / "package_throttle_count").write_text("5\n")
-    before = evidence.read(tmp_path)
+    before = counters.read(tmp_path)
     assert before.thermal_events == 2 * len(cpus) + 5
     (folders[cpus[0]] / "core_throttle_count").write_text("5\n")
-    assert evidence.compare(before, evidence.read(tmp_path))["thermal_events"] == 3
+    assert counters.compare(before, counters.read(tmp_path))["thermal_events"] == 3
 
 
 def test_the_clock_comes_from_cpufreq_else_from_the_list_of_processors(tmp_path: Path) -> None:
     lines = [f"processor\t: {n}\ncpu MHz\t\t: 2000.5\n" for n in range(512)]
     lay(tmp_path, {"proc/cpuinfo": "\n".join(lines)})
     few = len(os.sched_getaffinity(0)) <= 16
-    assert evidence.read(tmp_path).clock_mhz == (pytest.approx(2000.5) if few else None)
+    assert counters.read(tmp_path).clock_mhz == (pytest.approx(2000.5) if few else None)
     clock = "sys/devices/system/cpu/cpu{}/cpufreq/scaling_cur_freq"
     lay(tmp_path, dict.fromkeys(map(clock.format, range(512)), "3100000"))
-    assert evidence.read(tmp_path).clock_mhz == pytest.approx(3100.0)
+    assert counters.read(tmp_path).clock_mhz == pytest.approx(3100.0)
