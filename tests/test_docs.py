@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 
 from suite import __version__, wire
+from suite.analysis.causes.rules import RULES
 from suite.cli.commands.generate import generated
 from suite.content import SUITE
 from suite.host.campaign.request import Request, plan_campaign
@@ -33,6 +34,17 @@ def test_the_cells_page_has_every_cell_and_its_question() -> None:
     for cell in scenarios.cells():
         (row,) = [line for line in page.splitlines() if line.startswith(f"| `{cell.id}` ")]
         assert cell.question in row
+
+
+def test_the_pages_tell_of_every_cause() -> None:
+    method, guide = (
+        (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+        for name in ("method-in-detail", "guide")
+    )
+    rows = method.split("| cause | its seconds are |")[1].split("\n\n")[0]
+    assert [*re.findall(r"^\| (\w[\w -]*) \|", rows, re.MULTILINE), "unknown"] == list(RULES)
+    (listed,) = re.findall(r"most of the loss\s+\((.*?)\), confirmed", guide)
+    assert set(re.split(r", (?:or )?", listed)) == set(RULES)
 
 
 @pytest.fixture(scope="module")

@@ -20,10 +20,17 @@ from suite.analysis.ablation.speedups import (
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.causes.ablate import AblationPath, ablate
 from suite.analysis.causes.break_even import find_break_even
-from suite.analysis.causes.cross_check import Arms, cross_check, find_off_device_ops
 from suite.analysis.causes.parts import Part, mean_of, scale, subtract
 from suite.analysis.causes.plain_cell import split_plain_cell
-from suite.analysis.causes.rules import NAMED, RULES, WEIGHTY, Candidate
+from suite.analysis.causes.rules import (
+    NAMED,
+    RULES,
+    WEIGHTY,
+    Arms,
+    Candidate,
+    cross_check,
+    find_off_device_ops,
+)
 from suite.analysis.numbers.estimate import estimate_difference
 from suite.analysis.result.findings import Cause, RuleName
 from suite.analysis.result.numbers import Estimate, Evidence, Ratio, cite
@@ -220,7 +227,7 @@ UNKNOWN_SHARE = 0.5
 
 def _rank(cause: Cause) -> tuple[int, bool, int]:
     share = UNKNOWN_SHARE if cause.share is None else cause.share
-    return -round(100 * share), not cause.confirmed, RULES.index(cause.rule)
+    return -round(100 * share), not cause.confirmed, list(RULES).index(cause.rule)
 
 
 def _tell_unknown(

@@ -11,7 +11,7 @@ from suite.analysis.result.numbers import Estimate, Evidence, Ratio
 from suite.cells.cell import Param
 from suite.cells.traits import Removed
 
-RuleName = Literal["overhead", "transfer", "input", "fallback", "start-up", "too small", "unknown"]
+RuleName = Literal["fallback", "input", "transfer", "start-up", "overhead", "too small", "unknown"]
 
 Kind = Literal[
     "larger-batch",

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.findings import Cause, Improvement, Standing
-from suite.report.text.evidence import ADVICE, CHANGES, MEANING, word_advice, word_evidence
+from suite.report.text.evidence import CAUSES, CHANGES, word_advice, word_evidence
 from suite.report.text.names import name_cells, name_place
 from suite.report.text.page import Cell, Code, Page
 from suite.report.text.units import (
@@ -36,11 +36,12 @@ def tell_causes(analysis: Analysis) -> list[str]:
     if losses:
         first = Counter(one.causes[0].rule for one in losses)
         sure = Counter(one.causes[0].rule for one in losses if one.causes[0].confirmed)
-        rules = sorted(filter(first.get, ADVICE), key=lambda rule: -first[rule])
+        rules = sorted(filter(first.get, CAUSES), key=lambda rule: -first[rule])
         parts = [f"{rule} in {first[rule]} ({sure[rule]} confirmed)" for rule in rules]
         cells = show_things(len(losses), "cell")
         above = "the largest cause is " if len(parts) > 1 else ""
-        meant = f"; {rules[0]} is {MEANING[rules[0]]}" if rules[0] in MEANING else ""
+        meaning = CAUSES[rules[0]].meaning
+        meant = f"; {rules[0]} is {meaning}" if meaning else ""
         sentences.append(f"Why {gpu} loses {cells}: {above}{', '.join(parts)}{meant}.")
     helping = [
         f"{CHANGES[one.kind]} ({_word_change(one, analysis)}: {_show_gain(one)})"

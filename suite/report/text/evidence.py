@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from suite.analysis.result.findings import Cause, Kind, RuleName, Standing
 from suite.analysis.result.numbers import Evidence
@@ -104,26 +105,41 @@ SENTENCES: Mapping[str, str] = {
 """The sentence of each code, with the names of the values that it needs."""
 
 
-ADVICE: Mapping[RuleName, str] = {
-    "fallback": "remove the operation that runs on the CPU from the step",
-    "input": "make the pipeline faster: prefetch, map in parallel, no Python in it",
-    "transfer": "keep the data on the device, or prefetch it to the device",
-    "start-up": "time after a warm-up, without the set-up",
-    "overhead": "give each call more work: a larger batch, several steps a call, one compiled graph",
-    "too small": "use larger sizes: at this one most of the device is idle",
-    "unknown": "profile this cell",
-}
-"""What to do about each cause."""
+@dataclass(frozen=True)
+class CauseWords:
+    """What a cause's name means, for who has not met it before, and what to do about it."""
 
-MEANING: Mapping[RuleName, str] = {
-    "fallback": "work that TensorFlow runs on the CPU",
-    "input": "waiting for the data pipeline",
-    "transfer": "copying to and from the device",
-    "start-up": "what a process pays once, tracing included",
-    "overhead": "the time to start operations",
-    "too small": "work that leaves most of the device idle",
+    meaning: str
+    advice: str
+
+
+CAUSES: Mapping[RuleName, CauseWords] = {
+    "fallback": CauseWords(
+        "work that TensorFlow runs on the CPU",
+        "remove the operation that runs on the CPU from the step",
+    ),
+    "input": CauseWords(
+        "waiting for the data pipeline",
+        "make the pipeline faster: prefetch, map in parallel, no Python in it",
+    ),
+    "transfer": CauseWords(
+        "copying to and from the device",
+        "keep the data on the device, or prefetch it to the device",
+    ),
+    "start-up": CauseWords(
+        "what a process pays once, tracing included",
+        "time after a warm-up, without the set-up",
+    ),
+    "overhead": CauseWords(
+        "the time to start operations",
+        "give each call more work: a larger batch, several steps a call, one compiled graph",
+    ),
+    "too small": CauseWords(
+        "work that leaves most of the device idle",
+        "use larger sizes: at this one most of the device is idle",
+    ),
+    "unknown": CauseWords("", "profile this cell"),
 }
-"""What a cause's name means, for the reader of an opening, who has not met it before."""
 
 _CPU_IS_RIGHT = "the CPU is the right device for this: the GPU wins at no measured variant of it"
 
@@ -146,4 +162,4 @@ def word_evidence(*found: Evidence, names: Mapping[str, str] | None = None) -> s
 
 def word_advice(standing: Standing, cause: Cause) -> str:
     """What to do about a cause."""
-    return _CPU_IS_RIGHT if standing.hopeless else ADVICE[cause.rule]
+    return _CPU_IS_RIGHT if standing.hopeless else CAUSES[cause.rule].advice

@@ -5,14 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from string import Formatter
+from typing import get_args
 
 import pytest
 
 from suite.analysis.causes.improvements import KINDS
 from suite.analysis.causes.rules import RULES
+from suite.analysis.result.findings import RuleName
 from suite.analysis.result.numbers import Evidence, cite
 from suite.content import SUITE
-from suite.report.text.evidence import ADVICE, CHANGES, SENTENCES, word_evidence
+from suite.report.text.evidence import CAUSES, CHANGES, SENTENCES, word_evidence
 
 
 def find_cited() -> Iterator[tuple[str, set[str | None]]]:
@@ -32,7 +34,7 @@ def list_names(text: str) -> set[str]:
 
 def test_every_code_has_its_sentence_and_every_sentence_its_code() -> None:
     assert {code for code, _ in find_cited()} == set(SENTENCES)
-    assert list(ADVICE) == list(RULES)
+    assert list(CAUSES) == list(RULES) == list(get_args(RuleName))
     assert list(CHANGES) == list(KINDS)
 
 

@@ -9,10 +9,9 @@ import pytest
 from suite.analysis.ablation.catalogue import open_catalogue
 from suite.analysis.ablation.trace import find_traces
 from suite.analysis.campaign.summarise import Summary
-from suite.analysis.causes.cross_check import cite_trace, cross_check
 from suite.analysis.causes.insight import find_insight
 from suite.analysis.causes.parts import Part
-from suite.analysis.causes.rules import Candidate
+from suite.analysis.causes.rules import Candidate, cite_trace, cross_check
 from suite.analysis.result.findings import RuleName
 from suite.report.text.evidence import word_evidence
 from tests import synthetic
