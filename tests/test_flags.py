@@ -28,7 +28,7 @@ from suite.analysis.several.shortlist import rank_machines
 from suite.cells.cell import Cell, Work
 from suite.flags import KINDS, Flag, raise_flag
 from suite.model import Again, Check, Document, Excluded, Scalar
-from suite.report.text.wording import word
+from suite.report.text.wording import name_banners, word
 from tests import synthetic
 from tests.changes import Change, drop, in_cell, invoke, keep, lose, swap_image, tell, watch
 from tests.rendering import load
@@ -311,6 +311,16 @@ def test_every_flag_has_its_words(raised: list[Flag]) -> None:
             assert text.strip()
             assert not set("{}") & set(text)
             assert not text.endswith(".")
+
+
+def test_what_is_said_of_a_whole_campaign_or_its_machine_has_a_banner() -> None:
+    """But for what keeps a campaign from being set beside others."""
+    promised = {
+        code
+        for code, kind in KINDS.items()
+        if (kind.scope == "campaign" and kind.severity != "excluded") or kind.scope == "machine"
+    }
+    assert {code for code in KINDS if name_banners([raise_flag(code)])} == promised
 
 
 def test_codes_are_unique_and_placeholders_have_names() -> None:
