@@ -14,11 +14,6 @@ nox.options.default_venv_backend = "none"
 # Nothing here makes an environment, so whether uv is there is for nobody.
 logging.getLogger("nox").addFilter(lambda record: "uv binary" not in record.getMessage())
 
-LOCKS = (
-    *("docker/cpu.txt", "docker/cuda.txt", "requirements/host.txt", "requirements/dev.txt"),
-    *("requirements/archive.txt", "requirements/paper.txt"),
-)
-
 nox.options.sessions = ["lint", "tests"]
 
 
@@ -211,7 +206,7 @@ def audit(session: nox.Session) -> None:
     `--strict`: a pin that PyPI tells nothing about is not taken for a sound one.
     """
     failed = []
-    for lock in LOCKS:
+    for lock in map(str, (*Path("docker").glob("*.txt"), *Path("requirements").glob("*.txt"))):
         words = ("--requirement", lock, "--disable-pip", "--require-hashes", "--strict")
         try:
             session.run(*AUDIT, *words, "--progress-spinner", "off", external=True)
@@ -226,24 +221,27 @@ def audit(session: nox.Session) -> None:
 
 @nox.session
 def generate(session: nox.Session) -> None:
-    """Write docs/cells.md and docs/schema.json anew from the code."""
+    """Write what is made from the code anew: docs/cells.md, the schemas, the README's sample and more."""
     forward(session, "-m", "suite", "generate")
 
 
 @nox.session
 def lock(session: nox.Session) -> None:
-    """Resolve every hash lock anew: docker/*.txt for the images, requirements/*.txt for here."""
+    """Resolve every hash lock anew: docker/*.txt for the images, requirements/*.txt for here.
+
+    An image's is made of the dependency group worker-NAME, with the versions of the CPU's where it has them.
+    """
     compile_ = (
         *("uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--upgrade"),
         *("--no-emit-index-url", "--no-emit-find-links", "--custom-compile-command", "nox -s lock"),
     )
-    # The container runs 3.13; the local engine takes 3.11 or newer, which Keras needs.
-    worker = (*compile_, "--only-binary", ":all:", "--python-version", "3.11")
-    session.run(*worker, "--group", "worker-cpu", "--output-file", "docker/cpu.txt")
-    session.run(
-        *(*worker, "--group", "worker-cuda", "--constraint", "docker/cpu.txt"),
-        *("--output-file", "docker/cuda.txt"),
-    )
+    for name, row in nox.project.load_toml("docker/images.toml").items():
+        alike = () if name == "cpu" else ("--constraint", "docker/cpu.txt")
+        session.run(
+            # The container runs 3.13; the local engine takes 3.11 or newer, which Keras needs.
+            *(*compile_, "--only-binary", ":all:", "--python-version", "3.11", *alike),
+            *("--group", f"worker-{name}", "--output-file", f"docker/{row['lock']}"),
+        )
     host = (*compile_, "--python-version", "3.10", "pyproject.toml")
     session.run(*host, "--output-file", "requirements/host.txt")
     session.run(
