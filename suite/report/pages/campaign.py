@@ -10,7 +10,6 @@ from suite.analysis.result.numbers import OTHER_LEVEL, WORK_LEVEL, Verdict
 from suite.flags import Flag
 from suite.report.pages.gallery import write_pictures
 from suite.report.sections.causes import tell_causes, write_advice, write_causes
-from suite.report.sections.crossovers import write_crossovers
 from suite.report.sections.environment import show_facts, write_environment, write_repeating
 from suite.report.sections.limits import (
     tell_impossible,
@@ -21,7 +20,8 @@ from suite.report.sections.limits import (
 )
 from suite.report.sections.opening import account, list_by_family, name_machine, narrate, tell_when
 from suite.report.sections.steps import write_steps
-from suite.report.sections.tables import gives_verdicts, write_marks, write_tables
+from suite.report.sections.tables.cells import gives_verdicts, write_marks, write_tables
+from suite.report.sections.tables.crossovers import write_crossovers
 from suite.report.sections.trust import write_trust
 from suite.report.sections.watched import tell_arms
 from suite.report.sections.waterfalls import write_waterfalls

@@ -16,9 +16,9 @@ from suite.analysis.result.several import Column, Pair, Versus
 from suite.report.pages import frame
 from suite.report.pages.instances import write_kinds
 from suite.report.sections.environment import SOMEWHERE, show_facts
-from suite.report.sections.family_tables import Columns, write_family_tables
 from suite.report.sections.opening import name_machine
-from suite.report.sections.tables import show_comparison
+from suite.report.sections.tables.cells import show_comparison
+from suite.report.sections.tables.families import Columns, write_family_tables
 from suite.report.text.page import NO_NUMBER, Cell, Page
 from suite.report.text.units import end_sentence
 from suite.report.text.wording import NO_VERDICTS, count_verdicts, name_banners, tell

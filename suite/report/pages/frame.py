@@ -8,8 +8,8 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult, CellAnalysis
 from suite.analysis.result.numbers import Verdict
 from suite.flags import Flag
-from suite.report.sections.family_tables import Columns
-from suite.report.sections.tables import show_time, show_verdict, write_marks
+from suite.report.sections.tables.cells import show_time, show_verdict, write_marks
+from suite.report.sections.tables.families import Columns
 from suite.report.text.page import Page, Strong, say_none
 from suite.report.text.wording import name_banners, word, word_invalid
 

@@ -13,7 +13,7 @@ from suite.analysis.result.numbers import FEWEST, Ratio
 from suite.analysis.result.several import Kind, Versus
 from suite.analysis.result.shortlist import Claim, Device, Entry, Shortlist
 from suite.report.sections.environment import show_facts
-from suite.report.sections.family_tables import Columns, write_columns
+from suite.report.sections.tables.families import Columns, write_columns
 from suite.report.text.names import sort_cells
 from suite.report.text.page import Cell, Page, Runs, Strong, say_none
 from suite.report.text.units import (

@@ -15,9 +15,9 @@ from suite.analysis.result.several import Contrast, Surveyed
 from suite.flags import Flag
 from suite.report.pages import frame
 from suite.report.sections.environment import SOMEWHERE
-from suite.report.sections.family_tables import Columns, write_family_tables
 from suite.report.sections.opening import name_machine
-from suite.report.sections.tables import show_comparison
+from suite.report.sections.tables.cells import show_comparison
+from suite.report.sections.tables.families import Columns, write_family_tables
 from suite.report.text.page import Cell, Page, Strong, say_none
 from suite.report.text.units import Quantity, show_times
 from suite.report.text.wording import (

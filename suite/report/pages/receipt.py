@@ -12,7 +12,7 @@ from suite.analysis.result.receipt import Receipt, Turn
 from suite.flags import pick
 from suite.report.pictures.picture import Picture
 from suite.report.sections.environment import show_facts, write_images
-from suite.report.sections.tables import (
+from suite.report.sections.tables.cells import (
     show_comparison,
     show_time,
     show_verdict,

@@ -12,7 +12,7 @@ from suite.report.pages import frame
 from suite.report.pages.comparison import write_differences
 from suite.report.sections.environment import SOMEWHERE, show_facts
 from suite.report.sections.opening import name_machine
-from suite.report.sections.tables import show_comparison, show_time
+from suite.report.sections.tables.cells import show_comparison, show_time
 from suite.report.text.page import Cell, Page
 from suite.report.text.units import end_sentence, show_things
 from suite.report.text.wording import tell

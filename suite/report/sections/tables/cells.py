@@ -1,4 +1,4 @@
-"""The tables of the report: one a family, and one of all first calls.
+"""The tables of the cells: one a family, and one of all first calls.
 
 Every number stands with unit and interval; every missing one with the footnote that says why.
 """
@@ -12,7 +12,7 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult, CellAnalysis
 from suite.analysis.result.numbers import Estimate, Ratio, Verdict, VerdictName
 from suite.flags import Flag
-from suite.report.sections.family_tables import Columns, write_columns, write_family_tables
+from suite.report.sections.tables.families import Columns, write_columns, write_family_tables
 from suite.report.text.names import name_receipt, sort_cells
 from suite.report.text.page import NO_NUMBER, Cell, Code, Page, say_none
 from suite.report.text.units import Quantity, show_rate, show_ratio, show_seconds, show_things
