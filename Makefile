@@ -1,4 +1,4 @@
-# Aliases, nothing more: make calls nox, nox calls `python -m suite`, in the environment made here.
+# Makes an environment, and calls nox or `python -m suite` in it.
 
 PYTHON ?= python3
 VENV := .venv
@@ -92,7 +92,7 @@ test: $(VENV)/dev.stamp ## run every test that this machine can run (REQUIRE_ENG
 lint: $(VENV)/dev.stamp ## check the style, the types and the rooms
 	@$(call nox,lint)
 
-generate: $(VENV)/dev.stamp ## write docs/cells.md and docs/schema.json anew
+generate: $(VENV)/dev.stamp ## write what is made from the code anew: docs/cells.md, docs/record.md, the schemas, the README
 	@$(call nox,generate)
 
 # The plan names the commit, so tracked files stay as they are until the new sample is there.

@@ -1,4 +1,4 @@
-"""Sessions between make and `python -m suite`: each only forwards.
+"""Sessions between make and `python -m suite`: most only forward.
 
 They run in the environment that make made (.venv), so nothing is installed twice.
 """
@@ -221,7 +221,7 @@ def audit(session: nox.Session) -> None:
 
 @nox.session
 def generate(session: nox.Session) -> None:
-    """Write what is made from the code anew: docs/cells.md, the schemas, the README's sample and more."""
+    """Write what is made from the code anew: docs/cells.md, docs/record.md, the schemas, the README."""
     forward(session, "-m", "suite", "generate")
 
 

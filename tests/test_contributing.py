@@ -70,7 +70,7 @@ def test_the_scenario_is_listed_and_passes_what_is_tested_of_all(tree: Path) -> 
         *("pytest", "-q", "-p", "no:cacheprovider", "-m", "not processes"),
         f"--basetemp={tree.parent / 'inner'}",
         "tests/worker/scenarios/test_scenarios.py",
-        "tests/worker/test_vector.py",
+        "tests/worker/scenarios/test_vector.py",
     )
     assert " failed" not in told
     assert " passed" in told

@@ -109,13 +109,14 @@ def anchors(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", DOCS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_every_link_leads_somewhere(page: Path) -> None:
-    links = re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))
-    for link in links:
+    links = re.findall(r"([^\[\]]*)\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))
+    for label, link in links:
         if link.startswith("https://"):
             continue
         path, _, anchor = link.partition("#")
         target = page.parent / path if path else page
         assert target.exists(), link
+        assert not re.fullmatch(r"\d{4}", label) or target.name.startswith(label), link
         assert not anchor or anchor in anchors(target), link
 
 

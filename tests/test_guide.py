@@ -19,6 +19,7 @@ from suite.host.doctor.capability import PTX_DRIVER
 from suite.host.doctor.cards import OLDEST_DRIVER
 from suite.host.doctor.examine import CHECKS
 from suite.host.doctor.page import MARKS
+from suite.report.exports.formats import EXPORTS
 from suite.worker import scenarios
 
 ROOT = SUITE.parent
@@ -41,6 +42,7 @@ ENVIRONMENT = {
     "DOCKER_CONTEXT": "suite/host/docker/endpoint.py",
     "DOCKER_HOST": "suite/host/docker/endpoint.py",
     "REQUIRE_GPU_RUNTIME": "tests/gpu_runtime/conftest.py",
+    "UPDATE_GOLDEN": "tests/report/test_golden.py",
 }
 """What the pages name that is no variable of make, and the file that reads or sets it."""
 
@@ -106,6 +108,14 @@ def test_the_values_of_a_choice_are_those_that_the_command_takes() -> None:
         if isinstance(option.type, click.Choice):
             values = told("Variables of `make bench`")[(option.name or "").upper()]
             assert values.split("\\|") == list(option.type.choices)
+
+
+def test_the_forms_for_other_programs_are_those_that_there_are() -> None:
+    listed = [name for row in rows("For other programs") for name in re.findall(r"`(\w+)`", row[0])]
+    (told_of,) = (
+        row[1] for row in rows("Variables of other commands") if row[0].startswith("`AS=")
+    )
+    assert listed == re.findall(r"`(\w+)`", told_of) == list(EXPORTS)
 
 
 def test_the_profiles_are_those_of_the_plan() -> None:

@@ -1,7 +1,8 @@
 """What a scenario declares of its cells; needs no TensorFlow.
 
-``prepare(device=…, **params)`` does everything untimed and returns a `suite.worker.scenario.Prepared`.  It
-imports TensorFlow inside, so that listing and planning are instant.
+``prepare(device=…, **params)`` does everything untimed and returns a
+`suite.worker.scenario.scenario.Prepared`.  It imports TensorFlow inside, so that listing and planning are
+instant.
 """
 
 from __future__ import annotations

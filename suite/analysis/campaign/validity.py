@@ -102,7 +102,7 @@ def find_disturbance(document: Document) -> str | None:
 
 
 def asks_for_repeat(document: Document) -> str | None:
-    """Why an invocation should be run again: a code, or None; by what `gauges` joined, too.
+    """Why an invocation should be run again: a code, or None; by what `join_document` joined, too.
 
     A CPU quota and a wrong GPU stay as they are, however often one tries.
     """
