@@ -22,19 +22,17 @@ from suite.analysis.causes.ablate import AblationPath, ablate
 from suite.analysis.causes.break_even import find_break_even
 from suite.analysis.causes.parts import Part, mean_of, scale, subtract
 from suite.analysis.causes.plain_cell import split_plain_cell
-from suite.analysis.causes.rules import (
-    NAMED,
-    RULES,
-    WEIGHTY,
-    Arms,
-    Candidate,
-    cross_check,
-    find_off_device_ops,
-)
+from suite.analysis.causes.rules import RULES, Arms, Candidate, cross_check, find_off_device_ops
 from suite.analysis.numbers.estimate import estimate_difference
 from suite.analysis.result.findings import Cause, RuleName
 from suite.analysis.result.numbers import Estimate, Evidence, Ratio, cite
 from suite.cells.traits import Price
+
+NAMED = 0.10
+"""A cause that explains less of what a cell loses is not named."""
+
+WEIGHTY = 0.25
+"""A cause that is not shown to explain more is never confirmed: it is not why a cell loses."""
 
 WASTED = 0.10
 """Under this share of its own best rate a device is worth a question even where it wins."""

@@ -20,12 +20,6 @@ from suite.analysis.causes.plain_cell import is_dispatch_bound
 from suite.analysis.result.findings import RuleName, Speedup
 from suite.analysis.result.numbers import Estimate, Evidence, Value, cite
 
-NAMED = 0.10
-"""A cause that explains less of what a cell loses is not named."""
-
-WEIGHTY = 0.25
-"""A cause that is not shown to explain more is never confirmed: it is not why a cell loses."""
-
 AGREES = 2.0
 """Seconds agree that are within this factor of each other."""
 

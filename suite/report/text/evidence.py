@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from suite.analysis.result.findings import Cause, Kind, RuleName, Standing
 from suite.analysis.result.numbers import Evidence
@@ -105,8 +105,7 @@ SENTENCES: Mapping[str, str] = {
 """The sentence of each code, with the names of the values that it needs."""
 
 
-@dataclass(frozen=True)
-class CauseWords:
+class CauseWords(NamedTuple):
     """What a cause's name means, for who has not met it before, and what to do about it."""
 
     meaning: str
@@ -127,8 +126,7 @@ CAUSES: Mapping[RuleName, CauseWords] = {
         "keep the data on the device, or prefetch it to the device",
     ),
     "start-up": CauseWords(
-        "what a process pays once, tracing included",
-        "time after a warm-up, without the set-up",
+        "what a process pays once, tracing included", "time after a warm-up, without the set-up"
     ),
     "overhead": CauseWords(
         "the time to start operations",
