@@ -206,7 +206,8 @@ def audit(session: nox.Session) -> None:
     `--strict`: a pin that PyPI tells nothing about is not taken for a sound one.
     """
     failed = []
-    for lock in map(str, (*Path("docker").glob("*.txt"), *Path("requirements").glob("*.txt"))):
+    locks = (*Path("docker").glob("*.txt"), *Path("requirements").glob("*.txt"))
+    for lock in sorted(map(str, locks)):
         words = ("--requirement", lock, "--disable-pip", "--require-hashes", "--strict")
         try:
             session.run(*AUDIT, *words, "--progress-spinner", "off", external=True)
