@@ -14,7 +14,7 @@ from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.numbers import Ratio, Verdict
 from suite.report.sections.controls import tell_failed, tell_held
 from suite.report.sections.limits import tell_cost, tell_impossible
-from suite.report.sections.tables import gives_verdicts
+from suite.report.sections.tables.cells import gives_verdicts
 from suite.report.sections.trust import tell_builds
 from suite.report.sections.verdict import tell_sureness, tell_verdicts
 from suite.report.text.names import list_families, name_cells
