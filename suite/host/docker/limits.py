@@ -15,8 +15,10 @@ USER = "10001:10001"
 
 _TMP_BYTES = 2**30
 _HOME_BYTES = 256 * 2**20
-_LOG_BYTES = 64 * 2**20
-"""No run writes so much that the engine turns the log over; a runaway can't fill its disk."""
+_LOG_BYTES = 512 * 2**20
+"""Of each of two files.  Both streams share them, and where standard error fills them faster than the engine
+reads them out, records are lost with the file that is turned over (seen at 64 MiB with 200 MiB of errors).
+A runaway still can't fill the disk."""
 
 
 def job_labels(job: Job, owner: str) -> dict[str, str]:
