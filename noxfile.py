@@ -128,10 +128,10 @@ FLEET = ".nox/fleet"
 
 @nox.session
 def fleet(session: nox.Session) -> None:
-    """Try the job files on real engines: Ansible and Slurm here, Kubernetes and SkyPilot by their loaders.
+    """Try the job files on real engines: Ansible, Slurm, and SkyPilot on that; Kubernetes by its loader.
 
-    Installs their Python packages (600 MB) beside the checkout's own; sshd, slurmctld, slurmd and munge are
-    the system's, and where they are missing their tests are skipped and say so.
+    Installs their Python packages (600 MB) beside the checkout's own; sshd, slurmctld, slurmd, munge, systemd
+    and docker are the system's, and where they are missing their tests are skipped and say so.
     """
     session.run("uv", "venv", "--quiet", "--allow-existing", FLEET)
     session.run("uv", "pip", "install", "--quiet", "--python", FLEET, "--group", "fleet")

@@ -9,6 +9,7 @@ A row is a kind of machine:
     instances = 3                   # one unless given; from three on the kind's spread is known
     bench = "PROFILE=standard"      # of `make bench`
     bucket = "crossover-results"    # with store = "s3"
+    folder = "/shared/results"      # instead of the bucket, where all machines share one, as with Slurm
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ HERE = Path(__file__).parent
 OUT = HERE / "tasks"
 SALT = HERE.parent / ".salt"
 """The fleet's secret; SkyPilot takes its value from the environment."""
-OURS = {"infra": list, "spot": bool, "instances": int, "bench": str, "bucket": str, "store": str}
+OURS = {"infra": list, "spot": bool, "instances": int, "bench": str}
+KEPT = {"bucket": str, "store": str, "folder": str}
 THEIRS = {"accelerators": str, "cpus": str, "memory": str, "disk_size": int, "instance_type": str}
+KNOWN = {**OURS, **KEPT, **THEIRS}
 
 
 class WrongTableError(ValueError):
@@ -44,9 +47,9 @@ def write_task(name: str, row: dict[str, Any], template: str) -> str:
         WrongTableError: the row has an unknown name or a value of a wrong kind, or names no machine.
     """
     for key, value in row.items():
-        kind = {**OURS, **THEIRS}.get(key)
+        kind = KNOWN.get(key)
         if kind is None:
-            raise WrongTableError(f"[{name}] {key}: known are {', '.join({**OURS, **THEIRS})}")
+            raise WrongTableError(f"[{name}] {key}: known are {', '.join(KNOWN)}")
         if type(value) is not kind:
             raise WrongTableError(f"[{name}] {key} = {value!r}: a {kind.__name__} is wanted")
     if not re.fullmatch(r"[a-z][a-z0-9-]{0,30}", name):
@@ -61,12 +64,19 @@ def write_task(name: str, row: dict[str, Any], template: str) -> str:
         "disk_size": row.get("disk_size", 100),
         "job_recovery": {"strategy": "EAGER_NEXT_REGION", "max_restarts_on_errors": 0},
     }
-    bucket = {"name": row.get("bucket", "crossover-results"), "store": row.get("store", "s3")}
+    if "folder" in row:
+        if row.keys() & {"bucket", "store"}:
+            raise WrongTableError(f"[{name}]: a folder or a bucket, not both")
+        mounts = ""
+    else:
+        bucket = {"name": row.get("bucket", "crossover-results"), "store": row.get("store", "s3")}
+        mounts = f"file_mounts: {json.dumps({'/results': {**bucket, 'mode': 'MOUNT_CACHED'}})}\n"
     parts = {  # JSON is YAML
         r"name: .*": f"name: crossover-{name}",
         r"resources:\n(?:  .*\n)+": f"resources: {json.dumps(resources)}\n",
         r"  BENCH: .*": f"  BENCH: {json.dumps(row.get('bench', 'PROFILE=standard'))}",
-        r"  /results: .*": f"  /results: {json.dumps({**bucket, 'mode': 'MOUNT_CACHED'})}",
+        r"  RESULTS: .*": f"  RESULTS: {json.dumps(row.get('folder', '/results'))}",
+        r"# What outlives .*\nfile_mounts:\n  /results: .*\n": mounts,
     }
     for pattern, text in parts.items():
         template, count = re.subn(rf"(?m)^{pattern}", lambda _, text=text: text, template)

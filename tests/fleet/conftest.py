@@ -9,13 +9,16 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from suite.content import SUITE
-from tests.fakes import scripted_python
+from tests.faults.places import Local
+from tests.fleet.machines import Machine, make_key
+from tests.fleet.trials import BRINGS, Play, write_inventory
 
 HERE = Path(__file__).parent
 ROOT = SUITE.parent
@@ -25,13 +28,13 @@ TOOLS = "FLEET_TOOLS"
 
 GIT = ("git", "-c", "user.name=Nobody", "-c", "user.email=nobody@example.org")
 
-ONLY = "matmul.* overhead.eager_op"
-"""Cells that the scripted worker measures well."""
+PLAIN = frozenset({"test_structure.py", "test_tasks.py"})
+"""What needs no engine."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if HERE in item.path.parents and item.path.name != "test_structure.py":
+        if HERE in item.path.parents and item.path.name not in PLAIN:
             item.add_marker("fleet")
 
 
@@ -67,7 +70,10 @@ def checkout(tmp_path: Path) -> Path:
 @pytest.fixture
 def worker(tmp_path: Path) -> Path:
     """An interpreter for LOCAL_PYTHON whose worker goes by a script, and takes its time."""
-    return scripted_python.write(tmp_path / "worker", f"paced:{tmp_path / 'told'}")
+    folder = tmp_path / "worker"
+    folder.mkdir()
+    Local().prepare(folder)
+    return folder / "python"
 
 
 @pytest.fixture
@@ -77,3 +83,53 @@ def locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setenv("CROSSOVER_LOCKS", str(folder))
     return folder
+
+
+@pytest.fixture
+def build(tmp_path: Path, find_tool: Callable[[str, str], str]) -> Iterator[Callable[..., Machine]]:
+    """Makes a machine of that name and switches it on; it is cut off in the end."""
+    sshd = find_tool("sshd", "`apt-get install openssh-server`; no service has to run")
+    allowed = ["unshare", "--mount", "--pid", "--fork", "true"]
+    if os.geteuid() or subprocess.run(allowed, check=False, capture_output=True).returncode:
+        pytest.skip("machines of the test's own take root and the right to namespaces")
+    key = make_key(tmp_path / "key")
+    made: list[Machine] = []
+
+    def make(name: str, **more: Any) -> Machine:
+        one = Machine(folder=tmp_path / name, key=key, sshd=sshd, **more)
+        made.append(one)
+        one.start()
+        return one
+
+    try:
+        yield make
+    finally:
+        for one in made:
+            one.kill()
+
+
+@pytest.fixture
+def play_on(
+    tmp_path: Path, checkout: Path, worker: Path, find_tool: Callable[[str, str], str]
+) -> Callable[..., Play]:
+    """What starts the playbook for those machines, and more lines of an inventory."""
+    program = find_tool("ansible-playbook", BRINGS)
+    (tmp_path / "user").mkdir()
+    environment = {**os.environ, "HOME": str(tmp_path / "user"), "ANSIBLE_NOCOLOR": "1"}
+
+    def prepare(machines: dict[str, Machine], *lines: str) -> Play:
+        inventory = write_inventory(tmp_path, machines, worker, lines)
+
+        def start(*words: str) -> subprocess.Popen[str]:
+            return subprocess.Popen(
+                [program, "-i", str(inventory), "bench.yml", *words],
+                cwd=checkout / "fleet" / "ansible",
+                env=environment,
+                text=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
+
+        return start
+
+    return prepare

@@ -7,86 +7,28 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from suite.host.machine.identity import hash_machine
-from tests.fleet.conftest import ONLY
-from tests.fleet.machines import Machine, find_port, make_key
-
-BRINGS = "`nox -s fleet` installs ansible-core; openssh-server is a package of the system"
-BLOCKS = 6
+from tests.fleet.machines import Machine, find_port
+from tests.fleet.trials import BLOCKS, BRINGS, Play, finish
 
 OURS = "what-only-this-fleet-knows"
 
-Play = Callable[..., subprocess.Popen[str]]
-
 
 @pytest.fixture
-def machines(tmp_path: Path, find_tool: Callable[[str, str], str]) -> Iterator[dict[str, Machine]]:
+def machines(build: Callable[..., Machine]) -> dict[str, Machine]:
     """Two that will do, and one whose disk is full."""
-    sshd = find_tool("sshd", BRINGS)
-    allowed = ["unshare", "--mount", "--pid", "--fork", "true"]
-    if os.geteuid() or subprocess.run(allowed, check=False, capture_output=True).returncode:
-        pytest.skip("machines of the test's own take root and the right to namespaces")
-    key = make_key(tmp_path / "key")
-    sizes = {"first": "", "second": "", "full": "3m"}
-    made = {
-        name: Machine(folder=tmp_path / name, key=key, sshd=sshd, size=size)
-        for name, size in sizes.items()
-    }
-    try:
-        for one in made.values():
-            one.start()
-        yield made
-    finally:
-        for one in made.values():
-            one.kill()
+    return {"first": build("first"), "second": build("second"), "full": build("full", size="3m")}
 
 
 @pytest.fixture
-def play(
-    tmp_path: Path,
-    checkout: Path,
-    worker: Path,
-    machines: dict[str, Machine],
-    find_tool: Callable[[str, str], str],
-) -> Play:
-    """Starts the playbook for the inventory, with more words."""
-    program = find_tool("ansible-playbook", BRINGS)
-    lines = [f"{name} ansible_port={one.port}" for name, one in machines.items()]
-    lines += [f"refusing ansible_port={find_port()}", "[all:vars]", "ansible_host=127.0.0.1"]
-    lines += ["ansible_user=root", f"ansible_ssh_private_key_file={tmp_path / 'key'}"]
-    lines += [
-        f'bench=ENGINE=local LOCAL_PYTHON={worker} PROFILE=smoke ARMS=cpu BLOCKS={BLOCKS} ONLY="{ONLY}"',
-        "free_gb=1",
-    ]
-    (tmp_path / "hosts.ini").write_text("\n".join(lines) + "\n")
-    (tmp_path / "user").mkdir()
-    environment = {**os.environ, "HOME": str(tmp_path / "user"), "ANSIBLE_NOCOLOR": "1"}
-
-    def start(*words: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [program, "-i", str(tmp_path / "hosts.ini"), "bench.yml", *words],
-            cwd=checkout / "fleet" / "ansible",
-            env=environment,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-
-    return start
-
-
-def finish(process: subprocess.Popen[str]) -> tuple[int, str, dict[str, tuple[str, str]]]:
-    """Its exit status, all that it said, and the table: what came home and what is missing, by host."""
-    said, _ = process.communicate()
-    table = said.partition("\nhost ")[2].splitlines()
-    rows = [line for line in table[1:] if line and not line.startswith("to complete it")]
-    parts = [[one.strip() for one in row.split("  ") if one.strip()] for row in rows]
-    return process.returncode, said, {one[0]: (one[1], " ".join(one[2:])) for one in parts}
+def play(play_on: Callable[..., Play], machines: dict[str, Machine]) -> Play:
+    """Starts the playbook for these, and for one where nobody listens."""
+    return play_on(machines, f"refusing ansible_port={find_port()}")
 
 
 def test_the_others_go_on_and_a_second_run_completes_what_is_missing(

@@ -1,4 +1,4 @@
-"""What holds of the job files without any engine: their shell scripts, the table of machines, their size."""
+"""What holds of the job files without any engine: their shell scripts and their size."""
 
 from __future__ import annotations
 
@@ -210,6 +210,36 @@ def test_a_secret_of_the_environment_reaches_the_command_and_no_unit_of_systemds
     assert refused == "2 fleet/job: CROSSOVER_SALT: keep the secret in fleet/.salt"
 
 
+def test_a_container_is_given_the_words_and_the_secret(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the batch script too, which says the words of a node without one."""
+    (place / "fleet" / ".salt").write_text(f"{OURS}\n")
+    image = script(
+        tmp_path / "image",
+        f'echo "$@"; printf %s "${{{SALT}:-}}${{CONTAINER:-}}" >{tmp_path}/secret',
+    )
+    monkeypatch.setenv("CONTAINER", f"{image} --nv")
+    words = "--nv sh /crossover/fleet/bench"
+    assert say(place, "bench", "/results", "BLOCKS=3") == f"{words} /results BLOCKS=3 ENGINE=inside"
+    assert (tmp_path / "secret").read_text() == OURS
+    for name, value in slurm(place).items():
+        monkeypatch.setenv(name, value)
+    folder = place / "results" / "fleet" / "7-2"
+    said = say(place, "slurm/bench.sbatch", "BLOCKS=3")
+    assert said == f"{words} {folder} ENGINE=local BLOCKS=3 ENGINE=inside"
+
+
+def slurm(place: Path) -> dict[str, str]:
+    """What Slurm tells a task of an array."""
+    return {
+        "SLURM_SUBMIT_DIR": str(place),
+        "SLURM_ARRAY_JOB_ID": "7",
+        "SLURM_ARRAY_TASK_ID": "2",
+        "SLURM_JOB_ID": "8",
+    }
+
+
 @pytest.mark.parametrize("status", [0, 1, None])
 def test_figures_of_slurm_lie_there_where_it_keeps_accounts(
     status: int | None, place: Path, tmp_path: Path
@@ -221,13 +251,7 @@ def test_figures_of_slurm_lie_there_where_it_keeps_accounts(
         script(tmp_path / "bin" / "sacct", f"echo 'JobID|State'; exit {status}")
     done = subprocess.run(
         ["sh", place / "fleet" / "slurm" / "bench.sbatch", "BLOCKS=3"],
-        env={
-            "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
-            "SLURM_SUBMIT_DIR": str(place),
-            "SLURM_ARRAY_JOB_ID": "7",
-            "SLURM_ARRAY_TASK_ID": "2",
-            "SLURM_JOB_ID": "8",
-        },
+        env={"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", **slurm(place)},
         capture_output=True,
         text=True,
         check=False,
@@ -260,69 +284,3 @@ def test_a_shortlist_is_made_of_the_folders_that_came_home(tmp_path: Path) -> No
     )
     assert done.returncode == 0, done.stderr
     assert "A three.large; 3 instances (±5 % needs " in done.stdout
-
-
-TABLE = """
-[h100]
-accelerators = "H100:1"
-infra = ["aws", "gcp"]
-spot = true
-instances = 2
-[cpu-16]
-cpus = "16"
-bench = "PROFILE=standard ONLY='matmul.*'"
-"""
-
-
-def make_tasks(table: Path | str, folder: Path) -> subprocess.CompletedProcess[str]:
-    folder.mkdir()
-    for name in ("bench.yaml", "tasks.py"):
-        shutil.copy(FLEET / "skypilot" / name, folder)
-    words = [sys.executable, str(folder / "tasks.py"), str(table)]
-    return subprocess.run(words, capture_output=True, text=True, check=False)
-
-
-def test_tasks_take_the_secret_from_the_environment(tmp_path: Path) -> None:
-    (tmp_path / "machines.toml").write_text(TABLE)
-    (tmp_path / ".salt").write_text(OURS)
-    first, *jobs = make_tasks(tmp_path / "machines.toml", tmp_path / "sky").stdout.splitlines()
-    assert first == f'export {SALT}="$(cat {tmp_path}/.salt)"'
-    assert all(f" --secret {SALT} " in job for job in jobs)
-    assert OURS not in first + "".join(jobs)
-
-
-def test_each_row_of_machines_becomes_a_task(tmp_path: Path) -> None:
-    (tmp_path / "machines.toml").write_text(TABLE)
-    done = make_tasks(tmp_path / "machines.toml", tmp_path / "sky")
-    assert (done.returncode, done.stderr) == (0, "")
-    names = [line.split(" -n ")[1].split()[0] for line in done.stdout.splitlines()]
-    assert names == ["h100-1", "h100-2", "cpu-16-1"]
-    h100 = (tmp_path / "sky" / "tasks" / "h100.yaml").read_text()
-    assert "\nname: crossover-h100\n" in h100
-    assert '"any_of": [{"infra": "aws", "accelerators": "H100:1"}, {"infra": "gcp",' in h100
-    assert '"use_spot": true' in h100
-    assert "L4" not in h100
-    assert "matmul" in (tmp_path / "sky" / "tasks" / "cpu-16.yaml").read_text()
-
-
-@pytest.mark.parametrize(
-    ("table", "why"),
-    [
-        ("[a]\ngpus = 1", "[a] gpus: known are infra"),
-        ("[a]\ncpus = 16", "[a] cpus = 16: a str is wanted"),
-        ("[a]\nspot = true", "[a]: give accelerators"),
-        ('["a b"]\ncpus = "1"', "small letters"),
-        ("a = 1", "no attribute"),
-        ("[a", "Expected"),
-        (None, "no table of machines is named"),
-    ],
-)
-def test_a_wrong_table_is_refused_and_writes_nothing(
-    table: str | None, why: str, tmp_path: Path
-) -> None:
-    (tmp_path / "machines.toml").write_text(table or "")
-    done = make_tasks("" if table is None else tmp_path / "machines.toml", tmp_path / "sky")
-    assert done.returncode == 2
-    assert why in done.stderr
-    assert "what to do: MACHINES=" in done.stderr
-    assert not list((tmp_path / "sky").glob("tasks/*"))
