@@ -84,9 +84,9 @@ def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
     settled = sum(one <= wanted for one in each)
     half = f"{settled} of the {len(open_)} inconclusive cells"
     if len(open_) == 1:
-        half = "the inconclusive cell"
+        half = "The inconclusive cell"
     yield (
-        f"BLOCKS={wanted} instead of {done} should settle {half}, in about "
+        f"{half} should be settled by BLOCKS={wanted} instead of {done}, in about "
         f"{show_duration((wanted - done) * block_s)} more."
     )
 

@@ -219,7 +219,7 @@ def test_the_small_table_has_the_ends_that_verdicts_carry_and_of_work_alone() ->
 
 def test_no_blocks_are_advised_against_a_control_that_fails() -> None:
     analysis = judged("INCONCLUSIVE", "FASTER")
-    told = "should settle", "would not settle"
+    told = "should be settled", "would not settle"
     assert any(word in " ".join(tell_verdicts(analysis)) for word in told)
     extra = ExtraWork(
         arm="cuda",

@@ -21,7 +21,7 @@ from tests.rendering import render_markdown, study
 from tests.report.campaigns import analyse_made
 
 OPEN = "INCONCLUSIVE"
-SETTLED = "BLOCKS={} instead of 3 should settle"
+SETTLED = "should be settled by BLOCKS={} instead of 3"
 HIDDEN = "the noise is too large"
 
 
@@ -51,10 +51,10 @@ def decide(*verdicts: tuple[VerdictName, int | None]) -> Analysis:
         ([], []),
         ([("EQUIVALENT", None)], []),
         # A block of both takes a quarter of the hour: there was a calibration, too.
-        ([(OPEN, 5)], [f"{SETTLED.format(5)} the inconclusive cell, in about 30 min 00 s more."]),
+        ([(OPEN, 5)], [f"The inconclusive cell {SETTLED.format(5)}, in about 30 min 00 s more."]),
         (
             [(OPEN, None), (OPEN, 4), (OPEN, 20)],
-            [f"{SETTLED.format(20)} 2 of the 3 inconclusive cells, in about 4 h 15 min more."],
+            [f"2 of the 3 inconclusive cells {SETTLED.format(20)}, in about 4 h 15 min more."],
         ),
         (
             [(OPEN, None), (OPEN, 4), (OPEN, None)],
