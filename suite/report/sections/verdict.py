@@ -82,7 +82,7 @@ def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
     # The calibration took about as long as a block.
     block_s = sum(one.total_s for one in analysis.spent.values()) / (done + 1)
     settled = sum(one <= wanted for one in each)
-    half = f"{settled} of the {len(open_)} inconclusive cells"
+    half = f"Of the {len(open_)} inconclusive cells {settled}"
     if len(open_) == 1:
         half = "The inconclusive cell"
     yield (

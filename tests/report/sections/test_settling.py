@@ -54,7 +54,7 @@ def decide(*verdicts: tuple[VerdictName, int | None]) -> Analysis:
         ([(OPEN, 5)], [f"The inconclusive cell {SETTLED.format(5)}, in about 30 min 00 s more."]),
         (
             [(OPEN, None), (OPEN, 4), (OPEN, 20)],
-            [f"2 of the 3 inconclusive cells {SETTLED.format(20)}, in about 4 h 15 min more."],
+            [f"Of the 3 inconclusive cells 2 {SETTLED.format(20)}, in about 4 h 15 min more."],
         ),
         (
             [(OPEN, None), (OPEN, 4), (OPEN, None)],
