@@ -63,7 +63,7 @@ def test_what_works_when_it_is_tried_is_no_fault(tried: Finding | None, hang: do
     assert one.facts == {"way": "cdi"}
     if tried and tried.state == "yes":
         assert (one.state, one.stops, one.remedy) == ("not-applicable", 0, "")
-        assert one.text == "it can't work; but it works all the same (see trial)"
+        assert one.text == "it can't work; but it works anyway (see trial)"
     else:
         assert (one.state, one.stops, one.remedy) == ("no", 4, "mend it")
         assert one.text == "it can't work"

@@ -39,7 +39,7 @@ NO_UVM = sees(
     diary="failed call to cuInit: INTERNAL: CUDA error: Failed call to cuInit: CUDA_ERROR_UNKNOWN: "
     "unknown error\n",
 )
-ALL_THE_SAME = "but it works all the same (see "
+ALL_THE_SAME = "but it works anyway (see "
 WRITTEN = "was written for driver 550.54.15, and 570.86.15 is loaded"
 GENERATE = "nvidia-ctk cdi generate --output=/"
 LACKS = "does not name /dev/nvidia-uvm"
