@@ -53,7 +53,7 @@ ROWS: Mapping[str, Row] = {
     "an H100 with an older one, that computes all the same": old(
         "capability=-",
         says={
-            "capability": "works all the same (see tensorflow)",
+            "capability": "works anyway (see tensorflow)",
             "tensorflow": "computes on it",
         },
     ),
@@ -147,7 +147,7 @@ def of_ones_own(marks: str, *, says: Mapping[str, str], **engine: Any) -> Row:
 OTHERS: Mapping[str, Row] = {
     "an image that brings its own TensorFlow": laid(
         says={
-            "capability": f"whether {VENDOR} (CUDA_IMAGE) has code for it",
+            "capability": f"{VENDOR} (CUDA_IMAGE) has its own TensorFlow",
             "images": f"(the suite laid on {VENDOR}, not from the lock) is built",
         }
     ),
@@ -168,7 +168,7 @@ OTHERS: Mapping[str, Row] = {
     "an interpreter with its own TensorFlow": of_ones_own(
         "toolkit=- passthrough=- base=+",
         says={
-            "capability": "whether CPython 3.12.3 (LOCAL_PYTHON) has code",
+            "capability": "CPython 3.12.3 (LOCAL_PYTHON) has its own",
             "images": "(CPython 3.12.3 as LOCAL_PYTHON names it, not from",
             "base": "(LOCAL_PYTHON) stands in for the environments",
             "tensorflow": "TensorFlow 2.21.0 in LOCAL_PYTHON sees NVIDIA A10G",

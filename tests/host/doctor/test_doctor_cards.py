@@ -159,14 +159,14 @@ ROWS: Mapping[str, Row] = {
             "view": view(f"{H100} MIG 3g.40gb", "9.0"),
         },
         question={"gpu": "0:1"},
-        says={"driver": "of it MIG 3g.40gb", "tensorflow": "MIG 3g.40gb"},
+        says={"driver": "using MIG 3g.40gb", "tensorflow": "MIG 3g.40gb"},
     ),
     "a MIG instance by its UUID, beside others that are busy": h100(
         "idle-gpu=?",
         smi={**MIG_SMI, "nvidia-smi --query-compute-apps": BUSY},
         engine={"gpu": HOOK, "support": None},
         question={"gpu": "MIG-bbbbbbbb-2222-3333-4444-555555555555"},
-        says={"driver": "of it MIG 3g.40gb", "idle-gpu": "on which one is not reported"},
+        says={"driver": "using MIG 3g.40gb", "idle-gpu": "on which one is not reported"},
     ),
     "a busy GPU": a10g(
         "idle-gpu=x",

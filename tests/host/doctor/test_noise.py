@@ -44,7 +44,7 @@ def periodic(on: str) -> dict[str, str]:
 ROWS: Mapping[str, Row] = {
     "updates that are planned": updating("updates=x", "apt-daily-upgrade.timer", smi=PLANNED),
     "updates that are stopped so": updating("updates=x", "systemctl stop", smi=PLANNED),
-    "a driver with them": updating("updates=x", "a driver with them", periodic("1"), smi=PLANNED),
+    "a driver with them": updating("updates=x", "drivers included", periodic("1"), smi=PLANNED),
     "none but by hand": updating(
         "updates=x", "unattended-upgrades is off", periodic("0"), smi=PLANNED
     ),
