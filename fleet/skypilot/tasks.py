@@ -106,7 +106,9 @@ def main(words: list[str]) -> int:
         path = OUT / f"{name}.yaml"
         path.write_text(text, encoding="utf-8")
         for number in range(rows[name].get("instances", 1)):
-            job = ["sky", "jobs", "launch", "--yes", "--detach-run", "-n", f"{name}-{number + 1}"]
+            # Where machines share a folder there is no preemption for a managed job to mend.
+            how = ["launch", "-c"] if "folder" in rows[name] else ["jobs", "launch", "-n"]
+            job = ["sky", *how, f"{name}-{number + 1}", "--yes", "--detach-run"]
             job += ["--secret", "CROSSOVER_SALT"] if SALT.exists() else []
             sys.stdout.write(f"{shlex.join([*job, str(path)])}\n")
     return 0

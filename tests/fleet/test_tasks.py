@@ -55,8 +55,11 @@ def test_each_row_of_machines_becomes_a_task(tmp_path: Path) -> None:
     (tmp_path / "machines.toml").write_text(TABLE)
     done = make_tasks(tmp_path / "machines.toml", tmp_path / "sky")
     assert (done.returncode, done.stderr) == (0, "")
-    names = [line.split(" -n ")[1].split()[0] for line in done.stdout.splitlines()]
-    assert names == ["h100-1", "h100-2", "cpu-16-1", "slurm-1"]
+    jobs = [line.partition(" --yes ")[0] for line in done.stdout.splitlines()]
+    assert jobs == [
+        *("sky jobs launch -n h100-1", "sky jobs launch -n h100-2", "sky jobs launch -n cpu-16-1"),
+        "sky launch -c slurm-1",
+    ]
     h100 = (tmp_path / "sky" / "tasks" / "h100.yaml").read_text()
     assert "\nname: crossover-h100\n" in h100
     assert '"any_of": [{"infra": "aws", "accelerators": "H100:1"}, {"infra": "gcp",' in h100
