@@ -805,6 +805,6 @@ def test_the_list_is_long_enough_and_is_the_documentations() -> None:
     readme = (SUITE.parent / "README.md").read_text(encoding="utf-8")
     in_cuda = [name for name, one in PLANTS.items() if one.real == "cuda"]
     assert f"{len(names) - len(in_cuda)} failures of a GPU are planted by the tests" in readme
-    assert f"and {len(in_cuda)} more where the CUDA image is" in readme
+    assert f"and {len(in_cuda)} more if the CUDA image exists" in readme
     for name in in_cuda:
         assert f"- {name} {NEEDS_CUDA}\n" in section

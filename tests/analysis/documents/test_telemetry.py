@@ -234,5 +234,5 @@ def test_the_cost_of_watching_is_told_where_it_was_measured() -> None:
     documents = plant(made, lambda one: watch(one, HOST_ONLY, spent), "cpu")
     documents = plant(documents, lambda one: replace(one, absent=unwatched), "cpu-again")
     text = render_markdown(study(campaign, documents))
-    assert "measured against cpu-again, run without telemetry: it takes" in text
+    assert "measured against cpu-again, which ran without it and takes" in text
     assert "cpu-again: clocks, power, heat and throttling unknown: left without telemetry" in text
