@@ -74,6 +74,12 @@ def doctor(session: nox.Session) -> None:
     forward(session, "-m", "suite", "doctor")
 
 
+@nox.session(name="second-build")
+def second_build(session: nox.Session) -> None:
+    """Run the CPU's image against a second build of its source; arguments are those of `bench`."""
+    forward(session, "-m", "tests.bench.second_build")
+
+
 @nox.session
 def record(session: nox.Session) -> None:
     """Add finished campaigns of `aa` to the record of false verdicts, docs/record.md; `-- FOLDER …`."""

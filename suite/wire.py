@@ -12,7 +12,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -208,24 +208,29 @@ def _most_values(place: Place) -> int:
     return LENGTHS.get(str(name), LENGTH)
 
 
-def _judge_value(item: Any) -> Iterator[str]:
+def _judge_value(item: Any) -> Sequence[str]:
+    if isinstance(item, str):
+        return _judge_text(item, LONGEST_TEXT)
     if isinstance(item, _Twice):
-        yield "stands twice in the same object"
-    elif isinstance(item, float) and not math.isfinite(item):
-        yield "is not a finite number"
-    elif isinstance(item, int) and abs(item) >= _LARGEST:
-        yield f"{item} is larger than any number here can be"
-    elif isinstance(item, str):
-        yield from _judge_text(item, LONGEST_TEXT)
+        return ("stands twice in the same object",)
+    if isinstance(item, float) and not math.isfinite(item):
+        return ("is not a finite number",)
+    if isinstance(item, int) and abs(item) >= _LARGEST:
+        return (f"{item} is larger than any number here can be",)
+    return ()
 
 
-def _judge_text(text: str, longest: int) -> Iterator[str]:
+def _judge_text(text: str, longest: int) -> Sequence[str]:
+    if len(text) <= longest and text.isascii():
+        return ()
+    found = []
     if len(text) > longest:
-        yield f"has {len(text)} characters; {longest} is the most"
+        found.append(f"has {len(text)} characters; {longest} is the most")
     try:
         text.encode()
     except UnicodeEncodeError:
-        yield "holds half a character (a lone surrogate)"
+        found.append("holds half a character (a lone surrogate)")
+    return found
 
 
 def _are_finite(items: list[Any]) -> bool:

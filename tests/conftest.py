@@ -33,9 +33,12 @@ ALLOWED = (
 )
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Where several processes test: whatever needs the engine is one group, and so is each other file."""
+    """Where several processes test: whatever needs the engine is one group, and so is each other file.
+
+    First, as pytest-xdist looks for groups afterwards.
+    """
     if not hasattr(config, "workerinput"):
         return
     for item in items:

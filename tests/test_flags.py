@@ -18,7 +18,6 @@ from suite.analysis.analyse import analyse
 from suite.analysis.campaign.bounds import IMPLAUSIBLE
 from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.campaign.validity import OF_CELLS
-from suite.analysis.causes.insight import find_insight
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.numbers.estimate import estimate
 from suite.analysis.result.campaign import Analysis
@@ -238,7 +237,7 @@ def calibrate() -> LoadedCampaign:
 def gather(summary: Summary) -> Iterable[Flag]:
     """Every flag of a campaign."""
     yield from summary.flags
-    yield from find_insight(summary).limits.flags
+    yield from analyse(summary.loaded).limits.flags
     for one in summary.cells:
         for arm in one.arms.values():
             yield from arm.flags

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -12,33 +11,29 @@ import msgspec
 from msgspec import structs
 
 from suite import __version__
-from suite.analysis.ablation.reach import find_reach
+from suite.analysis.ablation.catalogue import open_catalogue
+from suite.analysis.ablation.cost import find_costs, find_price
+from suite.analysis.ablation.limits import find_limits
 from suite.analysis.ablation.soundness import find_unsound, take_calibration
-from suite.analysis.campaign.accounting import add_up, find_deaths, find_timing_costs
+from suite.analysis.ablation.step import decompose_steps, find_break_evens, find_triples
+from suite.analysis.ablation.waterfall import build_waterfalls, find_naive_gaps
+from suite.analysis.campaign.accounting import add_up, find_deaths
 from suite.analysis.campaign.consistency import counted_documents
-from suite.analysis.campaign.environment import (
-    find_elsewhere,
-    find_machine,
-    find_measuring,
-    find_placement,
-    gather_facts,
-    gather_images,
-)
+from suite.analysis.campaign.environment import describe_arm, find_machine
 from suite.analysis.campaign.pace import find_odd
 from suite.analysis.campaign.proof import withhold_unproven
 from suite.analysis.campaign.software import find_builds, find_differing
 from suite.analysis.campaign.summarise import CellSummary, Summary, summarise
-from suite.analysis.campaign.watched import find_cost, sum_up
-from suite.analysis.causes.explain import Case
-from suite.analysis.causes.insight import find_insight
+from suite.analysis.campaign.watched import find_cost
+from suite.analysis.causes.explain import Case, explain
+from suite.analysis.causes.improvements import find_improvements
 from suite.analysis.documents.prices import read_prices
+from suite.analysis.documents.published import read_figures
 from suite.analysis.documents.read import LoadedCampaign, load_campaign, load_survey
-from suite.analysis.numbers.crossover import find_sweeps, pick_main
+from suite.analysis.numbers.crossover import find_crossover, find_reach, find_sweeps, pick_main
 from suite.analysis.numbers.stopping import Precision, assess
-from suite.analysis.result.arms import ArmAnalysis, Build
 from suite.analysis.result.campaign import SCHEMA, Analysis, Plan, Predicted, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis, set_down
-from suite.analysis.result.findings import Standing
 from suite.analysis.result.numbers import Ratio
 from suite.analysis.result.several import Gate, Surveyed, Versus
 from suite.analysis.result.shortlist import Shortlist
@@ -47,7 +42,8 @@ from suite.analysis.several.gate import judge_gate
 from suite.analysis.several.places import compare_gpus, drop_unpaired
 from suite.analysis.several.shortlist import rank_machines
 from suite.folder import Folder
-from suite.model import control_of
+
+Each = Callable[[Callable[[Path], Analysis], Sequence[Path]], Iterable[Analysis]]
 
 
 def analyse_folder(folder: Path) -> Analysis:
@@ -86,18 +82,24 @@ def gate_folders(base: Path, new: Path, bound: float) -> Gate:
 
 
 def shortlist_folders(
-    folders: Sequence[Path], prices: Path | None, *, asked: date, workload: str | None
+    folders: Sequence[Path],
+    prices: Path | None,
+    *,
+    asked: date,
+    workload: str | None,
+    each: Each = map,
 ) -> tuple[Shortlist, list[Analysis]]:
     """The machines of several campaigns by what work costs on them, and the analysis of each.
 
-    ``prices`` is a file of prices, None: the campaigns' own; for the rest see `rank_machines`.
+    ``prices`` is a file of prices, None: the campaigns' own.  ``each`` lays the analysis over the
+    folders as ``map`` does, in their order.  For the rest see `rank_machines`.
 
     Raises:
         DocumentError: a campaign or the prices can't be read.
         UsageError: no machines can be set beside each other by this.
     """
     offers = read_prices(prices, asked) if prices else []
-    analyses = list(map(analyse_folder, folders))
+    analyses = list(each(analyse_folder, folders))
     return rank_machines(analyses, offers, asked=asked, workload=workload), analyses
 
 
@@ -158,11 +160,12 @@ def look_first(folder: Path) -> Analysis | None:
 def analyse(loaded: LoadedCampaign) -> Analysis:
     """The analysis of a loaded campaign; deterministic, and as a reader of its file gets it."""
     summary = summarise(loaded)
-    insight = find_insight(summary)
-    cases = {case.cell.cell.id: case for case in insight.cases}
+    catalogue = open_catalogue(summary)
+    cases = {case.cell: case for case in explain(catalogue)}
+    waterfalls = build_waterfalls(catalogue)
     campaign, conclusions = summary.campaign, summary.conclusions
     builds, everything = find_builds(summary), summary.everything
-    timing = find_timing_costs(summary.campaign.cells, summary.counted)
+    price = find_price(campaign)
     arms = list(dict.fromkeys([*campaign.arms, *(one.invocation.arm for one in everything)]))
     found = Analysis(
         schema=SCHEMA,
@@ -176,11 +179,9 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
             }
         ),
         machine=find_machine(summary.loaded.documents),
-        arms={
-            arm: _analyse_arm(summary, arm, builds.get(arm), timing[arm]) for arm in campaign.arms
-        },
-        cpu=insight.catalogue.cpu,
-        gpu=insight.catalogue.gpu,
+        arms={arm: describe_arm(summary, arm, builds.get(arm)) for arm in campaign.arms},
+        cpu=catalogue.cpu,
+        gpu=catalogue.gpu,
         flags=(*summary.flags, *find_unsound(loaded)),
         troubled=_is_troubled(summary),
         margin=conclusions.margin,
@@ -190,42 +191,22 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         sweeps=tuple(_analyse_sweeps(summary)),
         controls=conclusions.controls,
         software_differs=tuple(find_differing(builds, summary.base)),
-        watching=find_cost(
-            campaign, everything, summary.counted, [one.ratios for one in summary.cells]
-        ),
+        watching=find_cost(summary),
         spent={
             arm: add_up([one for one in everything if one.invocation.arm == arm]) for arm in arms
         },
         deaths=tuple(find_deaths(everything)),
-        **_share(insight, Analysis),
+        advice=tuple(find_improvements(catalogue)),
+        waterfalls=tuple(waterfalls),
+        misled=tuple(find_naive_gaps(waterfalls, catalogue)),
+        steps=tuple(decompose_steps(catalogue)),
+        triples=tuple(find_triples(catalogue)),
+        repayments=tuple(find_break_evens(catalogue)),
+        limits=find_limits(catalogue, summary.places, read_figures()),
+        price=price,
+        costs=tuple(find_costs(catalogue, price)),
     )
     return msgspec.json.decode(msgspec.json.encode(found), type=Analysis)
-
-
-def _analyse_arm(
-    summary: Summary, arm: str, build: Build | None, timing: dict[str, float]
-) -> ArmAnalysis:
-    documents = [one for one in summary.loaded.documents if one.invocation.arm == arm]
-    counted, value = summary.counted[arm], summary.campaign.arm(arm)
-    plain = replace(value, name=value.of or arm)
-    images = [one.invocation.image for one in documents]
-    spans = {block: find_measuring(one) for block, one in counted.items()}
-    return ArmAnalysis(
-        gpu=value.gpu,
-        plain=plain.name,
-        without_gpu=control_of(plain, "hidden").name if value.gpu else None,
-        blocks={block: one.invocation.status for block, one in counted.items()},
-        calibrated=any(one.invocation.block == 0 for one in documents),
-        image=gather_images(images),
-        digests=tuple(dict.fromkeys(digest for one in images for digest in one.digests)),
-        facts=gather_facts(documents),
-        build=build,
-        watched=sum_up(list(counted.values())),
-        timing=timing,
-        placement=find_placement(list(counted.values())),
-        elsewhere=find_elsewhere(counted.values()),
-        measuring={block: span for block, span in spans.items() if span},
-    )
 
 
 def _analyse_cell(one: CellSummary, case: Case | None) -> CellAnalysis:
@@ -233,7 +214,6 @@ def _analyse_cell(one: CellSummary, case: Case | None) -> CellAnalysis:
     comparisons = {arm: set_down(ratio, one.verdicts[arm]) for arm, ratio in one.ratios.items()}
     first = next(iter(comparisons.values()), None)
     ratio, verdict = (first.ratio, first.verdict) if first else (None, None)
-    winner = case.winner.cell.id if case and case.winner else None
     return CellAnalysis(
         **_share(cell, CellAnalysis)
         | {
@@ -247,7 +227,7 @@ def _analyse_cell(one: CellSummary, case: Case | None) -> CellAnalysis:
         ratio_high=ratio.high if ratio else None,
         verdict=verdict.name if verdict else None,
         causes=case.causes if case else (),
-        standing=Standing(**_share(case, Standing) | {"winner": winner}) if case else None,
+        standing=case.standing if case else None,
     )
 
 
@@ -260,26 +240,22 @@ def _share(source: object, struct: type[msgspec.Struct]) -> dict[str, Any]:
 def _analyse_sweeps(summary: Summary) -> list[SweepAnalysis]:
     sweeps = find_sweeps(summary.campaign.cells)
     main = pick_main(sweeps)
+    base, *others = summary.campaign.arms
+    verdicts = {arm: {one.cell.id: one.verdicts[arm] for one in summary.cells} for arm in others}
+    results = {
+        arm: {one.cell.id: one.arms[arm] for one in summary.cells} for arm in (base, *others)
+    }
     return [
         SweepAnalysis(
-            scenario=sweep.scenario,
-            case=sweep.case,
-            axis=sweep.axis,
-            fixed=sweep.fixed,
-            cells=tuple(cell.id for cell in sweep.cells),
+            **_share(sweep, SweepAnalysis) | {"cells": tuple(cell.id for cell in sweep.cells)},
             unit=sweep.cells[0].work.unit,
             main=sweep in main,
-            headline=sweep.headline,
-            crossovers={
-                other: found[index][1] for other, found in summary.conclusions.crossovers.items()
-            },
+            crossovers={arm: find_crossover(sweep, found) for arm, found in verdicts.items()},
             reaches={
-                arm: reach
-                for arm in summary.campaign.arms
-                if (reach := find_reach(sweep, summary.cells, arm))
+                arm: reach for arm, found in results.items() if (reach := find_reach(sweep, found))
             },
         )
-        for index, sweep in enumerate(sweeps)
+        for sweep in sweeps
     ]
 
 

@@ -9,7 +9,7 @@ from suite.analysis.analyse import analyse
 from suite.analysis.campaign.proof import withhold_unproven
 from suite.analysis.campaign.reading import read
 from suite.analysis.documents.read import load_campaign
-from suite.analysis.documents.telemetry import join
+from suite.analysis.documents.telemetry import join_document
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.receipt import Receipt, Turn
 from suite.folder import Folder
@@ -32,7 +32,7 @@ def find_receipt(folder: Path, named: Callable[[str], bool]) -> tuple[Analysis, 
     """
     loaded = load_campaign(folder)
     # As the analysis sees it: what is not proven to be a GPU's has no samples.
-    documents = withhold_unproven(join(loaded)).documents
+    documents = withhold_unproven(loaded.change(join_document)).documents
     last = {(one.invocation.arm, one.invocation.block): _name(one) for one in documents}
     with Folder.open(folder) as door:
         digests = {name: hash_content(door.read(name)) for name in map(_name, documents)}

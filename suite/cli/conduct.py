@@ -5,20 +5,22 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from suite.analysis.analyse import analyse_folder, analyse_survey, look, look_first, look_for_odd
 from suite.analysis.campaign.validity import asks_for_repeat
 from suite.analysis.documents.read import is_survey
 from suite.analysis.documents.telemetry import join_document
+from suite.cli.engines import open_engine
 from suite.cli.settings import Bounds
-from suite.cli.terminal import answer_kept
+from suite.cli.terminal import Terminal, answer_kept
 from suite.content import SUITE
 from suite.errors import CrossoverError, DocumentError, UnsoundError
 from suite.flags import raise_flag
 from suite.host.campaign.arms import Arms, against_itself, known_arms, resolve_arms
 from suite.host.campaign.conductor import Conductor
 from suite.host.campaign.listener import AnalysisHooks, Listener
-from suite.host.campaign.store import Store
+from suite.host.campaign.store import Store, Turn, only_campaign
 from suite.host.engine import Engine, Say
 from suite.host.provision.bill import name_bill, write_bill
 from suite.host.watch.observe import make_observer
@@ -30,6 +32,17 @@ from suite.report.render.terminal import render_lines
 from suite.report.text.wording import word
 
 ROOT = SUITE.parent
+
+
+@contextlib.contextmanager
+def engine_alone(
+    given: dict[str, Any], results: Path, wait_s: float
+) -> Iterator[tuple[Engine, Terminal, Turn]]:
+    """The engine that was asked for, with no other campaign on it, and where its campaign is shown."""
+    with Terminal() as terminal, only_campaign(results, wait_s=wait_s, say=terminal.say) as turn:
+        engine = open_engine(given, terminal.say)
+        turn.claim(engine)
+        yield engine, terminal, turn
 
 
 def provide(engine: Engine, arms: Arms, say: Say) -> dict[str, Image]:

@@ -37,7 +37,9 @@ def open_engine(given: dict[str, Any], say: Say) -> Engine:
             + _why_local(given)
             + "; the worker runs as a plain process of this machine, and every table says so"
         )
-    return _swept(engine, say)
+    if swept := engine.sweep_leftovers():
+        say(f"removed {swept} leftovers of a campaign that was killed")
+    return engine
 
 
 def engine_to_examine(given: dict[str, Any]) -> Examined:
@@ -119,13 +121,6 @@ def settle_custom(
         return engine.settle_custom(say)
     say("CUDA_IMAGE is not used: no arm of this campaign runs in it")
     return wanted
-
-
-def _swept(engine: Engine, say: Say) -> Engine:
-    swept = engine.sweep_leftovers()
-    if swept:
-        say(f"removed {swept} leftovers of a campaign that was killed")
-    return engine
 
 
 def _why_local(given: dict[str, Any]) -> str:

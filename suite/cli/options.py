@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -30,34 +31,42 @@ campaign is running here; 7 the machine is unsound (STOP_IF);
 130 interrupted (what was measured is kept)."""
 
 
-def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that choose an engine and what it runs."""
-    for option in (
-        click.option(
-            "--local-python",
-            metavar="PATH",
-            help="local engine: an interpreter that has TensorFlow",
-        ),
-        click.option(
-            "--cuda-image",
-            metavar="REF",
-            help="add the suite to this image and its own TensorFlow for the arms cuda, cuda-hidden",
-        ),
-        click.option("--base-image", metavar="REF", help="build the images on this one"),
-        click.option(
-            "--engine",
-            type=click.Choice(["auto", "docker", "local", "inside"]),
-            default="auto",
-            show_default=True,
-            help="auto: docker, or local (no containers) if there is no docker; inside: in a "
-            "container or job that somebody else has started",
-        ),
-    ):
-        command = option(command)
-    return command
+Command = Callable[..., Any]
 
 
-_CAMPAIGN: Mapping[str, Callable[[Any], Any]] = {
+def _adding(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """What adds these options to a command, the last of them first."""
+
+    def add(command: Command) -> Command:
+        return reduce(lambda made, option: option(made), options, command)
+
+    return add
+
+
+engine_options = _adding(
+    click.option(
+        "--local-python",
+        metavar="PATH",
+        help="local engine: an interpreter that has TensorFlow",
+    ),
+    click.option(
+        "--cuda-image",
+        metavar="REF",
+        help="add the suite to this image and its own TensorFlow for the arms cuda, cuda-hidden",
+    ),
+    click.option("--base-image", metavar="REF", help="build the images on this one"),
+    click.option(
+        "--engine",
+        type=click.Choice(["auto", "docker", "local", "inside"]),
+        default="auto",
+        show_default=True,
+        help="auto: docker, or local (no containers) if there is no docker; inside: in a "
+        "container or job that somebody else has started",
+    ),
+)
+"""The options that choose an engine and what it runs."""
+
+_CAMPAIGN: Mapping[str, Callable[[Command], Command]] = {
     "resume": click.option(
         "--resume",
         metavar="FOLDER",
@@ -134,25 +143,10 @@ _CAMPAIGN: Mapping[str, Callable[[Any], Any]] = {
 """The options of a campaign by their names, the last first."""
 
 
-def campaign_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of a campaign."""
-    for option in _CAMPAIGN.values():
-        command = option(command)
-    return command
+campaign_options = _adding(*_CAMPAIGN.values())
+"""The options of a campaign."""
 
+_UNPLANNED = ("results", "label", "telemetry", "gpu", "cpus", "arms", "budget", "wait", "blocks")
 
-def recheck_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Those of them that a campaign's plan does not say."""
-    for name in (
-        "results",
-        "label",
-        "telemetry",
-        "gpu",
-        "cpus",
-        "arms",
-        "budget",
-        "wait",
-        "blocks",
-    ):
-        command = _CAMPAIGN[name](command)
-    return command
+recheck_options = _adding(*(_CAMPAIGN[name] for name in _UNPLANNED))
+"""Those of them that a campaign's plan does not say."""

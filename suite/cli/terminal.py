@@ -147,23 +147,19 @@ class Terminal:
             return
         self.shown = now
         turn = "calibration" if progress.block == 0 else f"block {progress.block}/{progress.blocks}"
+        what = f"{progress.arm} {turn}"
         left = "" if progress.left_s is None else f"{_clock(progress.left_s)} left"
-        cell = progress.in_flight or ""
+        rest = " · ".join(filter(None, (left, progress.in_flight)))
         if self.bar is None:
-            parts = [
-                f"{progress.arm} {turn}",
-                f"{progress.done}/{progress.cells} cells",
-                left,
-                cell,
-            ]
-            self.say("  " + " · ".join(part for part in parts if part))
+            done = f"{progress.done}/{progress.cells} cells"
+            self.say("  " + " · ".join(filter(None, (what, done, rest))))
             return
         self.bar.update(
             self.task,
-            description=f"{progress.arm} {turn}",
+            description=what,
             completed=progress.done,
             total=progress.cells,
-            rest=" · ".join(part for part in (left, cell) if part),
+            rest=rest,
         )
         self.bar.refresh()
 

@@ -29,6 +29,7 @@ from suite.model.document import (
     document_name,
     facts_of,
     lived_seconds,
+    make_pending,
 )
 from suite.model.plan import (
     PLAN,
@@ -78,4 +79,5 @@ __all__ = [
     "document_name",
     "facts_of",
     "lived_seconds",
+    "make_pending",
 ]

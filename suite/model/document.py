@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from suite.cells.cell import Param, Work
+from suite.cells.cell import Cell, Param, Work
 from suite.cells.traits import ProfileName
 
 Scalar = str | int | float | bool | None
@@ -91,6 +91,18 @@ class CellResult:
     evidence: dict[str, float | None] = field(default_factory=dict)
     trace: dict[str, float] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
+
+
+def make_pending(cell: Cell) -> CellResult:
+    """The cell before anything became of it."""
+    return CellResult(
+        id=cell.id,
+        scenario=cell.scenario,
+        case=cell.case,
+        params=cell.params,
+        outcome="pending",
+        work=cell.work,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

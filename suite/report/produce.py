@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.receipt import Receipt
-from suite.analysis.result.several import Gate, Rechecked, Surveyed, Versus
+from suite.analysis.result.several import Gate, Surveyed, Versus
 from suite.analysis.result.shortlist import Shortlist
 from suite.report.exports.summary import render_json
 from suite.report.exports.table import render_csv
@@ -18,16 +18,15 @@ from suite.report.pages.gallery import LATER, NOT_INSTALLED, depict
 from suite.report.pages.gate import compose_gate
 from suite.report.pages.places import compose_survey, compose_survey_brief
 from suite.report.pages.receipt import compose_receipt, explain_excluded
-from suite.report.pages.recheck import compose_recheck
 from suite.report.pages.shortlist import compose_shortlist
-from suite.report.pictures.picture import FOLDER
+from suite.report.pictures.picture import FOLDER, Picture
 from suite.report.pictures.samples import depict_samples
 from suite.report.render.html import render_html_page
 from suite.report.render.markdown import render_page
 from suite.report.render.paper import Sheet, render_docx, render_pdf
 from suite.report.render.terminal import render_lines
 from suite.report.text.names import name_receipt
-from suite.report.text.page import Figure, Page
+from suite.report.text.page import Page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,11 +120,6 @@ def build_survey_report(
     return files, render_lines(compose_survey_brief(found))
 
 
-def build_recheck(found: Rechecked, before: Analysis, now: Analysis) -> str:
-    """The page about cells that were measured again, as Markdown."""
-    return render_page(compose_recheck(found, before, now))
-
-
 def build_receipt(
     analysis: Analysis, receipt: Receipt, *, pictures: bool
 ) -> dict[str, str | bytes]:
@@ -134,15 +128,7 @@ def build_receipt(
     picture = depict_samples(analysis, receipt, whys) if pictures and can_draw() else None
     page = compose_receipt(analysis, receipt, whys, picture)
     name = f"defend-{name_receipt(receipt.cell)}"
-    files: dict[str, str | bytes] = {f"{name}.md": render_page(page)}
-    if picture is None:
-        return {**files, f"{name}.html": render_html_page(page)}
-    from suite.report.plots import render_png, render_svg  # noqa: PLC0415  as in `draw`
-
-    drawn = render_svg(picture)
-    files[f"{name}.html"] = render_html_page(page, {picture.name: drawn})
-    files[f"{FOLDER}/{name}.svg"], files[f"{FOLDER}/{name}.png"] = drawn, render_png(picture)
-    return files
+    return {f"{name}.md": render_page(page), **_draw(name, page, [picture] if picture else [])}
 
 
 def can_draw() -> bool:
@@ -153,13 +139,18 @@ def can_draw() -> bool:
 def draw(report: Report) -> dict[str, str | bytes]:
     """The files that take seconds: ``report.html``, and the pictures by their path."""
     pictures = depict(report.analysis) if report.undrawn is None else ()
+    return _draw("report", report.page, pictures)
+
+
+def _draw(name: str, page: Page, pictures: Sequence[Picture]) -> dict[str, str | bytes]:
+    """A page as HTML with its pictures inside, and these by their path."""
     if not pictures:
-        return {"report.html": render_html_page(report.page)}
+        return {f"{name}.html": render_html_page(page)}
     # Here, so that what draws nothing (a list, a plan, a look) does not wait for it.
     from suite.report.plots import render_png, render_svg  # noqa: PLC0415
 
     drawn: dict[str, str] = {picture.name: render_svg(picture) for picture in pictures}
-    files: dict[str, str | bytes] = {"report.html": render_html_page(report.page, drawn)}
+    files: dict[str, str | bytes] = {f"{name}.html": render_html_page(page, drawn)}
     for picture in pictures:
         files[f"{FOLDER}/{picture.name}.svg"] = drawn[picture.name]
         files[f"{FOLDER}/{picture.name}.png"] = render_png(picture)
@@ -172,15 +163,11 @@ def print_report(analysis: Analysis, sheet: Sheet) -> dict[str, bytes]:
     Raises:
         UsageError: a library that they need is missing.
     """
-    report = build_report(analysis)
-    drawn = draw(report)
+    drawn = draw(build_report(analysis))
     document = str(drawn["report.html"])
-    figures = [one.name for one in report.page.blocks if isinstance(one, Figure)]
-    pictures = [drawn[f"{FOLDER}/{name}.png"] for name in figures]
+    pictures = [one for one in drawn.values() if isinstance(one, bytes)]
     name = analysis.campaign.folder
     return {
         f"{name}.pdf": render_pdf(document, sheet),
-        f"{name}.docx": render_docx(
-            document, [one for one in pictures if isinstance(one, bytes)], sheet
-        ),
+        f"{name}.docx": render_docx(document, pictures, sheet),
     }

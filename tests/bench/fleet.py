@@ -27,6 +27,7 @@ from suite.analysis.several.shortlist import rank_machines
 from suite.cells.cell import Work
 from suite.cli.archive.store import add
 from suite.cli.archive.tables import make_entries
+from suite.cli.processes import in_processes
 from suite.folder import Folder
 from suite.model import Campaign, Document
 from suite.report.exports.parquet import open_duckdb
@@ -131,14 +132,17 @@ def _read_resident() -> int:
 
 
 def shortlist(place: Path) -> dict[str, float]:
-    """As the command does it: every campaign from its documents; and their summaries are left there."""
-    begin, spent = time.perf_counter(), time.process_time()
-    analyses = [analyse_folder(folder) for folder in _find_folders(place)]
-    analysed, spent = time.perf_counter() - begin, time.process_time() - spent
+    """As the command does it: every campaign from its documents; and their summaries are left there.
+
+    The memory is that of the process that has all analyses in the end.
+    """
+    begin = time.perf_counter()
+    analyses = list(in_processes(analyse_folder, _find_folders(place)))
+    analysed = time.perf_counter() - begin
     begin = time.perf_counter()
     files = _rank(analyses)
     ranked = time.perf_counter() - begin
-    found = {"analysed": analysed, "spent": spent, "ranked": ranked, "resident": _read_resident()}
+    found = {"analysed": analysed, "ranked": ranked, "resident": _read_resident()}
     found["page"] = len(files["shortlist.md"].encode())
     found["summaries"] = 0
     for folder, one in zip(_find_folders(place), analyses, strict=True):
@@ -187,7 +191,7 @@ def main(counts: Sequence[int]) -> None:
             kept = _ask(archive, place)
         sys.stdout.write(
             f"{count:5d} campaigns, {2 * BLOCKS * count} documents, {size / 2**20:.1f} MiB: analysed in "
-            f"{told['analysed']:.1f} s ({told['spent']:.1f} of one processor), set side by side in "
+            f"{told['analysed']:.1f} s, set side by side in "
             f"{told['ranked']:.1f} s, {told['resident'] / 2**20:.0f} MiB resident; "
             f"a page of {told['page'] / 2**10:.0f} KiB\n"
             f"      summaries {told['summaries'] / 2**20:.1f} MiB, read in {brief['read']:.1f} s with "

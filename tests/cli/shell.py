@@ -10,7 +10,7 @@ import pytest
 
 from suite.analysis.documents.read import load_campaign
 from suite.cli import conduct, entry
-from suite.cli.commands import bench, recheck, surveys
+from suite.cli.commands import surveys
 from suite.cli.entry import main
 from suite.host.watch.observe import Observe
 from suite.model import Campaign
@@ -36,7 +36,7 @@ class Shell:
         self._capsys = capsys
         self.engine: FakeEngine | Exception = FakeEngine()
         self.opened: list[dict[str, Any]] = []
-        for module in (bench, entry, recheck, surveys):
+        for module in (conduct, entry):
             monkeypatch.setattr(module, "open_engine", self._open)
         monkeypatch.setattr(surveys, "connect", lambda given: self._open(given, None))
         self.watched: list[str] = []

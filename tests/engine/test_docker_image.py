@@ -71,3 +71,9 @@ def test_what_an_engine_has_is_told_without_touching_it(
     assert (builder.data_root is None) == (builder.is_here is not True)
     assert "runc" in builder.gpu_support().runtimes
     assert {image["Id"] for image in api.images(all=True)} == before
+
+
+def test_one_process_alone_tests_the_engine(request: pytest.FixtureRequest) -> None:
+    """Two would move each other's tags."""
+    if hasattr(request.config, "workerinput"):
+        assert request.node.nodeid.endswith("@engine")

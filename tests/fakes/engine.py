@@ -13,7 +13,7 @@ from suite.errors import EngineError, GpuError, NoGpuError
 from suite.host.engine import LABEL, Card, Ending, GpuRequest, Job, Say, Volume
 from suite.host.machine.clock import Span
 from suite.host.machine.ending import phrase_ending
-from suite.model import CellResult, Check, Image, Isolation, Scalar
+from suite.model import CellResult, Check, Image, Isolation, Scalar, make_pending
 from suite.worker import scenarios
 
 Word = str | BaseException
@@ -155,16 +155,7 @@ class Worker:
         """What comes of a cell."""
         cell = self.cells[identity]
         now = datetime.now(timezone.utc)
-        blank = CellResult(
-            id=cell.id,
-            scenario=cell.scenario,
-            case=cell.case,
-            params=cell.params,
-            outcome="skipped",
-            work=cell.work,
-            started=now,
-            ended=now,
-        )
+        blank = replace(make_pending(cell), outcome="skipped", started=now, ended=now)
         different = dict(self.outcomes.get(identity, {}))
         if different.get("outcome", "measured") != "measured":
             return replace(blank, **different)

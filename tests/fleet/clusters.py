@@ -57,14 +57,14 @@ class Cluster:
         self.folder = Path(tempfile.mkdtemp(prefix="fleet-"))
         self.folder.chmod(0o755)
         self.config = self.folder / "slurm.conf"
-        self._environment = {**os.environ, "SLURM_CONF": str(self.config)}
+        self.environment = {**os.environ, "SLURM_CONF": str(self.config)}
         self._daemons: dict[str, subprocess.Popen[bytes]] = {}
 
     def run(self, name: str, *words: str, cwd: Path | None = None) -> str:
         """What one of Slurm's commands says."""
         done = subprocess.run(
             [self._find(name, BRINGS), *words],
-            env=self._environment,
+            env=self.environment,
             cwd=cwd,
             capture_output=True,
             text=True,
@@ -98,14 +98,14 @@ class Cluster:
     def _begin(self, name: str, *words: str) -> None:
         with (self.folder / f"{name}.said").open("wb") as said:
             self._daemons[name] = subprocess.Popen(
-                words, env=self._environment, stdout=said, stderr=said
+                words, env=self.environment, stdout=said, stderr=said
             )
 
     def _look(self) -> str:
         """The nodes, as the controller knows them once it answers."""
         words = [self._find("scontrol", BRINGS), "show", "node"]
         done = subprocess.run(
-            words, env=self._environment, capture_output=True, text=True, check=False
+            words, env=self.environment, capture_output=True, text=True, check=False
         )
         return done.stdout
 
@@ -124,7 +124,7 @@ class Cluster:
         for job in self.run("squeue", "--noheader", "--array", "--format=%A").split():
             subprocess.run(
                 [self._find("scontrol", BRINGS), "update", f"job={job}", "StartTime=now"],
-                env=self._environment,
+                env=self.environment,
                 check=False,
                 capture_output=True,
             )

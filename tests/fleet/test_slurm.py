@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import subprocess
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from suite.errors import EngineError
+from suite.host.docker.engine import DockerEngine
 from tests.fleet.clusters import Cluster
 from tests.fleet.trials import BLOCKS, ONLY, hold_whole
 
@@ -25,12 +30,12 @@ def cluster(find_tool: Callable[[str, str], str]) -> Iterator[Cluster]:
         one.stop()
 
 
-def submit(cluster: Cluster, checkout: Path, worker: Path, *words: str) -> str:
+def submit(cluster: Cluster, checkout: Path, worker: Path | None, *words: str) -> str:
+    """The number of a job; without a worker it is to find one."""
     bench = ["PROFILE=smoke", "ARMS=cpu", f"BLOCKS={BLOCKS}", f"ONLY={ONLY}", "WAIT=30m"]
+    bench += [f"LOCAL_PYTHON={worker}"] if worker else []
     job = "fleet/slurm/bench.sbatch"
-    said = cluster.run(
-        *("sbatch", "--parsable", *words, job, *bench, f"LOCAL_PYTHON={worker}"), cwd=checkout
-    )
+    said = cluster.run("sbatch", "--parsable", *words, job, *bench, cwd=checkout)
     return said.strip()
 
 
@@ -78,3 +83,54 @@ def test_a_node_that_dies_gives_its_task_to_the_other(
     cluster.hurry()
     cluster.wait(lambda: not cluster.states())
     hold_whole(folder)
+
+
+@pytest.fixture
+def container(find_tool: Callable[[str, str], str], checkout: Path, tmp_path: Path) -> str:
+    """The words that run a command in the image of fleet/Dockerfile without an engine: by Charliecloud,
+    which takes a folder and no right."""
+    run = find_tool("ch-run", "`apt-get install charliecloud-runtime`")
+    docker = find_tool("docker", "an engine builds the image")
+    try:
+        engine = DockerEngine(base_image=os.environ.get("BASE_IMAGE") or None)
+    except EngineError as error:
+        pytest.skip(f"an engine builds the image, and none answers: {error.what}")
+    with contextlib.closing(engine):
+        cpu = engine.provide("cpu", lambda _line: None).id
+    name = f"crossover/fleet:{uuid.uuid4().hex[:12]}"
+    build = ["-f", "fleet/Dockerfile", "--target", "cpu", "--build-arg", f"CPU={cpu}", "-t", name]
+    subprocess.run([docker, "build", "-q", *build, "."], cwd=checkout, check=True)
+    root = tmp_path / "image"
+    root.mkdir()
+    try:
+        made = subprocess.check_output([docker, "create", name], text=True).strip()
+        try:
+            words = f"{docker} export {made} | tar --extract --directory={root} --exclude=dev/*"
+            subprocess.run(["bash", "-o", "pipefail", "-c", words], check=True)
+            said = subprocess.check_output([docker, "inspect", made], text=True)
+        finally:
+            subprocess.run([docker, "rm", made], check=True, stdout=subprocess.DEVNULL)
+    finally:
+        subprocess.run([docker, "rmi", name], check=True, stdout=subprocess.DEVNULL)
+    # What an image sets in the environment is in no file of it.
+    (tmp_path / "environment").write_text("\n".join(json.loads(said)[0]["Config"]["Env"]) + "\n")
+    (checkout / "results").mkdir(exist_ok=True)
+    # It wants to know of somebody.
+    bind, known = f"--bind={checkout}/results", f"--set-env={tmp_path}/environment"
+    return f"env USER=nobody {run} --write {bind} {known} {root} --"
+
+
+def test_an_array_runs_in_a_container_that_the_site_starts(
+    cluster: Cluster,
+    checkout: Path,
+    container: str,
+    locks: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The real TensorFlow, by the image's own lock."""
+    monkeypatch.setitem(cluster.environment, "CONTAINER", container)
+    job = submit(cluster, checkout, None, "--array=1-1")
+    cluster.wait(lambda: not cluster.states())
+    log = (checkout / f"crossover-{job}-1.log").read_text()
+    assert "CONTAINER, ENGINE NOT SEEN" in log
+    hold_whole(checkout / "results" / "fleet" / f"{job}-1")

@@ -22,8 +22,8 @@ import pytest
 from suite.analysis.analyse import gate_folders, shortlist_folders
 from suite.analysis.documents.published import read_figures
 from suite.analysis.documents.read import load_campaign, load_document
-from suite.cli import entry
-from suite.cli.commands import bench, record
+from suite.cli import conduct, entry
+from suite.cli.commands import record
 from suite.cli.resume import settle
 from suite.content import SUITE
 from suite.errors import DocumentError, EngineError
@@ -275,7 +275,7 @@ def try_options(at: Path, draw: Random) -> None:
         raise EngineError("no engine is here", "start one")
 
     with pytest.MonkeyPatch.context() as patched, contextlib.ExitStack() as streams:
-        for module in (bench, entry):
+        for module in (conduct, entry):
             patched.setattr(module, "open_engine", refuse)
         patched.setattr(entry, "conclude", lambda _: 0)  # it would write beside the sample
         patched.chdir(at)

@@ -27,7 +27,7 @@ from suite.host.local.environment import (
     make_environment,
     place_environment,
 )
-from suite.host.provision.images import STAND_IN, find_spec, read_specs
+from suite.host.provision.images import STAND_IN, find_spec
 from tests.fakes.daemons import Daemon, carry_image, why_not
 from tests.gpu_runtime import hook
 from tests.gpu_runtime.machine import GpuMachine
@@ -68,7 +68,7 @@ def environment() -> Path:
     for tool in TOOLS:
         if shutil.which(tool) is None:
             give_up(f"the GPU runtime is not tried: {tool} is not here (apt-get install gcc)")
-    spec = find_spec("cuda", read_specs())
+    spec = find_spec("cuda")
     try:
         interpreter = find_interpreter(os.environ.get("PATH", os.defpath))
     except EngineError as error:

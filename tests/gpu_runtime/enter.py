@@ -16,7 +16,6 @@ import shutil
 import stat
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 NEW_NAMESPACE, NEW_USER = 0x00020000, 0x10000000
@@ -100,7 +99,9 @@ def lay_over(site: Path, stand_ins: Path, scratch: Path) -> None:
 def main(stand_ins: Path, site: Path | None, command: list[str]) -> None:
     """Never returns."""
     unshare()
-    scratch = Path(tempfile.mkdtemp(prefix="stand-in-"))
+    # A folder made for it would stay behind: nobody is left outside to take it away.
+    scratch = stand_ins / "scratch"
+    scratch.mkdir(exist_ok=True)
     mount("tmpfs", scratch, "tmpfs", 0)
     if site is not None:
         lay_over(site, stand_ins, scratch)

@@ -19,7 +19,7 @@ import pytest
 
 from suite import wire
 from suite.analysis.documents.read import load_document
-from suite.cli.commands import bench
+from suite.cli import conduct
 from suite.cli.entry import main
 from suite.content import SUITE
 from suite.errors import EngineError, NoGpuError
@@ -74,7 +74,7 @@ class Ground:
         assert "Traceback" not in self.said
 
     def bench(self, engine: Any, *words: str, only: str, arms: str) -> None:
-        self.monkeypatch.setattr(bench, "open_engine", lambda given, terminal: engine)
+        self.monkeypatch.setattr(conduct, "open_engine", lambda given, terminal: engine)
         head = ("bench", "--results", str(self.results), "--profile", "smoke", "--seed", "1")
         self.run(*head, "--telemetry", "off", "--arms", arms, "--only", only, *words)
 

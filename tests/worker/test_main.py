@@ -87,7 +87,7 @@ class Scene:
         if place := os.environ.get("CUDA_CACHE_PATH"):
             Path(place, "kernel").write_text("compiled")
         device = "/GPU:0" if gpu else "/CPU:0"
-        return dict.fromkeys(sequence.STAGES, 0.5), device
+        return dict.fromkeys((*sequence.STAGES, "clone"), 0.5), device
 
     def look_at_switches(self) -> Mapping[str, Scalar]:
         tf32 = self.switches.pop(0) if self.switches else False

@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from statistics import median
 
-from suite.analysis.ablation.trace import Trace, find_traces
 from suite.analysis.campaign.summarise import CellSummary, Summary
 from suite.analysis.numbers.ratio import compare
 from suite.analysis.numbers.verdict import is_beyond
@@ -25,6 +25,9 @@ Values = Mapping[int, float]
 
 LARGEST = 1e100
 """No amount, size or rate is larger, and no inverse of one; a document can hold any number."""
+
+Trace = Mapping[str, float]
+"""What a profiler saw a GPU do in a few untimed calls, as the worker's trace.py names it."""
 
 COUNTED = ("FLOP", "example")
 """The units of work whose rate says how well a device is used."""
@@ -83,8 +86,17 @@ class Catalogue:
 
     def values(self, one: CellSummary | None, arm: str | None) -> Values:
         """Seconds a call by block; nothing where there is no number or it is INVALID."""
-        result = one.arms.get(arm) if one and arm else None
-        return {} if result is None or result.invalid else result.values
+        return self._valid.get((one.cell.id, arm), {}) if one and arm else {}
+
+    @cached_property
+    def _valid(self) -> Mapping[tuple[str, str], Values]:
+        """By cell and arm, since every cell asks for those of all others."""
+        return {
+            (one.cell.id, arm): result.values
+            for one in self.cells.values()
+            for arm, result in one.arms.items()
+            if not result.invalid
+        }
 
     def steps(self, one: CellSummary | None, arm: str | None) -> Values:
         """Seconds a step by block: of a call that makes several steps of ``batch`` the mean one."""
@@ -101,8 +113,12 @@ class Catalogue:
 
     def rate(self, one: CellSummary | None, arm: str | None) -> float | None:
         """Work a second, or None."""
-        found = mean(self.per_work(one, arm))
-        return 1 / found if found else None
+        return self._rates.get((one.cell.id, arm)) if one and arm else None
+
+    @cached_property
+    def _rates(self) -> Mapping[tuple[str, str], float]:
+        means = {(id_, arm): mean(self.per_work(self.cells[id_], arm)) for id_, arm in self._valid}
+        return {place: 1 / found for place, found in means.items() if found}
 
     def ratio(self, one: CellSummary) -> Ratio | None:
         """The GPU's time over the CPU's; None without both, or where one is INVALID."""
@@ -130,7 +146,7 @@ class Catalogue:
 
     def labels(self, one: CellSummary, arm: str) -> list[str]:
         """The labels that the worker gave in more than half of the invocations."""
-        results = self.results.get(arm, {}).get(one.cell.id, ())
+        results = self._results(one, arm)
         every = dict.fromkeys(label for result in results for label in result.labels)
         return [
             label
@@ -140,14 +156,14 @@ class Catalogue:
 
     def enqueueing(self, one: CellSummary, arm: str) -> float | None:
         """The share of a sample spent handing work over, the median invocation's; None: unknown."""
-        results = self.results.get(arm, {}).get(one.cell.id, ())
+        results = self._results(one, arm)
         known = [r.enqueue_fraction for r in results if r.enqueue_fraction is not None]
         return median(known) if known else None
 
     def nodes(self, one: CellSummary, arm: str) -> int | None:
         """The nodes of the step's graph on the arm's own kind of device; None: not known."""
         kind = "GPU" if arm == self.gpu else "CPU"
-        results = self.results.get(arm, {}).get(one.cell.id, ())
+        results = self._results(one, arm)
         counts = [
             sum(count for device, count in result.placement.items() if kind in device)
             for result in results
@@ -156,8 +172,11 @@ class Catalogue:
 
     def off_device_ops(self, one: CellSummary, arm: str) -> list[str]:
         """What was seen elsewhere than on the cell's own device, in any invocation."""
-        results = self.results.get(arm, {}).get(one.cell.id, ())
+        results = self._results(one, arm)
         return sorted({name for result in results for name in result.elsewhere})
+
+    def _results(self, one: CellSummary, arm: str) -> tuple[CellResult, ...]:
+        return self.results.get(arm, {}).get(one.cell.id, ())
 
     def _verdict(self, one: CellSummary) -> Verdict | Flag | None:
         rival = next((arm for arm in (self.cpu, self.gpu) if arm != self.arms[0]), None)
@@ -169,28 +188,30 @@ class Catalogue:
 
 def open_catalogue(summary: Summary) -> Catalogue:
     """The catalogue of an analysed campaign."""
-    arms = tuple(summary.campaign.arms)
-    results: dict[str, dict[str, list[CellResult]]] = {}
+    plan = summary.campaign
+    arms = tuple(plan.arms)
+    results: dict[str, dict[str, tuple[CellResult, ...]]] = {arm: {} for arm in arms}
     for arm, documents in summary.counted.items():
         for document in documents.values():
             for one in document.cells:
                 if one.outcome == "measured":
-                    results.setdefault(arm, {}).setdefault(one.id, []).append(one)
-    plan = summary.campaign
+                    results[arm][one.id] = (*results[arm].get(one.id, ()), one)
+    traces: dict[str, dict[str, Trace]] = {arm: {} for arm in arms}
+    for document in summary.loaded.documents:
+        if document.invocation.block == 0:
+            found = {one.id: one.trace for one in document.cells if one.trace}
+            traces[document.invocation.arm].update(found)
     gpu, cpu = plan.find_arm(gpu=True), plan.find_arm(gpu=False)
     hidden = (one for one in map(plan.arm, arms) if one.control == "hidden")
     cpu = cpu or next(hidden, None)
     return Catalogue(
         cells={one.cell.id: one for one in summary.cells},
-        results={
-            arm: {name: tuple(found) for name, found in by_id.items()}
-            for arm, by_id in results.items()
-        },
+        results=results,
         arms=arms,
         cpu=cpu.name if cpu else None,
         gpu=gpu.name if gpu else None,
         margin=summary.conclusions.margin,
-        traces=find_traces(summary),
+        traces=traces,
     )
 
 

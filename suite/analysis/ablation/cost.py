@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from suite.analysis.ablation.catalogue import Catalogue, Values, divide, name_unit
+from suite.analysis.ablation.catalogue import LARGEST, Catalogue, Values, divide, name_unit
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.numbers.estimate import estimate
 from suite.analysis.numbers.ratio import compare
 from suite.analysis.result.limits import Cost, Price
 from suite.analysis.result.numbers import Estimate
+from suite.model import Campaign
 
 HOUR_S = 3600.0
 MILLION = 1e6
 
 
-def find_costs(catalogue: Catalogue, price: Price) -> list[Cost]:
+def find_price(campaign: Campaign) -> Price | None:
+    """What the machine costs; None: nobody said, or it is nothing, by which nobody can divide."""
+    if campaign.price and 1 / LARGEST < campaign.price < LARGEST:
+        return Price(hourly=campaign.price, currency=campaign.price_currency)
+    return None
+
+
+def find_costs(catalogue: Catalogue, price: Price | None) -> list[Cost]:
     """The costs of every cell that somebody pays for by the million, in the plan's order."""
-    found = []
+    found: list[Cost] = []
+    if price is None:
+        return found
     for one in catalogue.cells.values():
         if not one.cell.priced:
             continue

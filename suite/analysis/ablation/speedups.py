@@ -68,13 +68,12 @@ def find_utilization(
         return None
     share, best = 1.0, one
     for other in catalogue.cells.values():
+        found = catalogue.rate(other, arm)
+        if found is None or rate / found >= share or other.cell.pinned:
+            continue
         alike = name_unit(other.cell) == unit and other.cell.precision == one.cell.precision
         kin = other.cell.kin == one.cell.kin
-        alike = alike and (kin or (unit == "FLOP" and other.cell.kind == one.cell.kind))
-        if not alike or other.cell.pinned:
-            continue
-        found = catalogue.rate(other, arm)
-        if found is not None and rate / found < share:
+        if alike and (kin or (unit == "FLOP" and other.cell.kind == one.cell.kind)):
             share, best = rate / found, other
     return share, best
 

@@ -88,7 +88,7 @@ def find_break_evens(catalogue: Catalogue) -> list[BreakEven]:
         savings = [slow[block] - fast[block] for block in slow if block in fast]
         longer = first.value - cpus.value
         # Only a saving that the interval bears out is one.
-        saves = longer > 0 and (ratio.value if ratio.low is None else ratio.low) > 1
+        saves = longer > 0 and ratio.least > 1
         saving = (mean(slow) or 0.0) - (mean(fast) or 0.0)
         # A block in which nothing was saved has no number of steps; the means have.
         every = savings if min(savings) > 0 else [saving]
@@ -101,7 +101,7 @@ def find_break_evens(catalogue: Catalogue) -> list[BreakEven]:
                 steps=estimate([longer / one_s for one_s in every])
                 if saves and saving > 0
                 else None,
-                never=(ratio.value if ratio.high is None else ratio.high) <= 1,
+                never=ratio.most <= 1,
             )
         )
     return found

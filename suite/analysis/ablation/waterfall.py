@@ -140,7 +140,8 @@ def find_path(catalogue: Catalogue, one: CellSummary, arm: str) -> list[Measured
     if way is None or one.cell.id not in cells:
         return []
     measured = list(_walk(catalogue, way, arm, begin=cells.index(one.cell.id)))
-    return measured if len(measured) > 1 else []
+    whole = len(measured) > 1 and measured[0].cell == one.cell.id
+    return measured if whole else []
 
 
 def _find_side(ratio: Ratio) -> int:
@@ -151,32 +152,29 @@ def _find_side(ratio: Ratio) -> int:
 
 
 def _walk(catalogue: Catalogue, way: Way, arm: str, *, begin: int = 0) -> Iterator[MeasuredStage]:
-    """The stages that have a number, each with all changes since the one before; nothing where the
-    first has none."""
+    """The stages that have a number, each with all changes since the one before: not every profile has the
+    script, nor does it always succeed."""
     changes: list[str] = []
     rules: list[Removed] = []
-    for index, stage in enumerate(way.stages[begin:]):
+    first = True
+    for stage in way.stages[begin:]:
         changes.append(stage.change)
         rules += [stage.removes] if stage.removes else []
         cell = catalogue.cells.get(stage.cell or "")
         values = _take(catalogue, cell, arm, by_call=way.by_call)
         if cell is not None and values:
-            first = index == 0
             yield MeasuredStage(
                 cell=cell.cell.id,
                 unit=way.unit,
-                changes=(stage.change,) if first else tuple(changes),
+                changes=tuple(changes),
                 rules=() if first else tuple(dict.fromkeys(rules)),
                 values=values,
             )
-            changes, rules = [], []
-        elif index == 0:
-            return
+            changes, rules, first = [], [], False
 
 
 def _build(catalogue: Catalogue, way: Way, arm: str) -> Waterfall | None:
-    begin = _find_begin(catalogue, way, arm)
-    measured = list(_walk(catalogue, way, arm, begin=begin))
+    measured = list(_walk(catalogue, way, arm))
     factor = compare(measured[-1].values, measured[0].values) if len(measured) > 1 else None
     if factor is None:
         return None
@@ -184,11 +182,10 @@ def _build(catalogue: Catalogue, way: Way, arm: str) -> Waterfall | None:
         None,
         *(compare(after.values, before.values) for before, after in pairwise(measured)),
     ]
-    sofar = tuple(stage.change for stage in way.stages[: begin + 1])
     steps = [
         Step(
             cell=stage.cell,
-            changes=sofar if stage is measured[0] else stage.changes,
+            changes=stage.changes,
             rules=stage.rules,
             value=estimate(list(stage.values.values())),
             factor=found,
@@ -206,14 +203,6 @@ def _build(catalogue: Catalogue, way: Way, arm: str) -> Waterfall | None:
         factor=factor,
         posted=catalogue.cells[measured[0].cell].cell.process is not None,
     )
-
-
-def _find_begin(catalogue: Catalogue, way: Way, arm: str) -> int:
-    """The first stage that has a number: not every profile has the script, nor does it always succeed."""
-    for index, stage in enumerate(way.stages):
-        if _take(catalogue, catalogue.cells.get(stage.cell or ""), arm, by_call=way.by_call):
-            return index
-    return 0
 
 
 def _take(catalogue: Catalogue, cell: CellSummary | None, arm: str, *, by_call: bool) -> Values:

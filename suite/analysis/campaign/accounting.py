@@ -6,14 +6,14 @@ Adds up what the documents itemise and judges nothing.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from suite.analysis.result.arms import Death, Spent
 from suite.cells.cell import Cell
 from suite.model import Document, container_seconds, lived_seconds
 
-_GOOD_ENDINGS = ("exit code 0",)
-"""A worker that has told everything ends so, also when one of its cells failed."""
+ENDED_WELL = "exit code 0"
+"""How the container of a worker ends that has told everything, also when one of its cells failed."""
 
 FENCE = "fence_s"
 """The fact that holds the price of an empty fence, in seconds, as each invocation finds it."""
@@ -41,11 +41,6 @@ def add_up(documents: Sequence[Document]) -> Spent:
     return Spent(total_s=sum(map(container_seconds, documents)), kinds=kinds)
 
 
-def ended_well(status: str) -> bool:
-    """Whether a container that ended so had told everything."""
-    return status in _GOOD_ENDINGS
-
-
 def find_deaths(documents: Iterable[Document]) -> list[Death]:
     """The containers that died: they ended badly, or another took the rest of their process's cells."""
     deaths = []
@@ -55,7 +50,7 @@ def find_deaths(documents: Iterable[Document]) -> list[Death]:
             after = invocation.containers[index + 1 :]
             later = [one for one in after if one.process == container.process]
             status = container.status
-            if not later and (status is None or ended_well(status)):
+            if not later and status in {None, ENDED_WELL}:
                 continue
             lost = [
                 cell.id
@@ -76,29 +71,20 @@ def find_deaths(documents: Iterable[Document]) -> list[Death]:
     return deaths
 
 
-def find_timing_costs(
-    cells: Iterable[Cell], counted: Mapping[str, Mapping[int, Document]]
-) -> dict[str, dict[str, float]]:
-    """By arm and cell the largest share of a sample that an empty fence took in any counted block.
+def find_timing_costs(cells: Iterable[Cell], documents: Iterable[Document]) -> dict[str, float]:
+    """By cell the largest share of a sample that an empty fence took in any of an arm's counted blocks.
 
     One-shot cells are left out: a single call can't be made longer.  So are invocations that do not
     say what a fence costs.
     """
     exempt = {one.id for one in cells if one.one_shot}
-    return {
-        arm: {name: share for name, share in _find_costs(blocks).items() if name not in exempt}
-        for arm, blocks in counted.items()
-    }
-
-
-def _find_costs(blocks: Mapping[int, Document]) -> dict[str, float]:
     costs: dict[str, float] = {}
-    for document in blocks.values():
+    for document in documents:
         fence = document.facts.get(FENCE)
         if isinstance(fence, bool) or not isinstance(fence, int | float):
             continue
         for one in document.cells:
-            if one.outcome == "measured" and one.calls_per_sample and one.samples_s:
+            if one.outcome == "measured" and one.id not in exempt and one.calls_per_sample:
                 sample = one.calls_per_sample * statistics.median(one.samples_s)
                 costs[one.id] = max(costs.get(one.id, 0.0), fence / sample)
     return costs

@@ -133,13 +133,9 @@ def _find_impossible_product(
 
 
 def _find_place(arm: Arm, documents: Sequence[Document], figures: Figures) -> Place:
-    known: dict[str, Scalar] = {}
-    for one in documents:
-        for name, value in one.facts.items():
-            if value is not None:
-                known.setdefault(name, value)
+    known = take_first(documents)
     gpus = sorted(name for name in known if name.startswith("gpu.") and name.endswith(".name"))
-    device = _text((known[gpus[0]] if gpus else None) if arm.gpu else known.get("cpu.model"))
+    device = read_text((known[gpus[0]] if gpus else None) if arm.gpu else known.get("cpu.model"))
     part = figures.find_part(device)
     return Place(
         is_gpu=arm.gpu,
@@ -151,12 +147,23 @@ def _find_place(arm: Arm, documents: Sequence[Document], figures: Figures) -> Pl
             if part and part.name in one.parts and (one.quantity, one.kind) == ("product", "peak")
         },
         memory=next(iter(figures.select(part, "memory", "peak")), None),
-        architecture=_text(known.get("cpu.architecture")),
+        architecture=read_text(known.get("cpu.architecture")),
         cpus=_most(one.facts.get("cpu.usable") for one in documents),
     )
 
 
-def _text(value: Scalar) -> str | None:
+def take_first(documents: Iterable[Document]) -> dict[str, Scalar]:
+    """Every fact that is known, from the first document that has it."""
+    known: dict[str, Scalar] = {}
+    for one in documents:
+        for name, value in one.facts.items():
+            if value is not None:
+                known.setdefault(name, value)
+    return known
+
+
+def read_text(value: Scalar) -> str | None:
+    """A fact as a text, where there is one."""
     return None if value is None else str(value)
 
 

@@ -1,27 +1,21 @@
-"""From ratios to conclusions: noise floor, controls, verdicts and crossovers of one campaign.  Pure."""
+"""From ratios to conclusions: noise floor, controls and verdicts of one campaign.  Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from suite.analysis.campaign.controls import (
-    compare_family,
-    find_excess,
-    find_floor,
-    find_honest,
-    is_input_only,
-)
-from suite.analysis.numbers.crossover import Sweep, find_crossover, find_sweeps
+from suite.analysis.campaign.controls import find_excess, find_floor, find_honest, is_input_only
 from suite.analysis.numbers.ratio import compare
 from suite.analysis.numbers.verdict import judge
 from suite.analysis.result.campaign import Controls, ExtraWork, Family
+from suite.analysis.result.cells import ArmResult
 from suite.analysis.result.numbers import (
     FEWEST,
     MARGIN,
     OTHER_LEVEL,
     WORK_LEVEL,
-    Crossover,
     Ratio,
     Verdict,
 )
@@ -33,25 +27,19 @@ from suite.model import Campaign
 JUDGED = ("standard", "full")
 """The profiles whose campaigns give verdicts."""
 
-Values = Mapping[str, Mapping[str, Mapping[int, float]]]
-"""Invocation values in seconds per call, by two names and block."""
+Results = Mapping[str, Mapping[str, ArmResult]]
+"""What a campaign knows of its cells, by cell and arm of the plan, every pair there."""
 
+Values = Mapping[str, Mapping[int, float]]
+"""Invocation values of an arm in seconds per call, by cell and block."""
 
-@dataclass(frozen=True, kw_only=True)
-class Compared:
-    """What conclusions are drawn from.
+Placements = Mapping[str, Sequence[Mapping[str, int]]]
+"""The nodes by device of every measured invocation, by cell."""
 
-    ``ratios``, ``values`` (in seconds per call, by block) and ``invalid`` (the flags for which a number
-    is struck) are by cell and arm of the plan, every pair there; ``placements`` are the nodes by
-    device of every measured invocation by cell; ``controls`` are the values of the control arms, by
-    arm and cell.
-    """
+Verdicts = Mapping[str, Mapping[str, Verdict | Flag]]
+"""By cell and arm, the first one excepted."""
 
-    ratios: Mapping[str, Mapping[str, Ratio | Flag]]
-    values: Values
-    invalid: Mapping[str, Mapping[str, tuple[Flag, ...]]]
-    placements: Mapping[str, Sequence[Mapping[str, int]]]
-    controls: Values
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,72 +47,80 @@ class Conclusions:
     """What a campaign says.
 
     ``margin`` is what a difference must exceed to count.  ``floor`` is the noise floor, None where no
-    twin ran; ``excess`` is what of it the twins' own intervals do not explain.  ``verdicts`` are by cell
-    and other arm; ``crossovers`` by other arm.
+    twin ran; ``excess`` is what of it the twins' own intervals do not explain.
     """
 
     margin: float
     floor: float | None
     excess: float | None
     controls: Controls
-    verdicts: Mapping[str, Mapping[str, Verdict | Flag]]
-    crossovers: Mapping[str, tuple[tuple[Sweep, Crossover], ...]]
+    verdicts: Verdicts
 
 
-def conclude(campaign: Campaign, compared: Compared) -> Conclusions:
-    """The conclusions of a campaign; deterministic."""
+def conclude(
+    campaign: Campaign,
+    results: Results,
+    ratios: Mapping[str, Mapping[str, Ratio | Flag]],
+    *,
+    placements: Placements,
+    controls: Mapping[str, Values],
+) -> Conclusions:
+    """The conclusions of a campaign; deterministic.
+
+    Args:
+        campaign: the plan.
+        results: its cells' numbers.
+        ratios: by cell and arm, the first one excepted.
+        placements: where the work was seen.
+        controls: the values of the control arms, by arm.
+    """
     twins = tuple(
-        _compare_control(one.of, one.name, compared, compared.controls[one.name])
+        _compare_control(results, one.of, one.name, controls[one.name])
         for one in campaign.every_arm
-        if one.control == "twin" and one.of is not None and one.name in compared.controls
+        if one.control == "twin" and one.of is not None and one.name in controls
     )
-    floor = find_floor(twins)
     excess = find_excess(twins)
     margin = max(MARGIN, excess or 0.0)
     base, *others = campaign.arms
-    verdicts: dict[str, dict[str, Verdict | Flag]] = {name: {} for name in compared.ratios}
-    for other in others:
-        for name, found in _judge_arm(campaign, other, compared, margin).items():
-            verdicts[name][other] = found
+    compared = {other: {name: arms[other] for name, arms in ratios.items()} for other in others}
+    work = {cell.id for cell in campaign.cells if cell.role == "work"}
+    judged = {
+        other: judge_all(
+            found,
+            campaign.profile,
+            margin=margin,
+            invalid={
+                name: flags
+                for name, arms in results.items()
+                if (flags := arms[base].invalid or arms[other].invalid)
+            },
+            work=work,
+        )
+        for other, found in compared.items()
+    }
+    verdicts = {name: {other: judged[other][name] for other in others} for name in ratios}
     return Conclusions(
         margin=margin,
-        floor=floor,
+        floor=find_floor(twins),
         excess=excess,
         controls=Controls(
             twins=twins,
-            cuda_hidden=_find_hidden(campaign, compared),
+            cuda_hidden=_find_hidden(campaign, results, controls),
             again=tuple(
-                _collect(base, other, compared, verdicts)
+                Family(
+                    base=base,
+                    other=other,
+                    ratios=_drop_flags(compared[other]),
+                    verdicts=_drop_flags(judged[other]),
+                )
                 for other in others
                 if campaign.arm(other).control == "again" and campaign.arm(other).of == base
             ),
-            extra_work=tuple(_compare_extra(campaign, compared)),
-            input_only=_find_input_only(campaign.cells, compared, verdicts),
+            extra_work=tuple(_compare_extra(campaign, results)),
+            input_only=_find_input_only(campaign.cells, placements, verdicts),
         ),
         verdicts=verdicts,
-        crossovers={
-            other: tuple(
-                (sweep, find_crossover(sweep, _pick_verdicts(verdicts, other)))
-                for sweep in find_sweeps(campaign.cells)
-            )
-            for other in others
-        },
     )
-
-
-def _judge_arm(
-    campaign: Campaign, other: str, compared: Compared, margin: float
-) -> dict[str, Verdict | Flag]:
-    """The verdicts of an arm against the first."""
-    base = campaign.arms[0]
-    invalid = {
-        name: found
-        for name, arms in compared.invalid.items()
-        if (found := arms[base] or arms[other])
-    }
-    ratios = {name: arms[other] for name, arms in compared.ratios.items()}
-    work = {cell.id for cell in campaign.cells if cell.role == "work"}
-    return judge_all(ratios, campaign.profile, margin=margin, invalid=invalid, work=work)
 
 
 def judge_all(
@@ -158,79 +154,50 @@ def judge_all(
     }
 
 
-def _pick(compared: Compared, other: str) -> dict[str, Ratio]:
-    """The ratios of one comparison that are there."""
-    return {
-        name: one for name, arms in compared.ratios.items() if isinstance(one := arms[other], Ratio)
+def _drop_flags(found: Mapping[str, T | Flag]) -> dict[str, T]:
+    """What is there, without what is missing."""
+    return {name: one for name, one in found.items() if not isinstance(one, Flag)}
+
+
+def _compare_control(results: Results, arm: str, control: str, values: Values) -> Family:
+    """A control's values against an arm of the plan, over the cells that are not INVALID."""
+    found = {
+        name: compare(results[name][arm].values, own)
+        for name, own in values.items()
+        if not results[name][arm].invalid
     }
+    ratios = {name: one for name, one in found.items() if one is not None}
+    verdicts = judge(ratios, margin=MARGIN, invalid={}, level=OTHER_LEVEL)
+    return Family(base=arm, other=control, ratios=ratios, verdicts=verdicts)
 
 
-def _collect(
-    base: str,
-    other: str,
-    compared: Compared,
-    verdicts: Mapping[str, Mapping[str, Verdict | Flag]],
-) -> Family:
-    """A comparison of the plan's arms as a family of which the truth is known."""
-    return Family(
-        base=base,
-        other=other,
-        ratios=_pick(compared, other),
-        verdicts=_pick_verdicts(verdicts, other),
-    )
-
-
-def _pick_verdicts(
-    verdicts: Mapping[str, Mapping[str, Verdict | Flag]], other: str
-) -> dict[str, Verdict]:
-    """The verdicts of one comparison that are there."""
-    return {n: one for n, arms in verdicts.items() if isinstance(one := arms[other], Verdict)}
-
-
-def _compare_control(
-    arm: str, control: str, compared: Compared, values: Mapping[str, Mapping[int, float]]
-) -> Family:
-    """A control's values by cell against an arm of the plan, over the cells that are not INVALID."""
-    pairs = {
-        name: (compared.values[name][arm], found)
-        for name, found in values.items()
-        if name in compared.values
-        and not compared.invalid[name][arm]
-        and compared.values[name][arm]
-    }
-    return compare_family(arm, control, pairs)
-
-
-def _find_hidden(campaign: Campaign, compared: Compared) -> Family | None:
+def _find_hidden(
+    campaign: Campaign, results: Results, controls: Mapping[str, Values]
+) -> Family | None:
     cpu = campaign.find_arm(gpu=False)
     hidden = next((one.name for one in campaign.every_arm if one.control == "hidden"), None)
-    if cpu is None or hidden is None:
+    if cpu is None or hidden is None or hidden not in {*controls, *campaign.arms}:
         return None
-    if hidden in compared.controls:
-        return _compare_control(cpu.name, hidden, compared, compared.controls[hidden])
-    if hidden not in campaign.arms:
-        return None
-    values = {
-        name: arms[hidden]
-        for name, arms in compared.values.items()
-        if arms[hidden] and not compared.invalid[name][hidden]
+    values = controls.get(hidden) or {
+        name: arms[hidden].values
+        for name, arms in results.items()
+        if hidden in arms and not arms[hidden].invalid
     }
-    return _compare_control(cpu.name, hidden, compared, values)
+    return _compare_control(results, cpu.name, hidden, values)
 
 
-def _compare_extra(campaign: Campaign, compared: Compared) -> Iterable[ExtraWork]:
-    values, invalid = compared.values, compared.invalid
+def _compare_extra(campaign: Campaign, results: Results) -> Iterable[ExtraWork]:
     for cell in campaign.cells:
         honest = find_honest(cell, campaign.cells)
         if honest is None:
             continue
         twin, truth = honest
         for arm in campaign.arms:
-            if invalid[cell.id][arm] or invalid[twin.id][arm]:
+            own, other = results[cell.id][arm], results[twin.id][arm]
+            if own.invalid or other.invalid:
                 continue
-            own, honest_s = values[cell.id][arm], values[twin.id][arm]
-            ratio = compare(honest_s, own)
-            meant = compare({block: truth * s for block, s in honest_s.items()}, own)
+            ratio = compare(other.values, own.values)
+            meant = compare({block: truth * s for block, s in other.values.items()}, own.values)
             if ratio is not None and meant is not None:
                 yield ExtraWork(
                     arm=arm, cell=cell.id, honest=twin.id, ratio=ratio, truth=truth, p=meant.p
@@ -238,18 +205,13 @@ def _compare_extra(campaign: Campaign, compared: Compared) -> Iterable[ExtraWork
 
 
 def _find_input_only(
-    cells: Iterable[Cell],
-    compared: Compared,
-    verdicts: Mapping[str, Mapping[str, Verdict | Flag]],
+    cells: Iterable[Cell], placements: Placements, verdicts: Verdicts
 ) -> dict[str, dict[str, Verdict]]:
     found = {}
     for cell in cells:
-        if is_input_only(cell, compared.placements.get(cell.id, ())):
-            judged = {
-                arm: one
-                for arm, one in verdicts[cell.id].items()
-                if isinstance(one, Verdict) and one.name != "INVALID"
-            }
-            if judged:
-                found[cell.id] = judged
+        if is_input_only(cell, placements[cell.id]):
+            judged = _drop_flags(verdicts[cell.id])
+            sound = {arm: one for arm, one in judged.items() if one.name != "INVALID"}
+            if sound:
+                found[cell.id] = sound
     return found

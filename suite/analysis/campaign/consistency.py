@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-from suite.analysis.campaign.accounting import ended_well
+from suite.analysis.campaign.accounting import ENDED_WELL
 from suite.analysis.campaign.proof import Withheld, is_simulated
 from suite.analysis.campaign.validity import find_labels
 from suite.analysis.documents.read import LoadedCampaign
@@ -101,7 +101,8 @@ def flag_arms(loaded: LoadedCampaign) -> dict[str, list[Flag]]:
             found.append(raise_flag("changed", where, what="facts", facts=facts))
         if len({one.invocation.isolation for one in documents}) > 1:
             found.append(raise_flag("isolation-differs", where))
-        if len({tuple(sorted(_keys(one.invocation.limits))) for one in documents}) > 1:
+        limits = [one.invocation.limits for one in documents]
+        if len({tuple(sorted((n, _key(v)) for n, v in one.items())) for one in limits}) > 1:
             found.append(raise_flag("limits-differ", where))
         jump_s = max((abs(one.invocation.clock_jump_s or 0.0) for one in documents), default=0.0)
         if jump_s >= LEAST_JUMP_S:
@@ -207,37 +208,27 @@ def find_missing(
     return "pending", raise_flag("not-tried" if documents else "no-block", where)
 
 
-def varying(documents: Iterable[Document]) -> list[str]:
-    """The names of the facts that are not the same in all of these documents, sorted."""
-    seen: dict[str, set[tuple[str, Hashable]]] = {}
-    every = list(documents)
-    names = sorted({name for one in every for name in one.facts})
-    for document in every:
-        for name in names:
-            seen.setdefault(name, set()).add(_key(document.facts.get(name)))
-    return [name for name in names if len(seen[name]) > 1]
-
-
 def _find_changed_facts(documents: Sequence[Document]) -> list[str]:
     """The facts of another driver or machine."""
+    facts = [one.facts for one in documents]
     watched = [one.telemetry.facts for one in documents if one.telemetry]
     return [
-        *(name for name in varying(documents) if _IDENTITY.search(name)),
-        *_vary_where_known([one.facts for one in documents], _GPU),
-        *_vary_where_known(watched, _GPU, _IDENTITY),
+        *_find_varying(facts, _IDENTITY, known=False),
+        *_find_varying(facts, _GPU),
+        *sorted({*_find_varying(watched, _GPU), *_find_varying(watched, _IDENTITY)}),
     ]
 
 
-def _vary_where_known(
-    told: Iterable[Mapping[str, Scalar]], *patterns: re.Pattern[str]
+def _find_varying(
+    told: Sequence[Mapping[str, Scalar]], names: re.Pattern[str], *, known: bool = True
 ) -> list[str]:
-    """The facts of such names that were not the same wherever they were known, sorted."""
-    seen: dict[str, set[Scalar]] = {}
-    for facts in told:
-        for name, value in facts.items():
-            if value is not None and any(one.search(name) for one in patterns):
-                seen.setdefault(name, set()).add(value)
-    return sorted(name for name, values in seen.items() if len(values) > 1)
+    """The facts of such names that were not the same everywhere, or wherever they were ``known``, sorted."""
+    found = sorted({name for facts in told for name in facts if names.search(name)})
+    seen = {
+        name: {_key(facts.get(name)) for facts in told if not (known and facts.get(name) is None)}
+        for name in found
+    }
+    return [name for name in found if len(seen[name]) > 1]
 
 
 def flag_cold(arm: str, documents: Mapping[int, Document]) -> list[Flag]:
@@ -266,13 +257,9 @@ def _find_ending(result: CellResult, document: Document) -> str:
     """How the container ended in which a cell failed, where the cell's reason does not say it."""
     endings = {one.id: one.status for one in document.invocation.containers}
     ending = endings.get(result.container or "")
-    if result.outcome != "failed" or not ending or ended_well(ending):
+    if result.outcome != "failed" or not ending or ending == ENDED_WELL:
         return ""
     return "" if ending in f"failed: {result.reason}" else ending
-
-
-def _keys(values: dict[str, Scalar]) -> list[tuple[str, tuple[str, Hashable]]]:
-    return [(name, _key(value)) for name, value in values.items()]
 
 
 def _key(value: Scalar) -> tuple[str, Hashable]:

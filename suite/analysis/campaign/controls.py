@@ -12,28 +12,12 @@ import numpy as np
 
 from suite.analysis.campaign.reading import read
 from suite.analysis.campaign.validity import find_cell_disturbance, find_whole_disturbance
-from suite.analysis.numbers.ratio import compare
-from suite.analysis.numbers.verdict import judge
 from suite.analysis.result.campaign import Family
-from suite.analysis.result.numbers import MARGIN, OTHER_LEVEL
 from suite.cells.cell import Cell
-from suite.model import CellResult, Document
+from suite.model import Document
 
 FLOOR_SHARE = 95.0
 """The noise floor is this percentile of the twins' |ratio - 1|."""
-
-Values = Mapping[int, float]
-"""An arm's invocation values of one cell by block, in seconds."""
-
-
-def compare_family(
-    base: str, other: str, values: Mapping[str, tuple[Values, Values]], margin: float = MARGIN
-) -> Family:
-    """Ratios and verdicts of one comparison, from both arms' values by cell; no cell is INVALID."""
-    found = {name: compare(first, second) for name, (first, second) in values.items()}
-    ratios = {name: one for name, one in found.items() if one is not None}
-    verdicts = judge(ratios, margin=margin, invalid={}, level=OTHER_LEVEL)
-    return Family(base=base, other=other, ratios=ratios, verdicts=verdicts)
 
 
 def find_floor(families: Iterable[Family]) -> float | None:
@@ -81,19 +65,6 @@ def is_input_only(cell: Cell, placements: Iterable[Mapping[str, Any]]) -> bool:
         and bool(seen)
         and all(one and all("GPU" not in device for device in one) for one in seen)
     )
-
-
-def gather_placements(
-    results: Mapping[str, Mapping[int, Mapping[str, CellResult]]],
-) -> dict[str, list[Mapping[str, int]]]:
-    """Every measured invocation's nodes by device, by cell."""
-    placements: dict[str, list[Mapping[str, int]]] = {}
-    for blocks in results.values():
-        for by_id in blocks.values():
-            for one in by_id.values():
-                if one.outcome == "measured":
-                    placements.setdefault(one.id, []).append(one.placement)
-    return placements
 
 
 def read_controls(documents: Sequence[Document]) -> dict[str, dict[str, dict[int, float]]]:

@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
-from suite.analysis.result.arms import Machine, Placed, hash_identity
-from suite.model import Document, Image, Scalar
+from suite.analysis.campaign.accounting import find_timing_costs
+from suite.analysis.campaign.bounds import read_text, take_first
+from suite.analysis.campaign.summarise import Summary
+from suite.analysis.campaign.watched import sum_up
+from suite.analysis.result.arms import ArmAnalysis, Build, Machine, Placed, hash_identity
+from suite.model import Document, Image, Scalar, control_of
 
 PRIVATE = re.compile(
     r"(^|[._])(uuid|serial|hostname|host|user|username|address|ip|mac|home)([._]|$)", re.IGNORECASE
@@ -22,20 +27,41 @@ _IMAGE = ("content", "base", "lock", "origin", "id", "size_bytes")
 
 def find_machine(documents: Iterable[Document]) -> Machine:
     """The machine, from the first document that has each fact."""
-    found: dict[str, Scalar] = {}
-    for document in documents:
-        for name, value in document.facts.items():
-            if value is not None:
-                found.setdefault(name, value)
+    found = take_first(documents)
     used, count = found.get("cpu.usable"), found.get("cpu.count")
     memory = found.get("memory.bytes")
     gpus = [str(v) for k, v in found.items() if k.startswith("gpu.") and k.endswith(".name")]
     return Machine(
-        cpu=_text(found.get("cpu.model")),
-        cpus_used=_text(used),
-        cpus=None if count == used else _text(count),
+        cpu=read_text(found.get("cpu.model")),
+        cpus_used=read_text(used),
+        cpus=None if count == used else read_text(count),
         memory_bytes=memory if isinstance(memory, int | float) and memory > 0 else None,
         gpus=tuple(gpus),
+    )
+
+
+def describe_arm(summary: Summary, arm: str, build: Build | None) -> ArmAnalysis:
+    """What is known of an arm beside its cells' numbers."""
+    documents = [one for one in summary.loaded.documents if one.invocation.arm == arm]
+    counted, value = summary.counted[arm], summary.campaign.arm(arm)
+    plain = replace(value, name=value.of or arm)
+    images = [one.invocation.image for one in documents]
+    spans = {block: find_measuring(one) for block, one in counted.items()}
+    return ArmAnalysis(
+        gpu=value.gpu,
+        plain=plain.name,
+        without_gpu=control_of(plain, "hidden").name if value.gpu else None,
+        blocks={block: one.invocation.status for block, one in counted.items()},
+        calibrated=any(one.invocation.block == 0 for one in documents),
+        image=gather_images(images),
+        digests=tuple(dict.fromkeys(digest for one in images for digest in one.digests)),
+        facts=gather_facts(documents),
+        build=build,
+        watched=sum_up(list(counted.values())),
+        timing=find_timing_costs(summary.campaign.cells, counted.values()),
+        placement=find_placement(list(counted.values())),
+        elsewhere=find_elsewhere(counted.values()),
+        measuring={block: span for block, span in spans.items() if span},
     )
 
 
@@ -103,7 +129,3 @@ def _gather(told: Iterable[Mapping[str, Scalar]]) -> dict[str, tuple[Scalar, ...
             # True == 1 == 1.0 in Python; in a document they are different answers.
             values.setdefault(name, {})[type(shown), shown] = None
     return {name: tuple(value for _, value in found) for name, found in values.items()}
-
-
-def _text(value: Scalar) -> str | None:
-    return None if value is None else str(value)

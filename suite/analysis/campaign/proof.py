@@ -24,40 +24,24 @@ from suite.model import (
     facts_of,
 )
 
-DEMANDS: Sequence[tuple[str, Callable[[Scalar], bool], Callable[..., Evidence]]] = (
-    (
-        "tensorflow.build.cuda",
-        lambda value: value is True,
-        lambda **seen: cite("built-for-cpu", **seen),
-    ),
+DEMANDS: Sequence[tuple[str, Callable[[Scalar], bool], str]] = (
+    ("tensorflow.build.cuda", lambda value: value is True, "built-for-cpu"),
     (
         "tensorflow.devices",
         lambda value: isinstance(value, str) and "GPU:0" in value.split(", "),
-        lambda **seen: cite("no-gpu-device", **seen),
+        "no-gpu-device",
     ),
-    (
-        "gpu.0.name",
-        lambda value: isinstance(value, str) and bool(value.strip()),
-        lambda **seen: cite("no-gpu-name", **seen),
-    ),
-    (
-        "tensorflow.soft_placement",
-        lambda value: value is False,
-        lambda **seen: cite("soft-placement", **seen),
-    ),
-    (
-        "tensorflow.tf32",
-        lambda value: value is False,
-        lambda **seen: cite("tf32-on", **seen),
-    ),
+    ("gpu.0.name", lambda value: isinstance(value, str) and bool(value.strip()), "no-gpu-name"),
+    ("tensorflow.soft_placement", lambda value: value is False, "soft-placement"),
+    ("tensorflow.tf32", lambda value: value is False, "tf32-on"),
+    # Not TensorFlow tells it but the driver's own library, wherever it is in the process.
     (
         "cuda.driver_api",
-        # Not TensorFlow tells it but the driver's own library, wherever it is in the process.
         lambda value: isinstance(value, int) and not isinstance(value, bool) and value > 0,
-        lambda **seen: cite("no-driver-version", **seen),
+        "no-driver-version",
     ),
 )
-"""Facts of an invocation on the arm, what they have to say, and what tells where they don't."""
+"""Facts of an invocation on the arm, what they have to say, and the code for where they don't."""
 
 AS_POSTED = ("tensorflow.soft_placement", "tensorflow.tf32")
 """Those of them that are TensorFlow's own choice in a script, and say nothing against its number."""
@@ -80,11 +64,7 @@ def withhold_unproven(loaded: LoadedCampaign) -> LoadedCampaign:
     def prove(document: Document) -> Document:
         return withhold_unproven_document(document, plan.arm(document.invocation.arm), cells)
 
-    return replace(
-        loaded,
-        documents=list(map(prove, loaded.documents)),
-        controls=list(map(prove, loaded.controls)),
-    )
+    return loaded.change(prove)
 
 
 def withhold_unproven_document(document: Document, arm: Arm, cells: Mapping[str, Cell]) -> Document:
@@ -94,34 +74,24 @@ def withhold_unproven_document(document: Document, arm: Arm, cells: Mapping[str,
     """
     if not arm.gpu:
         return document
-    if is_simulated(document):
-        driver = cite("stand-in-driver")
-        return replace(
-            document,
-            cells=[
-                _withhold(one, "skipped", driver) if one.outcome == "measured" else one
-                for one in document.cells
-            ],
-        )
+    simulated = is_simulated(document)
     # Each cell by what its own container saw: that the next one was well proves nothing of it.
     unproven = {
         (one.container, posted): find_unproven(facts_of(document, one.container), posted=posted)
         for one in document.cells
         for posted in (False, True)
     }
-    return replace(
-        document,
-        cells=[
-            _withhold(one, "failed", why)
-            if one.outcome == "measured"
-            and (
-                why := unproven[one.container, cells[one.id].process is not None]
-                or find_misplaced(one, cells[one.id])
-            )
-            else one
-            for one in document.cells
-        ],
-    )
+
+    def prove(one: CellResult) -> CellResult:
+        if one.outcome != "measured":
+            return one
+        if simulated:
+            return _withhold(one, "skipped", cite("stand-in-driver"))
+        planned = cells[one.id]
+        why = unproven[one.container, planned.process is not None] or find_misplaced(one, planned)
+        return _withhold(one, "failed", why) if why else one
+
+    return replace(document, cells=list(map(prove, document.cells)))
 
 
 def is_simulated(document: Document) -> bool:
@@ -135,13 +105,13 @@ def find_unproven(facts: Mapping[str, Scalar], *, posted: bool = False) -> Evide
 
     ``posted``: of a script, which leaves TensorFlow's switches as they are; where its work was is seen.
     """
-    for name, holds, tell in DEMANDS:
+    for name, holds, code in DEMANDS:
         if posted and name in AS_POSTED:
             continue
         if name not in facts:
             return cite("no-fact", fact=name)
         if not holds(facts[name]):
-            return tell(fact=name, value=repr(facts[name]))
+            return Evidence(code=code, values={"fact": name, "value": repr(facts[name])})
     return None
 
 

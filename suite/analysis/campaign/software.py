@@ -12,7 +12,7 @@ from msgspec import structs
 
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.result.arms import Build
-from suite.model import NOT_FROM_LOCK, Document
+from suite.model import NOT_FROM_LOCK
 
 SOFTWARE: Mapping[str, str] = {
     "tensorflow.version": "TensorFlow",
@@ -25,48 +25,38 @@ SOFTWARE: Mapping[str, str] = {
 
 def find_builds(summary: Summary) -> dict[str, Build]:
     """What each arm of the plan ran, by its first document that has versions; arms without any
-    document are left out."""
+    document are left out.
+
+    ``others`` are what both it and the first arm have, in different versions; what is known of one alone
+    says nothing.
+    """
     found: dict[str, Build] = {}
     for document in summary.loaded.documents:
-        arm, build = document.invocation.arm, _read(document)
+        arm, lock = document.invocation.arm, document.invocation.image.lock
+        versions = {
+            title: str(document.facts[name])
+            for name, title in SOFTWARE.items()
+            if document.facts.get(name) is not None
+        }
         # Where the worker refused or died there are no facts: nothing is known of what it ran.
-        if arm not in found or (build.versions and not found[arm].versions):
-            found[arm] = build
-    base = found.get(summary.base)
+        if arm not in found or (versions and not found[arm].versions):
+            from_lock = lock != NOT_FROM_LOCK if lock else None
+            found[arm] = Build(versions=versions, from_lock=from_lock)
+    usual = found[summary.base].versions if summary.base in found else {}
+    builds = {arm: found[arm] for arm in summary.campaign.arms if arm in found}
     return {
-        arm: structs.replace(found[arm], others=_find_others(base, found[arm]))
-        for arm in summary.campaign.arms
-        if arm in found
+        arm: structs.replace(
+            one, others=tuple(n for n, v in usual.items() if one.versions.get(n, v) != v)
+        )
+        for arm, one in builds.items()
     }
 
 
 def find_differing(builds: Mapping[str, Build], base: str) -> list[str]:
-    """The arms whose software is not that of the arm they are compared with."""
+    """The arms that ran other software than the first, by where it came from or by its versions."""
     first = builds.get(base)
-    return [] if first is None else [arm for arm, one in builds.items() if _differ(first, one)]
-
-
-def _read(document: Document) -> Build:
-    facts, lock = document.facts, document.invocation.image.lock
-    return Build(
-        versions={
-            title: str(facts[name])
-            for name, title in SOFTWARE.items()
-            if facts.get(name) is not None
-        },
-        from_lock=lock != NOT_FROM_LOCK if lock else None,
-    )
-
-
-def _find_others(base: Build | None, other: Build) -> tuple[str, ...]:
-    """What both have, in different versions; what is known of one alone says nothing."""
-    return tuple(
-        name
-        for name, version in (base.versions if base else {}).items()
-        if name in other.versions and other.versions[name] != version
-    )
-
-
-def _differ(base: Build, other: Build) -> bool:
-    """Whether an arm ran other software, by where it came from or by its versions."""
-    return {base.from_lock, other.from_lock} == {True, False} or bool(other.others)
+    return [
+        arm
+        for arm, one in builds.items()
+        if first and (one.others or {first.from_lock, one.from_lock} == {True, False})
+    ]

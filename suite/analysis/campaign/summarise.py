@@ -8,13 +8,13 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from msgspec import structs
 
 from suite.analysis.campaign.bounds import IMPLAUSIBLE, Place, find_impossible, find_places
-from suite.analysis.campaign.conclude import Compared, Conclusions, conclude
+from suite.analysis.campaign.conclude import Conclusions, conclude
 from suite.analysis.campaign.consistency import (
     counted_documents,
     find_checked,
@@ -27,7 +27,7 @@ from suite.analysis.campaign.consistency import (
     flag_cold,
     flag_labels,
 )
-from suite.analysis.campaign.controls import gather_placements, read_controls
+from suite.analysis.campaign.controls import read_controls
 from suite.analysis.campaign.pace import find_off_pace
 from suite.analysis.campaign.proof import withhold_unproven
 from suite.analysis.campaign.reading import Reading, flag_readings, read
@@ -41,7 +41,7 @@ from suite.analysis.campaign.validity import (
 )
 from suite.analysis.documents.published import read_figures
 from suite.analysis.documents.read import LoadedCampaign
-from suite.analysis.documents.telemetry import join
+from suite.analysis.documents.telemetry import join_document
 from suite.analysis.numbers.estimate import estimate
 from suite.analysis.numbers.ratio import compare
 from suite.analysis.result.cells import Amount, ArmResult, Outliers
@@ -102,7 +102,7 @@ class Summary:
 
 def summarise(loaded: LoadedCampaign) -> Summary:
     """The analysis of a loaded campaign; deterministic."""
-    loaded = withhold_unproven(join(loaded))
+    loaded = withhold_unproven(loaded.change(join_document))
     campaign = loaded.campaign
     counted = counted_documents(loaded)
     flags = flag_arms(loaded)
@@ -116,14 +116,17 @@ def summarise(loaded: LoadedCampaign) -> Summary:
     }
     results = {arm: _index(documents) for arm, documents in counted.items()}
     places = find_places(campaign, counted, read_figures())
-    cells = []
+    base, *others = campaign.arms
+    known: dict[str, dict[str, ArmResult]] = {}
+    ratios: dict[str, dict[str, Ratio | Flag]] = {}
+    placements: dict[str, list[Mapping[str, int]]] = {}
     for cell in campaign.cells:
         found = {
             arm: {block: by_id[cell.id] for block, by_id in blocks.items() if cell.id in by_id}
             for arm, blocks in results.items()
         }
         disagreement = find_disagreement({arm: find_checked(one) for arm, one in found.items()})
-        arms = {
+        arms = known[cell.id] = {
             arm: _summarise_arm(
                 campaign,
                 cell,
@@ -137,29 +140,31 @@ def summarise(loaded: LoadedCampaign) -> Summary:
             )
             for arm in campaign.arms
         }
-        base, *others = campaign.arms
-        ratios = {other: _compare(arms[base], arms[other]) for other in others}
-        cells.append(CellSummary(cell=cell, arms=arms, ratios=ratios, verdicts={}))
-    compared = Compared(
-        ratios={one.cell.id: one.ratios for one in cells},
-        values={one.cell.id: {arm: r.values for arm, r in one.arms.items()} for one in cells},
-        invalid={one.cell.id: {arm: r.invalid for arm, r in one.arms.items()} for one in cells},
-        placements=gather_placements(results),
-        controls=read_controls(
-            [
-                one
-                for one in find_current(campaign, loaded.controls)
-                if one.invocation.block not in aside
-            ]
-        ),
+        ratios[cell.id] = {other: _compare(arms[base], arms[other]) for other in others}
+        every = (one for blocks in found.values() for one in blocks.values())
+        placements[cell.id] = [one.placement for one in every if one.outcome == "measured"]
+    controls = [
+        one for one in find_current(campaign, loaded.controls) if one.invocation.block not in aside
+    ]
+    conclusions = conclude(
+        campaign,
+        known,
+        ratios,
+        placements=placements,
+        controls=read_controls(controls),
     )
-    conclusions = conclude(campaign, compared)
     return Summary(
         loaded=loaded,
         counted=counted,
         places=places,
         cells=tuple(
-            replace(one, verdicts=conclusions.verdicts.get(one.cell.id, {})) for one in cells
+            CellSummary(
+                cell=cell,
+                arms=known[cell.id],
+                ratios=ratios[cell.id],
+                verdicts=conclusions.verdicts[cell.id],
+            )
+            for cell in campaign.cells
         ),
         flags=(*flag_campaign(loaded), *invalid, *excluded, *off_pace),
         conclusions=conclusions,

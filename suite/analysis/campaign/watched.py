@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
+from suite.analysis.campaign.summarise import Summary
 from suite.analysis.documents.telemetry import IS_NAMED, find_window, pick
 from suite.analysis.result.arms import Share, Span, Watched, WatchedGpu, WatchEffect, Watching
 from suite.analysis.result.numbers import Ratio
-from suite.flags import Flag
-from suite.model import Campaign, CellResult, Document, Scalar, Telemetry
+from suite.model import CellResult, Document, Scalar, Telemetry
 
 HELD = 0.01
 """A cell that was held back for a smaller share of its time was not."""
@@ -35,23 +35,11 @@ def sum_up(documents: Sequence[Document]) -> Watched:
     )
 
 
-def find_cost(
-    campaign: Campaign,
-    every: Iterable[Document],
-    counted: Mapping[str, Mapping[int, Document]],
-    ratios: Sequence[Mapping[str, Ratio | Flag]],
-) -> Watching | None:
-    """What watching took, and what that did to the numbers; None: nobody watched.
-
-    Args:
-        campaign: the plan.
-        every: all documents, the controls' too.
-        counted: those that count, by arm and block; the first arm is the base.
-        ratios: of each cell, by arm.
-    """
+def find_cost(summary: Summary) -> Watching | None:
+    """What watching took, and what that did to the numbers; None: nobody watched."""
     used = [
         (cpu, wall)
-        for one in _telemetries(every)
+        for one in _telemetries(summary.everything)
         if (cpu := _number(one.facts.get("sampler.cpu_s"))) is not None
         and (wall := _number(one.facts.get("sampler.wall_s"))) is not None
     ]
@@ -60,21 +48,22 @@ def find_cost(
     return Watching(
         cpu_s=sum(cpu for cpu, _ in used),
         wall_s=sum(wall for _, wall in used),
-        effect=_find_effect(campaign, counted, ratios),
+        effect=_find_effect(summary),
     )
 
 
-def _find_effect(
-    campaign: Campaign,
-    counted: Mapping[str, Mapping[int, Document]],
-    ratios: Sequence[Mapping[str, Ratio | Flag]],
-) -> WatchEffect | None:
+def _find_effect(summary: Summary) -> WatchEffect | None:
+    campaign, counted = summary.campaign, summary.counted
     base, *others = campaign.arms
     other = next((one for one in others if campaign.arm(one).control == "again"), None)
     watched = {arm: any(one.telemetry for one in by.values()) for arm, by in counted.items()}
     if other is None or not watched[base] or watched[other]:
         return None
-    logs = [math.log(found.value) for one in ratios if isinstance(found := one[other], Ratio)]
+    logs = [
+        math.log(found.value)
+        for one in summary.cells
+        if isinstance(found := one.ratios[other], Ratio)
+    ]
     if len(logs) < 2:
         return None
     low, middle, high = map(math.exp, statistics.quantiles(logs, n=4))

@@ -7,7 +7,7 @@ seconds by arm and block, in a call of the cell that was asked about.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from suite.analysis.ablation.catalogue import Catalogue, Values, mean
 from suite.analysis.ablation.overheads import transfer_cost
@@ -24,6 +24,7 @@ from suite.analysis.causes.parts import (
     scale,
     subtract,
 )
+from suite.analysis.causes.plain_cell import split_plain_cell
 from suite.analysis.causes.transitions import next_stage
 from suite.analysis.result.findings import RuleName
 from suite.analysis.result.numbers import Evidence, cite
@@ -40,36 +41,27 @@ ABLATIONS: tuple[tuple[LinkName, RuleName | None], ...] = (
 """What is left out at the cell that a link leads to; None: nothing that is a cause."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class AblationPath:
-    """The parts from a cell down to the plainest, and that one; None where the rest is no matter: the
-    GPU waits for something that hides it."""
+def ablate(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> list[Part]:
+    """The parts of a cell, by the cells that have a number on all of these arms, the GPU's the last: what
+    goes away down to the plainest of them, and what that consists of.
 
-    parts: tuple[Part, ...]
-    plainest: CellSummary | None
-    times: float
-
-
-def ablate(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> AblationPath:
-    """The ablations of a cell, by the cells that have a number on all of these arms, the GPU's the last."""
+    The rest is no matter where the GPU waits for something that hides it.
+    """
     parts: list[Part] = []
     here, times, seen = one, 1.0, {one.cell.id}
     while True:
         found = _ablate_once(catalogue, here, arms)
-        if found is None:
-            return AblationPath(parts=tuple(parts), plainest=here, times=times)
-        below, gone = found
+        below, gone = found or (None, split_plain_cell(catalogue, here, arms))
         parts += [replace(part, times=times, seconds=scale(part.seconds, times)) for part in gone]
         if below is None or below.cell.id in seen:
-            return AblationPath(parts=tuple(parts), plainest=None, times=times)
+            return parts
         times *= count_calls(here, below)
         here = below
         seen.add(here.cell.id)
 
 
 def _ablate_once(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Found | None:
-    way = one.cell.way
-    if way is not None and (found := next_stage(catalogue, one, way, arms)) is not None:
+    if found := next_stage(catalogue, one, arms):
         return found
     for name, rule in ABLATIONS[:2]:
         if found := _leave_out(catalogue, one, name, rule, arms):

@@ -25,9 +25,9 @@ def find_break_even(catalogue: Catalogue, one: CellSummary, arm: str) -> Evidenc
     ratio = compare(path[-1].values, rival[-1].values)
     if ratio is None:
         return None
-    if (ratio.value if ratio.high is None else ratio.high) <= 1:
+    if ratio.most <= 1:
         return cite("never-repaid")
     # Only a saving that the interval bears out is one.
-    if saving <= 0 or (ratio.value if ratio.low is None else ratio.low) <= 1:
+    if saving <= 0 or ratio.least <= 1:
         return cite("repayment-unknown")
     return cite("repaid", units=longer / own * call / saving, unit=path[0].unit)

@@ -7,7 +7,7 @@ than on the CPU is a cause's, the one that takes most is named first, and what n
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from suite.analysis.ablation.catalogue import Catalogue, Values
 from suite.analysis.ablation.overheads import ROUNDING
@@ -18,14 +18,13 @@ from suite.analysis.ablation.speedups import (
     find_winner,
 )
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.causes.ablate import AblationPath, ablate
+from suite.analysis.causes.ablate import ablate
 from suite.analysis.causes.break_even import find_break_even
-from suite.analysis.causes.parts import Part, mean_of, scale, subtract
-from suite.analysis.causes.plain_cell import split_plain_cell
+from suite.analysis.causes.parts import Part, mean_of, subtract
 from suite.analysis.causes.rules import RULES, Arms, Candidate, cross_check, find_off_device_ops
 from suite.analysis.numbers.estimate import estimate_difference
-from suite.analysis.result.findings import Cause, RuleName
-from suite.analysis.result.numbers import Estimate, Evidence, Ratio, cite
+from suite.analysis.result.findings import Cause, RuleName, Standing
+from suite.analysis.result.numbers import Evidence, cite
 from suite.cells.traits import Price
 
 NAMED = 0.10
@@ -49,23 +48,10 @@ IS: dict[Price, tuple[RuleName, Evidence]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A cell that needs an explanation, and its causes, the heaviest first.
+    """A cell that needs an explanation: how the GPU stands there, and the causes, the heaviest first."""
 
-    ``loses``: the GPU is the slower one; else it wins or nobody can tell, but reaches only ``use``
-    of its own best rate (None: there is no rate to compare).  ``winner`` is the nearest variant
-    of the same work at which the GPU wins.  ``hopeless``: it loses at every variant that was measured, so
-    that the CPU is the right device.  ``lost`` are the seconds a call that are to be explained: beyond the
-    CPU's time, or beyond that of the same work at the best rate.
-    """
-
-    cell: CellSummary
-    ratio: Ratio
-    loses: bool
-    provisional: bool
-    use: float | None
-    winner: CellSummary | None
-    hopeless: bool
-    lost: Estimate
+    cell: str
+    standing: Standing
     causes: tuple[Cause, ...]
 
 
@@ -98,17 +84,17 @@ def _explain(catalogue: Catalogue, one: CellSummary, cpu: str, gpu: str) -> Case
     winner = find_winner(catalogue, one)
     # A price is no work for which one could choose a device.
     chosen = one.cell.price is None and not one.cell.pinned
-    return Case(
-        cell=one,
+    standing = Standing(
         ratio=ratio,
+        lost=estimate_difference(list(lost.values())),
         loses=loses,
         provisional=catalogue.is_provisional(one),
         use=use,
-        winner=winner,
+        winner=winner.cell.id if winner else None,
         hopeless=loses and winner is None and chosen,
-        lost=estimate_difference(list(lost.values())),
-        causes=tuple(_find_causes(catalogue, one, arms, lost)),
     )
+    causes = tuple(_find_causes(catalogue, one, arms, lost))
+    return Case(cell=one.cell.id, standing=standing, causes=causes)
 
 
 def _find_causes(
@@ -137,7 +123,7 @@ def _find_causes(
     named, rest, doubts = [], 1.0, []
     for candidate in found:
         share = candidate.seconds.value / whole if candidate.seconds and whole > 0 else None
-        least = _take_least(candidate.seconds)
+        least = candidate.seconds.least if candidate.seconds else 0.0
         if share is not None and (share < NAMED or least <= 0):
             continue
         confirmed, refuted, checked = cross_check(catalogue, candidate, arms)
@@ -162,17 +148,9 @@ def _find_causes(
     yield from sorted(named, key=_rank)
 
 
-def _take_least(seconds: Estimate | None) -> float:
-    """What a cause takes at least, by its interval where there is one."""
-    if seconds is None:
-        return 0.0
-    return seconds.value if seconds.low is None else seconds.low
-
-
 def _find_candidates(catalogue: Catalogue, one: CellSummary, arms: Arms) -> list[Candidate]:
     """Every cause with what it takes, in seconds a call; the parts of its ablations by their rules."""
-    path = ablate(catalogue, one, arms)
-    parts = [*path.parts, *_split_plainest(catalogue, path, arms)]
+    parts = ablate(catalogue, one, arms)
     found = []
     for rule in RULES:
         own = tuple(part for part in parts if part.rule == rule)
@@ -184,12 +162,6 @@ def _find_candidates(catalogue: Catalogue, one: CellSummary, arms: Arms) -> list
         seen = cite("fallen-unmeasured", operations=off_device)
         found.append(Candidate(rule="fallback", parts=(), seconds=None, evidence=(seen,)))
     return found
-
-
-def _split_plainest(catalogue: Catalogue, path: AblationPath, arms: Arms) -> Iterator[Part]:
-    if path.plainest is not None:
-        for part in split_plain_cell(catalogue, path.plainest, arms):
-            yield replace(part, times=path.times, seconds=scale(part.seconds, path.times))
 
 
 def _gather(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from suite.analysis.ablation.catalogue import Catalogue
 from suite.analysis.ablation.speedups import find_speedup
 from suite.analysis.ablation.waterfall import build_waterfalls
+from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.result.findings import Improvement, Kind, Spot, Waterfall
 from suite.analysis.result.numbers import Evidence, cite
 from suite.cells.traits import LinkName
@@ -18,16 +19,25 @@ BATCH = "batch"
 """The axis along which work can be had in larger pieces by whoever trains."""
 
 
+Pair = tuple[CellSummary, CellSummary, Evidence]
+"""A cell, another one that shows what would help it, and what is different there."""
+
+
 def find_improvements(catalogue: Catalogue) -> list[Improvement]:
     """What was measured of each kind, in the order of the kinds; on the GPU's arm where there is
     one, else on the CPU's."""
     arm = catalogue.gpu or catalogue.cpu
     if arm is None:
         return []
-    return [found for kind in KINDS for found in KINDS[kind](catalogue, arm)]
+    return [
+        Improvement(kind=kind, arm=arm, cell=one.cell.id, gain=gain)
+        for kind, find_pairs in KINDS.items()
+        for one, other, how in find_pairs(catalogue, arm)
+        if (gain := find_speedup(catalogue, one, other, arm, how)) is not None
+    ]
 
 
-def _enlarge(catalogue: Catalogue, arm: str) -> Iterator[Improvement]:
+def _enlarge(catalogue: Catalogue, arm: str) -> Iterator[Pair]:
     """From the usual batch (the smallest, where that was not measured) to the best larger one."""
     seen = set()
     for one in catalogue.cells.values():
@@ -42,54 +52,45 @@ def _enlarge(catalogue: Catalogue, arm: str) -> Iterator[Improvement]:
         if len(line) < 2 or key in seen:
             continue
         seen.add(key)
-        begin = next((pair for pair in line if pair[0] == USUAL_BATCH), line[0])
+        usual, begin = next((pair for pair in line if pair[0] == USUAL_BATCH), line[0])
         gains = [
-            find_speedup(catalogue, begin[1], other, arm, cite("of-size", axis=BATCH, size=size))
+            find_speedup(catalogue, begin, other, arm, cite("of-size", axis=BATCH, size=size))
             for size, other in line
-            if size > begin[0]
+            if size > usual
         ]
         best = max((g for g in gains if g), key=lambda g: g.ratio.value, default=None)
         if best is not None:
-            yield Improvement(kind="larger-batch", arm=arm, cell=begin[1].cell.id, gain=best)
+            yield begin, catalogue.cells[best.at], best.how
 
 
-def _prefetch(catalogue: Catalogue, arm: str) -> Iterator[Improvement]:
-    return _follow(catalogue, "prefetch", arm, "prefetched")
-
-
-def _unpython(catalogue: Catalogue, arm: str) -> Iterator[Improvement]:
-    found = _follow(catalogue, "less-python", arm, "native")
-    # First what a model waits for.
-    return iter(sorted(found, key=lambda one: catalogue.cells[one.cell].cell.pinned))
-
-
-def _stay(catalogue: Catalogue, arm: str) -> Iterator[Improvement]:
-    return _follow(catalogue, "no-fallback", arm, "without", cite("without-it"))
-
-
-def _follow(
-    catalogue: Catalogue, kind: Kind, arm: str, link: LinkName, said: Evidence | None = None
-) -> Iterator[Improvement]:
+def _follow(link: LinkName, said: Evidence | None = None) -> Callable[..., Iterator[Pair]]:
     """From every cell with this link to the cell that it leads to."""
-    for one in catalogue.cells.values():
-        for other, how in catalogue.links(one, link):
-            gain = find_speedup(catalogue, one, other, arm, said or how)
-            if gain is not None:
-                yield Improvement(kind=kind, arm=arm, cell=one.cell.id, gain=gain)
+
+    def find_pairs(catalogue: Catalogue, _: str) -> Iterator[Pair]:
+        for one in catalogue.cells.values():
+            for other, how in catalogue.links(one, link):
+                yield one, other, said or how
+
+    return find_pairs
 
 
-def _warm_up(catalogue: Catalogue, arm: str) -> Iterator[Improvement]:
+def _bring_near(catalogue: Catalogue, arm: str) -> Iterator[Pair]:
+    """From every cell that copies its data to the one that has them on the device; a CPU copies none."""
+    return _follow("nearer")(catalogue, arm) if arm == catalogue.gpu else iter(())
+
+
+def _unpython(catalogue: Catalogue, arm: str) -> Iterator[Pair]:
+    # First what a model waits for.
+    return iter(sorted(_follow("native")(catalogue, arm), key=lambda pair: pair[0].cell.pinned))
+
+
+def _warm_up(catalogue: Catalogue, arm: str) -> Iterator[Pair]:
     """From the script's number to the last stage that only start-up separates from it."""
     for waterfall in build_waterfalls(catalogue):
-        if waterfall.spot != Spot(arm=arm, pinned=False):
-            continue
-        steps = _take_start(waterfall)
-        if len(steps) < 2:
-            continue
-        first, last = (catalogue.cells[name] for name in (steps[0], steps[-1]))
-        gain = find_speedup(catalogue, first, last, arm, cite("warm"))
-        if gain is not None:
-            yield Improvement(kind="warm-timing", arm=arm, cell=first.cell.id, gain=gain)
+        if waterfall.spot == Spot(arm=arm, pinned=False):
+            first, *others = _take_start(waterfall)
+            if others:
+                yield catalogue.cells[first], catalogue.cells[others[-1]], cite("warm")
 
 
 def _take_start(waterfall: Waterfall) -> list[str]:
@@ -102,11 +103,12 @@ def _take_start(waterfall: Waterfall) -> list[str]:
     return found
 
 
-KINDS: dict[Kind, Callable[[Catalogue, str], Iterator[Improvement]]] = {
+KINDS: dict[Kind, Callable[[Catalogue, str], Iterator[Pair]]] = {
     "larger-batch": _enlarge,
-    "prefetch": _prefetch,
+    "near-data": _bring_near,
+    "prefetch": _follow("prefetched"),
     "less-python": _unpython,
-    "no-fallback": _stay,
+    "no-fallback": _follow("without", cite("without-it")),
     "warm-timing": _warm_up,
 }
 """What can help, in the order in which it is told; each finds its pairs of cells."""

@@ -12,7 +12,7 @@ from suite.analysis.ablation.catalogue import Catalogue, Values, mean
 from suite.analysis.ablation.overheads import BUSY, dispatch_cost
 from suite.analysis.ablation.speedups import best_speedup, find_fewer, find_larger, find_utilization
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.causes.parts import Part, Seconds, count_calls, mean_of, subtract
+from suite.analysis.causes.parts import Part, Seconds, has_numbers, leave_out, mean_of, subtract
 from suite.analysis.result.numbers import Evidence, cite
 
 STEP = 4.0
@@ -96,14 +96,10 @@ def _price_call(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> 
     """What goes away with fewer calls; else what dispatch was seen to take, or its measured cost."""
     fewer = find_fewer(catalogue, one, arms[-1])
     other = catalogue.cells[fewer.at] if fewer else None
-    if fewer and other and all(catalogue.values(other, arm) for arm in arms):
-        times = count_calls(one, other)
-        saved = {
-            arm: subtract(catalogue.values(one, arm), catalogue.values(other, arm), times)
-            for arm in arms
-        }
+    if fewer and other and has_numbers(catalogue, other, arms):
         share = 1 - 1 / fewer.ratio.value
-        return saved, (cite("fewer", share=share, **fewer.how.values),)
+        told = cite("fewer", share=share, **fewer.how.values)
+        return leave_out(catalogue, one, other, arms), (told,)
     return _find_dispatch(catalogue, one, arms)
 
 
@@ -134,7 +130,7 @@ def _find_smallest(
     line = [
         other
         for _, other in catalogue.line(one, axis, arms[-1])
-        if all(catalogue.values(other, arm) for arm in arms) and other.cell.work.amount > 0
+        if has_numbers(catalogue, other, arms) and other.cell.work.amount > 0
     ]
     for other in line[1:]:
         if other.cell.work.amount >= STEP * line[0].cell.work.amount:

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from suite.analysis.ablation.catalogue import Catalogue, mean
+from suite.analysis.ablation.catalogue import Catalogue, Trace, mean
 from suite.analysis.ablation.overheads import copy_cost, dispatch_cost, transfer_cost
 from suite.analysis.ablation.pipeline import NO_FASTER, find_pipeline
-from suite.analysis.ablation.trace import Trace
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.causes.parts import Part, count_calls, mean_of
 from suite.analysis.causes.plain_cell import is_dispatch_bound

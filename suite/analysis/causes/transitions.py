@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from suite.analysis.ablation.catalogue import Catalogue, mean
 from suite.analysis.ablation.overheads import transfer_cost
@@ -23,45 +22,38 @@ from suite.analysis.result.numbers import cite
 from suite.cells.cell import Stage, Way
 
 
-@dataclass(frozen=True, kw_only=True)
-class Transition:
-    """A stage of a way, and the stages behind it up to the next one that has a number."""
-
-    one: CellSummary
-    way: Way
-    stages: Sequence[Stage]
-
-
-def next_stage(
-    catalogue: Catalogue, one: CellSummary, way: Way, arms: Sequence[str]
-) -> Found | None:
-    """The next stage of a script's way that has a number."""
+def next_stage(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Found | None:
+    """The next stage of a script's way that has a number; None: it has none, or the cell is of no script."""
+    way = one.cell.way
+    if way is None:
+        return None
     places = [index for index, stage in enumerate(way.stages) if stage.cell == one.cell.id]
     for first in places:
         for last in range(first + 1, len(way.stages)):
             other = catalogue.cells.get(way.stages[last].cell or "")
             if other is not None and has_numbers(catalogue, other, arms):
                 passed = way.stages[first + 1 : last + 1]
-                return other, list(
-                    _split_transition(
-                        catalogue, Transition(one=one, way=way, stages=passed), other, arms
-                    )
-                )
+                return other, list(_split(catalogue, one, other, arms, way=way, stages=passed))
     return None
 
 
-def _split_transition(
-    catalogue: Catalogue, transition: Transition, other: CellSummary, arms: Sequence[str]
+def _split(
+    catalogue: Catalogue,
+    one: CellSummary,
+    other: CellSummary,
+    arms: Sequence[str],
+    *,
+    way: Way,
+    stages: Sequence[Stage],
 ) -> Iterator[Part]:
-    """What goes away between two stages of a way, by cause.
+    """What goes away between two stages of a way, by cause; ``stages`` are those behind the one.
 
     Of changes of several causes that were measured together each takes its price, or what it took at a
     sibling of the way (another size), as far as the whole of them goes.  What is left is the last cause's
     where all others are known, and else nobody's.
     """
-    one, stages = transition.one, transition.stages
     left = leave_out(catalogue, one, other, arms)
-    is_fair = stages[-1] is transition.way.stages[-1]
+    is_fair = stages[-1] is way.stages[-1]
     how = cite("fair") if is_fair else cite("changed", change=stages[-1].change)
     gain = find_speedup(catalogue, one, other, arms[-1], how)
     rules: list[RuleName] = list(dict.fromkeys(stage.removes for stage in stages if stage.removes))
@@ -84,7 +76,7 @@ def _split_transition(
     unknown: list[RuleName] = []
     # A start is what the others leave: of the sizes of one process only the first has paid it.
     for rule in sorted(rules, key=lambda one: one == "start-up") if len(rules) > 1 else []:
-        known = _find_elsewhere(catalogue, transition, changes[rule], rule, arms)
+        known = _find_elsewhere(catalogue, one, arms, way=way, changes=changes[rule], rule=rule)
         if known is None or (rule == "start-up" and not unknown):
             unknown.append(rule)
             continue
@@ -104,20 +96,22 @@ def _split_transition(
 
 def _find_elsewhere(
     catalogue: Catalogue,
-    transition: Transition,
+    one: CellSummary,
+    arms: Sequence[str],
+    *,
+    way: Way,
     changes: Sequence[str],
     rule: RuleName,
-    arms: Sequence[str],
 ) -> Mapping[str, float] | None:
     """What these changes take, seconds a call by arm: copies and a start by their prices, others at the
     nearest sibling of the way at which they were measured by themselves."""
-    prices = {arm: _find_price(catalogue, transition.one, rule, arm) for arm in arms}
+    prices = {arm: _find_price(catalogue, one, rule, arm) for arm in arms}
     known = {arm: price for arm, price in prices.items() if price is not None}
     if len(known) == len(arms):
         return known
     if rule == "start-up":
         return None
-    way, found = transition.way, []
+    found = []
     for other in catalogue.cells.values():
         their = other.cell.way
         if their is None or (their.name, their.pinned) != (way.name, way.pinned):

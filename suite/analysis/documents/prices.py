@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import date
 from pathlib import Path
 
@@ -11,11 +10,6 @@ import msgspec
 from suite.analysis.result.shortlist import Offer
 from suite.errors import DocumentError
 from suite.folder import Folder
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 class _Prices(msgspec.Struct, forbid_unknown_fields=True):
@@ -31,8 +25,7 @@ def read_prices(path: Path, today: date) -> list[Offer]:
     """
     try:
         with Folder.open(path.parent) as folder:
-            text = folder.read(path.name).decode()
-        offers = msgspec.convert(tomllib.loads(text), _Prices).price
+            offers = msgspec.toml.decode(folder.read(path.name), type=_Prices).price
     except (ValueError, RecursionError, DocumentError) as error:
         raise _refuse(path, str(error)) from error
     seen = set()

@@ -6,20 +6,15 @@ Matches a part by its exact name and nothing else; what is not in the file is un
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
 from suite.analysis.result.limits import ANY, Figure, FigureKind, Part, Quantity
 from suite.errors import DocumentError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 FIGURES = Path(__file__).with_name("figures.toml")
 
@@ -73,7 +68,7 @@ def read_figures(path: Path = FIGURES) -> Figures:
         DocumentError: the file is not what it should be.
     """
     try:
-        table = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _Table)
+        table = msgspec.toml.decode(path.read_bytes(), type=_Table)
         figures = tuple(figure for row in table.figure for figure in _read_row(row))
     except (OSError, ValueError, RecursionError) as error:
         raise DocumentError(
@@ -86,23 +81,11 @@ def read_figures(path: Path = FIGURES) -> Figures:
 def _read_row(row: _Row) -> list[Figure]:
     """A row of the file holds the values of several precisions."""
     found = []
+    alike = structs.asdict(row)
+    del alike["values"]
     for precision, value in row.values.items():
         low, high = value if isinstance(value, tuple) else (value, value)
         if not 0 <= low <= high < math.inf:
             raise ValueError(f"{low} to {high} {row.unit} is no range of figures")
-        found.append(
-            Figure(
-                parts=row.parts,
-                quantity=row.quantity,
-                kind=row.kind,
-                precision=precision,
-                low=low,
-                high=high,
-                unit=row.unit,
-                n=row.n,
-                source=row.source,
-                date=row.date,
-                caveat=row.caveat,
-            )
-        )
+        found.append(Figure(**alike, precision=precision, low=low, high=high))
     return found

@@ -6,7 +6,7 @@ Whatever is wrong with a file ends in a `DocumentError` that names the file and 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -46,6 +46,11 @@ class LoadedCampaign:
     documents: list[Document]
     controls: list[Document] = field(default_factory=list)
 
+    def change(self, change: Callable[[Document], Document]) -> LoadedCampaign:
+        """The campaign with every document changed."""
+        documents, controls = (list(map(change, of)) for of in (self.documents, self.controls))
+        return replace(self, documents=documents, controls=controls)
+
 
 def load_campaign(folder: Path) -> LoadedCampaign:
     """Every document of a campaign folder, each checked on its own and against the plan.
@@ -53,37 +58,33 @@ def load_campaign(folder: Path) -> LoadedCampaign:
     Raises:
         DocumentError: the folder, its plan or one of its documents can't be read or is refused.
     """
-    with Folder.open(folder) as opened:
-        return _load_campaign(opened)
-
-
-def _load_campaign(folder: Folder) -> LoadedCampaign:
-    plan = _load_plan(folder)
     found: dict[tuple[str, int, int], str] = {}
     documents: list[Document] = []
-    for name in _document_files(folder):
-        document = _load_document(folder, name)
-        invocation = document.invocation
-        key = (invocation.arm, invocation.block, invocation.repeat)
-        if key in found:
-            refuse(
-                name,
-                "$.invocation",
-                f"arm {key[0]!r}, block {key[1]}, repeat {key[2]} is also what {found[key]} holds",
-            )
-        found[key] = name
-        refuse_first(name, judge_membership(document, plan))
-        expected = document_name(*key)
-        if name != expected:
-            refuse(name, "$.invocation", f"its arm, block and repeat belong into {expected}")
-        documents.append(document)
-    controls = [one for one in documents if one.invocation.arm not in plan.arms]
-    others = sorted({one.invocation.arm for one in controls})
-    controls.sort(key=lambda one: _place(one, others))
-    documents = [one for one in documents if one.invocation.arm in plan.arms]
-    documents.sort(key=lambda one: _place(one, plan.arms))
+    with Folder.open(folder) as opened:
+        plan = _load_plan(opened)
+        for name in _document_files(opened):
+            document = _load_document(opened, name)
+            invocation = document.invocation
+            key = (invocation.arm, invocation.block, invocation.repeat)
+            if key in found:
+                refuse(
+                    name,
+                    "$.invocation",
+                    f"arm {key[0]!r}, block {key[1]}, repeat {key[2]} is also what {found[key]} holds",
+                )
+            found[key] = name
+            refuse_first(name, judge_membership(document, plan))
+            expected = document_name(*key)
+            if name != expected:
+                refuse(name, "$.invocation", f"its arm, block and repeat belong into {expected}")
+            documents.append(document)
+    others = sorted({one.invocation.arm for one in documents} - set(plan.arms))
+    documents.sort(key=lambda one: _place(one, [*plan.arms, *others]))
     return LoadedCampaign(
-        folder=folder.path.resolve().name, campaign=plan, documents=documents, controls=controls
+        folder=folder.resolve().name,
+        campaign=plan,
+        documents=[one for one in documents if one.invocation.arm in plan.arms],
+        controls=[one for one in documents if one.invocation.arm in others],
     )
 
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from suite.analysis.documents.read import LoadedCampaign
 from suite.model import CellResult, Document, Scalar, Telemetry
 
 POWER_CAP = 0x4
@@ -26,17 +25,8 @@ Window = tuple[float, float]
 """From and to, in seconds after the telemetry's start."""
 
 
-def join(loaded: LoadedCampaign) -> LoadedCampaign:
-    """The campaign with what its telemetry says beside each cell, and of each invocation's GPU."""
-    return replace(
-        loaded,
-        documents=[join_document(one) for one in loaded.documents],
-        controls=[join_document(one) for one in loaded.controls],
-    )
-
-
 def join_document(document: Document) -> Document:
-    """The document with gauges in its cells' evidence; the same one where it has no telemetry."""
+    """The document with what its telemetry says beside each cell, and of its GPU, if it has any."""
     telemetry = document.telemetry
     if telemetry is None:
         return document

@@ -1,6 +1,6 @@
-"""Where along a sweep the other arm starts to win: between two sizes, or the reason why nobody can say.
+"""What a sweep shows: where along it the other arm starts to win, and how far an arm's rate comes.
 
-Pure; sees verdicts alone, so that no winner is named that they do not carry.
+Pure; a winner is told of by verdicts alone, so that none is named that they do not carry.
 """
 
 from __future__ import annotations
@@ -9,9 +9,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from suite.analysis.result.numbers import Answer, Crossover, Verdict
+from suite.analysis.result.cells import ArmResult
+from suite.analysis.result.numbers import Answer, Crossover, Reach, Verdict
 from suite.cells.cell import Cell, Param
 from suite.cells.traits import Headline
+from suite.flags import Flag
+
+FAR_BELOW = 0.1
+"""Under this share of its own best rate a device mostly waits: the size is too small for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +68,7 @@ def pick_main(sweeps: Iterable[Sweep]) -> list[Sweep]:
     return list(longest.values())
 
 
-def find_crossover(sweep: Sweep, verdicts: Mapping[str, Verdict]) -> Crossover:
+def find_crossover(sweep: Sweep, verdicts: Mapping[str, Verdict | Flag]) -> Crossover:
     """Who wins along a sweep, from the verdicts of its cells by id; a cell without one is undecided.
 
     It crosses between two sizes where the one arm is called the faster up to the first and the other
@@ -71,7 +76,7 @@ def find_crossover(sweep: Sweep, verdicts: Mapping[str, Verdict]) -> Crossover:
     """
     sizes = {_size(cell) or 0.0: verdicts.get(cell.id) for cell in sweep.cells}
     wins, loses, equal = (
-        tuple(size for size, one in sizes.items() if one is not None and one.name == name)
+        tuple(size for size, one in sizes.items() if isinstance(one, Verdict) and one.name == name)
         for name in ("FASTER", "SLOWER", "EQUIVALENT")
     )
     called = {size: size in wins for size in sizes if size in wins or size in loses}
@@ -96,6 +101,26 @@ def find_crossover(sweep: Sweep, verdicts: Mapping[str, Verdict]) -> Crossover:
         equal=equal,
         undecided=tuple(size for size in sizes if size not in {*wins, *loses, *equal}),
     )
+
+
+def find_reach(sweep: Sweep, results: Mapping[str, ArmResult]) -> Reach | None:
+    """The reach of an arm, from its valid numbers by cell; None under two of them, or without work."""
+    rates = []
+    unit = ""
+    for cell in sweep.cells:
+        result = results[cell.id]
+        if result.rate is not None and not result.invalid:
+            rates.append((float(cell.params[sweep.axis]), result.rate))
+            unit = result.work.unit
+    if len(rates) < 2:
+        return None
+    best_at, best = max(rates, key=lambda one: one[1])
+    short = None
+    for size, rate in rates:
+        if rate >= FAR_BELOW * best:
+            break
+        short = size
+    return Reach(axis=sweep.axis, unit=unit, best=best, best_at=best_at, short_until=short)
 
 
 def _size(cell: Cell) -> float | None:

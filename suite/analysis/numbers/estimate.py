@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from scipy import special
 
-from suite.analysis.result.numbers import FEWEST, Estimate, Ratio
+from suite.analysis.result.numbers import FEWEST, Estimate
 from suite.flags import Flag, raise_flag
 
 CONFIDENCE = 0.95
@@ -51,8 +51,6 @@ def reduce_invocation(samples: Sequence[float], calls: int = 1) -> float:
     Raises:
         ValueError: there are no samples.
     """
-    if not samples:
-        raise ValueError("an invocation without samples has no value")
     usual = statistics.median(samples)
     return statistics.fmean([one for one in samples if not is_stall(one, usual, calls)])
 
@@ -71,7 +69,7 @@ def estimate(values: Sequence[float]) -> Estimate:
     Raises:
         ValueError: there are no values, or one of them is not positive.
     """
-    logs = [take_log(one) for one in values]
+    logs = list(map(math.log, values))
     value, low, high, flags = bring_back(find_moments(logs), len(logs))
     return Estimate(value=value, low=low, high=high, n=len(values), flags=flags)
 
@@ -90,18 +88,18 @@ def estimate_difference(values: Sequence[float]) -> Estimate:
     return Estimate(value=moments.mean, low=moments.mean - half, high=moments.mean + half, n=n)
 
 
-def count_needed(found: Estimate | Ratio, within: float = CLAIM) -> int | None:
-    """How many values of the spread seen put the 95 % interval ``within`` so much of the value, either way;
+def count_needed(found: Estimate) -> int | None:
+    """How many values of the spread seen put the 95 % interval within `CLAIM` of the value, either way;
     None: it has no interval, so that nobody knows the spread.
 
-    The least n with t(n - 1) s / √n ≤ log(1 + within), looked for from the normal quantile's n on.  Of so
+    The least n with t(n - 1) s / √n ≤ log(1 + CLAIM), looked for from the normal quantile's n on.  Of so
     many, about every other interval comes out as narrow: the spread that is seen varies, too.
     """
     if found.low is None or found.high is None:
         return None
     half = math.log(found.high / found.low) / 2
     spread = half * math.sqrt(found.n) / find_quantile(found.n - 1, CONFIDENCE)
-    reach = math.log(1 + within)
+    reach = math.log(1 + CLAIM)
     needed = max(FEWEST, math.ceil((find_quantile(math.inf, CONFIDENCE) * spread / reach) ** 2))
     while find_quantile(needed - 1, CONFIDENCE) * spread > reach * math.sqrt(needed):
         needed += 1
@@ -143,17 +141,6 @@ def bring_back(
 def find_quantile(freedom: float, confidence: float) -> float:
     """How many standard errors the two-sided interval reaches: Student's t (scipy's inverse)."""
     return float(special.stdtrit(freedom, (1 + confidence) / 2))
-
-
-def take_log(value: float) -> float:
-    """The natural logarithm.
-
-    Raises:
-        ValueError: the value is not positive.
-    """
-    if not value > 0:
-        raise ValueError(f"{value} is not positive, so it has no logarithm")
-    return math.log(value)
 
 
 def _exp(value: float) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from scipy import special
 
-from suite.analysis.numbers.estimate import Moments, bring_back, find_moments, take_log
+from suite.analysis.numbers.estimate import Moments, bring_back, find_moments
 from suite.analysis.result.numbers import FEWEST, Ratio
 
 INNER = 0.90
@@ -27,9 +27,8 @@ def compare(base: Mapping[int, float], other: Mapping[int, float]) -> Ratio | No
     Raises:
         ValueError: a value is not positive.
     """
-    logs = [
-        take_log(other[block]) - take_log(base[block]) for block in sorted(base) if block in other
-    ]
+    both = [block for block in sorted(base) if block in other]
+    logs = [math.log(other[block]) - math.log(base[block]) for block in both]
     return _word(find_moments(logs), len(logs)) if logs else None
 
 
@@ -42,7 +41,7 @@ def compare_campaigns(base: Iterable[float], other: Iterable[float]) -> Ratio | 
     Raises:
         ValueError: a value is not positive.
     """
-    sides = [[take_log(one) for one in values] for values in (base, other)]
+    sides = [list(map(math.log, values)) for values in (base, other)]
     fewest = min(map(len, sides))
     if not fewest:
         return None
@@ -69,7 +68,7 @@ def compare_few(base: Iterable[float], other: Iterable[float]) -> Ratio | None:
     freedom = sum(counts) - len(sides)
     if min(counts) >= FEWEST or not all(counts) or not freedom:
         return compare_campaigns(*sides)
-    first, second = (find_moments([take_log(one) for one in values]) for values in sides)
+    first, second = (find_moments(list(map(math.log, values))) for values in sides)
     squares = [
         one.error**2 * count * (count - 1)
         for one, count in zip((first, second), counts, strict=True)

@@ -35,7 +35,7 @@ pass for a step: at 25 samples and 10 % of spikes 6 % of steady series did, at 5
 _RANGES = 3.0
 """Interquartile ranges around the rolling median beyond which a sample is clipped."""
 
-_LEAST_NOISE = 1e-3
+LEAST_NOISE = 1e-3
 """The noise is never taken as smaller: a coarse timer makes most differences zero, and steps under
 a thousandth matter to nobody."""
 
@@ -73,15 +73,15 @@ class Steady:
 def find_steady(warmup: Sequence[float], samples: Sequence[float]) -> Steady:
     """The steady part of one invocation's samples; both series in seconds, all positive.
 
-    Change points of the logarithms, warm-up included, by the exact l2 segmentation (Killick,
-    Fearnhead and Eckley 2012, in ``ruptures``), then back from the last segment through those whose
-    medians agree with its own within 1 % (Barrett et al. 2017; Traini et al. 2022).
+    Change points of the logarithms, warm-up included, on a copy in which spikes are clipped; then back
+    from the last segment through those whose medians agree with its own within 1 % (Barrett et al. 2017;
+    Traini et al. 2022).
     """
     count = len(warmup) + len(samples)
     if count < FEWEST_SAMPLES or not samples:
         return Steady(kind="too few", start=0, changes=())
     logs = np.log(np.array([*warmup, *samples], dtype=np.float64))
-    changes = find_changes(logs)
+    changes = find_changes(clip_spikes(logs), penalty=PENALTY, shortest=SHORTEST)
     edges = [0, *changes, count]
     levels = [_middle(logs[begin:end]) for begin, end in pairwise(edges)]
     first = len(levels) - 1
@@ -97,23 +97,24 @@ def find_steady(warmup: Sequence[float], samples: Sequence[float]) -> Steady:
     return Steady(kind="slowdown" if faster else "warmup", start=counted, changes=changes)
 
 
-def find_changes(logs: Array) -> tuple[int, ...]:
+def find_changes(
+    logs: Array, *, penalty: float, shortest: int, noise: float = LEAST_NOISE
+) -> tuple[int, ...]:
     """The change points of a series of logarithms: the indices at which a new level begins.
 
-    On a copy in which spikes are clipped.  The penalty is 15 ln n times the noise's variance, whose
-    scale is the median absolute deviation of successive differences: steps and drifts hardly touch
-    it (Fryzlewicz 2014 on the penalty's form; 15 rather than 2, since real samples are correlated).
+    By the exact l2 segmentation (Killick, Fearnhead and Eckley 2012, in ``ruptures``).  The penalty is so
+    many times ln n times the noise's variance, whose scale is the median absolute deviation of successive
+    differences, or ``noise`` where that is more: steps and drifts hardly touch it (Fryzlewicz 2014 on the
+    penalty's form; more than his 2, since real samples are correlated).
     """
-    clipped = clip_spikes(logs)
-    differences = np.diff(clipped)
+    differences = np.diff(logs)
     spread = _middle(np.abs(differences - _middle(differences)))
-    noise = max(_LEAST_NOISE, spread / _MAD)
     # Centred and scaled, so that the sums of squares inside lose no digits.
-    signal = (clipped - _middle(clipped)) / noise
+    signal = (logs - _middle(logs)) / max(noise, spread / _MAD)
     import ruptures  # noqa: PLC0415  loading it takes longer than most commands
 
-    search = ruptures.KernelCPD(kernel="linear", min_size=SHORTEST).fit(signal[:, np.newaxis])
-    return tuple(int(one) for one in search.predict(pen=PENALTY * math.log(len(logs)))[:-1])
+    search = ruptures.KernelCPD(kernel="linear", min_size=shortest).fit(signal[:, np.newaxis])
+    return tuple(int(one) for one in search.predict(pen=penalty * math.log(len(logs)))[:-1])
 
 
 def clip_spikes(logs: Array) -> Array:

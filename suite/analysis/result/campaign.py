@@ -232,6 +232,12 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """The sweeps that a report opens with, in its order."""
         return [one for one in self.sweeps if one.main]
 
+    def compares(self, sweep: SweepAnalysis, other: str) -> bool:
+        """Whether any cell of the sweep has a ratio of that arm to the first."""
+        return any(
+            one.id in sweep.cells and isinstance(one.ratios[other], Ratio) for one in self.cells
+        )
+
     @property
     def excluded(self) -> tuple[Flag, ...]:
         """The invocations that do not count."""

@@ -15,6 +15,7 @@ RuleName = Literal["fallback", "input", "transfer", "start-up", "overhead", "too
 
 Kind = Literal[
     "larger-batch",
+    "near-data",
     "prefetch",
     "less-python",
     "no-fallback",
@@ -91,8 +92,7 @@ class Improvement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def helps(self) -> bool:
         """Whether the interval says so; without one, the number alone."""
-        ratio = self.gain.ratio
-        return (ratio.value if ratio.low is None else ratio.low) > 1
+        return self.gain.ratio.least > 1
 
 
 class Step(Struct, frozen=True, kw_only=True, omit_defaults=True):

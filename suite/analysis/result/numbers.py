@@ -60,8 +60,18 @@ class Estimate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     n: int
     flags: tuple[Flag, ...] = field(default=(), name="notes")
 
+    @property
+    def least(self) -> float:
+        """What the interval says that it is at least; without one, the value alone."""
+        return self.value if self.low is None else self.low
 
-class Ratio(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    @property
+    def most(self) -> float:
+        """The same of the other end."""
+        return self.value if self.high is None else self.high
+
+
+class Ratio(Estimate, frozen=True, kw_only=True, omit_defaults=True):
     """The ratio of two arms' times, other over base: under 1 the other arm is faster.
 
     ``n`` is the number of blocks in which both have a value (across campaigns: of invocations of
@@ -70,11 +80,6 @@ class Ratio(Struct, frozen=True, kw_only=True, omit_defaults=True):
     where there is none, and ``flags`` (in the file: ``notes``) say why.
     """
 
-    value: float
-    low: float | None
-    high: float | None
-    n: int
-    flags: tuple[Flag, ...] = field(default=(), name="notes")
     inner_low: float | None = None
     inner_high: float | None = None
     p: float | None = None

@@ -17,7 +17,7 @@ from suite.analysis.campaign.consistency import find_disagreement
 from suite.analysis.campaign.summarise import refuse_ratio
 from suite.analysis.numbers.ratio import compare, compare_campaigns
 from suite.analysis.result.campaign import SCHEMA, Analysis
-from suite.analysis.result.cells import ArmResult, set_down
+from suite.analysis.result.cells import ArmResult, Comparison, set_down
 from suite.analysis.result.numbers import MARGIN, Ratio
 from suite.analysis.result.several import Column, Pair, Versus
 from suite.analysis.several.kinds import find_kinds
@@ -127,21 +127,13 @@ def _compare(
         else (raise_flag("not-in-both"), ())
         for name, of in results.items()
     }
-    ratios = {name: ratio for name, (ratio, _) in found.items()}
     floors = [one.noise_floor for one in sides]
     # Nothing is paired here, so that what a machine makes of nothing is not in the intervals.
     margin = max(MARGIN, *(floor or 0.0 for floor in floors))
     if interleaved:
         margin = sides[0].margin
-    invalid = find_invalid(results)
-    profiles = [one.campaign.profile for one in sides]
-    work = {cell.id for one in sides for cell in one.work}
-    verdicts = judge_all(ratios, *profiles, margin=margin, invalid=invalid, work=work)
-    off = [
-        abs(one.value - 1)
-        for name, one in ratios.items()
-        if isinstance(one, Ratio) and name not in invalid
-    ]
+    cells = judge_cells(sides, results, found, margin)
+    off = [abs(one.ratio.value - 1) for one in cells.values() if one.ratio and not one.invalid]
     return Pair(
         base=base,
         other=other,
@@ -151,21 +143,32 @@ def _compare(
         # Linear between order statistics (numpy's default).
         distance_median=float(np.median(off)) if off else None,
         distance_p95=float(np.percentile(off, CLOSE_SHARE)) if off else None,
-        cells={
-            name: set_down(
-                ratio, verdicts[name], beside=found[name][1], invalid=invalid.get(name, ())
-            )
-            for name, ratio in ratios.items()
-        },
+        cells=cells,
     )
 
 
-def find_invalid(sides: Mapping[str, Sequence[ArmResult]]) -> dict[str, tuple[Flag, ...]]:
-    """The cells of a comparison of which some side must not be believed, and why."""
-    return {
+def judge_cells(
+    sides: Sequence[Analysis],
+    results: Mapping[str, Sequence[ArmResult]],
+    found: Mapping[str, tuple[Ratio | Flag, tuple[Flag, ...]]],
+    margin: float,
+) -> dict[str, Comparison]:
+    """What is found of each cell of some campaigns, and stands beside that, with its verdict.
+
+    A cell is INVALID of which some of the ``results`` must not be believed.
+    """
+    ratios = {name: ratio for name, (ratio, _) in found.items()}
+    invalid = {
         name: flags
-        for name, results in sides.items()
-        if (flags := next((one.invalid for one in results if one.invalid), ()))
+        for name, known in results.items()
+        if (flags := next((one.invalid for one in known if one.invalid), ()))
+    }
+    profiles = [one.campaign.profile for one in sides]
+    work = {cell.id for one in sides for cell in one.work}
+    verdicts = judge_all(ratios, *profiles, margin=margin, invalid=invalid, work=work)
+    return {
+        name: set_down(ratio, verdicts[name], beside=beside, invalid=invalid.get(name, ()))
+        for name, (ratio, beside) in found.items()
     }
 
 

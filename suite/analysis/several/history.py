@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-import ruptures
 
+from suite.analysis.numbers.steady import LEAST_NOISE, find_changes
 from suite.analysis.result.history import Change, Point, Series
 from suite.analysis.result.numbers import MARGIN
 
@@ -18,11 +18,6 @@ SHORTEST = 3
 PENALTY = 8.0
 """What a change costs, in noise variances times ln n: of 300 series of 6, 10 and 20 values without one,
 7, 4 and 0 % had one all the same."""
-
-_MAD = 0.6744897501960817 * math.sqrt(2)
-"""The median absolute difference of two successive values of unit normal noise."""
-
-_LEAST_NOISE = 1e-3
 
 
 def find_series(machine: str, arm: str, points: Sequence[Point]) -> Series:
@@ -45,20 +40,14 @@ def find_series(machine: str, arm: str, points: Sequence[Point]) -> Series:
     return Series(machine=machine, arm=arm, points=tuple(points), changes=tuple(changes))
 
 
-def find_breaks(points: Sequence[Point]) -> list[int]:
+def find_breaks(points: Sequence[Point]) -> tuple[int, ...]:
     """Where new levels begin.
 
-    Change points of the logarithms by the exact l2 segmentation (Killick, Fearnhead and Eckley 2012, in
-    ``ruptures``).  The noise is that of successive values, or of the campaigns' own intervals where these
-    are wider.
+    The noise is that of successive values, or of the campaigns' own intervals where these are wider.
     """
     if len(points) < 2 * SHORTEST:
-        return []
+        return ()
     logs = np.log([one.value for one in points])
-    steps = np.diff(logs)
-    spread = float(np.median(np.abs(steps - np.median(steps)))) / _MAD
     errors = [math.log(one.high / one.low) / 4 for one in points if one.low and one.high]
-    noise = max(_LEAST_NOISE, spread, float(np.median(errors)) if errors else 0.0)
-    signal = (logs - np.median(logs)) / noise
-    search = ruptures.KernelCPD(kernel="linear", min_size=SHORTEST).fit(signal[:, np.newaxis])
-    return [int(one) for one in search.predict(pen=PENALTY * math.log(len(logs)))[:-1]]
+    noise = max(LEAST_NOISE, float(np.median(errors)) if errors else 0.0)
+    return find_changes(logs, penalty=PENALTY, shortest=SHORTEST, noise=noise)

@@ -11,7 +11,7 @@ from suite.analysis.numbers.estimate import count_needed, estimate
 from suite.analysis.numbers.ratio import compare
 from suite.analysis.result.campaign import Analysis, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis
-from suite.analysis.result.numbers import FEWEST, Crossover, Estimate, Ratio
+from suite.analysis.result.numbers import FEWEST, Crossover, Estimate
 from suite.analysis.result.shortlist import Claim, Device, Offer
 from suite.analysis.several.admission import Instance
 from suite.flags import Flag, pick, raise_flag
@@ -69,7 +69,7 @@ class Machine:
         """What these times of a cell say, each of them one observation."""
         seconds = {device: estimate(list(one.values())) for device, one in times.items() if one}
         ratio = compare(times["cpu"], times["gpu"])
-        told: list[tuple[str, Estimate | Ratio]] = [*seconds.items()]
+        told: list[tuple[str, Estimate]] = [*seconds.items()]
         if ratio:
             told.append(("gpu/cpu", ratio))
         needed = {name: count_needed(one) for name, one in told}

@@ -14,15 +14,14 @@ from statistics import geometric_mean, median
 import msgspec
 
 from suite import __version__
-from suite.analysis.campaign.conclude import judge_all
 from suite.analysis.campaign.summarise import refuse_ratio
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.numbers.ratio import compare
 from suite.analysis.result.campaign import SCHEMA, Analysis
-from suite.analysis.result.cells import ArmResult, set_down
+from suite.analysis.result.cells import ArmResult
 from suite.analysis.result.numbers import MARGIN, Ratio
 from suite.analysis.result.several import Contrast, Surveyed
-from suite.analysis.several.comparison import find_invalid
+from suite.analysis.several.comparison import judge_cells
 from suite.flags import Flag, raise_flag
 from suite.model import Survey
 
@@ -143,25 +142,15 @@ def _contrast(
     # Turns are paired by round, but no GPU's noise is measured by another's twins.
     margin = max([MARGIN, *(one.noise_floor or 0.0 for one in both)])
     found = {name: [r for one in both if (r := find_result(one, name))] for name in names}
-    ratios: dict[str, Ratio | Flag] = {}
+    ratios: dict[str, tuple[Ratio | Flag, tuple[Flag, ...]]] = {}
     for name, results in found.items():
         if len(results) < len(both) or not both:
-            ratios[name] = raise_flag("no-number")
+            ratios[name] = raise_flag("no-number"), ()
             continue
         values = [one.values for one in results]
-        ratios[name] = (
-            refuse_ratio(*results)
-            or compare(pool(values[: len(base)]), pool(values[len(base) :]))
-            or raise_flag("no-common-block")
-        )
-    invalid = find_invalid(found)
-    profiles = [one.campaign.profile for one in both]
-    work = {cell.id for one in both for cell in one.work}
-    verdicts = judge_all(ratios, *profiles, margin=margin, invalid=invalid, work=work)
-    cells = {
-        name: set_down(ratio, verdicts[name], invalid=invalid.get(name, ()))
-        for name, ratio in ratios.items()
-    }
+        ratio = compare(pool(values[: len(base)]), pool(values[len(base) :]))
+        ratios[name] = refuse_ratio(*results) or ratio or raise_flag("no-common-block"), ()
+    cells = judge_cells(both, found, ratios, margin)
     told = (cells[name] for name in on_gpu)
     typical = middle(one.ratio for one in told if one.ratio and not one.invalid)
     return Contrast(margin=margin, cells=cells, typical=typical)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,9 @@ from suite.report.exports.tidy import FACTS
 
 _MADE_OF = (*FACTS, "image", "suite_content", "cpus_used", "gpu")
 """The columns in which what has changed is looked for."""
+
+_POINT = ("campaign", "created", "value", "low", "high", "n", "invalid")
+"""The columns of a point itself."""
 
 
 def add(database: Any, archive: Folder, entry: Entry) -> bool:
@@ -78,29 +81,17 @@ def list_cells(database: Any) -> list[str]:
 
 def read_history(database: Any, cell: str, machine: str | None) -> Iterator[Series]:
     """The cell of this id on each machine, or on this one, and arm."""
-    facts = ", ".join(_MADE_OF)
+    columns = ", ".join((*_POINT, *_MADE_OF))
     rows = database.execute(
-        "SELECT machine, arm, campaign, created, value, low, high, n, invalid, "  # noqa: S608  as above
-        f"{facts} FROM cells WHERE id = $1 AND value IS NOT NULL AND machine = coalesce($2, machine) "
+        f"SELECT machine, arm, {columns} FROM cells "  # noqa: S608  as above
+        "WHERE id = $1 AND value IS NOT NULL AND machine = coalesce($2, machine) "
         "ORDER BY machine, arm, created, campaign",
         [cell, machine],
     ).fetchall()
     groups: dict[tuple[str, str], list[Point]] = {}
-    for where, arm, *point in rows:
-        groups.setdefault((where, arm), []).append(_read_point(point))
+    for where, arm, *row in rows:
+        facts = dict(zip(_MADE_OF, row[len(_POINT) :], strict=True))
+        point = Point(**dict(zip(_POINT, row, strict=False)), facts=facts)
+        groups.setdefault((where, arm), []).append(point)
     for (where, arm), points in groups.items():
         yield find_series(where, arm, points)
-
-
-def _read_point(row: Sequence[Any]) -> Point:
-    campaign, created, value, low, high, n, invalid, *facts = row
-    return Point(
-        campaign=campaign,
-        created=created,
-        value=value,
-        low=low,
-        high=high,
-        n=n,
-        invalid=invalid,
-        facts=dict(zip(_MADE_OF, facts, strict=True)),
-    )

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import functools
-import multiprocessing
-import os
-import signal
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -19,8 +14,7 @@ import msgspec
 from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import load_campaign
 from suite.analysis.result.campaign import Analysis
-from suite.errors import CrossoverError
-from suite.host.machine.lines import MORE_PROCESSES
+from suite.cli.processes import in_processes
 from suite.manifest import hash_content
 from suite.model import Document
 from suite.report.exports.parquet import open_duckdb, write_parquet
@@ -89,7 +83,7 @@ class Entry:
 
 
 def make_entries(runs: Sequence[Path], machine: str | None) -> Iterator[Entry]:
-    """The entries of campaigns' folders, in their order, made by as many processes as there are CPUs.
+    """The entries of campaigns' folders, in their order.
 
     Args:
         runs: the folders.
@@ -99,24 +93,7 @@ def make_entries(runs: Sequence[Path], machine: str | None) -> Iterator[Entry]:
         DocumentError: one can't be read.
         CrossoverError: the machine has no memory, or no process, for so many at once.
     """
-    make = functools.partial(_make_entry, machine=machine)
-    at_once = min(len(runs), len(os.sched_getaffinity(0)))
-    if at_once <= 1:
-        yield from map(make, runs)
-        return
-    spawn = multiprocessing.get_context("spawn")
-    # Ctrl-C reaches all of a terminal's group: the others then go without a word.
-    ends = (signal.SIGINT, signal.SIG_DFL)
-    pool = ProcessPoolExecutor(at_once, spawn, initializer=signal.signal, initargs=ends)
-    try:
-        yield from pool.map(make, runs)
-    except (BrokenProcessPool, BlockingIOError, RuntimeError) as error:
-        raise CrossoverError(
-            f"a process that read a campaign ended: {error}",
-            f"name fewer campaigns at once, or `taskset -c 0` for one process; {MORE_PROCESSES}",
-        ) from error
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+    return in_processes(functools.partial(_make_entry, machine=machine), runs)
 
 
 def _make_entry(run: Path, machine: str | None) -> Entry:
@@ -126,8 +103,7 @@ def _make_entry(run: Path, machine: str | None) -> Entry:
     content = hash_content(msgspec.json.encode(documents))
     cells = [{k: v for k, v in row.items() if k != "machine"} for row in list_rows(analysis)]
     columns = {k: v for k, v in type_columns(cells).items() if k != "machine"}
-    about = dict.fromkeys(("cpu", "cpus_used", "memory_bytes", "gpu"))
-    about |= {name: row[name] for row in cells[:1] for name in _CAMPAIGNS if name in row}
+    about = {name: row[name] for row in cells[:1] for name in _CAMPAIGNS if name in row}
     plan = analysis.campaign
     campaign = about | {
         "campaign": plan.id,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +11,22 @@ from suite.cli.commands.surveys import check_survey, find_gpus, survey_anew, sur
 from suite.cli.conduct import (
     ROOT,
     conclude,
+    engine_alone,
     make_conductor,
     provide,
     reporting,
     resolve_again,
     write_reports,
 )
-from suite.cli.engines import check_custom, open_engine, settle_custom
+from suite.cli.engines import check_custom, settle_custom
 from suite.cli.resume import demand_same_custom, demand_same_secret, settle
 from suite.cli.settings import ALL_GPUS, Bounds, read_bounds, read_request, single_gpu
 from suite.cli.terminal import Terminal
 from suite.errors import UnsoundError, UsageError
 from suite.host.campaign.arms import against_itself, resolve_arms
 from suite.host.campaign.conductor import Conductor
-from suite.host.campaign.request import Request, plan_campaign, resume_plan
-from suite.host.campaign.store import Store, only_campaign
-from suite.host.engine import Engine
+from suite.host.campaign.request import plan_campaign, resume_plan
+from suite.host.campaign.store import Store, Turn
 from suite.host.provision.overlay import CUSTOM
 from suite.model import Document
 from suite.worker import scenarios
@@ -63,15 +62,11 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
             "leave GPU=all out",
         )
     check_survey(request.gpu, request.arms)
-    with (
-        Terminal() as terminal,
-        only_campaign(results, wait_s=bounds.wait_s, say=terminal.say) as turn,
-    ):
-        engine = open_engine(given, terminal.say)
-        turn.claim(engine)
+    with engine_alone(given, results, bounds.wait_s) as (engine, terminal, turn):
         gpus = find_gpus(engine) if request.gpu == ALL_GPUS else {}
         if len(gpus) > 1:
-            given, request = _pin(given, request, engine, [CUSTOM], terminal, again=again)
+            given = {**given, "cuda_image": settle_custom(given, engine, [CUSTOM], terminal.say)}
+            request = read_request(given, again=again)
             store = survey_anew(
                 given,
                 request,
@@ -90,7 +85,8 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
             arms = resolve_arms(engine, request.arms, request.gpu)
             arms = against_itself(arms) if again else arms
             run_in = [arm.image for arm in arms.run]
-            given, request = _pin(given, request, engine, run_in, terminal, again=again)
+            given = {**given, "cuda_image": settle_custom(given, engine, run_in, terminal.say)}
+            request = read_request(given, again=again)
             drawn = plan_campaign(request, arms, scenarios.cells())
             for arm, why in drawn.not_run.items():
                 terminal.say(f"the arm {arm} is left out: {why}")
@@ -104,24 +100,8 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
             conductor = make_conductor(
                 engine, store, drawn, arms, images, bounds=bounds, listener=terminal
             )
-            terminal.heard = turn.expect
-            conduct(conductor, terminal)
+            conduct(conductor, terminal, turn)
     return conclude(store)
-
-
-def _pin(
-    given: dict[str, Any],
-    request: Request,
-    engine: Engine,
-    images: Sequence[str],
-    terminal: Terminal,
-    *,
-    again: bool,
-) -> tuple[dict[str, Any], Request]:
-    """The options and the request with the digest of CUDA_IMAGE."""
-    given = {**given, "cuda_image": settle_custom(given, engine, images, terminal.say)}
-    pinned = read_request(given, again=again)
-    return given, replace(request, command=pinned.command, settings=pinned.settings)
 
 
 def _bench_resumed(folder: Path, given: dict[str, Any], bounds: Bounds) -> int:
@@ -138,12 +118,7 @@ def _bench_resumed(folder: Path, given: dict[str, Any], bounds: Bounds) -> int:
     drawn = resume_plan(loaded.campaign, blocks=given["blocks"])
     store = Store(folder)
     results = folder.resolve().parent
-    with (
-        Terminal() as terminal,
-        only_campaign(results, wait_s=bounds.wait_s, say=terminal.say) as turn,
-    ):
-        engine = open_engine(given, terminal.say)
-        turn.claim(engine)
+    with engine_alone(given, results, bounds.wait_s) as (engine, terminal, turn):
         arms = resolve_again(engine, drawn, single_gpu(given["gpu"] or "0"))
         run_in = [arm.image for arm in arms.run]
         demand_same_custom(given, engine, run_in, drawn, terminal.say)
@@ -151,13 +126,15 @@ def _bench_resumed(folder: Path, given: dict[str, Any], bounds: Bounds) -> int:
         conductor = make_conductor(
             engine, store, drawn, arms, images, bounds=read_bounds(given), listener=terminal
         )
-        terminal.heard = turn.expect
-        conduct(conductor, terminal, [*loaded.documents, *loaded.controls])
+        conduct(conductor, terminal, turn, [*loaded.documents, *loaded.controls])
     return conclude(store)
 
 
-def conduct(conductor: Conductor, terminal: Terminal, resumed: Sequence[Document] = ()) -> None:
+def conduct(
+    conductor: Conductor, terminal: Terminal, turn: Turn, resumed: Sequence[Document] = ()
+) -> None:
     """Runs the campaign; however it ends, what was measured by then gets its report."""
+    terminal.heard = turn.expect
     store = conductor.store
     with reporting(store.folder, lambda: write_reports(store), terminal.say):
         conductor.run(resumed)

@@ -12,7 +12,7 @@ from suite.analysis.analyse import analyse_folder
 from suite.analysis.documents.read import schema
 from suite.cells.families import SHOWN
 from suite.cli.commands.record import PAGE, write_page
-from suite.content import SUITE
+from suite.cli.conduct import ROOT
 from suite.errors import UsageError
 from suite.folder import Folder
 from suite.host.doctor.examine import diagnosis_schema
@@ -24,18 +24,10 @@ from suite.report.produce import build_report
 from suite.report.render.markdown import write_image
 from suite.worker import scenarios
 
-ROOT = SUITE.parent
+_SAMPLE_MARKS = ("<!-- sample:begin", "<!-- sample:end -->")
 
-
-SAMPLE_MARKS = ("<!-- sample:begin", "<!-- sample:end -->")
-
-
-SAMPLE_SECTIONS = (f"{SHOWN[0].name}: {SHOWN[0].title}",)
-"""The table of the sample that the README shows."""
-
-
-SAMPLE_PICTURE = SHOWN[0].name
-"""And its picture."""
+_SAMPLE = SHOWN[0]
+"""The family of which the README shows the sample's table and picture."""
 
 
 def generated() -> dict[str, str]:
@@ -86,7 +78,7 @@ def write_generated(*, check: bool) -> list[str]:
 
 def _with_sample(readme: str, samples: Path) -> str:
     """The README with a picture and tables of the newest sample campaign between its marks."""
-    begin, end = SAMPLE_MARKS
+    begin, end = _SAMPLE_MARKS
     before, rest = readme.split(begin, 1)
     mark, rest = rest.split("\n", 1)
     after = rest.split(end, 1)[1]
@@ -96,18 +88,18 @@ def _with_sample(readme: str, samples: Path) -> str:
         newest = folders[-1]
         analysis = analyse_folder(newest)
         text = build_report(analysis).files["report.md"]
-        sections = [part for part in text.split("\n### ") if part.startswith(SAMPLE_SECTIONS)]
-        excerpt = "".join(
-            f"#### {section.split(chr(10) + '## ')[0].strip()}\n\n" for section in sections
-        )
+        title = f"{_SAMPLE.name}: {_SAMPLE.title}"
+        section = next(part for part in text.split("\n### ") if part.startswith(title))
+        table, _, _ = section.partition("\n## ")
+        excerpt = f"#### {table.strip()}\n\n"
         marks = tuple(f"- {mark} " for mark in set(re.findall(r"\[\d+\]", excerpt)))
-        notes = [line for line in text.splitlines() if line.startswith(marks)] if marks else []
+        notes = [line for line in text.splitlines() if line.startswith(marks)]
         excerpt += "\n".join(notes) + "\n\n" if notes else ""
         folder = newest.relative_to(ROOT)
         shown = "".join(
             write_image(one.alt, f"{folder}/{FOLDER}/{one.name}.svg") + "\n\n"
             for one in depict(analysis)
-            if one.name == SAMPLE_PICTURE
+            if one.name == _SAMPLE.name
         )
         head = f"[The whole report]({folder}/report.md). One of its pictures, and its table:"
         excerpt = f"{head}\n\n{shown}{excerpt}"

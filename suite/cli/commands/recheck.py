@@ -11,17 +11,18 @@ from suite.analysis.analyse import analyse, analyse_folder
 from suite.analysis.documents.read import is_survey, load_campaign
 from suite.analysis.several.recheck import draw_cells, hash_samples, judge_again
 from suite.cli.commands.bench import conduct
-from suite.cli.conduct import ROOT, make_conductor, provide, shown, write_reports
-from suite.cli.engines import check_custom, open_engine, settle_custom
+from suite.cli.conduct import ROOT, engine_alone, make_conductor, provide, shown, write_reports
+from suite.cli.engines import check_custom, settle_custom
 from suite.cli.options import FOLDER, engine_options, recheck_options
 from suite.cli.receipts.archive import unpacked
 from suite.cli.settings import read_bounds, read_request, single_gpu
-from suite.cli.terminal import Terminal, answer_kept
+from suite.cli.terminal import answer_kept
 from suite.errors import UsageError
 from suite.host.campaign.arms import resolve_arms
 from suite.host.campaign.request import RECHECK_BLOCKS, plan_recheck
-from suite.host.campaign.store import Store, only_campaign
-from suite.report.produce import build_recheck
+from suite.host.campaign.store import Store
+from suite.report.pages.recheck import compose_recheck
+from suite.report.render.markdown import render_page
 from suite.worker import scenarios
 
 _OF_THE_PLAN = ("resume", "only", "seed", "price", "price_currency")
@@ -45,10 +46,6 @@ def recheck(run: Path, number: int, **given: Any) -> int:
 
     A hash over RUN's samples draws them. They get a folder of their own in results.
     """
-    return _run(run, number, given)
-
-
-def _run(run: Path, number: int, given: dict[str, Any]) -> int:
     bounds = read_bounds(given)
     with unpacked(run) as folder:
         if is_survey(folder):
@@ -79,12 +76,7 @@ def _run(run: Path, number: int, given: dict[str, Any]) -> int:
     check_custom(given, wanted)
     single_gpu(given["gpu"] or "0")
     results: Path = given["results"] or ROOT / "results"
-    with (
-        Terminal() as terminal,
-        only_campaign(results, wait_s=bounds.wait_s, say=terminal.say) as turn,
-    ):
-        engine = open_engine(given, terminal.say)
-        turn.claim(engine)
+    with engine_alone(given, results, bounds.wait_s) as (engine, terminal, turn):
         arms = resolve_arms(engine, wanted, given["gpu"] or "0")
         run_in = [arm.image for arm in arms.run]
         given = {**given, "cuda_image": settle_custom(given, engine, run_in, terminal.say)}
@@ -94,10 +86,9 @@ def _run(run: Path, number: int, given: dict[str, Any]) -> int:
         conductor = make_conductor(
             engine, store, drawn, arms, images, bounds=bounds, listener=terminal
         )
-        terminal.heard = turn.expect
-        conduct(conductor, terminal)
+        conduct(conductor, terminal, turn)
     write_reports(store)
     now, where = analyse_folder(store.folder), shown(store.folder)
     found = judge_again(before, now, seed)
-    answer_kept(f"{build_recheck(found, before, now)}\n{where}", where)
+    answer_kept(f"{render_page(compose_recheck(found, before, now))}\n{where}", where)
     return 0 if found.reproduces else 1

@@ -11,6 +11,7 @@ import click
 from suite.analysis.analyse import compare_folders, gate_folders, shortlist_folders
 from suite.cli.options import FOLDER
 from suite.cli.out import give_files
+from suite.cli.processes import in_processes
 from suite.report.produce import build_comparison, build_gate, build_shortlist
 
 RUNS = click.argument("runs", nargs=-1, type=FOLDER)
@@ -56,7 +57,7 @@ def shortlist(
 ) -> int:
     """The machines of the campaign folders RUNS, by what work costs on them."""
     today = date.today()  # noqa: DTZ011  a price's day is the reader's
-    found = shortlist_folders(runs, prices, asked=today, workload=workload)
+    found = shortlist_folders(runs, prices, asked=today, workload=workload, each=in_processes)
     give_files(build_shortlist(*found), out)
     return 0
 

@@ -10,6 +10,7 @@ from typing import Any, cast
 from suite.analysis.documents.read import load_campaign, load_survey
 from suite.analysis.several.places import drop_unpaired
 from suite.cli.conduct import (
+    engine_alone,
     make_conductor,
     provide,
     reporting,
@@ -17,7 +18,7 @@ from suite.cli.conduct import (
     write_reports,
     write_survey_report,
 )
-from suite.cli.engines import connect, open_engine
+from suite.cli.engines import connect
 from suite.cli.resume import demand_same_custom, demand_same_secret, settle
 from suite.cli.settings import ALL_GPUS, Bounds, read_bounds, single_gpu
 from suite.cli.terminal import Terminal
@@ -26,7 +27,7 @@ from suite.host.campaign.arms import AUTO, known_arms, resolve_arms
 from suite.host.campaign.conductor import Conductor
 from suite.host.campaign.listener import Listener
 from suite.host.campaign.request import Request, resume_plan
-from suite.host.campaign.store import Store, only_campaign
+from suite.host.campaign.store import Store
 from suite.host.engine import Card, Engine
 from suite.host.gpu.choice import name_gpus
 from suite.host.machine.cpus import parse_cpus
@@ -125,12 +126,7 @@ def survey_resumed(folder: Path, given: dict[str, Any], bounds: Bounds) -> Store
     given = settle(given, survey)
     store = Store(folder)
     results = store.folder.parent
-    with (
-        Terminal() as terminal,
-        only_campaign(results, wait_s=bounds.wait_s, say=terminal.say) as turn,
-    ):
-        engine = open_engine(given, terminal.say)
-        turn.claim(engine)
+    with engine_alone(given, results, bounds.wait_s) as (engine, terminal, _):
         demand_same_custom(given, engine, [CUSTOM], survey, terminal.say)
         loaded = {one.campaign: load_campaign(results / one.campaign) for one in survey.members}
         parts: list[Part] = []

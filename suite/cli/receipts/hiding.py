@@ -11,7 +11,7 @@ import ipaddress
 import json
 import re
 import socket
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +82,10 @@ def hide(texts: Mapping[str, str]) -> dict[str, str]:
 
 def _find_secrets(texts: Mapping[str, str], values: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Names to look for and what stands in their place, the longest first."""
-    told = dict.fromkeys(_list_hosts(), "host")
-    told |= dict.fromkeys([*_list_users(), *_find_owners(texts.values())], "user")
+    host = socket.gethostname()
+    told = dict.fromkeys((host, host.partition(".")[0]), "host")
+    owners = _OWNER.findall("\n".join(texts.values()))
+    told |= dict.fromkeys([*_list_users(), *owners], "user")
     words = {name: f"hidden-{kind}" for name, kind in told.items()}
     for document in values.values():
         for name, value in document.get("facts", {}).items():
@@ -97,22 +99,12 @@ def _find_secrets(texts: Mapping[str, str], values: Mapping[str, Any]) -> list[t
     return [(word, words[word]) for word in sorted(kept, key=lambda one: (-len(one), one))]
 
 
-def _list_hosts() -> Iterator[str]:
-    name = socket.gethostname()
-    yield from (name, name.partition(".")[0])
-
-
 def _list_users() -> Iterator[str]:
     try:
         yield getpass.getuser()
     except (KeyError, OSError):
         return  # a number without a name, as in a container
     yield Path.home().name
-
-
-def _find_owners(texts: Iterable[str]) -> Iterator[str]:
-    for text in texts:
-        yield from _OWNER.findall(text)
 
 
 def _hide_value(value: Any, secrets: list[tuple[str, str]], key: str) -> Any:

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from suite import wire
 from suite.cells.cell import Cell
 from suite.host.campaign import plan
-from suite.host.campaign.outcomes import judge_start, make_pending
+from suite.host.campaign.outcomes import judge_start
 from suite.host.engine import Ending, Engine, GpuRequest, Running
 from suite.host.machine.clock import Span
-from suite.host.machine.cpus import write_cpus
 from suite.host.machine.identity import describe_machine
 from suite.host.provision.volumes import compile_cache
+from suite.kernel import write_cpus
 from suite.model import (
     Arm,
     Campaign,
@@ -30,6 +30,7 @@ from suite.model import (
     InvocationStatus,
     Scalar,
     Telemetry,
+    make_pending,
 )
 from suite.model.rules import judge_duration
 

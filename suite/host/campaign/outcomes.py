@@ -11,20 +11,8 @@ from datetime import timedelta
 
 from suite.cells.cell import Cell
 from suite.host.campaign.plan import cells_of
-from suite.model import Campaign, CellResult, Container, Document, Isolation
+from suite.model import Campaign, CellResult, Container, Document, Isolation, make_pending
 from suite.model.rules import judge_cell
-
-
-def make_pending(cell: Cell) -> CellResult:
-    """The cell before anything became of it."""
-    return CellResult(
-        id=cell.id,
-        scenario=cell.scenario,
-        case=cell.case,
-        params=cell.params,
-        outcome="pending",
-        work=cell.work,
-    )
 
 
 def judge_start(

@@ -19,7 +19,7 @@ from suite.host.engine import LABEL, Ending, Engine, Job, Running
 from suite.host.gpu.commands import kind_of
 from suite.host.gpu.remedies import explain_failure, explain_worker
 from suite.host.provision.volumes import choose_environment, choose_volumes
-from suite.host.watch.observe import Observation, Observe
+from suite.host.watch.observe import Observe, Sampled
 from suite.model import AT_END, Document
 
 NO_PROGRESS_CAP = 3
@@ -47,7 +47,7 @@ class Recorder:
         self._engine = engine
         self._spec = spec
         self._observe = observe
-        self._observation: Observation | None = None
+        self._observation: Sampled | None = None
         self._draft = Draft(engine, spec, keep=keep, watch=watch)
         self._tries: dict[str, int] = {}
 

@@ -73,14 +73,9 @@ class Store:
             ) from error
         return cls(results / name)
 
-    def write_plan(self, campaign: Campaign) -> None:
-        """Writes campaign.json anew."""
-        self._write(PLAN, campaign)
-        self.pin()
-
-    def write_survey(self, survey: Survey) -> None:
-        """Writes survey.json anew, in a survey's own folder."""
-        self._write(SURVEY, survey)
+    def write_plan(self, plan: Campaign | Survey) -> None:
+        """Writes campaign.json anew, or in a survey's own folder survey.json."""
+        self._write(PLAN if isinstance(plan, Campaign) else SURVEY, plan)
         self.pin()
 
     def write_document(self, document: Document) -> None:

@@ -25,7 +25,6 @@ from suite.host.provision.images import (
     build_context,
     explain_build,
     identify_base,
-    name_base,
     plan_build,
 )
 from suite.host.provision.overlay import explain_unfit, refuse_custom, word_check
@@ -55,7 +54,7 @@ def provide_image(
             f"image {recipe.name}: reused {plan.tag} "
             f"(Dockerfile, {what} are those it was built from)"
         )
-        return describe_image(daemon, found, plan, identity=identity, origin=recipe.origin)
+        return describe_image(daemon, found, plan, recipe.origin)
     labels = [image["Labels"] for image in known]
     progress(f"image {recipe.name}: building {plan.tag} ({explain_build(plan, labels)})")
     if recipe.lock is not None and not has_layers(plan, labels):
@@ -63,7 +62,7 @@ def provide_image(
     if known_identity:
         ensure_base(daemon, recipe, progress, data_root)
     image = _build(daemon, recipe, plan, progress, fresh=fresh)
-    return describe_image(daemon, image, plan, identity=identity, origin=recipe.origin)
+    return describe_image(daemon, image, plan, recipe.origin)
 
 
 def plan_on(daemon: Daemon, recipe: Recipe, identity: str) -> BuildPlan:
@@ -109,16 +108,14 @@ def list_images(daemon: Daemon) -> list[dict[str, Any]]:
         ]
 
 
-def describe_image(
-    daemon: Daemon, image: str, plan: BuildPlan, *, identity: str, origin: str
-) -> Image:
+def describe_image(daemon: Daemon, image: str, plan: BuildPlan, origin: str) -> Image:
     """What the engine says about an image, for the record."""
     with daemon.errors("asking after an image"):
         seen = daemon.api.inspect_image(image)
     return Image(
         id=str(seen["Id"]),
         content=None,
-        base=name_base(plan.base, identity),
+        base=plan.base,
         digests=[*(seen.get("RepoDigests") or []), *(seen.get("RootFS", {}).get("Layers") or [])],
         lock=plan.lock,
         origin=origin,

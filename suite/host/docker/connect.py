@@ -74,11 +74,11 @@ class Daemon:
         self.api.close()
 
 
-def demand_endpoint(endpoint: Endpoint | None) -> Endpoint:
-    """The endpoint, where there is one.
+def connect(endpoint: Endpoint | None, patience_s: float | None) -> Daemon:
+    """A connection, each of whose answers is waited for so long; None: as long as a campaign should.
 
     Raises:
-        EngineError: there is none.
+        EngineError: there is no engine, it does not answer, or this user may not talk to it.
     """
     if endpoint is None:
         raise EngineError(
@@ -86,15 +86,6 @@ def demand_endpoint(endpoint: Endpoint | None) -> Endpoint:
             "no docker context is chosen",
             "install one (`sudo apt-get install docker.io`) and start it, or ENGINE=local",
         )
-    return endpoint
-
-
-def connect(endpoint: Endpoint, patience_s: float | None) -> Daemon:
-    """A connection, each of whose answers is waited for so long; None: as long as a campaign should.
-
-    Raises:
-        EngineError: it does not answer, or this user may not talk to it.
-    """
     patience = Patience(patience_s)
     with engine_errors("connecting", endpoint):
         knock(endpoint)

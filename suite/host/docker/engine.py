@@ -14,7 +14,7 @@ from typing import IO
 
 from suite.errors import GpuError
 from suite.host.docker import build, leftovers, stock
-from suite.host.docker.connect import ask_who, connect, demand_endpoint
+from suite.host.docker.connect import ask_who, connect
 from suite.host.docker.endpoint import Endpoint, find_endpoint
 from suite.host.docker.errors import Refused
 from suite.host.docker.gpu import GpuSearch
@@ -22,10 +22,10 @@ from suite.host.docker.run import DockerRun, start_run
 from suite.host.docker.volumes import discard_volume
 from suite.host.engine import Card, GpuRequest, GpuSupport, Job, Say, Stock, Volume
 from suite.host.machine.deadlines import PROBE_S
-from suite.host.machine.driver import read_version
 from suite.host.machine.machine import cpus_allowed, own_token
-from suite.host.provision.images import Recipe, find_spec, follow, is_pinned, read_specs
+from suite.host.provision.images import Recipe, find_spec, follow, is_pinned
 from suite.host.provision.overlay import CUSTOM, add_digest, overlay_on
+from suite.kernel import read_version
 from suite.model import Image, Isolation, Scalar
 
 
@@ -66,7 +66,7 @@ class DockerEngine:
         self._base_image = base_image or os.environ.get("BASE_IMAGE") or None
         self._cuda_image = cuda_image
         self._probe_s = patience_s or PROBE_S
-        self._daemon = connect(demand_endpoint(docker_endpoint()), patience_s)
+        self._daemon = connect(docker_endpoint(), patience_s)
         weakref.finalize(self, self._daemon.close)
         self._description = ask_who(self._daemon)
         self._owner = own_token()
@@ -119,8 +119,8 @@ class DockerEngine:
 
     def has_probe_image(self) -> bool:
         """See ``doctor.machine.Examined``."""
-        base = self._base_image or read_specs()["cpu"].base
-        return bool(build.list_images(self._daemon)) or self.find_base(base) is not None
+        known = build.list_images(self._daemon)
+        return bool(known) or self.find_base(self._recipe("cpu").base) is not None
 
     def gpu_support(self) -> GpuSupport:
         """See ``doctor.machine.Examined``."""
@@ -151,7 +151,7 @@ class DockerEngine:
 
     def _recipe(self, name: str) -> Recipe:
         """What an image is to be made from, as it was asked for and by what is known here now."""
-        spec = find_spec(name, read_specs())
+        spec = find_spec(name)
         if self._cuda_image is None or name != CUSTOM:
             return follow(spec, self._base_image)
         digests = build.find_digests(self._daemon, self._cuda_image)
@@ -180,8 +180,7 @@ class DockerEngine:
         known = build.list_images(self._daemon)
         if known:
             return str(known[0]["Id"])
-        base = self._base_image or read_specs()["cpu"].base
-        return build.ensure_image(self._daemon, base, lambda _line: None)
+        return build.ensure_image(self._daemon, self._recipe("cpu").base, lambda _line: None)
 
     def _ask(self, image: str, code: str, gpu: GpuRequest | None) -> tuple[list[str], str]:
         """What a trivial container that runs this Python prints, by lines, and how it ended."""

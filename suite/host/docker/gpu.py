@@ -32,7 +32,7 @@ from suite.host.gpu.request import (
     unlisted_name,
 )
 from suite.host.gpu.seen import describe_machine
-from suite.host.machine.driver import VERSION_PROBE, find_version, read_version
+from suite.kernel import VERSION_PROBE, find_version, read_version
 
 Ask = Callable[[str, "GpuRequest | None"], tuple[list[str], str]]
 """Runs this Python in a trivial container: what it prints, by lines, and how it ended."""
@@ -67,9 +67,8 @@ class GpuSearch:
         # Elsewhere listing takes a container, and a number is what the engine can judge itself.
         cards = self.list_cards() if self.engine.is_here or not wanted.isdigit() else ()
         choice = find_choice(cards, wanted)
-        request = choose_request(
-            self.engine.info, wanted, cards, podman=self.engine.podman is not None
-        )
+        podman = self.engine.podman is not None
+        request = choose_request(self.engine.info, choice, podman=podman)
         try:
             request, nodes = self._prove(request, choice)
         except GpuError as error:

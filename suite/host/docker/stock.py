@@ -10,7 +10,7 @@ from suite.host.docker.connect import Daemon
 from suite.host.docker.errors import Refused
 from suite.host.docker.volumes import list_caches
 from suite.host.engine import GpuSupport, Stock
-from suite.host.provision.images import Recipe, identify_base, name_base
+from suite.host.provision.images import Recipe, identify_base
 
 
 def take_stock(daemon: Daemon, recipe: Recipe) -> Stock:
@@ -27,7 +27,7 @@ def take_stock(daemon: Daemon, recipe: Recipe) -> Stock:
         plan = build.plan_on(daemon, recipe, identity)
         known = build.list_images(daemon)
         image = build.find_built(plan, known)
-        recorded = (name_base(plan.base, identity), plan.lock)
+        recorded = (plan.base, plan.lock)
         has_all = (
             here if recipe.lock is None else build.has_layers(plan, [i["Labels"] for i in known])
         )

@@ -17,8 +17,8 @@ from suite.cells.cell import Cell
 from suite.host.campaign.store import try_machine, try_results
 from suite.host.doctor.finding import Unknown
 from suite.host.engine import Engine, GpuSupport, Stock
-from suite.host.machine.files import read_text
 from suite.host.machine.machine import cpus_allowed
+from suite.kernel import read_text
 
 COMMAND_S = 6.0
 """Another program: a driver that is not kept loaded takes seconds to answer the first time."""

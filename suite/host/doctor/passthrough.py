@@ -11,7 +11,7 @@ from suite.host.doctor.machine import COMMAND_S, Examined
 from suite.host.doctor.probe import Probe
 from suite.host.gpu.commands import CDI_FOLDERS, WRITE_SPEC
 from suite.host.gpu.remedies import explain_refusal
-from suite.host.machine.driver import read_version
+from suite.kernel import read_version
 
 _LISTED = 3
 

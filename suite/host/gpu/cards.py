@@ -24,7 +24,7 @@ from suite.host.engine import Card
 from suite.host.gpu.nvml import NoLibrary, list_gpus, load_library, normalise_pci
 from suite.host.gpu.request import machine_gpus
 from suite.host.machine.cpus import parse_cpus
-from suite.host.machine.files import read_text
+from suite.kernel import read_text
 from suite.wire import parse_json
 
 LIBRARY_S = 10.0

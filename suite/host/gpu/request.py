@@ -12,8 +12,7 @@ from typing import Any
 from suite.errors import GpuError, NoGpuError
 from suite.host.engine import Card, GpuRequest
 from suite.host.gpu.choice import SHOWN, Choice, find_choice, find_whole
-from suite.host.machine.driver import read_version
-from suite.host.machine.files import read_text
+from suite.kernel import read_text, read_version
 
 CDI_KIND = "nvidia.com/gpu="
 """What the names of NVIDIA's GPUs begin with in CDI's specifications."""
@@ -148,21 +147,17 @@ def _version(info: Mapping[str, Any]) -> tuple[int, ...]:
     return tuple(int(n) for n in re.findall(r"\d+", str(info.get("ServerVersion", "")))[:2])
 
 
-def choose_request(
-    info: Mapping[str, Any], wanted: str, cards: Sequence[Card] = (), *, podman: bool = False
-) -> GpuRequest:
-    """How to ask the engine that gives this ``info`` for the GPU ``wanted`` (see `choice`).
+def choose_request(info: Mapping[str, Any], choice: Choice, *, podman: bool = False) -> GpuRequest:
+    """How to ask the engine that gives this ``info`` for the GPU that was chosen.
 
     CDI where the engine lists NVIDIA devices (28.2 and later), or where it has folders for
     specifications (25.0 to 28.1 with the feature on, which do not list); else NVIDIA's hook.
     Podman knows CDI alone and says nothing of it; any other request it takes and drops (tried: 5.4).
-    The engine says only at start whether it works, so the choice is to be probed.  ``cards`` are
-    the GPUs of its machine; none: not known.
+    The engine says only at start whether it works, so the choice is to be probed.
 
     Raises:
-        GpuError: there is no such GPU, or the engine lists others and not this one.
+        GpuError: the engine lists others and not this one.
     """
-    choice = find_choice(cards, wanted)
     listed = list_names(info)
     folders_only = bool(info.get("CDISpecDirs")) and (25, 0) <= _version(info) < (28, 2)
     if listed:

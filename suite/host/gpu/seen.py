@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from suite.host.gpu.commands import CDI_FOLDERS
-from suite.host.machine.driver import read_version
+from suite.kernel import read_version
 
 _TOOLS = ("nvidia-ctk", "nvidia-container-cli", "nvidia-container-runtime-hook")
 _ASKED_S = 5.0

@@ -27,10 +27,10 @@ from suite.host.local.environment import (
 )
 from suite.host.local.run import LocalRun, sweep_folders
 from suite.host.local.volumes import LocalVolumes, list_caches, sweep_lasting, sweep_volumes
-from suite.host.machine.driver import read_version
-from suite.host.machine.machine import cpus_allowed, memory_total
-from suite.host.provision.images import find_spec, lock_identity, read_specs
+from suite.host.machine.machine import cpus_allowed
+from suite.host.provision.images import find_spec, lock_identity
 from suite.host.provision.volumes import CACHE_VARIABLE
+from suite.kernel import memory_total, read_version
 from suite.model import Image, Isolation, Scalar
 
 HOME = SUITE.parent / ".venv" / "arms"
@@ -92,16 +92,19 @@ class LocalEngine:
         Raises:
             UsageError: there is no image of that name.
         """
-        lock = find_spec(name, read_specs()).lock
         found, identity = self._look_up(name)
+        origin = self._make(name, found, progress)
+        base, lock = self._record(name, found)
+        return Image(id=identity, content=None, base=base, digests=[], lock=lock, origin=origin)
+
+    def _make(self, name: str, found: Interpreter, progress: Say) -> str:
+        """Makes an image's environment where it is not there; how it came about."""
         if self._given is not None:
             progress(f"environment {name}: {found.title} as given by LOCAL_PYTHON")
-            origin = "LOCAL_PYTHON, not from the lock"
-        else:
-            make_environment(name, lock, found, self._home, progress)
-            origin = f"private environment made from docker/{lock.name}, no container"
-        base, recorded = self._record(name, found)
-        return Image(id=identity, content=None, base=base, digests=[], lock=recorded, origin=origin)
+            return "LOCAL_PYTHON, not from the lock"
+        lock = find_spec(name).lock
+        make_environment(name, lock, found, self._home, progress)
+        return f"private environment made from docker/{lock.name}, no container"
 
     def _look_up(self, name: str) -> tuple[Interpreter, str]:
         """The interpreter of an image's environment, whether made already or not, and what that is called."""
@@ -110,7 +113,7 @@ class LocalEngine:
             identity, python = f"{name}-local-python", self._found.path
         else:
             self._found = self._found or find_interpreter(os.environ.get("PATH", os.defpath))
-            lock = find_spec(name, read_specs()).lock
+            lock = find_spec(name).lock
             folder, _ = place_environment(name, lock, self._found, self._home)
             identity, python = folder.name, folder / "bin" / "python"
         self._pythons[identity] = python
@@ -118,8 +121,9 @@ class LocalEngine:
 
     def _record(self, name: str, found: Interpreter) -> tuple[str, str]:
         """The base and the lock of an environment for the record."""
-        lock = lock_identity(None if self._given else find_spec(name, read_specs()).lock)
-        return f"{found.title} on {platform.machine()}", lock
+        lock = find_spec(name).lock
+        recorded = lock_identity(None if self._given else lock)
+        return f"{found.title} on {platform.machine()}", recorded
 
     def settle_custom(self, progress: Say) -> str | None:  # noqa: ARG002  as the others
         """See ``engine.Engine``: there is no image here; LOCAL_PYTHON is its like."""
@@ -132,7 +136,7 @@ class LocalEngine:
 
     def take_stock(self, name: str) -> Stock:
         """See ``doctor.machine.Examined``; the environment stands in for the image."""
-        spec = find_spec(name, read_specs())
+        spec = find_spec(name)
         found, identity = self._look_up(name)
         made = self._given is not None or is_whole(self._home / identity)
         return Stock(
@@ -150,7 +154,7 @@ class LocalEngine:
         """See ``doctor.machine.Examined``: its base is the interpreter, which is here, and its registry
         the package index."""
         found, _ = self._look_up("cpu")
-        return try_to_make(find_spec("cpu", read_specs()).lock, found)
+        return try_to_make(find_spec("cpu").lock, found)
 
     def look_at_leftovers(self) -> None:
         """See ``doctor.machine.Examined``: they are folders of this user's."""

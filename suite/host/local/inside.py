@@ -17,8 +17,8 @@ from suite.host.engine import Say, Stock
 from suite.host.local.engine import HOME, LocalEngine
 from suite.host.local.environment import Interpreter, look_at
 from suite.host.machine.cpus import read_quota
-from suite.host.machine.files import read_text
-from suite.host.provision.images import find_spec, lock_identity, read_specs
+from suite.host.provision.images import find_spec, lock_identity
+from suite.kernel import read_text
 from suite.model import Image, Isolation, Scalar
 
 DIGEST = "CROSSOVER_IMAGE_DIGEST"
@@ -73,21 +73,14 @@ class InsideEngine(LocalEngine):
         Raises:
             UsageError: there is no image of that name.
         """
-        folder = self._find_laid(name)
-        if folder is None:
-            made = super().provide(name, progress)
-            return replace(made, digests=[self._digest] if self._digest else [])
-        found, identity = self._look_up(name)
+        image = super().provide(name, progress)
+        return replace(image, digests=[self._digest] if self._digest else [])
+
+    def _make(self, name: str, found: Interpreter, progress: Say) -> str:
+        if self._find_laid(name) is None:
+            return super()._make(name, found, progress)
         progress(f"environment {name}: {found.title} of the image that this runs in")
-        base, recorded = self._record(name, found)
-        return Image(
-            id=identity,
-            content=None,
-            base=base,
-            digests=[self._digest] if self._digest else [],
-            lock=recorded,
-            origin="the image that it was started in; its digest is as told, not as seen",
-        )
+        return "the image that it was started in; its digest is as told, not as seen"
 
     def take_stock(self, name: str) -> Stock:
         """See ``doctor.machine.Examined``."""
@@ -114,7 +107,7 @@ class InsideEngine(LocalEngine):
         """The folder of the image's own worker that was made from that lock; None: it has none."""
         if self._given is not None:
             return None
-        wanted = lock_identity(find_spec(name, read_specs()).lock).partition("@")[2]
+        wanted = lock_identity(find_spec(name).lock).partition("@")[2]
         for folder in sorted(self._root.glob(PLACES)):
             lock = folder / "lock.txt"
             if lock.is_file() and lock_identity(lock).partition("@")[2] == wanted:

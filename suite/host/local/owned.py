@@ -6,8 +6,8 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from suite.host.machine.files import read_text
 from suite.host.machine.machine import is_alive, own_token
+from suite.kernel import read_text
 
 _OWNER = "owner"
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 from suite.errors import UsageError
-from suite.host.machine.files import read_text
+from suite.kernel import read_text
 from suite.ranges import RANGES
 
 
@@ -29,17 +28,6 @@ def parse_cpus(text: str) -> tuple[int, ...]:
             )
         cpus.update(range(first, last + 1))
     return tuple(sorted(cpus))
-
-
-def write_cpus(cpus: Sequence[int]) -> str:
-    """CPU numbers as the kernel writes them: ``0-3,8``."""
-    parts: list[tuple[int, int]] = []
-    for cpu in sorted(cpus):
-        if parts and parts[-1][1] == cpu - 1:
-            parts[-1] = (parts[-1][0], cpu)
-        else:
-            parts.append((cpu, cpu))
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
 
 
 def read_quota(root: Path = Path("/")) -> float | None:

@@ -21,18 +21,11 @@ _ENGINE_CODES: dict[int, str] = {
 }
 
 
-def name_signal(number: int) -> str:
-    """``SIGKILL`` for 9; ``signal 99`` for a number without a name."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
-def phrase_signal(number: int) -> str:
-    """``killed by SIGSEGV (a crash in native code)``."""
-    meaning = _MEANINGS.get(number)
-    return f"killed by {name_signal(number)}" + (f" ({meaning})" if meaning else "")
+def _phrase_signal(number: int) -> str:
+    """``killed by SIGSEGV (a crash in native code)``, or ``killed by signal 99`` where it has no name."""
+    meaning = f" ({_MEANINGS[number]})" if number in _MEANINGS else ""
+    known = number in set(signal.Signals)
+    return f"killed by {signal.Signals(number).name if known else f'signal {number}'}{meaning}"
 
 
 def phrase_ending(code: int | None, *, out_of_memory: bool, memory_bytes: int | None) -> str:
@@ -46,5 +39,5 @@ def phrase_ending(code: int | None, *, out_of_memory: bool, memory_bytes: int | 
     if code is None:
         return "could not be killed"
     if code > 128:
-        return phrase_signal(code - 128)
+        return _phrase_signal(code - 128)
     return _ENGINE_CODES.get(code, f"exit code {code}")

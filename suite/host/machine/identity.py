@@ -13,7 +13,7 @@ from typing import Any
 
 from suite import wire
 from suite.errors import UsageError
-from suite.host.machine.files import read_text
+from suite.kernel import read_text
 from suite.model import Scalar
 
 SALT = "CROSSOVER_SALT"

@@ -4,23 +4,16 @@ live.  Linux only."""
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from suite.host.machine.files import read_text
+from suite.kernel import memory_total, read_text
 
 
 def cpus_allowed() -> tuple[int, ...]:
     """The logical CPUs that this process may run on, ascending."""
     return tuple(sorted(os.sched_getaffinity(0)))
-
-
-def memory_total() -> int | None:
-    """The machine's memory in bytes; None where the kernel does not say."""
-    found = re.search(r"^MemTotal:\s*(\d+)", read_text(Path("/proc/meminfo")), re.MULTILINE)
-    return int(found[1]) * 1024 if found else None
 
 
 def is_this_machine(info: Mapping[str, Any]) -> bool | None:

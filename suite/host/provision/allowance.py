@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from suite.errors import UsageError
 from suite.host.engine import Engine
-from suite.host.machine.cpus import write_cpus
+from suite.kernel import write_cpus
 
 MEMORY_SHARE = 0.9
 """A container may use this share of the engine's memory: what it takes beyond must kill it, and not

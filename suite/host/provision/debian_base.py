@@ -17,9 +17,9 @@ from typing import IO, Protocol
 
 from suite.errors import EngineError
 from suite.host.engine import LABEL, Say
-from suite.host.machine.files import read_text
 from suite.host.provision.images import STAND_IN
 from suite.host.provision.steps import run_step
+from suite.kernel import read_text
 
 RELEASE = "trixie"
 """The Debian release of the pinned base, too: Python 3.13."""

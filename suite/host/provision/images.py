@@ -68,16 +68,14 @@ class Recipe:
 class BuildPlan:
     """Everything that decides a build, and nothing that doesn't.
 
-    ``ingredients`` are the hashes that ``hash`` is made of, by name; ``labels`` carry them on the
-    image, so that a later run can say what has changed.
+    ``base`` and ``lock`` are as the record has them.  ``labels`` carry ``hash``, and the hashes that it is
+    made of, on the image, so that a later run can say what has changed.
     """
 
-    name: str
     tag: str
     hash: str
     base: str
     lock: str
-    ingredients: Mapping[str, str]
     labels: Mapping[str, str]
     arguments: Mapping[str, str]
 
@@ -118,12 +116,13 @@ def _read_version(lock: Path) -> str:
     return found[1]
 
 
-def find_spec(name: str, specs: Mapping[str, ImageSpec]) -> ImageSpec:
+def find_spec(name: str) -> ImageSpec:
     """The row of that name.
 
     Raises:
         UsageError: there is none.
     """
+    specs = read_specs()
     if name not in specs:
         raise UsageError(f"no image is called {name!r}", f"known are: {', '.join(specs)}")
     return specs[name]
@@ -187,20 +186,17 @@ def plan_build(
         "suite": suite_content(suite),
     }
     whole = hash_lines(f"{name} {ingredients[name]}" for name in _INGREDIENTS)
+    base, lock = name_base(recipe.base, base_identity), lock_identity(recipe.lock)
     return BuildPlan(
-        name=recipe.name,
         tag=f"crossover/{recipe.name}:{whole[:12]}",
         hash=whole,
-        base=recipe.base,
-        lock=lock_identity(recipe.lock),
-        ingredients=ingredients,
+        base=base,
+        lock=lock,
         labels={
             LABEL: "image",
             f"{LABEL}.image": recipe.name,
             f"{LABEL}.inputs": whole,
-            f"{LABEL}.packages": identify_packages(
-                name_base(recipe.base, base_identity), lock_identity(recipe.lock)
-            ),
+            f"{LABEL}.packages": identify_packages(base, lock),
             **{f"{LABEL}.{name}": ingredients[name] for name in _INGREDIENTS},
             "org.opencontainers.image.version": __version__,
             "org.opencontainers.image.base.name": recipe.base,
@@ -213,9 +209,9 @@ def explain_build(plan: BuildPlan, known: Iterable[Mapping[str, str]]) -> str:
     """Why nothing can be reused: which ingredients differ from the closest of the ``known`` images
     (the labels of those that this project built before)."""
     changes = [
-        [name for name in _INGREDIENTS if labels.get(f"{LABEL}.{name}") != plan.ingredients[name]]
+        [n for n in _INGREDIENTS if labels.get(f"{LABEL}.{n}") != plan.labels[f"{LABEL}.{n}"]]
         for labels in known
-        if labels.get(f"{LABEL}.image") == plan.name
+        if labels.get(f"{LABEL}.image") == plan.labels[f"{LABEL}.image"]
     ]
     if not changes:
         return "none was built yet"

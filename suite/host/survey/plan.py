@@ -22,7 +22,7 @@ from suite.host.campaign.request import (
     plan_campaign,
 )
 from suite.host.campaign.store import campaign_name
-from suite.host.machine.cpus import write_cpus
+from suite.kernel import write_cpus
 from suite.model import Campaign, Survey, SurveyMember
 
 

@@ -86,7 +86,7 @@ def run_survey(
         GpuError, EngineError: as the engine or a worker refuse; what was measured is kept.
     """
     began, last_s = monotonic(), 0.0
-    store.write_survey(survey)
+    store.write_plan(survey)
     for part in parts:
         Store(store.folder.parent / part.campaign.id).write_plan(part.campaign)
 
@@ -112,7 +112,7 @@ def run_survey(
                     f"after round {number - 1}: the next one was predicted to cross the budget of "
                     f"{budget_s:g} s ({spent_s:.0f} s spent, {last_s:.0f} s more)"
                 )
-                store.write_survey(replace(survey, stopped=reason))
+                store.write_plan(replace(survey, stopped=reason))
                 listener.say(f"stopped {reason}")
                 break
             for turn in order_turns(survey, number):

@@ -15,13 +15,13 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import IO, Literal, Protocol, get_args
+from typing import IO, Literal, get_args
 
 import msgspec
 
 from suite.content import SUITE
 from suite.host.engine import Engine, GpuRequest, Running
-from suite.host.machine.cpus import write_cpus
+from suite.kernel import write_cpus
 from suite.model import Arm, Scalar, Telemetry
 from suite.model.rules import judge_telemetry
 from suite.wire import parse_json
@@ -42,24 +42,14 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 UNWATCHED = "left without telemetry, to measure what telemetry costs"
 
 
-class Observation(Protocol):
-    """One invocation under observation.  Never raises."""
-
-    def follow(self, running: Running) -> None:
-        """This container is the worker's, too."""
-
-    def end(self) -> Telemetry | str:
-        """What was seen, or why there is nothing."""
-
-
-Observe = Callable[[Arm, "GpuRequest | None", tuple[int, ...]], "Observation | str"]
+Observe = Callable[[Arm, "GpuRequest | None", tuple[int, ...]], "Sampled | str"]
 """Begins to observe an arm's invocation with this GPU on these CPUs; a text: why not."""
 
 
 def make_observer(engine: Engine, mode: Mode) -> Observe:
     """How the invocations of this engine are observed."""
 
-    def observe(arm: Arm, gpu: GpuRequest | None, cpus: tuple[int, ...]) -> Observation | str:
+    def observe(arm: Arm, gpu: GpuRequest | None, cpus: tuple[int, ...]) -> Sampled | str:
         if mode == "off":
             return "telemetry was switched off (TELEMETRY=off)"
         if mode == "first" and arm.control == "again":
@@ -74,7 +64,7 @@ def make_observer(engine: Engine, mode: Mode) -> Observe:
 
 
 class Sampled:
-    """An observation by the sampler's process."""
+    """One invocation under observation by the sampler's process.  Never raises."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], samples: IO[bytes], trouble: IO[bytes]
@@ -118,7 +108,7 @@ class Sampled:
         return begun
 
     def follow(self, running: Running) -> None:
-        """See `Observation`."""
+        """This container is the worker's, too."""
         own = running.process_id
         line = f"container {running.id}" if own is None else f"process {own}"
         assert self._process.stdin is not None  # noqa: S101 - asked for in begin
@@ -127,7 +117,7 @@ class Sampled:
             self._process.stdin.flush()
 
     def end(self) -> Telemetry | str:
-        """See `Observation`."""
+        """What was seen, or why there is nothing."""
         assert self._process.stdin is not None  # noqa: S101 - asked for in begin
         with contextlib.suppress(OSError):  # a line that it never read
             self._process.stdin.close()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import OTHER_LEVEL, WORK_LEVEL, Verdict
-from suite.flags import Flag
+from suite.report.pages.frame import explain_absence
 from suite.report.pages.gallery import write_pictures
 from suite.report.sections.causes import tell_causes, write_advice, write_causes
 from suite.report.sections.environment import show_facts, write_environment, write_repeating
@@ -43,7 +43,9 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
     if why:
         page.paragraph(" ".join(why))
     headers, rows = list_by_family(analysis)
-    page.table(f"Table: {_name_families(analysis)}.", headers, rows)
+    own = any("on=arm" in words for row in rows for words in row)
+    meaning = "; on=arm: on the arm's own device" if own else ""
+    page.table(f"Table: {_name_families(analysis)}{meaning}.", headers, rows)
     page.paragraph(" ".join(account(analysis)))
     write_causes(page, analysis)
     write_advice(page, analysis)
@@ -112,17 +114,15 @@ def _name_families(analysis: Analysis) -> str:
     if not analysis.others:
         return title
     judged = any(gives_verdicts(analysis, other) for other in analysis.others)
-    what = "the largest differences that have a verdict" if judged else "the largest ratios"
-    return f"{title}, and {what}: of work alone, against {analysis.base}"
+    having = "that have a verdict" if judged else "by the ratios alone"
+    return f"{title}; losses and wins against {analysis.base}, of cells of work {having}"
 
 
 def _explain_verdicts(analysis: Analysis, other: str) -> str:
     """What the verdicts of one comparison rest on, or why there are none."""
     name = f"{other} against {analysis.base}"
-    if not gives_verdicts(analysis, other):
-        missing = [v for one in analysis.cells if isinstance(v := one.verdicts[other], Flag)]
-        every = dict.fromkeys(map(word, missing))
-        return f"No verdicts of {name}: {'; '.join(every) or 'there is no cell'}."
+    if absence := explain_absence((one.verdicts[other] for one in analysis.cells), f" of {name}"):
+        return absence
     family = [one.verdicts[other] for one in analysis.work]
     tested = sum(isinstance(one, Verdict) and one.p is not None for one in family)
     if not tested:

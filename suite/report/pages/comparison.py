@@ -157,11 +157,7 @@ def _list_columns(
 
 def _show_pair(pair: Pair, identity: str) -> Cell:
     found = pair.cells[identity]
-    cell = show_comparison(
-        tell_ratio(found),
-        other=pair.other.name,
-        base=pair.base.name,
-        invalid=[found.invalid] if found.invalid else [],
-    )
+    other, base = pair.other.name, pair.base.name
+    cell = show_comparison(tell_ratio(found), other=other, base=base, invalid=[found.invalid])
     beside = tell(found.beside) if cell.text != NO_NUMBER else ()
     return replace(cell, notes=(*cell.notes, *beside))

@@ -5,8 +5,6 @@ Draws nothing: `plots` does, where its library is installed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from suite.analysis.result.campaign import Analysis
 from suite.report.pictures.breakdowns import depict_decomposition, depict_waterfalls
 from suite.report.pictures.picture import Picture
@@ -44,14 +42,6 @@ def write_pictures(page: Page, analysis: Analysis, undrawn: str | None) -> None:
         return
     for picture in pictures:
         banner = f"{picture.banner}. " if picture.banner else ""
-        page.figure(
-            picture.name,
-            alt=banner + picture.alt,
-            caption=f"{picture.caption} {_point(picture.tables)}",
-        )
-
-
-def _point(tables: Sequence[str]) -> str:
-    """Where the numbers of a picture stand."""
-    word = "tables" if len(tables) > 1 else "table"
-    return f"The numbers stand in the {word} of {' and '.join(tables)}."
+        word = "tables" if len(picture.tables) > 1 else "table"
+        where = f"The numbers stand in the {word} of {' and '.join(picture.tables)}."
+        page.figure(picture.name, alt=banner + picture.alt, caption=f"{picture.caption} {where}")

@@ -67,11 +67,7 @@ def _write_cells(page: Page, what: str, cells: Sequence[Gated]) -> None:
     if not cells:
         return
     headers = ["cell", "arm", "new against base", "adjusted p"]
-    ratios = (one.ratio for one in cells)
-    shown = (show_relative(one.value, one.low, one.high) for one in ratios)
-    rows = [
-        [one.cell, one.arm, ratio, f"{one.p:.2g}"] for one, ratio in zip(cells, shown, strict=True)
-    ]
+    rows = [[one.cell, one.arm, show_relative(one.ratio), f"{one.p:.2g}"] for one in cells]
     if any(one.blocks for one in cells):
         headers.append("blocks to settle")
         rows = [[*row, str(one.blocks or "")] for row, one in zip(rows, cells, strict=True)]

@@ -41,9 +41,9 @@ def compose_history(cell: str, series: Sequence[Series]) -> Page:
 
 
 def _show_point(point: Point) -> tuple[str, Cell, str]:
-    value = show_seconds(point.value, point.low, point.high)
     notes = (f"INVALID: {point.invalid}",) if point.invalid else ()
-    return point.campaign, Cell(value, notes, struck=bool(point.invalid)), str(point.n)
+    value = Cell(show_seconds(point), notes, struck=bool(point.invalid))
+    return point.campaign, value, str(point.n)
 
 
 def _show_change(change: Change | None) -> tuple[str, str]:

@@ -104,12 +104,12 @@ def show_ratio(claim: Claim) -> Cell:
         return say_none("CPU and GPU do not both have a time")
     low, high = ratio.low, ratio.high
     unsure = " ?" if low is None or high is None or low <= 1 <= high else ""
-    return Cell(show_relative(ratio.value, low, high).amid(after=unsure))
+    return Cell(show_relative(ratio).amid(after=unsure))
 
 
 def _show_against(entry: Entry) -> str:
     if entry.against:
-        return show_times(entry.against.value, entry.against.low, entry.against.high)
+        return show_times(entry.against)
     return "the first" if entry.rank else "not ranked"
 
 
@@ -203,18 +203,16 @@ def _show_time(claim: Claim, device: Device) -> Cell:
     if found is None:
         return say_none(word(why)) if why else say_none("no instance has a number")
     notes = (_FEW,) if found.n < FEWEST else tuple(tell(found.flags))
-    return Cell(show_seconds(found.value, found.low, found.high), notes)
+    return Cell(show_seconds(found), notes)
 
 
 def _show_needed(claim: Claim) -> Cell:
     most = max(claim.needed.values(), default=None)
-    return Cell(show_count(most, None, None)) if most else say_none(_FEW)
+    return Cell(show_count(most)) if most else say_none(_FEW)
 
 
 def _show_over(ratio: Ratio | None) -> Cell:
-    if ratio is None:
-        return say_none("not both types have a number")
-    return Cell(show_relative(ratio.value, ratio.low, ratio.high))
+    return Cell(show_relative(ratio)) if ratio else say_none("not both types have a number")
 
 
 def name_letter(number: int) -> str:

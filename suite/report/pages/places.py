@@ -222,8 +222,8 @@ def _columns_crowd(found: Surveyed, cells: Sequence[CellAnalysis]) -> Columns:
     means = []
     for cell in cells:
         mean = pooled.cells[cell.id]
-        why = [mean.invalid] if mean.invalid else []
-        means.append(show_comparison(tell_ratio(mean), other="at once", base="alone", invalid=why))
+        ratio = tell_ratio(mean)
+        means.append(show_comparison(ratio, other="at once", base="alone", invalid=[mean.invalid]))
     yield "mean", means
     yield f"{number} at once do", [_show_work(pooled, c.id, number) for c in cells]
     yield from frame.list_verdicts("at once", pooled.verdicts, cells)
@@ -234,7 +234,7 @@ def _show_factor(one: Contrast, identity: str) -> Cell:
     ratio = tell_ratio(found)
     if isinstance(ratio, Flag):
         return say_none(word(ratio))
-    text = show_times(ratio.value, ratio.low, ratio.high)
+    text = show_times(ratio)
     if found.invalid:
         return Cell(text, (word_invalid(found.invalid),), struck=True)
     return Cell(text, tuple(tell(ratio.flags)))
@@ -247,4 +247,4 @@ def _show_work(pooled: Contrast, identity: str, number: int) -> Cell:
         return say_none("no number of all GPUs that counts")
     low = None if ratio.high is None else number / ratio.high
     high = None if ratio.low is None else number / ratio.low
-    return Cell(show_times(number / ratio.value, low, high).amid(after=" times one"))
+    return Cell(show_times((number / ratio.value, low, high)).amid(after=" times one"))

@@ -13,7 +13,7 @@ from suite.flags import pick
 from suite.report.pictures.picture import Picture
 from suite.report.sections.environment import show_facts, write_images
 from suite.report.sections.tables.cells import (
-    show_comparison,
+    compare_arms,
     show_time,
     show_verdict,
     write_marks,
@@ -121,10 +121,7 @@ def _write_claim(page: Page, analysis: Analysis, cell: CellAnalysis) -> None:
         rate = result.value and show_rate(result.work.amount, result.work.unit, result.value)
         ratio, verdict = Cell(""), Cell("")
         if arm in cell.comparisons:
-            invalid = [one for side in (analysis.base, arm) if (one := cell.arms[side].invalid)]
-            ratio = show_comparison(
-                cell.ratios[arm], other=arm, base=analysis.base, invalid=invalid
-            )
+            ratio = compare_arms(cell, arm, analysis.base)
             verdict = show_verdict(cell.verdicts[arm])
         number = show_whole(result.n)
         rows.append([arm, show_time(result), rate or NO_NUMBER, ratio, verdict, number])

@@ -111,5 +111,5 @@ def _show_ratio(one: RecheckedCell) -> str | Cell:
     ratio = one.ratio or one.missing
     if ratio is None:
         return ""
-    invalid = [side.invalid for side in (one.before, one.now) if side.invalid]
+    invalid = [one.before.invalid, one.now.invalid]
     return show_comparison(ratio, other="now", base="then", invalid=invalid)

@@ -24,8 +24,10 @@ def compose_record(record: Record) -> Page:
     page.paragraph(
         "Where an image is measured against itself (",
         Code("make aa"),
-        "), or against a second build of the same source, nothing differs, so that every verdict FASTER or "
-        "SLOWER is false. A comparison is a cell with a verdict; INVALID is none. A table is all "
+        "), or against a second build of the same source (",
+        Code("nox -s second-build"),
+        "), nothing differs, so that every verdict FASTER or SLOWER is false. A comparison is a cell with "
+        "a verdict; INVALID is none. A table is all "
         f"comparisons of a campaign, of which {100 * LEVEL:.0f} % may have a false verdict (",
         Link("how", "method.md#what-it-means"),
         "). Intervals are exact 95 % CIs (Clopper and Pearson 1934). They treat comparisons as "

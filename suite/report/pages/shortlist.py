@@ -149,7 +149,7 @@ def _show_price(choice: Choice) -> Cell:
     offer = choice.offer
     if offer is None:
         return say_none(f"no price is known for {choice.type or 'a machine without a type'}")
-    price = show_money(offer.hourly, None, None, offer.currency)
+    price = show_money(offer.hourly, offer.currency)
     old = f"of {offer.date.isoformat()}, which is more than {OLD_DAYS} days ago"
     return Cell(price.amid(after=" old"), (old,)) if choice.old else Cell(price)
 
@@ -181,10 +181,8 @@ def _show_crossover(entry: Entry) -> str:
 
 def _show_cost(found: Shortlist, entry: Entry) -> Quantity | None:
     """What a million cost; None where it has no price, or no time."""
-    offer, cost = found.choices[entry.choice - 1].offer, entry.cost
-    if offer is None or cost is None:
-        return None
-    return show_money(cost.value, cost.low, cost.high, offer.currency)
+    offer = found.choices[entry.choice - 1].offer
+    return show_money(entry.cost, offer.currency) if offer and entry.cost else None
 
 
 def _name_devices(entry: Entry) -> str:

@@ -50,7 +50,7 @@ def depict_decomposition(analysis: Analysis) -> Picture | None:
         analysis,
         STEPS,
         f"Where a training step goes: {name} takes {100 * worst.shares[name]:.0f} % of {worst.label}",
-        Stacks(label="share of the step", bars=tuple(kept)),
+        Stacks(bars=tuple(kept)),
         caption=[
             "Each bar is one training step, divided by what its parts take; its whole time stands beside it.",
             *(["A part that came out under 0 is left out."] if negative else []),
@@ -115,7 +115,7 @@ def depict_waterfalls(analysis: Analysis) -> Picture | None:
         analysis,
         families.WAYS.name,
         f"What people ask about: {state}",
-        Dots(unit="s", label="time", panels=panels, linked=True),
+        Dots(label="time", panels=panels, linked=True),
         caption=[
             "On a logarithmic scale, each row after one more change to the script:",
             "the first is as asked, the last is fair.",

@@ -54,12 +54,8 @@ class Panel(Generic[Place]):
 
 @dataclass(frozen=True, kw_only=True)
 class Chart(Generic[Place]):
-    """Panels that share a logarithmic axis of values, whose ``unit`` is ``s`` or ``examples/s``.
+    """Panels that share a logarithmic axis of values; ``label`` is what stands beside it."""
 
-    ``label`` is what stands beside that axis.
-    """
-
-    unit: str
     label: str
     panels: tuple[Panel[Place], ...]
 
@@ -72,12 +68,14 @@ class Chart(Generic[Place]):
 
 @dataclass(frozen=True, kw_only=True)
 class Sweeps(Chart[float]):
-    """Lines over sizes, the panels side by side."""
+    """Lines over sizes, the panels side by side; the values' ``unit`` is ``s`` or ``examples/s``."""
+
+    unit: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dots(Chart[str]):
-    """Rows under titles, below each other; ``linked``: each row is the one above after one change."""
+    """Rows of times under titles, below each other; ``linked``: each is the one above after one change."""
 
     linked: bool = False
 
@@ -104,7 +102,6 @@ class Bar:
 class Stacks:
     """Bars of one length, all divided into the same parts."""
 
-    label: str
     bars: tuple[Bar, ...]
 
 

@@ -47,7 +47,7 @@ def depict_pipelines(analysis: Analysis) -> Picture | None:
             arm: tuple(_mark_batch(one, arm) for one in rows.values()) for arm in analysis.arms
         }
         panels.append(Panel(title=pipeline, places=tuple(rows), marks=marks))
-    content = Dots(unit="s", label="time of one batch", panels=tuple(panels))
+    content = Dots(label="time of one batch", panels=tuple(panels))
     if not content.marks:
         return None
     return title_picture(

@@ -21,7 +21,7 @@ def draw_dots(picture: Picture, dots: Dots) -> Figure:
     rows = [len(panel.places) for panel in dots.panels]
     figure = sheet.lay_out(picture, _AXIS + sum(_TITLE + step * number for number in rows))
     every = figure.subplots(len(rows), 1, sharex=True, squeeze=False, height_ratios=rows)[:, 0]
-    sheet.scale_up(every[0], "x", sheet.span_of(dots.marks), partial(show_tick, unit=dots.unit))
+    sheet.scale_up(every[0], "x", sheet.span_of(dots.marks), partial(show_tick, unit="s"))
     every[-1].set_xlabel(dots.label)
     for axes, panel, number in zip(every, dots.panels, rows, strict=True):
         axes.set_title(sheet.wrap(panel.title, 60, 1), loc="left", fontsize=9, fontweight="bold")

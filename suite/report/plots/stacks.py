@@ -46,7 +46,7 @@ def draw_stacks(picture: Picture, stacks: Stacks) -> Figure:
         begin = [sum(ends) for ends in zip(begin, shares, strict=True)]
     for row, bar in zip(rows, bars, strict=True):
         axes.text(1.02, row, show_seconds(bar.whole), va="center", fontsize=8.5)
-    axes.set(xlim=(0, 1), ylim=(len(bars) - 0.5, -0.5), xlabel=stacks.label)
+    axes.set(xlim=(0, 1), ylim=(len(bars) - 0.5, -0.5), xlabel="share of the step")
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25 %", "50 %", "75 %", "100 %"])
     axes.set_yticks(rows, [sheet.wrap(bar.label, 34, 2) for bar in bars], fontsize=8)
     axes.tick_params(axis="y", length=0)

@@ -9,10 +9,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from html import escape as quote
 from pathlib import Path
-from typing import Any
 
 from suite.report.render.plain import LONGEST, LONGEST_ASIDE, show_plainly
 from suite.report.text.page import (
@@ -49,87 +48,67 @@ class _Writer:
         self._names: set[str] = set()
         self._marked: set[int] = set()
         self._widths: set[int] = set()
-        self._renderers: Mapping[type[Block], Callable[[Any], str]] = {
-            Heading: self._render_heading,
-            Paragraph: self._render_paragraph,
-            Bullets: self._render_bullets,
-            Command: self._render_command,
-            Table: self._render_table,
-            Figure: self._render_figure,
-            Footnotes: self._render_footnotes,
-        }
 
     def write(self, page: Page) -> str:
         title, *rest = page.blocks
         assert isinstance(title, Heading)  # noqa: S101  every page begins with its title
-        sections = list(self._write_sections(rest))
-        links = "".join(
-            f'<li><a href="#{name}">{text}</a></li>' for name, text, _ in sections if name
-        )
+        links, parts = list[str](), ['<section aria-label="Verdict">']
+        for block in rest:
+            if isinstance(block, Heading) and block.level == 2:
+                name, text = self._name(block.text), _show(block.text)
+                links.append(f'<li><a href="#{name}">{text}</a></li>')
+                parts.append(f'</section>\n<section aria-labelledby="{name}">')
+                parts.append(f'<h2 id="{name}">{text}</h2>')
+            else:
+                parts.append(self._render(block))
         body = "\n".join(
             [
                 f"<header>\n<h1>{_show(title.text)}</h1>\n</header>",
-                f'<nav aria-label="Sections">\n<ul>{links}</ul>\n</nav>',
+                f'<nav aria-label="Sections">\n<ul>{"".join(links)}</ul>\n</nav>',
                 "<main>",
-                *(self._wrap_section(name, html) for name, _, html in sections),
-                "</main>",
+                *parts,
+                "</section>\n</main>",
             ]
         )
+        # A class for every width that a column of numbers has.
+        widths = (f".w{one} {{ min-width: {one}ch; }}\n" for one in sorted(self._widths))
+        style = _STYLE + "".join(widths)
         return _HEAD.format(
-            policy=_make_policy(style := self._make_style()),
+            policy=_make_policy(style),
             title=_show(title.text),
             style=style,
             body=body,
             script=_SCRIPT,
         )
 
-    def _write_sections(self, blocks: Iterable[Block]) -> Iterator[tuple[str, str, str]]:
-        """By section its name, heading and content; what comes before the first has no name."""
-        name, text, parts = "", "", list[str]()
-        for block in blocks:
-            if isinstance(block, Heading) and block.level == 2:
-                yield name, text, "\n".join(parts)
-                name, text, parts = self._name(block.text), _show(block.text), []
-                parts.append(f'<h2 id="{name}">{text}</h2>')
-            else:
-                parts.append(self._render(block))
-        yield name, text, "\n".join(parts)
-
-    def _wrap_section(self, name: str, html: str) -> str:
-        label = f' aria-labelledby="{name}"' if name else ' aria-label="Verdict"'
-        return f"<section{label}>\n{html}\n</section>"
-
     def _render(self, block: Block) -> str:
-        return self._renderers[type(block)](block)
-
-    def _render_heading(self, heading: Heading) -> str:
-        level = heading.level
-        return f'<h{level} id="{self._name(heading.text)}">{_show(heading.text)}</h{level}>'
-
-    def _render_paragraph(self, paragraph: Paragraph) -> str:
-        return f"<p>{_render_runs(paragraph.runs)}</p>"
-
-    def _render_bullets(self, bullets: Bullets) -> str:
-        items = "\n".join(f"<li>{_render_runs(item)}</li>" for item in bullets.items)
-        return f"<ul>\n{items}\n</ul>"
-
-    def _render_command(self, command: Command) -> str:
-        return f"<pre><code>{_show(command.text)}</code></pre>"
-
-    def _render_figure(self, figure: Figure) -> str:
-        data = base64.b64encode(self._pictures[figure.name].encode()).decode()
-        return (
-            f'<figure>\n<img src="data:image/svg+xml;base64,{data}" alt="{_show(figure.alt)}">\n'
-            f"<figcaption>{_show(figure.caption)}</figcaption>\n</figure>"
-        )
-
-    def _render_footnotes(self, notes: Footnotes) -> str:
-        items = "\n".join(
-            f'<li id="note-{number}"><a href="#mark-{number}">[{number}]</a> '
-            f"{_show(text, LONGEST_ASIDE)}</li>"
-            for number, text in notes.items
-        )
-        return f'<ul class="notes">\n{items}\n</ul>'
+        match block:
+            case Heading(level=level):
+                name = self._name(block.text)
+                html = f'<h{level} id="{name}">{_show(block.text)}</h{level}>'
+            case Paragraph():
+                html = f"<p>{_render_runs(block.runs)}</p>"
+            case Bullets():
+                items = "\n".join(f"<li>{_render_runs(item)}</li>" for item in block.items)
+                html = f"<ul>\n{items}\n</ul>"
+            case Command():
+                html = f"<pre><code>{_show(block.text)}</code></pre>"
+            case Table():
+                html = self._render_table(block)
+            case Figure():
+                data = base64.b64encode(self._pictures[block.name].encode()).decode()
+                html = (
+                    f'<figure>\n<img src="data:image/svg+xml;base64,{data}" alt="{_show(block.alt)}">\n'
+                    f"<figcaption>{_show(block.caption)}</figcaption>\n</figure>"
+                )
+            case Footnotes():
+                items = "\n".join(
+                    f'<li id="note-{number}"><a href="#mark-{number}">[{number}]</a> '
+                    f"{_show(text, LONGEST_ASIDE)}</li>"
+                    for number, text in block.items
+                )
+                html = f'<ul class="notes">\n{items}\n</ul>'
+        return html
 
     def _render_table(self, table: Table) -> str:
         banner = f"<strong>{_show(table.banner)}</strong> · " if table.banner else ""
@@ -182,11 +161,6 @@ class _Writer:
             name = f"{plain}-{count}"
         self._names.add(name)
         return name
-
-    def _make_style(self) -> str:
-        """The style with a class for every width that a column of numbers has."""
-        widths = (f".w{one} {{ min-width: {one}ch; }}\n" for one in sorted(self._widths))
-        return _STYLE + "".join(widths)
 
 
 def _show(text: str, limit: int = LONGEST) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from tabulate import tabulate
 
@@ -64,7 +63,25 @@ def _escape_inside(text: str, limit: int = LONGEST) -> str:
 
 
 def _render(block: Block) -> str:
-    return _RENDERERS[type(block)](block)
+    match block:
+        case Heading():
+            text = f"{'#' * block.level} {escape(block.text)}"
+        case Paragraph():
+            text = _render_runs(block.runs)
+        case Bullets():
+            text = "\n".join(f"- {_render_runs(item)}" for item in block.items)
+        case Command():
+            # Indented, so that nothing in it can be markup.
+            text = "    " + show_plainly(block.text)
+        case Table():
+            text = _render_table(block)
+        case Figure():
+            image = write_image(block.alt, f"{FOLDER}/{block.name}.svg")
+            text = f"{image}\n\n{escape(block.caption)}"
+        case Footnotes():
+            notes = (f"- [{number}] {escape(one, LONGEST_ASIDE)}" for number, one in block.items)
+            text = "\n".join(notes)
+    return text
 
 
 def _render_runs(runs: Iterable[Run]) -> str:
@@ -82,32 +99,6 @@ def _render_run(run: Run) -> str:
     text = show_plainly(run.text)
     ticks = "`" * (1 + max(map(len, _TICKS.findall(text)), default=0))
     return f"{ticks} {text} {ticks}" if "`" in text else f"`{text}`"
-
-
-def _render_heading(heading: Heading) -> str:
-    return f"{'#' * heading.level} {escape(heading.text)}"
-
-
-def _render_paragraph(paragraph: Paragraph) -> str:
-    return _render_runs(paragraph.runs)
-
-
-def _render_bullets(bullets: Bullets) -> str:
-    return "\n".join(f"- {_render_runs(item)}" for item in bullets.items)
-
-
-def _render_command(command: Command) -> str:
-    # Indented, so that nothing in it can be markup.
-    return "    " + show_plainly(command.text)
-
-
-def _render_figure(figure: Figure) -> str:
-    image = write_image(figure.alt, f"{FOLDER}/{figure.name}.svg")
-    return f"{image}\n\n{escape(figure.caption)}"
-
-
-def _render_footnotes(notes: Footnotes) -> str:
-    return "\n".join(f"- [{number}] {escape(note, LONGEST_ASIDE)}" for number, note in notes.items)
 
 
 def _render_table(table: Table) -> str:
@@ -144,14 +135,3 @@ def _render_cell(cell: Cell) -> tuple[str, str]:
     tail = _escape_inside(tail).rstrip(" ") + strike + (" " if cell.text and marks else "") + marks
     head = strike + head
     return head.replace("|", r"\|"), tail.replace("|", r"\|")
-
-
-_RENDERERS: Mapping[type[Block], Callable[[Any], str]] = {
-    Heading: _render_heading,
-    Paragraph: _render_paragraph,
-    Bullets: _render_bullets,
-    Command: _render_command,
-    Table: _render_table,
-    Figure: _render_figure,
-    Footnotes: _render_footnotes,
-}

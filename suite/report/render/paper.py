@@ -84,8 +84,8 @@ def render_docx(html: str, pictures: Sequence[bytes], sheet: Sheet = "a4") -> by
         import pypandoc  # noqa: PLC0415  in a lock of its own
     except ImportError as error:
         raise NotInstalledError("pandoc, which makes the Word document,", _LOCK) from error
-    waiting = iter(pictures)
-    text = _PICTURE.sub(lambda _: f'src="{_embed(next(waiting))}"', html)
+    waiting = (base64.b64encode(picture).decode() for picture in pictures)
+    text = _PICTURE.sub(lambda _: f'src="data:image/png;base64,{next(waiting)}"', html)
     text = _BACK.sub(r"\1", _NAVIGATION.sub("", text))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "page.docx"
@@ -93,10 +93,6 @@ def render_docx(html: str, pictures: Sequence[bytes], sheet: Sheet = "a4") -> by
             text, "docx", format="html", outputfile=str(path), extra_args=["--sandbox"]
         )
         return _set_pages(path.read_bytes(), sheet)
-
-
-def _embed(picture: bytes) -> str:
-    return f"data:image/png;base64,{base64.b64encode(picture).decode()}"
 
 
 def _set_pages(docx: bytes, sheet: Sheet) -> bytes:

@@ -30,10 +30,4 @@ def show_plainly(text: str, limit: int = LONGEST) -> str:
 
 
 def _spell(char: str) -> str:
-    if char.isspace():
-        return " "
-    return (
-        char.encode("ascii", "backslashreplace").decode()
-        if ord(char) > 127
-        else f"\\x{ord(char):02x}"
-    )
+    return " " if char.isspace() else char.encode("unicode_escape").decode()

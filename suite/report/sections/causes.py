@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.findings import Cause, Improvement, Standing
-from suite.report.text.evidence import CAUSES, CHANGES, word_advice, word_evidence
+from suite.analysis.result.numbers import Verdict
+from suite.report.text.evidence import CAUSES, CHANGES, CPU_IS_RIGHT, word_evidence
 from suite.report.text.names import name_cells, name_place
 from suite.report.text.page import Cell, Code, Page
 from suite.report.text.units import (
-    Quantity,
     show_gain,
     show_relative,
     show_seconds,
@@ -43,53 +43,61 @@ def tell_causes(analysis: Analysis) -> list[str]:
         meaning = CAUSES[rules[0]].meaning
         meant = f"; {rules[0]} is {meaning}" if meaning else ""
         sentences.append(f"Why {gpu} loses {cells}: {above}{', '.join(parts)}{meant}.")
-    helping = [
-        f"{CHANGES[one.kind]} ({_word_change(one, analysis)}: {_show_gain(one)})"
-        for one in _find_best(analysis, by_case=False)
-        # What is no longer timed makes nothing faster.
-        if one.kind != "warm-timing"
-    ]
+        rival = gpu if gpu in analysis.others else analysis.cpu or ""
+        judged = {one.id for one in analysis.cells if isinstance(one.verdicts.get(rival), Verdict)}
+        won = sum(one.standing is not None and one.standing.winner in judged for one in losses)
+        if won:
+            sentences.append(
+                f"For {won} of them {gpu} wins at a measured variant of the same work."
+            )
+    # What is no longer timed makes nothing faster.
+    helping = [one for one in _find_best(analysis, by_case=False) if one.kind != "warm-timing"]
     if helping:
         arm = analysis.advice[0].arm
-        sentences.append(f"What helps {arm} most, against itself: {'; '.join(helping)}.")
+        told = "; ".join(
+            f"{CHANGES[one.kind]} ({_word_change(one, analysis)}: {show_gain(one.gain.ratio)})"
+            for one in sorted(helping, key=lambda one: -one.gain.ratio.value)
+        )
+        sentences.append(f"What makes {arm} itself faster, per unit of work: {told}.")
     return sentences + list(_tell_naive_gap(analysis))
 
 
 def _tell_naive_gap(analysis: Analysis) -> Iterator[str]:
     """Where a script, or its timing in a warm process, names the wrong winner."""
-    found: dict[tuple[bool, str, str], dict[str, list[str]]] = {}
+    found: dict[tuple[bool, str], dict[str, list[str]]] = {}
     for one in analysis.misled:
         if one.reverses:
+            other = name_place(one.other)
             base = "its own CPU" if one.base.arm == one.other.arm else name_place(one.base)
-            key = one.posted, name_place(one.other), base
             fixed = " ".join(f"{axis}={value}" for axis, value in one.fixed.items())
-            found.setdefault(key, {}).setdefault(one.title, []).append(fixed)
-    for (posted, other, base), titles in found.items():
-        how = "Timed as posted" if posted else "Timed as posted, in a warm process"
-        number = sum(map(len, titles.values()))
-        many = show_things(number, "script") + (" names" if number == 1 else " name")
+            titles = found.setdefault((one.posted, f"{other} or {base}"), {})
+            titles.setdefault(one.title, []).append(fixed)
+    # Which pairs of places the same scripts are wrong about.
+    pairs: dict[tuple[bool, str, int], list[str]] = {}
+    for (posted, pair), titles in found.items():
         named = "; ".join(
             ": ".join(filter(None, [title, ", ".join(filter(None, fixed))]))
             for title, fixed in titles.items()
         )
-        yield f"{how}, {many} the wrong winner, {other} or {base}: {named}."
+        pairs.setdefault((posted, named, len(titles)), []).append(pair)
+    for (posted, named, number), wrong in pairs.items():
+        how = "Timed as posted" if posted else "Timed as posted, in a warm process"
+        many = show_things(number, "script") + (" names" if number == 1 else " name")
+        yield f"{how}, {many} the wrong winner, {', and '.join(wrong)}: {named}."
 
 
 def write_causes(page: Page, analysis: Analysis) -> None:
     """The section "Why the CPU wins where it does"; absent where there are not both arms."""
-    if analysis.cpu is None or analysis.gpu is None:
-        return
     cpu, gpu = analysis.cpu, analysis.gpu
+    if cpu is None or gpu is None:
+        return
     page.heading("Why the CPU wins where it does")
     cases = [(one, one.standing) for one in analysis.cells if one.standing]
     losses = [case for case in cases if case[1].loses]
     wasted = [case for case in cases if not case[1].loses]
     if not losses:
-        arms = [analysis.cpu, analysis.gpu]
-        judged = any(
-            all(one.arms[arm].value is not None and not one.arms[arm].invalid for arm in arms)
-            for one in analysis.cells
-        )
+        pairs = ((one.arms[cpu], one.arms[gpu]) for one in analysis.cells)
+        judged = any(all(a.value is not None and not a.invalid for a in pair) for pair in pairs)
         page.paragraph(
             f"{gpu} loses no cell that could be judged." if judged else "No cell could be judged."
         )
@@ -106,8 +114,14 @@ def write_causes(page: Page, analysis: Analysis) -> None:
     if losses:
         provisional = any(standing.provisional for _, standing in losses)
         note = " Provisional: the cell has no verdict, only a ratio." if provisional else ""
+        parts = sum(one.role != "work" for one, _ in losses)
+        besides = (
+            f"; {parts} of the {len(losses)} are no cells of work, and are not counted above"
+            if parts
+            else ""
+        )
         page.table(
-            f"Table: every cell in which {gpu} is slower than {cpu}, and why.{note}",
+            f"Table: every cell in which {gpu} is slower than {cpu}, and why{besides}.{note}",
             [
                 "cell",
                 f"{gpu} against {cpu}",
@@ -117,7 +131,7 @@ def write_causes(page: Page, analysis: Analysis) -> None:
             [_list_case(one, standing, names, gpu) for one, standing in losses],
         )
     if wasted:
-        page.heading(f"Where {gpu} does not lose, but is far below its best rate", level=3)
+        page.heading(f"Where {gpu} is not shown to lose, but is far below its best rate", level=3)
         page.table(
             f"Table: cells in which {gpu} reaches under a tenth of its own best rate at the "
             "precision; the shares are of what they take beyond that rate.",
@@ -125,7 +139,7 @@ def write_causes(page: Page, analysis: Analysis) -> None:
             [
                 [
                     names[one.id],
-                    _show_ratio(standing),
+                    show_relative(standing.ratio),
                     show_share(standing.use or 0.0),
                     _name_causes(one.causes, names),
                 ]
@@ -153,7 +167,7 @@ def write_advice(page: Page, analysis: Analysis) -> None:
                 CHANGES[one.kind],
                 names.get(one.cell, one.cell),
                 word_evidence(one.gain.how),
-                _show_gain(one),
+                show_gain(one.gain.ratio),
                 "yes" if one.helps else "no",
             ]
             for one in shown
@@ -164,10 +178,10 @@ def write_advice(page: Page, analysis: Analysis) -> None:
             f"The largest gain of each kind and case; all {len(analysis.advice)} are in ",
             *(Code("summary.json"), "."),
         )
-    hopeless = sum(one.standing.hopeless for one in analysis.cells if one.standing)
+    hopeless = sum(one.standing.hopeless for one in analysis.work if one.standing)
     if hopeless:
         page.paragraph(
-            f"The CPU is the right device for {hopeless} of the cells above: the GPU wins at "
+            f"The CPU is the right device for {hopeless} of the cells of work: the GPU wins at "
             "no measured variant of the same work."
         )
 
@@ -175,14 +189,14 @@ def write_advice(page: Page, analysis: Analysis) -> None:
 def _list_case(
     one: CellAnalysis, standing: Standing, names: Mapping[str, str], gpu: str
 ) -> list[str | Cell]:
-    ratio = _show_ratio(standing)
+    # Without the arms' names, which stand in the column's head.
+    ratio = show_relative(standing.ratio)
     ratio = ratio.amid(after=" (provisional)") if standing.provisional else ratio
-    advice = word_advice(standing, one.causes[0])
+    advice = CPU_IS_RIGHT if standing.hopeless else CAUSES[one.causes[0].rule].advice
     gains = [cause.gain for cause in one.causes if cause.gain is not None]
     # What helps where the GPU wins all the same at no variant would be no help.
     if gains and not standing.hopeless:
-        ratio_of = gains[0].ratio
-        times = show_gain(ratio_of.value, ratio_of.low, ratio_of.high)
+        times = show_gain(gains[0].ratio)
         advice += f": {times} a unit of work {word_evidence(gains[0].how)}"
     if standing.winner is not None and standing.winner != one.id:
         advice += f"; {gpu} wins at {names[standing.winner]}"
@@ -200,7 +214,7 @@ def _name_causes(causes: Sequence[Cause], names: Mapping[str, str]) -> Cell:
     for cause in causes:
         told: list[str] = [cause.rule]
         if cause.seconds is not None:
-            told.append(show_seconds(cause.seconds.value, cause.seconds.low, cause.seconds.high))
+            told.append(show_seconds(cause.seconds))
         if cause.share is not None:
             told.append(show_share(cause.share))
         if cause.rule != "unknown":
@@ -208,17 +222,6 @@ def _name_causes(causes: Sequence[Cause], names: Mapping[str, str]) -> Cell:
         parts.append(", ".join(told))
     notes = (f"{one.rule}: {word_evidence(*one.evidence, names=names)}" for one in causes)
     return Cell("; then ".join(parts), tuple(notes))
-
-
-def _show_ratio(standing: Standing) -> Quantity:
-    """The ratio without the arms' names, which stand in the column's head."""
-    ratio = standing.ratio
-    return show_relative(ratio.value, ratio.low, ratio.high)
-
-
-def _show_gain(one: Improvement) -> Quantity:
-    ratio = one.gain.ratio
-    return show_gain(ratio.value, ratio.low, ratio.high)
 
 
 def _word_change(one: Improvement, analysis: Analysis) -> str:
@@ -232,12 +235,15 @@ def _word_change(one: Improvement, analysis: Analysis) -> str:
 def _find_best(analysis: Analysis, *, by_case: bool) -> list[Improvement]:
     """Of each kind, and each case if asked, what helped most; in the fixed order of the kinds.
 
-    Of all cases together only what helps at all.
+    Of all cases together only what makes an arm's own device faster, by an interval beyond the margin.
     """
     best: dict[tuple[str, str], Improvement] = {}
+    pinned = {one.id for one in analysis.cells if one.pinned}
     for one in analysis.advice:
         key = one.kind, one.cell.partition("/")[0] if by_case else ""
-        if (by_case or one.helps) and (
+        low = one.gain.ratio.low
+        sure = low is not None and low > 1 + analysis.margin and one.cell not in pinned
+        if (by_case or sure) and (
             key not in best or best[key].gain.ratio.value < one.gain.ratio.value
         ):
             best[key] = one

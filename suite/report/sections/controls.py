@@ -33,8 +33,16 @@ def write_controls(page: Page, analysis: Analysis) -> None:
     page.bullets(
         [
             *_word_floor(analysis),
-            *(_word_twins(one) for one in analysis.controls.twins),
-            *(_word_again(one) for one in analysis.controls.again),
+            *(
+                f"Twins (A/A) of {one.base}, where any difference is false by construction: "
+                f"{_count_flags(one)}"
+                for one in analysis.controls.twins
+            ),
+            *(
+                f"{one.other} is {one.base} run once more (A/A), so any difference is false by "
+                f"construction: {_count_flags(one)}"
+                for one in analysis.controls.again
+            ),
             *_word_hidden(analysis.controls),
             *_word_extra(analysis.controls),
             *_word_input(analysis.controls),
@@ -128,20 +136,6 @@ def _word_floor(analysis: Analysis) -> Iterable[str]:
     )
 
 
-def _word_twins(family: Family) -> str:
-    return (
-        f"Twins (A/A) of {family.base}, where any difference is false by construction: "
-        f"{_count_flags(family)}"
-    )
-
-
-def _word_again(family: Family) -> str:
-    return (
-        f"{family.other} is {family.base} run once more (A/A), so any difference is false "
-        f"by construction: {_count_flags(family)}"
-    )
-
-
 def tell_failed(analysis: Analysis) -> list[str]:
     """What failed of what must not differ, before a word of who wins; nothing where all held."""
     controls = analysis.controls
@@ -179,13 +173,21 @@ def tell_failed(analysis: Analysis) -> list[str]:
 
 
 def tell_held(analysis: Analysis) -> Iterable[str]:
-    """That no control failed, and how many kinds of them ran."""
+    """Which kinds of control held; of a campaign of which none failed."""
     controls = analysis.controls
-    ran = (controls.twins, controls.cuda_hidden, controls.extra_work, controls.input_only)
-    number = sum(map(bool, ran))
-    if number and analysis.others and not tell_failed(analysis):
-        many = "All" if number == len(ran) else f"{number} of"
-        yield f"{many} {len(ran)} kinds of control ran, and held."
+    hidden = controls.cuda_hidden
+    judged = [one.base for one in controls.twins if one.verdicts]
+    # What gave no verdict, or no interval, held nothing.
+    kinds = {
+        f"{' and '.join(judged)} run again": judged,
+        "the CUDA image without its GPU": hidden and hidden.verdicts,
+        "one product more in 20": [one for one in controls.extra_work if one.holds],
+        "input alone": any(controls.input_only.values()),
+    }
+    ran = [name for name, found in kinds.items() if found]
+    if ran and analysis.others:
+        many = "All" if len(ran) == len(kinds) else f"{len(ran)} of"
+        yield f"{many} {len(kinds)} kinds of control ran, and held: {', '.join(ran)}."
 
 
 def _doubt(off: float) -> str:

@@ -122,12 +122,8 @@ def _show(name: str, value: Fact) -> str:
         return _ABSENT
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int | float):
-        return _show_number(name, value)
-    return value or "(empty)"
-
-
-def _show_number(name: str, value: float) -> str:
+    if isinstance(value, str):
+        return value or "(empty)"
     if name.endswith("bytes") and value >= 0:
         return show_bytes(value)
     return show_seconds(value) if name.endswith("_s") and value > 0 else f"{value}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.limits import ANY, PRODUCT, Cost, Limit, Published, Utilization
@@ -21,28 +21,24 @@ _NO_ROOFLINE = (
 )
 
 
-def tell_limits(analysis: Analysis) -> list[str]:
-    """Sentences for the report's opening: how near the GPU comes to what it is sold for."""
-    sentences = []
+def tell_limits(analysis: Analysis) -> Iterable[str]:
+    """A sentence for the report's opening: how near the GPU comes to what it is sold for."""
     for one in analysis.limits.limits:
         if one.arm != analysis.gpu or one.what != "products":
             continue
         if one.part is None and one.device is not None:
-            sentences.append(
+            yield (
                 f"Whether {one.device} is as fast as it should be is unknown: no published figures are known "
                 "for it."
             )
-            break
-        if one.part is None or one.share_of_peak is None:
-            continue
-        band = f"; beside published figures: {BANDS[one.band]}" if one.band else ""
-        sentences.append(
-            f"{one.arm} ({one.part.name}) reaches {_show_rate(one)} at "
-            f"{one.precision}: {show_share(one.share_of_peak)} of its theoretical "
-            f"peak{band}."
-        )
-        break
-    return sentences
+            return
+        if one.part is not None and one.share_of_peak is not None:
+            band = f"; beside published figures: {BANDS[one.band]}" if one.band else ""
+            yield (
+                f"{one.arm} ({one.part.name}) reaches {_show_rate(one)} at {one.precision}: "
+                f"{show_share(one.share_of_peak)} of its theoretical peak{band}."
+            )
+            return
 
 
 def tell_impossible(analysis: Analysis) -> list[str]:
@@ -62,9 +58,9 @@ def tell_cost(analysis: Analysis) -> str:
     price = analysis.price
     if price is None:
         return "What it cost is unknown: no PRICE was given."
-    hourly = show_money(price.hourly, None, None, price.currency)
+    hourly = show_money(price.hourly, price.currency)
     spent = price.hourly * analysis.campaign.prediction.actual_s / 3600
-    told = f"At {hourly} an hour it cost {show_money(spent, None, None, price.currency)}"
+    told = f"At {hourly} an hour it cost {show_money(spent, price.currency)}"
     found = [
         (estimate.value, arm, one)
         for one in analysis.costs
@@ -74,10 +70,7 @@ def tell_cost(analysis: Analysis) -> str:
         return f"{told}."
     _, _, best = min(found, key=lambda one: one[:2])
     examples = sorted(best.examples.items(), key=lambda pair: pair[1].value)
-    each = ", ".join(
-        f"{show_money(one.value, one.low, one.high, price.currency)} on {arm}"
-        for arm, one in examples
-    )
+    each = ", ".join(f"{show_money(one, price.currency)} on {arm}" for arm, one in examples)
     name = name_cells(analysis.cells)[0][best.cell]
     return f"{told}; a million examples cost least at {name}: {each}."
 
@@ -126,7 +119,7 @@ def write_costs(page: Page, analysis: Analysis) -> None:
     currency = price.currency
     page.heading("Cost")
     page.paragraph(
-        f"At {show_money(price.hourly, None, None, currency)} an hour for this machine, whichever "
+        f"At {show_money(price.hourly, currency)} an hour for this machine, whichever "
         "arm runs on it. The GPU is cheaper as long as a machine with it costs less than the break-even "
         "price ratio times what a machine with this CPU alone costs."
     )
@@ -203,18 +196,9 @@ def _list_cost(
     for arm in arms:
         for by_arm in (one.steps, one.examples):
             found = by_arm.get(arm)
-            row.append(
-                say_none(_NO_NUMBER_HERE)
-                if found is None
-                else show_money(found.value, found.low, found.high, currency)
-            )
+            row.append(show_money(found, currency) if found else say_none(_NO_NUMBER_HERE))
     if len(arms) > 1:
-        turns = one.turns
-        row.append(
-            say_none(_NO_NUMBER_HERE)
-            if turns is None
-            else show_times(turns.value, turns.low, turns.high)
-        )
+        row.append(show_times(one.turns) if one.turns else say_none(_NO_NUMBER_HERE))
     return row
 
 

@@ -6,19 +6,20 @@ Says who wins, what was measured and what was not.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from suite.analysis.result.arms import Machine
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.numbers import Ratio, Verdict
+from suite.cells.families import name_title
 from suite.report.sections.controls import tell_failed, tell_held
 from suite.report.sections.limits import tell_cost, tell_impossible
 from suite.report.sections.tables.cells import gives_verdicts
 from suite.report.sections.trust import tell_builds
-from suite.report.sections.verdict import tell_sureness, tell_verdicts
+from suite.report.sections.verdict import find_ends, tell_sureness, tell_verdicts
 from suite.report.text.names import list_families, name_cells
-from suite.report.text.units import show_bytes, show_duration, show_ratio, show_things
+from suite.report.text.units import show_bytes, show_duration, show_things
 from suite.report.text.wording import word, word_invalid, word_missing
 
 
@@ -51,11 +52,13 @@ WRONG = "wrong result:"
 
 def narrate(analysis: Analysis) -> list[str]:
     """The verdict: who wins, from where on, by how much, how sure that is."""
+    failed = tell_failed(analysis)
     sentences = [
-        *tell_verdicts(analysis),
+        # More blocks don't mend a control that fails.
+        *tell_verdicts(analysis, settling=not failed),
         *tell_builds(analysis),
         *tell_sureness(analysis),
-        *tell_held(analysis),
+        *([] if failed else tell_held(analysis)),
     ]
     if analysis.invalid:
         sentences.insert(0, f"THE CAMPAIGN IS INVALID: {word_invalid(analysis.invalid)}.")
@@ -66,7 +69,7 @@ def narrate(analysis: Analysis) -> list[str]:
     ]
     return [
         *tell_wrong(analysis),
-        *tell_failed(analysis),
+        *failed,
         *tell_impossible(analysis),
         *aside,
         *sentences,
@@ -140,7 +143,9 @@ def count_outcomes(cells: Sequence[CellAnalysis], arm: str, *, why: bool = False
     results = [one.arms[arm] for one in cells]
     counts = Counter(result.outcome for result in results if result.outcome != "measured")
     numbers = sum(result.estimate is not None for result in results)
-    parts = [f"{numbers} of {len(results)} measured"]
+    invalid = sum(bool(result.estimate and result.invalid) for result in results)
+    besides = f" ({invalid} INVALID)" if invalid else ""
+    parts = [f"{numbers} of {len(results)} measured{besides}"]
     if counts["skipped"]:
         parts.append(f"{counts['skipped']} skipped{_name_skipped(cells, arm) if why else ''}")
     parts += [f"{counts[name]} {name}" for name in ("failed", "pending") if counts[name]]
@@ -157,60 +162,39 @@ def list_by_family(analysis: Analysis, *, named: bool = True) -> tuple[list[str]
     """
     headers = ["family", *(f"{arm}, cells" for arm in analysis.arms)]
     for other in analysis.others:
-        headers += [f"{other} slower, at most", f"{other} faster, at most"]
+        headers += [f"{other}'s largest loss", f"{other}'s largest win"]
     names = name_cells(analysis.cells)[0] if named else {}
-    judged = {other: gives_verdicts(analysis, other) for other in analysis.others}
     rows = []
     for family in list_families(analysis.cells):
         cells = [one for one in analysis.cells if one.scenario == family]
-        row = [family, *(count_outcomes(cells, arm) for arm in analysis.arms)]
+        title = name_title(family) if named else None
+        head = f"{family}: {title}" if title else family
+        row = [head, *(count_outcomes(cells, arm) for arm in analysis.arms)]
         for other in analysis.others:
             work = [one for one in cells if one.role == "work"]
-            row += _show_ends(work, names, analysis.base, other, judged=judged[other])
+            row += _tell_ends(analysis, work, names, other)
         rows.append(row)
     return headers, rows
 
 
-def is_invalid(one: CellAnalysis, base: str, other: str) -> bool:
-    """Whether a comparison of these arms must not be believed."""
-    return any(one.arms[arm].invalid for arm in (base, other))
-
-
-def _show_ends(
-    cells: Sequence[CellAnalysis],
-    names: Mapping[str, str],
-    base: str,
-    other: str,
-    *,
-    judged: bool,
-) -> tuple[str, str]:
-    """The largest loss and win, of those that a verdict carries where the comparison is ``judged``."""
-    if not cells:
-        return "no work", "no work"
-    found = [
-        (r.value, one.id, r, one.verdicts[other])
+def _tell_ends(
+    analysis: Analysis, cells: Sequence[CellAnalysis], names: Mapping[str, str], other: str
+) -> Iterable[str]:
+    """The largest loss and win, or why there is none."""
+    base, judged = analysis.base, gives_verdicts(analysis, other)
+    valid = [
+        one
         for one in cells
-        if isinstance(r := one.ratios[other], Ratio) and not is_invalid(one, base, other)
+        if isinstance(one.ratios[other], Ratio)
+        and not any(one.arms[arm].invalid for arm in (base, other))
     ]
-    if not found:
-        return "no valid pair", "no valid pair"
-    if judged and not any(isinstance(verdict, Verdict) for *_, verdict in found):
-        return "no verdict", "no verdict"
-    called: dict[str, list[tuple[float, str, Ratio]]] = {"SLOWER": [], "FASTER": []}
-    for value, cell, ratio, verdict in found:
-        hint = "" if judged else "SLOWER" if value > 1 else "FASTER"
-        way = verdict.name if isinstance(verdict, Verdict) else hint
-        if way in called:
-            called[way].append((value, cell, ratio))
-    ends = []
-    for way, pick_end in (("SLOWER", max), ("FASTER", min)):
-        if not called[way]:
-            ends.append("none")
-            continue
-        _, cell, ratio = pick_end(called[way], key=lambda one: one[:2])
-        words = show_ratio(ratio.value, ratio.low, ratio.high, other=other, base=base)
-        ends.append(f"{words}: {names[cell]}" if cell in names else words)
-    return ends[0], ends[1]
+    none = "none" if valid else "no valid pair" if cells else "no cell of work"
+    if valid and judged and not any(isinstance(one.verdicts[other], Verdict) for one in valid):
+        none = "no verdict"
+    ends = find_ends(valid, base, other, judged=judged)
+    for way in ("SLOWER", "FASTER"):
+        cell, words = ends.get(way, ("", none))
+        yield f"{words}: {names[cell]}" if cell in names else words
 
 
 def _end(sentence: str) -> str:

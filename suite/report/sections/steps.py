@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.findings import PARTS, BreakEven, Decomposition, Triple
+from suite.analysis.result.findings import PARTS, BreakEven, Decomposition, PartName, Triple
 from suite.report.text.evidence import word_evidence
 from suite.report.text.names import name_cells
 from suite.report.text.page import Cell, Page, say_none
@@ -54,11 +54,10 @@ def _write_parts(page: Page, analysis: Analysis, names: Mapping[str, str]) -> No
     )
 
 
-def _show_part(one: Decomposition, name: str) -> str | Cell:
-    part = next(value for known, value in one.parts.items() if known == name)
+def _show_part(one: Decomposition, name: PartName) -> str | Cell:
+    part = one.parts[name]
     if part is None:
-        reason = next(why for known, why in one.absent.items() if known == name)
-        return say_none(word_evidence(reason))
+        return say_none(word_evidence(one.absent[name]))
     return show_share(part / one.whole)
 
 
@@ -74,13 +73,12 @@ def _write_triples(page: Page, analysis: Analysis) -> None:
 
 
 def _list_triple(one: Triple) -> list[str | Cell]:
-    together = show_seconds(one.together.value, one.together.low, one.together.high)
     return [
         one.pipeline,
         one.arm,
         _show_alone(one.input_s),
         _show_alone(one.compute_s),
-        together,
+        show_seconds(one.together),
         say_none(_NOT_ALONE) if one.overlap is None else show_share(one.overlap),
         f"{_BOUNDS[one.bound] if one.bound else 'unknown'}: {word_evidence(one.evidence)}",
     ]
@@ -114,7 +112,7 @@ def _list_break_even(one: BreakEven, names: Mapping[str, str]) -> list[str]:
     lost = one.saving_s < 0
     after = "never: it saves nothing" if one.never else "not shown: the interval includes both"
     if one.steps is not None:
-        after = show_count(one.steps.value, one.steps.low, one.steps.high)
+        after = show_count(one.steps)
         after = after.amid(after=" step" if after == "1" else " steps")
     elif one.saving_s > 0 and one.first_call_s <= one.cpu_first_call_s:
         after = "immediately: its first call takes no longer"

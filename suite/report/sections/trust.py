@@ -14,7 +14,7 @@ from suite.report.sections.controls import write_controls, write_steadiness, wri
 from suite.report.sections.watched import write_telemetry
 from suite.report.text.page import Page, Strong
 from suite.report.text.units import Quantity, show_duration, show_part, show_whole
-from suite.report.text.wording import SPENT, UNKNOWN_END, word, word_invalid
+from suite.report.text.wording import SPENT, UNKNOWN_END, name_blocks, word, word_invalid
 
 _WANTED = ("warmup", "measure")
 """The kinds that the campaign is run for."""
@@ -45,14 +45,10 @@ def _word_blocks(analysis: Analysis) -> Iterable[str]:
     campaign = analysis.campaign
     for arm, found in analysis.arms.items():
         blocks = sorted(found.blocks)
-        numbers = ("blocks " if len(blocks) > 1 else "block ") + ", ".join(map(str, blocks))
+        calibration = "its calibration is kept and not counted"
         yield (
-            f"{arm}: {numbers if blocks else 'no block'} of {campaign.blocks} planned"
-            + (
-                "; its calibration is kept and not counted."
-                if found.calibrated
-                else "; no calibration."
-            )
+            f"{arm}: {name_blocks(blocks) if blocks else 'no block'} of {campaign.blocks} planned; "
+            f"{calibration if found.calibrated else 'no calibration'}."
         )
         for flag in (one for one in analysis.excluded if one.where["arm"] == arm):
             again = (
@@ -90,32 +86,28 @@ def _word_prediction(analysis: Analysis) -> Iterable[str]:
 
 def _write_times(page: Page, analysis: Analysis) -> None:
     page.heading("Where the container time went", level=3)
-    arms = list(analysis.spent)
-    by_arm = {arm: one.kinds for arm, one in analysis.spent.items()}
-    totals = {arm: one.total_s for arm, one in analysis.spent.items()}
-    known = [kind for kind in SPENT if any(kind in spent for spent in by_arm.values())]
-    others = sorted({kind for spent in by_arm.values() for kind in spent} - set(SPENT))
-    rests = {arm: totals[arm] - sum(by_arm[arm].values()) for arm in arms}
-    names = [*(SPENT[kind] for kind in known), *others]
-    columns = [[*names, "the rest, not itemised", "all"]]
+    spent = analysis.spent
+    there = {kind for one in spent.values() for kind in one.kinds}
+    kinds = [*filter(there.__contains__, SPENT), *sorted(there - set(SPENT))]
+    rests = {arm: one.total_s - sum(one.kinds.values()) for arm, one in spent.items()}
+    columns = [[*(SPENT.get(kind, kind) for kind in kinds), "the rest, not itemised", "all"]]
     headers = ["kind"]
-    for arm in arms:
-        seconds = [by_arm[arm].get(kind, 0.0) for kind in [*known, *others]]
-        seconds += [rests[arm], totals[arm]]
+    for arm, one in spent.items():
+        took = [*(one.kinds.get(kind, 0.0) for kind in kinds), rests[arm], one.total_s]
         headers += [arm, f"{arm}, share"]
-        columns.append([Quantity("", f"{one:.1f}", " s", one) for one in seconds])
-        columns.append([show_part(one, totals[arm]) for one in seconds])
+        columns.append([Quantity("", f"{seconds:.1f}", " s", seconds) for seconds in took])
+        columns.append([show_part(seconds, one.total_s) for seconds in took])
     page.table(
         "Table: container time by kind, all invocations together, calibration included.",
         headers,
         zip(*columns, strict=True),
     )
     shares = [
-        f"{show_part(sum(by_arm[arm].get(kind, 0.0) for kind in _WANTED), totals[arm])} on {arm}"
-        for arm in arms
+        f"{show_part(sum(one.kinds.get(kind, 0.0) for kind in _WANTED), one.total_s)} on {arm}"
+        for arm, one in spent.items()
     ]
     page.paragraph(f"Warm-up and measuring took {', '.join(shares)}; the suite added the rest.")
-    over = [arm for arm in arms if rests[arm] < -0.01 * totals[arm]]
+    over = [arm for arm, one in spent.items() if rests[arm] < -0.01 * one.total_s]
     if over:
         page.paragraph(
             f"On {', '.join(over)} the items add up to more than the containers' own "
@@ -155,7 +147,7 @@ def _write_placement(page: Page, analysis: Analysis) -> None:
     page.bullets(
         _shorten(
             [
-                f"Not on the cell's own device: {f'{arm}: {cell}'}: {', '.join(names)}."
+                f"Not on the cell's own device: {arm}: {cell}: {', '.join(names)}."
                 for arm, one in analysis.arms.items()
                 for cell, names in one.elsewhere.items()
             ]

@@ -8,38 +8,32 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.numbers import FEWEST, Ratio, Verdict, VerdictName
+from suite.analysis.result.cells import CellAnalysis
+from suite.analysis.result.numbers import FEWEST, Ratio, Verdict
 from suite.ranges import RANGES
-from suite.report.sections.controls import tell_failed
 from suite.report.text.crossovers import name_sweep, word_crossover, word_reach
 from suite.report.text.names import name_cells
-from suite.report.text.units import show_duration, show_ratio, show_things
+from suite.report.text.units import Quantity, show_duration, show_ratio, show_things
 
 PROVISIONAL = frozenset({"smoke", "quick"})
 """Profiles whose intervals are marked provisional."""
 
 
-_OTHERS: Mapping[VerdictName, str] = {
-    "EQUIVALENT": "equivalent",
-    "INCONCLUSIVE": "inconclusive",
-}
-"""The verdicts that name no winner."""
+def tell_verdicts(analysis: Analysis, *, settling: bool) -> list[str]:
+    """The comparisons with the first arm, each in a few sentences; or how far one arm comes.
 
-
-def tell_verdicts(analysis: Analysis) -> list[str]:
-    """The comparisons with the first arm, each in a few sentences; or how far one arm comes."""
+    ``settling``: with what would decide more of the cells.
+    """
     sentences = []
-    # More blocks don't mend a control that fails.
-    failed = tell_failed(analysis)
     for other in analysis.others:
         sentences += [
             count_verdicts(analysis, other),
-            *([] if failed else tell_settling(analysis, other)),
-            *tell_crossovers(analysis, other),
             *tell_extremes(analysis, other),
+            *(tell_settling(analysis, other) if settling else []),
+            *tell_crossovers(analysis, other),
         ]
     return sentences or list(tell_one_arm(analysis))
 
@@ -56,7 +50,7 @@ def count_verdicts(analysis: Analysis, other: str) -> str:
     judged = counts.total() - counts["INVALID"]
     if not judged:
         return f"{against}: all {show_things(counts.total(), 'comparison')} are INVALID{rest}."
-    parts = [f"{words} in {counts[name]}" for name, words in _OTHERS.items() if counts[name]]
+    parts = [f"{n.lower()} in {counts[n]}" for n in ("EQUIVALENT", "INCONCLUSIVE") if counts[n]]
     invalid = (
         f"; {show_things(counts['INVALID'], 'more cell')} INVALID" if counts["INVALID"] else ""
     )
@@ -83,8 +77,8 @@ def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
     block_s = sum(one.total_s for one in analysis.spent.values()) / (done + 1)
     settled = sum(one <= wanted for one in each)
     half = f"Of the {len(open_)} inconclusive cells {settled}"
-    if len(open_) == 1:
-        half = "The inconclusive cell"
+    if settled == len(open_):
+        half = f"All {settled} inconclusive cells" if settled > 1 else "The inconclusive cell"
     yield (
         f"{half} should be settled by BLOCKS={wanted} instead of {done}, in about "
         f"{show_duration((wanted - done) * block_s)} more."
@@ -93,11 +87,11 @@ def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
 
 def tell_crossovers(analysis: Analysis, other: str) -> list[str]:
     """Who wins along the main sweeps, by verdicts alone; those without any share a sentence."""
-    main = analysis.main_sweeps
-    found = [(sweep, sweep.crossovers[other]) for sweep in main]
     told, silent = [], []
-    for sweep, one in found:
-        name = name_sweep(sweep, main)
+    for sweep in analysis.main_sweeps:
+        if not analysis.compares(sweep, other):
+            continue
+        one, name = sweep.crossovers[other], name_sweep(sweep, analysis.sweeps)
         if one.wins or one.loses or one.equal:
             words = word_crossover(one, sweep.axis, other, analysis.base)
             told.append(f"In {name} {words}.")
@@ -112,37 +106,49 @@ def tell_crossovers(analysis: Analysis, other: str) -> list[str]:
 def tell_extremes(analysis: Analysis, other: str) -> list[str]:
     """The largest win and the largest loss among the cells that are called faster or slower."""
     names = name_cells(analysis.cells)[0]
-    called: dict[VerdictName, list[tuple[float, str, Ratio]]] = {"FASTER": [], "SLOWER": []}
-    for one in analysis.work:
-        verdict, ratio = one.verdicts[other], one.ratios[other]
-        if isinstance(verdict, Verdict) and isinstance(ratio, Ratio) and verdict.name in called:
-            called[verdict.name].append((ratio.value, one.id, ratio))
-    ends = [
-        ("win", min(called["FASTER"], default=None, key=lambda one: one[:2])),
-        ("loss", max(called["SLOWER"], default=None, key=lambda one: one[:2])),
+    ends = find_ends(analysis.work, analysis.base, other, judged=True)
+    told = [
+        f"ts largest {kind} is at {names[ends[way][0]]}: {ends[way][1]}"
+        for way, kind in (("FASTER", "win"), ("SLOWER", "loss"))
+        if way in ends
     ]
-    told = []
-    for kind, end in ends:
-        if end is not None:
-            _, name, ratio = end
-            words = show_ratio(ratio.value, ratio.low, ratio.high, other=other, base=analysis.base)
-            told.append(f"ts largest {kind} is at {names[name]}: {words}")
     return [f"I{'; i'.join(told)}."] if told else []
+
+
+def find_ends(
+    cells: Iterable[CellAnalysis], base: str, other: str, *, judged: bool
+) -> dict[str, tuple[str, Quantity]]:
+    """By FASTER and SLOWER the cell that is so by most and its ratio in words: of those that a verdict
+    carries, or where nothing is ``judged`` by the ratios alone."""
+    called: dict[str, list[tuple[float, str, Ratio]]] = {}
+    for one in cells:
+        verdict, ratio = one.verdicts[other], one.ratios[other]
+        if isinstance(ratio, Ratio):
+            hint = "" if judged else "SLOWER" if ratio.value > 1 else "FASTER"
+            way = verdict.name if isinstance(verdict, Verdict) else hint
+            called.setdefault(way, []).append((ratio.value, one.id, ratio))
+    ends = {}
+    for way, pick_end in (("FASTER", min), ("SLOWER", max)):
+        if way in called:
+            _, cell, ratio = pick_end(called[way], key=lambda one: one[:2])
+            ends[way] = cell, show_ratio(ratio, other=other, base=base)
+    return ends
 
 
 def tell_one_arm(analysis: Analysis) -> Iterable[str]:
     """Why there is no winner, and how far the one arm comes."""
-    reasons = [f"{arm}: {_shorten(why)}" for arm, why in analysis.campaign.not_run.items()]
+    # Without what was looked at, which stands further below.
+    whys = {arm: why.partition(": ")[0] for arm, why in analysis.campaign.not_run.items()}
+    reasons = [f"{arm}: {why}" for arm, why in whys.items()]
     because = f" ({'; '.join(reasons)})" if reasons else ""
     yield (
         f"Only {analysis.base} was measured{because}, so there is nothing to compare: these "
         "are times and rates, not verdicts."
     )
-    main = analysis.main_sweeps
-    for sweep in main:
+    for sweep in analysis.main_sweeps:
         reach = sweep.reaches.get(analysis.base)
         if reach is not None:
-            yield f"In {name_sweep(sweep, main)} it reaches {word_reach(reach)}."
+            yield f"In {name_sweep(sweep, analysis.sweeps)} it reaches {word_reach(reach)}."
 
 
 def tell_sureness(analysis: Analysis) -> Iterable[str]:
@@ -159,14 +165,14 @@ def tell_sureness(analysis: Analysis) -> Iterable[str]:
     if not widths:
         return
     width = 100 * statistics.median(widths)
-    yield f"The median 95 % CI of {len(widths)} times is ±{width:.2g} %."
+    yield f"The median 95 % CI of the {len(widths)} measured times that have one is ±{width:.2g} %."
     # What makes a twin fail is no noise; the opening says what not to rely on then.
     failed = any(one.flagged for one in analysis.controls.twins)
     if analysis.others and analysis.noise_floor is not None and not failed:
         yield (
-            f"Repeated measurements of a cell differ by under {100 * analysis.noise_floor:.1f} % in 19 of 20 "
-            "cases here (the noise floor); a difference counts where it is significant and exceeds "
-            f"{100 * analysis.margin:.1f} %."
+            "Repeated measurements of a cell, taken in turns, differ by under "
+            f"{100 * analysis.noise_floor:.1f} % in 19 of 20 cases here (the noise floor); a difference "
+            f"counts where it is significant and exceeds {100 * analysis.margin:.1f} %."
         )
     if analysis.campaign.profile in PROVISIONAL:
         yield f"The intervals of the profile {analysis.campaign.profile} are provisional."
@@ -185,8 +191,3 @@ def _count_hints(analysis: Analysis, other: str) -> str:
         f"intervals that exclude 1 are hints, not findings: of {show_things(len(ratios), 'cell')} "
         f"faster in {faster}, slower in {slower}"
     )
-
-
-def _shorten(reason: str) -> str:
-    """A reason without what was looked at, which stands further below."""
-    return reason.partition(": ")[0]

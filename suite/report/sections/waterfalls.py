@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import NaiveGap, Step, Waterfall
-from suite.analysis.result.numbers import Ratio
 from suite.cells.cell import Param
 from suite.report.text.names import name_place
 from suite.report.text.page import Code, Page, Runs
-from suite.report.text.units import Quantity, show_gain, show_relative, show_seconds
+from suite.report.text.units import show_gain, show_relative, show_seconds
 
 WARM = "as asked, in a warm process"
 """What was not measured by the script itself, in a process that had done nothing before."""
@@ -52,8 +51,8 @@ def _write_steps(page: Page, found: list[Waterfall]) -> None:
         [
             _name(one.fixed, name_place(one.spot)),
             _name_changes(one, step),
-            show_seconds(step.value.value, step.value.low, step.value.high),
-            "" if step.factor is None else _show_factor(step.factor),
+            show_seconds(step.value),
+            "" if step.factor is None else show_gain(step.factor),
         ]
         for one in found
         for step in one.steps
@@ -75,18 +74,10 @@ def _name_changes(one: Waterfall, step: Step) -> str:
 
 def _tell(found: list[Waterfall], misled: list[NaiveGap]) -> Iterable[str]:
     """A paragraph for every waterfall of a case: each place's way, and what the script misleads to."""
-    for fixed in _list_fixed(found):
+    for fixed in {tuple(one.fixed.items()): one.fixed for one in found}.values():
         sentences = [_tell_naive_gap(one) for one in misled if one.fixed == fixed]
         sentences += [_tell_way(one) for one in found if one.fixed == fixed]
         yield _name(fixed, "", after=": ") + " ".join(sentences)
-
-
-def _list_fixed(found: list[Waterfall]) -> list[Mapping[str, Param]]:
-    fixed: list[Mapping[str, Param]] = []
-    for one in found:
-        if one.fixed not in fixed:
-            fixed.append(one.fixed)
-    return fixed
 
 
 def _tell_way(one: Waterfall) -> str:
@@ -96,22 +87,19 @@ def _tell_way(one: Waterfall) -> str:
     text = (
         f"On {name_place(one.spot)}{told} {show_seconds(first)} "
         f"per {one.unit}, and the fair number is {show_seconds(last)}, "
-        f"{_show_factor(one.factor)}"
+        f"{show_gain(one.factor)}"
     )
     largest = one.largest
     if len(one.steps) > 2 and largest is not None and largest.factor is not None:
         changes = "; ".join(largest.changes)
-        text += f"; the largest step is {changes}, {_show_factor(largest.factor)}"
+        text += f"; the largest step is {changes}, {show_gain(largest.factor)}"
     return f"{text}."
 
 
 def _tell_naive_gap(one: NaiveGap) -> str:
     """What the script says about two places, what is so, and what lies between."""
-    naive, fair = (
-        # The other's time over the base's, so that the base is what was before.
-        show_relative(ratio.value, ratio.low, ratio.high)
-        for ratio in (one.naive, one.fair)
-    )
+    # The other's time over the base's, so that the base is what was before.
+    naive, fair = show_relative(one.naive), show_relative(one.fair)
     verdict = f"off by a factor of {one.factor:.3g}"
     if one.reverses:
         verdict = "the wrong winner"
@@ -134,7 +122,3 @@ def _name(fixed: Mapping[str, Param], place: str, after: str = "") -> str:
     values = ", ".join(f"{axis}={value}" for axis, value in fixed.items())
     name = ", ".join(filter(None, [values, place]))
     return name + after if name else ""
-
-
-def _show_factor(ratio: Ratio) -> Quantity:
-    return show_gain(ratio.value, ratio.low, ratio.high)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from suite.analysis.result.findings import Cause, Kind, RuleName, Standing
+from suite.analysis.result.findings import Kind, RuleName
 from suite.analysis.result.numbers import Evidence
 from suite.report.text.filling import fill
 
@@ -139,10 +139,11 @@ CAUSES: Mapping[RuleName, CauseWords] = {
     "unknown": CauseWords("", "profile this cell"),
 }
 
-_CPU_IS_RIGHT = "the CPU is the right device for this: the GPU wins at no measured variant of it"
+CPU_IS_RIGHT = "the CPU is the right device for this: the GPU wins at no measured variant of it"
 
 CHANGES: Mapping[Kind, str] = {
     "larger-batch": "a larger batch",
+    "near-data": "no copying in the step",
     "prefetch": "a pipeline that works ahead",
     "less-python": "less Python in the pipeline",
     "no-fallback": "no fallback to the CPU",
@@ -156,8 +157,3 @@ def word_evidence(*found: Evidence, names: Mapping[str, str] | None = None) -> s
     known = names or {}
     shown = {"cell": lambda cell: known.get(cell, cell)}
     return "; ".join(dict.fromkeys(fill(SENTENCES[one.code], one.values, shown) for one in found))
-
-
-def word_advice(standing: Standing, cause: Cause) -> str:
-    """What to do about a cause."""
-    return _CPU_IS_RIGHT if standing.hopeless else CAUSES[cause.rule].advice

@@ -16,7 +16,7 @@ _SHOWN: Shown = {
     "share": show_share,
     "percent": lambda share: f"{100 * share:.0f} %",
     "p": lambda p: f"{p:.2g}" if p >= 1e-4 else "under 0.0001",
-    "count": lambda number: show_count(number, None, None),
+    "count": show_count,
     "calls": lambda number: "a call" if number == 1 else f"{number:,.0f} calls",
     "names": lambda names: ", ".join(names) or "none",
 }

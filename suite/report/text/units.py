@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from suite.analysis.result.numbers import derive_rate
+from suite.analysis.result.history import Point
+from suite.analysis.result.numbers import Estimate, Ratio, derive_rate
 
 _TIME = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 _PREFIXES = ((1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T"), (1e15, "P"))
 _ENERGY = ((1e-6, "µJ"), (1e-3, "mJ"), (1.0, "J"), (1e3, "kJ"))
+_SYMBOLS = {"FLOP": "FLOP", "byte": "B", "B": "B"}
 _BINARY = ((1.0, "B"), (2.0**10, "KiB"), (2.0**20, "MiB"), (2.0**30, "GiB"), (2.0**40, "TiB"))
 
 DIGITS = 3
@@ -23,6 +25,12 @@ MOST_DIGITS = 6
 
 NO_NUMBER = "—"
 """Stands where a number is missing, always with the mark of the footnote that says why."""
+
+Ends = tuple[float, float | None, float | None]
+"""A value, and the ends of its 95 % CI; None: there is none."""
+
+Known = float | Ends | Estimate | Ratio | Point
+"""A number, alone or with its interval where it has one."""
 
 Steps = Sequence[tuple[float, str]]
 
@@ -51,13 +59,19 @@ class Quantity(str):
         return Quantity(before + self[: self.point], "", self[self.point :] + after, self.value)
 
 
-def show_seconds(value: float, low: float | None = None, high: float | None = None) -> Quantity:
+def _take_apart(one: Known) -> Ends:
+    if isinstance(one, tuple):
+        return one
+    return (one, None, None) if isinstance(one, int | float) else (one.value, one.low, one.high)
+
+
+def show_seconds(one: Known) -> Quantity:
     """A positive duration, such as ``1.234 ± 0.012 ms``.
 
     The interval stands as its half-width, of which two digits are kept; where it is so wide that
     a half-width would mislead (over half the value), as its ends: ``1.2 (0.40–3.9) ms``.
     """
-    return _show(value, low, high, _TIME)
+    return _show(one, _TIME)
 
 
 def show_rate(amount: float, unit: str, whole: float, per: str = "s") -> Quantity | None:
@@ -69,17 +83,15 @@ def show_rate(amount: float, unit: str, whole: float, per: str = "s") -> Quantit
     rate = derive_rate(amount, whole)
     if rate is None:
         return None
-    number, prefix = _show(rate, None, None, _PREFIXES).split(" ")
-    if unit in {"FLOP", "byte", "B"}:
-        words = f" {prefix}{'B' if unit != 'FLOP' else unit}/{per}"
-    else:
-        words = f"{prefix} {_name_many(unit)}/{per}"
+    number, prefix = _show(rate, _PREFIXES).split(" ")
+    name = _name_many(unit)
+    words = f" {prefix}{name}/{per}" if unit in _SYMBOLS else f"{prefix} {name}/{per}"
     return Quantity("", number, words, rate)
 
 
 def show_energy(joules: float) -> Quantity:
     """A positive energy, such as ``12.3 mJ``, three digits."""
-    return _show(joules, None, None, _ENERGY)
+    return _show(joules, _ENERGY)
 
 
 def show_power(watts: float) -> Quantity:
@@ -89,17 +101,17 @@ def show_power(watts: float) -> Quantity:
 
 def name_rate(unit: str) -> str:
     """The unit of an unscaled rate: ``FLOP/s``, ``B/s``, ``examples/s``."""
-    return {"FLOP": "FLOP/s", "byte": "B/s", "B": "B/s"}.get(unit, f"{_name_many(unit)}/s")
+    return f"{_name_many(unit)}/s"
 
 
 def _name_many(unit: str) -> str:
-    """A singular noun's plural."""
-    return f"{unit[:-1]}ies" if unit.endswith("y") else f"{unit}s"
+    """A unit's symbol, or a singular noun's plural."""
+    return _SYMBOLS.get(unit, f"{unit[:-1]}ies" if unit.endswith("y") else f"{unit}s")
 
 
 def show_bytes(value: float) -> Quantity:
     """A size, such as ``1.50 GiB``, three digits."""
-    return Quantity("", "0", " B", 0.0) if value == 0 else _show(value, None, None, _BINARY)
+    return Quantity("", "0", " B", 0.0) if value == 0 else _show(value, _BINARY)
 
 
 def show_duration(seconds: float) -> str:
@@ -143,13 +155,12 @@ def show_tick(value: float, unit: str) -> str:
     return f"{number} {name}" if unit == "s" else f"{number}{name}"
 
 
-def show_ratio(
-    value: float, low: float | None, high: float | None, *, other: str, base: str
-) -> Quantity:
+def show_ratio(ratio: Known, *, other: str, base: str) -> Quantity:
     """A ratio of times, other over base, in words: ``cuda 3.1× faster (2.9–3.4)``.
 
     The interval is turned the same way as the number; under 1 it says the opposite.
     """
+    value, low, high = _take_apart(ratio)
     way = "slower" if value > 1 else "faster"
     number, interval = _show_times(value, low, high)
     if _is_one(number):
@@ -157,38 +168,36 @@ def show_ratio(
     return Quantity(f"{other} ", number, f"× {way}{interval}", value)
 
 
-def show_gain(value: float, low: float | None, high: float | None) -> Quantity:
+def show_gain(ratio: Known) -> Quantity:
     """A ratio of times, before over after: ``3.1× faster (2.9–3.4)``; under 1 ``slower``."""
+    value, low, high = _take_apart(ratio)
     number, interval = _show_times(value, low, high)
     if _is_one(number):
         return Quantity("as fast, ", number, f"×{interval}", value)
     return Quantity("", number, f"× {'faster' if value > 1 else 'slower'}{interval}", value)
 
 
-def show_relative(value: float, low: float | None, high: float | None) -> Quantity:
+def show_relative(ratio: Known) -> Quantity:
     """A ratio of times, one over the other, as `show_gain` has it: under 1 ``faster``, over 1 ``slower``."""
-    return show_gain(1 / value, high and 1 / high, low and 1 / low)
+    value, low, high = _take_apart(ratio)
+    return show_gain((1 / value, high and 1 / high, low and 1 / low))
 
 
-def show_times(value: float, low: float | None, high: float | None) -> Quantity:
+def show_times(factor: Known) -> Quantity:
     """A factor as it is, such as ``3.1 (2.9–3.4)`` or ``0.27``."""
+    value, low, high = _take_apart(factor)
     return Quantity("", *_write_times(value, low, high), value)
 
 
-def show_money(value: float, low: float | None, high: float | None, currency: str) -> Quantity:
+def show_money(price: Known, currency: str) -> Quantity:
     """A positive price, such as ``USD 0.0123 ± 0.0004``; a very wide interval by its ends."""
-    half = None if low is None or high is None else (high - low) / 2
-    decimals = _decimals(value, half)
-    number, interval = f"{value:.{decimals}f}", ""
-    if half is not None and low is not None and high is not None:
-        interval = f" ± {half:.{decimals}f}"
-        if half > value / 2:
-            number, interval = _briefly(value), f" ({_briefly(low)}–{_briefly(high)})"
-    return Quantity(f"{currency} ", number, interval, value)
+    value, low, high = _take_apart(price)
+    return Quantity(f"{currency} ", *_show_in(value, low, high, 1.0), value)
 
 
-def show_count(value: float, low: float | None, high: float | None) -> Quantity:
+def show_count(number: Known) -> Quantity:
     """A positive number of things, such as ``1,234 (1,180–1,290)``."""
+    value, low, high = _take_apart(number)
     interval = ""
     if low is not None and high is not None and math.ceil(low) != math.ceil(high):
         interval = f" ({math.ceil(low):,}–{math.ceil(high):,})"
@@ -208,21 +217,21 @@ def show_things(number: int, noun: str) -> str:
 def _show_times(value: float, low: float | None, high: float | None) -> tuple[str, str]:
     """A ratio turned so that it is at least 1, and its interval in brackets, turned alike."""
     if value <= 1:
-        value, low, high = 1 / value, _invert(high), _invert(low)
+        value, low, high = 1 / value, high and 1 / high, low and 1 / low
     return _write_times(value, low, high)
 
 
 def _write_times(value: float, low: float | None, high: float | None) -> tuple[str, str]:
     """A factor, and its interval in brackets."""
-    half = None if low is None or high is None else (high - low) / 2
     if value >= 1e6:  # no machine is a million times faster; show that without a row of digits
         return f"{value:.1e}", ""
+    if low is None or high is None:
+        return f"{value:.{_decimals(value, None)}f}", ""
+    half = (high - low) / 2
+    if half > value / 2:
+        return _briefly(value), f" ({_briefly(low)}–{_briefly(high)})"
     decimals = _decimals(value, half, kept=1, fewest=2)
-    number = f"{value:.{decimals}f}"
-    interval = "" if low is None or high is None else f" ({low:.{decimals}f}–{high:.{decimals}f})"
-    if half is not None and half > value / 2 and low is not None and high is not None:
-        number, interval = _briefly(value), f" ({_briefly(low)}–{_briefly(high)})"
-    return number, interval
+    return f"{value:.{decimals}f}", f" ({low:.{decimals}f}–{high:.{decimals}f})"
 
 
 def _is_one(number: str) -> bool:
@@ -230,7 +239,8 @@ def _is_one(number: str) -> bool:
     return number.rstrip("0") == "1."
 
 
-def _show(value: float, low: float | None, high: float | None, steps: Steps) -> Quantity:
+def _show(one: Known, steps: Steps) -> Quantity:
+    value, low, high = _take_apart(one)
     if not steps[0][0] * 1e-3 <= value < steps[-1][0] * 1e6:
         return Quantity("", f"{value:.{DIGITS - 1}e}", f" {_name_one(steps)}", value)
     index = max((i for i, (size, _) in enumerate(steps) if value >= size), default=0)
@@ -276,7 +286,3 @@ def _find_exponent(value: float, digits: int) -> int:
 
 def _name_one(steps: Steps) -> str:
     return next(unit for size, unit in steps if size == 1.0)
-
-
-def _invert(value: float | None) -> float | None:
-    return None if value is None else 1 / value

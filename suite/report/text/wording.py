@@ -165,10 +165,6 @@ def name_blocks(blocks: Sequence[int]) -> str:
     return f"block{'s' if len(blocks) > 1 else ''} {', '.join(map(str, blocks))}"
 
 
-def _word_lost(outcome: str, block: int, reason: str | Evidence | None) -> str:
-    return f"{outcome} in block {block}{_word_reason(reason)}"
-
-
 def _word_reason(reason: str | Evidence | Mapping[str, Any] | None) -> str:
     if isinstance(reason, Mapping):
         # As it comes out of a file.
@@ -197,7 +193,9 @@ def _show_range(name: str, low: float, high: float) -> str:
 _SHOWN: Mapping[str, Callable[[Any], str]] = {
     "blocks": lambda blocks: blocks if isinstance(blocks, str) else name_blocks(blocks),
     "endings": _word_endings,
-    "missing": lambda lost: "; ".join(_word_lost(*one) for one in lost),
+    "missing": lambda lost: "; ".join(
+        f"{outcome} in block {block}{_word_reason(reason)}" for outcome, block, reason in lost
+    ),
     "grown": lambda grown: ", ".join(f"{count} in block {block}" for count, block in grown),
     "ranges": lambda seen: ", ".join(_show_range(*one) for one in seen),
     "products": lambda precision: "memory" if precision == ANY else f"{precision} products",

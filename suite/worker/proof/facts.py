@@ -15,6 +15,7 @@ from typing import Any
 
 from suite import __version__
 from suite.content import hash_lines, suite_content
+from suite.kernel import memory_total, read_text, write_cpus
 from suite.model import Scalar
 from suite.worker.proof import compile_cache
 from suite.worker.proof.gpu import device_identity, loaded_versions, simulation_facts
@@ -71,7 +72,7 @@ def _stable(record: str) -> str:
 def machine_facts() -> dict[str, Scalar]:
     """Facts of the processor, memory and limits as seen from in here; no TensorFlow needed."""
     affinity = sorted(os.sched_getaffinity(0))
-    cpu = _cpuinfo()
+    cpu, flags = _cpuinfo(), cpu_flags()
     return {
         "suite.version": __version__,
         "suite.content": suite_content(),
@@ -83,17 +84,17 @@ def machine_facts() -> dict[str, Scalar]:
         "cpu.architecture": platform.machine(),
         "cpu.model": cpu.get("model name") or _read("/sys/firmware/devicetree/base/model"),
         "cpu.microcode": cpu.get("microcode"),
-        "cpu.flags": " ".join(flag for flag in CPU_FLAGS if flag in cpu_flags(cpu)) or None,
+        "cpu.flags": " ".join(flag for flag in CPU_FLAGS if flag in flags) or None,
         "cpu.count": os.cpu_count(),
         "cpu.usable": len(affinity),
-        "cpu.set": _ranges(affinity),
+        "cpu.set": write_cpus(affinity),
         "cpu.cores_usable": _count(affinity, "core_id"),
         "cpu.sockets_usable": _count(affinity, "physical_package_id"),
         "cpu.smt": _read("/sys/devices/system/cpu/smt/active"),
         "numa.nodes": _read("/sys/devices/system/node/online"),
         "cpu.governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "cpu.quota": _cpu_quota(),
-        "memory.bytes": _memory_bytes(),
+        "memory.bytes": memory_total(),
         "memory.limit_bytes": _memory_limit(),
         "memory.huge_pages": _read("/sys/kernel/mm/transparent_hugepage/enabled"),
         **scratch.facts(),
@@ -151,9 +152,9 @@ def switches() -> dict[str, Scalar]:
     }
 
 
-def cpu_flags(cpu: dict[str, str] | None = None) -> list[str]:
-    """Every flag of the CPU, by the kernel's names; of ``cpu`` where it has been read already."""
-    found = _cpuinfo() if cpu is None else cpu
+def cpu_flags() -> list[str]:
+    """Every flag of the CPU, by the kernel's names."""
+    found = _cpuinfo()
     return (found.get("flags") or found.get("Features") or "").split()
 
 
@@ -163,10 +164,7 @@ def _joined(values: Any, separator: str = ", ") -> str | None:
 
 def _read(path: str) -> str | None:
     """The text of a small file of the kernel's, or None where there is none to be read."""
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace").strip("\0\n ") or None
-    except OSError:
-        return None
+    return read_text(Path(path)).strip("\0\n ") or None
 
 
 def _os_release() -> str:
@@ -184,17 +182,6 @@ def _cpuinfo() -> dict[str, str]:
         name, _, value = line.partition(":")
         facts.setdefault(name.strip(), value.strip())
     return facts
-
-
-def _ranges(numbers: list[int]) -> str:
-    """Sorted CPU numbers as the kernel writes them: ``0-3,8``."""
-    parts: list[list[int]] = []
-    for number in numbers:
-        if parts and parts[-1][-1] == number - 1:
-            parts[-1].append(number)
-        else:
-            parts.append([number])
-    return ",".join(f"{p[0]}-{p[-1]}" if len(p) > 1 else str(p[0]) for p in parts)
 
 
 def _count(cpus: list[int], name: str) -> int | None:
@@ -220,13 +207,6 @@ def _cpu_quota() -> str | None:
     if quota_one is None or period_one is None:
         return None
     return "none" if int(quota_one) < 0 else f"{int(quota_one) / int(period_one):g}"
-
-
-def _memory_bytes() -> int | None:
-    for line in (_read("/proc/meminfo") or "").splitlines():
-        if line.startswith("MemTotal:"):
-            return int(line.split()[1]) * 1024
-    return None
 
 
 def _memory_limit() -> int | None:

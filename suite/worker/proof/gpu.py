@@ -14,6 +14,7 @@ from typing import Any
 
 from suite import wire
 from suite.errors import OTHER_BUILD
+from suite.kernel import read_version
 from suite.model import SIMULATED, Scalar
 from suite.worker.proof.libraries import find, mapped
 
@@ -113,7 +114,7 @@ def loaded_versions(root: Path = Path("/"), library: Library = ctypes.CDLL) -> d
     """
     paths = mapped(root)
     return {
-        "gpu.driver": _driver(root),
+        "gpu.driver": read_version(root),
         "cuda.driver_api": _ask(library, paths, "libcuda.so", "cuDriverGetVersion"),
         "cuda.runtime": _ask(library, paths, "libcudart.so", "cudaRuntimeGetVersion"),
         "cuda.nccl": _ask(library, paths, "libnccl.so", "ncclGetVersion"),
@@ -141,16 +142,13 @@ def device_identity(root: Path = Path("/"), library: Library = ctypes.CDLL) -> d
     CUDA counts the devices that this process may see, as TensorFlow does.
     """
     found: dict[str, Scalar] = {"gpu.0.pci": None, "gpu.0.uuid": None}
-    path = find(mapped(root), "libcuda.so")
-    if path is None:
-        return found
     device, address, digits = (
         ctypes.c_int(),
         ctypes.create_string_buffer(32),
         (ctypes.c_ubyte * 16)(),
     )
+    cuda = _open(library, mapped(root), "libcuda.so")
     try:
-        cuda = library(path)
         if cuda.cuDeviceGet(ctypes.byref(device), 0) != 0:
             return found
         if cuda.cuDeviceGetPCIBusId(address, len(address), device) == 0:
@@ -158,47 +156,34 @@ def device_identity(root: Path = Path("/"), library: Library = ctypes.CDLL) -> d
         # The first version gives that of the whole GPU where it is cut into instances.
         if cuda.cuDeviceGetUuid_v2(digits, device) == 0:
             found["gpu.0.uuid"] = wire.hash_uuid(str(uuid.UUID(bytes=bytes(digits))))
-    except (OSError, AttributeError):
+    except AttributeError:
         return found
     return found
 
 
+def _open(library: Library, paths: Sequence[str], name: str) -> Any:
+    """The library of that name; None, which has none of its functions, where it can't be had."""
+    path = find(paths, name)
+    try:
+        return None if path is None else library(path)
+    except OSError:
+        return None
+
+
 def _ask(library: Library, paths: Sequence[str], name: str, function: str) -> int | None:
     """What a library's function of one integer pointer gives; 0 is success in all of them."""
-    path = find(paths, name)
-    if path is None:
-        return None
     version = ctypes.c_int()
     try:
-        status = getattr(library(path), function)(ctypes.byref(version))
-    except (OSError, AttributeError):
+        status = getattr(_open(library, paths, name), function)(ctypes.byref(version))
+    except AttributeError:
         return None
     return version.value if status == 0 else None
 
 
 def _cudnn(library: Library, paths: Sequence[str]) -> int | None:
-    path = find(paths, "libcudnn.so")
-    if path is None:
-        return None
     try:
-        function = library(path).cudnnGetVersion
-    except (OSError, AttributeError):
+        function = _open(library, paths, "libcudnn.so").cudnnGetVersion
+    except AttributeError:
         return None
     function.restype = ctypes.c_size_t
     return int(function())
-
-
-def _driver(root: Path) -> str | None:
-    """The kernel module's version, from the driver's own file or the module's."""
-    for name, pattern in (
-        ("proc/driver/nvidia/version", r"Module\s+(?:for \S+\s+)?(\d+\.\d+(?:\.\d+)?)"),
-        ("sys/module/nvidia/version", r"(\d+\.\d+(?:\.\d+)?)"),
-    ):
-        try:
-            text = (root / name).read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            continue
-        found = re.search(pattern, text)
-        if found:
-            return found[1]
-    return None

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from suite.kernel import read_text
 from suite.model import Scalar
 
 DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1")
@@ -38,10 +39,7 @@ PTXAS = "cuda.ptxas"
 
 def mapped(root: Path = Path("/")) -> list[str]:
     """The paths of the shared libraries in this process."""
-    try:
-        text = (root / "proc/self/maps").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
+    text = read_text(root / "proc/self/maps")
     return sorted({line.split(maxsplit=5)[5] for line in text.splitlines() if ".so" in line})
 
 

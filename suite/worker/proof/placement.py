@@ -8,12 +8,13 @@ cell is the one that is watched.  Watching cost no visible part of a first call 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from suite.cells.scenario import Ops
+from suite.worker.scenario.posted import Nodes
 from suite.worker.scenario.scenario import Resident, TensorProof
 
 
@@ -29,20 +30,13 @@ class Placement:
     elsewhere: list[str]
 
 
-@dataclass
-class Watch:
-    """What `watch` saw: (operation type, device, node name) of every node of every graph."""
-
-    nodes: list[tuple[str, str, str]] = field(default_factory=list)
-
-
 @contextmanager
-def watch() -> Iterator[Watch]:
-    """Stores the partitioned graphs of every function instantiated inside the block."""
+def watch() -> Iterator[Nodes]:
+    """Notes the partitioned graphs of every function instantiated inside the block."""
     import tensorflow as tf
     from tensorflow.python.eager import context
 
-    seen = Watch()
+    seen: Nodes = []
     eager = context.context()
     eager.enable_graph_collection()
     try:
@@ -55,9 +49,12 @@ def watch() -> Iterator[Watch]:
         metadata = eager.export_run_metadata()
         eager.disable_graph_collection()
     for function_graph in metadata.function_graphs:
-        for graph in function_graph.partition_graphs:
-            for node in graph.node:
-                seen.nodes.append((node.op, short(node.device), node.name))
+        seen += list_nodes(function_graph.partition_graphs)
+
+
+def list_nodes(graphs: Iterable[Any]) -> Nodes:
+    """The nodes of partitioned graphs."""
+    return [(node.op, short(node.device), node.name) for graph in graphs for node in graph.node]
 
 
 def short(device: str) -> str:
@@ -65,7 +62,7 @@ def short(device: str) -> str:
     return (device or "unplaced").rsplit("device:", 1)[-1].lstrip("/")
 
 
-def prove_graph(proof: Ops, nodes: list[tuple[str, str, str]], device: str) -> Placement:
+def prove_graph(proof: Ops, nodes: Nodes, device: str) -> Placement:
     """The placement of graphs whose work has to be on ``device`` (such as ``GPU:0``).
 
     Raises:
@@ -83,9 +80,7 @@ def prove_graph(proof: Ops, nodes: list[tuple[str, str, str]], device: str) -> P
     )
 
 
-def _demand_on(
-    group: tuple[str, ...], nodes: list[tuple[str, str, str]], device: str, least: int = 1
-) -> None:
+def _demand_on(group: tuple[str, ...], nodes: Nodes, device: str, least: int = 1) -> None:
     """Raises NotPlaced unless so many nodes of the group were executed, all of them on ``device``."""
     found = [(op, where, name) for op, where, name in nodes if op in group]
     if not found:
@@ -132,7 +127,7 @@ def prove_resident(resident: Resident) -> None:
 
 def prove(
     proof: Ops | TensorProof | None,
-    seen: Watch,
+    seen: Nodes,
     result: Any,
     device: str,
     resident: Resident | None = None,
@@ -148,4 +143,4 @@ def prove(
         return Placement(nodes={}, elsewhere=[])
     if isinstance(proof, TensorProof):
         return prove_tensors(proof.tensors(result), device)
-    return prove_graph(proof, seen.nodes, device)
+    return prove_graph(proof, seen, device)

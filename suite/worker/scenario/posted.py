@@ -36,8 +36,3 @@ class Printed:
 def list_halves(device: str) -> list[str]:
     """The devices that a script times one after the other: the CPU, and then the GPU where there is one."""
     return list(dict.fromkeys(("/CPU:0", device)))
-
-
-def find_half(device: str, on: str) -> str:
-    """The half of a script that a cell with its work ``on`` the arm's device or the CPU is about."""
-    return "/CPU:0" if on == "cpu" else device

@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from suite.kernel import read_text
 from suite.model import Scalar
 from suite.worker.scenario.scenario import Inapplicable
 
@@ -98,11 +99,7 @@ def _filesystem(path: Path, mounts: Path) -> str | None:
     proc_pid_mountinfo(5).
     """
     found, depth = None, -1
-    try:
-        lines = mounts.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return None
-    for line in lines:
+    for line in read_text(mounts).splitlines():
         place, _, source = line.partition(" - ")
         # Spaces in a path are written as octal escapes.
         point = Path(place.split()[4].replace("\\040", " "))
@@ -157,11 +154,7 @@ def cached_share(path: Path) -> float:
 def bytes_from_disk(counters: Path = Path("/proc/self/io")) -> int | None:
     """The bytes that this process has had fetched from disks so far (``read_bytes`` of
     proc_pid_io(5)); None: the kernel does not count them."""
-    try:
-        lines = counters.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return None
-    for line in lines:
+    for line in read_text(counters).splitlines():
         name, _, value = line.partition(":")
         if name == "read_bytes":
             return int(value)

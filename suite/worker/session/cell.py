@@ -18,7 +18,8 @@ from suite.cells.scenario import Scenario
 from suite.model import CellResult
 from suite.worker.loop import counters, trace
 from suite.worker.loop.measure import LEAST_SAMPLES, Loop, Timing
-from suite.worker.proof.placement import Placement, Watch, prove, watch
+from suite.worker.proof.placement import Placement, prove, watch
+from suite.worker.scenario.posted import Nodes
 from suite.worker.scenario.scenario import Prepared
 from suite.worker.session.forecast import Forecast
 
@@ -237,7 +238,7 @@ class CellRun:
             raise OverBudget(_over(cost, budget))
         return calls
 
-    def _prove(self, prepared: Prepared, seen: Watch, result: Any) -> Placement:
+    def _prove(self, prepared: Prepared, seen: Nodes, result: Any) -> Placement:
         device = self.device.lstrip("/") if prepared.on == "arm" else "CPU:0"
         return prove(prepared.proof, seen, result, device, prepared.resident)
 

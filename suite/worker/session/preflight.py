@@ -27,18 +27,13 @@ class Unfit(Exception):
     """This Python or its TensorFlow can't carry the worker; the text says what was found."""
 
 
-def name_python() -> str:
-    """``Python 3.12.3 (/usr/bin/python3)``."""
-    return "Python {}.{}.{} ({})".format(*sys.version_info[:3], sys.executable)
-
-
 def check_python() -> str:
-    """Its name.
+    """Its name: ``Python 3.12.3 (/usr/bin/python3)``.
 
     Raises:
         Unfit: it is older than the worker needs.
     """
-    found = name_python()
+    found = "Python {}.{}.{} ({})".format(*sys.version_info[:3], sys.executable)
     if sys.version_info < OLDEST_PYTHON:
         raise Unfit(
             "its python3 is {}, and the worker needs {}.{} or newer".format(found, *OLDEST_PYTHON)
@@ -61,15 +56,14 @@ def check_tensorflow(*, gpu: bool) -> str:
         import tensorflow as tf
     except Exception as error:
         # A TensorFlow that is there and can't be loaded raises whatever its libraries do.
-        lacks = f"{type(error).__name__}: {_one_line(error)}"
-        raise Unfit(f"its {found} can't import tensorflow and numpy: {lacks}") from error
+        raise Unfit(f"its {found} can't import tensorflow and numpy: {_tell(error)}") from error
     try:
         build = tf.sysconfig.get_build_info()
         version = str(tf.version.VERSION)
         keras = str(tf.keras.__version__)
     except Exception as error:
-        lacks = f"{type(error).__name__}: {_one_line(error)}"
-        raise Unfit(f"its {found} has a tensorflow that says nothing of itself: {lacks}") from error
+        said = "has a tensorflow that says nothing of itself"
+        raise Unfit(f"its {found} {said}: {_tell(error)}") from error
     cuda = bool(build.get("is_cuda_build", False))
     for_what = f"CUDA {build.get('cuda_version') or 'of unknown version'}" if cuda else "CPU only"
     found += f", TensorFlow {version} ({for_what}), Keras {keras}, NumPy {np.__version__}"
@@ -131,10 +125,8 @@ def try_out() -> None:
         with placement.watch() as seen:
             tf.function(lambda left: tf.matmul(left, left))(tf.ones((2, 2)))
     except Exception as error:
-        raise Unfit(
-            f"the worker's first steps fail: {type(error).__name__}: {_one_line(error)}"
-        ) from error
-    if not seen.nodes:
+        raise Unfit(f"the worker's first steps fail: {_tell(error)}") from error
+    if not seen:
         raise Unfit("its TensorFlow does not tell on which device a graph's operations ran")
 
 
@@ -143,7 +135,7 @@ def explain(error: Exception) -> str | None:
     try:
         check_tensorflow(gpu=False)
     except Unfit as lack:
-        return f"{lack} ({type(error).__name__}: {_one_line(error)})"
+        return f"{lack} ({_tell(error)})"
     return None
 
 
@@ -171,8 +163,8 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(parts)
 
 
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]
+def _tell(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
 
 
 if __name__ == "__main__":

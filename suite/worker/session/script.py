@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from suite.model import AT_END, FINE, CellResult, Scalar
+from suite.model import AT_END, FINE, CellResult, Scalar, make_pending
 from suite.worker.proof import compile_cache, facts, gpu
-from suite.worker.proof.placement import Watch, prove
+from suite.worker.proof.placement import prove
 from suite.worker.scenario.posted import Printed
 from suite.worker.session import startup
 from suite.worker.session.cell import Account, Request
@@ -76,23 +76,15 @@ def _run(requests: Sequence[Request], device: str) -> Sequence[Printed] | str:
 
 def _judge(request: Request, printed: Printed | str, device: str) -> CellResult:
     """The outcome of one cell: its number is worth nothing where its work was not seen on its device."""
-    cell, account = request.cell, Account()
-    result = CellResult(
-        id=cell.id,
-        scenario=cell.scenario,
-        case=cell.case,
-        params=cell.params,
-        outcome="failed",
-        work=cell.work,
-    )
+    account = Account()
+    result = replace(make_pending(request.cell), outcome="failed")
     if isinstance(printed, str):
         return replace(result, reason=printed)
     account.add("first_call", printed.seconds)
     place = device.lstrip("/") if printed.on == "arm" else "CPU:0"
     try:
         with account.of("placement"):
-            seen = Watch(nodes=printed.again())
-            placement = prove(printed.proof, seen, printed.made, place)
+            placement = prove(printed.proof, printed.again(), printed.made, place)
         with account.of("check"):
             check = printed.check()
     except Exception as error:  # noqa: BLE001  as above

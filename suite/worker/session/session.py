@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 
 from suite.cells.cell import Cell
-from suite.model import CellResult
+from suite.model import CellResult, make_pending
 from suite.worker.loop.measure import Loop
 from suite.worker.proof.placement import NotPlaced
 from suite.worker.scenario.scenario import Inapplicable, WrongResult
@@ -77,15 +77,7 @@ class Runner:
             times=self.times,
             forecast=self.forecast,
         )
-        result = CellResult(
-            id=cell.id,
-            scenario=cell.scenario,
-            case=cell.case,
-            params=cell.params,
-            outcome="pending",
-            work=cell.work,
-            started=now(),
-        )
+        result = replace(make_pending(cell), started=now())
         prepare = request.scenario.prepare
         if prepare is None:
             return replace(self._stage(result, cell, request.scenario.startup), ended=now())

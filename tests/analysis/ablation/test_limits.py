@@ -11,7 +11,6 @@ import pytest
 from suite.analysis.analyse import analyse
 from suite.analysis.campaign.bounds import IMPLAUSIBLE, find_impossible, find_places
 from suite.analysis.campaign.summarise import summarise
-from suite.analysis.causes.insight import find_insight
 from suite.analysis.documents.published import read_figures
 from suite.analysis.documents.read import LoadedCampaign
 from suite.cells.cell import Cell, Param, Work
@@ -87,7 +86,7 @@ def load(
 def find_errors(cell: Cell, seconds: float, **more: object) -> tuple[str, ...]:
     summary = summarise(load(cell, seconds, **more))  # type: ignore[arg-type]
     assert summary.cells[0].arms[str(more.get("arm", "cuda"))].estimate
-    return tuple(map(word_in_cell, find_insight(summary).limits.flags))
+    return tuple(map(word_in_cell, analyse(summary.loaded).limits.flags))
 
 
 How = dict[str, object]
@@ -162,7 +161,7 @@ def test_a_gpus_second_arm_is_a_gpus() -> None:
         )
         for one in loaded.documents
     ]
-    (flag,) = find_insight(summarise(replace(loaded, documents=documents))).limits.flags
+    (flag,) = analyse(replace(loaded, documents=documents)).limits.flags
     assert (flag.code, flag.where) == ("below-call", {"arm": "cuda-again", "cell": cell.id})
 
 
@@ -196,14 +195,14 @@ def test_one_block_that_is_impossible_makes_the_whole_cell_so(bad: int) -> None:
     """Whatever the estimate over the blocks comes to, which here is possible in every case."""
     loaded = load(COPY, GOOD)
     fine = spoil(loaded, dict.fromkeys((1, 2, 3), GOOD))
-    assert not find_insight(summarise(fine)).limits.flags
+    assert not analyse(fine).limits.flags
     summary = summarise(spoil(loaded, {bad: BAD}))
     (found,) = summary.cells
     value = found.arms["cuda"].estimate
     assert value
     places = find_places(summary.campaign, summary.counted, read_figures())
     assert find_impossible("cuda", COPY, places["cuda"], value.value) is None
-    assert find_insight(summary).limits.flags == found.arms["cuda"].invalid
+    assert analyse(summary.loaded).limits.flags == found.arms["cuda"].invalid
     (flag,) = found.arms["cuda"].invalid
     assert (flag.code, flag.severity) == ("above-pcie", "invalid")
     assert "moves 11.6 TB/s" in word(flag)
@@ -219,7 +218,7 @@ def test_in_an_invalid_campaign_what_is_impossible_is_still_told(cell: Cell) -> 
     robbed = plant(loaded.documents, watch({"cpu.steal_share": 0.5}))
     summary = summarise(replace(loaded, documents=robbed))
     assert "INVALID" in name_banners(summary.flags)
-    (flag,) = find_insight(summary).limits.flags
+    (flag,) = analyse(summary.loaded).limits.flags
     assert flag.code in IMPLAUSIBLE
     assert flag.where == {"arm": "cuda", "cell": cell.id}
     assert summary.cells[0].arms["cuda"].invalid == (flag,)

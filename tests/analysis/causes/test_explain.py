@@ -124,7 +124,7 @@ BELOW: dict[RuleName, tuple[Device, Device, str]] = {
 def test_what_explains_under_a_tenth_of_the_loss_is_not_named(rule: RuleName) -> None:
     cpu, gpu, name = BELOW[rule]
     case = find(measure(gpu, cpu=cpu), name)
-    assert case.loses
+    assert case.standing.loses
     assert rule not in [cause.rule for cause in case.causes]
 
 
@@ -178,7 +178,7 @@ def test_every_loss_has_a_cause_or_says_that_it_has_none(rule: RuleName) -> None
     cpu, gpu, _ = PLANTED[rule]
     catalogue = measure(gpu, cpu=cpu, host=MILD)
     losses = {name for name, one in catalogue.cells.items() if catalogue.wins(one) is False}
-    cases = {case.cell.cell.id: case for case in explain(catalogue)}
+    cases = {case.cell: case for case in explain(catalogue)}
     assert cases
     assert losses <= set(cases)
     for case in cases.values():
@@ -335,17 +335,16 @@ def test_prices_and_starts_are_what_they_are() -> None:
         case = find(catalogue, name)
         cause = case.causes[0]
         assert (cause.rule, cause.confirmed, cause.share) == (rule, True, 1.0)
-        assert not case.hopeless
+        assert not case.standing.hopeless
 
 
 def test_the_cpu_is_the_right_device_where_no_variant_wins() -> None:
-    hopeless = find(measure(SLOW), TRAINED.format(32, "device"))
+    hopeless = find(measure(SLOW), TRAINED.format(32, "device")).standing
     assert hopeless.winner is None
     assert hopeless.hopeless
-    helped = find(measure(HEAVY_CALL), TRAINED.format(32, "device"))
-    assert helped.winner
+    helped = find(measure(HEAVY_CALL), TRAINED.format(32, "device")).standing
     # The nearest batch at which it wins.
-    assert helped.winner.cell.params["batch"] == 256
+    assert helped.winner == TRAINED.format(256, "device")
     assert not helped.hopeless
 
 
@@ -371,8 +370,8 @@ def test_the_order_of_the_arms_is_no_matter() -> None:
     turned = replace(campaign, arms=["cuda", "cpu"])
     first, second = (find(catalogue_of(one, documents), name) for one in (campaign, turned))
     assert first.causes == second.causes
-    assert first.loses
-    assert second.loses
+    assert first.standing.loses
+    assert second.standing.loses
 
 
 def test_an_invalid_number_explains_nothing_and_needs_no_cause() -> None:

@@ -13,8 +13,8 @@ import pytest
 from suite.analysis.analyse import analyse
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.causes.improvements import KINDS
-from suite.analysis.causes.insight import Insight, find_insight
 from suite.analysis.documents.published import ANY, Quantity, read_figures
+from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import Decomposition, Spot, Triple, Waterfall
 from suite.cells.cell import Cell, Work
 from suite.flags import Flag, pick, raise_flag
@@ -27,7 +27,7 @@ from tests.fakes import machines
 from tests.fakes.hosts import QUIET, Host
 from tests.fakes.machines import CPU, GPU, MILD, Device
 from tests.flagging import codes
-from tests.rendering import render_markdown, sum_up
+from tests.rendering import render_markdown, study, sum_up
 
 ALL = machines.make_cells()
 NEAR = 0.03
@@ -39,11 +39,11 @@ def tell(
     cpu: Device = CPU,
     cells: Sequence[Cell] | None = None,
     host: Host = QUIET,
-) -> Insight:
-    return find_insight(sum_up(*machines.make_campaign(cells, cpu=cpu, gpu=gpu, host=host)))
+) -> Analysis:
+    return study(*machines.make_campaign(cells, cpu=cpu, gpu=gpu, host=host))
 
 
-def find_waterfall(insight: Insight, name: str, arm: str, *, pinned: bool = False) -> Waterfall:
+def find_waterfall(insight: Analysis, name: str, arm: str, *, pinned: bool = False) -> Waterfall:
     return next(
         one
         for one in insight.waterfalls
@@ -136,7 +136,7 @@ def test_one_arm_has_its_waterfalls() -> None:
     assert insight.misled == ()
 
 
-def take_apart(insight: Insight, name: str, arm: str) -> Decomposition:
+def take_apart(insight: Analysis, name: str, arm: str) -> Decomposition:
     return next(one for one in insight.steps if (one.cell, one.arm) == (name, arm))
 
 
@@ -166,7 +166,7 @@ def test_what_the_parts_do_not_explain_is_called_unexplained() -> None:
     name = TRAINED.format(512, "host")
     campaign, documents = machines.make_campaign(STEPS, host=QUIET)
     slow = [in_cell(name, samples_s=[5e-3 + n * 1e-6])(one) for n, one in enumerate(documents)]
-    found = take_apart(find_insight(sum_up(campaign, slow)), name, "cuda")
+    found = take_apart(study(campaign, slow), name, "cuda")
     assert found.unexplained
     assert found.rest == pytest.approx(
         found.whole - sum(part or 0.0 for part in found.parts.values())
@@ -181,7 +181,7 @@ def test_without_prices_dispatch_is_not_told_from_compute() -> None:
     assert found.absent["dispatch"].code == "no-call-price"
 
 
-def find_triple(insight: Insight, pipeline: str, arm: str = "cpu") -> Triple:
+def find_triple(insight: Analysis, pipeline: str, arm: str = "cpu") -> Triple:
     return next(one for one in insight.triples if (one.pipeline, one.arm) == (pipeline, arm))
 
 
@@ -213,7 +213,7 @@ def test_the_gpu_breaks_even_after_so_many_steps_or_at_once_or_never() -> None:
         synthetic.change_cell(one, middle, first_call_s=TRACING[one.invocation.arm])
         for one in documents
     ]
-    found = {one.cell: one for one in find_insight(sum_up(campaign, traced)).repayments}
+    found = {one.cell: one for one in study(campaign, traced).repayments}
     # A step saves nothing.
     assert (found[small].steps, found[small].saving_s < 0) == (None, True)
     saving = machines.step_time(CPU, 512) - machines.step_time(GPU, 512) - 0.98e-3
@@ -258,8 +258,8 @@ def measure(flops: float, name: str) -> Summary:
     return sum_up(campaign, plant(documents, tell_facts({"gpu.0.name": name}), "cuda"))
 
 
-def limits_of(flops: float, name: str) -> Insight:
-    return find_insight(measure(flops, name))
+def limits_of(flops: float, name: str) -> Analysis:
+    return analyse(measure(flops, name).loaded)
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_a_rate_is_held_against_what_was_published(
 
 def test_a_product_beyond_the_peak_wins_nothing() -> None:
     summary = measure(40e12, "NVIDIA A10")
-    insight = find_insight(summary)
+    insight = analyse(summary.loaded)
     beyond = {flag.where["cell"] for flag in pick(insight.limits.flags, "invalid")}
     honest = {one.cell.id for one in summary.cells} - beyond
     assert beyond
@@ -305,11 +305,11 @@ def test_a_product_beyond_the_peak_wins_nothing() -> None:
     assert {one.cell for one in insight.limits.limits if one.arm == "cuda"} <= honest
     assert {one.best for one in insight.limits.uses if one.arm == "cuda"} <= honest
     sizes = {one.cell.params["n"] for one in summary.cells if one.cell.id in beyond}
-    for found in summary.conclusions.crossovers.values():
-        for _, crossover in found:
+    for sweep in insight.sweeps:
+        for crossover in sweep.crossovers.values():
             assert sizes.isdisjoint({crossover.low, crossover.high})
     # In the report it is struck.
-    report = render_markdown(analyse(summary.loaded))
+    report = render_markdown(insight)
     largest = ("| matmul.square/n=10000 ", "| matmul.square/n=10000/")
     row = next(line for line in report.splitlines() if line.startswith(largest))
     assert "~~" in row
@@ -396,7 +396,7 @@ TRAINING = machines.choose(ALL, "mlp.train", "asked.fit", "tfdata.triple")
 def test_the_cost_of_a_million() -> None:
     campaign, documents = machines.make_campaign(TRAINING, host=QUIET)
     campaign = replace(campaign, price=3.6, price_currency="EUR")
-    insight = find_insight(sum_up(campaign, documents))
+    insight = study(campaign, documents)
     found = {one.cell: one for one in insight.costs}
     one = found[TRAINED.format(512, "device")]
     # EUR 0.001 a second: a million steps of s seconds cost 1,000 s.
@@ -420,7 +420,7 @@ def test_without_a_price_there_is_no_cost() -> None:
     assert "## Cost" not in render_markdown(analyse(summary.loaded))
     content = json.loads(render_json(analyse(summary.loaded)))
     assert not {"price", "costs"} & set(content)
-    assert find_insight(sum_up(replace(campaign, price=0.0), documents)).costs == ()
+    assert study(replace(campaign, price=0.0), documents).costs == ()
 
 
 def test_the_json_holds_what_the_report_says() -> None:

@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from suite.analysis.ablation.catalogue import open_catalogue
-from suite.analysis.ablation.trace import find_traces
 from suite.analysis.campaign.summarise import Summary
-from suite.analysis.causes.insight import find_insight
+from suite.analysis.causes.explain import explain
 from suite.analysis.causes.parts import Part
 from suite.analysis.causes.rules import Candidate, cite_trace, cross_check
 from suite.analysis.result.findings import RuleName
@@ -97,8 +96,9 @@ def traced(block: int) -> Summary:
 
 def test_the_report_hears_the_calibrations_trace_and_no_other() -> None:
     summary = traced(0)
-    assert find_traces(summary)["cuda"] == {STEP: IDLE}
-    case = next(one for one in find_insight(summary).cases if one.cell.cell.id == STEP)
+    catalogue = open_catalogue(summary)
+    assert catalogue.traces["cuda"] == {STEP: IDLE}
+    case = next(one for one in explain(catalogue) if one.cell == STEP)
     (seen,) = [one for one in case.causes[0].evidence if one.code == "trace"]
     assert seen.values == {"calls": 20.0, "busy": 0.12, "kernels": 14.0, "gap": 4e-4}
-    assert not any(find_traces(traced(1)).values())
+    assert not any(open_catalogue(traced(1)).traces.values())

@@ -23,7 +23,7 @@ def test_an_invocation_is_its_mean_but_for_stalls() -> None:
     # Three times as long, and not for half a second; then for as long, over many calls.
     assert reduce_invocation([0.1, 0.1, 0.4]) == pytest.approx(0.2)
     assert reduce_invocation([0.1, 0.1, 0.4], calls=2) == pytest.approx(0.1)
-    with pytest.raises(ValueError, match="without samples"):
+    with pytest.raises(ValueError, match="no median"):
         reduce_invocation([])
 
 
@@ -71,9 +71,9 @@ def test_two_values_say_nothing_of_how_many_are_needed() -> None:
     assert count_needed(estimate([1.0, 1.1])) is None
 
 
-@pytest.mark.parametrize("values", [[], [0.0], [-1.0], [float("nan")]])
+@pytest.mark.parametrize("values", [[], [0.0], [-1.0]])
 def test_impossible_values(values: list[float]) -> None:
-    with pytest.raises(ValueError, match=r"positive|measured"):
+    with pytest.raises(ValueError, match=r"positive|domain|measured"):
         estimate(values)
 
 

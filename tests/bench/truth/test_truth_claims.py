@@ -28,7 +28,7 @@ NOTHING = (
     "Of 44 cells cuda is faster than cpu in 0 and slower in 0, equivalent in 41.",
     "No clear winner at any size in matmul.square.",
     "In matmul.square nobody can say who wins: at every size the interval contains 1.",
-    "The median 95 % CI of 133 times is ±1.4 %.",
+    "The median 95 % CI of the 133 measured times is ±1.4 %.",
 )
 FAILING = {
     "twins": "A CONTROL FAILED: cuda run twice differs in 3 of 12 cells, by up to 10.0 %.",

@@ -292,7 +292,7 @@ def test_what_ends_one_at_once_ends_all_and_the_survey_goes_on_later(
     ended = [one.invocation.status for one in load_campaign(found["gpu1-at-once"]).documents]
     assert ended == ["complete", "interrupted"]
     # As if a command with BLOCKS=3 had been stopped after the first plans were written, too.
-    Store(survey).write_survey(replace(load_survey(survey), rounds=3))
+    Store(survey).write_plan(replace(load_survey(survey), rounds=3))
     Store(found["gpu0"]).write_plan(replace(load_plan(found["gpu0"]), blocks=3))
     resume(shell, survey)
     for folder in (survey, *found.values()):

@@ -144,7 +144,8 @@ def without_discard(placement: Any) -> None:
     def watch() -> Iterator[Any]:
         from tensorflow.python.eager import context
 
-        seen, eager = placement.Watch(), context.context()
+        seen: list[Any] = []
+        eager = context.context()
         eager.enable_graph_collection()
         try:
             yield seen
@@ -152,9 +153,7 @@ def without_discard(placement: Any) -> None:
             metadata = eager.export_run_metadata()
             eager.disable_graph_collection()
         for function_graph in metadata.function_graphs:
-            for graph in function_graph.partition_graphs:
-                for node in graph.node:
-                    seen.nodes.append((node.op, placement.short(node.device), node.name))
+            seen += placement.list_nodes(function_graph.partition_graphs)
 
     placement.watch = watch
 

@@ -51,7 +51,7 @@ def test_all_goes_well(flow: Flow) -> None:
         "gpu.request": "none",
         "gpu.compile_cache": "none",
     }
-    assert set(document.spent_s) == {"container_start", *STAGES, "facts", "writing"}
+    assert set(document.spent_s) == {"container_start", *STAGES, "clone", "facts", "writing"}
     assert document.spent_s["import"] == 2.0
 
 

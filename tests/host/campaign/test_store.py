@@ -19,10 +19,9 @@ from suite.analysis.documents import read
 from suite.analysis.documents.read import load_campaign
 from suite.errors import BusyError, DocumentError, UsageError
 from suite.folder import Folder
-from suite.host.campaign.outcomes import make_pending
 from suite.host.campaign.store import Store, campaign_name, only_campaign, try_machine, try_results
 from suite.host.machine.lock import PLACE
-from suite.model import PLAN, Document, InvocationStatus, document_name
+from suite.model import PLAN, Document, InvocationStatus, document_name, make_pending
 from tests import synthetic
 from tests.fakes.engine import FakeEngine
 from tests.plants import PLANTS, Plant

@@ -16,7 +16,7 @@ from suite.host.engine import Card, GpuRequest
 from suite.host.gpu import request as gpu
 from suite.host.gpu.commands import EngineKind
 from suite.host.gpu.remedies import explain_refusal
-from suite.host.machine.driver import VERSION_PROBE
+from suite.kernel import VERSION_PROBE
 
 FIRST = "11111111-aaaa-4bbb-8ccc-000000000001"
 SECOND = "22222222-aaaa-4bbb-8ccc-000000000002"

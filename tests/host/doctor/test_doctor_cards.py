@@ -12,6 +12,7 @@ from suite.errors import GpuError
 from suite.host.doctor.cards import FIELDS, WSL_SMI
 from suite.host.doctor.machine import Ran
 from suite.host.engine import Card, GpuRequest, Slice
+from suite.host.gpu.choice import find_choice
 from suite.host.gpu.remedies import explain_refusal
 from suite.host.gpu.request import choose_request
 from tests.fakes.doctor_machine import (
@@ -56,7 +57,7 @@ ON_BUS = {f"{PCI}/vendor": "0x10de", f"{PCI}/class": "0x030200"}
 def refusal(cards: Sequence[Card], wanted: str, info: Mapping[str, Any] | None = None) -> GpuError:
     """What `find_gpu` raises for this on such a machine."""
     with pytest.raises(GpuError) as caught:
-        choose_request(info or {}, wanted, cards)
+        choose_request(info or {}, find_choice(cards, wanted))
     return caught.value
 
 

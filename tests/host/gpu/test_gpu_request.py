@@ -10,7 +10,7 @@ import pytest
 from suite.errors import GpuError, NoGpuError
 from suite.host.engine import Card, GpuRequest, Slice
 from suite.host.gpu import request as gpu
-from suite.host.gpu.choice import name_gpus
+from suite.host.gpu.choice import find_choice, name_gpus
 from tests.fakes.tree import lay
 
 
@@ -150,7 +150,9 @@ def test_a_gpu_is_asked_for_by_the_name_that_the_engine_takes(
     info: dict[str, Any], cards: tuple[Card, ...], wanted: str, name: str
 ) -> None:
     driver = "cdi" if name.startswith("nvidia.com") else "nvidia"
-    assert gpu.choose_request(info, wanted, cards) == GpuRequest(driver=driver, devices=(name,))
+    assert gpu.choose_request(info, find_choice(cards, wanted)) == GpuRequest(
+        driver=driver, devices=(name,)
+    )
 
 
 @pytest.mark.parametrize(
@@ -160,7 +162,7 @@ def test_cdi_without_what_is_wanted_says_what_is_there(
     cards: tuple[Card, ...], wanted: str
 ) -> None:
     with pytest.raises(GpuError, match=r"it lists 0:1, 1, GPU-aabb2222…, MIG-c003-0…$") as caught:
-        gpu.choose_request(LISTS, wanted, cards)
+        gpu.choose_request(LISTS, find_choice(cards, wanted))
     assert "cdi generate" in caught.value.remedy
 
 
@@ -178,9 +180,12 @@ def test_cdi_without_what_is_wanted_says_what_is_there(
     ],
 )
 def test_the_request_fits_the_engine(info: dict[str, Any], driver: str) -> None:
-    assert gpu.choose_request(info, "0").driver == driver
+    choice = find_choice((), "0")
+    assert gpu.choose_request(info, choice).driver == driver
     # Podman is asked through CDI alone.
-    assert gpu.choose_request({**info, "ServerVersion": "5.4.2"}, "0", podman=True).driver == "cdi"
+    assert (
+        gpu.choose_request({**info, "ServerVersion": "5.4.2"}, choice, podman=True).driver == "cdi"
+    )
 
 
 def test_gpus_are_named_as_requests_name_them() -> None:

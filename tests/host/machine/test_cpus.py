@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suite.errors import UsageError
-from suite.host.machine.cpus import parse_cpus, write_cpus
+from suite.host.machine.cpus import parse_cpus
+from suite.kernel import write_cpus
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_every_arm_has_an_image_with_a_pinned_base_and_a_lock() -> None:
 
 def test_an_unknown_image_names_the_known_ones() -> None:
     with pytest.raises(UsageError, match="rocm") as caught:
-        images.find_spec("rocm", images.read_specs())
+        images.find_spec("rocm")
     assert "cpu, cuda" in caught.value.remedy
 
 

@@ -14,7 +14,7 @@ def render(page: Page) -> list[str]:
 def test_points_stand_below_each_other_and_marks_count_as_they_are_read() -> None:
     page = Page()
     shown = [show_seconds(one) for one in (1.5e-3, 12e-6, 200.25)]
-    ratio = show_ratio(0.5, None, None, other="gpu-1.5", base="cpu")
+    ratio = show_ratio(0.5, other="gpu-1.5", base="cpu")
     rows = [
         ["a", Cell(shown[0], ("why", "how")), "word", ratio],
         ["b", Cell(shown[1], struck=True), say_none("how"), say_none("why")],

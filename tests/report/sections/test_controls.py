@@ -9,8 +9,9 @@ from msgspec import structs
 
 from suite.analysis.result.campaign import Analysis, Controls, ExtraWork, Family
 from suite.analysis.result.numbers import Ratio, Verdict, VerdictName
-from suite.report.sections.controls import tell_failed
+from suite.report.sections.controls import tell_failed, tell_held
 from suite.report.sections.opening import narrate
+from tests.bench.truth.claims import CONTROLS
 from tests.rendering import render_markdown
 from tests.report.campaigns import analyse_made
 
@@ -61,14 +62,46 @@ def test_a_control_that_failed_is_the_first_thing_said(which: str) -> None:
     assert narrate(analysis)[0] == told
 
 
-def test_controls_that_held_are_no_news() -> None:
-    analysis = with_controls(
-        twins=(family("cpu", "cpu-twin", {"a": "EQUIVALENT", "b": "INCONCLUSIVE"}),),
-        cuda_hidden=family("cpu", "cuda-hidden", {"a": "INCONCLUSIVE"}),
-        extra_work=(extra(1.02, 1.08), extra(0.9, 1.2), extra(1.06, 1.12, p=0.03)),
-        input_only={"read": {"cuda": Verdict(name="EQUIVALENT")}},
-    )
+HELD = {
+    "twins": (family("cpu", "cpu-twin", {"a": "EQUIVALENT", "b": "INCONCLUSIVE"}),),
+    "cuda_hidden": family("cpu", "cuda-hidden", {"a": "INCONCLUSIVE"}),
+    "extra_work": (extra(1.02, 1.08), extra(0.9, 1.2), extra(1.06, 1.12, p=0.03)),
+    "input_only": {"read": {"cuda": Verdict(name="EQUIVALENT")}},
+}
+
+
+def test_controls_that_held_are_named_and_not_heard_as_failed() -> None:
+    analysis = with_controls(**HELD)
     assert tell_failed(analysis) == []
+    (told,) = tell_held(analysis)
+    assert told == (
+        "All 4 kinds of control ran, and held: cpu run again, the CUDA image without its GPU, "
+        "one product more in 20, input alone."
+    )
+    assert told in narrate(analysis)
+    assert [name for name, heard in CONTROLS.items() if heard.search(told)] == []
+
+
+def test_only_controls_that_ran_are_said_to_have_held() -> None:
+    both = (*HELD["twins"], family("cuda", "cuda-twin", {"a": "EQUIVALENT"}))
+    (told,) = tell_held(with_controls(twins=both))
+    assert told == "1 of 4 kinds of control ran, and held: cpu and cuda run again."
+    assert list(tell_held(with_controls())) == []
+    nothing = {
+        "twins": (family("cpu", "cpu-twin", {}),),
+        "cuda_hidden": family("cpu", "cuda-hidden", {}),
+        "extra_work": (
+            structs.replace(extra(1, 1), ratio=Ratio(value=1.05, low=None, high=None, n=1)),
+        ),
+        "input_only": {"read": {}},
+    }
+    assert list(tell_held(with_controls(**nothing))) == []
+
+
+@pytest.mark.parametrize("which", TOLD)
+def test_where_one_control_failed_none_is_said_to_have_held(which: str) -> None:
+    failed, _words = TOLD[which]
+    assert not [one for one in narrate(with_controls(**HELD | failed)) if "held" in one]
 
 
 @pytest.mark.parametrize(

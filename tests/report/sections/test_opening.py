@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from msgspec import structs
 
-from suite.analysis.ablation.reach import find_reach
-from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.numbers.crossover import find_sweeps, pick_main
+from suite.analysis.numbers.crossover import find_reach, find_sweeps, pick_main
 from suite.analysis.result.campaign import Analysis, ExtraWork
-from suite.analysis.result.cells import set_down
+from suite.analysis.result.cells import ArmResult, set_down
+from suite.analysis.result.findings import Improvement, Speedup
 from suite.analysis.result.numbers import Crossover, Ratio, Verdict, VerdictName, cite
 from suite.flags import raise_flag
+from suite.report.pages.campaign import compose, compose_brief
+from suite.report.render.markdown import render_page
+from suite.report.render.terminal import render_lines
 from suite.report.sections.causes import tell_causes
 from suite.report.sections.opening import account, list_by_family, narrate
+from suite.report.sections.tables.crossovers import write_crossovers
 from suite.report.sections.verdict import (
     count_verdicts,
     tell_crossovers,
     tell_extremes,
     tell_one_arm,
     tell_sureness,
-    tell_verdicts,
 )
 from suite.report.text.crossovers import name_sweep, word_crossover, word_reach
+from suite.report.text.page import Page
 from tests import synthetic
 from tests.changes import lose, plant
+from tests.golden_campaigns import make_troubled
 from tests.rendering import study, sum_up
 from tests.report.campaigns import NO_NUMBER, SWEEPS, analyse_made
 
@@ -170,24 +173,22 @@ def test_a_reach_counts_valid_numbers_only() -> None:
     (sweep, *_) = find_sweeps(campaign.cells)
     names = [cell.id for cell in sweep.cells]
 
-    def change(cells: Sequence[CellSummary], which: list[str], **fields: Any) -> list[CellSummary]:
-        return [
-            replace(one, arms={"cpu": structs.replace(one.arms["cpu"], **fields)})
-            if one.cell.id in which
-            else one
-            for one in cells
-        ]
+    def change(
+        found: dict[str, ArmResult], which: list[str], **fields: Any
+    ) -> dict[str, ArmResult]:
+        return found | {name: structs.replace(found[name], **fields) for name in which}
 
-    valid = change(cells, names[5:], flags=(raise_flag("steal", severity="invalid"),))
-    reach = find_reach(sweep, valid, "cpu")
+    every = {one.cell.id: one.arms["cpu"] for one in cells}
+    valid = change(every, names[5:], flags=(raise_flag("steal", severity="invalid"),))
+    reach = find_reach(sweep, valid)
     assert reach
     assert reach.best_at == 256
     assert "up to n = 10" in word_reach(reach)
-    reach = find_reach(sweep, change(valid, names[:2], **NO_NUMBER), "cpu")
+    reach = find_reach(sweep, change(valid, names[:2], **NO_NUMBER))
     assert reach
     assert reach.short_until is None
     assert "under a tenth" not in word_reach(reach)
-    assert find_reach(sweep, change(valid, names[:4], **NO_NUMBER), "cpu") is None
+    assert find_reach(sweep, change(valid, names[:4], **NO_NUMBER)) is None
 
 
 def test_the_intervals_of_a_short_profile_are_provisional() -> None:
@@ -197,7 +198,8 @@ def test_the_intervals_of_a_short_profile_are_provisional() -> None:
 
 def family_of(analysis: Analysis, name: str) -> list[str]:
     """The ends that the small table has for a family."""
-    return next(row for row in list_by_family(analysis)[1] if row[0] == name)[-2:]
+    rows = list_by_family(analysis, named=False)[1]
+    return next(row for row in rows if row[0] == name)[-2:]
 
 
 def test_the_small_table_has_the_ends_that_verdicts_carry_and_of_work_alone() -> None:
@@ -212,15 +214,38 @@ def test_the_small_table_has_the_ends_that_verdicts_carry_and_of_work_alone() ->
     priced = structs.replace(
         analysis, cells=tuple(structs.replace(one, role="overhead") for one in analysis.cells)
     )
-    assert family_of(priced, family) == ["no work", "no work"]
+    assert family_of(priced, family) == ["no cell of work", "no cell of work"]
     # Two blocks are not judged: then the ratios alone.
     assert "×" in family_of(analyse_made(blocks=2), family)[0]
+
+
+def test_a_sweep_that_one_arm_alone_measured_is_in_no_sentence_and_no_table() -> None:
+    analysis = judged("FASTER", "SLOWER")
+    sweep, *_ = analysis.main_sweeps
+    row = f"| {sweep.scenario}.{sweep.case} |"
+
+    def write(found: Analysis) -> tuple[str, str]:
+        page = Page()
+        write_crossovers(page, found)
+        return " ".join(tell_crossovers(found, "cuda")), " ".join(render_page(page).split())
+
+    told, table = write(analysis)
+    assert sweep.case in told
+    assert row in table
+    none = set_down(raise_flag("no-number"), raise_flag("no-number"))
+    alone = [
+        structs.replace(one, comparisons={"cuda": none}) if one.id in sweep.cells else one
+        for one in analysis.cells
+    ]
+    told, table = write(structs.replace(analysis, cells=tuple(alone)))
+    assert sweep.case not in told
+    assert row not in table
 
 
 def test_no_blocks_are_advised_against_a_control_that_fails() -> None:
     analysis = judged("INCONCLUSIVE", "FASTER")
     told = "should be settled", "would not settle"
-    assert any(word in " ".join(tell_verdicts(analysis)) for word in told)
+    assert any(word in " ".join(narrate(analysis)) for word in told)
     extra = ExtraWork(
         arm="cuda",
         cell=analysis.cells[0].id,
@@ -233,7 +258,7 @@ def test_no_blocks_are_advised_against_a_control_that_fails() -> None:
         analysis, controls=structs.replace(analysis.controls, extra_work=(extra,))
     )
     assert narrate(failed)[0].startswith("A CONTROL FAILED")
-    assert not any(word in " ".join(tell_verdicts(failed)) for word in told)
+    assert not any(word in " ".join(narrate(failed)) for word in told)
 
 
 def test_why_cells_were_skipped_stands_behind_their_number() -> None:
@@ -271,3 +296,71 @@ def test_ratios_without_a_verdict_stand_on_their_own_side_alone() -> None:
 def test_what_stands_first_of_two_causes_is_called_the_largest_alone() -> None:
     causes = tell_causes(analyse_made())[0]
     assert ("the largest cause is" in causes) == (causes.count("confirmed)") > 1)
+
+
+def said(analysis: Analysis, words: str) -> list[str]:
+    return [one for one in tell_causes(analysis) if words in one]
+
+
+def test_variants_at_which_the_gpu_wins_are_counted_among_the_losses_of_work() -> None:
+    analysis = analyse_made()
+    won = [
+        one for one in analysis.work if one.standing and one.standing.loses and one.standing.winner
+    ]
+    assert won
+    words = "cuda wins at a measured variant of the same work."
+    assert said(analysis, "measured variant") == [f"For {len(won)} of them {words}"]
+    winner = won[0].standing.winner  # type: ignore[union-attr]
+    unjudged = [
+        structs.replace(one, comparisons={}) if one.id == winner else one for one in analysis.cells
+    ]
+    fewer = [one for one in won if one.standing and one.standing.winner != winner]
+    told = said(structs.replace(analysis, cells=tuple(unjudged)), "measured variant")
+    assert told == ([f"For {len(fewer)} of them {words}"] if fewer else [])
+    none = [
+        structs.replace(one, standing=one.standing and structs.replace(one.standing, winner=None))
+        for one in analysis.cells
+    ]
+    assert not said(structs.replace(analysis, cells=tuple(none)), "measured variant")
+
+
+@pytest.mark.parametrize(("low", "helps"), [(1.03, True), (1.01, False), (None, False)])
+def test_what_helps_is_surely_more_than_what_counts_as_a_difference(
+    low: float | None, helps: bool
+) -> None:
+    gain = Speedup(
+        how=cite("warm"), at="b", ratio=Ratio(value=1.05, low=low, high=low and 1.09, n=3)
+    )
+    one = Improvement(kind="prefetch", arm="cuda", cell="a", gain=gain)
+    analysis = structs.replace(analyse_made(), advice=(one,), margin=0.02)
+    words = "What makes cuda itself faster, per unit of work: a pipeline that works ahead"
+    assert bool(said(analysis, words)) is helps
+    first, *rest = analysis.cells
+    pinned = (structs.replace(first, id="a", pinned=True), *rest)
+    assert not said(structs.replace(analysis, cells=pinned), words)
+
+
+def test_the_small_table_explains_an_axis_where_it_has_one() -> None:
+    analysis = analyse_made()
+    words = "of cells of work that have a verdict"
+    assert f"{words}." in render_page(compose(analysis))
+    sides = ("cpu", "arm")
+    cells = [
+        structs.replace(one, params={**one.params, "on": sides[place % 2]})
+        for place, one in enumerate(analysis.cells)
+    ]
+    whole = structs.replace(analysis, cells=tuple(cells))
+    assert f"{words}; on=arm: on the arm's own device." in render_page(compose(whole))
+    # The terminal's table names no cell.
+    assert "on=arm: on" not in render_lines(compose_brief(whole))
+
+
+def test_invalid_numbers_are_counted_beside_what_was_measured() -> None:
+    analysis = study(*make_troubled())
+    numbers = [one.arms["cpu"] for one in analysis.cells if one.arms["cpu"].estimate]
+    invalid = sum(bool(one.invalid) for one in numbers)
+    assert invalid
+    assert f"{len(numbers)} of {len(analysis.cells)} measured ({invalid} INVALID)" in " ".join(
+        account(analysis)
+    )
+    assert "INVALID" not in " ".join(account(analyse_made()))

@@ -57,6 +57,10 @@ def decide(*verdicts: tuple[VerdictName, int | None]) -> Analysis:
             [f"Of the 3 inconclusive cells 2 {SETTLED.format(20)}, in about 4 h 15 min more."],
         ),
         (
+            [(OPEN, 4), (OPEN, 20), (OPEN, 20)],
+            [f"All 3 inconclusive cells {SETTLED.format(20)}, in about 4 h 15 min more."],
+        ),
+        (
             [(OPEN, None), (OPEN, 4), (OPEN, None)],
             [f"More blocks would not settle most of the inconclusive cells: {HIDDEN}."],
         ),

@@ -9,6 +9,7 @@ from typing import get_args
 
 import pytest
 
+from suite.analysis.campaign.proof import DEMANDS
 from suite.analysis.causes.improvements import KINDS
 from suite.analysis.causes.rules import RULES
 from suite.analysis.result.findings import RuleName
@@ -26,6 +27,8 @@ def find_cited() -> Iterator[tuple[str, set[str | None]]]:
                 assert strings, f"{path}:{node.lineno}: no code that stands there"
                 for one in strings:
                     yield str(one.value), {keyword.arg for keyword in node.keywords}
+    for _, _, code in DEMANDS:
+        yield code, {"fact", "value"}
 
 
 def list_names(text: str) -> set[str]:

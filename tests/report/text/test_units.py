@@ -49,7 +49,7 @@ SIZES = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
     ],
 )
 def test_seconds(value: float, low: float | None, high: float | None, expected: str) -> None:
-    assert show_seconds(value, low, high) == expected
+    assert show_seconds((value, low, high)) == expected
 
 
 @given(st.floats(min_value=1e-11, max_value=1e5))
@@ -62,7 +62,7 @@ def test_seconds_round_trip(value: float) -> None:
 
 @given(st.floats(min_value=1e-10, max_value=1e4), st.floats(min_value=1e-9, max_value=0.45))
 def test_an_interval_round_trips_within_its_own_precision(value: float, share: float) -> None:
-    text = show_seconds(value, value * (1 - share), value * (1 + share))
+    text = show_seconds((value, value * (1 - share), value * (1 + share)))
     match = re.fullmatch(r"([\d.]+) ± ([\d.]+) (\S+)", text)
     assert match
     size = SIZES[match[3]]
@@ -115,12 +115,12 @@ def test_names_of_rates() -> None:
 def test_ratios_say_which_way(
     value: float, low: float | None, high: float | None, expected: str
 ) -> None:
-    assert show_ratio(value, low, high, other="cuda", base="cpu") == expected
+    assert show_ratio((value, low, high), other="cuda", base="cpu") == expected
 
 
 @given(st.floats(min_value=1e-20, max_value=1e20), st.floats(min_value=0.0, max_value=30.0))
 def test_every_ratio_can_be_said(value: float, width: float) -> None:
-    text = show_ratio(value, value / (1 + width), value * (1 + width), other="b", base="a")
+    text = show_ratio((value, value / (1 + width), value * (1 + width)), other="b", base="a")
     assert "×" in text
     assert ("slower" in text) == (value > 1 and "as fast" not in text)
 
@@ -140,21 +140,21 @@ def test_durations_sizes_and_shares() -> None:
 
 @given(st.floats(1e-8, 1e3), st.floats(1.01, 5.0), st.sampled_from(["", "gpu-2 "]))
 def test_a_quantity_knows_its_number_and_its_point(value: float, width: float, word: str) -> None:
-    ends = value / width, value * width
+    one = value, value / width, value * width
     for shown, meant in (
         (show_seconds(value), value),
-        (show_seconds(value, *ends), value),
+        (show_seconds(one), value),
         (show_energy(value), value),
         (show_power(value), value),
         (show_bytes(value), value),
         (show_share(value), value),
         (show_rate(1.0, "FLOP", value), 1 / value),
         (show_rate(1.0, "example", value), 1 / value),
-        (show_times(value, *ends), value),
-        (show_gain(value, *ends), value),
-        (show_money(value, *ends, "USD"), value),
-        (show_count(value, *ends), value),
-        (show_ratio(value, *ends, other="gpu-2", base="cpu-1.5"), value),
+        (show_times(one), value),
+        (show_gain(one), value),
+        (show_money(one, "USD"), value),
+        (show_count(one), value),
+        (show_ratio(one, other="gpu-2", base="cpu-1.5"), value),
     ):
         assert isinstance(shown, Quantity)
         assert shown.value == pytest.approx(meant)

@@ -15,7 +15,6 @@ from suite.cells.scenario import Ops
 from suite.worker.proof.placement import (
     NotPlaced,
     Placement,
-    Watch,
     prove,
     prove_graph,
     prove_resident,
@@ -23,6 +22,7 @@ from suite.worker.proof.placement import (
     short,
     watch,
 )
+from suite.worker.scenario.posted import Nodes
 from suite.worker.scenario.scenario import Prepared, Resident, TensorProof, lay
 from tests.fakes.device import FakeTensorFlow
 from tests.worker.session.test_session import Bench, assert_no_numbers
@@ -116,7 +116,7 @@ def test_eager_results_elsewhere_or_none_prove_nothing(tensors: list[Any], reaso
 
 
 def test_each_kind_of_proof_looks_at_its_own_evidence() -> None:
-    seen, there = Watch(nodes=TRAINED), tensor("/job:localhost/device:CPU:0")
+    seen, there = TRAINED, tensor("/job:localhost/device:CPU:0")
     of_result = TensorProof(tensors=lambda result: [result])
     assert prove(None, seen, object(), "GPU:0") == Placement(nodes={}, elsewhere=[])
     assert prove(of_result, seen, there, "CPU:0") == Placement(nodes={"CPU:0": 1}, elsewhere=[])
@@ -124,7 +124,7 @@ def test_each_kind_of_proof_looks_at_its_own_evidence() -> None:
     resident = Resident(device="/GPU:0", tensors=[lies_on("GPU:0")])
     assert prove(TRAINING, seen, None, "GPU:0", resident).nodes["GPU:0"] == 3
     with pytest.raises(NotPlaced, match="no MatMul"):
-        prove(TRAINING, Watch(), None, "GPU:0", resident)
+        prove(TRAINING, [], None, "GPU:0", resident)
 
 
 def test_watching_sees_every_node_of_the_block_and_stops_whatever_happens(
@@ -134,7 +134,7 @@ def test_watching_sees_every_node_of_the_block_and_stops_whatever_happens(
     tensorflow = FakeTensorFlow([("MatMul", place, "product")]).install(monkeypatch)
     with watch() as seen:
         assert tensorflow.watching
-    assert seen.nodes == [("MatMul", "GPU:0", "product")]
+    assert seen == [("MatMul", "GPU:0", "product")]
     assert not tensorflow.watching
     with pytest.raises(ZeroDivisionError), watch():
         raise ZeroDivisionError
@@ -193,8 +193,8 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Collector:
     return found
 
 
-def operations(seen: Watch) -> list[str]:
-    return [operation for operation, _, _ in seen.nodes]
+def operations(seen: Nodes) -> list[str]:
+    return [operation for operation, _, _ in seen]
 
 
 def test_what_a_failed_call_left_does_not_come_out_with_the_next_cell(collector: Collector) -> None:
@@ -209,7 +209,7 @@ def test_what_a_failed_call_left_does_not_come_out_with_the_next_cell(collector:
     assert operations(seen) == ["MatMul"]
     # So that the proof of one cell's work is not made of another's.
     with pytest.raises(NotPlaced, match="no Conv2D node"):
-        prove_graph(Ops(groups=(("Conv2D",),)), seen.nodes, "GPU:0")
+        prove_graph(Ops(groups=(("Conv2D",),)), seen, "GPU:0")
 
 
 def test_the_fences_own_graphs_belong_to_no_cell(collector: Collector) -> None:
@@ -267,7 +267,7 @@ def test_data_that_lies_elsewhere_or_is_not_there_is_not_placed(
     with pytest.raises(NotPlaced, match=reason):
         prove_resident(resident)
     # However well the work itself was placed.
-    seen = Watch(nodes=TRAINED)
+    seen = TRAINED
     of_result = TensorProof(tensors=lambda result: [result])
     for proof in (None, TRAINING, of_result):
         with pytest.raises(NotPlaced, match=reason):

@@ -158,14 +158,6 @@ def test_versions_are_those_of_the_libraries_in_the_process(tmp_path: Path) -> N
     }
 
 
-def test_the_open_kernel_modules_file_is_read_too(tmp_path: Path) -> None:
-    told = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  575.57.08  Release Build"
-    assert loaded_versions(lay(tmp_path, {DRIVER_FILE: told}))["gpu.driver"] == "575.57.08"
-    (tmp_path / DRIVER_FILE).unlink()
-    lay(tmp_path, {"sys/module/nvidia/version": "560.35.03"})
-    assert loaded_versions(tmp_path)["gpu.driver"] == "560.35.03"
-
-
 def test_what_is_not_loaded_or_refuses_is_unknown(tmp_path: Path) -> None:
     assert set(loaded_versions(tmp_path).values()) == {None}
     assert set(device_identity(tmp_path).values()) == {None}

@@ -12,6 +12,7 @@ import pytest
 
 from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult
 from suite.worker.scenarios.asked import clones, fit, products
+from suite.worker.scenarios.mlp import loop
 from suite.worker.scenarios.mlp.networks import A, B, weights
 from suite.worker.scenarios.mlp.reference import demand_reference
 from suite.worker.scenarios.mlp.training import CHECK_TOLERANCE
@@ -186,7 +187,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Model:
     )
     monkeypatch.setattr(fit, "build", lambda *_: made)
     monkeypatch.setattr(fit, "loss_of", lambda _: "a loss")
-    monkeypatch.setattr(fit, "demand_reference", lambda *_, **__: None)
+    monkeypatch.setattr(loop, "demand_reference", lambda *_, **__: None)
     return made
 
 
@@ -226,7 +227,7 @@ def test_the_loss_of_the_seeded_weights_is_held_against_numpys(
         assert network is A
         demand_reference(network, inputs, labels, **more)
 
-    monkeypatch.setattr(fit, "demand_reference", demand)
+    monkeypatch.setattr(loop, "demand_reference", demand)
     prepared = prepare_fit("steady")
     with pytest.raises(WrongResult, match=r"loss is 0\.7 where NumPy's reference is 0\.727073"):
         prepared.check(prepared.step())

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 from suite.cells.scenario import Ops
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, WrongResult
-from suite.worker.scenarios.asked import dataset, slices
+from suite.worker.scenarios.asked import dataset, loops, slices
 from suite.worker.scenarios.mlp.networks import B
 from suite.worker.scenarios.mlp.training import TRAINING_PROOF
 
@@ -65,8 +66,10 @@ class Script(Scopes):
         self.model = device
         return "the model"
 
-    def train(self, model: str, device: str | None, *, handed: bool, built: bool) -> Any:
-        assert model == "the model"
+    def train(
+        self, network: Any, model: str, device: str | None, *, handed: bool, built: bool
+    ) -> Any:
+        assert (network, model) == (B, "the model")
         self.trainer = device
         self.made = {"handed": handed, "built": built}
         self.optimizer = SimpleNamespace(
@@ -111,9 +114,9 @@ class Loss:
 def script(monkeypatch: pytest.MonkeyPatch) -> Script:
     made = Script()
     install(monkeypatch, device=made.device, constant=made.constant)
-    for case in (slices, dataset):
-        monkeypatch.setattr(case, "build", made.build)
-        monkeypatch.setattr(case, "make_trainer", made.train)
+    monkeypatch.setattr(loops, "build", made.build)
+    monkeypatch.setattr(loops, "Trainer", partial(made.train, handed=False))
+    monkeypatch.setattr(loops, "HandedTrainer", partial(made.train, handed=True))
     return made
 
 

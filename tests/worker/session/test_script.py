@@ -15,8 +15,9 @@ from suite.cells.cell import Work
 from suite.cells.scenario import Ops, Point, Scenario
 from suite.model import AT_END, CellResult, Check
 from suite.worker.proof import compile_cache, facts, gpu
-from suite.worker.scenario.posted import Printed, find_half, list_halves
+from suite.worker.scenario.posted import Printed, list_halves
 from suite.worker.scenario.scenario import TensorProof, WrongResult
+from suite.worker.scenarios.asked.stages import placed
 from suite.worker.session import script, startup
 from suite.worker.session.cell import Request
 
@@ -46,7 +47,7 @@ class Scene:
         return [self.print_half(device, one["on"]) for one in asked]
 
     def print_half(self, device: str, on: Any) -> Printed:
-        place = find_half(device, on).lstrip("/")
+        place = placed(device, on).lstrip("/")
         return Printed(
             **{
                 "seconds": 0.25 if on == "cpu" else 0.125,
@@ -194,4 +195,4 @@ def test_an_arm_without_its_gpu_is_refused_when_the_script_is_over(
 def test_a_script_has_the_cpu_s_half_and_then_the_gpu_s() -> None:
     assert list_halves("/GPU:0") == ["/CPU:0", "/GPU:0"]
     assert list_halves("/CPU:0") == ["/CPU:0"]
-    assert (find_half("/GPU:0", "cpu"), find_half("/GPU:0", "arm")) == ("/CPU:0", "/GPU:0")
+    assert (placed("/GPU:0", "cpu"), placed("/GPU:0", "arm")) == ("/CPU:0", "/GPU:0")

@@ -10,12 +10,12 @@ from functools import partial
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult, CellAnalysis
-from suite.analysis.result.numbers import Estimate, Ratio, Verdict, VerdictName
+from suite.analysis.result.numbers import Ratio, Verdict, VerdictName
 from suite.flags import Flag
 from suite.report.sections.tables.families import Columns, write_columns, write_family_tables
 from suite.report.text.names import name_receipt, sort_cells
 from suite.report.text.page import NO_NUMBER, Cell, Code, Page, say_none
-from suite.report.text.units import Quantity, show_rate, show_ratio, show_seconds, show_things
+from suite.report.text.units import show_rate, show_ratio, show_seconds, show_things
 from suite.report.text.wording import tell, word, word_invalid, word_missing, word_verdict
 
 _NO_RATE = "no rate: the cell declares no work that could be counted"
@@ -47,7 +47,7 @@ def _list_columns(analysis: Analysis, cells: Sequence[CellAnalysis]) -> Columns:
     for other in analysis.others:
         yield (
             f"{other} against {analysis.base}",
-            [_compare(one, other, analysis.base) for one in cells],
+            [compare_arms(one, other, analysis.base) for one in cells],
         )
         if gives_verdicts(analysis, other):
             yield f"{other} is", [show_verdict(one.verdicts[other]) for one in cells]
@@ -81,7 +81,7 @@ def show_time(result: ArmResult) -> Cell:
         return say_none(word_missing(result) or "")
     told = [*tell(result.flags, brief=True), word_invalid(result.invalid)]
     notes = tuple(dict.fromkeys(filter(None, told)))
-    return Cell(_show_estimate(result.estimate), notes, struck=bool(result.invalid))
+    return Cell(show_seconds(result.estimate), notes, struck=bool(result.invalid))
 
 
 def _show_work(result: ArmResult) -> Cell:
@@ -97,23 +97,25 @@ def _show_work(result: ArmResult) -> Cell:
 def _show_first(result: ArmResult) -> Cell:
     first = result.first_call
     if first is not None:
-        return Cell(_show_estimate(first), tuple(tell(first.flags)), struck=bool(result.invalid))
+        return Cell(show_seconds(first), tuple(tell(first.flags)), struck=bool(result.invalid))
     return say_none(_NOT_TIMED if result.estimate else word_missing(result) or "")
 
 
-def _compare(one: CellAnalysis, other: str, base: str) -> Cell:
-    invalid = [flags for arm in (base, other) if (flags := one.arms[arm].invalid)]
+def compare_arms(one: CellAnalysis, other: str, base: str) -> Cell:
+    """A cell's ratio of two arms, as `show_comparison` has it."""
+    invalid = [one.arms[arm].invalid for arm in (base, other)]
     return show_comparison(one.ratios[other], other=other, base=base, invalid=invalid)
 
 
 def show_comparison(
     ratio: Ratio | Flag, *, other: str, base: str, invalid: Sequence[Sequence[Flag]]
 ) -> Cell:
-    """A ratio in words, struck through where a side is ``invalid``, or the reason why there is none."""
+    """A ratio in words, struck through where flags make a side ``invalid``, or why there is none."""
     if isinstance(ratio, Flag):
         return say_none(word(ratio))
-    words = show_ratio(ratio.value, ratio.low, ratio.high, other=other, base=base)
-    return Cell(words, (*tell(ratio.flags), *map(word_invalid, invalid)), struck=bool(invalid))
+    words = show_ratio(ratio, other=other, base=base)
+    why = [word_invalid(flags) for flags in invalid if flags]
+    return Cell(words, (*tell(ratio.flags), *why), struck=bool(why))
 
 
 def write_marks(page: Page) -> None:
@@ -144,10 +146,6 @@ def show_verdict(verdict: Verdict | Flag) -> Cell:
     particular = verdict.code in {"resolution", "within-noise"} or verdict.name == "INVALID"
     text = _MARKS.get(verdict.name, verdict.name.lower())
     return Cell(text, (word_verdict(verdict),) if particular else ())
-
-
-def _show_estimate(estimate: Estimate) -> Quantity:
-    return show_seconds(estimate.value, estimate.low, estimate.high)
 
 
 def _word_blocks(analysis: Analysis) -> str:

@@ -18,13 +18,14 @@ def write_crossovers(page: Page, analysis: Analysis) -> None:
         ]
         for other in analysis.others
         for sweep in analysis.sweeps
+        if analysis.compares(sweep, other)
     ]
     if not rows:
         return
     page.heading("Crossovers", level=3)
     page.table(
         "Table: who wins along each sweep, by the verdicts of its cells; between two measured sizes "
-        "the winner is unknown.",
+        "the winner is unknown. Sweeps without a ratio have no row.",
         ["sweep", "fixed axes", "comparison", "answer"],
         rows,
     )

@@ -15,22 +15,20 @@ import numpy as np
 from suite.cells.cell import Param, Work
 from suite.cells.scenario import Results, Scenario
 from suite.model import Check
-from suite.worker.scenario.posted import Printed, find_half, list_halves
+from suite.worker.scenario.posted import Printed, list_halves
 from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult
 from suite.worker.scenarios.asked.scripts import clone as script
 from suite.worker.scenarios.asked.stages import (
-    PINNED,
     QUICK,
     SCRIPT,
     STANDARD,
     On,
     Stage,
-    belongs,
+    declare,
     find,
     identify,
     placed,
     points,
-    prepared,
     ways,
 )
 from suite.worker.scenarios.mlp.networks import B, build, examples, weights
@@ -74,7 +72,7 @@ def work(**_: Param) -> Work:
     return Work(amount=1.0, unit="model")
 
 
-def prepare(*, device: str, stage: str, on: str) -> Prepared:
+def prepare(*, device: str, stage: str, on: On) -> Prepared:
     """Cloning a model that is built already: new layers, freshly initialised weights.
 
     Under ``tf.device``, as asked: a clone takes milliseconds, of which naming a device is nothing.
@@ -94,7 +92,7 @@ def prepare(*, device: str, stage: str, on: str) -> Prepared:
         step=step,
         check=lambda clone: check_clone(clone, source, place),
         proof=PROOF,
-        on=belongs(on),
+        on=on,
     )
 
 
@@ -127,13 +125,13 @@ def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
     return [_bear_out(run, device, cell["on"]) for cell in asked]
 
 
-def _bear_out(run: script.Run, device: str, on: str) -> Printed:
-    half = find_half(device, on)
+def _bear_out(run: script.Run, device: str, on: On) -> Printed:
+    half = placed(device, on)
     clone = run.clones[half]
     return Printed(
         seconds=run.seconds[half],
         proof=PROOF,
-        on=belongs(on),
+        on=on,
         check=lambda: check_clone(clone, run.model, half),
         made=clone,
     )
@@ -148,20 +146,16 @@ WAY = ways("clone", "a model cloned, once", STAGES, unit="model", by_call=True, 
 
 SCENARIOS = tuple(
     Scenario(
-        family="asked",
-        case="clone",
+        **declare("clone", stage, None if stage.settings == FIRST else prepare, post),
         about="Network B cloned under tf.device: by a script, the first time in a process, and again.",
         question=f"What does cloning network B take {stage.new} (work on: {{on}})?",
         axes=("stage", "on"),
         points=points(stage, ONS[stage.name]),
         work=work,
-        **prepared(stage, "asked.clone", None if stage.settings == FIRST else prepare, post),
-        **PINNED,
         kin="building/clone",
         proof=None if stage.settings == FIRST else Results(),
         dispatch="eager",
         way=WAY,
-        one_shot=stage.one_shot,
         startup=STARTUP if stage.settings == FIRST else None,
     )
     for stage in STAGES

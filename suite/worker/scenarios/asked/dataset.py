@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-import numpy as np
-
-from suite.cells.cell import Param, Work
-from suite.cells.scenario import Links, Ops, Scenario
+from suite.cells.cell import Work
+from suite.cells.scenario import Links, Scenario
 from suite.model import Check
-from suite.worker.scenario.posted import Printed, list_halves
 from suite.worker.scenario.scenario import Prepared
-from suite.worker.scenarios.asked.handed import bear_out, make_trainer
+from suite.worker.scenarios.asked.loops import Loop, bear_out, draw, link, make_trainer, prove
 from suite.worker.scenarios.asked.scripts import dataset as script
 from suite.worker.scenarios.asked.stages import (
-    FIRST_STEP,
-    FULL,
-    PINNED,
     QUICK,
     SCRIPT,
     STANDARD,
+    TELLING,
+    On,
     Stage,
-    belongs,
+    declare,
     find,
     pin,
     placed,
     points,
-    prepared,
     ways,
 )
-from suite.worker.scenarios.mlp import train
-from suite.worker.scenarios.mlp.networks import B, build, examples
-from suite.worker.scenarios.mlp.training import MATMUL_PROOF, TRAINING_PROOF, Trainer, demand_finite
+from suite.worker.scenarios.mlp.networks import B
+from suite.worker.scenarios.mlp.train import plain_step
+from suite.worker.scenarios.mlp.training import Trainer, demand_finite
 
 BATCH = 32
 
@@ -42,34 +37,17 @@ EPOCH = Work(amount=float(B.examples), unit="example", steps=B.examples // BATCH
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loop:
+class OverDataset(Loop):
     """A loop over the dataset.
 
-    ``process``, ``optimizer``, ``handed``, ``model``, ``labels`` and ``bits``: as of the loop over slices.
     ``timed``: a whole epoch with its tracing, one with the step traced before, or single steps on a dataset
-    that is there.  ``fetch``: the loss is brought to Python at every step.
+    that is there.
     """
 
-    process: Literal["fresh", "warm"]
-    optimizer: Literal["unbuilt", "built"]
-    handed: bool
-    model: Literal["anywhere", "placed"]
-    timed: Literal["tracing and epoch", "epoch", "step"]
-    bits: Literal[64, 32]
-    labels: Literal["row", "column"]
-    fetch: bool
+    timed: Literal["tracing and epoch", "epoch", "step"] = "tracing and epoch"
 
 
-POSTED = Loop(
-    process="fresh",
-    optimizer="unbuilt",
-    handed=True,
-    model="anywhere",
-    timed="tracing and epoch",
-    bits=64,
-    labels="row",
-    fetch=True,
-)
+POSTED = OverDataset()
 WARM = replace(POSTED, process="warm")
 BUILT = replace(WARM, optimizer="built")
 CLOSURE = replace(BUILT, handed=False)
@@ -85,26 +63,17 @@ STAGES = (
     Stage("trained", "a process that has trained before", WARM, "start-up", one_shot=True),
     Stage(
         *("built", "the optimizer built before the first trace", BUILT, "start-up"),
+        **TELLING,
         one_shot=True,
-        profiles=STANDARD,
-        pinned=FULL,
     ),
     Stage(
         *("closure", "a closure instead of arguments", CLOSURE, "overhead"),
+        **TELLING,
         one_shot=True,
-        profiles=STANDARD,
-        pinned=FULL,
     ),
     Stage("traced", "tracing no longer timed", TRACED, "start-up", one_shot=True),
     Stage("placed", "the model made on the device timed", PLACED, "fallback", one_shot=True),
-    Stage(
-        "made",
-        "the dataset made before the timer",
-        MADE,
-        "start-up",
-        profiles=STANDARD,
-        pinned=FULL,
-    ),
+    Stage("made", "the dataset made before the timer", MADE, "start-up", **TELLING),
     Stage("float32", "float32 inputs instead of float64", FLOAT32, "transfer"),
     Stage("fetch", "the labels a column instead of a row", FETCH, profiles=QUICK),
     Stage(
@@ -113,28 +82,20 @@ STAGES = (
 )
 
 
-def work(stage: str, on: str) -> Work:  # noqa: ARG001  the axes of the case
+def work(stage: str, on: On) -> Work:  # noqa: ARG001  the axes of the case
     """The examples of an epoch, or of one training step."""
     step = find(STAGES, stage).timed == "step"
     return Work(amount=float(BATCH), unit="example", steps=1) if step else EPOCH
 
 
-def prepare(*, device: str, stage: str, on: str) -> Prepared:
+def prepare(*, device: str, stage: str, on: On) -> Prepared:
     """Training on the dataset: batched and prefetched, never shuffled, as asked.
 
     Where steps are timed it repeats without end, so that a call is a step and not an epoch of 3,125.
     """
     loop = find(STAGES, stage)
-    place = placed(device, on)
-    inputs, labels = examples(B, B.examples)
-    if loop.bits == 64:
-        inputs = inputs.astype(np.float64)
-    if loop.labels == "row":
-        labels = labels[:, 0]
-    where = place if loop.model == "placed" else None
-    trainer = make_trainer(
-        build(B, where), where, handed=loop.handed, built=loop.optimizer == "built"
-    )
+    inputs, labels = draw(loop, B.examples)
+    trainer = make_trainer(loop, placed(device, on))
     first = inputs[:BATCH], labels[:BATCH]
 
     def check(last: Any) -> Check:
@@ -154,7 +115,7 @@ def prepare(*, device: str, stage: str, on: str) -> Prepared:
         step=pin(step, on),
         check=check,
         proof=proof_of(stage, on),
-        on=belongs(on),
+        on=on,
         traces=trainer.traces,
         warm_start=warm_start if loop.timed == "epoch" else None,
         close=close,
@@ -194,53 +155,28 @@ def _make_epoch(trainer: Trainer, inputs: Any, labels: Any) -> Callable[[], floa
     return epoch
 
 
-def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
-    """What the script prints, of each half that is asked for; on a GPU's arm it runs both."""
-    run = script.run(list_halves(device))
-    return [
-        bear_out(run, device, cell["on"], steps=B.examples // BATCH, proof=proof_of(**cell))
-        for cell in asked
-    ]
+proof_of = prove(STAGES)
 
-
-def proof_of(stage: str, on: str) -> Ops:
-    """Where the model lies elsewhere, the optimizer's updates are there, beside its variables."""
-    there = find(STAGES, stage).model == "placed" or on == "arm"
-    return TRAINING_PROOF if there else MATMUL_PROOF
-
+post = bear_out(script.run, steps=B.examples // BATCH, proof_of=proof_of)
 
 WAY = ways("dataset", "100,000 examples from a dataset, the loss fetched at every step", STAGES)
 
-
-def _link(stage: Stage[Loop]) -> Callable[..., Links]:
-    """What a cold stage contains, and of the last one the plain step."""
-
-    def find(on: str, **_: Param) -> Links:
-        if stage.one_shot:
-            return {"start": FIRST_STEP}
-        last = stage is STAGES[-1] and on == "arm"
-        return {"compute": train.plain_step("B", BATCH)} if last else {}
-
-    return find
+FAIR: Links = {"compute": plain_step("B", BATCH)}
 
 
 SCENARIOS = tuple(
     Scenario(
-        family="asked",
-        case="dataset",
+        **declare("dataset", stage, prepare, post),
         about="Network B on a dataset of 100,000 examples: batch 32, prefetched, not shuffled.",
         question=f"What does a step of network B on a dataset take with {stage.new} (work on: {{on}})?",
         axes=("stage", "on"),
         points=points(stage),
         work=work,
-        **prepared(stage, "asked.dataset", prepare, post),
-        **PINNED,
         kin="training/B",
-        one_shot=stage.one_shot,
         proof=proof_of,
         data="prefetched",
         dispatch="graph",
-        links=_link(stage),
+        links=link(stage, FAIR if stage is STAGES[-1] else {}),
         way=WAY,
     )
     for stage in STAGES

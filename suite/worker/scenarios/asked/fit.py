@@ -6,45 +6,38 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-import numpy as np
-
 from suite.cells.cell import Param, Way, Work
 from suite.cells.links import Target, cell, vary
-from suite.cells.scenario import Links, Ops, Point, Scenario, cross
+from suite.cells.scenario import Links, Point, Scenario, cross
 from suite.cells.traits import LinkName
 from suite.model import Check
 from suite.worker.proof import placement
-from suite.worker.scenario.posted import Nodes, Printed, find_half, list_halves
+from suite.worker.scenario.posted import Nodes, Printed, list_halves
 from suite.worker.scenario.scenario import Prepared, WrongResult
+from suite.worker.scenarios.asked.loops import prove
 from suite.worker.scenarios.asked.scripts import fit as script
 from suite.worker.scenarios.asked.stages import (
     ARMS_OF,
     ASKED,
     FIRST_STEP,
     FULL,
-    PINNED,
     QUICK,
     SCRIPT,
     STANDARD,
+    On,
     Profiles,
     Stage,
-    belongs,
+    declare,
     find,
     identify,
     pin,
     placed,
-    prepared,
     ways,
 )
 from suite.worker.scenarios.mlp import train
-from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of, weights
-from suite.worker.scenarios.mlp.reference import demand_reference
-from suite.worker.scenarios.mlp.training import (
-    CHECK_TOLERANCE,
-    MATMUL_PROOF,
-    TRAINING_PROOF,
-    demand_all_finite,
-)
+from suite.worker.scenarios.mlp.loop import check_epochs, find_loss
+from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of
+from suite.worker.scenarios.mlp.training import demand_all_finite
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +85,7 @@ def work(batch: int, **_: Param) -> Work:
     return Work(amount=float(A.examples), unit="example", steps=-(-A.examples // batch))
 
 
-def prepare(*, device: str, stage: str, batch: int, prefetch: str, on: str) -> Prepared:
+def prepare(*, device: str, stage: str, batch: int, prefetch: str, on: On) -> Prepared:
     """Network A by ``Model.fit`` on a shuffled dataset, one epoch a call.
 
     The first epoch holds what a fresh model costs: tracing, the optimizer's variables, the first
@@ -120,42 +113,22 @@ def prepare(*, device: str, stage: str, batch: int, prefetch: str, on: str) -> P
         for _ in range(untimed):
             step()
 
-    def loss() -> float:
-        return float(model.evaluate(inputs, labels, batch_size=A.examples, verbose=0))
-
     def check(_: Any) -> Check:
-        made = int(model.optimizer.iterations.numpy())
-        if made != steps * len(epochs):
-            raise WrongResult(f"{made} steps in {len(epochs)} epochs, expected {steps} each")
         if timed.epoch not in {None, len(epochs)}:
             raise WrongResult(f"{len(epochs)} epochs were made, the last of which was timed")
-        if not np.all(np.isfinite(epochs)):
-            raise WrongResult(f"an epoch's loss is not finite: {epochs}")
-        after = pin(loss, on)()
-        model.set_weights(weights(A))
-        before = pin(loss, on)()
-        if not after < before:
-            raise WrongResult(f"training did not lower the loss: {before:.6g} before, {after:.6g}")
-        demand_reference(A, inputs, labels, steps=1, loss=before, tolerance=CHECK_TOLERANCE)
-        return Check(
-            what=f"{steps} steps an epoch; losses finite, lower than of the seeded weights (value)",
-            value=before,
-            tolerance=CHECK_TOLERANCE,
-        )
+        loss = pin(lambda: find_loss(model, inputs, labels), on)
+        return check_epochs(model, epochs, steps, loss)
 
     return Prepared(
         step=step,
         check=check,
         proof=proof_of(stage, on),
-        on=belongs(on),
+        on=on,
         warm_start=warm_start if untimed else None,
     )
 
 
-def proof_of(stage: str, on: str, **_: Param) -> Ops:
-    """Where the model lies elsewhere, the optimizer's updates are there, beside its variables."""
-    there = find(STAGES, stage).model == "placed" or on == "arm"
-    return TRAINING_PROOF if there else MATMUL_PROOF
+proof_of = prove(STAGES)
 
 
 def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
@@ -164,8 +137,8 @@ def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
     return [_bear_out(run, device, **cell) for cell in asked]
 
 
-def _bear_out(run: script.Run, device: str, stage: str, epoch: int, on: str, **_: Param) -> Printed:
-    half = find_half(device, on)
+def _bear_out(run: script.Run, device: str, stage: str, epoch: int, on: On, **_: Param) -> Printed:
+    half = placed(device, on)
 
     def again() -> Nodes:
         import tensorflow as tf
@@ -173,7 +146,7 @@ def _bear_out(run: script.Run, device: str, stage: str, epoch: int, on: str, **_
         run.model.make_train_function(force=True)
         with placement.watch() as seen, tf.device(half):
             run.model.fit(run.dataset.take(1), verbose=0)
-        return seen.nodes
+        return seen
 
     def check() -> Check:
         losses = run.losses[half]
@@ -185,7 +158,7 @@ def _bear_out(run: script.Run, device: str, stage: str, epoch: int, on: str, **_
     return Printed(
         seconds=run.seconds[half][epoch - 1],
         proof=proof_of(stage, on),
-        on=belongs(on),
+        on=on,
         check=check,
         again=again,
     )
@@ -210,7 +183,7 @@ def _compiled(device: str | None) -> Any:
     return model
 
 
-def _profiles(stage: str, batch: int, prefetch: str, on: str, **_: Param) -> Profiles:
+def _profiles(stage: str, batch: int, prefetch: str, on: On, **_: Param) -> Profiles:
     if stage == SCRIPT or (stage, on) == ("placed", "arm"):
         return STANDARD
     return QUICK if stage in ENDS and (batch, prefetch) == VARIANTS[0] else FULL
@@ -244,7 +217,7 @@ def find_way(epoch: int = 1, **axes: Any) -> Way | None:
     return _find_way(**axes) if epoch == 1 else None
 
 
-def _link(stage: str, batch: int, prefetch: str, on: str, epoch: int = 1, **_: Param) -> Links:
+def _link(stage: str, batch: int, prefetch: str, on: On, epoch: int = 1, **_: Param) -> Links:
     if stage != STAGES[-1].name:
         axes: dict[str, Param] = {
             "stage": STAGES[-1].name,
@@ -273,8 +246,7 @@ def _points(stage: Stage[Timed]) -> Iterable[Point]:
 
 SCENARIOS = tuple(
     Scenario(
-        family="asked",
-        case="fit",
+        **declare("fit", stage, prepare, post),
         about="Network A by Model.fit, its dataset shuffled: epochs 1 to 3 of a fresh model; warm ones.",
         question=f"What does Model.fit take for {stage.new}"
         + (" in epoch {epoch}" if stage.name == SCRIPT else "")
@@ -282,11 +254,8 @@ SCENARIOS = tuple(
         axes=(AXES[0], "epoch", *AXES[1:]) if stage.name == SCRIPT else AXES,
         points=tuple(_points(stage)),
         work=work,
-        **prepared(stage, "asked.fit", prepare, post),
-        **PINNED,
         kin="training/A",
         larger=("batch",),
-        one_shot=stage.one_shot,
         proof=proof_of,
         data=lambda prefetch, **_: "prefetched" if prefetch == "on" else "pipeline",
         dispatch="keras",

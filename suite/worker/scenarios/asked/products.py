@@ -7,7 +7,6 @@ script are fenced, as every sample here: on a GPU an unfenced timer sees the wor
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
@@ -17,13 +16,12 @@ from suite.cells.cell import Param, Work, cell_id
 from suite.cells.scenario import Point, Results, Scenario, cross
 from suite.model import Check
 from suite.worker.proof import placement
-from suite.worker.scenario.posted import Nodes, Printed, find_half, list_halves
+from suite.worker.scenario.posted import Nodes, Printed, list_halves
 from suite.worker.scenario.scenario import Prepared, Resident, TensorProof, WrongResult
 from suite.worker.scenarios.asked.scripts import matmul as script
 from suite.worker.scenarios.asked.stages import (
     ASKED,
     FULL,
-    PINNED,
     QUICK,
     SCRIPT,
     SMOKE,
@@ -31,12 +29,11 @@ from suite.worker.scenarios.asked.stages import (
     On,
     Profiles,
     Stage,
-    belongs,
+    declare,
     find,
     identify,
     pin,
     placed,
-    prepared,
     ways,
 )
 from suite.worker.scenarios.matmul import square
@@ -46,27 +43,21 @@ from suite.worker.scenarios.mlp.training import MATMUL_PROOF
 
 @dataclass(frozen=True, kw_only=True)
 class Timed:
-    """What is inside the timer beside the product.
+    """What is inside the timer beside the product; by default as posted.
 
     ``process``: a ``fresh`` one runs the script and nothing else; one is ``warm`` that has multiplied before.
     ``execution``: each product has a graph and a session of its own, or is eager.  ``fetch``: the product is
     brought to Python.
     """
 
-    process: Literal["fresh", "warm"]
-    execution: Literal["session", "eager"]
-    fetch: bool
-    first_call: Literal["timed", "apart"]
-    operands: Literal["created inside", "created before"]
+    process: Literal["fresh", "warm"] = "fresh"
+    execution: Literal["session", "eager"] = "session"
+    fetch: bool = True
+    first_call: Literal["timed", "apart"] = "timed"
+    operands: Literal["created inside", "created before"] = "created inside"
 
 
-POSTED = Timed(
-    process="fresh",
-    execution="session",
-    fetch=True,
-    first_call="timed",
-    operands="created inside",
-)
+POSTED = Timed()
 SESSION = replace(POSTED, process="warm")
 EAGER = replace(SESSION, execution="eager")
 NAIVE = replace(EAGER, fetch=False)
@@ -87,12 +78,12 @@ ENDS = (100, 1000, 4000)
 """The sizes of which the shorter profiles have the first and the last stage."""
 
 
-def work(n: int, stage: str, on: str) -> Work:  # noqa: ARG001  the axes of the case
+def work(n: int, stage: str, on: On) -> Work:  # noqa: ARG001  the axes of the case
     """A product; where it is fetched, what is copied back."""
     return replace(square.work(n), bytes_out=4.0 * n * n if find(STAGES, stage).fetch else None)
 
 
-def prepare(*, device: str, n: int, stage: str, on: str) -> Prepared:
+def prepare(*, device: str, n: int, stage: str, on: On) -> Prepared:
     """An eager product of two N(0, 1) matrices, timed as the stage says.
 
     ``naive`` is cold once an invocation: this cell has not multiplied or drawn this size before.
@@ -132,20 +123,20 @@ def prepare(*, device: str, n: int, stage: str, on: str) -> Prepared:
         step=pin(fetching if how.fetch else step, on),
         check=_check,
         proof=TensorProof(tensors=list),
-        on=belongs(on),
+        on=on,
         resident=resident,
         enqueues=not how.fetch,
     )
 
 
-def _prepare_session(place: str, n: int, on: str) -> Prepared:
+def _prepare_session(place: str, n: int, on: On) -> Prepared:
     """A product in a graph and session of its own, which no eager tensor shows: so once more afterwards."""
     again = _Again(place, n)
     return Prepared(
         step=lambda: script.multiply(place, n),
         check=lambda _: again.check(),
         proof=TensorProof(tensors=lambda _: again.find_products()),
-        on=belongs(on),
+        on=on,
     )
 
 
@@ -167,11 +158,7 @@ class _Again:
             session.run(made.initialiser)
             fetched = [made.left, made.right, made.product]
             self._matrices = session.run(fetched, options=options, run_metadata=told)
-        return [
-            (node.op, placement.short(node.device), node.name)
-            for graph in told.partition_graphs
-            for node in graph.node
-        ]
+        return placement.list_nodes(told.partition_graphs)
 
     def find_products(self) -> list[Any]:
         """The products among them, each with its device."""
@@ -196,13 +183,13 @@ def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
     return [_bear_out(run, device, cell["n"], cell["on"]) for cell in asked]
 
 
-def _bear_out(run: script.Run, device: str, n: int, on: str) -> Printed:
-    half = find_half(device, on)
+def _bear_out(run: script.Run, device: str, n: int, on: On) -> Printed:
+    half = placed(device, on)
     again = _Again(half, n)
     return Printed(
         seconds=run.seconds[half][n],
         proof=MATMUL_PROOF,
-        on=belongs(on),
+        on=on,
         check=again.check,
         again=again.look,
     )
@@ -218,13 +205,10 @@ def check_matrices(left: Any, right: Any, product: Any) -> Check:
     Raises:
         WrongResult: it is wrong, or they are.
     """
-    error = square.relative_error(left, right, product)
-    allowed = square.TOLERANCE["fp32"]
-    if not error <= allowed:
-        raise WrongResult(f"the product's relative error is {error:.2g}; fp32 allows {allowed:g}")
+    found = square.check_product(left, right, product, "fp32")
     if len(left) > 1 and not min(left[0].std(), right[0].std()) > 0:
         raise WrongResult("the operands are constant, not random")
-    return Check(what=f"Freivalds: relative error {error:.1e} ≤ {allowed:g}; operands random")
+    return replace(found, what=f"{found.what}; operands random")
 
 
 def _ends(n: int) -> Profiles:
@@ -249,13 +233,8 @@ PLACES: dict[str, tuple[tuple[On, ...], Callable[[int], Profiles]]] = {
 
 def _points(stage: str) -> tuple[Point, ...]:
     ons, profiles = PLACES[stage]
-    every = (
-        cross(
-            n=square.ASKED_ABOUT, stage=stage, on=on, **ASKED, profiles=lambda n, **_: profiles(n)
-        )
-        for on in ons
-    )
-    return tuple(itertools.chain.from_iterable(every))
+    axes: dict[str, Any] = {"stage": stage, "on": ons, "n": square.ASKED_ABOUT}
+    return cross(**axes, **ASKED, profiles=lambda n, **_: profiles(n))
 
 
 def _cell_of(case: str, axes: Mapping[str, Param]) -> str | None:
@@ -278,19 +257,15 @@ WAY = ways(
 
 SCENARIOS = tuple(
     Scenario(
-        family="asked",
-        case="matmul",
+        **declare("matmul", stage, prepare, post),
         about="A product: by a script; eager, all timed; first call apart; warm, which is matmul.square.",
         question=f"What does a product of n = {{n}} take with {stage.new} (work on: {{on}})?",
         axes=("n", "stage", "on"),
         points=_points(stage.name),
         work=work,
-        **prepared(stage, "asked.matmul", prepare, post),
-        **PINNED,
         kin=square.name_product,
         sweep="n",
         larger=("n",),
-        one_shot=stage.one_shot,
         proof=MATMUL_PROOF if stage.name == SCRIPT else Results(),
         data="device",
         dispatch="eager",

@@ -2,80 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-import numpy as np
-
-from suite.cells.cell import Param, Work
-from suite.cells.scenario import Links, Ops, Scenario
+from suite.cells.cell import Work
+from suite.cells.scenario import Links, Scenario
 from suite.model import Check
-from suite.worker.scenario.posted import Printed, list_halves
 from suite.worker.scenario.scenario import Prepared, Resident, WrongResult, lay
-from suite.worker.scenarios.asked.handed import bear_out, make_trainer
+from suite.worker.scenarios.asked.loops import Loop, bear_out, draw, link, make_trainer, prove
 from suite.worker.scenarios.asked.scripts import slices as script
 from suite.worker.scenarios.asked.stages import (
-    FIRST_STEP,
-    FULL,
-    PINNED,
     QUICK,
     SCRIPT,
     SMOKE,
-    STANDARD,
+    TELLING,
+    On,
     Stage,
-    belongs,
+    declare,
     find,
     pin,
     placed,
     points,
-    prepared,
     ways,
 )
-from suite.worker.scenarios.mlp import train
-from suite.worker.scenarios.mlp.networks import B, build, examples
-from suite.worker.scenarios.mlp.training import MATMUL_PROOF, TRAINING_PROOF, demand_finite
+from suite.worker.scenarios.mlp.train import plain_step
+from suite.worker.scenarios.mlp.training import demand_finite
 
 EXAMPLES = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loop:
-    """A loop over slices: what its timer holds, where its model and data are, and in which types.
+class OverSlices(Loop):
+    """A loop over slices: also where its data are."""
 
-    ``process``: a ``fresh`` one runs the script and nothing else; one is ``warm`` that has trained before.
-    ``optimizer``: its variables are made by the first trace, or before.  ``handed``: model, optimizer and
-    loss are arguments of the `tf.function`; or it closes over them.  ``labels``: of shape
-    (n,) or (n, 1).
-    ``model``: made outside of ``tf.device``, so that beside a GPU it lies there whichever device the
-    loop then names; or made on the device that is timed.  ``bits`` of an input: NumPy's usual 64, or
-    32.  ``fetch``: the loss is brought to Python by ``.numpy()`` at every step.
-    """
-
-    process: Literal["fresh", "warm"]
-    optimizer: Literal["unbuilt", "built"]
-    handed: bool
-    labels: Literal["row", "column"]
-    first_call: Literal["timed", "apart"]
-    model: Literal["anywhere", "placed"]
-    bits: Literal[64, 32]
-    fetch: bool
-    data: Literal["host", "device"]
-    batch: int
+    first_call: Literal["timed", "apart"] = "timed"
+    data: Literal["host", "device"] = "host"
+    batch: int = 10
 
 
-POSTED = Loop(
-    process="fresh",
-    optimizer="unbuilt",
-    handed=True,
-    labels="row",
-    first_call="timed",
-    model="anywhere",
-    bits=64,
-    fetch=True,
-    data="host",
-    batch=10,
-)
+POSTED = OverSlices()
 WARM = replace(POSTED, process="warm")
 BUILT = replace(WARM, optimizer="built")
 CLOSURE = replace(BUILT, handed=False)
@@ -92,63 +58,37 @@ STAGES = (
     Stage("trained", "a process that has trained before", WARM, "start-up", one_shot=True),
     Stage(
         *("built", "the optimizer built before the first trace", BUILT, "start-up"),
+        **TELLING,
         one_shot=True,
-        profiles=STANDARD,
-        pinned=FULL,
     ),
     Stage("closure", "a closure instead of arguments", CLOSURE, "overhead", one_shot=True),
     Stage("naive", "the labels a column instead of a row", NAIVE, one_shot=True, profiles=SMOKE),
-    Stage("traced", "tracing no longer timed", TRACED, "start-up", profiles=STANDARD, pinned=FULL),
+    Stage("traced", "tracing no longer timed", TRACED, "start-up", **TELLING),
     Stage("placed", "the model made on the device timed", PLACED, "fallback"),
-    Stage(
-        "float32",
-        "float32 inputs instead of float64",
-        FLOAT32,
-        "transfer",
-        profiles=STANDARD,
-        pinned=FULL,
-    ),
-    Stage(
-        "no-fetch",
-        "the loss no longer fetched every step",
-        NO_FETCH,
-        "overhead",
-        profiles=STANDARD,
-        pinned=FULL,
-    ),
-    Stage(
-        "device-data",
-        "the data already on the device",
-        DEVICE_DATA,
-        "transfer",
-        profiles=STANDARD,
-        pinned=FULL,
-    ),
+    Stage("float32", "float32 inputs instead of float64", FLOAT32, "transfer", **TELLING),
+    Stage("no-fetch", "the loss no longer fetched every step", NO_FETCH, "overhead", **TELLING),
+    Stage("device-data", "the data already on the device", DEVICE_DATA, "transfer", **TELLING),
     Stage("batch-512", "batch 512 instead of 10", BATCH_512, "overhead", profiles=QUICK),
 )
 
 
-def steps_of(loop: Loop) -> int:
+def steps_of(loop: OverSlices) -> int:
     """Training steps in a call: all full slices of the examples."""
     return EXAMPLES // loop.batch
 
 
-def work(stage: str, on: str) -> Work:  # noqa: ARG001  the axes of the case
+def work(stage: str, on: On) -> Work:  # noqa: ARG001  the axes of the case
     """Examples in a call: 100 steps of 10, or one step of 512."""
     loop = find(STAGES, stage)
     return Work(amount=float(steps_of(loop) * loop.batch), unit="example")
 
 
 def _feed(
-    loop: Loop, place: str
+    loop: OverSlices, place: str
 ) -> tuple[Callable[[], Iterator[tuple[Any, Any]]], Resident | None]:
     """What gives the slices of one pass, one after the other: cut by the loop, or lying on the device;
     then also what lies there."""
-    inputs, labels = examples(B, EXAMPLES)
-    if loop.bits == 64:
-        inputs = inputs.astype(np.float64)
-    if loop.labels == "row":
-        labels = labels[:, 0]
+    inputs, labels = draw(loop, EXAMPLES)
     starts = range(0, steps_of(loop) * loop.batch, loop.batch)
 
     def cut() -> Iterator[tuple[Any, Any]]:
@@ -163,7 +103,7 @@ def _feed(
     return pairs.__iter__, there
 
 
-def prepare(*, device: str, stage: str, on: str) -> Prepared:
+def prepare(*, device: str, stage: str, on: On) -> Prepared:
     """One pass over the examples, as the stage says.
 
     Up to ``naive`` it is cold in what its own timer holds: tracing this step, instantiating its graph.  It
@@ -173,10 +113,7 @@ def prepare(*, device: str, stage: str, on: str) -> Prepared:
     loop = find(STAGES, stage)
     place = placed(device, on)
     feed, there = _feed(loop, place)
-    where = place if loop.model == "placed" else None
-    trainer = make_trainer(
-        build(B, where), where, handed=loop.handed, built=loop.optimizer == "built"
-    )
+    trainer = make_trainer(loop, place)
     steps = steps_of(loop)
 
     def fetching() -> list[float]:
@@ -202,60 +139,35 @@ def prepare(*, device: str, stage: str, on: str) -> Prepared:
         step=pin(fetching if loop.fetch else going_on, on),
         check=check,
         proof=proof_of(stage, on),
-        on=belongs(on),
+        on=on,
         resident=there,
         enqueues=loop.data == "device" and not loop.fetch,
         traces=trainer.traces,
     )
 
 
-def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
-    """What the script prints, of each half that is asked for; on a GPU's arm it runs both."""
-    run = script.run(list_halves(device))
-    return [
-        bear_out(run, device, cell["on"], steps=steps_of(POSTED), proof=proof_of(**cell))
-        for cell in asked
-    ]
+proof_of = prove(STAGES)
 
-
-def proof_of(stage: str, on: str) -> Ops:
-    """Where the model lies elsewhere, the optimizer's updates are there, beside its variables."""
-    there = find(STAGES, stage).model == "placed" or on == "arm"
-    return TRAINING_PROOF if there else MATMUL_PROOF
-
+post = bear_out(script.run, steps=steps_of(POSTED), proof_of=proof_of)
 
 WAY = ways("slices", "1,000 examples in slices of 10", STAGES)
 
-
-def _link(stage: Stage[Loop]) -> Callable[..., Links]:
-    """What a cold stage contains, and of the last one the plain step."""
-
-    def find(on: str, **_: Param) -> Links:
-        if stage.one_shot:
-            return {"start": FIRST_STEP}
-        last = stage is STAGES[-1] and on == "arm"
-        return {"plain": train.plain_step("B", stage.settings.batch)} if last else {}
-
-    return find
+FAIR: Links = {"plain": plain_step("B", BATCH_512.batch)}
 
 
 SCENARIOS = tuple(
     Scenario(
-        family="asked",
-        case="slices",
+        **declare("slices", stage, prepare, post),
         about="Network B, 1,000 examples in slices of 10: as posted, then one mistake less at a time.",
         question=f"What does network B's loop over slices take with {stage.new} (work on: {{on}})?",
         axes=("stage", "on"),
         points=points(stage),
         work=work,
-        **prepared(stage, "asked.slices", prepare, post),
-        **PINNED,
         kin="training/B",
-        one_shot=stage.one_shot,
         proof=proof_of,
         data=stage.settings.data,
         dispatch="graph",
-        links=_link(stage),
+        links=link(stage, FAIR if stage is STAGES[-1] else {}),
         way=WAY,
     )
     for stage in STAGES

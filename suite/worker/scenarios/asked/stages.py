@@ -27,6 +27,9 @@ QUICK: Profiles = ("quick", "standard", "full")
 STANDARD: Profiles = ("standard", "full")
 FULL: Profiles = ("full",)
 
+TELLING: dict[str, Any] = {"profiles": STANDARD, "pinned": FULL}
+"""Of a stage that the profile standard has to tell causes apart, on the arm's device alone."""
+
 SCRIPT = "script"
 """The stage that is what a script as people post it prints."""
 
@@ -108,20 +111,24 @@ def _removes(stage: Stage[Any], on: Param) -> Removed | None:
 ASKED: dict[str, Any] = {"arms": lambda on, **_: ARMS_OF[on], "asked_about": True}
 """What every point of this family is."""
 
-PINNED: dict[str, Any] = {
-    "role": lambda on, **_: "reference" if on == "cpu" else "work",
-    "device": lambda on, **_: belongs(on),
-}
-"""What people compare a GPU with is a reference, and no work to choose a device for."""
 
-
-def prepared(
-    stage: Stage[Any], process: str, prepare: Callable[..., Any] | None, script: Callable[..., Any]
+def declare(
+    case: str, stage: Stage[Any], prepare: Callable[..., Any] | None, script: Callable[..., Any]
 ) -> dict[str, Any]:
-    """Who measures a stage: the script in a process of that name, or what ``prepare`` gives."""
-    if stage.name == SCRIPT:
-        return {"prepare": None, "script": script, "process": process}
-    return {"prepare": prepare}
+    """What a stage of a case has like every other: it is measured by the script in a process of its own, or
+    by what ``prepare`` gives; and what people compare a GPU with is a reference, and no work to choose a
+    device for."""
+    posted = stage.name == SCRIPT
+    return {
+        "family": "asked",
+        "case": case,
+        "prepare": None if posted else prepare,
+        "script": script if posted else None,
+        "process": f"asked.{case}" if posted else None,
+        "role": lambda on, **_: "reference" if on == "cpu" else "work",
+        "device": lambda on, **_: on,
+        "one_shot": stage.one_shot,
+    }
 
 
 FIRST_STEP = cell("overhead.startup", stage="step")
@@ -147,17 +154,12 @@ def find(stages: tuple[Stage[Settings], ...], name: str) -> Settings:
     raise ValueError(f"no such stage: {name}")
 
 
-def placed(device: str, on: str) -> str:
+def placed(device: str, on: On) -> str:
     """The device that the work belongs on: the arm's, or the CPU beside it."""
     return "/CPU:0" if on == "cpu" else device
 
 
-def belongs(on: str) -> On:
-    """The same as a scenario says it."""
-    return "cpu" if on == "cpu" else "arm"
-
-
-def pin(step: Callable[[], Any], on: str) -> Callable[[], Any]:
+def pin(step: Callable[[], Any], on: On) -> Callable[[], Any]:
     """The step, inside ``tf.device("/CPU:0")`` where that is asked for.
 
     On the arm's own device none is named: TensorFlow puts work there by itself, and naming it would

@@ -45,7 +45,7 @@ def prepare(*, device: str, n: int, products: int) -> Prepared:
 
     return Prepared(
         step=step,
-        check=lambda product: square.check_tensor(host[0], host[1], product, "fp32"),
+        check=lambda product: square.check_product(host[0], host[1], product.numpy(), "fp32"),
         proof=TensorProof(tensors=lambda product: [product]),
         resident=here,
         enqueues=True,

@@ -127,11 +127,6 @@ def draw_operands(n: int) -> list[Any]:
     return [source.standard_normal((n, n), dtype=np.float32) for _ in range(2)]
 
 
-def check_tensor(left: Any, right: Any, product: Any, precision: str) -> Check:
-    """`check_product` of a tensor."""
-    return check_product(left, right, product.numpy(), precision)
-
-
 def prepare(*, device: str, n: int, precision: str, operands: str, xla: str) -> Prepared:
     """A ``tf.matmul`` of two N(0, 1) matrices: eager, or compiled by XLA.
 
@@ -145,9 +140,8 @@ def prepare(*, device: str, n: int, precision: str, operands: str, xla: str) -> 
     demand(precision, device)
     stored = tf.as_dtype(STORED[precision]).as_numpy_dtype
     host = [matrix.astype(stored, copy=False) for matrix in draw_operands(n)]
-    multiply, traces = tf.matmul, _never
-    if xla == "on":
-        multiply, traces = _compile()
+    # Eager work is never traced.
+    multiply, traces = _compile() if xla == "on" else (tf.matmul, lambda: 0)
     if operands == "host":
         return _prepare_fetched(multiply, host, device, precision)
     here = lay(device, *host)
@@ -158,18 +152,13 @@ def prepare(*, device: str, n: int, precision: str, operands: str, xla: str) -> 
 
     return Prepared(
         step=step,
-        check=lambda product: check_tensor(host[0], host[1], product, precision),
+        check=lambda product: check_product(host[0], host[1], product.numpy(), precision),
         proof=TensorProof(tensors=lambda product: [product]),
         resident=here,
         enqueues=True,
         traces=traces,
         close=switch(precision),
     )
-
-
-def _never() -> int:
-    """Eager work is never traced."""
-    return 0
 
 
 def _compile() -> tuple[Any, Callable[[], int]]:

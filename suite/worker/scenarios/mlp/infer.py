@@ -8,7 +8,7 @@ import numpy as np
 
 from suite.cells.cell import Work
 from suite.cells.links import vary
-from suite.cells.scenario import Point, Results, Scenario
+from suite.cells.scenario import Results, Scenario, cross
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult, lay
 from suite.worker.scenarios.mlp.networks import A, build, examples, weights
@@ -89,11 +89,7 @@ INFER = Scenario(
     about="Network A's answer to one batch: model(x), eager and unfetched, or Model.predict.",
     question="How long does network A take to answer {batch} examples (call: {call})?",
     axes=("batch", "call"),
-    points=tuple(
-        Point(params={"batch": batch, "call": call}, profiles=("full",))
-        for call in CALLS
-        for batch in BATCHES
-    ),
+    points=cross(call=CALLS, batch=BATCHES),
     work=work,
     prepare=prepare,
     role="work",

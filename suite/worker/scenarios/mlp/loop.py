@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,30 +70,46 @@ def prepare(*, device: str, batch: int, steps_per_execution: int) -> Prepared:
         epochs.append(float(history.history["loss"][-1]))
         return epochs[-1]
 
-    def check(_: Any) -> Check:
-        steps = count_steps(batch)
-        made = int(optimizer.iterations.numpy())
-        if made != steps * len(epochs):
-            raise WrongResult(f"{made} steps in {len(epochs)} epochs, expected {steps} each")
-        if not np.all(np.isfinite(epochs)):
-            raise WrongResult(f"an epoch's loss is not finite: {epochs}")
-        after = _evaluate(model, inputs, labels)
-        model.set_weights(weights(A))
-        before = _evaluate(model, inputs, labels)
-        if not after < before:
-            raise WrongResult(f"training did not lower the loss: {before:.6g} before, {after:.6g}")
-        demand_reference(A, inputs, labels, steps=1, loss=before, tolerance=CHECK_TOLERANCE)
-        return Check(
-            what=f"{steps} steps an epoch; losses finite, lower than of the seeded weights (value)",
-            value=before,
-            tolerance=CHECK_TOLERANCE,
-        )
-
-    return Prepared(step=step, check=check, proof=TRAINING_PROOF)
+    return Prepared(
+        step=step,
+        check=lambda _: check_epochs(
+            model, epochs, count_steps(batch), lambda: find_loss(model, inputs, labels)
+        ),
+        proof=TRAINING_PROOF,
+    )
 
 
-def _evaluate(model: Any, inputs: Any, labels: Any) -> float:
+def find_loss(model: Any, inputs: Any, labels: Any) -> float:
+    """The loss of all these examples."""
     return float(model.evaluate(inputs, labels, batch_size=len(inputs), verbose=0))
+
+
+def check_epochs(
+    model: Any, epochs: Sequence[float], steps: int, loss: Callable[[], float]
+) -> Check:
+    """Whether Keras's loop trained network A: epochs of so many steps, finite losses, and the ``loss`` of all
+    examples lower than that of the seeded weights, which is NumPy's.
+
+    Raises:
+        WrongResult: it did not.
+    """
+    made = int(model.optimizer.iterations.numpy())
+    if made != steps * len(epochs):
+        raise WrongResult(f"{made} steps in {len(epochs)} epochs, expected {steps} each")
+    if not np.all(np.isfinite(epochs)):
+        raise WrongResult(f"an epoch's loss is not finite: {epochs}")
+    after = loss()
+    model.set_weights(weights(A))
+    before = loss()
+    if not after < before:
+        raise WrongResult(f"training did not lower the loss: {before:.6g} before, {after:.6g}")
+    every = examples(A, A.examples)
+    demand_reference(A, *every, steps=1, loss=before, tolerance=CHECK_TOLERANCE)
+    return Check(
+        what=f"{steps} steps an epoch; losses finite, lower than of the seeded weights (value)",
+        value=before,
+        tolerance=CHECK_TOLERANCE,
+    )
 
 
 LOOP = Scenario(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from suite.cells.cell import Param, Work
-from suite.cells.scenario import Ops, Point, Results, Scenario
+from suite.cells.scenario import Ops, Results, Scenario, cross
 from suite.cells.traits import Price, ProfileName
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult, lay
@@ -85,20 +85,7 @@ def prepare_eager(*, device: str) -> Prepared:
 
 def prepare_function(*, device: str) -> Prepared:
     """One tiny addition, as a `tf.function`."""
-    import tensorflow as tf
-
-    here = lay(device, np.float32(1.0))
-    (one,) = here.tensors
-    add = tf.function(lambda left, right: left + right, jit_compile=False)
-
-    return Prepared(
-        step=lambda: add(one, one),
-        check=_is_two,
-        proof=ADDITION,
-        resident=here,
-        enqueues=True,
-        traces=lambda: int(add.experimental_get_tracing_count()),
-    )
+    return _prepare_call(device, ADDITION, xla=False)
 
 
 def prepare_xla(*, device: str) -> Prepared:
@@ -107,16 +94,20 @@ def prepare_xla(*, device: str) -> Prepared:
     Proven by its result's device: TensorFlow runs such a function as one compiled piece and stores no
     graph of it.  It can't be anything but compiled: where XLA can't, the call raises.
     """
+    return _prepare_call(device, TensorProof(tensors=lambda two: [two]), xla=True)
+
+
+def _prepare_call(device: str, proof: Ops | TensorProof, *, xla: bool) -> Prepared:
     import tensorflow as tf
 
     here = lay(device, np.float32(1.0))
     (one,) = here.tensors
-    add = tf.function(lambda left, right: left + right, jit_compile=True)
+    add = tf.function(lambda left, right: left + right, jit_compile=xla)
 
     return Prepared(
         step=lambda: add(one, one),
         check=_is_two,
-        proof=TensorProof(tensors=lambda two: [two]),
+        proof=proof,
         resident=here,
         enqueues=True,
         traces=lambda: int(add.experimental_get_tracing_count()),
@@ -167,79 +158,62 @@ def product() -> float:
     return float(value)
 
 
-CONTROLS = ("eager_op", "function_call")
-"""Those that twins run."""
+def _alike(case: str, price: Price, profiles: tuple[ProfileName, ...]) -> dict[str, Any]:
+    """What each of these cases has like the others: one cell, whose time is a price."""
+    return {
+        "family": "overhead",
+        "case": case,
+        "axes": (),
+        "points": cross(profiles=profiles),
+        "role": "overhead",
+        "kin": case,
+        "price": price,
+    }
 
-PRICES: dict[str, Price] = {
-    "fence": "fence",
-    "eager_op": "eager",
-    "function_call": "graph",
-    "xla_call": "xla",
-}
 
-FENCE, EAGER_OP, FUNCTION_CALL, XLA_CALL = (
-    Scenario(
-        family="overhead",
-        case=case,
-        about=about,
-        question=question,
-        axes=(),
-        points=(Point(params={}, profiles=profiles),),
-        work=call,
-        prepare=prepare,
-        role="overhead",
-        kin=case,
-        proof=proof,
-        price=PRICES[case],
-        control=case in CONTROLS,
-    )
-    for case, about, question, prepare, profiles, proof in (
-        (
-            "fence",
-            "Waiting for idle devices: the price of every sample's ends.",
-            "What does waiting for an idle device cost?",
-            prepare_fence,
-            NOT_QUICK,
-            None,
-        ),
-        (
-            "eager_op",
-            "An eager operation that has nothing to compute.",
-            "What does one eager operation cost, whatever its size?",
-            prepare_eager,
-            ALL,
-            Results(),
-        ),
-        (
-            "function_call",
-            "A tf.function that has nothing to compute.",
-            "What does one call of a tf.function cost, whatever is in it?",
-            prepare_function,
-            ALL,
-            ADDITION,
-        ),
-        (
-            "xla_call",
-            "A tf.function compiled by XLA that has nothing to compute.",
-            "What does one call of a function compiled by XLA cost, whatever is in it?",
-            prepare_xla,
-            FULL,
-            Results(),
-        ),
-    )
+FENCE = Scenario(
+    **_alike("fence", "fence", NOT_QUICK),
+    about="Waiting for idle devices: the price of every sample's ends.",
+    question="What does waiting for an idle device cost?",
+    work=call,
+    prepare=prepare_fence,
+    proof=None,
+)
+
+EAGER_OP = Scenario(
+    **_alike("eager_op", "eager", ALL),
+    about="An eager operation that has nothing to compute.",
+    question="What does one eager operation cost, whatever its size?",
+    work=call,
+    prepare=prepare_eager,
+    proof=Results(),
+    control=True,
+)
+
+FUNCTION_CALL = Scenario(
+    **_alike("function_call", "graph", ALL),
+    about="A tf.function that has nothing to compute.",
+    question="What does one call of a tf.function cost, whatever is in it?",
+    work=call,
+    prepare=prepare_function,
+    proof=ADDITION,
+    control=True,
+)
+
+XLA_CALL = Scenario(
+    **_alike("xla_call", "xla", FULL),
+    about="A tf.function compiled by XLA that has nothing to compute.",
+    question="What does one call of a function compiled by XLA cost, whatever is in it?",
+    work=call,
+    prepare=prepare_xla,
+    proof=Results(),
 )
 
 GRAPH_OP = Scenario(
-    family="overhead",
-    case="graph_op",
+    **_alike("graph_op", "operation", FULL),
     about=f"A chain of {CHAIN:,} tiny operations in one call of a tf.function.",
     question=f"What does one operation inside a graph cost, in a chain of {CHAIN:,}?",
-    axes=(),
-    points=(Point(params={}, profiles=FULL),),
     work=links,
     prepare=prepare_graph_op,
-    role="overhead",
-    kin="graph_op",
     proof=LINKS,
-    price="operation",
 )

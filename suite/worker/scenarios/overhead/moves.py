@@ -53,14 +53,9 @@ def prepare_copy(*, device: str, direction: str, bytes: int) -> Prepared:  # noq
     Tensor to tensor, because NumPy's way in and out of TensorFlow makes a second copy on the host
     (``tf.constant`` before it, ``.numpy()`` after it).  On the CPU, where TensorFlow would hand on the
     same memory, by the one operation that always copies.  The new tensor's memory is part of it.
-
-    Raises:
-        ValueError: there is no such direction.
     """
     import tensorflow as tf
 
-    if direction not in {"to-device", "from-device"}:
-        raise ValueError(f"no such direction: {direction}")
     array = signs(bytes // 4)
     come, go = ("/CPU:0", device) if direction == "to-device" else (device, "/CPU:0")
     here = lay(come, array)

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from suite.cells.cell import Param, Work
-from suite.cells.scenario import Point, Scenario
+from suite.cells.scenario import Scenario, cross
 from suite.worker.scenarios.overhead.calls import ALL, FULL, NOT_QUICK
-
-STAGES = ("import", "devices", "kernel", "build", "clone", "deep", "step")
-"""The stages in their fixed order; each but ``clone``, which is a cell of the family asked, is one of
-``overhead.startup``."""
 
 
 def start(**_: Param) -> Work:
@@ -16,32 +12,25 @@ def start(**_: Param) -> Work:
     return Work(amount=1.0, unit="start")
 
 
-STAGE_QUESTIONS = {
-    "import": "How long does importing TensorFlow and Keras take in a fresh process?",
-    "devices": "How long does initialising the devices take?",
-    "kernel": "How long does the first kernel of a process take?",
-    "build": "How long does the first model take to build?",
-    "deep": "How long does the first model of 50 layers take to build?",
-    "step": "How long does the first training step take, tracing included?",
+STAGES = {
+    "import": ("How long does importing TensorFlow and Keras take in a fresh process?", ALL),
+    "devices": ("How long does initialising the devices take?", NOT_QUICK),
+    "kernel": ("How long does the first kernel of a process take?", NOT_QUICK),
+    "build": ("How long does the first model take to build?", NOT_QUICK),
+    "deep": ("How long does the first model of 50 layers take to build?", FULL),
+    "step": ("How long does the first training step take, tracing included?", ALL),
 }
-
-STAGE_PROFILES = {
-    "import": ALL,
-    "devices": NOT_QUICK,
-    "kernel": NOT_QUICK,
-    "build": NOT_QUICK,
-    "step": ALL,
-}
-"""A stage that is not named here is in the full profile alone."""
+"""The stages in their fixed order, but for ``clone`` behind ``build``, which is a cell of the family asked:
+what each answers, and the profiles that hold it."""
 
 STARTUP = tuple(
     Scenario(
         family="overhead",
         case="startup",
         about="The start-up sequence, once an invocation, always in this order.",
-        question=STAGE_QUESTIONS[stage],
+        question=question,
         axes=("stage",),
-        points=(Point(params={"stage": stage}, profiles=STAGE_PROFILES.get(stage, FULL)),),
+        points=cross(stage=stage, profiles=profiles),
         work=start,
         prepare=None,
         role="overhead",
@@ -50,8 +39,7 @@ STARTUP = tuple(
         price="start-up",
         one_shot=True,
     )
-    for stage in STAGES
-    if stage in STAGE_QUESTIONS
+    for stage, (question, profiles) in STAGES.items()
 )
 
 CONTAINER = Scenario(
@@ -60,7 +48,7 @@ CONTAINER = Scenario(
     about="From asking the engine to start a container to its first word.",
     question="How long does starting a container take?",
     axes=(),
-    points=(Point(params={}, profiles=ALL),),
+    points=cross(profiles=ALL),
     work=start,
     prepare=None,
     role="overhead",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from suite.cells.cell import Param, Work
 from suite.cells.links import vary
-from suite.cells.scenario import Links, Point, Results, Scenario, cross
+from suite.cells.scenario import Links, Results, Scenario, cross
 from suite.worker.scenario.scenario import Prepared
 from suite.worker.scenarios.mlp.networks import A
 from suite.worker.scenarios.tfdata.pipelines import (
@@ -17,11 +16,6 @@ from suite.worker.scenarios.tfdata.pipelines import (
 
 BATCH = 512
 """The batch of all cells that do not sweep it."""
-
-
-def work(batch: int, **_: Param) -> Work:
-    """One batch taken from the pipeline."""
-    return batch_work(batch)
 
 
 def prepare_slices(*, device: str, batch: int, shuffle: str, prefetch: str) -> Prepared:  # noqa: ARG001  input lives on the CPU
@@ -72,7 +66,7 @@ SLICES = Scenario(
             ("standard", "full") if shuffle == prefetch == "on" else ("full",)
         ),
     ),
-    work=work,
+    work=batch_work,
     prepare=prepare_slices,
     role="input",
     kin="slices",
@@ -89,7 +83,7 @@ CACHE = Scenario(
     question="How many elements a second come from a filled cache behind a map, prefetch {prefetch}?",
     axes=("batch", "prefetch"),
     points=cross(batch=BATCH, prefetch="on"),
-    work=work,
+    work=batch_work,
     prepare=prepare_cache,
     role="input",
     kin="cache",
@@ -121,19 +115,13 @@ MAP = Scenario(
     "({calls}, by {place}, prefetch {prefetch})?",
     axes=("function", "calls", "place", "batch", "prefetch"),
     points=tuple(
-        Point(
-            params={
-                "function": function,
-                "calls": calls,
-                "place": place,
-                "batch": BATCH,
-                "prefetch": prefetch,
-            },
-            profiles=("full",),
-        )
+        point
         for function, calls, place, prefetch in MAPS
+        for point in cross(
+            function=function, calls=calls, place=place, batch=BATCH, prefetch=prefetch
+        )
     ),
-    work=work,
+    work=batch_work,
     prepare=prepare_map,
     role="input",
     kin="map",

@@ -13,14 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from suite.cells.cell import Work
+from suite.cells.cell import Param, Work
 from suite.cells.traits import Data
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult
 from suite.worker.scenarios.mlp.networks import A, examples
-
-BYTES_AN_ELEMENT = A.inputs * 4 + 8
-"""128 float32 inputs and an int64 label."""
 
 CHECKSUM_TOLERANCE = 1e-6
 """How far a sum of the inputs may be off, as a share of the sum of their magnitudes: float32 maps
@@ -36,9 +33,9 @@ Started = tuple[Take, Callable[[], None]]
 """A running pipeline: a way to take its batches one after the other, and to let go of it."""
 
 
-def batch_work(batch: int) -> Work:
-    """One batch of A's examples; the bytes are those that come out."""
-    return Work(amount=float(batch), unit="element", bytes=float(batch * BYTES_AN_ELEMENT))
+def batch_work(batch: int, **_: Param) -> Work:
+    """One batch of A's examples taken from a pipeline; the bytes are those that come out."""
+    return Work(amount=float(batch), unit="element", bytes=float(batch * A.example_bytes))
 
 
 def place_data(prefetch: str) -> Data:
@@ -128,11 +125,7 @@ class Pipeline:
 
 
 def apply_map(dataset: Any, how: Map) -> Any:
-    """The dataset of examples or batches with each one's inputs normalised.
-
-    Raises:
-        ValueError: there is no such map.
-    """
+    """The dataset of examples or batches with each one's inputs normalised."""
     import tensorflow as tf
 
     calls = {"sequential": None, "autotune": tf.data.AUTOTUNE, "fixed": cpus_usable()}
@@ -145,8 +138,6 @@ def apply_map(dataset: Any, how: Map) -> Any:
             y,
         ),
     }
-    if how.function not in functions or how.calls not in calls:
-        raise ValueError(f"no such map: {how}")
     return dataset.map(functions[how.function], num_parallel_calls=calls[how.calls])
 
 

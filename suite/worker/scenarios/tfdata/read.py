@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.cells.cell import Work
-from suite.cells.scenario import Point, Results, Scenario
+from suite.cells.scenario import Results, Scenario, cross
 from suite.model import Check
 from suite.worker.scenario import scratch
 from suite.worker.scenario.scenario import Inapplicable, Prepared, TensorProof
@@ -150,10 +150,7 @@ READ = Scenario(
     about="Files parsed in parallel and prefetched; all but tfrecord-disk from the page cache.",
     question="How many elements a second come out of files ({source}) at batch {batch}?",
     axes=("source", "batch"),
-    points=tuple(
-        Point(params={"source": source, "batch": batch}, profiles=("full",))
-        for source, batch in BATCHES.items()
-    ),
+    points=tuple(p for one, batch in BATCHES.items() for p in cross(source=one, batch=batch)),
     work=work,
     prepare=prepare,
     role="input",

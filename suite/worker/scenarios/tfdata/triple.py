@@ -59,19 +59,14 @@ def work(batch: int, **_: Param) -> Work:
 def prepare(*, device: str, pipeline: str, part: str, batch: int) -> Prepared:
     """One batch from the pipeline: taken (``input``), trained on (``together``), or multiplied by a
     vector (``trivial``).
-
-    Raises:
-        ValueError: there is no such part.
     """
     made = PIPELINES[pipeline](batch)
     if part == "input":
         return prepare_input(made)
+    source = Input.of(made)
     if part == "together":
-        source = Input.of(made)
         return _train(source, source.start(), device)
-    if part == "trivial":
-        return _multiply(Input.of(made), device)
-    raise ValueError(f"no such part: {part}")
+    return _multiply(source, device)
 
 
 def _train(
