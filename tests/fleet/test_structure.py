@@ -170,6 +170,27 @@ def test_a_job_that_is_stopped_or_killed_is_begun_again(place: Path, tmp_path: P
     until(lambda: say(place, "job", "state", results), "ended 0")
 
 
+def test_a_job_has_started_when_it_can_be_stopped(place: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    results.mkdir()
+    (results / "job.pid").touch()  # of a try that was killed while it wrote it
+    script = place / "fleet" / "job"
+    begins = 'sh "$here/bench" "$folder" "$@" &\n'
+    assert begins in script.read_text()
+    script.write_text(script.read_text().replace(begins, f"{begins}        sleep 1\n"))
+    with subprocess.Popen(
+        ["sh", script, "start", results], stdout=subprocess.PIPE, text=True
+    ) as start:
+        while not say(place, "job", "state", str(results)).startswith("running"):
+            time.sleep(0.05)
+        assert not (results / "job.pid").exists()
+        say(place, "job", "stop", str(results))
+        assert start.communicate()[0] == "started\n"
+    while (state := say(place, "job", "state", str(results))).startswith("running"):
+        time.sleep(0.05)
+    assert state in {"ended 130", "ended 143"}  # interrupted before it could say so, or after
+
+
 OURS = "what-only-this-fleet-knows"
 
 
