@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import io
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
+
+from docker.utils import parse_repository_tag
 
 from suite.errors import MORE_DISK, EngineError
 from suite.host.docker.connect import Daemon
@@ -92,11 +94,20 @@ def ensure_base(daemon: Daemon, recipe: Recipe, progress: Say, data_root: str | 
     Raises:
         EngineError: it is not there and can't be pulled, or there is no room for it.
     """
+    if found := find_image(daemon, recipe.base):
+        return found
     # A base of ours is small; one that brings its TensorFlow is nearly all of the image.
-    if recipe.lock is None and find_image(daemon, recipe.base) is None:
+    if recipe.lock is None:
         _ensure_room(recipe, data_root)
-    refuse = refuse_base if recipe.lock else refuse_laid
-    return ensure_image(daemon, recipe.base, progress, refuse)
+    progress(f"base {recipe.base}: pulling")
+    try:
+        with daemon.calls("pulling the base image", SILENT_S):
+            for line in follow_pull(daemon.api.pull(recipe.base, stream=True, decode=True)):
+                progress(f"base: {line}")
+            return str(daemon.api.inspect_image(recipe.base)["Id"])
+    except Refused as refused:
+        laid = recipe.lock is None
+        raise refuse_base(daemon, recipe.base, refused.text, laid=laid) from refused
 
 
 def list_images(daemon: Daemon) -> list[dict[str, Any]]:
@@ -123,43 +134,22 @@ def describe_image(daemon: Daemon, image: str, plan: BuildPlan, origin: str) -> 
     )
 
 
-Refusal = Callable[[Daemon, str, str], EngineError]
-"""What is told of an image that can't be pulled, from its reference and the engine's words."""
-
-
-def ensure_image(
-    daemon: Daemon, reference: str, progress: Say, refuse: Refusal | None = None
-) -> str:
-    """The engine's id of a base image, which is pulled where it is missing.
-
-    Raises:
-        EngineError: it is not there and can't be pulled; names the ways out.
-    """
-    if found := find_image(daemon, reference):
-        return found
-    progress(f"base {reference}: pulling")
-    try:
-        with daemon.calls("pulling the base image", SILENT_S):
-            for line in follow_pull(daemon.api.pull(reference, stream=True, decode=True)):
-                progress(f"base: {line}")
-            return str(daemon.api.inspect_image(reference)["Id"])
-    except Refused as refused:
-        raise (refuse or refuse_base)(daemon, reference, refused.text) from refused
-
-
 def find_image(daemon: Daemon, reference: str) -> str | None:
     """The engine's id of an image; None where it is not there."""
-    with suppress(Refused), daemon.errors("looking for an image", missing_ok=True):
-        return str(daemon.api.inspect_image(reference)["Id"])
-    return None
+    return _look_at(daemon, reference).get("Id")
 
 
 def find_digests(daemon: Daemon, reference: str) -> list[str]:
     """What registries call an image that is here; nothing where it is not, or came from none."""
-    if find_image(daemon, reference) is None:
-        return []
-    with daemon.errors("asking after an image"):
-        return list(daemon.api.inspect_image(reference).get("RepoDigests") or [])
+    return _look_at(daemon, reference).get("RepoDigests") or []
+
+
+def _look_at(daemon: Daemon, reference: str) -> dict[str, Any]:
+    """What the engine says of an image; nothing where it is not there."""
+    with suppress(Refused), daemon.errors("looking for an image", missing_ok=True):
+        seen: dict[str, Any] = daemon.api.inspect_image(reference)
+        return seen
+    return {}
 
 
 def import_image(daemon: Daemon, archive: IO[bytes], name: str, labels: Mapping[str, str]) -> str:
@@ -168,17 +158,22 @@ def import_image(daemon: Daemon, archive: IO[bytes], name: str, labels: Mapping[
     Raises:
         EngineError: the engine refused it.
     """
-    repository, _, tag = name.rpartition(":") if ":" in name else (name, "", "latest")
+    repository, tag = parse_repository_tag(name)
     changes = [*(f"LABEL {key}={value}" for key, value in labels.items()), 'CMD ["python3"]']
     with daemon.errors("importing the stand-in base", SILENT_S):
         daemon.api.import_image_from_stream(
-            archive, repository=repository, tag=tag, changes=changes
+            archive, repository=repository, tag=tag or "latest", changes=changes
         )
         return str(daemon.api.inspect_image(name)["Id"])
 
 
-def refuse_base(daemon: Daemon, reference: str, text: str) -> EngineError:
-    """The error for a base image that is not here and not to be had; names the ways out."""
+def refuse_base(daemon: Daemon, reference: str, text: str, *, laid: bool) -> EngineError:
+    """The error for a base image that is not here and not to be had; names the ways out.
+
+    ``laid``: it is one of somebody else's that the suite is to be laid on.
+    """
+    if laid:
+        return refuse_custom(reference, daemon.endpoint.source, text)
     if find_image(daemon, STAND_IN):
         stand_in = f"a stand-in from `make base` is here: BASE_IMAGE={STAND_IN} takes it"
     else:
@@ -189,11 +184,6 @@ def refuse_base(daemon: Daemon, reference: str, text: str) -> EngineError:
         f"`docker login` if the registry limits or wants it; BASE_IMAGE=… for a mirror's copy or "
         f"any image with Python 3.13, venv and pip; {stand_in}",
     )
-
-
-def refuse_laid(daemon: Daemon, reference: str, text: str) -> EngineError:
-    """As `refuse_base`, for an image that the suite is to be laid on."""
-    return refuse_custom(reference, daemon.endpoint.source, text)
 
 
 def has_layers(plan: BuildPlan, known: Iterable[Mapping[str, str]]) -> bool:

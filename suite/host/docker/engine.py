@@ -110,8 +110,7 @@ class DockerEngine:
     def reach_base(self, reference: str) -> bool | None:
         """See ``doctor.machine.Examined``."""
         laid = self._cuda_image is not None and reference.startswith(self._cuda_image)
-        refuse = build.refuse_laid if laid else build.refuse_base
-        return stock.reach_base(self._daemon, reference, refuse)
+        return stock.reach_base(self._daemon, reference, laid=laid)
 
     def look_at_leftovers(self) -> None:
         """See ``doctor.machine.Examined``."""
@@ -180,7 +179,7 @@ class DockerEngine:
         known = build.list_images(self._daemon)
         if known:
             return str(known[0]["Id"])
-        return build.ensure_image(self._daemon, self._recipe("cpu").base, lambda _line: None)
+        return build.ensure_base(self._daemon, self._recipe("cpu"), lambda _line: None, None)
 
     def _ask(self, image: str, code: str, gpu: GpuRequest | None) -> tuple[list[str], str]:
         """What a trivial container that runs this Python prints, by lines, and how it ended."""

@@ -44,11 +44,9 @@ def take_stock(daemon: Daemon, recipe: Recipe) -> Stock:
     )
 
 
-def reach_base(
-    daemon: Daemon, reference: str, refuse: build.Refusal = build.refuse_base
-) -> bool | None:
+def reach_base(daemon: Daemon, reference: str, *, laid: bool) -> bool | None:
     """Whether the registry of a base image answers the engine for it; None: this engine can't be
-    asked that, as podman.
+    asked that, as podman.  ``laid`` as in `build.refuse_base`.
 
     Raises:
         EngineError: the registry refuses or is out of reach; names the ways out.
@@ -59,7 +57,7 @@ def reach_base(
     except Refused as refused:
         if refused.missing and "page not found" in refused.text.lower():
             return None
-        raise refuse(daemon, reference, refused.text) from refused
+        raise build.refuse_base(daemon, reference, refused.text, laid=laid) from refused
     return True
 
 

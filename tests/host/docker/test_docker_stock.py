@@ -64,13 +64,13 @@ def test_a_base_without_a_digest_is_what_the_engine_has_of_it() -> None:
 
 def test_a_registry_is_asked_and_nothing_is_fetched() -> None:
     api = FakeApi()
-    assert reach_base(Daemon(api, HERE), "python:3.13") is True
+    assert reach_base(Daemon(api, HERE), "python:3.13", laid=False) is True
     assert api.asked == ["registry"]
     api.failures["registry"] = api_error(404, "page not found")
-    assert reach_base(Daemon(api, HERE), "python:3.13") is None
+    assert reach_base(Daemon(api, HERE), "python:3.13", laid=False) is None
     api.failures["registry"] = api_error(429, "toomanyrequests")
     with pytest.raises(EngineError, match="toomanyrequests") as caught:
-        reach_base(Daemon(api, HERE), "python:3.13")
+        reach_base(Daemon(api, HERE), "python:3.13", laid=False)
     assert "make base" in caught.value.remedy
 
 

@@ -184,7 +184,7 @@ def test_the_doctor_is_told_what_there_is_of_it(api: FakeApi) -> None:
     assert take_stock(Daemon(api, HERE), recipe()).image == "sha256:built"
     api.failures["registry"] = api_error(401, "unauthorized")
     with pytest.raises(EngineError, match="CUDA_IMAGE"):
-        reach_base(Daemon(api, HERE), "vendor/tf:1", build.refuse_laid)
+        reach_base(Daemon(api, HERE), "vendor/tf:1", laid=True)
 
 
 def test_digests_are_those_of_an_image_that_is_here(api: FakeApi) -> None:
