@@ -15,7 +15,7 @@ from docker.utils.utils import kwargs_from_env
 from suite.errors import EngineError
 from suite.host.docker.describe import Description
 from suite.host.docker.endpoint import Endpoint, knock
-from suite.host.docker.errors import Away, engine_error, engine_errors, sdk_calls
+from suite.host.docker.errors import Away, Refused, engine_error, sdk_calls
 from suite.host.machine.deadlines import AWAY_EVERY_S, AWAY_S, WORK_S, Patience
 
 _Seen = TypeVar("_Seen")
@@ -42,10 +42,19 @@ class Daemon:
     def errors(
         self, doing: str, within: float = WORK_S, *, missing_ok: bool = False
     ) -> Iterator[None]:
-        """See `errors.engine_errors`; as `calls`."""
-        with engine_errors(doing, self.endpoint, missing_ok=missing_ok):
-            self.api.timeout = self.patience.allow(within)
-            yield
+        """As `calls`, for where a "no" has no meaning of its own: that becomes an error too.
+
+        Raises:
+            EngineError: the engine refused or does not answer.
+            Refused: what is asked for is not there, with ``missing_ok``.
+        """
+        try:
+            with self.calls(doing, within):
+                yield
+        except Refused as refused:
+            if missing_ok and refused.missing:
+                raise
+            raise self.error(doing, refused.text) from refused
 
     def outlast(self, look: Callable[[], _Seen]) -> _Seen:
         """What a look gives, tried again while the engine is away: one that is restarted comes back.
@@ -87,7 +96,7 @@ def connect(endpoint: Endpoint | None, patience_s: float | None) -> Daemon:
             "install one (`sudo apt-get install docker.io`) and start it, or ENGINE=local",
         )
     patience = Patience(patience_s)
-    with engine_errors("connecting", endpoint):
+    with sdk_calls("connecting", endpoint):
         knock(endpoint)
         return Daemon(_connect(endpoint, patience.allow(WORK_S)), endpoint, patience)
 

@@ -6,6 +6,7 @@ HTTP library or of its ssh library out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -86,10 +87,8 @@ NO_ANSWER: tuple[Refusal, ...] = (
 file or directory`)."""
 
 
-_GONE = Refusal(
-    pattern=r"marked for removal|is dead|removal of container \S+ is already in progress",
-    cause="somebody has removed the container",
-    remedy="",
+_GONE = re.compile(
+    r"marked for removal|is dead|removal of container \S+ is already in progress", re.IGNORECASE
 )
 
 
@@ -133,7 +132,7 @@ class Refused(Exception):
     def gone(self) -> bool:
         """Whether somebody has removed it, or is about to: by then an engine refuses all else."""
         missing = self.missing and "image" not in self.text.lower()
-        return missing or find_row(self.text, (_GONE,)) is not None
+        return missing or _GONE.search(self.text) is not None
 
 
 class Away(EngineError):
@@ -173,20 +172,3 @@ def sdk_calls(doing: str, endpoint: Endpoint) -> Iterator[None]:
         told = engine_error(doing, say(error), endpoint, answered=False)
         kind = Silence if isinstance(error, ReadTimeout | TimeoutError) else Away
         raise kind(told.what, told.remedy) from error
-
-
-@contextmanager
-def engine_errors(doing: str, endpoint: Endpoint, *, missing_ok: bool = False) -> Iterator[None]:
-    """As `sdk_calls`, for where a "no" has no meaning of its own: that becomes an error too.
-
-    Raises:
-        EngineError: the engine refused or does not answer.
-        Refused: what is asked for is not there, with ``missing_ok``.
-    """
-    try:
-        with sdk_calls(doing, endpoint):
-            yield
-    except Refused as refused:
-        if missing_ok and refused.missing:
-            raise
-        raise engine_error(doing, refused.text, endpoint) from refused

@@ -7,9 +7,10 @@ import requests
 from docker.errors import DockerException
 
 from suite.errors import EngineError
-from suite.host.docker.errors import REFUSALS, Refused, engine_errors, sdk_calls
+from suite.host.docker.connect import Daemon
+from suite.host.docker.errors import REFUSALS, Refused
 from suite.host.machine.refusal import find_row
-from tests.fakes.docker_api import HERE, api_error
+from tests.fakes.docker_api import HERE, FakeApi, api_error
 
 NO_INIT = "container-init binary not found on the host: stat /usr/libexec/podman/catatonit: "
 
@@ -33,7 +34,7 @@ NO_INIT = "container-init binary not found on the host: stat /usr/libexec/podman
     ],
 )
 def test_what_the_sdk_raises_becomes_an_error_with_a_remedy(error: Exception, remedy: str) -> None:
-    with pytest.raises(EngineError) as caught, engine_errors("trying", HERE):
+    with pytest.raises(EngineError) as caught, Daemon(FakeApi(), HERE).errors("trying"):
         raise error
     assert remedy in caught.value.remedy
     assert "unix:///run/fake.sock (DOCKER_HOST)" in caught.value.what
@@ -49,8 +50,9 @@ def test_a_full_disk_names_both_stores() -> None:
 
 
 def test_a_no_is_told_from_silence() -> None:
-    with pytest.raises(Refused) as caught, sdk_calls("trying", HERE):
+    daemon = Daemon(FakeApi(), HERE)
+    with pytest.raises(Refused) as caught, daemon.calls("trying"):
         raise api_error(404, "No such image: x")
     assert caught.value.missing
-    with pytest.raises(EngineError), sdk_calls("trying", HERE):
+    with pytest.raises(EngineError), daemon.calls("trying"):
         raise requests.exceptions.ReadTimeout("Read timed out.")
