@@ -22,7 +22,7 @@ class GpuRequest:
     """How the engine is asked for a GPU: ``driver`` ("cdi", "nvidia" or "none" for the local
     engine) and the engine's own names of the devices (index or UUID).
 
-    ``machine.driver`` is the version of NVIDIA's driver on the engine's machine (None: unknown).
+    ``kernel_driver`` is the version of NVIDIA's driver on the engine's machine (None: unknown).
     ``visible`` is which GPU CUDA is to be told, where a container gets them all (None: it gets the
     one).  ``uuid`` is the whole UUID of what was asked for by one; it never enters a document.
     """

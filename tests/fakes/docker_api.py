@@ -35,6 +35,7 @@ class FakeApi:
         self.events: list[dict[str, Any]] = []
         self.failures: dict[str, Exception] = {}
         self.kept: dict[str, dict[str, Any]] = {}
+        self.listed: list[dict[str, Any]] = []
         self.created: dict[str, Any] = {}
         self.built: dict[str, Any] = {}
         self.timeout = 60.0
@@ -133,7 +134,7 @@ class FakeApi:
         return {"Volumes": found or None}
 
     def containers(self, **_: Any) -> list[dict[str, Any]]:
-        return []
+        return self.listed
 
     def remove_image(self, image: str, **_: Any) -> None:
         self._ask(f"remove image {image}")

@@ -32,17 +32,6 @@ _FOREIGN_VOLUME_AGE_S = 48 * 3600.0
 takes that long."""
 
 
-def is_leftover(*, state: str, age_s: float, alive: bool | None) -> bool:
-    """Whether a container of ours is nobody's any more.
-
-    A living owner's never; a dead owner's always, running or not; one whose owner can't be seen
-    (another machine on the same engine) when it has stopped and is over an hour old.
-    """
-    if alive is not None:
-        return not alive
-    return state in ("exited", "dead", "created") and age_s > _FOREIGN_AGE_S
-
-
 def remove_container(daemon: Daemon, container: str, within: float = WORK_S) -> None:
     """Removes a container and its anonymous volumes; one that somebody has removed is gone.
 
@@ -74,37 +63,47 @@ def sweep(
 ) -> int:
     """Removes the leftovers among the containers and volumes of this project; how many there were.
 
-    ``machine.driver`` is the version of the GPU's driver on the engine's machine; None: unknown.
+    ``kernel_driver`` is the version of the GPU's driver on the engine's machine; None: unknown.
 
     Raises:
         EngineError: the engine does not answer.
     """
     count = 0
     for container in _containers(daemon):
-        owner = _labels(container).get(f"{LABEL}.owner", "")
-        if is_leftover(
-            state=str(container.get("State", "")),
-            age_s=now_s - float(container.get("Created", now_s)),
-            alive=is_owner_alive(owner),
-        ):
+        stopped = container.get("State") in ("exited", "dead", "created")
+        old = stopped and now_s - float(container.get("Created", now_s)) > _FOREIGN_AGE_S
+        if _is_nobodys(container, is_owner_alive, old=old):
             discard_container(daemon, str(container["Id"]))
             count += 1
     # After the containers that may hold them.
     for volume in list_volumes(daemon, "volume"):
-        if _is_nobodys(volume, now_s, is_owner_alive) and discard_volume(
-            daemon, str(volume["Name"])
-        ):
+        old = _is_old(volume, now_s)
+        if _is_nobodys(volume, is_owner_alive, old=old) and discard_volume(daemon, volume["Name"]):
             count += 1
     return count + _sweep_lasting(daemon, kernel_driver)
 
 
 def _is_nobodys(
-    volume: Mapping[str, Any], now_s: float, is_owner_alive: Callable[[str], bool | None]
+    one: Mapping[str, Any], is_owner_alive: Callable[[str], bool | None], *, old: bool
 ) -> bool:
-    """Whether a volume's owner is dead, or can't be seen and made it too long ago."""
-    alive = is_owner_alive(_labels(volume).get(f"{LABEL}.owner", ""))
-    old = now_s - _made_s(volume, now_s) > _FOREIGN_VOLUME_AGE_S
+    """Whether a container or a volume of ours is nobody's any more.
+
+    A living owner's never; a dead owner's always, running or not; one whose owner can't be seen
+    (another machine on the same engine) when it is ``old``.
+    """
+    alive = is_owner_alive(_labels(one).get(f"{LABEL}.owner", ""))
     return old if alive is None else not alive
+
+
+def _is_old(volume: Mapping[str, Any], now_s: float) -> bool:
+    """Whether a volume was made too long ago for a campaign that goes on; no where it can't be told."""
+    # Engines write Z or an offset, and some of them nanoseconds.
+    text = str(volume.get("CreatedAt", "")).replace("Z", "+00:00")
+    try:
+        made_s = datetime.fromisoformat(re.sub(r"\.\d+", "", text)).timestamp()
+    except ValueError:
+        return False
+    return now_s - made_s > _FOREIGN_VOLUME_AGE_S
 
 
 def claim(
@@ -121,10 +120,12 @@ def claim(
         EngineError: the engine does not answer, or refuses.
     """
     name = name_claim()
-    labels = {LABEL: "volume", f"{LABEL}.owner": owner, **_sign(now_s)}
+    since = f"{datetime.fromtimestamp(now_s, timezone.utc):%Y-%m-%d %H:%M} UTC"
+    signed = {"owner": owner, "who": name_self(), "since": since}
+    labels = {LABEL: "volume", **{f"{LABEL}.{name}": value for name, value in signed.items()}}
     with daemon.errors("marking it as taken"):
         found = daemon.api.create_volume(name, labels=labels)
-        if _is_nobodys(found, now_s, is_owner_alive):
+        if _is_nobodys(found, is_owner_alive, old=_is_old(found, now_s)):
             discard_volume(daemon, name)
             found = daemon.api.create_volume(name, labels=labels)
     return None if _labels(found).get(f"{LABEL}.owner") == owner else _word_claim(found)
@@ -144,11 +145,6 @@ def name_claim() -> str:
     usual, another."""
     place = os.environ.get(PLACE)
     return "crossover-campaign" + (f"-{hash_lines([place])[:16]}" if place else "")
-
-
-def _sign(now_s: float) -> dict[str, str]:
-    since = f"{datetime.fromtimestamp(now_s, timezone.utc):%Y-%m-%d %H:%M} UTC"
-    return {f"{LABEL}.who": name_self(), f"{LABEL}.since": since}
 
 
 def _word_claim(volume: Mapping[str, Any]) -> str:
@@ -172,7 +168,8 @@ def look(daemon: Daemon, now_s: float) -> None:
     """
     _containers(daemon)
     for volume in list_volumes(daemon, "volume"):
-        if volume["Name"] == name_claim() and not _is_nobodys(volume, now_s, is_alive):
+        taken = not _is_nobodys(volume, is_alive, old=_is_old(volume, now_s))
+        if volume["Name"] == name_claim() and taken:
             raise BusyError(
                 f"another campaign is running on this engine: {_word_claim(volume)}", MIND_OTHER
             )
@@ -223,16 +220,6 @@ def _containers(daemon: Daemon) -> list[Mapping[str, Any]]:
             all=True, filters={"label": f"{LABEL}=run"}
         )
         return found
-
-
-def _made_s(volume: Mapping[str, Any], now_s: float) -> float:
-    """When a volume was made, in seconds of the clock of the day; now where it can't be told."""
-    # Engines write Z or an offset, and some of them nanoseconds.
-    text = str(volume.get("CreatedAt", "")).replace("Z", "+00:00")
-    try:
-        return datetime.fromisoformat(re.sub(r"\.\d+", "", text)).timestamp()
-    except ValueError:
-        return now_s
 
 
 def remove_everything(daemon: Daemon) -> dict[str, int]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from suite.host.docker import leftovers
+from suite.host.docker.connect import Daemon
 from suite.host.machine.machine import (
     find_cores,
     is_alive,
@@ -15,6 +16,7 @@ from suite.host.machine.machine import (
     memory_total,
     own_token,
 )
+from tests.fakes.docker_api import HERE, FakeApi
 from tests.fakes.tree import lay
 
 
@@ -34,7 +36,10 @@ from tests.fakes.tree import lay
 def test_only_what_is_nobodys_is_swept(
     state: str, age_s: float, alive: bool | None, gone: bool
 ) -> None:
-    assert leftovers.is_leftover(state=state, age_s=age_s, alive=alive) is gone
+    api = FakeApi()
+    api.listed = [{"Id": "c1", "State": state, "Created": 1.8e9 - age_s}]
+    assert leftovers.sweep(Daemon(api, HERE), 1.8e9, lambda _: alive) == int(gone)
+    assert api.asked == ["remove"] * gone
 
 
 def test_a_process_is_known_by_its_token() -> None:
