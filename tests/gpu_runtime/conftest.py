@@ -73,7 +73,7 @@ def environment() -> Path:
         interpreter = find_interpreter(os.environ.get("PATH", os.defpath))
     except EngineError as error:
         give_up(f"the GPU runtime is not tried: {error.what}")
-    folder, _ = place_environment("cuda", spec.lock, interpreter, HOME)
+    folder = place_environment("cuda", spec.lock, interpreter, HOME)
     if not is_whole(folder):
         free = shutil.disk_usage(SUITE.parent).free
         if free < ROOM_BYTES:

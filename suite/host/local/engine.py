@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from suite.content import SUITE
@@ -37,6 +39,28 @@ HOME = SUITE.parent / ".venv" / "arms"
 """Where the environments lie: inside the checkout, and gone with ``make clean``."""
 
 
+@dataclass(frozen=True)
+class Environment:
+    """What stands in for an image: as the record has it, the interpreter beneath, and its own python.
+
+    ``given`` says whose it is where it need not be made.
+    """
+
+    image: Image
+    interpreter: Interpreter
+    python: Path
+    given: str = ""
+
+
+def record_environment(
+    identity: str, interpreter: Interpreter, lock: Path | None, origin: str
+) -> Image:
+    """An environment for the record; without ``lock`` its packages are somebody else's."""
+    base = f"{interpreter.title} on {platform.machine()}"
+    pinned = lock_identity(lock)
+    return Image(id=identity, content=None, base=base, digests=[], lock=pinned, origin=origin)
+
+
 class LocalEngine:
     """This machine itself (see ``engine.Engine``).
 
@@ -55,7 +79,6 @@ class LocalEngine:
         # Not resolved: the python of an environment is a link, and says by its place which.
         self._given = Path(python).absolute() if python else None
         self._home = home
-        self._found: Interpreter | None = None
         self._pythons: dict[str, Path] = {}
         self._volumes = LocalVolumes(home)
 
@@ -92,38 +115,32 @@ class LocalEngine:
         Raises:
             UsageError: there is no image of that name.
         """
-        found, identity = self._look_up(name)
-        origin = self._make(name, found, progress)
-        base, lock = self._record(name, found)
-        return Image(id=identity, content=None, base=base, digests=[], lock=lock, origin=origin)
-
-    def _make(self, name: str, found: Interpreter, progress: Say) -> str:
-        """Makes an image's environment where it is not there; how it came about."""
-        if self._given is not None:
-            progress(f"environment {name}: {found.title} as given by LOCAL_PYTHON")
-            return "LOCAL_PYTHON, not from the lock"
-        lock = find_spec(name).lock
-        make_environment(name, lock, found, self._home, progress)
-        return f"private environment made from docker/{lock.name}, no container"
-
-    def _look_up(self, name: str) -> tuple[Interpreter, str]:
-        """The interpreter of an image's environment, whether made already or not, and what that is called."""
-        if self._given is not None:
-            self._found = self._found or given_interpreter(self._given)
-            identity, python = f"{name}-local-python", self._found.path
+        found = self._look_up(name)
+        if found.given:
+            progress(f"environment {name}: {found.interpreter.title} {found.given}")
         else:
-            self._found = self._found or find_interpreter(os.environ.get("PATH", os.defpath))
-            lock = find_spec(name).lock
-            folder, _ = place_environment(name, lock, self._found, self._home)
-            identity, python = folder.name, folder / "bin" / "python"
-        self._pythons[identity] = python
-        return self._found, identity
+            make_environment(name, find_spec(name).lock, found.interpreter, self._home, progress)
+        self._pythons[found.image.id] = found.python
+        return found.image
 
-    def _record(self, name: str, found: Interpreter) -> tuple[str, str]:
-        """The base and the lock of an environment for the record."""
-        lock = find_spec(name).lock
-        recorded = lock_identity(None if self._given else lock)
-        return f"{found.title} on {platform.machine()}", recorded
+    @cached_property
+    def _interpreter(self) -> Interpreter:
+        """What makes the environments, or stands in for all of them."""
+        if self._given is not None:
+            return given_interpreter(self._given)
+        return find_interpreter(os.environ.get("PATH", os.defpath))
+
+    def _look_up(self, name: str) -> Environment:
+        """The environment that stands in for an image, whether made already or not."""
+        lock, found = find_spec(name).lock, self._interpreter
+        if self._given is not None:
+            origin = "LOCAL_PYTHON, not from the lock"
+            image = record_environment(f"{name}-local-python", found, None, origin)
+            return Environment(image, found, self._given, "as given by LOCAL_PYTHON")
+        folder = place_environment(name, lock, found, self._home)
+        origin = f"private environment made from docker/{lock.name}, no container"
+        image = record_environment(folder.name, found, lock, origin)
+        return Environment(image, found, folder / "bin" / "python")
 
     def settle_custom(self, progress: Say) -> str | None:  # noqa: ARG002  as the others
         """See ``engine.Engine``: there is no image here; LOCAL_PYTHON is its like."""
@@ -136,25 +153,24 @@ class LocalEngine:
 
     def take_stock(self, name: str) -> Stock:
         """See ``doctor.machine.Examined``; the environment stands in for the image."""
-        spec = find_spec(name)
-        found, identity = self._look_up(name)
-        made = self._given is not None or is_whole(self._home / identity)
+        found = self._look_up(name)
+        self._pythons[found.image.id] = found.python
+        made = bool(found.given) or is_whole(self._home / found.image.id)
         return Stock(
             name=name,
-            image=identity if made else None,
-            base=found.title,
+            image=found.image.id if made else None,
+            base=found.interpreter.title,
             base_here=True,
-            room_bytes=0 if made else spec.free_bytes,
+            room_bytes=0 if made else find_spec(name).free_bytes,
             from_lock=self._given is None,
-            recorded=self._record(name, found),
+            recorded=(found.image.base, found.image.lock),
             caches=list_caches(self._home),
         )
 
     def reach_base(self, reference: str) -> bool | None:  # noqa: ARG002  as the others
         """See ``doctor.machine.Examined``: its base is the interpreter, which is here, and its registry
         the package index."""
-        found, _ = self._look_up("cpu")
-        return try_to_make(find_spec("cpu").lock, found)
+        return try_to_make(find_spec("cpu").lock, self._look_up("cpu").interpreter)
 
     def look_at_leftovers(self) -> None:
         """See ``doctor.machine.Examined``: they are folders of this user's."""

@@ -118,11 +118,9 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def place_environment(
-    name: str, lock: Path, interpreter: Interpreter, home: Path
-) -> tuple[Path, str]:
-    """The folder ``home/<name>-<hash>`` of an environment, and the identity that the hash is of: the
-    lock, the interpreter's version and its real path."""
+def place_environment(name: str, lock: Path, interpreter: Interpreter, home: Path) -> Path:
+    """The folder ``home/<name>-<hash>`` of an environment; the hash is of the lock, the interpreter's
+    version and its real path."""
     identity = hash_lines(
         [
             hashlib.sha256(lock.read_bytes()).hexdigest(),
@@ -130,7 +128,7 @@ def place_environment(
             os.path.realpath(interpreter.path),
         ]
     )
-    return home / f"{name}-{identity[:12]}", identity
+    return home / f"{name}-{identity[:12]}"
 
 
 def is_whole(folder: Path) -> bool:
@@ -190,7 +188,7 @@ def make_environment(
     Raises:
         EngineError: it can't be made, as where no wheel fits this machine.
     """
-    folder, identity = place_environment(name, lock, interpreter, home)
+    folder = place_environment(name, lock, interpreter, home)
     with _alone(folder):
         if is_whole(folder):
             progress(f"environment {name}: reused {folder.name} (same lock and interpreter)")
@@ -205,5 +203,5 @@ def make_environment(
             *("--disable-pip-version-check", "--progress-bar=off"),
         )
         run_step([*pip, *flags, "-r", lock], what, progress, WAYS_OUT, word=word_pip)
-        (folder / _STAMP).write_text(identity + "\n", encoding="utf-8")
+        (folder / _STAMP).touch()
     return folder

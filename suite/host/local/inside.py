@@ -13,9 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from suite.errors import EngineError, UsageError
-from suite.host.engine import Say, Stock
-from suite.host.local.engine import HOME, LocalEngine
-from suite.host.local.environment import Interpreter, look_at
+from suite.host.engine import Say
+from suite.host.local.engine import HOME, Environment, LocalEngine, record_environment
+from suite.host.local.environment import look_at
 from suite.host.machine.cpus import read_quota
 from suite.host.provision.images import find_spec, lock_identity
 from suite.kernel import read_text
@@ -76,37 +76,22 @@ class InsideEngine(LocalEngine):
         image = super().provide(name, progress)
         return replace(image, digests=[self._digest] if self._digest else [])
 
-    def _make(self, name: str, found: Interpreter, progress: Say) -> str:
-        if self._find_laid(name) is None:
-            return super()._make(name, found, progress)
-        progress(f"environment {name}: {found.title} of the image that this runs in")
-        return "the image that it was started in; its digest is as told, not as seen"
-
-    def take_stock(self, name: str) -> Stock:
-        """See ``doctor.machine.Examined``."""
-        stock = super().take_stock(name)
-        if self._find_laid(name) is None:
-            return stock
-        return replace(stock, image=self._look_up(name)[1], room_bytes=0)
-
-    def _look_up(self, name: str) -> tuple[Interpreter, str]:
-        folder = self._find_laid(name)
-        if folder is None:
+    def _look_up(self, name: str) -> Environment:
+        laid = None if self._given else self._find_laid(name)
+        if laid is None:
             return super()._look_up(name)
-        python = folder / "venv" / "bin" / "python"
+        python = laid / "venv" / "bin" / "python"
         found = look_at(python)
         if found is None:
             raise EngineError(
                 f"{python} does not run", "take an image that `make images` has built, whole"
             )
-        identity = f"{name}-inside"
-        self._pythons[identity] = python
-        return found, identity
+        origin = "the image that it was started in; its digest is as told, not as seen"
+        image = record_environment(f"{name}-inside", found, find_spec(name).lock, origin)
+        return Environment(image, found, python, "of the image that this runs in")
 
     def _find_laid(self, name: str) -> Path | None:
         """The folder of the image's own worker that was made from that lock; None: it has none."""
-        if self._given is not None:
-            return None
         wanted = lock_identity(find_spec(name).lock).partition("@")[2]
         for folder in sorted(self._root.glob(PLACES)):
             lock = folder / "lock.txt"

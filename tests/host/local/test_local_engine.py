@@ -124,6 +124,10 @@ def test_an_unknown_environment_is_refused(python: Path) -> None:
     image = LocalEngine(python=str(python)).provide("cpu", lambda _: None)
     with pytest.raises(EngineError, match="cpu-local-python"):
         LocalEngine(python=str(python)).start(job(image))
+    # One that was looked at can be started, though nobody made it: so the doctor does.
+    engine = LocalEngine(python=str(python))
+    assert engine.take_stock("cpu").image == image.id
+    assert run(engine, job(image))
 
 
 def test_it_says_what_it_would_make(tmp_path: Path) -> None:
