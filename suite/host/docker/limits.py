@@ -6,8 +6,7 @@ from typing import Any
 
 import docker.types
 
-from suite.host.docker.volumes import mount_volumes
-from suite.host.engine import LABEL, GpuRequest, Job
+from suite.host.engine import Job
 from suite.host.gpu.request import CAPABILITIES
 
 USER = "10001:10001"
@@ -19,11 +18,6 @@ _LOG_BYTES = 512 * 2**20
 """Of each of two files.  Both streams share them, and where standard error fills them faster than the engine
 reads them out, records are lost with the file that is turned over (seen at 64 MiB with 200 MiB of errors).
 A runaway still can't fill the disk."""
-
-
-def job_labels(job: Job, owner: str) -> dict[str, str]:
-    """The labels of a job's container; ``owner`` is the token of the process that runs it."""
-    return {**job.labels, LABEL: "run", f"{LABEL}.owner": owner}
 
 
 def container_limits(job: Job, *, memlock: bool) -> dict[str, Any]:
@@ -50,20 +44,20 @@ def container_limits(job: Job, *, memlock: bool) -> dict[str, Any]:
         ),
     }
     if job.volumes:
-        limits["mounts"] = mount_volumes(job)
+        # A fresh one takes its owner from the image's folder.
+        limits["mounts"] = [
+            docker.types.Mount(target=volume.target, source=volume.name, type="volume")
+            for volume in job.volumes
+        ]
     if job.cpus:
         limits["cpuset_cpus"] = ",".join(str(cpu) for cpu in job.cpus)
     if job.memory_bytes is not None:
         limits["mem_limit"] = limits["memswap_limit"] = job.memory_bytes
     if job.gpu is not None:
-        limits["device_requests"] = [device_request(job.gpu)]
+        # The devices are named, so that no other is taken.
+        how = {"driver": "cdi"} if job.gpu.driver == "cdi" else {"capabilities": [CAPABILITIES]}
+        asked = docker.types.DeviceRequest(device_ids=list(job.gpu.devices), **how)
+        limits["device_requests"] = [asked]
         if memlock:
             limits["ulimits"] = [docker.types.Ulimit(name="memlock", soft=-1, hard=-1)]
     return limits
-
-
-def device_request(gpu: GpuRequest) -> Any:
-    """The engine's words for a GPU request; the devices are named, so that no other is taken."""
-    if gpu.driver == "cdi":
-        return docker.types.DeviceRequest(driver="cdi", device_ids=list(gpu.devices))
-    return docker.types.DeviceRequest(device_ids=list(gpu.devices), capabilities=[CAPABILITIES])

@@ -13,9 +13,9 @@ from suite.errors import EngineError, GpuError, tell_left
 from suite.host.docker.connect import Daemon
 from suite.host.docker.errors import Refused, Silence
 from suite.host.docker.leftovers import discard_container, remove_container
-from suite.host.docker.limits import USER, container_limits, job_labels
-from suite.host.docker.volumes import make_volumes, name_volumes
-from suite.host.engine import Ending, Job
+from suite.host.docker.limits import USER, container_limits
+from suite.host.docker.volumes import volume_labels
+from suite.host.engine import LABEL, Ending, Job
 from suite.host.gpu.commands import FIND_HANG, EngineKind, reword
 from suite.host.gpu.remedies import explain_refusal
 from suite.host.gpu.request import choose_variables
@@ -103,15 +103,21 @@ def _start(
     """As `start_run`, once."""
     span = Span()
     with daemon.calls("starting a container"):
-        make_volumes(daemon, job, owner)
+        # Not left to the mount, which would make them without our label; those that are there stay.
+        for volume in job.volumes:
+            daemon.api.create_volume(volume.name, labels=volume_labels(volume, owner))
         created = daemon.api.create_container(
             job.image.id,
             command=list(job.arguments),
             entrypoint=list(entrypoint) or None,
             name=name,
             user=USER,
-            labels=job_labels(job, owner),
-            environment={**choose_variables(job.gpu), **job.environment, **name_volumes(job)},
+            labels={**job.labels, LABEL: "run", f"{LABEL}.owner": owner},
+            environment={
+                **choose_variables(job.gpu),
+                **job.environment,
+                **{volume.variable: volume.target for volume in job.volumes},
+            },
             # Else what docker's client is configured with would be in it, such as a proxy's password.
             use_config_proxy=False,
             host_config=daemon.api.create_host_config(**container_limits(job, memlock=memlock)),

@@ -8,7 +8,7 @@ from typing import Any
 from suite.host.docker import build
 from suite.host.docker.connect import Daemon
 from suite.host.docker.errors import Refused
-from suite.host.docker.volumes import list_caches
+from suite.host.docker.volumes import LASTING, list_volumes
 from suite.host.engine import GpuSupport, Stock
 from suite.host.provision.images import Recipe, identify_base
 
@@ -32,6 +32,7 @@ def take_stock(daemon: Daemon, recipe: Recipe) -> Stock:
             here if recipe.lock is None else build.has_layers(plan, [i["Labels"] for i in known])
         )
         room = 0 if image or has_all else room
+    caches = list_volumes(daemon, LASTING) if image else ()
     return Stock(
         name=recipe.name,
         image=image,
@@ -40,7 +41,7 @@ def take_stock(daemon: Daemon, recipe: Recipe) -> Stock:
         room_bytes=room,
         from_lock=recipe.lock is not None,
         recorded=recorded,
-        caches=list_caches(daemon) if image else (),
+        caches=tuple(sorted(one["Name"] for one in caches)),
     )
 
 

@@ -1,4 +1,4 @@
-"""The volumes of a run: made with this project's label, mounted, and removed by name."""
+"""The volumes of this project in an engine: known by its label, and removed by name."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-import docker.types
-
 from suite.errors import EngineError
 from suite.host.docker.connect import Daemon
 from suite.host.docker.errors import Refused
-from suite.host.engine import LABEL, Job, Volume
+from suite.host.engine import LABEL, Volume
 from suite.host.machine.deadlines import LEAVE_S
 
 LASTING = "lasting-volume"
@@ -30,28 +28,6 @@ def volume_labels(volume: Volume, owner: str) -> dict[str, str]:
     return {LABEL: "volume", f"{LABEL}.owner": owner, **purpose}
 
 
-def make_volumes(daemon: Daemon, job: Job, owner: str) -> None:
-    """Makes the job's volumes; those that are there already stay as they are.
-
-    Not left to the mount, which would make them without our label.  Raises what the SDK raises.
-    """
-    for volume in job.volumes:
-        daemon.api.create_volume(volume.name, labels=volume_labels(volume, owner))
-
-
-def mount_volumes(job: Job) -> list[Any]:
-    """The job's volumes in the SDK's words; a fresh one takes its owner from the image's folder."""
-    return [
-        docker.types.Mount(target=volume.target, source=volume.name, type="volume")
-        for volume in job.volumes
-    ]
-
-
-def name_volumes(job: Job) -> dict[str, str]:
-    """The environment variables by which the worker finds its volumes."""
-    return {volume.variable: volume.target for volume in job.volumes}
-
-
 def list_volumes(daemon: Daemon, kind: str) -> list[Mapping[str, Any]]:
     """This project's volumes of a kind, by its label.
 
@@ -61,11 +37,6 @@ def list_volumes(daemon: Daemon, kind: str) -> list[Mapping[str, Any]]:
     with daemon.errors("listing volumes"):
         found = daemon.api.volumes(filters={"label": f"{LABEL}={kind}"})
         return list(found.get("Volumes") or [])
-
-
-def list_caches(daemon: Daemon) -> tuple[str, ...]:
-    """The names of the lasting volumes that are there."""
-    return tuple(sorted(str(one["Name"]) for one in list_volumes(daemon, LASTING)))
 
 
 def discard_volume(daemon: Daemon, name: str) -> bool:

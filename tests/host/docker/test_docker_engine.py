@@ -14,7 +14,7 @@ from suite.host.docker.connect import Daemon
 from suite.host.docker.describe import Description
 from suite.host.docker.engine import DockerEngine
 from suite.host.docker.errors import Refused
-from suite.host.docker.limits import container_limits, job_labels
+from suite.host.docker.limits import container_limits
 from suite.host.docker.run import start_run
 from suite.host.engine import LABEL, GpuRequest, Job
 from tests.fakes.docker_api import HERE, IMAGE, FakeApi, api_error
@@ -117,8 +117,9 @@ def test_the_disk_that_is_looked_at_holds_the_images(monkeypatch: pytest.MonkeyP
 
 
 def test_our_labels_win_over_the_jobs() -> None:
-    labels = job_labels(job(labels={"campaign": "c", LABEL: "forged"}), "me")
-    assert labels == {"campaign": "c", LABEL: "run", f"{LABEL}.owner": "me"}
+    api = FakeApi()
+    start_run(Daemon(api, HERE), job(labels={"campaign": "c", LABEL: "forged"}), owner="me").close()
+    assert api.created["labels"] == {"campaign": "c", LABEL: "run", f"{LABEL}.owner": "me"}
 
 
 @pytest.mark.parametrize(
