@@ -11,10 +11,14 @@ from typing import Any
 
 from suite.errors import DELEGATE, EngineError
 from suite.host.docker.endpoint import Endpoint
-from suite.host.engine import Job
+from suite.host.engine import GpuSupport, Job
 from suite.host.gpu.commands import EngineKind
+from suite.host.gpu.request import CDI_KIND, list_names
 from suite.host.machine.machine import is_this_machine
 from suite.model import Scalar
+
+CONTAINERD_STORE = "/var/lib/containerd"
+"""Where a containerd of the system's has its images, which engines of 29 and later use by default."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,11 +54,38 @@ class Description:
     def _rootless(self) -> bool:
         return any("rootless" in str(option) for option in self.info.get("SecurityOptions") or [])
 
+    @property
+    def _store_type(self) -> str | None:
+        status = self.info.get("DriverStatus") or []
+        return dict(entry for entry in status if len(entry) == 2).get("driver-type")
+
+    @property
+    def store(self) -> str | None:
+        """The folder in which it keeps its images; None: not told.
+
+        With containerd's image store that is containerd's folder, which lies in the engine's own only
+        where the engine starts a containerd for itself, as without root.
+        """
+        root = str(self.info.get("DockerRootDir") or "") or None
+        if not str(self._store_type).startswith("io.containerd.snapshotter"):
+            return root
+        address = str((self.info.get("Containerd") or {}).get("Address") or "")
+        own = self._rootless or "/docker/containerd/" in address
+        return f"{root}/containerd/daemon" if own and root else CONTAINERD_STORE
+
+    @property
+    def gpu_support(self) -> GpuSupport:
+        """What it says about giving GPUs to containers."""
+        return GpuSupport(
+            devices=tuple(f"{CDI_KIND}{name}" for name in list_names(self.info)),
+            cdi_folders=tuple(map(str, self.info.get("CDISpecDirs") or [])),
+            runtimes=tuple(sorted(self.info.get("Runtimes") or {})),
+        )
+
     def list_facts(self) -> dict[str, Scalar]:
         """Dotted facts for the document; never an address, host or user name."""
         info = self.info
         security = [str(option) for option in info.get("SecurityOptions") or []]
-        store = dict(entry for entry in info.get("DriverStatus") or [] if len(entry) == 2)
         return {
             "product": "docker" if self.podman is None else "podman",
             "version": str(info.get("ServerVersion") or "") or None,
@@ -62,7 +93,7 @@ class Description:
             "endpoint.kind": self.endpoint.kind,
             "endpoint.here": self.is_here,
             "storage.driver": info.get("Driver"),
-            "storage.type": store.get("driver-type"),
+            "storage.type": self._store_type,
             "cgroup.version": info.get("CgroupVersion"),
             "cgroup.driver": info.get("CgroupDriver"),
             "os": info.get("OperatingSystem"),

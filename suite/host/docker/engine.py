@@ -101,7 +101,7 @@ class DockerEngine:
     @property
     def data_root(self) -> str | None:
         """See ``doctor.machine.Examined``."""
-        return stock.find_store(self._description.info) if self.is_here else None
+        return self._description.store if self.is_here else None
 
     def take_stock(self, name: str) -> Stock:
         """See ``doctor.machine.Examined``."""
@@ -123,7 +123,7 @@ class DockerEngine:
 
     def gpu_support(self) -> GpuSupport:
         """See ``doctor.machine.Examined``."""
-        return stock.gpu_support(self._description.info)
+        return self._description.gpu_support
 
     def provide(self, name: str, progress: Say, *, fresh: bool = False) -> Image:
         """See ``engine.Engine``; ``fresh`` builds past every cache.
@@ -171,9 +171,7 @@ class DockerEngine:
 
     @property
     def _gpu_search(self) -> GpuSearch:
-        return GpuSearch(
-            self._description, lambda code, gpu: self._ask(self._probe_image(), code, gpu)
-        )
+        return GpuSearch(self._description, self._ask)
 
     def _probe_image(self) -> str:
         known = build.list_images(self._daemon)
@@ -181,10 +179,12 @@ class DockerEngine:
             return str(known[0]["Id"])
         return build.ensure_base(self._daemon, self._recipe("cpu"), lambda _line: None, None)
 
-    def _ask(self, image: str, code: str, gpu: GpuRequest | None) -> tuple[list[str], str]:
+    def _ask(self, code: str, gpu: GpuRequest | None) -> tuple[list[str], str]:
         """What a trivial container that runs this Python prints, by lines, and how it ended."""
         job = Job(
-            image=Image(id=image, content=None, base="", digests=[], lock="", origin="probe"),
+            image=Image(
+                id=self._probe_image(), content=None, base="", digests=[], lock="", origin="probe"
+            ),
             arguments=("-c", code),
             cpus=(),
             gpu=gpu,

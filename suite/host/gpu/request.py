@@ -165,13 +165,13 @@ def choose_request(info: Mapping[str, Any], choice: Choice, *, podman: bool = Fa
     return request_cdi(unlisted_name(choice)) if podman or folders_only else request_hook(choice)
 
 
-def list_names(info: Mapping[str, Any]) -> set[str]:
+def list_names(info: Mapping[str, Any]) -> list[str]:
     """The names of NVIDIA's devices that the engine that gives this ``info`` lists by CDI."""
-    return {
+    return [
         name.removeprefix(CDI_KIND)
         for device in info.get("DiscoveredDevices") or []
         if (name := str(device.get("ID", ""))).startswith(CDI_KIND)
-    }
+    ]
 
 
 def request_cdi(name: str) -> GpuRequest:

@@ -7,7 +7,8 @@ import pytest
 from suite.errors import EngineError
 from suite.host.docker.build import provide_image
 from suite.host.docker.connect import Daemon
-from suite.host.docker.stock import find_store, gpu_support, reach_base, take_stock
+from suite.host.docker.describe import Description
+from suite.host.docker.stock import reach_base, take_stock
 from suite.host.docker.volumes import LASTING
 from suite.host.engine import LABEL, GpuSupport
 from suite.host.provision.images import follow, plan_build, read_specs
@@ -74,14 +75,18 @@ def test_a_registry_is_asked_and_nothing_is_fetched() -> None:
     assert "make base" in caught.value.remedy
 
 
+def described(info: dict[str, object]) -> Description:
+    return Description(endpoint=HERE, info=info, version={})
+
+
 def test_what_an_engine_says_of_gpus() -> None:
-    assert gpu_support({}) == GpuSupport(devices=(), cdi_folders=(), runtimes=())
-    info = {
+    assert described({}).gpu_support == GpuSupport(devices=(), cdi_folders=(), runtimes=())
+    info: dict[str, object] = {
         "DiscoveredDevices": [{"ID": "nvidia.com/gpu=0"}, {"ID": "intel.com/gpu=0"}],
         "CDISpecDirs": ["/etc/cdi"],
         "Runtimes": {"runc": {}, "nvidia": {}},
     }
-    assert gpu_support(info) == GpuSupport(
+    assert described(info).gpu_support == GpuSupport(
         devices=("nvidia.com/gpu=0",), cdi_folders=("/etc/cdi",), runtimes=("nvidia", "runc")
     )
 
@@ -107,4 +112,4 @@ def at(address: str) -> dict[str, object]:
     ],
 )
 def test_images_lie_where_their_store_is(info: dict[str, object], store: str | None) -> None:
-    assert find_store(info) == store
+    assert described(info).store == store
