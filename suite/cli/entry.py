@@ -35,7 +35,6 @@ from suite.host.docker.engine import DockerEngine, docker_endpoint
 from suite.host.doctor.examine import examine
 from suite.host.doctor.machine import Machine, Question
 from suite.host.doctor.page import draw_screen, write_lines
-from suite.host.provision import debian_base
 from suite.host.provision.images import STAND_IN
 from suite.worker import scenarios
 
@@ -183,7 +182,7 @@ def doctor(arms: str, gpu: str, results: Path | None, *, as_json: bool, **given:
 def base(name: str) -> int:
     """Make a stand-in base image from Debian packages, where no image registry can be reached."""
     with Terminal() as terminal:
-        click.echo(debian_base.make_base(DockerEngine(), terminal.say, name))
+        click.echo(DockerEngine().make_base(name, terminal.say))
     return 0
 
 

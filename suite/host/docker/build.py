@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from docker.utils import parse_repository_tag
 
@@ -20,6 +20,7 @@ from suite.host.docker.errors import Refused
 from suite.host.docker.stream import follow_build, follow_pull
 from suite.host.engine import LABEL, Say
 from suite.host.machine.deadlines import SILENT_S
+from suite.host.provision.debian_base import RELEASE, make_files
 from suite.host.provision.images import (
     STAND_IN,
     BuildPlan,
@@ -152,19 +153,27 @@ def _look_at(daemon: Daemon, reference: str) -> dict[str, Any]:
     return {}
 
 
-def import_image(daemon: Daemon, archive: IO[bytes], name: str, labels: Mapping[str, str]) -> str:
-    """Makes an image of a file system that comes as a tar stream; its id.
+def make_base(daemon: Daemon, name: str, progress: Say) -> str:
+    """The stand-in base of that name, made now or reused; its id in the engine.
 
     Raises:
-        EngineError: the engine refused it.
+        EngineError: it can't be made here, or the engine refused it.
     """
+    if known := find_image(daemon, name):
+        progress(f"base {name}: reused (`docker rmi {name}` and again makes it anew)")
+        return known
     repository, tag = parse_repository_tag(name)
-    changes = [*(f"LABEL {key}={value}" for key, value in labels.items()), 'CMD ["python3"]']
-    with daemon.errors("importing the stand-in base", SILENT_S):
+    changes = [f"LABEL {LABEL}=base", f"LABEL {LABEL}.release={RELEASE}", 'CMD ["python3"]']
+    with (
+        make_files(name, progress) as archive,
+        daemon.errors("importing the stand-in base", SILENT_S),
+    ):
         daemon.api.import_image_from_stream(
             archive, repository=repository, tag=tag or "latest", changes=changes
         )
-        return str(daemon.api.inspect_image(name)["Id"])
+        image = str(daemon.api.inspect_image(name)["Id"])
+    progress(f"base {name}: ready; BASE_IMAGE={name} takes it")
+    return image
 
 
 def refuse_base(daemon: Daemon, reference: str, text: str, *, laid: bool) -> EngineError:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 import time
 import weakref
-from collections.abc import Mapping
-from typing import IO
 
 from suite.errors import GpuError
 from suite.host.docker import build, leftovers, stock
@@ -266,9 +264,13 @@ class DockerEngine:
         return leftovers.remove_everything(self._daemon)
 
     def find_base(self, name: str) -> str | None:
-        """See ``provision.debian_base.BaseKeeper``."""
+        """The id of the image of that name; None where there is none."""
         return build.find_image(self._daemon, name)
 
-    def import_base(self, archive: IO[bytes], name: str, labels: Mapping[str, str]) -> str:
-        """See ``provision.debian_base.BaseKeeper``."""
-        return build.import_image(self._daemon, archive, name, labels)
+    def make_base(self, name: str, progress: Say) -> str:
+        """The stand-in base of that name, made now or reused; its id.
+
+        Raises:
+            EngineError: it can't be made here, or the engine refused it.
+        """
+        return build.make_base(self._daemon, name, progress)

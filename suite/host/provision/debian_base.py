@@ -10,14 +10,13 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 from suite.errors import EngineError
-from suite.host.engine import LABEL, Say
-from suite.host.provision.images import STAND_IN
+from suite.host.engine import Say
 from suite.host.provision.steps import run_step
 from suite.kernel import read_text
 
@@ -31,16 +30,6 @@ _MIRROR = re.compile(r"^\s*(?:deb\s|URIs:)(?:.*?[ \t])?(https?://\S+/debian/?)(?
 _LEFT_OUT = ("./var/cache/apt/*", "./var/lib/apt/lists/*", "./var/log/*", "./usr/share/doc/*")
 
 
-class BaseKeeper(Protocol):
-    """The part of an engine that keeps base images."""
-
-    def find_base(self, name: str) -> str | None:
-        """The id of the image of that name; None where there is none."""
-
-    def import_base(self, archive: IO[bytes], name: str, labels: Mapping[str, str]) -> str:
-        """Makes an image of a file system as a tar stream; its id."""
-
-
 def find_mirror(root: Path = Path("/")) -> str | None:
     """The Debian mirror that this machine's own apt uses; None: debootstrap's own choice."""
     apt = root / "etc/apt"
@@ -49,16 +38,13 @@ def find_mirror(root: Path = Path("/")) -> str | None:
     return next((found[1] for text in texts if (found := _MIRROR.search(text))), None)
 
 
-def make_base(keeper: BaseKeeper, progress: Say, name: str = STAND_IN) -> str:
-    """The stand-in of that name, made now or reused; its id in the engine.
+@contextmanager
+def make_files(name: str, progress: Say) -> Iterator[IO[bytes]]:
+    """The file system of a stand-in of that name, as a tar stream.
 
     Raises:
-        EngineError: it can't be made here (no root, no debootstrap, no mirror), or the engine
-            refused it.
+        EngineError: it can't be made here: no root, no debootstrap, no mirror.
     """
-    if known := keeper.find_base(name):
-        progress(f"base {name}: reused (`docker rmi {name}` and again makes it anew)")
-        return known
     _check_tools()
     with _folder() as root:
         mirror = find_mirror()
@@ -77,11 +63,8 @@ def make_base(keeper: BaseKeeper, progress: Say, name: str = STAND_IN) -> str:
         bundle = Path("/") / _BUNDLE
         if bundle.exists():
             shutil.copyfile(bundle, root / _BUNDLE)
-        labels = {LABEL: "base", f"{LABEL}.release": RELEASE}
         with _archive(root) as archive:
-            image = keeper.import_base(archive, name, labels)
-    progress(f"base {name}: ready; BASE_IMAGE={name} takes it")
-    return image
+            yield archive
 
 
 def _check_tools() -> None:

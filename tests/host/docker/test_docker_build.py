@@ -126,15 +126,17 @@ def test_a_pull_is_told_by_its_layers() -> None:
     assert list(follow_pull(iter(events))) == ["2 of 3 layers", "3 of 3 layers"]
 
 
-def test_a_stand_in_is_imported_with_its_labels() -> None:
+def test_a_stand_in_is_imported_once_with_its_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     class Importer(FakeApi):
         def import_image_from_stream(self, stream: Any, **given: Any) -> None:
             self.given = given
             self.present["x/y:z"] = {"Id": "sha256:new"}
 
-    api = Importer()
-    made = build.import_image(Daemon(api, HERE), io.BytesIO(), "x/y:z", {LABEL: "base"})
-    assert made == "sha256:new"
+    monkeypatch.setattr(build, "make_files", lambda *_: io.BytesIO())
+    api, said = Importer(), []
+    for _ in range(2):
+        assert build.make_base(Daemon(api, HERE), "x/y:z", said.append) == "sha256:new"
+    assert ["ready" in said[0], "reused" in said[1]] == [True, True]
     assert api.given["repository"] == "x/y"
     assert api.given["tag"] == "z"
     assert f"LABEL {LABEL}=base" in api.given["changes"]
