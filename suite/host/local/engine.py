@@ -27,8 +27,9 @@ from suite.host.local.environment import (
     place_environment,
     try_to_make,
 )
-from suite.host.local.run import LocalRun, sweep_folders
-from suite.host.local.volumes import LocalVolumes, list_caches, sweep_lasting, sweep_volumes
+from suite.host.local.owned import sweep
+from suite.host.local.run import LocalRun
+from suite.host.local.volumes import LocalVolumes, list_caches, sweep_lasting
 from suite.host.machine.machine import cpus_allowed
 from suite.host.provision.images import find_spec, lock_identity
 from suite.host.provision.volumes import CACHE_VARIABLE
@@ -252,7 +253,7 @@ class LocalEngine:
 
     def sweep_leftovers(self) -> int:
         """See ``engine.Engine``: folders of workers and of their volumes, here."""
-        return sweep_folders() + sweep_volumes() + sweep_lasting(self._home, read_version())
+        return sweep() + sweep_lasting(self._home, read_version())
 
 
 def _describe_paths() -> dict[str, Scalar]:

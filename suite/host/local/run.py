@@ -11,21 +11,17 @@ import select
 import shutil
 import signal
 import subprocess
-import tempfile
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
 
 from suite.errors import EngineError
 from suite.host.engine import Ending
-from suite.host.local.owned import sign, sweep
+from suite.host.local.owned import make_folder
 from suite.host.machine.clock import Span
 from suite.host.machine.deadlines import GRACE_S, KILLED_S, LEAVE_S, READER_S, UNREAD_GRACE_S
 from suite.host.machine.ending import DIARY_BYTES, phrase_ending
 from suite.host.machine.lines import MORE_PROCESSES, LineQueue
-
-_FOLDERS = "crossover-run-"
 
 
 class LocalRun:
@@ -40,8 +36,7 @@ class LocalRun:
         # A name made up for it: process ids come again.
         self.id = f"process-{uuid.uuid4().hex[:16]}"
         self._ending: Ending | None = None
-        self._folder = Path(tempfile.mkdtemp(prefix=_FOLDERS))
-        sign(self._folder)
+        self._folder = make_folder("run")
         work = self._folder / "tmp"
         work.mkdir()
         environment = {"HOME": str(work), **environment}
@@ -168,8 +163,3 @@ class LocalRun:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - DIARY_BYTES))
             return file.read().decode(errors="replace")
-
-
-def sweep_folders() -> int:
-    """Removes the folders of workers whose campaign was killed; how many there were."""
-    return sweep(Path(tempfile.gettempdir()).glob(f"{_FOLDERS}*"))

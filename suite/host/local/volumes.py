@@ -8,18 +8,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from pathlib import Path
 
 from suite.errors import EngineError
 from suite.host.engine import Job, Volume
-from suite.host.local.owned import sign, sweep
+from suite.host.local import owned
 from suite.host.provision.volumes import UNKNOWN_DRIVER
 
-PLACE = Path("/var/tmp")  # noqa: S108  a folder of our own is made in it, with mkdtemp
-"""Where files that are too large for memory belong (hier(7)); /tmp often is memory."""
-
-_FOLDERS = "crossover-volume-"
 _DATA = "data"
 _CACHES = "crossover-*-compile-cache-*"
 
@@ -58,13 +53,12 @@ class LocalVolumes:
 
     def _folder(self, volume: Volume) -> Path:
         if volume.name not in self._folders:
-            place = PLACE if os.access(PLACE, os.W_OK | os.X_OK) else None
+            place = owned.PLACE if os.access(owned.PLACE, os.W_OK | os.X_OK) else None
             try:
-                folder = Path(tempfile.mkdtemp(prefix=_FOLDERS, dir=place))
-                sign(folder)
+                folder = owned.make_folder("volume", place)
                 (folder / _DATA).mkdir()
             except OSError as error:
-                raise _refuse(volume, error, PLACE) from error
+                raise _refuse(volume, error, owned.PLACE) from error
             self._folders[volume.name] = folder
         return self._folders[volume.name]
 
@@ -98,9 +92,3 @@ def sweep_lasting(home: Path, kernel_driver: str | None) -> int:
     for folder in stale:
         shutil.rmtree(folder, ignore_errors=True)
     return len(stale)
-
-
-def sweep_volumes() -> int:
-    """Removes the folders whose campaign was killed; how many there were."""
-    places = (PLACE, Path(tempfile.gettempdir()))
-    return sweep(folder for place in places for folder in place.glob(f"{_FOLDERS}*"))

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from suite.errors import EngineError
+from suite.host.local import owned
 from suite.host.local import run as local_run
-from suite.host.local.run import LocalRun, sweep_folders
+from suite.host.local.run import LocalRun
 
 pytestmark = pytest.mark.processes
 
@@ -22,7 +23,8 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where runs make their folders."""
     place = tmp_path / "runs"
     place.mkdir()
-    monkeypatch.setattr(local_run.tempfile, "tempdir", str(place))
+    monkeypatch.setattr(owned, "PLACE", place)
+    monkeypatch.setattr(owned.tempfile, "tempdir", str(place))
     return place
 
 
@@ -119,6 +121,6 @@ def test_folders_of_the_dead_are_swept(folders: Path) -> None:
     for name in ("dead", "strange"):
         (folders / f"crossover-run-{name}").mkdir()
     (folders / "crossover-run-dead/owner").write_text(token.rpartition("|")[0] + "|4194999@1")
-    assert sweep_folders() == 1
+    assert owned.sweep() == 1
     worker.close()
     assert [path.name for path in folders.iterdir()] == ["crossover-run-strange"]

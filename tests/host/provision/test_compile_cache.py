@@ -205,8 +205,7 @@ def test_the_local_engine_sweeps_by_this_machines_driver(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     LocalVolumes(tmp_path).variables(job(cache()))
-    monkeypatch.setattr(local_engine, "sweep_folders", lambda: 0)
-    monkeypatch.setattr(local_engine, "sweep_volumes", lambda: 0)
+    monkeypatch.setattr(local_engine, "sweep", lambda: 0)
     monkeypatch.setattr(local_engine, "read_version", lambda: DRIVER)
     assert LocalEngine(home=tmp_path).sweep_leftovers() == 0
     monkeypatch.setattr(local_engine, "read_version", lambda: "570.1")

@@ -19,8 +19,8 @@ from suite.host.docker.limits import container_limits
 from suite.host.docker.run import start_run
 from suite.host.docker.volumes import discard_volume, volume_labels
 from suite.host.engine import LABEL, GpuRequest, Job, Volume
-from suite.host.local import volumes as local_volumes
-from suite.host.local.volumes import LocalVolumes, sweep_volumes
+from suite.host.local import owned
+from suite.host.local.volumes import LocalVolumes
 from suite.host.machine.machine import own_token
 from suite.host.provision.volumes import (
     CACHE_VARIABLE,
@@ -141,7 +141,8 @@ def test_volumes_of_the_dead_and_old_ones_of_strangers_are_swept(
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     place = tmp_path / "disk"
     place.mkdir()
-    monkeypatch.setattr(local_volumes, "PLACE", place)
+    monkeypatch.setattr(owned, "PLACE", place)
+    monkeypatch.setattr(owned.tempfile, "tempdir", str(place))
     yield place
     assert not list(place.iterdir()), "a volume was left behind"
 
@@ -154,7 +155,7 @@ def test_folders_of_the_dead_are_swept_and_no_others(place: Path) -> None:
     (dead / "owner").write_text(own_token().rpartition("|")[0] + "|4194999@1")
     strange = place / "crossover-volume-strange"
     strange.mkdir()
-    assert sweep_volumes() == 1
+    assert owned.sweep() == 1
     assert not dead.exists()
     strange.rmdir()
     volumes.remove(VOLUME)
@@ -166,7 +167,7 @@ def test_no_room_for_a_folder_is_an_engine_error(
     def refuse(**_: Any) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(local_volumes.tempfile, "mkdtemp", refuse)
+    monkeypatch.setattr(owned.tempfile, "mkdtemp", refuse)
     with pytest.raises(EngineError, match="No space left") as caught:
         LocalVolumes(place).variables(job(volumes=(VOLUME,)))
     assert str(place) in caught.value.remedy
