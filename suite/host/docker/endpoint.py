@@ -36,12 +36,6 @@ class Endpoint:
         return f"{self.url} ({self.source})"
 
 
-def _docker_folder(environment: Mapping[str, str]) -> Path:
-    if given := environment.get("DOCKER_CONFIG"):
-        return Path(given)
-    return Path(environment.get("HOME") or "/") / ".docker"
-
-
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         value = parse_json(path.read_bytes())
@@ -83,7 +77,8 @@ def find_endpoint(
     """
     if host := environment.get("DOCKER_HOST"):
         return _endpoint(host, "DOCKER_HOST")
-    folder = _docker_folder(environment)
+    usual = Path(environment.get("HOME") or "/") / ".docker"
+    folder = Path(environment.get("DOCKER_CONFIG") or usual)
     name = environment.get("DOCKER_CONTEXT")
     source = "DOCKER_CONTEXT"
     if not name:

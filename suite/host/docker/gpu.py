@@ -84,9 +84,14 @@ class GpuSearch:
         if nodes == [WSL_NODE] or request.devices == (ALL,):
             request = self._narrow(request, choice, several=len(cards) > 1)
         name = request.devices[0].removeprefix(CDI_KIND)
+        if self.engine.is_here:
+            kernel_driver = read_version()
+        else:
+            # As a container with the GPU sees it.
+            kernel_driver = find_version("\n".join(self.ask(VERSION_PROBE, request)[0]))
         return replace(
             request,
-            kernel_driver=self._kernel_driver(request),
+            kernel_driver=kernel_driver,
             uuid=request.uuid or find_whole(choice, name),
         )
 
@@ -189,10 +194,3 @@ class GpuSearch:
             + (" that are not the one" if len(seen) == 1 else ""),
             "`nvidia-smi -L` lists them; name another with GPU=, by number or UUID",
         )
-
-    def _kernel_driver(self, request: GpuRequest) -> str | None:
-        """The GPU driver's version on the engine's machine, elsewhere as a container with the GPU
-        sees it; None: unknown."""
-        if self.engine.is_here:
-            return read_version()
-        return find_version("\n".join(self.ask(VERSION_PROBE, request)[0]))

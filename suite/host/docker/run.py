@@ -174,7 +174,6 @@ class DockerRun:
         self._span = span
         self._memory_bytes = memory_bytes
         self._stream = stream
-        self._end_seen = False
         self._ending: Ending | None = None
         # Followed logs, not an attached socket: over TLS the SDK polls a socket whose data may
         # already have been decrypted, and waits for ever.  The log begins with the first line
@@ -208,10 +207,9 @@ class DockerRun:
     def next_line(self, timeout_s: float) -> str | None:
         """See ``engine.Running``."""
         line = self._lines.next_line(timeout_s)
-        if line is None and not self._end_seen:
+        if line is None:
             # The SDK reports a connection that was cut as the end of the stream.
             self._inspect()
-            self._end_seen = True
         return line
 
     def stop(self) -> None:

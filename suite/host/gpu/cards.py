@@ -11,7 +11,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -54,9 +54,6 @@ DRIVER_PROBE = (
 )
 """Python that prints the driver's list."""
 
-Ask = Callable[[], "tuple[Card, ...] | None"]
-"""Asks NVIDIA's library; None: it does not answer."""
-
 
 def read_probe(lines: Iterable[str]) -> tuple[Card, ...]:
     """The GPUs by what `DRIVER_PROBE` printed; nvidia-smi counts them by their PCI addresses, too."""
@@ -93,7 +90,7 @@ def _cpus(text: str) -> tuple[int, ...] | None:
         return None  # empty, or not there
 
 
-def machine_cards(root: Path = Path("/"), ask: Ask | None = None) -> tuple[Card, ...]:
+def machine_cards(root: Path = Path("/")) -> tuple[Card, ...]:
     """The GPUs of this machine: by NVIDIA's library, else by the driver's list, else by nodes.
 
     WSL's single node says nothing of how many there are, so that only the library can tell.
@@ -101,14 +98,14 @@ def machine_cards(root: Path = Path("/"), ask: Ask | None = None) -> tuple[Card,
     nodes = machine_gpus(root)
     if not nodes:
         return ()
-    cards = (ask or ask_library)() or read_probe(list_driver(root))
+    cards = ask_library() or read_probe(list_driver(root))
     if not cards and nodes != ("dxg",):
         return tuple(Card(index=index) for index in range(len(nodes)))
     return cards
 
 
 def ask_library() -> tuple[Card, ...] | None:
-    """The GPUs by NVIDIA's library, asked in a process of its own."""
+    """The GPUs by NVIDIA's library, asked in a process of its own; None: it does not answer."""
     try:
         done = subprocess.run(
             [sys.executable, "-m", "suite.host.gpu.cards"],
@@ -119,14 +116,11 @@ def ask_library() -> tuple[Card, ...] | None:
             check=False,
             cwd=SUITE.parent,
         )
-        return read_list(done.stdout) if done.returncode == 0 else None
+        if done.returncode == 0:
+            return msgspec.json.decode(done.stdout, type=tuple[Card, ...])
     except (OSError, subprocess.TimeoutExpired, ValueError):
-        return None
-
-
-def read_list(text: str) -> tuple[Card, ...]:
-    """The GPUs as that process printed them."""
-    return msgspec.json.decode(text, type=tuple[Card, ...])
+        pass
+    return None
 
 
 def library_cards(library: Any, root: Path = Path("/")) -> tuple[Card, ...]:

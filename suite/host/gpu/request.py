@@ -143,10 +143,6 @@ def choose_variables(gpu: GpuRequest | None) -> dict[str, str]:
     return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", **visible}
 
 
-def _version(info: Mapping[str, Any]) -> tuple[int, ...]:
-    return tuple(int(n) for n in re.findall(r"\d+", str(info.get("ServerVersion", "")))[:2])
-
-
 def choose_request(info: Mapping[str, Any], choice: Choice, *, podman: bool = False) -> GpuRequest:
     """How to ask the engine that gives this ``info`` for the GPU that was chosen.
 
@@ -159,7 +155,8 @@ def choose_request(info: Mapping[str, Any], choice: Choice, *, podman: bool = Fa
         GpuError: the engine lists others and not this one.
     """
     listed = list_names(info)
-    folders_only = bool(info.get("CDISpecDirs")) and (25, 0) <= _version(info) < (28, 2)
+    version = [int(n) for n in re.findall(r"\d+", str(info.get("ServerVersion", "")))[:2]]
+    folders_only = bool(info.get("CDISpecDirs")) and [25, 0] <= version < [28, 2]
     if listed:
         return request_cdi(pick_listed(listed, choice))
     return request_cdi(unlisted_name(choice)) if podman or folders_only else request_hook(choice)
@@ -206,12 +203,10 @@ def pick_listed(listed: Collection[str], choice: Choice) -> str:
     if name is None:
         raise GpuError(
             f"the engine lists no {CDI_KIND}{choice.wanted} among its CDI devices; it lists "
-            + ", ".join(_shorten(one) for one in sorted(listed) if one != "all"),
+            + ", ".join(
+                f"{one[:SHOWN]}…" if "-" in one else one for one in sorted(listed) if one != "all"
+            ),
             "name one of these with GPU=; where the specification is stale, "
             "`sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml` writes it anew",
         )
     return name
-
-
-def _shorten(name: str) -> str:
-    return f"{name[:SHOWN]}…" if "-" in name else name

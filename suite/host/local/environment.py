@@ -12,8 +12,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,15 +107,6 @@ def given_interpreter(path: Path) -> Interpreter:
     return interpreter
 
 
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Keeps a second campaign from making the same environment at the same time."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_suffix(".lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
 def place_environment(name: str, lock: Path, interpreter: Interpreter, home: Path) -> Path:
     """The folder ``home/<name>-<hash>`` of an environment; the hash is of the lock, the interpreter's
     version and its real path."""
@@ -189,7 +178,10 @@ def make_environment(
         EngineError: it can't be made, as where no wheel fits this machine.
     """
     folder = place_environment(name, lock, interpreter, home)
-    with _alone(folder):
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("w") as file:
+        # Keeps a second campaign from making the same environment at the same time.
+        fcntl.flock(file, fcntl.LOCK_EX)
         if is_whole(folder):
             progress(f"environment {name}: reused {folder.name} (same lock and interpreter)")
             return folder

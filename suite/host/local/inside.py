@@ -17,7 +17,7 @@ from suite.host.engine import Say
 from suite.host.local.engine import HOME, Environment, LocalEngine, record_environment
 from suite.host.local.environment import look_at
 from suite.host.machine.cpus import read_quota
-from suite.host.provision.images import find_spec, lock_identity
+from suite.host.provision.images import find_spec
 from suite.kernel import read_text
 from suite.model import Image, Isolation, Scalar
 
@@ -92,10 +92,10 @@ class InsideEngine(LocalEngine):
 
     def _find_laid(self, name: str) -> Path | None:
         """The folder of the image's own worker that was made from that lock; None: it has none."""
-        wanted = lock_identity(find_spec(name).lock).partition("@")[2]
+        wanted = find_spec(name).lock.read_bytes()
         for folder in sorted(self._root.glob(PLACES)):
             lock = folder / "lock.txt"
-            if lock.is_file() and lock_identity(lock).partition("@")[2] == wanted:
+            if lock.is_file() and lock.read_bytes() == wanted:
                 return folder
         return None
 

@@ -106,8 +106,7 @@ def _archive(root: Path) -> Iterator[IO[bytes]]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
     ) as process:
-        if process.stdout is None:  # pragma: no cover - asked for just above
-            raise EngineError("tar gave no output")
+        assert process.stdout is not None  # noqa: S101 - asked for just above
         yield process.stdout
         process.stdout.close()
         if process.wait():

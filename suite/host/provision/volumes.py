@@ -34,20 +34,6 @@ CACHE_SETTINGS: Mapping[str, str] = {
 UNKNOWN_DRIVER = "unknown"
 
 
-def scratch_volume(campaign: Campaign) -> Volume:
-    """The campaign's scratch space: all its invocations read the same files.
-
-    Named after a hash: a campaign's own name may hold letters that no engine takes.
-    """
-    identity = hashlib.sha256(campaign.id.encode()).hexdigest()[:16]
-    return Volume(
-        name=f"crossover-{identity}-scratch",
-        target=SCRATCH_TARGET,
-        variable=SCRATCH_VARIABLE,
-        purpose="scratch",
-    )
-
-
 def compile_cache(image: Image, gpu: GpuRequest) -> Volume:
     """The compile cache of an image under a driver, the same for every campaign.
 
@@ -68,8 +54,19 @@ def compile_cache(image: Image, gpu: GpuRequest) -> Volume:
 
 
 def campaign_volumes(campaign: Campaign, cells: Iterable[Cell]) -> tuple[Volume, ...]:
-    """The volumes that runs of these cells need and that go with the campaign."""
-    return (scratch_volume(campaign),) if any(cell.reads_files for cell in cells) else ()
+    """The volumes that runs of these cells need and that go with the campaign: its scratch space, in
+    which all its invocations read the same files."""
+    if not any(cell.reads_files for cell in cells):
+        return ()
+    # A hash, since a campaign's own name may hold letters that no engine takes.
+    identity = hashlib.sha256(campaign.id.encode()).hexdigest()[:16]
+    scratch = Volume(
+        name=f"crossover-{identity}-scratch",
+        target=SCRATCH_TARGET,
+        variable=SCRATCH_VARIABLE,
+        purpose="scratch",
+    )
+    return (scratch,)
 
 
 def choose_volumes(

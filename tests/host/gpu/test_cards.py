@@ -9,6 +9,7 @@ from contextlib import redirect_stdout
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from suite.host.engine import Card, Slice
@@ -32,10 +33,6 @@ TWO = {
     "proc/driver/nvidia/gpus/0000:81:00.0/information": information("NVIDIA A", UUIDS[0]),
     "sys/bus/pci/devices/0000:81:00.0/local_cpulist": "0-3,8\n",
 }
-
-
-def no_answer() -> None:
-    return None
 
 
 def test_the_library_lists_names_addresses_and_near_cpus(tmp_path: Path) -> None:
@@ -67,25 +64,30 @@ def test_a_gpu_that_says_nothing_keeps_its_place() -> None:
     assert cards.library_cards(FakeNvml(lost)) == (Card(index=0), Card(index=1))
 
 
-def test_what_the_library_says_survives_its_process() -> None:
+def test_what_the_library_says_survives_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
     cut = cards.library_cards(FakeNvml(replace(HEALTHY, mig=True, slices=(0,))))
     assert cut[0].slices == (Slice(index=0, uuid=SLICE_UUIDS[0], name=cut[0].slices[0].name),)
-    assert cards.read_list(json.dumps([asdict(card) for card in cut])) == cut
+    done = subprocess.CompletedProcess([], 0, json.dumps([asdict(card) for card in cut]))
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
+    assert cards.ask_library() == cut
 
 
-def test_without_the_library_the_drivers_list_and_then_the_nodes_count(tmp_path: Path) -> None:
-    assert cards.machine_cards(tmp_path / "none", no_answer) == ()
-    found = cards.machine_cards(lay(tmp_path / "a", TWO), no_answer)
+def test_without_the_library_the_drivers_list_and_then_the_nodes_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cards, "ask_library", lambda: None)
+    assert cards.machine_cards(tmp_path / "none") == ()
+    found = cards.machine_cards(lay(tmp_path / "a", TWO))
     assert [(card.index, card.name, card.pci) for card in found] == [
         (0, "NVIDIA A", "0000:81:00.0"),
         (1, "NVIDIA B", "0000:c1:00.0"),
     ]
     assert found[0].cpus == (0, 1, 2, 3, 8)
     nodes = dict.fromkeys(("dev/nvidia0", "dev/nvidia2"), "")
-    found = cards.machine_cards(lay(tmp_path / "b", nodes), no_answer)
+    found = cards.machine_cards(lay(tmp_path / "b", nodes))
     assert found == (Card(index=0), Card(index=1))
     # WSL has one node for all of its GPUs.
-    assert cards.machine_cards(lay(tmp_path / "c", {"dev/dxg": ""}), no_answer) == ()
+    assert cards.machine_cards(lay(tmp_path / "c", {"dev/dxg": ""})) == ()
 
 
 def test_a_uuid_that_the_driver_has_not_read_is_none(tmp_path: Path) -> None:
@@ -129,7 +131,7 @@ def test_the_listing_process_answers_or_says_why_not() -> None:
         assert "NVIDIA's library" in done.stderr or "nvidia-ml-py" in done.stderr
         assert cards.ask_library() is None
     else:
-        assert cards.ask_library() == cards.read_list(done.stdout)
+        assert msgspec.json.encode(cards.ask_library()).decode() == done.stdout.strip()
 
 
 def test_a_driver_that_hangs_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,9 +26,9 @@ from suite.host.provision.volumes import (
     CACHE_VARIABLE,
     SCRATCH_TARGET,
     SCRATCH_VARIABLE,
+    campaign_volumes,
     choose_volumes,
     compile_cache,
-    scratch_volume,
 )
 from suite.worker.proof import compile_cache as worker_cache
 from suite.worker.scenario import scratch
@@ -58,14 +58,16 @@ def test_only_cells_that_read_files_bring_a_volume() -> None:
     # And a GPU its compile cache.
     assert choose_volumes(campaign, [], image=IMAGE, gpu=GPU) == (compile_cache(IMAGE, GPU),)
     (volume,) = choose_volumes(campaign, [plain, reading], image=IMAGE, gpu=None)
-    assert volume == scratch_volume(campaign)
+    assert campaign_volumes(campaign, [plain, reading]) == (volume,)
     assert (volume.target, volume.purpose) == (SCRATCH_TARGET, "scratch")
 
 
 def test_a_volume_is_called_what_every_engine_takes_and_no_other_campaign_has() -> None:
     campaign = synthetic.make_campaign()
     names = {
-        scratch_volume(replace(campaign, id=identity)).name
+        campaign_volumes(replace(campaign, id=identity), [cell("reading", reads_files=True)])[
+            0
+        ].name
         for identity in ("20261121-größe-full", "20261121-größe-quick", "a" * 90)
     }
     assert len(names) == 3
