@@ -46,8 +46,7 @@ def provide_image(
     Raises:
         EngineError: the base can't be had, the disk is too full, or the build failed.
     """
-    known_identity = identify_base(recipe)
-    identity = known_identity or ensure_base(daemon, recipe, progress, data_root)
+    identity = identify_base(recipe) or ensure_base(daemon, recipe, progress, data_root)
     plan = plan_on(daemon, recipe, identity)
     known = list_images(daemon)
     found = None if fresh else find_built(plan, known)
@@ -62,8 +61,7 @@ def provide_image(
     progress(f"image {recipe.name}: building {plan.tag} ({explain_build(plan, labels)})")
     if recipe.lock is not None and not has_layers(plan, labels):
         _ensure_room(recipe, data_root)
-    if known_identity:
-        ensure_base(daemon, recipe, progress, data_root)
+    ensure_base(daemon, recipe, progress, data_root)
     image = _build(daemon, recipe, plan, progress, fresh=fresh)
     return describe_image(daemon, image, plan, recipe.origin)
 

@@ -78,10 +78,6 @@ class Daemon:
         """See `errors.engine_error`."""
         return engine_error(doing, text, self.endpoint)
 
-    def close(self) -> None:
-        """Lets go of the connections."""
-        self.api.close()
-
 
 def connect(endpoint: Endpoint | None, patience_s: float | None) -> Daemon:
     """A connection, each of whose answers is waited for so long; None: as long as a campaign should.

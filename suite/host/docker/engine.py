@@ -65,14 +65,14 @@ class DockerEngine:
         self._cuda_image = cuda_image
         self._probe_s = patience_s or PROBE_S
         self._daemon = connect(docker_endpoint(), patience_s)
-        weakref.finalize(self, self._daemon.close)
+        weakref.finalize(self, self._daemon.api.close)
         self._description = ask_who(self._daemon)
         self._owner = own_token()
         self._memlock: str = "not asked for"
 
     def close(self) -> None:
         """Lets go of the connections; otherwise that happens with the engine's last reference."""
-        self._daemon.close()
+        self._daemon.api.close()
 
     @property
     def is_here(self) -> bool | None:
@@ -129,12 +129,10 @@ class DockerEngine:
         Raises:
             UsageError: there is no image of that name.
         """
-        recipe = self._recipe(name)
-        if recipe.lock is None:
+        if name == CUSTOM:
             self.settle_custom(progress)
-            recipe = self._recipe(name)
         return build.provide_image(
-            self._daemon, recipe, progress, data_root=self.data_root, fresh=fresh
+            self._daemon, self._recipe(name), progress, data_root=self.data_root, fresh=fresh
         )
 
     def settle_custom(self, progress: Say) -> str | None:

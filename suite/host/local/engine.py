@@ -39,6 +39,9 @@ from suite.model import Image, Isolation, Scalar
 HOME = SUITE.parent / ".venv" / "arms"
 """Where the environments lie: inside the checkout, and gone with ``make clean``."""
 
+_PASSED = {"python_path": "PYTHONPATH", "library_path": "LD_LIBRARY_PATH"}
+"""The search paths that pass through to LOCAL_PYTHON, by their names in the document."""
+
 
 @dataclass(frozen=True)
 class Environment:
@@ -98,7 +101,9 @@ class LocalEngine:
             # A limit on address space would stop TensorFlow, which maps far more than it uses.
             "memory_limit": "not enforced",
             "python": "LOCAL_PYTHON" if self._given else "from the lock",
-            **({} if self._given is None else _describe_paths()),
+            **(
+                {key: _describe_paths(name) for key, name in _PASSED.items()} if self._given else {}
+            ),
             **theirs,
         }
 
@@ -256,19 +261,12 @@ class LocalEngine:
         return sweep() + sweep_lasting(self._home, read_version())
 
 
-def _describe_paths() -> dict[str, Scalar]:
-    """The search paths that pass through to LOCAL_PYTHON: how many folders, and a hash of their names,
-    which are a person's own; None: not set."""
-
-    def describe(name: str) -> str | None:
-        value = os.environ.get(name)
-        if not value:
-            return None
-        folders = value.split(os.pathsep)
-        digest = hashlib.sha256(value.encode()).hexdigest()[:16]
-        return f"{len(folders)} folder{'s' if len(folders) > 1 else ''}, sha256:{digest}"
-
-    return {
-        "python_path": describe("PYTHONPATH"),
-        "library_path": describe("LD_LIBRARY_PATH"),
-    }
+def _describe_paths(name: str) -> str | None:
+    """How many folders a variable names, and a hash of their names, which are a person's own; None: it
+    is not set."""
+    value = os.environ.get(name)
+    if not value:
+        return None
+    folders = value.split(os.pathsep)
+    digest = hashlib.sha256(value.encode()).hexdigest()[:16]
+    return f"{len(folders)} folder{'s' if len(folders) > 1 else ''}, sha256:{digest}"

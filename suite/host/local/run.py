@@ -13,7 +13,7 @@ import signal
 import subprocess
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from suite.errors import EngineError
 from suite.host.engine import Ending
@@ -64,33 +64,37 @@ class LocalRun:
                 else "`taskset` (package util-linux) and the interpreter must be there",
             ) from error
         self.process_id = self._process.pid
+        assert self._process.stdout is not None  # noqa: S101 - asked for just above
         try:
-            self._lines = LineQueue(self._chunks(), self._close_output)
+            self._lines = LineQueue(
+                self._chunks(self._process.stdout.fileno()), self._process.stdout.close
+            )
         except EngineError:
             self.stop()
             self._process.communicate()
             shutil.rmtree(self._folder, ignore_errors=True)
             raise
 
-    def _chunks(self) -> Iterator[bytes]:
-        assert self._process.stdout is not None  # noqa: S101 - asked for in __init__
-        output = self._process.stdout.fileno()
-        ended: list[int] = []
-        with suppress(OSError):  # a kernel before 5.3, or a sandbox without it
-            ended = [os.pidfd_open(self._process.pid)]
-        try:
+    def _chunks(self, output: int) -> Iterator[bytes]:
+        with self._watch_end() as ended:
             # What it started may hold its output open when it has ended itself.
             while output in select.select([output, *ended], [], [])[0]:
                 if not (chunk := os.read(output, 65536)):
                     return
                 yield chunk
+
+    @contextmanager
+    def _watch_end(self) -> Iterator[list[int]]:
+        """What can be read once it has ended, before it is reaped; nothing where the kernel can't tell
+        (before 5.3, or in a sandbox)."""
+        ended: list[int] = []
+        with suppress(OSError):
+            ended = [os.pidfd_open(self._process.pid)]
+        try:
+            yield ended
         finally:
             for one in ended:
                 os.close(one)
-
-    def _close_output(self) -> None:
-        assert self._process.stdout is not None  # noqa: S101 - asked for in __init__
-        self._process.stdout.close()
 
     def next_line(self, timeout_s: float) -> str | None:
         """See ``engine.Running``."""
@@ -99,10 +103,8 @@ class LocalRun:
     def stop(self) -> None:
         """See ``engine.Running``; kills all that it started, too."""
         if self._process.returncode is None:
-            try:
+            with suppress(ProcessLookupError):  # all have ended
                 os.killpg(self._process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                return  # all have ended
 
     def abandon(self) -> Ending:
         """See ``engine.Running``."""
@@ -145,18 +147,14 @@ class LocalRun:
         """Whether it has ended, after at most that long; leaves it to be reaped."""
         if self._process.returncode is not None:
             return True
+        with self._watch_end() as ended:
+            if ended:
+                return bool(select.select(ended, [], [], seconds)[0])
         try:
-            descriptor = os.pidfd_open(self._process.pid)
-        except OSError:  # a kernel before 5.3, or a sandbox without it
-            try:
-                self._process.wait(timeout=seconds)
-            except subprocess.TimeoutExpired:
-                return False
-            return True
-        try:
-            return bool(select.select([descriptor], [], [], seconds)[0])
-        finally:
-            os.close(descriptor)
+            self._process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
 
     def _diary(self) -> str:
         with (self._folder / "stderr").open("rb") as file:

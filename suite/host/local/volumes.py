@@ -36,31 +36,29 @@ class LocalVolumes:
         Raises:
             EngineError: a folder can't be made.
         """
-        return {
-            volume.variable: str(
-                self._lasting(volume) if volume.lasting else self._folder(volume) / _DATA
-            )
-            for volume in job.volumes
-        }
+        found = {}
+        for volume in job.volumes:
+            place = self._home if volume.lasting else owned.PLACE
+            try:
+                found[volume.variable] = str(self._make(volume))
+            except OSError as error:
+                raise EngineError(
+                    f"no folder for the volume {volume.purpose} could be made: {error.strerror}",
+                    f"there must be room in {place}, and a right to write there: `df -h {place}`",
+                ) from error
+        return found
 
-    def _lasting(self, volume: Volume) -> Path:
-        folder = self._home / volume.name
-        try:
+    def _make(self, volume: Volume) -> Path:
+        if volume.lasting:
+            folder = self._home / volume.name
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise _refuse(volume, error, self._home) from error
-        return folder.absolute()
-
-    def _folder(self, volume: Volume) -> Path:
+            return folder.absolute()
         if volume.name not in self._folders:
             place = owned.PLACE if os.access(owned.PLACE, os.W_OK | os.X_OK) else None
-            try:
-                folder = owned.make_folder("volume", place)
-                (folder / _DATA).mkdir()
-            except OSError as error:
-                raise _refuse(volume, error, owned.PLACE) from error
+            folder = owned.make_folder("volume", place)
+            (folder / _DATA).mkdir()
             self._folders[volume.name] = folder
-        return self._folders[volume.name]
+        return self._folders[volume.name] / _DATA
 
     def remove(self, volume: Volume) -> None:
         """Removes a volume that goes with its campaign, and all that is in it; harmless where there is
@@ -68,13 +66,6 @@ class LocalVolumes:
         folder = self._folders.pop(volume.name, None)
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def _refuse(volume: Volume, error: OSError, place: Path) -> EngineError:
-    return EngineError(
-        f"no folder for the volume {volume.purpose} could be made: {error.strerror}",
-        f"there must be room in {place}, and a right to write there: `df -h {place}`",
-    )
 
 
 def list_caches(home: Path) -> tuple[str, ...]:
