@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from suite.host.docker import leftovers
 from suite.host.docker.engine import DockerEngine
 from suite.host.docker.leftovers import sweep
 from suite.host.docker.limits import USER
@@ -128,8 +129,10 @@ print(compile_cache.facts("end")["cuda.cache.at_end.bytes"])
 
 
 @pytest.fixture
-def cache(api: Any, cpu_image: Image) -> Iterator[Volume]:
+def cache(api: Any, cpu_image: Image, monkeypatch: pytest.MonkeyPatch) -> Iterator[Volume]:
     """The cache of a driver that no machine has; any image has its folder."""
+    # What others have in this engine is left alone by the sweeps.
+    monkeypatch.setattr(leftovers, "is_alive", lambda _: True)
     gpu = GpuRequest(driver="nvidia", devices=("0",), kernel_driver=f"0.{uuid.uuid4().int}")
     made = compile_cache(cpu_image, gpu)
     yield made
@@ -157,7 +160,7 @@ def test_the_compile_cache_is_filled_by_one_run_and_found_by_the_next(
         said = fill(engine, cpu_image, cache)
         assert said == [f"{CACHE_TARGET} 4294967296 0", str(before), str(8 * (before + 1))]
         # Between two campaigns, and where nobody knows the machine's driver.
-        assert sweep(engine._daemon, time.time() + 1e9, lambda _: True) == 0
+        assert sweep(engine._daemon, time.time() + 1e9) == 0
         assert is_there(api, cache)
     (made,) = [one for one in caches(api) if one["Name"] == cache.name]
     assert made["Labels"][f"{LABEL}.driver"] == cache.labels["driver"]
@@ -172,13 +175,13 @@ def test_the_compile_cache_of_another_driver_or_of_no_image_is_swept(
     api.create_volume(cache.name, labels=named)
     # The engine's images carry what their caches are called by, so that a rebuilt one finds its own.
     rebuilt = {**named, f"{LABEL}.for": "sha256:" + "0" * 64}
-    assert sweep(engine._daemon, time.time(), lambda _: True, "0.1") == 1
+    assert sweep(engine._daemon, time.time(), "0.1") == 1
     assert not is_there(api, cache)
     api.create_volume(cache.name, labels=rebuilt)
-    assert sweep(engine._daemon, time.time(), lambda _: True) == 0
+    assert sweep(engine._daemon, time.time()) == 0
     api.remove_volume(cache.name)
     api.create_volume(cache.name, labels={**rebuilt, f"{LABEL}.packages": "gone"})
-    assert sweep(engine._daemon, time.time(), lambda _: True) == 1
+    assert sweep(engine._daemon, time.time()) == 1
     assert not is_there(api, cache)
 
 
@@ -195,9 +198,9 @@ def test_a_compile_cache_that_a_container_holds_is_not_swept(
     run = engine.start(job, entrypoint=("python3",))
     try:
         assert run.next_line(60) == "up"
-        assert sweep(engine._daemon, time.time(), lambda _: True) == 0
+        assert sweep(engine._daemon, time.time()) == 0
         assert is_there(api, held)
     finally:
         run.close()
-    assert sweep(engine._daemon, time.time(), lambda _: True) == 1
+    assert sweep(engine._daemon, time.time()) == 1
     assert not is_there(api, held)

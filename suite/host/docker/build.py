@@ -27,6 +27,7 @@ from suite.host.provision.images import (
     Recipe,
     build_context,
     explain_build,
+    find_changes,
     identify_base,
     plan_build,
 )
@@ -195,8 +196,7 @@ def refuse_base(daemon: Daemon, reference: str, text: str, *, laid: bool) -> Eng
 
 def has_layers(plan: BuildPlan, known: Iterable[Mapping[str, str]]) -> bool:
     """Whether one of the ``known`` images (their labels) has the layer of packages: the large one."""
-    packages = [f"{LABEL}.{name}" for name in ("dockerfile", "lock", "base")]
-    return any(all(labels.get(p) == plan.labels[p] for p in packages) for labels in known)
+    return any(set(find_changes(plan, labels)) <= {"suite"} for labels in known)
 
 
 def _ensure_room(recipe: Recipe, data_root: str | None) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Container, Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
 from typing import Any
@@ -55,12 +55,7 @@ def discard_container(daemon: Daemon, container: str, within: float = WORK_S) ->
     return False
 
 
-def sweep(
-    daemon: Daemon,
-    now_s: float,
-    is_owner_alive: Callable[[str], bool | None] = is_alive,
-    kernel_driver: str | None = None,
-) -> int:
+def sweep(daemon: Daemon, now_s: float, kernel_driver: str | None = None) -> int:
     """Removes the leftovers among the containers and volumes of this project; how many there were.
 
     ``kernel_driver`` is the version of the GPU's driver on the engine's machine; None: unknown.
@@ -72,26 +67,23 @@ def sweep(
     for container in _containers(daemon):
         stopped = container.get("State") in ("exited", "dead", "created")
         old = stopped and now_s - float(container.get("Created", now_s)) > _FOREIGN_AGE_S
-        if _is_nobodys(container, is_owner_alive, old=old):
+        if _is_nobodys(container, old=old):
             discard_container(daemon, str(container["Id"]))
             count += 1
     # After the containers that may hold them.
     for volume in list_volumes(daemon, "volume"):
-        old = _is_old(volume, now_s)
-        if _is_nobodys(volume, is_owner_alive, old=old) and discard_volume(daemon, volume["Name"]):
-            count += 1
+        nobodys = _is_nobodys(volume, old=_is_old(volume, now_s))
+        count += nobodys and discard_volume(daemon, volume["Name"])
     return count + _sweep_lasting(daemon, kernel_driver)
 
 
-def _is_nobodys(
-    one: Mapping[str, Any], is_owner_alive: Callable[[str], bool | None], *, old: bool
-) -> bool:
+def _is_nobodys(one: Mapping[str, Any], *, old: bool) -> bool:
     """Whether a container or a volume of ours is nobody's any more.
 
     A living owner's never; a dead owner's always, running or not; one whose owner can't be seen
     (another machine on the same engine) when it is ``old``.
     """
-    alive = is_owner_alive(_labels(one).get(f"{LABEL}.owner", ""))
+    alive = is_alive(_labels(one).get(f"{LABEL}.owner", ""))
     return old if alive is None else not alive
 
 
@@ -106,12 +98,7 @@ def _is_old(volume: Mapping[str, Any], now_s: float) -> bool:
     return now_s - made_s > _FOREIGN_VOLUME_AGE_S
 
 
-def claim(
-    daemon: Daemon,
-    owner: str,
-    now_s: float,
-    is_owner_alive: Callable[[str], bool | None] = is_alive,
-) -> str | None:
+def claim(daemon: Daemon, owner: str, now_s: float) -> str | None:
     """Makes the volume that says who has this engine.  None: it is ours; else who has it, in words.
 
     An engine makes one volume of a name, and gives who asks for it again the one that is there.
@@ -122,10 +109,10 @@ def claim(
     name = name_claim()
     since = f"{datetime.fromtimestamp(now_s, timezone.utc):%Y-%m-%d %H:%M} UTC"
     signed = {"owner": owner, "who": name_self(), "since": since}
-    labels = {LABEL: "volume", **{f"{LABEL}.{name}": value for name, value in signed.items()}}
+    labels = {LABEL: "volume", **{f"{LABEL}.{key}": value for key, value in signed.items()}}
     with daemon.errors("marking it as taken"):
         found = daemon.api.create_volume(name, labels=labels)
-        if _is_nobodys(found, is_owner_alive, old=_is_old(found, now_s)):
+        if _is_nobodys(found, old=_is_old(found, now_s)):
             discard_volume(daemon, name)
             found = daemon.api.create_volume(name, labels=labels)
     return None if _labels(found).get(f"{LABEL}.owner") == owner else _word_claim(found)
@@ -168,7 +155,7 @@ def look(daemon: Daemon, now_s: float) -> None:
     """
     _containers(daemon)
     for volume in list_volumes(daemon, "volume"):
-        taken = not _is_nobodys(volume, is_alive, old=_is_old(volume, now_s))
+        taken = not _is_nobodys(volume, old=_is_old(volume, now_s))
         if volume["Name"] == name_claim() and taken:
             raise BusyError(
                 f"another campaign is running on this engine: {_word_claim(volume)}", MIND_OTHER

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 from suite.host.gpu.commands import CDI_FOLDERS
@@ -17,12 +16,10 @@ from suite.kernel import read_version
 _TOOLS = ("nvidia-ctk", "nvidia-container-cli", "nvidia-container-runtime-hook")
 _ASKED_S = 5.0
 
-Version = Callable[[str], str | None]
-"""Says the version of a program, ``?`` where it does not say it; None: there is no such program."""
-
 
 def tool_version(name: str) -> str | None:
-    """The version of one of NVIDIA's programs on PATH (see `Version`)."""
+    """The version of one of NVIDIA's programs on PATH, ``?`` where it does not say it; None: there is no
+    such program."""
     path = shutil.which(name)
     if path is None:
         return None
@@ -42,12 +39,12 @@ def tool_version(name: str) -> str | None:
     return number[0] if number else "?"
 
 
-def describe_machine(root: Path = Path("/"), version: Version = tool_version) -> str:
+def describe_machine(root: Path = Path("/")) -> str:
     """One line on the device nodes, the driver and the toolkit of this machine."""
     nodes = sorted(path.name for path in (root / "dev").glob("nvidia*") if not path.is_dir())
     nodes += ["dxg"] if (root / "dev/dxg").exists() else []
     driver = read_version(root)
-    tools = {name: version(name) for name in _TOOLS}
+    tools = {name: tool_version(name) for name in _TOOLS}
     there = [
         name if number == "?" else f"{name} {number}" for name, number in tools.items() if number
     ]

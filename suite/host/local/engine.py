@@ -134,7 +134,7 @@ class LocalEngine:
         """What makes the environments, or stands in for all of them."""
         if self._given is not None:
             return given_interpreter(self._given)
-        return find_interpreter(os.environ.get("PATH", os.defpath))
+        return find_interpreter()
 
     def _look_up(self, name: str) -> Environment:
         """The environment that stands in for an image, whether made already or not."""

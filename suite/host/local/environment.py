@@ -58,16 +58,16 @@ def look_at(path: Path) -> Interpreter | None:
     return Interpreter(path=path, title=" ".join(said), version=version)
 
 
-def find_interpreter(path: str) -> Interpreter:
+def find_interpreter() -> Interpreter:
     """The interpreter to make environments with: the running one where it fits, else the first of
-    python3.13, 3.12, 3.11 on ``path`` (a PATH).
+    python3.13, 3.12, 3.11 on PATH.
 
     Raises:
         EngineError: there is none; names the ways out.
     """
     candidates = [Path(getattr(sys, "_base_executable", None) or sys.executable)]
     for major, minor in VERSIONS:
-        if found := shutil.which(f"python{major}.{minor}", path=path):
+        if found := shutil.which(f"python{major}.{minor}"):
             candidates.append(Path(found))
     for candidate in candidates:
         interpreter = look_at(candidate)

@@ -30,9 +30,9 @@ _MIRROR = re.compile(r"^\s*(?:deb\s|URIs:)(?:.*?[ \t])?(https?://\S+/debian/?)(?
 _LEFT_OUT = ("./var/cache/apt/*", "./var/lib/apt/lists/*", "./var/log/*", "./usr/share/doc/*")
 
 
-def find_mirror(root: Path = Path("/")) -> str | None:
+def find_mirror() -> str | None:
     """The Debian mirror that this machine's own apt uses; None: debootstrap's own choice."""
-    apt = root / "etc/apt"
+    apt = Path("/etc/apt")
     files = [apt / "sources.list", *sorted((apt / "sources.list.d").glob("*"))]
     texts = [read_text(file) for file in files if file.suffix in (".list", ".sources")]
     return next((found[1] for text in texts if (found := _MIRROR.search(text))), None)

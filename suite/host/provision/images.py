@@ -205,11 +205,16 @@ def plan_build(
     )
 
 
+def find_changes(plan: BuildPlan, labels: Mapping[str, str]) -> list[str]:
+    """Which ingredients are others than those of the image that has these labels."""
+    return [n for n in _INGREDIENTS if labels.get(f"{LABEL}.{n}") != plan.labels[f"{LABEL}.{n}"]]
+
+
 def explain_build(plan: BuildPlan, known: Iterable[Mapping[str, str]]) -> str:
     """Why nothing can be reused: which ingredients differ from the closest of the ``known`` images
     (the labels of those that this project built before)."""
     changes = [
-        [n for n in _INGREDIENTS if labels.get(f"{LABEL}.{n}") != plan.labels[f"{LABEL}.{n}"]]
+        find_changes(plan, labels)
         for labels in known
         if labels.get(f"{LABEL}.image") == plan.labels[f"{LABEL}.image"]
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timezone
 
 import pytest
@@ -18,37 +19,36 @@ NOW = datetime(2026, 11, 21, 8, 30, tzinfo=timezone.utc).timestamp()
 """Half an hour after the fake engine makes its volumes."""
 
 
-def lives(_: str) -> bool | None:
-    return True
+Let = Callable[[bool | None], None]
 
 
-def unseen(_: str) -> bool | None:
-    return None
+@pytest.fixture
+def let(monkeypatch: pytest.MonkeyPatch) -> Let:
+    """Says whether owners live; None: nobody can see them."""
+    return lambda alive: monkeypatch.setattr(leftovers, "is_alive", lambda _owner: alive)
 
 
-def died(_: str) -> bool | None:
-    return False
-
-
-def test_the_first_has_it_until_it_lets_go() -> None:
+def test_the_first_has_it_until_it_lets_go(let: Let) -> None:
     api = FakeApi()
+    let(True)
     daemon = Daemon(api, HERE)
-    assert claim(daemon, "ann", NOW, lives) is None
-    assert claim(daemon, "ann", NOW, lives) is None
-    said = str(claim(daemon, "bob", NOW, unseen))
+    assert claim(daemon, "ann", NOW) is None
+    assert claim(daemon, "ann", NOW) is None
+    let(None)
+    said = str(claim(daemon, "bob", NOW))
     assert said.startswith(f"of {name_self()}, since 2026-11-21 08:30 UTC; ")
     assert f"`docker volume rm {name_claim()}`" in said
     release(daemon, "bob")
     assert list(api.kept) == [name_claim()]
     release(daemon, "ann")
     assert api.kept == {}
-    assert claim(daemon, "bob", NOW, lives) is None
+    assert claim(daemon, "bob", NOW) is None
 
 
 def test_who_lets_go_leaves_no_volume_that_an_interrupt_left() -> None:
     api = FakeApi()
     daemon = Daemon(api, HERE)
-    assert claim(daemon, "ann", NOW, lives) is None
+    assert claim(daemon, "ann", NOW) is None
     for owner in ("ann", "bob"):
         labels = {LABEL: "volume", f"{LABEL}.owner": owner}
         api.create_volume(f"crossover-{owner}-scratch", labels=labels)
@@ -57,28 +57,30 @@ def test_who_lets_go_leaves_no_volume_that_an_interrupt_left() -> None:
     assert sorted(api.kept) == ["crossover-bob-scratch", "crossover-cache"]
 
 
-@pytest.mark.parametrize(("alive", "age"), [(died, 0.0), (unseen, 49 * 3600.0)])
-def test_what_a_killed_campaign_left_holds_nobody_up(alive: object, age: float) -> None:
-    api = FakeApi()
-    daemon = Daemon(api, HERE)
-    claim(daemon, "ann", NOW, lives)
-    assert claim(daemon, "bob", NOW + age, alive) is None  # type: ignore[arg-type]
-    assert api.kept[name_claim()]["Labels"][f"{LABEL}.owner"] == "bob"
-    assert sweep(daemon, NOW + age, died) == 1
-    assert api.kept == {}
-
-
-def test_who_only_looks_takes_nothing_and_is_told_the_same(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(("alive", "age"), [(False, 0.0), (None, 49 * 3600.0)])
+def test_what_a_killed_campaign_left_holds_nobody_up(
+    alive: bool | None, age: float, let: Let
 ) -> None:
     api = FakeApi()
     daemon = Daemon(api, HERE)
+    claim(daemon, "ann", NOW)
+    let(alive)
+    assert claim(daemon, "bob", NOW + age) is None
+    assert api.kept[name_claim()]["Labels"][f"{LABEL}.owner"] == "bob"
+    let(False)
+    assert sweep(daemon, NOW + age) == 1
+    assert api.kept == {}
+
+
+def test_who_only_looks_takes_nothing_and_is_told_the_same(let: Let) -> None:
+    api = FakeApi()
+    daemon = Daemon(api, HERE)
     look(daemon, NOW)
-    claim(daemon, "ann", NOW, lives)
-    monkeypatch.setattr(leftovers, "is_alive", unseen)
+    claim(daemon, "ann", NOW)
+    let(None)
     with pytest.raises(BusyError, match="another campaign is running on this engine: of "):
         look(daemon, NOW)
-    monkeypatch.setattr(leftovers, "is_alive", died)
+    let(False)
     look(daemon, NOW)
     assert len(api.kept) == 1
 

@@ -41,13 +41,14 @@ def test_the_running_interpreter_comes_first_and_then_those_on_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = script(tmp_path / "old", "echo CPython 3.10.2")
+    monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(local_environment.sys, "_base_executable", str(old))
     with pytest.raises(EngineError, match=r"python3\.13") as caught:
-        find_interpreter(str(tmp_path))
+        find_interpreter()
     assert "LOCAL_PYTHON" in caught.value.remedy
     for version in ("3.11", "3.12"):
         script(tmp_path / f"python{version}", f"echo CPython {version}.9")
-    assert find_interpreter(str(tmp_path)).version == (3, 12, 9)
+    assert find_interpreter().version == (3, 12, 9)
 
 
 VENV = """

@@ -34,11 +34,12 @@ from tests.fakes.tree import lay
     ],
 )
 def test_only_what_is_nobodys_is_swept(
-    state: str, age_s: float, alive: bool | None, gone: bool
+    state: str, age_s: float, alive: bool | None, gone: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     api = FakeApi()
     api.listed = [{"Id": "c1", "State": state, "Created": 1.8e9 - age_s}]
-    assert leftovers.sweep(Daemon(api, HERE), 1.8e9, lambda _: alive) == int(gone)
+    monkeypatch.setattr(leftovers, "is_alive", lambda _: alive)
+    assert leftovers.sweep(Daemon(api, HERE), 1.8e9) == int(gone)
     assert api.asked == ["remove"] * gone
 
 

@@ -137,7 +137,7 @@ def test_the_sweep_leaves_it_while_somebody_can_ask_for_it_again(
     labels: Mapping[str, str], image: str | None, driver: str | None, swept: bool
 ) -> None:
     api = engine_with(labels, image, cache())
-    count = leftovers.sweep(Daemon(api, HERE), 1.8e9, lambda _: None, driver)
+    count = leftovers.sweep(Daemon(api, HERE), 1.8e9, driver)
     assert count == int(swept)
     assert set(api.kept) == {"not-ours"} | (set() if swept else {cache().name})
 
@@ -152,7 +152,7 @@ def test_a_cache_of_an_unknown_driver_stays_with_its_image() -> None:
 def test_a_cache_that_a_container_holds_is_left_alone() -> None:
     api = engine_with({}, None, cache())
     api.failures[f"remove volume {cache().name}"] = api_error(409, "volume is in use")
-    assert leftovers.sweep(Daemon(api, HERE), 1.8e9, lambda _: None) == 0
+    assert leftovers.sweep(Daemon(api, HERE), 1.8e9) == 0
     assert cache().name in api.kept
 
 

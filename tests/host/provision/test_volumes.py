@@ -129,13 +129,14 @@ def test_removing_is_harmless_whatever_the_engine_says() -> None:
     ],
 )
 def test_volumes_of_the_dead_and_old_ones_of_strangers_are_swept(
-    alive: bool | None, made: str, swept: bool
+    alive: bool | None, made: str, swept: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     api = FakeApi()
     api.create_volume(VOLUME.name, labels=volume_labels(VOLUME, "someone"))
     api.create_volume("not-ours", labels={"some": "label"})
     api.kept[VOLUME.name]["CreatedAt"] = made
-    assert leftovers.sweep(Daemon(api, HERE), NOW_S, lambda _: alive) == int(swept)
+    monkeypatch.setattr(leftovers, "is_alive", lambda _: alive)
+    assert leftovers.sweep(Daemon(api, HERE), NOW_S) == int(swept)
     assert set(api.kept) == {"not-ours"} | (set() if swept else {VOLUME.name})
 
 
