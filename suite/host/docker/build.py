@@ -1,6 +1,5 @@
-"""From a build plan to an image in the engine: reused by its label, or built with live progress.
-
-Also fetches the base image.
+"""From a build plan to an image in the engine: what there is of it; reused by its label, or built with live
+progress.  Also fetches the base image.
 """
 
 from __future__ import annotations
@@ -18,7 +17,8 @@ from suite.errors import MORE_DISK, EngineError
 from suite.host.docker.connect import Daemon
 from suite.host.docker.errors import Refused
 from suite.host.docker.stream import follow_build, follow_pull
-from suite.host.engine import LABEL, Say
+from suite.host.docker.volumes import LASTING, list_volumes
+from suite.host.engine import LABEL, Say, Stock
 from suite.host.machine.deadlines import SILENT_S
 from suite.host.provision.debian_base import RELEASE, make_files
 from suite.host.provision.images import (
@@ -48,9 +48,9 @@ def provide_image(
         EngineError: the base can't be had, the disk is too full, or the build failed.
     """
     identity = identify_base(recipe) or ensure_base(daemon, recipe, progress, data_root)
-    plan = plan_on(daemon, recipe, identity)
+    plan = _plan_on(daemon, recipe, identity)
     known = list_images(daemon)
-    found = None if fresh else find_built(plan, known)
+    found = None if fresh else _find_built(plan, known)
     what = "lock, base and suite" if recipe.lock else "image beneath and suite"
     if found:
         progress(
@@ -60,21 +60,51 @@ def provide_image(
         return describe_image(daemon, found, plan, recipe.origin)
     labels = [image["Labels"] for image in known]
     progress(f"image {recipe.name}: building {plan.tag} ({explain_build(plan, labels)})")
-    if recipe.lock is not None and not has_layers(plan, labels):
+    if recipe.lock is not None and not _has_layers(plan, labels):
         _ensure_room(recipe, data_root)
     ensure_base(daemon, recipe, progress, data_root)
     image = _build(daemon, recipe, plan, progress, fresh=fresh)
     return describe_image(daemon, image, plan, recipe.origin)
 
 
-def plan_on(daemon: Daemon, recipe: Recipe, identity: str) -> BuildPlan:
+def take_stock(daemon: Daemon, recipe: Recipe) -> Stock:
+    """What the engine has of that recipe's image.
+
+    Raises:
+        EngineError: it does not answer.
+    """
+    base = recipe.base
+    here = find_image(daemon, base)
+    identity = identify_base(recipe) or here
+    image, room, recorded = None, recipe.free_bytes, ("", "")
+    if identity is not None:
+        plan = _plan_on(daemon, recipe, identity)
+        known = list_images(daemon)
+        image = _find_built(plan, known)
+        recorded = (plan.base, plan.lock)
+        has_all = here if recipe.lock is None else _has_layers(plan, [i["Labels"] for i in known])
+        room = 0 if image or has_all else room
+    caches = list_volumes(daemon, LASTING) if image else ()
+    return Stock(
+        name=recipe.name,
+        image=image,
+        base=base,
+        base_here=here is not None,
+        room_bytes=room,
+        from_lock=recipe.lock is not None,
+        recorded=recorded,
+        caches=tuple(sorted(one["Name"] for one in caches)),
+    )
+
+
+def _plan_on(daemon: Daemon, recipe: Recipe, identity: str) -> BuildPlan:
     """How an engine is to build an image on a base of that identity."""
     with daemon.errors("asking for its architecture"):
         architecture = str(daemon.api.version().get("Arch", ""))
     return plan_build(recipe, base_identity=identity, architecture=architecture)
 
 
-def find_built(plan: BuildPlan, known: Iterable[Mapping[str, Any]]) -> str | None:
+def _find_built(plan: BuildPlan, known: Iterable[Mapping[str, Any]]) -> str | None:
     """The id of the image that this plan has made already, among the ``known`` ones.
 
     By its name, too: an image that somebody builds on ours has all of our labels.
@@ -194,7 +224,24 @@ def refuse_base(daemon: Daemon, reference: str, text: str, *, laid: bool) -> Eng
     )
 
 
-def has_layers(plan: BuildPlan, known: Iterable[Mapping[str, str]]) -> bool:
+def reach_base(daemon: Daemon, reference: str, *, laid: bool) -> bool | None:
+    """Whether the registry of a base image answers the engine for it; None: this engine can't be
+    asked that, as podman.  ``laid`` as in `refuse_base`.
+
+    Raises:
+        EngineError: the registry refuses or is out of reach; names the ways out.
+    """
+    try:
+        with daemon.calls("asking the registry for the base image"):
+            daemon.api.inspect_distribution(reference)
+    except Refused as refused:
+        if refused.missing and "page not found" in refused.text.lower():
+            return None
+        raise refuse_base(daemon, reference, refused.text, laid=laid) from refused
+    return True
+
+
+def _has_layers(plan: BuildPlan, known: Iterable[Mapping[str, str]]) -> bool:
     """Whether one of the ``known`` images (their labels) has the layer of packages: the large one."""
     return any(set(find_changes(plan, labels)) <= {"suite"} for labels in known)
 

@@ -11,7 +11,7 @@ import time
 import weakref
 
 from suite.errors import GpuError
-from suite.host.docker import build, leftovers, stock
+from suite.host.docker import build, leftovers
 from suite.host.docker.connect import ask_who, connect
 from suite.host.docker.endpoint import Endpoint, find_endpoint
 from suite.host.docker.errors import Refused
@@ -103,12 +103,12 @@ class DockerEngine:
 
     def take_stock(self, name: str) -> Stock:
         """See ``doctor.machine.Examined``."""
-        return stock.take_stock(self._daemon, self._recipe(name))
+        return build.take_stock(self._daemon, self._recipe(name))
 
     def reach_base(self, reference: str) -> bool | None:
         """See ``doctor.machine.Examined``."""
         laid = self._cuda_image is not None and reference.startswith(self._cuda_image)
-        return stock.reach_base(self._daemon, reference, laid=laid)
+        return build.reach_base(self._daemon, reference, laid=laid)
 
     def look_at_leftovers(self) -> None:
         """See ``doctor.machine.Examined``."""

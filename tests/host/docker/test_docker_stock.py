@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from suite.errors import EngineError
-from suite.host.docker.build import provide_image
+from suite.host.docker.build import provide_image, reach_base, take_stock
 from suite.host.docker.connect import Daemon
 from suite.host.docker.describe import Description
-from suite.host.docker.stock import reach_base, take_stock
 from suite.host.docker.volumes import LASTING
 from suite.host.engine import LABEL, GpuSupport
 from suite.host.provision.images import follow, plan_build, read_specs

@@ -15,8 +15,8 @@ import pytest
 from suite.errors import VENDOR_IMAGE, EngineError
 from suite.host.campaign.arms import known_arms
 from suite.host.docker import build
+from suite.host.docker.build import reach_base, take_stock
 from suite.host.docker.connect import Daemon
-from suite.host.docker.stock import reach_base, take_stock
 from suite.host.provision import images, overlay
 from suite.host.provision.images import DOCKER, Recipe
 from suite.host.provision.overlay import CUSTOM, add_digest, overlay_on
