@@ -48,19 +48,16 @@ def provide_image(
         EngineError: the base can't be had, the disk is too full, or the build failed.
     """
     identity = identify_base(recipe) or ensure_base(daemon, recipe, progress, data_root)
-    plan = _plan_on(daemon, recipe, identity)
-    known = list_images(daemon)
-    found = None if fresh else _find_built(plan, known)
+    plan, known, found = _look_up(daemon, recipe, identity)
     what = "lock, base and suite" if recipe.lock else "image beneath and suite"
-    if found:
+    if found and not fresh:
         progress(
             f"image {recipe.name}: reused {plan.tag} "
             f"(Dockerfile, {what} are those it was built from)"
         )
         return describe_image(daemon, found, plan, recipe.origin)
-    labels = [image["Labels"] for image in known]
-    progress(f"image {recipe.name}: building {plan.tag} ({explain_build(plan, labels)})")
-    if recipe.lock is not None and not _has_layers(plan, labels):
+    progress(f"image {recipe.name}: building {plan.tag} ({explain_build(plan, known)})")
+    if recipe.lock is not None and not _has_layers(plan, known):
         _ensure_room(recipe, data_root)
     ensure_base(daemon, recipe, progress, data_root)
     image = _build(daemon, recipe, plan, progress, fresh=fresh)
@@ -78,11 +75,9 @@ def take_stock(daemon: Daemon, recipe: Recipe) -> Stock:
     identity = identify_base(recipe) or here
     image, room, recorded = None, recipe.free_bytes, ("", "")
     if identity is not None:
-        plan = _plan_on(daemon, recipe, identity)
-        known = list_images(daemon)
-        image = _find_built(plan, known)
+        plan, known, image = _look_up(daemon, recipe, identity)
         recorded = (plan.base, plan.lock)
-        has_all = here if recipe.lock is None else _has_layers(plan, [i["Labels"] for i in known])
+        has_all = here if recipe.lock is None else _has_layers(plan, known)
         room = 0 if image or has_all else room
     caches = list_volumes(daemon, LASTING) if image else ()
     return Stock(
@@ -97,25 +92,22 @@ def take_stock(daemon: Daemon, recipe: Recipe) -> Stock:
     )
 
 
-def _plan_on(daemon: Daemon, recipe: Recipe, identity: str) -> BuildPlan:
-    """How an engine is to build an image on a base of that identity."""
+def _look_up(
+    daemon: Daemon, recipe: Recipe, identity: str
+) -> tuple[BuildPlan, list[Mapping[str, str]], str | None]:
+    """How an engine is to build an image on a base of that identity, the labels of the images that were
+    built there, and the id of the one that this plan has made already."""
     with daemon.errors("asking for its architecture"):
         architecture = str(daemon.api.version().get("Arch", ""))
-    return plan_build(recipe, base_identity=identity, architecture=architecture)
-
-
-def _find_built(plan: BuildPlan, known: Iterable[Mapping[str, Any]]) -> str | None:
-    """The id of the image that this plan has made already, among the ``known`` ones.
-
-    By its name, too: an image that somebody builds on ours has all of our labels.
-    """
+    plan = plan_build(recipe, base_identity=identity, architecture=architecture)
+    known = list_images(daemon)
+    found = None
     for image in known:
-        named = any(
-            tag == plan.tag or tag.endswith(f"/{plan.tag}") for tag in image.get("RepoTags") or []
-        )
+        # By its name, too: an image that somebody builds on ours has all of our labels.
+        named = any(f"/{tag}".endswith(f"/{plan.tag}") for tag in image.get("RepoTags") or [])
         if named and image["Labels"].get(f"{LABEL}.inputs") == plan.hash:
-            return str(image["Id"])
-    return None
+            found = found or str(image["Id"])
+    return plan, [image["Labels"] for image in known], found
 
 
 def ensure_base(daemon: Daemon, recipe: Recipe, progress: Say, data_root: str | None) -> str:

@@ -28,8 +28,15 @@ OTHER_TENSORFLOW = (
 )
 """What to do about a TensorFlow of somebody else's that the worker can't work with."""
 
-_NO_PYTHON = re.compile(r"python3: (command )?(not found|permission denied)", re.IGNORECASE)
-_NO_SHELL = re.compile(r"/bin/sh\W*: (stat|no such file)")
+_LACKS = {
+    r"(?i)python3: (command )?(not found|permission denied)": (
+        "it has no python3 on its PATH that any user may run"
+    ),
+    r"/bin/sh\W*: (stat|no such file)": (
+        "it has no shell (/bin/sh), with which the suite's folders are made"
+    ),
+}
+"""What it means where not even the worker's own check could run."""
 
 
 def overlay_on(spec: ImageSpec, reference: str) -> Recipe:
@@ -88,10 +95,13 @@ def explain_unfit(reference: str, text: str) -> EngineError | None:
     ``text`` is the end of the build's output, in which the worker's own check has left a record
     of what it found (see ``suite.worker.session.preflight``).
     """
-    reason = _find_reason(text)
-    if reason is None:
+    checked = [one for one in map(_read, text.splitlines()) if one.get("record") == "unfit"]
+    reasons = [str(one.get("reason")) for one in checked]
+    reasons += [lack for pattern, lack in _LACKS.items() if re.search(pattern, text)]
+    if not reasons:
         return None
-    return EngineError(f"the suite can't be laid on {reference} (CUDA_IMAGE): {reason}", WAYS_OUT)
+    what = f"the suite can't be laid on {reference} (CUDA_IMAGE): {reasons[0]}"
+    return EngineError(what, WAYS_OUT)
 
 
 def word_check(line: str) -> str | None:
@@ -107,14 +117,3 @@ def _read(line: str) -> dict[str, Any]:
         return wire.parse_record(line)
     except ValueError:
         return {}
-
-
-def _find_reason(text: str) -> str | None:
-    for record in map(_read, text.splitlines()):
-        if record.get("record") == "unfit":
-            return str(record.get("reason"))
-    if _NO_PYTHON.search(text):
-        return "it has no python3 on its PATH that any user may run"
-    if _NO_SHELL.search(text):
-        return "it has no shell (/bin/sh), with which the suite's folders are made"
-    return None
