@@ -6,8 +6,8 @@ from typing import Any
 
 import docker.types
 
-from suite.host.engine import Job
-from suite.host.gpu.request import CAPABILITIES
+from suite.host.engine import LABEL, Job
+from suite.host.gpu.request import CAPABILITIES, choose_variables
 
 USER = "10001:10001"
 """Who the worker is inside: nobody that any host knows."""
@@ -18,6 +18,22 @@ _LOG_BYTES = 512 * 2**20
 """Of each of two files.  Both streams share them, and where standard error fills them faster than the engine
 reads them out, records are lost with the file that is turned over (seen at 64 MiB with 200 MiB of errors).
 A runaway still can't fill the disk."""
+
+
+def describe_container(job: Job, owner: str) -> dict[str, Any]:
+    """What the container is; ``owner`` is the token of the process that runs it."""
+    return {
+        "command": list(job.arguments),
+        "user": USER,
+        "labels": {**job.labels, LABEL: "run", f"{LABEL}.owner": owner},
+        "environment": {
+            **choose_variables(job.gpu),
+            **job.environment,
+            **{volume.variable: volume.target for volume in job.volumes},
+        },
+        # Else what docker's client is configured with would be in it, such as a proxy's password.
+        "use_config_proxy": False,
+    }
 
 
 def container_limits(job: Job, *, memlock: bool) -> dict[str, Any]:

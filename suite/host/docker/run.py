@@ -13,12 +13,11 @@ from suite.errors import EngineError, GpuError, tell_left
 from suite.host.docker.connect import Daemon
 from suite.host.docker.errors import Refused, Silence
 from suite.host.docker.leftovers import discard_container, remove_container
-from suite.host.docker.limits import USER, container_limits
+from suite.host.docker.limits import container_limits, describe_container
 from suite.host.docker.volumes import volume_labels
-from suite.host.engine import LABEL, Ending, Job
+from suite.host.engine import Ending, Job
 from suite.host.gpu.commands import FIND_HANG, EngineKind, reword
 from suite.host.gpu.remedies import explain_refusal
-from suite.host.gpu.request import choose_variables
 from suite.host.machine.clock import Span
 from suite.host.machine.deadlines import (
     ASK_S,
@@ -108,19 +107,10 @@ def _start(
             daemon.api.create_volume(volume.name, labels=volume_labels(volume, owner))
         created = daemon.api.create_container(
             job.image.id,
-            command=list(job.arguments),
             entrypoint=list(entrypoint) or None,
             name=name,
-            user=USER,
-            labels={**job.labels, LABEL: "run", f"{LABEL}.owner": owner},
-            environment={
-                **choose_variables(job.gpu),
-                **job.environment,
-                **{volume.variable: volume.target for volume in job.volumes},
-            },
-            # Else what docker's client is configured with would be in it, such as a proxy's password.
-            use_config_proxy=False,
             host_config=daemon.api.create_host_config(**container_limits(job, memlock=memlock)),
+            **describe_container(job, owner),
         )["Id"]
     stream: Any = iter(())
     try:
