@@ -6,12 +6,14 @@ the cells are those of the suite, by their ids.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
 
 from suite.cells.cell import Cell, Param, Work
 from suite.cells.traits import ProfileName
 from suite.model import Campaign, Document
+from suite.worker import scenarios
 from tests import synthetic
 from tests.fakes.hosts import Host
 
@@ -163,7 +165,9 @@ def _fit(device: Device, p: dict[str, Param]) -> float:
 
 def _width(device: Device, p: dict[str, Param]) -> float:
     width, batch = float(p["width"]), float(p["batch"])
-    return device.fixed + 6 * batch * (128 + width + 1) * width / device.flops
+    # Nobody asks for the gradient by the 128 inputs.
+    operations = 6 * (128 + width + 1) - 2 * 128
+    return device.fixed + batch * operations * width / device.flops
 
 
 def _execute(device: Device, p: dict[str, Param]) -> float:
@@ -196,117 +200,45 @@ TRUTHS: dict[str, Callable[[Device, dict[str, Param]], float]] = {
 }
 
 STAGES = ("naive", "traced", "placed", "float32", "no-fetch", "device-data", "batch-512")
-SIZES = (1, 10, 32, 64, 100, 128, 256, 500, 1000, 2000, 3000, 4000, 5000, 8000, 10000)
-ASKED_SIZES = (1, 10, 100, 500, 1000, 2000, 3000, 4000, 5000, 8000, 10000)
-BATCHES = (8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
-PIPELINES = ("parallel", "native", "numpy_function")
+KEPT = (
+    *("matmul.square/*/precision=fp32/*/xla=off", "mlp.train/net=A/*/precision=fp32/*"),
+    *("mlp.width/width=[!6]*/precision=fp32", "mlp.fallback/*", "tfdata.triple/*"),
+    *("tfdata.slices/*/shuffle=on/prefetch=on", "overhead.startup/*"),
+    *(f"overhead.{case}" for case in ("fence", "eager_op", "function_call", "graph_op")),
+    *("overhead.copy/*", "overhead.sum/*", "overhead.container"),
+    *(
+        f"asked.{case}/*stage={stage}/*"
+        for case, stages in {
+            "matmul": ("naive", "first-call-apart", "warm"),
+            "clone": ("first", "again"),
+            "slices": STAGES,
+            "dataset": ("fetch", "no-fetch"),
+            "fit": ("epoch-*", "steady"),
+        }.items()
+        for stage in stages
+    ),
+)
+"""The cells that the analysis has something to say about: of scripts the stages that plans of schema 1 had,
+and no width at which even a sound GPU is idle."""
 
 
-def _cell(family: str, params: dict[str, Param], amount: float, unit: str, **more: object) -> Cell:
-    scenario, case = family.split(".")
-    return synthetic.make_cell(scenario, case, params, Work(amount=amount, unit=unit), **more)
-
-
-def _ons() -> Iterable[tuple[str, dict[str, object]]]:
-    yield "arm", {"asked_about": True}
-    yield "cpu", {"asked_about": True, "arms": ["cuda"]}
+DECLARED = ("arms", "sweep", "one_shot", "asked_about", "by_host")
+"""What even plans of schema 1 say of a cell."""
 
 
 def make_cells() -> list[Cell]:
-    """The cells of the profile full that the analysis has something to say about."""
-    cells = [
-        _cell("matmul.square", {"n": n, **rest}, 2.0 * n**3, "FLOP", sweep="n")
-        for rest, sizes in (
-            ({"precision": "fp32", "operands": "device", "xla": "off"}, SIZES),
-            ({"precision": "fp32", "operands": "host", "xla": "off"}, (100, 1000, 4000)),
+    """Those of the suite, in every profile and with what schema 1 tells of them."""
+    return [
+        synthetic.make_cell(
+            cell.scenario,
+            cell.case,
+            cell.params,
+            Work(amount=cell.work.amount, unit=cell.work.unit, bytes=cell.work.bytes),
+            **{name: getattr(cell, name) for name in DECLARED},
         )
-        for n in sizes
+        for cell in scenarios.cells()
+        if any(fnmatch(cell.id, pattern) for pattern in KEPT)
     ]
-    for data, execution, batches in (
-        ("device", "graph", BATCHES),
-        ("host", "graph", (32, 512)),
-        ("dataset", "graph", (32, 512)),
-        ("device", "eager", (32, 512)),
-        ("device", "xla", (32, 512)),
-    ):
-        for batch in batches:
-            params: dict[str, Param] = {"net": "A", "batch": batch, "data": data}
-            params |= {"precision": "fp32", "execution": execution}
-            cells.append(_cell("mlp.train", params, batch, "example", sweep="batch"))
-    cells += [
-        _cell(
-            "mlp.width",
-            {"width": w, "batch": b, "precision": "fp32"},
-            6.0 * b * (128 + w + 1) * w,
-            "FLOP",
-            sweep="width",
-        )
-        for w in (64, 512, 2048, 8192)
-        for b in (32, 512)
-    ]
-    cells += [
-        _cell("mlp.fallback", {"batch": 512, "python": python}, 512, "example")
-        for python in ("none", "numpy_function")
-    ]
-    cells += [*_make_asked(), *_make_data(), *_make_overhead()]
-    return cells
-
-
-def _make_asked() -> Iterable[Cell]:
-    for on, more in _ons():
-        for n in ASKED_SIZES:
-            for stage in ("naive", "first-call-apart", *(["warm"] if on == "cpu" else [])):
-                params: dict[str, Param] = {"n": n, "stage": stage, "on": on}
-                cold = stage == "naive"
-                fields = {**more, "one_shot": cold, "sweep": "n"}
-                yield _cell("asked.matmul", params, 2.0 * n**3, "FLOP", **fields)
-        for stage in ("first", "again") if on == "arm" else ("again",):
-            cold = stage == "first"
-            yield _cell(
-                "asked.clone", {"stage": stage, "on": on}, 1, "model", one_shot=cold, **more
-            )
-        for stage in STAGES:
-            amount = 512 if stage == "batch-512" else 1000
-            params = {"stage": stage, "on": on}
-            cold = stage == "naive"
-            yield _cell("asked.slices", params, amount, "example", one_shot=cold, **more)
-        for stage in ("fetch", "no-fetch"):
-            yield _cell("asked.dataset", {"stage": stage, "on": on}, 32, "example", **more)
-        for batch, prefetch, stages in (
-            (512, "on", ("epoch-1", "epoch-2", "epoch-3", "steady")),
-            (512, "off", ("epoch-1", "steady")),
-            (8, "on", ("epoch-1", "steady")),
-        ):
-            for stage in stages:
-                params = {"stage": stage, "batch": batch, "prefetch": prefetch, "on": on}
-                cold = stage != "steady"
-                yield _cell("asked.fit", params, EPOCH, "example", one_shot=cold, **more)
-
-
-def _make_data() -> Iterable[Cell]:
-    for batch in (32, 512):
-        params: dict[str, Param] = {"batch": batch, "shuffle": "on", "prefetch": "on"}
-        yield _cell("tfdata.slices", params, batch, "element")
-    for pipeline in PIPELINES:
-        for part in ("input", "together", "trivial"):
-            params = {"pipeline": pipeline, "part": part, "batch": 512}
-            yield _cell("tfdata.triple", params, 512, "element")
-
-
-def _make_overhead() -> Iterable[Cell]:
-    for case in ("fence", "eager_op", "function_call"):
-        yield _cell(f"overhead.{case}", {}, 1, "call")
-    yield _cell("overhead.graph_op", {}, 1000, "operation")
-    for direction in ("to-device", "from-device"):
-        for size in (4, 4096, 65536, 2**20, 2**24, 2**28):
-            params: dict[str, Param] = {"direction": direction, "bytes": size}
-            copied = Work(amount=1.0, unit="copy", bytes=size)
-            yield replace(_cell("overhead.copy", params, 1, "copy"), work=copied)
-    summed = Work(amount=1.0, unit="sum", bytes=3 * 2**28)
-    yield replace(_cell("overhead.sum", {"bytes": 2**28}, 1, "sum"), work=summed)
-    for stage in ("import", "devices", "kernel", "build", "step"):
-        yield _cell("overhead.startup", {"stage": stage}, 1, "start", one_shot=True)
-    yield _cell("overhead.container", {}, 1, "start", one_shot=True, by_host=True)
 
 
 def choose(cells: Sequence[Cell], *ids: str) -> list[Cell]:
