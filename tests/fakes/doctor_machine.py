@@ -7,19 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from suite.errors import EngineError, GpuError, NoGpuError, UsageError
+from suite.errors import EngineError, UsageError
 from suite.host.doctor.examine import Diagnosis, Line, examine
 from suite.host.doctor.machine import Examined, Machine, Question, Ran
-from suite.host.engine import Card, GpuRequest, GpuSupport, Stock
-from suite.model import Isolation, Scalar
+from suite.host.engine import GpuRequest, GpuSupport, Stock
+from suite.model import Scalar
 from suite.worker import scenarios
 from tests.fakes.clock import Clock
 from tests.fakes.engine import FakeEngine, Life, record
+from tests.fakes.nvml import UUIDS
 from tests.fakes.tree import lay
 
 GB = 10**9
-
-UUIDS = ("GPU-11111111-2222-3333-4444-555555555555", "GPU-99999999-2222-3333-4444-555555555555")
 
 
 def smi(
@@ -74,8 +73,6 @@ class FakeExamined(FakeEngine):
     def __init__(
         self,
         *,
-        gpu: GpuRequest | GpuError | None = None,
-        here: bool | None = True,
         built: Sequence[str] = (),
         base_here: bool = True,
         registry: bool | EngineError | None = True,
@@ -83,38 +80,28 @@ class FakeExamined(FakeEngine):
         support: GpuSupport | None = None,
         architecture: str = "x86_64",
         facts: Mapping[str, Scalar] | None = None,
-        cards: tuple[Card, ...] = (),
         view: Life | None = None,
-        isolation: Isolation = "container",
         caches: Sequence[str] = (),
         stock_trouble: EngineError | None = None,
         laid_on: str | None = None,
         local_python: str | None = None,
+        **how: Any,
     ) -> None:
-        lives = {} if view is None else {"otherwise": lambda _job: view}
-        super().__init__(
-            gpu=gpu or NoGpuError("no GPU", "ARMS=cpu"), isolation=isolation, cards=cards, **lives
-        )
-        self._here = here
-        self._built = tuple(built)
+        super().__init__(otherwise=view and (lambda _job: view), **how)
+        self._built = built
         self._base_here = base_here
         self._registry = registry
         self._probe_image = probe_image
         self._support = support or GpuSupport(devices=(), cdi_folders=(), runtimes=("runc",))
-        self._architecture = architecture
-        self._facts = dict(facts or {})
+        self._facts = {"architecture": architecture, **(facts or {})}
         self.stock_trouble = stock_trouble
         self.laid_on = laid_on
         self.local_python = local_python
         self.caches = tuple(caches)
 
     @property
-    def is_here(self) -> bool | None:
-        return self._here
-
-    @property
     def data_root(self) -> str | None:
-        return "/var/lib/docker" if self._here else None
+        return "/var/lib/docker" if self.is_here else None
 
     def describe(self) -> dict[str, Scalar]:
         return {
@@ -122,7 +109,6 @@ class FakeExamined(FakeEngine):
             "version": "29.0.1",
             "storage.driver": "overlay2",
             "cgroup.version": "2",
-            "architecture": self._architecture,
             **self._facts,
         }
 

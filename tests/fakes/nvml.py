@@ -5,7 +5,7 @@ The profiles are made up in the shape of what real GPUs say; no GPU stands behin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
@@ -100,6 +100,25 @@ DUMB = replace(
 )
 
 
+ALWAYS: Mapping[str, Any] = {
+    "nvmlInit": None,
+    "nvmlDeviceGetCudaComputeCapability": (9, 0),
+    "nvmlDeviceGetCount": 2,
+    "nvmlSystemGetCudaDriverVersion": 12040,
+    "nvmlDeviceGetEnforcedPowerLimit": 700_000,
+    "nvmlDeviceGetPowerManagementDefaultLimit": 700_000,
+    "nvmlDeviceGetMaxPcieLinkGeneration": 5,
+    "nvmlDeviceGetMaxPcieLinkWidth": 16,
+    "nvmlDeviceGetPersistenceMode": 1,
+    "nvmlDeviceGetEccMode": [1, 1],
+    "nvmlDeviceGetComputeMode": 0,
+    "nvmlDeviceGetUtilizationRates": SimpleNamespace(gpu=97, memory=40),
+    "nvmlDeviceGetCurrPcieLinkGeneration": 5,
+    "nvmlDeviceGetCurrPcieLinkWidth": 16,
+}
+"""The functions that answer the same of every GPU, whatever its profile."""
+
+
 class FakeNvml:
     """The library as a module would be."""
 
@@ -140,25 +159,20 @@ class FakeNvml:
             return object.__getattribute__(self, name)
         if name in self.profile.missing:
             raise AttributeError(f"module 'pynvml' has no attribute {name!r}")
-        function = object.__getattribute__(self, name)
+        answer = None if name in ALWAYS else object.__getattribute__(self, name)
 
         def call(*words: Any) -> Any:
             self.calls.append(name)
             if name in self.profile.failing:
                 raise NVMLError(self.profile.failing[name])
-            return function(*words)
+            return answer(*words) if answer else ALWAYS[name]
 
         return call
 
     def _text(self, text: str) -> Any:
         return text.encode() if self.profile.as_bytes else text
 
-    def nvmlInit(self) -> None: ...  # noqa: N802 - the library's own names
-
-    def nvmlDeviceGetCount(self) -> int:  # noqa: N802
-        return 2
-
-    def nvmlDeviceGetHandleByIndex(self, index: int) -> int:  # noqa: N802
+    def nvmlDeviceGetHandleByIndex(self, index: int) -> int:  # noqa: N802 - the library's own names
         if index > 1:
             raise NVMLError(2)
         return index
@@ -192,9 +206,6 @@ class FakeNvml:
     def nvmlSystemGetDriverVersion(self) -> Any:  # noqa: N802
         return self._text("550.90.07")
 
-    def nvmlSystemGetCudaDriverVersion(self) -> int:  # noqa: N802
-        return 12040
-
     def nvmlDeviceGetName(self, gpu: int) -> Any:  # noqa: N802
         if gpu >= FIRST_SLICE:
             return self._text(f"{self.profile.names[0]} MIG 1g.10gb")
@@ -206,40 +217,16 @@ class FakeNvml:
     def nvmlDeviceGetVbiosVersion(self, _: int) -> Any:  # noqa: N802
         return self._text("96.00.00.00.01")
 
-    def nvmlDeviceGetCudaComputeCapability(self, _: int) -> tuple[int, int]:  # noqa: N802
-        return 9, 0
-
     def nvmlDeviceGetMemoryInfo(self, gpu: int) -> Any:  # noqa: N802
         part = 8 if gpu >= FIRST_SLICE else 1
         return SimpleNamespace(used=5 * 2**30 // part, total=80 * 2**30 // part)
 
-    def nvmlDeviceGetEnforcedPowerLimit(self, _: int) -> int:  # noqa: N802
-        return 700_000
-
-    def nvmlDeviceGetPowerManagementDefaultLimit(self, _: int) -> int:  # noqa: N802
-        return 700_000
-
     def nvmlDeviceGetMaxClockInfo(self, _: int, kind: int) -> int:  # noqa: N802
         return 1980 if kind == self.NVML_CLOCK_SM else 2619
-
-    def nvmlDeviceGetMaxPcieLinkGeneration(self, _: int) -> int:  # noqa: N802
-        return 5
-
-    def nvmlDeviceGetMaxPcieLinkWidth(self, _: int) -> int:  # noqa: N802
-        return 16
-
-    def nvmlDeviceGetPersistenceMode(self, _: int) -> int:  # noqa: N802
-        return 1
-
-    def nvmlDeviceGetEccMode(self, _: int) -> list[int]:  # noqa: N802
-        return [1, 1]
 
     def nvmlDeviceGetMigMode(self, gpu: int) -> list[int]:  # noqa: N802
         on = int(self.profile.mig and gpu == 0)
         return [on, on]
-
-    def nvmlDeviceGetComputeMode(self, _: int) -> int:  # noqa: N802
-        return 0
 
     def nvmlDeviceGetClockInfo(self, _: int, kind: int) -> int:  # noqa: N802
         return self.profile.clock_sm_mhz if kind == self.NVML_CLOCK_SM else 2619
@@ -249,9 +236,6 @@ class FakeNvml:
 
     def nvmlDeviceGetTemperature(self, _: int, __: int) -> int:  # noqa: N802
         return self.profile.temperature_c
-
-    def nvmlDeviceGetUtilizationRates(self, _: int) -> Any:  # noqa: N802
-        return SimpleNamespace(gpu=97, memory=40)
 
     def nvmlDeviceGetCurrentClocksThrottleReasons(self, _: int) -> int:  # noqa: N802
         return self.profile.reasons
@@ -265,12 +249,6 @@ class FakeNvml:
         began = 0.0 if self.profile.reset else 7e9
         held_ns = int(began + held * 1e9 * self.clock())
         return SimpleNamespace(referenceTime=0, violationTime=held_ns)
-
-    def nvmlDeviceGetCurrPcieLinkGeneration(self, _: int) -> int:  # noqa: N802
-        return 5
-
-    def nvmlDeviceGetCurrPcieLinkWidth(self, _: int) -> int:  # noqa: N802
-        return 16
 
     def nvmlDeviceGetComputeRunningProcesses(self, gpu: int) -> list[Any]:  # noqa: N802
         known = self.profile
