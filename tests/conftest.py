@@ -33,17 +33,37 @@ ALLOWED = (
 )
 
 
+HERE = Path(__file__).parent
+FOLDERS = {
+    "bench": "method",
+    "engine": "engine",
+    "engines": "engines",
+    "fleet": "fleet",
+    "gpu_runtime": "gpu_runtime",
+}
+"""By folder the marker of all its tests: most are sessions of their own."""
+FILES = {
+    **dict.fromkeys(("test_cublas", "test_structure", "test_tasks")),
+    "test_gpu_containers": "gpu_containers",
+    "test_gpu_containers_failing": "gpu_failures",
+}
+"""The files in them that have another one, or None: they need nothing."""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Where several processes test: whatever needs the engine is one group, and so is each other file.
+    """Marks the tests; where several processes test, whatever needs the engine is one group, and so is
+    each other file.
 
     First, as pytest-xdist looks for groups afterwards.
     """
-    if not hasattr(config, "workerinput"):
-        return
     for item in items:
-        group = "engine" if item.get_closest_marker("engine") else item.path.stem
-        item.add_marker(pytest.mark.xdist_group(group))
+        folder = item.path.relative_to(HERE).parts[0]
+        if marker := FILES.get(item.path.stem, FOLDERS.get(folder)):
+            item.add_marker(marker)
+        if hasattr(config, "workerinput"):
+            group = "engine" if item.get_closest_marker("engine") else item.path.stem
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
 # As `suite.report.plots` does it, for tests that load matplotlib first: nothing in anybody's home.

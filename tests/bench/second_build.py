@@ -52,11 +52,10 @@ def main(**given: Any) -> None:
             second.image: engine.provide("cpu", terminal.say, fresh=True),
         }
         store = Store.create(results, drawn.id)
-        terminal.heard = turn.expect
-        conduct(
-            make_conductor(engine, store, drawn, arms, images, bounds=bounds, listener=terminal),
-            terminal,
+        conductor = make_conductor(
+            engine, store, drawn, arms, images, bounds=bounds, listener=terminal
         )
+        conduct(conductor, terminal, turn)
     sys.exit(conclude(store))
 
 

@@ -6,7 +6,6 @@ import json
 import os
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,15 +17,14 @@ from suite.host.docker.run import DockerRun
 from suite.host.engine import LABEL, Ending, Job
 from suite.host.provision.images import STAND_IN, read_specs
 from suite.model import Image
+from tests.lacking import lack
 
-HERE = Path(__file__).parent
+SLEEPS = "import time; print('up', flush=True); time.sleep(600)"
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker("engine")
+def bare(image: str) -> Image:
+    """An image of the engine's by its id, whatever it holds."""
+    return Image(id=image, content=None, base="", digests=[], lock="", origin="test")
 
 
 @pytest.fixture(scope="session")
@@ -34,10 +32,7 @@ def engine() -> Iterator[DockerEngine]:
     try:
         found = DockerEngine(base_image=os.environ.get("BASE_IMAGE") or None)
     except EngineError as error:
-        reason = f"no engine answers: {error.what}"
-        if os.environ.get("REQUIRE_ENGINE") == "1":
-            pytest.fail(reason)
-        pytest.skip(reason)
+        lack(f"no engine answers: {error.what}")
     yield found
     found.close()
 
@@ -54,13 +49,9 @@ def api(engine: DockerEngine) -> Iterator[Any]:
 def base(engine: DockerEngine) -> str:
     """A base image that is here: the one asked for, the stand-in, or the pinned one."""
     names = (os.environ.get("BASE_IMAGE"), STAND_IN, read_specs()["cpu"].base)
-    for name in names:
-        if name and engine.find_base(name):
-            return name
-    reason = f"no base image is here (looked for {', '.join(n for n in names if n)}): `make base`"
-    if os.environ.get("REQUIRE_ENGINE") == "1":
-        pytest.fail(reason)
-    pytest.skip(reason)
+    found = next((name for name in names if name and engine.find_base(name)), None)
+    looked = ", ".join(filter(None, names))
+    return found or lack(f"no base image is here (looked for {looked}): `make base`")
 
 
 @pytest.fixture(scope="session")
@@ -111,13 +102,20 @@ class Jobs:
         self.label = f"{LABEL}.test"
         self.session = uuid.uuid4().hex
 
+    def make(self, code: str, **changes: Any) -> Job:
+        """The job of a program."""
+        given = {"image": self.image, "cpus": self.engine.cpus()[:1], **changes}
+        return Job(arguments=("-c", code), labels={self.label: self.session}, **given)
+
     def start(self, code: str, engine: DockerEngine | None = None, **changes: Any) -> DockerRun:
         """``engine`` is another way to the same one."""
-        given: dict[str, Any] = {"cpus": self.engine.cpus()[:1], **changes}
-        job = Job(
-            image=self.image, arguments=("-c", code), labels={self.label: self.session}, **given
-        )
-        return (engine or self.engine).start(job, entrypoint=("python3",))
+        return (engine or self.engine).start(self.make(code, **changes), entrypoint=("python3",))
+
+    def begin(self, engine: DockerEngine | None = None, **changes: Any) -> DockerRun:
+        """A container that is up, and does not end by itself."""
+        run = self.start(SLEEPS, engine, **changes)
+        assert run.next_line(60) == "up"
+        return run
 
     def run(self, code: str, **changes: Any) -> tuple[list[str], Ending]:
         run = self.start(code, **changes)
@@ -136,9 +134,7 @@ class Jobs:
 def jobs(engine: DockerEngine, api: Any, base: str) -> Iterator[Jobs]:
     image = engine.find_base(base)
     assert image is not None
-    jobs = Jobs(
-        engine, api, Image(id=image, content=None, base=base, digests=[], lock="", origin="test")
-    )
+    jobs = Jobs(engine, api, bare(image))
     yield jobs
     left = jobs.left()
     for container in left:

@@ -16,7 +16,7 @@ from suite.host.docker.engine import DockerEngine
 from suite.host.docker.leftovers import sweep
 from suite.host.docker.limits import USER
 from suite.host.docker.volumes import LASTING
-from suite.host.engine import LABEL, GpuRequest, Job, Volume
+from suite.host.engine import LABEL, GpuRequest, Volume
 from suite.host.provision.volumes import (
     CACHE_SETTINGS,
     CACHE_TARGET,
@@ -25,7 +25,7 @@ from suite.host.provision.volumes import (
     compile_cache,
 )
 from suite.model import Image
-from tests.engine.conftest import hear
+from tests.engine.conftest import Jobs, hear
 
 WRITE = """
 import os, pathlib
@@ -50,14 +50,16 @@ def volume(api: Any) -> Iterator[Volume]:
         purpose="scratch",
     )
     yield made
-    left = [one for one in listed(api) if one["Name"] == made.name]
+    left = find(api, made)
     for one in left:
         api.remove_volume(one["Name"], force=True)
     assert left == [], "a test's volume was left behind"
 
 
-def listed(api: Any) -> list[dict[str, Any]]:
-    return list(api.volumes(filters={"label": f"{LABEL}=volume"})["Volumes"] or [])
+def find(api: Any, volume: Volume, kind: str = "volume") -> list[dict[str, Any]]:
+    """What the engine has of that kind and name."""
+    listed = api.volumes(filters={"label": f"{LABEL}={kind}"})["Volumes"] or []
+    return [one for one in listed if one["Name"] == volume.name]
 
 
 def test_a_volume_is_the_workers_own_and_still_there_for_the_next_run(
@@ -66,25 +68,22 @@ def test_a_volume_is_the_workers_own_and_still_there_for_the_next_run(
     for files in ([], ["file"]):
         said = hear(engine, cpu_image, "-c", WRITE, volumes=(volume,))
         assert said == [f"{SCRATCH_TARGET} {USER}", str(files), "Read-only file system"]
-    (made,) = [one for one in listed(api) if one["Name"] == volume.name]
+    (made,) = find(api, volume)
     assert made["Labels"][f"{LABEL}.purpose"] == "scratch"
     engine.remove_volume(volume)
-    assert volume.name not in [one["Name"] for one in listed(api)]
+    assert not find(api, volume)
     engine.remove_volume(volume)
 
 
 def test_a_volume_that_a_container_holds_stays_until_it_has_ended(
-    engine: DockerEngine, api: Any, cpu_image: Image, volume: Volume
+    engine: DockerEngine, api: Any, jobs: Jobs, cpu_image: Image, volume: Volume
 ) -> None:
-    code = "import time; print('up', flush=True); time.sleep(600)"
-    job = Job(image=cpu_image, arguments=("-c", code), cpus=engine.cpus(), volumes=(volume,))
-    run = engine.start(job, entrypoint=("python3",))
+    run = jobs.begin(image=cpu_image, volumes=(volume,))
     try:
-        assert run.next_line(60) == "up"
         engine.remove_volume(volume)
-        assert volume.name in [one["Name"] for one in listed(api)]
+        assert find(api, volume)
         engine.sweep_leftovers()
-        assert volume.name in [one["Name"] for one in listed(api)]
+        assert find(api, volume)
     finally:
         run.close()
     engine.remove_volume(volume)
@@ -95,7 +94,7 @@ def test_volumes_of_the_dead_are_swept(engine: DockerEngine, api: Any, volume: V
     dead = living.rpartition("|")[0] + "|4194999@1"
     api.create_volume(volume.name, labels={LABEL: "volume", f"{LABEL}.owner": dead})
     assert engine.sweep_leftovers() >= 1
-    assert volume.name not in [one["Name"] for one in listed(api)]
+    assert not find(api, volume)
 
 
 def test_a_cell_reads_the_files_that_it_has_made_there(
@@ -136,33 +135,20 @@ def cache(api: Any, cpu_image: Image, monkeypatch: pytest.MonkeyPatch) -> Iterat
     gpu = GpuRequest(driver="nvidia", devices=("0",), kernel_driver=f"0.{uuid.uuid4().int}")
     made = compile_cache(cpu_image, gpu)
     yield made
-    for one in caches(api):
-        if one["Name"] == made.name:
-            api.remove_volume(made.name, force=True)
-
-
-def caches(api: Any) -> list[dict[str, Any]]:
-    return list(api.volumes(filters={"label": f"{LABEL}={LASTING}"})["Volumes"] or [])
-
-
-def is_there(api: Any, volume: Volume) -> bool:
-    return volume.name in [one["Name"] for one in caches(api)]
-
-
-def fill(engine: DockerEngine, image: Image, cache: Volume) -> list[str]:
-    return hear(engine, image, "-c", FILL, volumes=(cache,), environment=CACHE_SETTINGS)
+    if find(api, made, LASTING):
+        api.remove_volume(made.name, force=True)
 
 
 def test_the_compile_cache_is_filled_by_one_run_and_found_by_the_next(
     engine: DockerEngine, api: Any, cpu_image: Image, cache: Volume
 ) -> None:
     for before in (0, 1):
-        said = fill(engine, cpu_image, cache)
+        said = hear(*(engine, cpu_image, "-c", FILL), volumes=(cache,), environment=CACHE_SETTINGS)
         assert said == [f"{CACHE_TARGET} 4294967296 0", str(before), str(8 * (before + 1))]
         # Between two campaigns, and where nobody knows the machine's driver.
         assert sweep(engine._daemon, time.time() + 1e9) == 0
-        assert is_there(api, cache)
-    (made,) = [one for one in caches(api) if one["Name"] == cache.name]
+        assert find(api, cache, LASTING)
+    (made,) = find(api, cache, LASTING)
     assert made["Labels"][f"{LABEL}.driver"] == cache.labels["driver"]
     assert f"{LABEL}.owner" not in made["Labels"]
 
@@ -176,31 +162,24 @@ def test_the_compile_cache_of_another_driver_or_of_no_image_is_swept(
     # The engine's images carry what their caches are called by, so that a rebuilt one finds its own.
     rebuilt = {**named, f"{LABEL}.for": "sha256:" + "0" * 64}
     assert sweep(engine._daemon, time.time(), "0.1") == 1
-    assert not is_there(api, cache)
+    assert not find(api, cache, LASTING)
     api.create_volume(cache.name, labels=rebuilt)
     assert sweep(engine._daemon, time.time()) == 0
     api.remove_volume(cache.name)
     api.create_volume(cache.name, labels={**rebuilt, f"{LABEL}.packages": "gone"})
     assert sweep(engine._daemon, time.time()) == 1
-    assert not is_there(api, cache)
+    assert not find(api, cache, LASTING)
 
 
 def test_a_compile_cache_that_a_container_holds_is_not_swept(
-    engine: DockerEngine, api: Any, cpu_image: Image, cache: Volume
+    engine: DockerEngine, api: Any, jobs: Jobs, cpu_image: Image, cache: Volume
 ) -> None:
     held = replace(cache, labels={**cache.labels, "for": "gone", "packages": "gone"})
-    job = Job(
-        image=cpu_image,
-        arguments=("-c", "import time; print('up', flush=True); time.sleep(600)"),
-        cpus=engine.cpus(),
-        volumes=(held,),
-    )
-    run = engine.start(job, entrypoint=("python3",))
+    run = jobs.begin(image=cpu_image, volumes=(held,))
     try:
-        assert run.next_line(60) == "up"
         assert sweep(engine._daemon, time.time()) == 0
-        assert is_there(api, held)
+        assert find(api, held, LASTING)
     finally:
         run.close()
     assert sweep(engine._daemon, time.time()) == 1
-    assert not is_there(api, held)
+    assert not find(api, held, LASTING)

@@ -7,19 +7,14 @@ import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from suite.errors import EngineError
 from suite.host.docker import connect
 from suite.host.docker.engine import DockerEngine, docker_endpoint
-from suite.host.docker.run import DockerRun
+from tests.engine.conftest import Jobs
 from tests.fakes.proxy import Proxy
-
-if TYPE_CHECKING:
-    from tests.engine.conftest import Jobs
-
 
 # The SDK does not close a socket whose connection failed; it goes with the exception.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
@@ -100,19 +95,12 @@ def proxied(
     proxy.vanish()
 
 
-def begin(jobs: Jobs, engine: DockerEngine | None = None) -> DockerRun:
-    """A container that has begun, and does not end by itself."""
-    run = jobs.start("import time; print('up', flush=True); time.sleep(600)", engine=engine)
-    assert run.next_line(60) == "up"
-    return run
-
-
 def test_an_engine_that_vanishes_in_the_middle_of_a_run(
     jobs: Jobs, proxied: tuple[DockerEngine, Proxy], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine, proxy = proxied
     monkeypatch.setattr(connect, "AWAY_S", 2.0)
-    run = begin(jobs, engine)
+    run = jobs.begin(engine)
     proxy.vanish()
     with pytest.raises(EngineError):
         run.next_line(60)
@@ -131,21 +119,13 @@ def test_who_leaves_an_engine_that_hangs_is_out_soon_and_told_what_is_left(
     jobs: Jobs, proxied: tuple[DockerEngine, Proxy]
 ) -> None:
     engine, proxy = proxied
-    run = begin(jobs, engine)
+    run = jobs.begin(engine)
     proxy.hang()
     ending = run.abandon()
     engine.release()
     assert f"docker rm -f {run.id[:12]}" in ending.left
     assert jobs.left() == [run.id]
     jobs.api.remove_container(run.id, force=True)
-
-
-def test_a_container_that_is_removed_by_hand_is_a_loss(jobs: Jobs) -> None:
-    run = begin(jobs)
-    jobs.api.remove_container(run.id, force=True)
-    assert run.next_line(60) is None
-    ending = run.close()
-    assert (ending.phrase, ending.diary) == ("its container was removed by someone else", "")
 
 
 def test_two_users_of_an_engine_meet_in_its_mark(base: str) -> None:

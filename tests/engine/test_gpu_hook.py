@@ -18,8 +18,9 @@ from suite.host.docker import gpu as docker_gpu
 from suite.host.docker.engine import DockerEngine
 from suite.host.engine import GpuRequest, Job
 from suite.host.gpu.refusals import REFUSALS, find_refusal
-from suite.model import Image
+from tests.engine.conftest import bare
 from tests.fakes.daemons import DRIVER, HOOK, Daemon, carry_image, on_gpu_machine, why_not
+from tests.lacking import lack
 
 ROOT = Path(__file__).parents[2]
 
@@ -113,9 +114,7 @@ def daemon(api: APIClient, base: str, engine: DockerEngine) -> Iterator[Daemon]:
         carry_image(api, base, own.url)
         yield own
     except RuntimeError as error:
-        if os.environ.get("REQUIRE_ENGINE") == "1":
-            raise
-        pytest.skip(f"no daemon of the test's own: {error}")
+        lack(f"no daemon of the test's own: {error}")
     finally:
         own.remove()
 
@@ -198,7 +197,7 @@ def test_a_request_that_is_taken_and_does_nothing_is_no_gpu(
 
 def request_cdi(asked: DockerEngine, image: str) -> None:
     job = Job(
-        image=Image(id=image, content=None, base="", digests=[], lock="", origin="test"),
+        image=bare(image),
         arguments=("-c", "print('ran')"),
         cpus=(),
         gpu=GpuRequest(driver="cdi", devices=("nvidia.com/gpu=0",)),

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from suite.host.docker.engine import DockerEngine
 from suite.host.engine import Job
 from suite.host.survey.halting import Halted, HaltingEngine
-
-if TYPE_CHECKING:
-    from tests.engine.conftest import Jobs
-
-SLEEPS = "import time; print('up', flush=True); time.sleep(600)"
+from tests.engine.conftest import SLEEPS, Jobs
 
 
 def test_a_halt_ends_every_run_at_once_and_leaves_nothing(jobs: Jobs, base: str) -> None:
@@ -24,13 +20,7 @@ def test_a_halt_ends_every_run_at_once_and_leaves_nothing(jobs: Jobs, base: str)
     engines = [HaltingEngine(_Sleeper(one)) for one in inner]  # type: ignore[arg-type]
 
     def listen(engine: HaltingEngine) -> str:
-        job = Job(
-            image=jobs.image,
-            arguments=("-c", SLEEPS),
-            cpus=jobs.engine.cpus()[:1],
-            labels={jobs.label: jobs.session},
-        )
-        run = engine.start(job)
+        run = engine.start(jobs.make(SLEEPS))
         try:
             assert run.next_line(60) == "up"
             up.wait()

@@ -12,14 +12,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 from docker.client import from_env
 
-from suite.errors import EngineError
 from suite.host.docker.engine import DockerEngine
-from suite.host.provision.images import STAND_IN, read_specs
+from tests.engine.conftest import base, engine
 from tests.engines.nested import (
     DEBIAN_FREE_BYTES,
     Bench,
@@ -35,42 +33,20 @@ from tests.fakes.daemons import carry_image, on_gpu_machine
 
 # The GPU that the stand-ins make, for the engine which passes it through.
 from tests.gpu_runtime.conftest import environment, site, stand_ins
+from tests.lacking import lack
 
-__all__ = ["environment", "site", "stand_ins"]
+__all__ = ["base", "engine", "environment", "site", "stand_ins"]
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker("engines")
-
-
-def lack(reason: str) -> NoReturn:
-    """What should be here and is not."""
-    if os.environ.get("REQUIRE_ENGINE") == "1":
-        pytest.fail(reason)
-    pytest.skip(reason)
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")
-def machine() -> Iterator[Machine]:
-    names = (os.environ.get("BASE_IMAGE"), STAND_IN, read_specs()["cpu"].base)
-    try:
-        first = DockerEngine()
-    except EngineError as error:
-        lack(f"no engine answers: {error.what}")
-    base = next((name for name in names if name and first.find_base(name)), None)
-    first.close()
-    if base is None:
-        lack("no base image is here: `make base`")
-    engine = DockerEngine(base_image=base)
+def machine(base: str) -> Iterator[Machine]:
+    own = DockerEngine(base_image=base)
     client = from_env(timeout=900)
-    yield Machine(engine, client.api, base)
+    yield Machine(own, client.api, base)
     client.close()
-    engine.close()
+    own.close()
 
 
 @pytest.fixture(scope="session")
@@ -149,9 +125,9 @@ def reach(
         return opened[-1]
 
     yield connect
-    left = [one["Id"] for engine in opened for one in engine._daemon.api.containers(all=True)]
-    for engine in opened:
-        engine.close()
+    left = [one["Id"] for own in opened for one in own._daemon.api.containers(all=True)]
+    for own in opened:
+        own.close()
     assert left == [], "containers were left behind"
 
 

@@ -9,14 +9,16 @@ import tempfile
 import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import docker.types
 from docker.api.client import APIClient
 from docker.errors import APIError, BuildError
 
 from suite.host.docker.engine import DockerEngine
-from suite.host.engine import LABEL
+from suite.host.engine import LABEL, Job
 from suite.host.machine.machine import own_token
+from tests.engine.conftest import bare
 from tests.fakes.daemons import Hook, carry_image, wait_for
 
 PACKAGES = (
@@ -37,6 +39,16 @@ CUDA_FREE_BYTES = 25e9
 
 Bench = Callable[..., "subprocess.CompletedProcess[str]"]
 """Runs the whole command on the engine at an address."""
+
+Reach = Callable[[str], DockerEngine]
+"""The suite's engine at an address."""
+
+
+def probe(engine: DockerEngine, code: str, **how: Any) -> Job:
+    """A line of Python in whatever image an engine looks for a GPU with."""
+    given = {"cpus": (), **how}
+    return Job(image=bare(engine._probe_image()), arguments=("-c", code), **given)
+
 
 PODMAN = """[containers]
 default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]

@@ -7,20 +7,16 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from suite.content import SUITE
 from suite.errors import GpuError
-from suite.host.docker.engine import DockerEngine
 from suite.host.engine import GpuRequest
-from tests.engines.nested import CUDA_FREE_BYTES, Bench, Machine, Nested
+from tests.engines.nested import CUDA_FREE_BYTES, Bench, Machine, Nested, Reach
 from tests.gpu_runtime.cdi import specify
 from tests.gpu_runtime.machine import GpuMachine
-
-Reach = Callable[[str], DockerEngine]
 
 SPEC = """cdiVersion: "0.5.0"
 kind: nvidia.com/gpu

@@ -2,47 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from suite.errors import GpuError
 from suite.host.docker import gpu as docker_gpu
 from suite.host.docker.engine import DockerEngine
 from suite.host.docker.run import start_run
-from suite.host.engine import GpuRequest, Job
+from suite.host.engine import GpuRequest
 from suite.host.gpu.request import GPU_PROBE
-from suite.model import Image
-from tests.engines.nested import Bench, Machine, Nested, PodmanHere
+from tests.engine.conftest import read
+from tests.engines.nested import Bench, Machine, Nested, PodmanHere, Reach, probe
 from tests.engines.test_cdi import SPEC
 
-Reach = Callable[[str], DockerEngine]
 ONLY = ("--only", "tfdata.*", "--only", "overhead.fence")
-
-
-def job(engine: DockerEngine, gpu: GpuRequest) -> Job:
-    image = Image(
-        id=engine._probe_image(), content=None, base="", digests=[], lock="", origin="test"
-    )
-    return Job(image=image, arguments=("-c", GPU_PROBE), cpus=(), gpu=gpu)
 
 
 def seen(engine: DockerEngine, gpu: GpuRequest) -> list[str]:
     """What a container sees of a GPU that is asked for past the suite's own refusal."""
     run = start_run(
         engine._daemon,
-        job(engine, gpu),
+        probe(engine, GPU_PROBE, gpu=gpu),
         owner="test",
         memlock=False,
         entrypoint=("python3",),
     )
-    lines = []
     try:
-        while (line := run.next_line(60)) is not None:
-            lines.append(line)
+        return read(run)
     finally:
         run.close()
-    return lines
 
 
 def test_an_old_podman_is_refused_before_it_drops_the_request(
@@ -60,7 +47,7 @@ def test_an_old_podman_is_refused_before_it_drops_the_request(
     assert podman_here.url in caught.value.what
     assert "`podman --version`" in caught.value.remedy
     with pytest.raises(GpuError, match="runs without the GPU"):
-        engine.start(job(engine, request))
+        engine.start(probe(engine, GPU_PROBE, gpu=request))
     # That it would: it takes both kinds of request, and the container sees nothing.
     assert seen(engine, request) == []
     assert seen(engine, GpuRequest(driver="cdi", devices=("nvidia.com/gpu=0",))) == []

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from suite.errors import EngineError, GpuError
-from suite.host.docker.engine import DockerEngine
-from suite.host.engine import Job
-from suite.model import Image
-from tests.engines.nested import Bench, Machine, Nested
-
-Reach = Callable[[str], DockerEngine]
+from tests.engines.nested import Bench, Machine, Nested, Reach, probe
 
 BPF = (
     "Auto-detected mode as 'legacy'\nnvidia-container-cli: mount error: failed to add device rules: "
@@ -40,10 +33,7 @@ def test_cpus_are_not_taken_where_they_would_not_hold(rootless: Nested, reach: R
         pytest.skip("this machine gives users a cpuset control group")
     if len(engine.cpus()) < 2:
         pytest.skip("one CPU can't be told from all")
-    image = Image(
-        id=engine._probe_image(), content=None, base="", digests=[], lock="", origin="test"
-    )
-    job = Job(image=image, arguments=("-c", "pass"), cpus=engine.cpus()[:1])
+    job = probe(engine, "pass", cpus=engine.cpus()[:1])
     with pytest.raises(EngineError, match="CPUS= would not hold") as caught:
         engine.start(job, entrypoint=("python3",))
     assert "Delegate=" in caught.value.remedy

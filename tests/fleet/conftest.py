@@ -28,15 +28,6 @@ TOOLS = "FLEET_TOOLS"
 
 GIT = ("git", "-c", "user.name=Nobody", "-c", "user.email=nobody@example.org")
 
-PLAIN = frozenset({"test_structure.py", "test_tasks.py"})
-"""What needs no engine."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if HERE in item.path.parents and item.path.name not in PLAIN:
-            item.add_marker("fleet")
-
 
 @pytest.fixture(scope="session")
 def find_tool() -> Callable[[str, str], str]:

@@ -11,8 +11,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 from docker.client import from_env
@@ -32,6 +32,7 @@ from tests.fakes.daemons import Daemon, carry_image, why_not
 from tests.gpu_runtime import hook
 from tests.gpu_runtime.machine import GpuMachine
 from tests.gpu_runtime.rented import Rented
+from tests.lacking import lack
 
 HERE = Path(__file__).resolve().parent
 ROOM_BYTES = 12e9
@@ -42,24 +43,7 @@ CONTAINERS_BYTES = 30e9
 
 TOOLS = ("gcc", "nm")
 
-MARKS = {
-    "test_gpu_containers": "gpu_containers",
-    "test_gpu_containers_failing": "gpu_failures",
-}
-"""The files of sessions of their own; all others run in `nox -s gpu-runtime`."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(MARKS.get(item.path.stem, "gpu_runtime"))
-
-
-def give_up(reason: str) -> NoReturn:
-    """Skips, or fails where the runtime is required."""
-    if os.environ.get("REQUIRE_GPU_RUNTIME") == "1":
-        pytest.fail(reason)
-    pytest.skip(reason)
+give_up = partial(lack, required="REQUIRE_GPU_RUNTIME")
 
 
 @pytest.fixture(scope="session")
