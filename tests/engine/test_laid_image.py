@@ -7,7 +7,6 @@ whose TensorFlow is made to say that it was built with CUDA: what is tried is th
 from __future__ import annotations
 
 import contextlib
-import io
 import subprocess
 import sys
 import uuid
@@ -25,6 +24,7 @@ from suite.host.docker.engine import DockerEngine
 from suite.host.engine import LABEL
 from suite.model import NOT_FROM_LOCK, Image
 from tests.engine.conftest import describe
+from tests.fakes.daemons import build_image
 
 Make = Callable[..., str]
 
@@ -63,11 +63,7 @@ def make(api: Any) -> Iterator[Make]:
         text = "\n".join([f"FROM {base}", f"LABEL {label}={session}", *lines])
         tag = f"crossover-test/vendor:{uuid.uuid4().hex[:12]}"
         # What stands on an image of ours is not ours.
-        made = api.build(
-            fileobj=io.BytesIO(text.encode()), tag=tag, labels={LABEL: ""}, rm=True, decode=True
-        )
-        said = [str(event.get("stream") or event.get("error", "")) for event in made]
-        assert "Successfully built" in "".join(said), "".join(said)
+        build_image(api, {"Dockerfile": text.encode()}, tag=tag, labels={LABEL: ""})
         return tag
 
     yield build

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import shutil
 import subprocess
 import tempfile
@@ -13,13 +12,13 @@ from typing import Any
 
 import docker.types
 from docker.api.client import APIClient
-from docker.errors import APIError, BuildError
+from docker.errors import APIError
 
 from suite.host.docker.engine import DockerEngine
 from suite.host.engine import LABEL, Job
 from suite.host.machine.machine import own_token
 from tests.engine.conftest import bare
-from tests.fakes.daemons import Hook, carry_image, wait_for
+from tests.fakes.daemons import Hook, build_image, carry_image, remove_mounted, wait_for
 
 PACKAGES = (
     "docker.io iptables podman crun runc catatonit uidmap rootlesskit slirp4netns fuse-overlayfs "
@@ -67,26 +66,12 @@ def build(api: APIClient, base: str) -> str:
     Raises:
         RuntimeError: it can't be built here, as where no mirror of Debian is reached.
     """
-    last = ""
+    # Not as an image of the suite's, in which a GPU might be looked for.
+    how = {"buildargs": {"BASE": base}, "labels": {LABEL: "other-engines"}}
     try:
-        for event in api.build(
-            fileobj=io.BytesIO(DOCKERFILE.encode()),
-            buildargs={"BASE": base},
-            # Not as an image of the suite's, in which a GPU might be looked for.
-            labels={LABEL: "other-engines"},
-            rm=True,
-            forcerm=True,
-            decode=True,
-        ):
-            last = str(event.get("error") or event.get("stream") or last)
-            if "error" in event:
-                raise RuntimeError(f"no image with other engines: {last}")
-            if "aux" in event:
-                return str(event["aux"]["ID"])
-    except (APIError, BuildError) as error:
+        return build_image(api, {"Dockerfile": DOCKERFILE.encode()}, **how)
+    except (APIError, RuntimeError) as error:
         raise RuntimeError(f"no image with other engines: {error}") from error
-    found = last.strip().rpartition(" ")[2]
-    return str(api.inspect_image(found)["Id"])
 
 
 class Machine:
@@ -258,7 +243,4 @@ class PodmanHere:
         if self._process is not None:
             self._process.terminate()
             self._process.wait(30)
-        mounts = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
-        for mount in reversed([one for one in mounts if one.startswith(f"{self.root}/")]):
-            subprocess.run(["umount", mount], check=True)
-        shutil.rmtree(self.root)
+        remove_mounted(self.root)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from suite.content import SUITE
 from suite.errors import GpuError
 from suite.host.engine import GpuRequest
 from tests.engines.nested import CUDA_FREE_BYTES, Bench, Machine, Nested, Reach
 from tests.gpu_runtime.cdi import specify
-from tests.gpu_runtime.machine import GpuMachine
+from tests.gpu_runtime.machine import GpuMachine, copy_stand_ins
 
 SPEC = """cdiVersion: "0.5.0"
 kind: nvidia.com/gpu
@@ -113,31 +111,22 @@ def test_the_whole_main_job_with_a_gpu_that_comes_by_cdi(
     """The stand-ins' GPU through the engine's own CDI: from the doctor to the report."""
     need_room(machine)
     # Where the engine sees it under the same path.
-    folder = docker26.root / "stand-ins"
-    shutil.copytree(stand_ins, folder, ignore=shutil.ignore_patterns("cache", "results"))
+    folder = copy_stand_ins(stand_ins, docker26.root / "stand-ins")
     docker26.specify(specify(folder, wheels=True))
     docker26.hook.refuse("the hook was asked, although the engine has CDI")
     for name in ("cpu", "cuda"):
         machine.carry(name, docker26.url)
     rented = GpuMachine(folder=folder, site=site, python=Path(sys.executable))
-    variables = {
-        **os.environ,
-        "PYTHONPATH": str(SUITE.parent),
-        "DOCKER_HOST": docker26.url,
-        "BASE_IMAGE": machine.base,
-    }
-
-    def suite(*words: str) -> subprocess.CompletedProcess[str]:
-        return rented.run([sys.executable, "-m", "suite", *words], variables, wheels=False)
-
-    told = suite("doctor", "--json")
+    how: Any = {"wheels": False, "DOCKER_HOST": docker26.url, "BASE_IMAGE": machine.base}
+    told = rented.suite("doctor", "--json", **how)
     assert told.returncode == 0, told.stdout
     (passed,) = [one for one in json.loads(told.stdout)["checks"] if one["id"] == "passthrough"]
     assert (passed["state"], passed["facts"]["way"]) == ("yes", "cdi")
     only = "overhead.eager_op matmul.square/n=10/* mlp.train/net=A/batch=32/*"
-    done = suite(
-        *("bench", "--results", str(tmp_path), "--profile", "smoke", "--blocks", "1"),
+    done = rented.suite(
+        *("bench", "--results", tmp_path, "--profile", "smoke", "--blocks", "1"),
         *("--arms", "cpu cuda", "--only", only),
+        **how,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     (path,) = tmp_path.glob("*/cuda-01.json")

@@ -6,14 +6,17 @@ daemon removes `docker0` otherwise), a mount namespace its devices.  Both need r
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import socket
 import subprocess
+import tarfile
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from docker.api.client import APIClient
 from docker.errors import DockerException
@@ -157,10 +160,15 @@ class Daemon:
 
     def remove(self) -> None:
         self.stop()
-        mounts = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
-        for mount in reversed([one for one in mounts if one.startswith(f"{self.root}/")]):
-            subprocess.run(["umount", mount], check=True)
-        shutil.rmtree(self.root)
+        remove_mounted(self.root)
+
+
+def remove_mounted(folder: Path) -> None:
+    """Removes a folder, and before it what an engine has left mounted there."""
+    mounts = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
+    for mount in reversed([one for one in mounts if one.startswith(f"{folder}/")]):
+        subprocess.run(["umount", mount], check=True)
+    shutil.rmtree(folder)
 
 
 def wait_for(
@@ -192,6 +200,29 @@ def _listens(path: str) -> bool:
         except OSError:
             return False
         return True
+
+
+def build_image(api: APIClient, files: Mapping[str, bytes], **how: Any) -> str:
+    """Builds an image of these files, one of which is its ``Dockerfile``; its id.
+
+    Raises:
+        RuntimeError: the engine's complaint.
+    """
+    context = io.BytesIO()
+    with tarfile.open(fileobj=context, mode="w") as tar:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(content), 0o644
+            tar.addfile(entry, io.BytesIO(content))
+    context.seek(0)
+    built = ""
+    for event in api.build(
+        fileobj=context, custom_context=True, rm=True, forcerm=True, decode=True, **how
+    ):
+        if "error" in event:
+            raise RuntimeError(event["error"])
+        built = event.get("aux", {}).get("ID", built)
+    return built
 
 
 def carry_image(source: APIClient, image: str, url: str) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
 import sys
-import tarfile
 import threading
 import time
 from collections import Counter
@@ -149,23 +147,7 @@ class Docker:
             "worker.py": Path(paced_worker.__file__).read_bytes(),
             "script": write_script(self.name),
         }
-        context = io.BytesIO()
-        with tarfile.open(fileobj=context, mode="w") as tar:
-            for name, content in files.items():
-                entry = tarfile.TarInfo(name)
-                entry.size, entry.mode = len(content), 0o644
-                tar.addfile(entry, io.BytesIO(content))
-        events = self.api.build(
-            fileobj=io.BytesIO(context.getvalue()),
-            custom_context=True,
-            tag=plan.tag,
-            labels=dict(plan.labels),
-            rm=True,
-            decode=True,
-        )
-        for event in events:
-            if "error" in event:
-                raise RuntimeError(event["error"])
+        daemons.build_image(self.api, files, tag=plan.tag, labels=dict(plan.labels))
         return plan.tag
 
     def prepare(self, folder: Path) -> None:

@@ -30,7 +30,7 @@ from suite.host.local.environment import (
 from suite.host.provision.images import STAND_IN, find_spec
 from tests.fakes.daemons import Daemon, carry_image, why_not
 from tests.gpu_runtime import hook
-from tests.gpu_runtime.machine import GpuMachine
+from tests.gpu_runtime.machine import GpuMachine, copy_stand_ins
 from tests.gpu_runtime.rented import Rented
 from tests.lacking import lack
 
@@ -96,8 +96,7 @@ def stand_ins(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def machine(stand_ins: Path, site: Path, environment: Path, tmp_path: Path) -> GpuMachine:
     """A machine of one's own, to plant something in."""
-    folder = tmp_path / "stand-ins"
-    shutil.copytree(stand_ins, folder, ignore=shutil.ignore_patterns("cache", "results"))
+    folder = copy_stand_ins(stand_ins, tmp_path / "stand-ins")
     return GpuMachine(folder=folder, site=site, python=environment / "bin" / "python")
 
 
@@ -130,8 +129,7 @@ def rented(stand_ins: Path, site: Path, environment: Path) -> Iterator[Rented]:
             )
     images = {name: engine.provide(name, lambda _line: None) for name in ("cpu", "cuda")}
     engine.close()
-    folder = stand_ins.parent / "rented"
-    shutil.copytree(stand_ins, folder, ignore=shutil.ignore_patterns("cache", "results"))
+    folder = copy_stand_ins(stand_ins, stand_ins.parent / "rented")
     machine = GpuMachine(folder=folder, site=site, python=environment / "bin" / "python")
     daemon = Daemon()
     hook.write(daemon.hook.folder, folder)

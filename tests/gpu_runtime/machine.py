@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from suite.content import SUITE
+from suite.host.local.engine import HOME
+from tests.gpu_runtime.build import VERSION
 
 HERE = Path(__file__).resolve().parent
 
@@ -81,6 +84,14 @@ class GpuMachine:
             timeout=LIMIT_S,
         )
 
+    def suite(
+        self, *words: str | Path, wheels: bool = True, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        """`python -m suite …` on it."""
+        return self.run(
+            [sys.executable, "-m", "suite", *words], environ(**variables), wheels=wheels
+        )
+
     def words(self, command: Sequence[str | Path], *, wheels: bool = True) -> list[str | Path]:
         """A command line that runs a command on it."""
         over = self.site if wheels else "-"
@@ -116,6 +127,23 @@ class GpuMachine:
     def prove(self, *cells: str, **more: str) -> Heard:
         """Where the first call of each cell runs."""
         return self.hear(HERE / "prove.py", *cells, **more)
+
+
+def environ(**variables: str) -> dict[str, str]:
+    """The environment of a command of the suite's."""
+    return {**os.environ, "PYTHONPATH": str(SUITE.parent), **variables}
+
+
+def copy_stand_ins(source: Path, target: Path) -> Path:
+    """Another machine like that one."""
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("cache", "results"))
+    return target
+
+
+def drop_compiled() -> None:
+    """The local engine keeps what a driver compiled, of this one as of any."""
+    for cache in HOME.glob(f"*compile-cache-{VERSION}"):
+        shutil.rmtree(cache, ignore_errors=True)
 
 
 def list_troubles(folder: Path) -> set[str]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
-import os
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +18,9 @@ from docker.errors import NotFound
 
 from suite.content import SUITE
 from suite.host.engine import LABEL
-from tests.fakes.daemons import Daemon
+from tests.fakes.daemons import Daemon, build_image
 from tests.gpu_runtime.build import build
-from tests.gpu_runtime.machine import GpuMachine
+from tests.gpu_runtime.machine import GpuMachine, environ
 
 EAGER = "overhead.eager_op"
 ONE_CELL = ("--profile", "smoke", "--blocks", "1", "--arms", "cpu cuda", "--only", EAGER)
@@ -42,13 +40,18 @@ class Rented:
     """The tag of each image by its name."""
 
     @property
+    def variables(self) -> dict[str, str]:
+        """What a command there finds in its environment."""
+        return {"DOCKER_HOST": self.daemon.url, "BASE_IMAGE": self.base}
+
+    @property
     def client(self) -> APIClient:
         return APIClient(base_url=self.daemon.url, version="1.41")
 
-    @property
-    def variables(self) -> dict[str, str]:
-        """The environment of a command there."""
-        return {**os.environ, "PYTHONPATH": str(SUITE.parent), "DOCKER_HOST": self.daemon.url}
+    def left(self) -> list[str]:
+        """The containers that are there, running or not."""
+        with closing(self.client) as client:
+            return [one["Id"] for one in client.containers(all=True)]
 
     def say(self, what: str = "") -> None:
         """What the hook does instead of its work."""
@@ -63,12 +66,11 @@ class Rented:
 
     def suite(self, *words: str) -> subprocess.CompletedProcess[str]:
         """`python -m suite …` on that machine."""
-        command = [sys.executable, "-m", "suite", *words]
-        return self.machine.run(command, self.variables, wheels=False)
+        return self.machine.suite(*words, wheels=False, **self.variables)
 
     def doctor(self, *words: str) -> dict[str, Any]:
         """What the doctor finds."""
-        done = self.suite("doctor", "--json", "--base-image", self.base, *words)
+        done = self.suite("doctor", "--json", *words)
         found: dict[str, Any] = json.loads(done.stdout)
         assert found["status"] == done.returncode
         return found
@@ -79,20 +81,19 @@ class Rented:
             f"{name}={value}" for name, value in {"BASE_IMAGE": self.base, **variables}.items()
         ]
         words = ["make", "--no-print-directory", "-C", str(SUITE.parent), target, *given]
-        return self.machine.run(words, self.variables, wheels=False)
+        return self.machine.run(words, environ(**self.variables), wheels=False)
 
     def bench(self, results: Path, *words: str) -> tuple[subprocess.CompletedProcess[str], Path]:
         """A campaign: how it ended, and its folder."""
-        done = self.suite("bench", "--results", str(results), "--base-image", self.base, *words)
+        done = self.suite("bench", "--results", str(results), *words)
         return done, find_folder(results)
 
     def begin(self, results: Path, *words: str) -> subprocess.Popen[bytes]:
         """A campaign that goes on beside us; nobody reads what it says."""
-        given = ["bench", "--results", str(results), "--base-image", self.base, *words]
-        command = [sys.executable, "-m", "suite", *given]
+        command = [sys.executable, "-m", "suite", "bench", "--results", str(results), *words]
         return subprocess.Popen(
             self.machine.words(command, wheels=False),
-            env=self.variables,
+            env=environ(**self.variables),
             cwd=self.machine.folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -100,15 +101,10 @@ class Rented:
 
     def build_image(self, tag: str, *lines: str) -> None:
         """An image in the machine's engine."""
-        client = self.client
-        text = "\n".join(lines).encode()
         # What stands on an image of ours is not ours.
-        events = client.build(
-            fileobj=io.BytesIO(text), tag=tag, labels={LABEL: ""}, rm=True, decode=True
-        )
-        said = "".join(str(one.get("stream") or one.get("error", "")) for one in events)
-        client.close()
-        assert "Successfully built" in said, said
+        files = {"Dockerfile": "\n".join(lines).encode()}
+        with closing(self.client) as client:
+            build_image(client, files, tag=tag, labels={LABEL: ""})
 
 
 def find_folder(results: Path) -> Path:

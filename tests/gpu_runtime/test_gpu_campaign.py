@@ -4,40 +4,29 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from suite.content import SUITE
-from suite.host.local.engine import HOME
-from tests.gpu_runtime.build import VERSION
-from tests.gpu_runtime.machine import GpuMachine, list_troubles
-
-REAL = Path(os.environ.get("VIRTUAL_ENV") or SUITE.parent / ".venv") / "bin" / "python"
+from tests.gpu_runtime.machine import GpuMachine, drop_compiled, list_troubles
 
 
 @pytest.fixture(scope="module")
 def campaign(healthy: GpuMachine) -> Iterator[Path]:
     """The folder of a quick campaign of both arms."""
     results = healthy.folder / "results"
-    words = [
-        *(REAL, "-m", "suite", "bench", "--engine", "local", "--arms", "cpu cuda"),
-        *("--profile", os.environ.get("GPU_RUNTIME_PROFILE", "smoke"), "--blocks", "1"),
-        *("--results", results),
-    ]
-    variables = {**os.environ, "PYTHONPATH": str(SUITE.parent)}
-    done = healthy.run(words, variables)
+    done = healthy.suite(
+        *("bench", "--engine", "local", "--arms", "cpu cuda", "--blocks", "1"),
+        *("--profile", os.environ.get("GPU_RUNTIME_PROFILE", "smoke"), "--results", results),
+    )
     (folder,) = [path for path in results.iterdir() if path.is_dir()]
     troubles = list_troubles(folder)
     # What neighbours took of the CPU in this very minute is no fault of ours.
     assert done.returncode == bool(troubles), done.stderr[-3000:]
     assert troubles <= {"steal"}
     yield folder
-    # The local engine keeps what a driver compiled, of this one as of any.
-    for cache in HOME.glob(f"*compile-cache-{VERSION}"):
-        shutil.rmtree(cache)
+    drop_compiled()
 
 
 def test_every_cell_of_the_gpu_is_measured_and_has_no_number_in_the_report(campaign: Path) -> None:

@@ -5,8 +5,7 @@ for NVIDIA's hook on its PATH that lays the stand-ins' GPU into every container 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ PRODUCT = "matmul.square/n=10/*"
 
 
 @pytest.fixture(scope="module")
-def watched(rented: Rented) -> Iterator[tuple[Path, list[dict[str, Any]]]]:
+def watched(rented: Rented) -> tuple[Path, list[dict[str, Any]]]:
     """The folder of a quick campaign of all three arms, one block; and every container of it."""
     with watch_containers(rented) as containers:
         results = rented.machine.folder.parent / "quick"
@@ -65,7 +64,7 @@ def test_the_doctor_finds_nothing_that_stops_the_bench(rented: Rented) -> None:
 
 
 def test_the_images_are_there_and_are_not_built_again(rented: Rented) -> None:
-    done = rented.suite("images", "--base-image", rented.base, "--arms", "cpu cuda")
+    done = rented.suite("images", "--arms", "cpu cuda")
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("reused") == 2
 
@@ -138,13 +137,12 @@ def test_the_report_is_simulated_and_has_no_number_of_the_gpu(quick: Path) -> No
 
 
 def test_nothing_of_the_campaign_is_left_in_the_engine(quick: Path, rented: Rented) -> None:
-    client = rented.client
-    assert client.containers(all=True) == []
-    kept = client.volumes()["Volumes"] or []
+    assert rented.left() == []
+    with closing(rented.client) as client:
+        kept = client.volumes()["Volumes"] or []
     # The compile cache stays for the next campaign.
     labels = [(one["Labels"] or {}).get(LABEL) for one in kept]
     assert set(labels) <= {"lasting-volume"}
-    client.close()
 
 
 def test_a_campaign_whose_container_died_with_it_goes_on(
@@ -172,13 +170,13 @@ def test_a_campaign_whose_container_died_with_it_goes_on(
     assert load(folder, "cuda-01.json")["invocation"]["status"] != "complete"
     before = (folder / "cpu-00.json").read_bytes()
 
-    done = rented.suite("bench", "--resume", str(folder), "--base-image", rented.base)
+    done = rented.suite("bench", "--resume", str(folder))
     assert done.returncode == 0, done.stderr[-2000:]
     document = load(folder, "cuda-01.json")
     assert document["invocation"]["status"] == "complete"
     assert {cell["outcome"] for cell in document["cells"]} == {"measured"}
     assert (folder / "cpu-00.json").read_bytes() == before
-    assert client.containers(all=True) == []
+    assert rented.left() == []
     client.close()
 
     # Two campaigns of this machine side by side; no number of what is no GPU.
@@ -222,8 +220,7 @@ def test_a_gpu_is_given_by_its_uuid(two_gpus: Rented, tmp_path: Path) -> None:
 
 def test_all_gpus_are_surveyed_alone_and_at_once(two_gpus: Rented, tmp_path: Path) -> None:
     done = two_gpus.suite(
-        *("bench", "--results", str(tmp_path), "--base-image", two_gpus.base),
-        *ONE_CELL[:4],
+        *("bench", "--results", str(tmp_path), *ONE_CELL[:4]),
         *("--arms", "cuda", "--only", EAGER, "--gpu", "all"),
     )
     assert done.returncode == 0, done.stderr[-2000:]

@@ -38,7 +38,7 @@ def test_a_failure_of_such_a_machine_ends_with_its_remedy(
     planted, told, remedy = FAILURES[name]
     fresh.machine.plant(**planted)
     fresh.say(told)
-    doctor = fresh.suite("doctor", "--json", "--base-image", fresh.base, "--arms", "cpu cuda")
+    doctor = fresh.suite("doctor", "--json", "--arms", "cpu cuda")
     done, folder = fresh.bench(tmp_path / "failure", *ONE_CELL)
     fresh.say()
     assert compare(doctor, done) == [], doctor.stdout
@@ -61,9 +61,7 @@ def test_a_failure_of_such_a_machine_ends_with_its_remedy(
         else:
             assert document["invocation"]["status"] == "complete"
             assert all(measured)
-    client = fresh.client
-    assert client.containers(all=True) == []
-    client.close()
+    assert fresh.left() == []
 
 
 def test_a_hook_that_hangs_is_a_gpu_that_is_not_to_be_had(fresh: Rented, tmp_path: Path) -> None:
@@ -81,9 +79,7 @@ def test_a_hook_that_hangs_is_a_gpu_that_is_not_to_be_had(fresh: Rented, tmp_pat
     fresh.say()
     again, _ = fresh.bench(tmp_path / "again", *ONE_CELL)
     assert again.returncode == 0, again.stderr[-2000:]
-    client = fresh.client
-    assert client.containers(all=True) == []
-    client.close()
+    assert fresh.left() == []
 
 
 def test_a_gpu_lost_in_a_cell_costs_no_other_arm(fresh: Rented, tmp_path: Path) -> None:
@@ -122,6 +118,6 @@ def test_a_gpu_lost_between_two_blocks_costs_no_other_arm(fresh: Rented, tmp_pat
         assert {cell["outcome"] for cell in document["cells"]} == {"measured"}
     assert (folder / "report.md").exists()
     fresh.say()
-    mended = fresh.suite("bench", "--resume", str(folder), "--base-image", fresh.base)
+    mended = fresh.suite("bench", "--resume", str(folder))
     assert mended.returncode == 0, mended.stderr[-2000:]
     assert load(folder, "cuda-02.json")["invocation"]["status"] == "complete"

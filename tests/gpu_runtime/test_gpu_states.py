@@ -5,8 +5,6 @@ does.  Those through containers are in `test_gpu_containers.py`.
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,14 +13,11 @@ from typing import Any
 
 import pytest
 
-from suite.content import SUITE
 from suite.errors import GpuError
-from suite.host.local.engine import HOME
 from tests.agreement import compare
 from tests.gpu_runtime.build import VERSION, build
-from tests.gpu_runtime.machine import GpuMachine
+from tests.gpu_runtime.machine import GpuMachine, copy_stand_ins, drop_compiled
 
-REAL = Path(os.environ.get("VIRTUAL_ENV") or SUITE.parent / ".venv") / "bin" / "python"
 GPU, FAILED = GpuError.exit_status, 1
 TRIES = 3
 """A doctor who says "ask again" is asked so often: TensorFlow takes long to start on a busy machine."""
@@ -105,9 +100,7 @@ def machines(stand_ins: Path, site: Path) -> Iterator[Mapping[int, Path]]:
     two = stand_ins.parent / "two-stand-ins"
     build(site, two, devices=2)
     yield {1: stand_ins, 2: two}
-    # The local engine keeps what a driver compiled, of this one as of any.
-    for cache in HOME.glob(f"*compile-cache-{VERSION}"):
-        shutil.rmtree(cache, ignore_errors=True)
+    drop_compiled()
 
 
 @pytest.fixture
@@ -120,9 +113,7 @@ def planted(
 ) -> GpuMachine:
     """The machine in the state that the test names."""
     state: State = STATES[request.getfixturevalue("name")]
-    folder = tmp_path / "stand-ins"
-    ignore = shutil.ignore_patterns("cache", "results")
-    shutil.copytree(machines[state.devices], folder, ignore=ignore)
+    folder = copy_stand_ins(machines[state.devices], tmp_path / "stand-ins")
     machine = GpuMachine(folder=folder, site=site, python=environment / "bin" / "python")
     machine.plant(**state.plants)
     machine.remove(*state.missing)
@@ -142,21 +133,16 @@ def test_the_doctor_says_what_bench_does(name: str, planted: GpuMachine, tmp_pat
     words += ["--results", str(tmp_path / "results")]
     doctor = ask(planted, words)
     short = ("--profile", "smoke", "--blocks", "1", "--only", "overhead.eager_op")
-    bench = run(planted, "bench", *short, *words)
+    bench = planted.suite("bench", *short, *words)
     found = compare(doctor, bench, unseen=state.unseen)
     assert (found, bench.returncode) == ([], state.status), bench.stderr[-2000:]
     assert state.said in bench.stderr
 
 
-def run(machine: GpuMachine, *words: str) -> CompletedProcess[str]:
-    variables = {**os.environ, "PYTHONPATH": str(SUITE.parent)}
-    return machine.run([REAL, "-m", "suite", *words], variables)
-
-
 def ask(machine: GpuMachine, words: list[str]) -> CompletedProcess[str]:
     """The doctor, again where it asks for that."""
     for _ in range(TRIES):
-        done = run(machine, "doctor", "--json", *words)
+        done = machine.suite("doctor", "--json", *words)
         checks = json.loads(done.stdout)["checks"]
         if not any(one["state"] == "unknown" and one["remedy"] == "ask again" for one in checks):
             break

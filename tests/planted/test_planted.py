@@ -6,9 +6,7 @@ Real ones run the real worker with the real TensorFlow in a real container, dece
 
 from __future__ import annotations
 
-import io
 import re
-import tarfile
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -38,6 +36,7 @@ from tests.analysis.several.test_places import write_survey
 from tests.changes import keep
 from tests.changes import tell as tell_facts
 from tests.engine.conftest import api, base, cpu_image, engine
+from tests.fakes.daemons import build_image
 from tests.fakes.engine import FakeEngine, Life, Script, Worker, is_on_gpu, record
 from tests.fakes.tree import lay
 from tests.planted.judge import find_compared, find_numbers
@@ -457,13 +456,11 @@ SCRIPTED: Mapping[str, Plant] = {
 CELLS = [one for one in synthetic.make_cells() if one.scenario in {"matmul", "mlp"}]
 
 
-def write_down(
-    change: Callable[[Document], Document], *, arms: tuple[str, ...] = ("cpu", "cuda")
-) -> Callable[[Ground], None]:
+def write_down(change: Callable[[Document], Document], **how: Any) -> Callable[[Ground], None]:
     """A standard campaign whose documents of the GPU's arm are changed; then its report anew."""
 
     def act(ground: Ground) -> None:
-        report_on(ground, "made-up", change, arms)
+        report_on(ground, "made-up", change, **how)
 
     return act
 
@@ -472,8 +469,8 @@ def report_on(
     ground: Ground,
     name: str,
     change: Callable[[Document], Document],
-    arms: tuple[str, ...],
     *,
+    arms: tuple[str, ...] = ("cpu", "cuda"),
     twins: bool = False,
 ) -> Path:
     """Writes such a campaign down and has its report made; its folder."""
@@ -503,20 +500,11 @@ def on_gpu(document: Document) -> Document:
     return replace(document, facts=synthetic.make_facts("cuda"), cells=cells)
 
 
-def repeat_with_twins(change: Callable[[Document], Document]) -> Callable[[Ground], None]:
-    def act(ground: Ground) -> None:
-        report_on(ground, "made-up", change, ("cpu", "cuda"), twins=True)
-
-    return act
-
-
 def set_beside(change: Callable[[Document], Document]) -> Callable[[Ground], None]:
     """Two such campaigns, compared."""
 
     def act(ground: Ground) -> None:
-        first, second = (
-            report_on(ground, name, change, ("cpu", "cuda")) for name in ("one", "two")
-        )
+        first, second = (report_on(ground, name, change) for name in ("one", "two"))
         status, said = ground.status, ground.said
         out = ground.results.parent / "compared"
         ground.run("compare", str(first), str(second), "--out", str(out))
@@ -621,7 +609,7 @@ WRITTEN: Mapping[str, Plant] = {
         Plant(write_down(rename_arm, arms=("cuda", "cuda-again")), FOR_CPU, 1)
     ),
     "the CPU's documents under the GPU's arm and its twin": Plant(
-        repeat_with_twins(rename_arm), "Noise floor: unknown", 1
+        write_down(rename_arm, twins=True), "Noise floor: unknown", 1
     ),
     "the CPU's documents under the GPU's arm, in two campaigns compared": Plant(
         set_beside(rename_arm), FOR_CPU, 1
@@ -661,28 +649,10 @@ def lay_in(api: Any, image: Image, label: str, *more: str) -> Iterator[Image]:
     lines = [f"FROM {image.id}", "COPY lies.py /opt/crossover/sitecustomize.py"]
     if more:
         lines += ["USER root", *more, "USER 10001:10001"]
-    archive = io.BytesIO()
-    with tarfile.open(fileobj=archive, mode="w") as tar:
-        for name, content in (
-            ("Dockerfile", "\n".join(lines).encode()),
-            ("lies.py", LIES.read_bytes()),
-        ):
-            info = tarfile.TarInfo(name)
-            info.size, info.mode = len(content), 0o644
-            tar.addfile(info, io.BytesIO(content))
-    archive.seek(0)
+    files = {"Dockerfile": "\n".join(lines).encode(), "lies.py": LIES.read_bytes()}
     # Of this run alone: two checkouts' tests can share an engine.
     tag = f"crossover/test-planted:{label}-{uuid.uuid4().hex[:12]}"
-    for step in api.build(
-        fileobj=archive,
-        custom_context=True,
-        tag=tag,
-        rm=True,
-        forcerm=True,
-        labels={f"{LABEL}.test": "planted"},
-        decode=True,
-    ):
-        assert "error" not in step, step
+    build_image(api, files, tag=tag, labels={f"{LABEL}.test": "planted"})
     try:
         yield replace(image, id=tag)
     finally:
@@ -791,7 +761,7 @@ def test_the_judge_sees_the_numbers_of_what_went_well(
 
 
 def test_a_sound_twin_gives_the_noise_floor_that_the_cpus_does_not(ground: Ground) -> None:
-    repeat_with_twins(keep)(ground)
+    write_down(keep, twins=True)(ground)
     assert "Noise floor: unknown" not in ground.tell()
 
 
