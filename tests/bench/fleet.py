@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import multiprocessing
 import resource
-import sys
-import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -37,7 +35,6 @@ from suite.wire import dump_document
 from tests import synthetic
 from tests.twelve import TODAY
 
-COUNTS = (10, 100, 1000)
 CELLS, BLOCKS, SAMPLES = 60, 3, 30
 INSTANCES = 10
 """Of a type."""
@@ -126,7 +123,7 @@ def _rank(analyses: Sequence[Analysis]) -> dict[str, str]:
     return build_shortlist(rank_machines(analyses, offers, asked=TODAY), analyses)
 
 
-def _read_resident() -> int:
+def read_resident() -> int:
     """The largest resident size of this process so far, in bytes."""
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
@@ -142,7 +139,7 @@ def shortlist(place: Path) -> dict[str, float]:
     begin = time.perf_counter()
     files = _rank(analyses)
     ranked = time.perf_counter() - begin
-    found = {"analysed": analysed, "ranked": ranked, "resident": _read_resident()}
+    found = {"analysed": analysed, "ranked": ranked, "resident": read_resident()}
     found["page"] = len(files["shortlist.md"].encode())
     found["summaries"] = 0
     for folder, one in zip(_find_folders(place), analyses, strict=True):
@@ -159,7 +156,7 @@ def shortlist_summaries(place: Path) -> dict[str, float]:
     analyses = [msgspec.json.decode(text.read_bytes(), type=Analysis) for text in texts]
     read = time.perf_counter() - begin
     _rank(analyses)
-    return {"read": read, "resident": _read_resident()}
+    return {"read": read, "resident": read_resident()}
 
 
 def archive(place: Path) -> dict[str, float]:
@@ -172,30 +169,23 @@ def archive(place: Path) -> dict[str, float]:
     return {"bytes": sum(sizes), "campaigns": min(ARCHIVED, len(_find_folders(place)))}
 
 
-def _ask(what: Any, place: Path) -> dict[str, float]:
+def ask(what: Callable[..., Any], *words: Any) -> Any:
     """What a function finds in a process of its own, whose memory is nobody else's."""
     # No pool of multiprocessing's own: what runs in one may have no processes of its own.
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        found: dict[str, float] = pool.submit(what, place).result()
-    return found
+        return pool.submit(what, *words).result()
 
 
-def main(counts: Sequence[int]) -> None:
-    """Prints some lines a count."""
-    for count in counts or COUNTS:
-        with tempfile.TemporaryDirectory() as name:
-            place = Path(name)
-            size = write(place, count)
-            told = _ask(shortlist, place)
-            brief = _ask(shortlist_summaries, place)
-            kept = _ask(archive, place)
-        sys.stdout.write(
-            f"{count:5d} campaigns, {2 * BLOCKS * count} documents, {size / 2**20:.1f} MiB: analysed in "
-            f"{told['analysed']:.1f} s, set side by side in "
-            f"{told['ranked']:.1f} s, {told['resident'] / 2**20:.0f} MiB resident; "
-            f"a page of {told['page'] / 2**10:.0f} KiB\n"
-            f"      summaries {told['summaries'] / 2**20:.1f} MiB, read in {brief['read']:.1f} s with "
-            f"{brief['resident'] / 2**20:.0f} MiB resident; archive "
-            f"{kept['bytes'] / kept['campaigns'] / 2**10:.0f} KiB a campaign\n"
-        )
-        sys.stdout.flush()
+def tell(place: Path, count: int) -> str:
+    """What a shortlist of so many campaigns takes."""
+    size = write(place, count)
+    told, brief, kept = (ask(one, place) for one in (shortlist, shortlist_summaries, archive))
+    return (
+        f"{count:5d} campaigns, {2 * BLOCKS * count} documents, {size / 2**20:.1f} MiB: analysed in "
+        f"{told['analysed']:.1f} s, set side by side in "
+        f"{told['ranked']:.1f} s, {told['resident'] / 2**20:.0f} MiB resident; "
+        f"a page of {told['page'] / 2**10:.0f} KiB\n"
+        f"      summaries {told['summaries'] / 2**20:.1f} MiB, read in {brief['read']:.1f} s with "
+        f"{brief['resident'] / 2**20:.0f} MiB resident; archive "
+        f"{kept['bytes'] / kept['campaigns'] / 2**10:.0f} KiB a campaign\n"
+    )

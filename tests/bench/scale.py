@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import importlib
 import json
-import multiprocessing
 import resource
 import sys
 import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,7 +31,6 @@ from tests.fakes.hosts import SAMPLES, WARMUP
 from tests.rendering import report_folder
 
 CELLS = 60
-COUNTS = (10, 100, 1000)
 
 
 def write(folder: Path, documents: int) -> int:
@@ -68,7 +66,7 @@ def measure(folder: Path) -> tuple[float, int]:
     files = report_folder(folder).files
     seconds = time.perf_counter() - begin
     assert len(json.loads(files["summary.json"])["cells"]) == CELLS
-    return seconds, 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return seconds, fleet.read_resident()
 
 
 DOCUMENTS = 20
@@ -117,39 +115,42 @@ def fill(place: Path, documents: int) -> tuple[float, float, int, float]:
     return spent, seconds, resident, size / 2**20
 
 
-def main_archive(counts: tuple[int, ...]) -> None:
-    """As `main`, of the archive."""
-    for count in counts:
-        # No pool of multiprocessing's own: what runs in one may have no processes of its own.
-        context = multiprocessing.get_context("spawn")
-        with tempfile.TemporaryDirectory() as name, ProcessPoolExecutor(1, context) as pool:
-            spent, seconds, resident, size = pool.submit(fill, Path(name), count).result()
-        sys.stdout.write(
-            f"{count:6d} documents, {size:6.1f} MiB: added in {spent:6.1f} s, "
-            f"{1000 * spent / count:5.1f} ms a document; a cell's history {seconds:5.2f} s; "
-            f"{resident / 2**20:4.0f} MiB resident\n"
-        )
-        sys.stdout.flush()
+def tell_documents(place: Path, count: int) -> str:
+    """What a campaign of so many documents takes."""
+    size = write(place, count)
+    seconds, resident = fleet.ask(measure, place)
+    return (
+        f"{count:5d} documents, {size / 2**20:6.1f} MiB: {seconds:6.2f} s, "
+        f"{1000 * seconds / count:6.2f} ms a document, {resident / 2**20:5.0f} MiB resident\n"
+    )
+
+
+def tell_archive(place: Path, count: int) -> str:
+    """What an archive of so many documents takes."""
+    spent, seconds, resident, size = fleet.ask(fill, place, count)
+    return (
+        f"{count:6d} documents, {size:6.1f} MiB: added in {spent:6.1f} s, "
+        f"{1000 * spent / count:5.1f} ms a document; a cell's history {seconds:5.2f} s; "
+        f"{resident / 2**20:4.0f} MiB resident\n"
+    )
+
+
+BENCHES: dict[str, tuple[tuple[int, ...], Callable[[Path, int], str]]] = {
+    "documents": ((10, 100, 1000), tell_documents),
+    "archive": ((100, 1_000, 10_000), tell_archive),
+    "fleet": ((10, 100, 1000), fleet.tell),
+}
+"""By its name of how many is told, and how."""
 
 
 def main() -> None:
-    """Prints one line a size; each is measured in a process of its own."""
-    if sys.argv[1:2] == ["archive"]:
-        main_archive(tuple(map(int, sys.argv[2:])) or (100, 1_000, 10_000))
-        return
-    if sys.argv[1:2] == ["fleet"]:
-        fleet.main(tuple(map(int, sys.argv[2:])))
-        return
-    counts = tuple(map(int, sys.argv[1:])) or COUNTS
-    for count in counts:
-        with tempfile.TemporaryDirectory() as name:
-            size = write(Path(name), count)
-            with multiprocessing.get_context("spawn").Pool(1) as pool:
-                seconds, resident = pool.apply(measure, (Path(name),))
-        sys.stdout.write(
-            f"{count:5d} documents, {size / 2**20:6.1f} MiB: {seconds:6.2f} s, "
-            f"{1000 * seconds / count:6.2f} ms a document, {resident / 2**20:5.0f} MiB resident\n"
-        )
+    """Prints what is told of each count; each is measured in a process of its own."""
+    words = sys.argv[1:]
+    name = words.pop(0) if words and words[0] in BENCHES else "documents"
+    counts, tell = BENCHES[name]
+    for count in tuple(map(int, words)) or counts:
+        with tempfile.TemporaryDirectory() as folder:
+            sys.stdout.write(tell(Path(folder), count))
         sys.stdout.flush()
 
 

@@ -8,49 +8,18 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
-from functools import partial
 from statistics import mean
 
-from tests.bench.truth import reasons, settling, winners
+from tests.bench.truth.kinds import KINDS
 from tests.bench.truth.tally import Tally
 
 CAMPAIGNS = 20
-
-KINDS: Mapping[str, Callable[[int], Tally]] = {
-    "null": winners.try_null,
-    "effects of 15 %, 5 blocks": partial(winners.try_effects, size=0.15),
-    "effects of 20 %, 5 blocks": partial(winners.try_effects, size=0.20),
-    "effects of 20 %, 5 blocks, a rough machine": partial(
-        winners.try_effects, size=0.20, host=winners.ROUGH
-    ),
-    "slow: effects of 15 %, 10 blocks, one of 20 invocations by 30 %": partial(
-        winners.try_effects, size=0.15, blocks=10, slow=0.30
-    ),
-    "slow: effects of 15 %, 5 blocks, one of 10 invocations by 30 %": partial(
-        winners.try_effects, size=0.15, blocks=5, slow=0.30
-    ),
-    "slow: effects of 15 %, 5 blocks, one of 10 invocations by 30 %, and again each time": partial(
-        winners.try_effects, size=0.15, blocks=5, slow=0.30, lasts=True
-    ),
-    "crossovers": winners.try_crossovers,
-    "quick": winners.try_quick,
-    "roles": winners.try_roles,
-    "settling": settling.try_settling,
-    **{
-        f"calls: K of {base} and {other}": partial(winners.try_calls, base=base, other=other)
-        for base, other in ((1, 1), (1, 10), (1, 100), (1, 1000), (1000, 1))
-    },
-    "causes": reasons.try_causes,
-    "controls that fail": reasons.try_controls,
-}
-"""What is tried, by a name of which the first word chooses it."""
 
 
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else CAMPAIGNS
     only = sys.argv[2:]
-    for name, run in KINDS.items():
+    for name, (_, run) in KINDS.items():
         if not only or name.split()[0].strip(":") in only:
             _print(name, run(count))
 

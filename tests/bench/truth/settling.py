@@ -6,10 +6,9 @@ import re
 
 import numpy as np
 
-from suite.cells.cell import Cell
-from tests.bench.truth.campaigns import OTHER, Planted
+from tests.bench.truth.campaigns import Planted
 from tests.bench.truth.tally import Tally, tell, work_cells
-from tests.bench.truth.winners import ROUGH, choose_effects, same
+from tests.bench.truth.winners import ROUGH, choose_effects, tell_effects
 
 WANTED = re.compile(r"settled by BLOCKS=(\d+)")
 
@@ -23,11 +22,7 @@ def try_settling(campaigns: int) -> Tally:
         effects: dict[str, float] = {}
         for size in (0.04, 0.06, 0.10, 0.15) if seed % 2 else ():
             effects |= choose_effects(draw, size, 12)
-
-        def seconds(cell: Cell, arm: str, effects: dict[str, float] = effects) -> float:
-            return same(cell, arm) * (effects.get(cell.id, 1.0) if arm == OTHER else 1.0)
-
-        planted = Planted(seconds=seconds, host=ROUGH)
+        planted = Planted(seconds=tell_effects(effects), host=ROUGH)
         told = tell(planted, seed=3000 + seed)
         wanted = [int(match[1]) for one in told.opening if (match := WANTED.search(one))]
         tally.add("the opening says what would settle it", len(wanted) == 1)

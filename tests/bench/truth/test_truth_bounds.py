@@ -7,43 +7,21 @@ many of every kind as the bounds are meant for.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
 from functools import cache
 from statistics import mean
 from typing import Literal
 
 import pytest
 
-from tests.bench.truth import reasons, settling, winners
+from tests.bench.truth.kinds import KINDS
 from tests.bench.truth.tally import Tally, is_at_least, is_at_most
 
 ASKED = int(os.environ.get("TRUTH_CAMPAIGNS", "0"))
 
-Trial = tuple[int, Callable[[int], Tally]]
-TRIALS: Mapping[str, Trial] = {
-    "null": (30, winners.try_null),
-    "effects of 20 %": (6, lambda n: winners.try_effects(n, size=0.20)),
-    "one of 20 is slow": (5, lambda n: winners.try_effects(n, size=0.15, blocks=10, slow=0.3)),
-    "one of 10 is slow": (5, lambda n: winners.try_effects(n, size=0.15, blocks=5, slow=0.3)),
-    "one of 10 stays slow": (
-        3,
-        lambda n: winners.try_effects(n, size=0.15, blocks=5, slow=0.3, lasts=True),
-    ),
-    "K of 1 and 100": (3, lambda n: winners.try_calls(n, base=1, other=100)),
-    "K of 1000 and 1": (3, lambda n: winners.try_calls(n, base=1000, other=1)),
-    "crossovers": (12, winners.try_crossovers),
-    "roles": (2, winners.try_roles),
-    "quick": (6, winners.try_quick),
-    "settling": (4, settling.try_settling),
-    "causes": (1, reasons.try_causes),
-    "failed controls": (1, reasons.try_controls),
-}
-"""By name how many campaigns of a kind are tried by default, and how."""
-
 
 @cache
 def run(trial: str) -> Tally:
-    count, found = TRIALS[trial]
+    count, found = KINDS[trial]
     return found(ASKED or count)
 
 
@@ -69,25 +47,25 @@ BOUNDS: tuple[Bound, ...] = (
     ("effects of 20 %", "any false verdict", "at most", 0.05),
     ("effects of 20 %", "an end of the range is a cell without an effect", "at most", 0.05),
     ("effects of 20 %", "coverage", "at least", 0.93),
-    ("one of 20 is slow", "found", "at least", 0.70),
-    ("one of 20 is slow", "any false verdict", "at most", 0.05),
-    ("one of 20 is slow", "the opening tells of the slow invocation", "at least", 0.95),
-    ("one of 20 is slow", "a block is measured again", "at least", 0.95),
-    ("one of 20 is slow", "another block than the slow one", "at most", 0.0),
-    ("one of 20 is slow", "coverage", "at least", 0.93),
-    ("one of 10 is slow", "found", "at least", 0.70),
-    ("one of 10 is slow", "any false verdict", "at most", 0.05),
-    ("one of 10 is slow", "the opening tells of the slow invocation", "at least", 0.95),
-    ("one of 10 is slow", "a block is measured again", "at least", 0.95),
-    ("one of 10 is slow", "another block than the slow one", "at most", 0.0),
-    ("one of 10 is slow", "coverage", "at least", 0.93),
-    ("one of 10 stays slow", "found", "at least", 0.70),
-    ("one of 10 stays slow", "any false verdict", "at most", 0.05),
-    ("one of 10 stays slow", "coverage", "at least", 0.93),
-    ("K of 1 and 100", "coverage", "at least", 0.93),
-    ("K of 1 and 100", "any of these", "at most", 0.05),
-    ("K of 1 and 100", "bimodal, though it is not", "at most", 0.001),
-    ("K of 1000 and 1", "coverage", "at least", 0.93),
+    ("slow: one of 20", "found", "at least", 0.70),
+    ("slow: one of 20", "any false verdict", "at most", 0.05),
+    ("slow: one of 20", "the opening tells of the slow invocation", "at least", 0.95),
+    ("slow: one of 20", "a block is measured again", "at least", 0.95),
+    ("slow: one of 20", "another block than the slow one", "at most", 0.0),
+    ("slow: one of 20", "coverage", "at least", 0.93),
+    ("slow: one of 10", "found", "at least", 0.70),
+    ("slow: one of 10", "any false verdict", "at most", 0.05),
+    ("slow: one of 10", "the opening tells of the slow invocation", "at least", 0.95),
+    ("slow: one of 10", "a block is measured again", "at least", 0.95),
+    ("slow: one of 10", "another block than the slow one", "at most", 0.0),
+    ("slow: one of 10", "coverage", "at least", 0.93),
+    ("slow: one of 10 stays slow", "found", "at least", 0.70),
+    ("slow: one of 10 stays slow", "any false verdict", "at most", 0.05),
+    ("slow: one of 10 stays slow", "coverage", "at least", 0.93),
+    ("calls: K of 1 and 100", "coverage", "at least", 0.93),
+    ("calls: K of 1 and 100", "any of these", "at most", 0.05),
+    ("calls: K of 1 and 100", "bimodal, though it is not", "at most", 0.001),
+    ("calls: K of 1000 and 1", "coverage", "at least", 0.93),
     ("quick", "a provisional profile speaks of findings", "at most", 0.0),
     ("settling", "the opening says what would settle it", "at least", 1.0),
     ("settling", "inconclusive, and settled by the blocks asked for", "at least", 0.50),
@@ -104,10 +82,10 @@ BOUNDS: tuple[Bound, ...] = (
     ("causes", "confirmed, first and wrong", "at most", 0.02),
     ("causes", "shares of one cell add up to more than 1", "at most", 0.0),
     ("causes", "more than two asked cells unknown", "at most", 0.0),
-    ("failed controls", "told before any winner", "at least", 1.0),
-    ("failed controls", "a failed twin is taken for noise", "at most", 0.0),
-    ("failed controls", "a control of no cells is told to hold", "at most", 0.0),
-    ("failed controls", "a sound control is told to have failed", "at most", 0.05),
+    ("controls that fail", "told before any winner", "at least", 1.0),
+    ("controls that fail", "a failed twin is taken for noise", "at most", 0.0),
+    ("controls that fail", "a control of no cells is told to hold", "at most", 0.0),
+    ("controls that fail", "a sound control is told to have failed", "at most", 0.05),
 )
 """The trial, what is counted in it, and its bound."""
 
@@ -121,6 +99,6 @@ def test_what_is_said_is_true(trial: str, what: str, side: Side, share: float) -
     assert holds(rate, share), f"{rate.hits} of {rate.tries}, and {side} {100 * share:.0f} %"
 
 
-@pytest.mark.parametrize("trial", ["K of 1 and 100", "K of 1000 and 1"])
+@pytest.mark.parametrize("trial", ["calls: K of 1 and 100", "calls: K of 1000 and 1"])
 def test_the_number_of_calls_moves_no_ratio(trial: str) -> None:
     assert abs(mean(run(trial).sizes["bias"])) < 0.01

@@ -15,7 +15,16 @@ from scipy.optimize import brentq
 
 from suite.cells.cell import Cell
 from tests.bench.truth import devices
-from tests.bench.truth.campaigns import ARMS, BASE, OTHER, SKEWED, Factor, Planted, plan_cells
+from tests.bench.truth.campaigns import (
+    ARMS,
+    BASE,
+    OTHER,
+    SKEWED,
+    Factor,
+    Planted,
+    Seconds,
+    plan_cells,
+)
 from tests.bench.truth.claims import Told
 from tests.bench.truth.devices import CPU, GPU, Device
 from tests.bench.truth.tally import Tally, tell, work_cells
@@ -115,6 +124,11 @@ def choose_effects(draw: np.random.Generator, size: float, count: int) -> dict[s
     return {name: (1 + size) if place % 2 else 1 / (1 + size) for place, name in enumerate(chosen)}
 
 
+def tell_effects(effects: Mapping[str, float]) -> Seconds:
+    """The true seconds where the arms differ by these ratios alone."""
+    return lambda cell, arm: same(cell, arm) * (effects.get(cell.id, 1.0) if arm == OTHER else 1.0)
+
+
 def try_effects(
     campaigns: int,
     *,
@@ -132,13 +146,10 @@ def try_effects(
         effects = choose_effects(draw, size, 10)
         bad = str(draw.choice(ARMS)), int(draw.integers(1, blocks + 1))
 
-        def seconds(cell: Cell, arm: str, effects: dict[str, float] = effects) -> float:
-            return same(cell, arm) * (effects.get(cell.id, 1.0) if arm == OTHER else 1.0)
-
         def factor(_cell: Cell, arm: str, block: int, bad: tuple[str, int] = bad) -> float:
             return 1 + slow if (arm, block) == bad else 1.0
 
-        planted = Planted(seconds=seconds, host=host, factor=factor, lasts=lasts)
+        planted = Planted(seconds=tell_effects(effects), host=host, factor=factor, lasts=lasts)
         told = tell(planted, seed=2000 + seed, blocks=blocks)
         _add_effects(tally, told, effects)
         again = [one for one in told.summary["flags"] if one["code"] == "off-pace-then"]
@@ -261,11 +272,7 @@ def try_roles(campaigns: int) -> Tally:
         counted = (COUNTED.search(one) for one in told.opening)
         numbers = [int(one["cells"]) for one in counted if one]
         tally.add("more than the work is counted", *(one > len(work) for one in numbers))
-
-        def seconds(cell: Cell, arm: str, effects: dict[str, float] = effects) -> float:
-            return same(cell, arm) * (effects.get(cell.id, 1.0) if arm == OTHER else 1.0)
-
-        small = Planted(seconds=seconds, host=HOSTS["quiet"])
+        small = Planted(seconds=tell_effects(effects), host=HOSTS["quiet"])
         both = [
             tell(small, seed=7500 + seed, without=frozenset(roles))
             for roles in ((), ("overhead", "reference"))
