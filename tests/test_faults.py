@@ -12,10 +12,8 @@ SEEN = Outcome(
     engine="docker",
     status=130,
     lost=1,
-    left=0,
     seconds=2.6,
     message="interrupted",
-    wrong=(),
 )
 
 

@@ -26,7 +26,7 @@ from tests.fakes import daemons
 from tests.faults.acts import compile_interposed
 from tests.faults.faults import BOTH, DONE, FAULTS, Fault
 from tests.faults.page import Outcome, render, write_page
-from tests.faults.places import Docker, Local, Place
+from tests.faults.places import Docker, Place
 from tests.faults.trials import SOON_S, End, Trial
 
 COUNT = 250
@@ -50,7 +50,10 @@ def main() -> int:
         if shutil.which("gcc"):
             compile_interposed(folder)
         rows = list_rows(given.only)
-        lanes = open_lanes(undo, given.at_once, engines=any(e == "docker" for _, e in rows))
+        lanes: list[Places] = [{"local": Place()} for _ in range(given.at_once)]
+        for lane in lanes if any(engine == "docker" for _, engine in rows) else ():
+            docker = lane["docker"] = Docker()
+            undo.callback(docker.remove)
         order = list(islice(cycle(random.Random(given.seed).sample(rows, len(rows))), given.count))
         free: queue.SimpleQueue[Places] = queue.SimpleQueue()
         for lane in lanes:
@@ -77,7 +80,8 @@ def main() -> int:
                     lambda lane: try_fault(fault, place, draw, lane[engine], expected[engine])
                 )
             except Exception as error:  # noqa: BLE001  told as what it is, and the others go on
-                found = fail(fault, engine, error)
+                why = f"could not be tried: {error!r}"
+                found = Outcome(fault=fault.name, engine=engine, wrong=(why,))
             told = "".join(f"\n    {one}" for one in found.wrong)
             say(f"{number} {fault.name} ({engine}): {found.status}{told}")
             shutil.rmtree(place, ignore_errors=True)
@@ -116,15 +120,6 @@ def say(line: str) -> None:
     """A line, at once."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
-
-
-def open_lanes(undo: ExitStack, count: int, *, engines: bool) -> list[Places]:
-    """Places for trials beside each other; with an engine each, where one is wanted."""
-    lanes: list[Places] = [{"local": Local()} for _ in range(count)]
-    for lane in lanes if engines else ():
-        engine = lane["docker"] = Docker()
-        undo.callback(engine.remove)
-    return lanes
 
 
 def list_rows(only: str) -> list[tuple[Fault, str]]:
@@ -207,20 +202,6 @@ def try_fault(
         seconds=end.seconds,
         message=lines[-1].removeprefix("crossover: ") if lines else "",
         wrong=(*wrong, *more),
-    )
-
-
-def fail(fault: Fault, engine: str, error: Exception) -> Outcome:
-    """The bench itself could not go on."""
-    return Outcome(
-        fault=fault.name,
-        engine=engine,
-        status=None,
-        lost=0,
-        left=0,
-        seconds=0.0,
-        message="",
-        wrong=(f"could not be tried: {error!r}",),
     )
 
 

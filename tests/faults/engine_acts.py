@@ -85,11 +85,6 @@ def leave_stopped(trial: Trial) -> None:
     kill(trial.pid, signal.SIGINT)
 
 
-def continue_engine(trial: Trial) -> None:
-    """Ends what `stop_engine` began."""
-    engine_of(trial).resume_all()
-
-
 def list_engine(trial: Trial) -> list[int]:
     """The engine's own process."""
     return [engine_of(trial).daemon.pid]
@@ -115,16 +110,11 @@ def hide_socket(trial: Trial) -> None:
     trial.undo.callback(lambda: hidden.exists() and hidden.rename(path))
 
 
-def show_socket(trial: Trial) -> None:
-    """Ends what `hide_socket` began."""
-    trial.undo.close()
-
-
 def hide_for_a_while(trial: Trial) -> None:
     """The engine's socket goes and comes back."""
     hide_socket(trial)
     time.sleep(trial.draw.uniform(1, 20))
-    show_socket(trial)
+    trial.undo.close()
 
 
 def through(make: Callable[[Trial], Alter]) -> Act:

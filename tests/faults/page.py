@@ -59,12 +59,12 @@ class Outcome:
 
     fault: str
     engine: str
-    status: int | None
-    lost: int
-    left: int
-    seconds: float
-    message: str
-    wrong: tuple[str, ...]
+    status: int | None = None
+    lost: int = 0
+    left: int = 0
+    seconds: float = 0.0
+    message: str = ""
+    wrong: tuple[str, ...] = ()
 
 
 def render(outcomes: Sequence[Outcome]) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from docker.api.client import APIClient
 from docker.client import from_env
@@ -41,30 +41,6 @@ LOOK_S = 0.03
 """Between two looks at which containers have a log: each lives longer."""
 
 
-class Place(Protocol):
-    """Where the campaign of a trial runs, which has a ``folder`` of its own."""
-
-    name: str
-
-    def prepare(self, folder: Path) -> None:
-        """Makes ready for a trial there, whatever the last one left."""
-
-    def words(self, folder: Path) -> Sequence[str]:
-        """What `bench` is told of it."""
-
-    def variables(self) -> Mapping[str, str]:
-        """What `bench` finds in its environment."""
-
-    def mark(self, folder: Path) -> str:
-        """What stands in the command line of each process of a trial, its own command's aside."""
-
-    def told(self, folder: Path, until: float) -> Counter[str]:
-        """How often a worker told of each cell before that time of the day, in seconds."""
-
-    def left(self) -> list[str]:
-        """What is there beside processes that must not be."""
-
-
 def write_script(name: str) -> bytes:
     """What the paced worker says: all cells, in the words of the well-behaved one."""
     worker = Worker()
@@ -73,40 +49,43 @@ def write_script(name: str) -> bytes:
     return json.dumps(script).encode()
 
 
-class Local:
-    """Plain processes of this machine."""
+class Place:
+    """Where the campaign of a trial runs, which has a ``folder`` of its own: plain processes here."""
 
     name = "local"
 
     def prepare(self, folder: Path) -> None:
-        """See `Place`."""
+        """Makes ready for a trial there, whatever the last one left."""
         (folder / "script").write_bytes(write_script(self.name))
         words = (sys.executable, paced_worker.__file__, folder / "script", folder / "said")
         scripted_python.stand_in(folder / "python", f"exec {' '.join(map(str, words))}")
 
     def words(self, folder: Path) -> Sequence[str]:
-        """See `Place`."""
+        """What `bench` is told of it."""
         return ("--engine", "local", "--local-python", str(folder / "python"))
 
     def variables(self) -> Mapping[str, str]:
-        """See `Place`."""
+        """What `bench` finds in its environment."""
         return {}
 
     def mark(self, folder: Path) -> str:
-        """See `Place`."""
+        """What stands in the command line of each process of a trial, its own command's aside."""
         return f"{folder}/"
 
     def told(self, folder: Path, until: float) -> Counter[str]:
-        """See `Place`; who speaks to nobody dies of it."""
+        """How often a worker told of each cell before that time of the day, in seconds.
+
+        Who speaks to nobody dies of it, so that here all of it was told before.
+        """
         said = folder / "said"
         return Counter(said.read_text().split()) if said.exists() else Counter()
 
     def left(self) -> list[str]:
-        """See `Place`."""
+        """What is there beside processes that must not be."""
         return []
 
 
-class Docker:
+class Docker(Place):
     """An engine of the bench's own, whose CPU image is a small one with the paced worker."""
 
     name = "docker"
@@ -151,7 +130,6 @@ class Docker:
         return plan.tag
 
     def prepare(self, folder: Path) -> None:
-        """See `Place`."""
         self.resume_all()
         if not self.daemon.lives:
             self.start()
@@ -204,23 +182,19 @@ class Docker:
         return [str(one["Name"]) for one in found or ()]
 
     def words(self, folder: Path) -> Sequence[str]:
-        """See `Place`."""
         return ("--engine", "docker", "--base-image", BASE)
 
     def variables(self) -> Mapping[str, str]:
-        """See `Place`."""
         return {"DOCKER_HOST": self.daemon.url}
 
     def mark(self, folder: Path) -> str:
-        """See `Place`."""
         return f"/{self.daemon.root.name}/worker.py"
 
     def told(self, folder: Path, until: float) -> Counter[str]:
-        """See `Place`: what stands in the containers' logs, also of those that are gone."""
+        """By what stands in the containers' logs, also of those that are gone."""
         return self._ear.told(until)
 
     def left(self) -> list[str]:
-        """See `Place`."""
         try:
             names = [f"container {one['Id'][:12]}" for one in self.containers()]
             return [*names, *(f"volume {one}" for one in self.volumes())]

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from suite.content import SUITE
-from tests.faults.places import Local
+from tests.faults.places import Place
 from tests.fleet.machines import Machine, make_key
 from tests.fleet.trials import BRINGS, Play, write_inventory
 
@@ -63,7 +63,7 @@ def worker(tmp_path: Path) -> Path:
     """An interpreter for LOCAL_PYTHON whose worker goes by a script, and takes its time."""
     folder = tmp_path / "worker"
     folder.mkdir()
-    Local().prepare(folder)
+    Place().prepare(folder)
     return folder / "python"
 
 
