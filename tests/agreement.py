@@ -6,9 +6,8 @@ Both are given what the commands themselves printed; nothing here knows how eith
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from subprocess import CompletedProcess
 from typing import Any
 
 from suite.host.doctor.finding import shorten_uuids
@@ -21,86 +20,70 @@ CELLS_FAILED = 1
 """The exit status of a campaign that ran, and some cell of it failed."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """How a command ended: its exit status, and what it said on standard error."""
-
-    status: int
-    said: str
-
-    @property
-    def remedy(self) -> str:
-        """What it told people to do, in one line and with UUIDs as the doctor has them."""
-        _, found, told = f"\n{self.said}".rpartition(f"\n{REMEDY}")
-        return _one_line(told) if found else ""
-
-    @property
-    def broke(self) -> bool:
-        """Whether the command itself broke down; one that refuses may quote what another said."""
-        refuses = any(line.startswith("crossover: ") for line in self.said.splitlines())
-        return "Traceback (most recent call last)" in self.said and not refuses
-
-
-def find_disagreements(
-    diagnosis: Mapping[str, Any], bench: Outcome, *, unseen: str = ""
+def compare(
+    doctor: CompletedProcess[str], bench: CompletedProcess[str], *, unseen: str = ""
 ) -> list[str]:
     """What the doctor's JSON and the end of bench differ in, in words; empty: they agree.
 
     ``unseen`` is why no look beforehand could see what was planted; bench then has to end with 1,
-    after a doctor who found nothing.
+    after a doctor who found nothing.  A doctor who refuses the words of the command prints no JSON; what it
+    says then counts as bench's.
     """
-    status = diagnosis["status"]
-    found = _find_contradictions(diagnosis)
-    if bench.broke:
-        found.append(f"bench broke down: {_last_line(bench.said)}")
-    if status == 0:
-        wanted = CELLS_FAILED if unseen else 0
-        if bench.status != wanted:
-            why = f" ({unseen})" if unseen else ""
-            found.append(
-                f"the doctor says 0, and bench ends with {bench.status}, not {wanted}{why}"
-            )
-        return found
-    if unseen:
-        found.append(f"the doctor says {status} of what none could see: {unseen}")
-    if bench.status != status:
-        found.append(f"the doctor says {status}, and bench ends with {bench.status}")
-    elif status == CELLS_FAILED:
-        return found  # it ran, and its report says why
-    elif not bench.remedy:
-        found.append("bench refuses without a remedy")
-    else:
-        given = [_one_line(one["remedy"]) for one in diagnosis["checks"] if one["stops"] == status]
-        if bench.remedy not in given:
-            found.append(f"bench's remedy {bench.remedy!r} is none of the doctor's {given}")
-    return found
-
-
-def compare(
-    doctor: subprocess.CompletedProcess[str],
-    bench: subprocess.CompletedProcess[str],
-    *,
-    unseen: str = "",
-) -> list[str]:
-    """As `find_disagreements`, of two commands that have ended: the doctor's with ``--json``.
-
-    A doctor who refuses the words of the command prints no JSON; what it says then counts as bench's.
-    """
-    heard = Outcome(status=bench.returncode, said=bench.stderr)
-    own = Outcome(status=doctor.returncode, said=doctor.stderr)
-    if own.broke:
-        return [f"the doctor broke down: {_last_line(own.said)}"]
+    if _broke(doctor.stderr):
+        return [f"the doctor broke down: {_last_line(doctor.stderr)}"]
     try:
         diagnosis = json.loads(doctor.stdout)
     except ValueError:
-        if own.status == 0:
+        status = doctor.returncode
+        if status == 0:
             return ["the doctor ends with 0 and prints no JSON"]
-        line = {"id": "command", "state": "no", "remedy": own.remedy, "stops": own.status}
-        diagnosis = {"status": own.status, "checks": [line]}
-    found = find_disagreements(diagnosis, heard, unseen=unseen)
-    if diagnosis["status"] != own.status:
-        found.append(f"the doctor prints {diagnosis['status']} and ends with {own.status}")
+        remedy = _find_remedy(doctor.stderr)
+        line = {"id": "command", "state": "no", "remedy": remedy, "stops": status}
+        diagnosis = {"status": status, "checks": [line]}
+    found = [*_find_contradictions(diagnosis), *_find_disagreements(diagnosis, bench, unseen)]
+    if diagnosis["status"] != doctor.returncode:
+        found.append(f"the doctor prints {diagnosis['status']} and ends with {doctor.returncode}")
     return found
+
+
+def _find_disagreements(
+    diagnosis: Mapping[str, Any], bench: CompletedProcess[str], unseen: str
+) -> Iterator[str]:
+    status = diagnosis["status"]
+    if _broke(bench.stderr):
+        yield f"bench broke down: {_last_line(bench.stderr)}"
+    if status == 0:
+        wanted = CELLS_FAILED if unseen else 0
+        if bench.returncode != wanted:
+            why = f" ({unseen})" if unseen else ""
+            ended = f"bench ends with {bench.returncode}"
+            yield f"the doctor says 0, and {ended}, not {wanted}{why}"
+        return
+    if unseen:
+        yield f"the doctor says {status} of what none could see: {unseen}"
+    remedy = _find_remedy(bench.stderr)
+    if bench.returncode != status:
+        yield f"the doctor says {status}, and bench ends with {bench.returncode}"
+    elif status == CELLS_FAILED:
+        return  # it ran, and its report says why
+    elif not remedy:
+        yield "bench refuses without a remedy"
+    else:
+        given = [_one_line(one["remedy"]) for one in diagnosis["checks"] if one["stops"] == status]
+        if remedy not in given:
+            yield f"bench's remedy {remedy!r} is none of the doctor's {given}"
+
+
+def _find_remedy(said: str) -> str:
+    """What a command told people to do, in one line and with UUIDs as the doctor has them."""
+    _, found, told = f"\n{said}".rpartition(f"\n{REMEDY}")
+    return _one_line(told) if found else ""
+
+
+def _broke(said: str) -> bool:
+    """Whether a command itself broke down; one that refuses may quote what another said."""
+    refuses = any(line.startswith("crossover: ") for line in said.splitlines())
+    return "Traceback (most recent call last)" in said and not refuses
 
 
 def _find_contradictions(diagnosis: Mapping[str, Any]) -> list[str]:

@@ -13,8 +13,9 @@ import pytest
 from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import LoadedCampaign, load_campaign
 from suite.analysis.result.campaign import Analysis
-from suite.model import Campaign, Document, Excluded, container_seconds
+from suite.model import Campaign, Document, Excluded, Scalar, container_seconds
 from tests import synthetic
+from tests.changes import invoke, lose, plant, tell
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -29,12 +30,8 @@ def make_two_arms() -> Made:
     cells = [one for one in synthetic.make_cells() if one.scenario in {"matmul", "mlp", "overhead"}]
     campaign = synthetic.make_campaign(blocks=3, cells=cells)
     tf32 = next(one.id for one in cells if one.params.get("precision") == "tf32")
-    documents = [
-        synthetic.lose_cell(one, tf32, "skipped", "this processor has no TF32")
-        if one.invocation.arm == "cpu"
-        else one
-        for one in synthetic.make_documents(campaign, samples=3)
-    ]
+    lacks = lose(tf32, "skipped", "this processor has no TF32")
+    documents = plant(synthetic.make_documents(campaign, samples=3), lacks, "cpu")
     step = next(one.id for one in cells if one.scenario == "mlp")
     documents[-1] = synthetic.kill_container(documents[-1], step, "killed by SIGKILL")
     return time_it(campaign, documents), documents
@@ -57,19 +54,13 @@ def make_troubled() -> Made:
             documents.append(document)
     image = replace(synthetic.make_image("cpu"), content="e" * 64)
     second = documents[1]
-    repeat = replace(second, invocation=replace(second.invocation, repeat=1, image=image))
-    stopped = replace(second, invocation=replace(second.invocation, status="interrupted"))
-    documents[1:2] = [stopped, repeat]
+    documents[1:2] = [invoke(status="interrupted")(second), invoke(repeat=1, image=image)(second)]
     last = synthetic.lose_cell(documents[-1], cells[4].id, "pending", None)
-    documents[-1] = replace(
-        last,
-        facts={
-            **last.facts,
-            "gpu.0.uuid": "GPU-01234567-89ab-cdef-0123-456789abcdef",
-            "cpu.model": "<b>|`[Made](up)` *Processor* 9000\n# not a heading",
-        },
-        invocation=replace(last.invocation, status="running", ended=None),
-    )
+    odd: dict[str, Scalar] = {
+        "gpu.0.uuid": "GPU-01234567-89ab-cdef-0123-456789abcdef",
+        "cpu.model": "<b>|`[Made](up)` *Processor* 9000\n# not a heading",
+    }
+    documents[-1] = tell(odd)(invoke(status="running", ended=None)(last))
     campaign = replace(
         campaign,
         excluded={"cuda": {excluded: Excluded(outcome="skipped", reason="would take 90 s here")}},

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.agreement import Outcome, compare, find_disagreements
+from tests.agreement import compare
 
 REMEDY = "start it, and ask again"
 REFUSED = f"a line before\ncrossover: no engine is here\n  what to do: {REMEDY}\n"
@@ -25,6 +25,15 @@ def diagnosis(*lines: dict[str, Any], status: int | None = None) -> dict[str, An
     lines = lines or (line(),)
     stops = next((one["stops"] for one in lines if one["stops"]), 0)
     return {"status": stops if status is None else status, "checks": list(lines)}
+
+
+def ended(status: int, out: str = "", err: str = "") -> CompletedProcess[str]:
+    return CompletedProcess([], status, out, err)
+
+
+def judge(told: dict[str, Any], status: int, said: str, unseen: str = "") -> list[str]:
+    doctor = ended(told["status"], json.dumps(told))
+    return compare(doctor, ended(status, err=said), unseen=unseen)
 
 
 WELL = diagnosis()
@@ -47,7 +56,7 @@ BROKE = "Traceback (most recent call last)\nKeyError: 1"
     ],
 )
 def test_what_agrees_passes(told: dict[str, Any], status: int, said: str, unseen: str) -> None:
-    assert find_disagreements(told, Outcome(status=status, said=said), unseen=unseen) == []
+    assert judge(told, status, said, unseen) == []
 
 
 @pytest.mark.parametrize(
@@ -73,12 +82,8 @@ def test_what_agrees_passes(told: dict[str, Any], status: int, said: str, unseen
 def test_what_disagrees_is_named(
     told: dict[str, Any], status: int, said: str, unseen: str, named: str
 ) -> None:
-    found = find_disagreements(told, Outcome(status=status, said=said), unseen=unseen)
+    found = judge(told, status, said, unseen)
     assert any(named in one for one in found), found
-
-
-def ended(status: int, out: str = "", err: str = "") -> CompletedProcess[str]:
-    return CompletedProcess([], status, out, err)
 
 
 def test_two_commands_are_held_together() -> None:
@@ -101,4 +106,4 @@ def test_a_gpus_uuid_is_the_same_in_the_doctors_short_form() -> None:
     uuid = "GPU-11111111-2222-3333-4444-555555555555"
     told = diagnosis(line("no", 4, remedy="name GPU-11111111…"))
     said = f"crossover: no\n  what to do: name {uuid}\n"
-    assert find_disagreements(told, Outcome(status=4, said=said)) == []
+    assert judge(told, 4, said) == []

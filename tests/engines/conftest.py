@@ -105,7 +105,7 @@ def podman_here(machine: Machine) -> Iterator[PodmanHere]:
         pytest.skip("no podman on this machine, or not root")
     found = PodmanHere()
     try:
-        found.start(dict(os.environ))
+        found.start()
         carry_image(machine.api, machine.base, found.url)
         yield found
     finally:

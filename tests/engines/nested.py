@@ -18,7 +18,7 @@ from suite.host.docker.engine import DockerEngine
 from suite.host.engine import LABEL, Job
 from suite.host.machine.machine import own_token
 from tests.engine.conftest import bare
-from tests.fakes.daemons import Hook, build_image, carry_image, remove_mounted, wait_for
+from tests.fakes.daemons import Daemon, Hook, build_image, carry_image, wait_for
 
 PACKAGES = (
     "docker.io iptables podman crun runc catatonit uidmap rootlesskit slirp4netns fuse-overlayfs "
@@ -210,37 +210,16 @@ def start_rootless(nested: Nested) -> None:
     )
 
 
-class PodmanHere:
+class PodmanHere(Daemon):
     """The machine's own podman, with storage of its own."""
 
-    def __init__(self) -> None:
-        self.root = Path(tempfile.mkdtemp(prefix="crossover-"))
-        self.url = f"unix://{self.root}/podman.sock"
-        self._words = [
-            *("podman", "--root", str(self.root / "root"), "--runroot", str(self.root / "run")),
-        ]
-        self._process: subprocess.Popen[bytes] | None = None
+    def start(self, *, hooked: bool = False) -> None:
         init = shutil.which("catatonit") or shutil.which("docker-init") or ""
         runc = shutil.which("runc", path="/usr/sbin:/usr/bin:/sbin")
-        config = PODMAN.format(runc=runc, init=f'init_path = "{init}"')
-        (self.root / "containers.conf").write_text(config)
-        self._environment = {"CONTAINERS_CONF": str(self.root / "containers.conf")}
-
-    def start(self, environment: dict[str, str]) -> None:
-        with (self.root / "log").open("wb") as log:
-            self._process = subprocess.Popen(
-                [*self._words, "system", "service", "--time=0", self.url],
-                env={**environment, **self._environment},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
-        process = self._process
-        lives: Callable[[], bool] = lambda: process.poll() is None  # noqa: E731
-        wait_for(self.url, lives, (self.root / "log").read_text)
-
-    def remove(self) -> None:
-        if self._process is not None:
-            self._process.terminate()
-            self._process.wait(30)
-        remove_mounted(self.root)
+        config = self.root / "containers.conf"
+        config.write_text(PODMAN.format(runc=runc, init=f'init_path = "{init}"'))
+        self._launch(
+            *("podman", "--root", str(self.root / "root"), "--runroot", str(self.root / "run")),
+            *("system", "service", "--time=0", self.url),
+            CONTAINERS_CONF=str(config),
+        )

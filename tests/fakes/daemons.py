@@ -111,24 +111,23 @@ class Daemon:
         path += [os.environ["PATH"], "/usr/sbin", "/sbin"]
         # A namespace's name can't end with an underscore, which a folder's may.
         own = self.root.name.replace("_", "x")
+        self._launch(
+            *("unshare", "--net", "dockerd", "--host", self.url),
+            *("--config-file", str(self.root / "daemon.json")),
+            *("--data-root", str(self.root / "data"), "--exec-root", str(self.root / "run")),
+            *("--pidfile", str(self.root / "pid"), "--bridge", "none"),
+            # Where a containerd of the system's is shared.
+            *("--containerd-namespace", own),
+            *("--containerd-plugins-namespace", f"{own}-plugins"),
+            *("--iptables=false", "--ip-forward=false", "--ip-masq=false"),
+            PATH=":".join(path),
+        )
+
+    def _launch(self, *words: str, **variables: str) -> None:
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [
-                    *("unshare", "--net", "dockerd", "--host", self.url),
-                    *("--config-file", str(self.root / "daemon.json")),
-                    *(
-                        "--data-root",
-                        str(self.root / "data"),
-                        "--exec-root",
-                        str(self.root / "run"),
-                    ),
-                    *("--pidfile", str(self.root / "pid"), "--bridge", "none"),
-                    # Where a containerd of the system's is shared.
-                    *("--containerd-namespace", own),
-                    *("--containerd-plugins-namespace", f"{own}-plugins"),
-                    *("--iptables=false", "--ip-forward=false", "--ip-masq=false"),
-                ],
-                env={**os.environ, "PATH": ":".join(path)},
+                words,
+                env={**os.environ, **variables},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -564,52 +564,46 @@ OLD_DRIVER = by_block("550.54.15", "550.90.07")
 OTHER_UUID = by_block("sha256:00", "sha256:11")
 
 FOR_CPU = "TensorFlow was built for CPU only"
+OTHER_GPU = "a GPU other than the one named"
+SLOWED = "thermal or hardware slowdown of the GPU"
 CHANGED = r"changed during the campaign: "
 
+
+def written(seen: str, change: Callable[[Document], Document], **how: Any) -> Plant:
+    """What is planted in documents."""
+    return Plant(write_down(change, **how), seen, 1)
+
+
 WRITTEN: Mapping[str, Plant] = {
-    "the CPU's documents under the GPU's arm": Plant(write_down(rename_arm), FOR_CPU, 1),
-    "documents that say nothing of their devices": Plant(
-        write_down(forget_devices), r"lacks the fact tensorflow\\?\.devices", 1
+    "the CPU's documents under the GPU's arm": written(FOR_CPU, rename_arm),
+    "documents that say nothing of their devices": written(
+        r"lacks the fact tensorflow\\?\.devices", forget_devices
     ),
-    "another GPU's name in the telemetry": Plant(
-        write_down(lambda one: know(one, gpu_name="Another Accelerator")),
-        "a GPU other than the one named",
-        1,
+    "another GPU's name in the telemetry": written(
+        OTHER_GPU, lambda one: know(one, gpu_name="Another Accelerator")
     ),
-    "the worker's process on another GPU": Plant(
-        write_down(see(own_processes=lambda _: 0, own_processes_elsewhere=lambda _: 1)),
-        "a GPU other than the one named",
-        1,
+    "the worker's process on another GPU": written(
+        OTHER_GPU, see(own_processes=lambda _: 0, own_processes_elsewhere=lambda _: 1)
     ),
-    "another process computing on the GPU": Plant(
-        write_down(see(other_processes=lambda _: 1)), "another process computed on the GPU", 1
+    "another process computing on the GPU": written(
+        "another process computed on the GPU", see(other_processes=lambda _: 1)
     ),
-    "a GPU slowed down by heat": Plant(
-        write_down(see(held_by_heat_s=lambda at: 0.05 * at)),
-        "thermal or hardware slowdown of the GPU",
-        1,
+    "a GPU slowed down by heat": written(SLOWED, see(held_by_heat_s=lambda at: 0.05 * at)),
+    "a GPU held back by its power brake": written(SLOWED, see(reasons_bits=lambda _: 0x80)),
+    "the driver upgraded between blocks, seen from outside": written(
+        CHANGED + r"driver\\?\.version", lambda one: know(one, driver_version=OLD_DRIVER(one))
     ),
-    "a GPU held back by its power brake": Plant(
-        write_down(see(reasons_bits=lambda _: 0x80)), "thermal or hardware slowdown of the GPU", 1
+    "another GPU of the same name between blocks": written(
+        CHANGED + r"gpu\\?\.uuid", lambda one: know(one, gpu_uuid=OTHER_UUID(one))
     ),
-    "the driver upgraded between blocks, seen from outside": Plant(
-        write_down(lambda one: know(one, driver_version=OLD_DRIVER(one))),
-        CHANGED + r"driver\\?\.version",
-        1,
-    ),
-    "another GPU of the same name between blocks": Plant(
-        write_down(lambda one: know(one, gpu_uuid=OTHER_UUID(one))), CHANGED + r"gpu\\?\.uuid", 1
-    ),
-    "another GPU of the same name between blocks, and nobody watches": Plant(
-        write_down(lambda one: replace(name_gpu(one), telemetry=None)),
-        CHANGED + r"gpu\\?\.0\\?\.uuid",
-        1,
+    "another GPU of the same name between blocks, and nobody watches": written(
+        CHANGED + r"gpu\\?\.0\\?\.uuid", lambda one: replace(name_gpu(one), telemetry=None)
     ),
     "the CPU's documents under the GPU's arm and its other self, in a campaign of it against itself": (
-        Plant(write_down(rename_arm, arms=("cuda", "cuda-again")), FOR_CPU, 1)
+        written(FOR_CPU, rename_arm, arms=("cuda", "cuda-again"))
     ),
-    "the CPU's documents under the GPU's arm and its twin": Plant(
-        write_down(rename_arm, twins=True), "Noise floor: unknown", 1
+    "the CPU's documents under the GPU's arm and its twin": written(
+        "Noise floor: unknown", rename_arm, twins=True
     ),
     "the CPU's documents under the GPU's arm, in two campaigns compared": Plant(
         set_beside(rename_arm), FOR_CPU, 1

@@ -14,6 +14,8 @@ from tests.bench.truth.campaigns import OTHER, Planted, plan_cells
 from tests.bench.truth.claims import Told
 from tests.bench.truth.devices import CPU, GPU, Device
 from tests.bench.truth.tally import Tally, tell
+from tests.changes import Change, swap_image
+from tests.changes import tell as tell_facts
 
 FALLBACK = ("mlp.fallback/*",)
 PLANTS: Mapping[str, tuple[Device, Device]] = {
@@ -113,27 +115,15 @@ def find_best(cell: Cell, gpu: Device) -> float:
     return cell.work.amount * min(devices.take(gpu, one).seconds / one.work.amount for one in alike)
 
 
-Change = Callable[[Document], Document]
+def _from_third(change: Change) -> Change:
+    """The change on the GPU's arm, from the third block on."""
+    return lambda one: (
+        change(one) if one.invocation.arm == OTHER and one.invocation.block >= 3 else one
+    )
 
 
-def _change_image(document: Document) -> Document:
-    invocation = document.invocation
-    if invocation.arm != OTHER or invocation.block < 3:
-        return document
-    image = replace(invocation.image, id=f"sha256:{'d' * 64}", content="d" * 64)
-    return replace(document, invocation=replace(invocation, image=image))
-
-
-def _change_driver(document: Document) -> Document:
-    if document.invocation.arm != OTHER:
-        return document
-    version = 12050 if document.invocation.block < 3 else 12060
-    return replace(document, facts={**document.facts, "cuda.driver_api": version})
-
-
-def _change_instance(document: Document) -> Document:
-    model = "Made-Up Processor 9000" if document.invocation.block % 2 else "Made-Up Processor 9001"
-    return replace(document, facts={**document.facts, "cpu.model": model})
+def _change_instance(one: Document) -> Document:
+    return tell_facts({"cpu.model": f"Made-Up Processor {9001 - one.invocation.block % 2}"})(one)
 
 
 def _slow_arm(name: str, by: float) -> Callable[[Cell, str, int], float]:
@@ -157,8 +147,12 @@ FAILED: Mapping[str, Planted] = {
     "hidden": Planted(seconds=clear, factor=_slow_arm("cuda-hidden", 1.10)),
     "input only": Planted(seconds=_slow_input),
     "extra work": Planted(seconds=_wrong_extra),
-    "changed: the image": Planted(seconds=clear, change=_change_image),
-    "changed: the driver": Planted(seconds=clear, change=_change_driver),
+    "changed: the image": Planted(
+        seconds=clear, change=_from_third(swap_image(id=f"sha256:{'d' * 64}", content="d" * 64))
+    ),
+    "changed: the driver": Planted(
+        seconds=clear, change=_from_third(tell_facts({"cuda.driver_api": 12060}))
+    ),
     "changed: the instance": Planted(seconds=clear, change=_change_instance),
 }
 """Controls that fail, by the name of what has to be told of them."""

@@ -49,17 +49,8 @@ class Finder:
         return spec
 
 
-def let_pass(scenario: Any) -> None:
-    """Makes every check of a result say that it is void where it would say that it is wrong."""
-    make_void(scenario.Prepared)
-
-
-def let_print(posted: Any) -> None:
-    """The same of what a script printed."""
-    make_void(posted.Printed)
-
-
 def make_void(kind: Any) -> None:
+    """Makes every check of a result say that it is void where it would say that it is wrong."""
     made = kind.__init__
 
     def make(self: Any, *, check: Callable[..., Any], **more: Any) -> None:
@@ -97,14 +88,9 @@ def flatten(channel: Any) -> None:
     channel.Channel.send = tell
 
 
-def without_cusolver(libraries: Any) -> None:
-    """Nobody opens the library that TensorFlow does not find."""
-    libraries.open_unfound = lambda search=None: {}
-
-
-def without_absence(libraries: Any) -> None:
-    """Nobody says which library is missing."""
-    libraries.explain_absence = lambda root=None: None
+def put(name: str, answer: Any) -> Change:
+    """A function that looks at nothing and answers the same."""
+    return lambda module: setattr(module, name, lambda *_, **__: answer)
 
 
 def without_sum(proof: Any) -> None:
@@ -125,16 +111,6 @@ def without_sum(proof: Any) -> None:
             tf.add = add
 
     proof.find_trouble = find_trouble
-
-
-def without_trouble(proof: Any) -> None:
-    """Nobody looks whether a GPU computes."""
-    proof.find_trouble = lambda device: None
-
-
-def without_resident(placement: Any) -> None:
-    """Nobody looks where data lies."""
-    placement.prove_resident = lambda resident: None
 
 
 def without_discard(placement: Any) -> None:
@@ -203,11 +179,15 @@ def plant_lost(networks: Any) -> None:
 
 
 WITHOUT: dict[str, tuple[str, Change]] = {
-    "cusolver": ("suite.worker.proof.libraries", without_cusolver),
-    "absence": ("suite.worker.proof.libraries", without_absence),
+    # Nobody opens the library that TensorFlow does not find.
+    "cusolver": ("suite.worker.proof.libraries", put("open_unfound", {})),
+    # Nobody says which library is missing.
+    "absence": ("suite.worker.proof.libraries", put("explain_absence", None)),
     "sum": ("suite.worker.proof.gpu", without_sum),
-    "trouble": ("suite.worker.proof.gpu", without_trouble),
-    "resident": ("suite.worker.proof.placement", without_resident),
+    # Nobody looks whether a GPU computes.
+    "trouble": ("suite.worker.proof.gpu", put("find_trouble", None)),
+    # Nobody looks where data lies.
+    "resident": ("suite.worker.proof.placement", put("prove_resident", None)),
     "discard": ("suite.worker.proof.placement", without_discard),
 }
 
@@ -221,8 +201,8 @@ PLANTED: dict[str, tuple[str, Change]] = {
 def changes() -> dict[str, list[Change]]:
     """What is to be done to which module."""
     found: dict[str, list[Change]] = {
-        "suite.worker.scenario.scenario": [let_pass],
-        "suite.worker.scenario.posted": [let_print],
+        "suite.worker.scenario.scenario": [lambda module: make_void(module.Prepared)],
+        "suite.worker.scenario.posted": [lambda module: make_void(module.Printed)],
     }
     if "CROSSOVER_TRUE_TIMES" not in os.environ:
         found["suite.worker.session.channel"] = [flatten]
