@@ -22,7 +22,10 @@ LIMIT_S = 120.0
 
 
 def run(
-    *words: str, folder: Path = SUITE.parent, env: Mapping[str, str] | None = None
+    *words: str,
+    folder: Path = SUITE.parent,
+    env: Mapping[str, str] | None = None,
+    limit_s: float | None = None,
 ) -> CompletedProcess[str]:
     """A program's end, whatever it is; ``env`` is added to this process's own."""
     return subprocess.run(
@@ -32,6 +35,7 @@ def run(
         capture_output=True,
         text=True,
         encoding="utf-8",
+        timeout=limit_s,
         check=False,
     )
 

@@ -27,10 +27,8 @@ pytestmark = [
 
 def make(*words: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
     # A make around the tests must not hand its own variables down.
-    ours = {k: v for k, v in os.environ.items() if k not in {"MAKEFLAGS", "MFLAGS", "MAKELEVEL"}}
-    return subprocess.run(
-        ["make", *words], cwd=folder, env=ours, capture_output=True, text=True, check=False
-    )
+    around = dict.fromkeys(("MAKEFLAGS", "MFLAGS", "MAKELEVEL"), "")
+    return run("make", *words, folder=folder, env=around)
 
 
 def listed() -> list[str]:
@@ -124,16 +122,26 @@ chmod +x "$3/bin/python"
 """
 
 
+def lay_bare(folder: Path, *locks: str) -> None:
+    """A checkout's Makefile, and these of its locks."""
+    shutil.copy(ROOT / "Makefile", folder)
+    (folder / "requirements").mkdir()
+    for name in locks:
+        (folder / "requirements" / f"{name}.txt").touch()
+
+
+def install(path: Path, program: str) -> None:
+    path.write_text(program)
+    path.chmod(0o755)
+
+
 @pytest.mark.parametrize("code", [0, 1])
 def test_setting_up_is_one_line_and_pips_own_words_come_only_where_it_fails(
     code: int, tmp_path: Path
 ) -> None:
-    shutil.copy(ROOT / "Makefile", tmp_path)
-    (tmp_path / "requirements").mkdir()
-    (tmp_path / "requirements" / "host.txt").touch()
+    lay_bare(tmp_path, "host")
     python = tmp_path / "python"
-    python.write_text(VENV.format(code=code))
-    python.chmod(0o755)
+    install(python, VENV.format(code=code))
     done = make(".venv/host.stamp", f"PYTHON={python}", folder=tmp_path)
     ours, *theirs = done.stderr.splitlines()
     assert (done.stdout, ours) == ("", "setting up .venv (once)")
@@ -170,19 +178,15 @@ def checkout(tmp_path: Path) -> Path:
         pytest.skip("git is not installed")
     folder = tmp_path / "checkout"
     old = folder / "results" / "samples" / "1-sample-standard"
-    for path in (old, folder / ".venv" / "bin", folder / "requirements"):
+    for path in (old, folder / ".venv" / "bin"):
         path.mkdir(parents=True)
     (old / "summary.json").write_text("old")
     (tmp_path / "status").write_text("0")
-    shutil.copy(ROOT / "Makefile", folder)
+    lay_bare(folder, "host", "dev")
     shutil.copy(ROOT / ".gitignore", folder)
-    for name in ("requirements/host.txt", "requirements/dev.txt"):
-        (folder / name).touch()
     for name in ("venv.stamp", "host.stamp", "dev.stamp"):
         (folder / ".venv" / name).touch()
-    nox = folder / ".venv" / "bin" / "nox"
-    nox.write_text(NOX)
-    nox.chmod(0o755)
+    install(folder / ".venv" / "bin" / "nox", NOX)
     git = ("git", "-c", "user.name=Nobody", "-c", "user.email=nobody@example.org")
     for words in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", "all")):
         subprocess.run([*git, *words], cwd=folder, check=True)
@@ -190,9 +194,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def test_a_checkout_that_can_not_be_written_says_what_it_needs(tmp_path: Path) -> None:
-    shutil.copy(ROOT / "Makefile", tmp_path)
-    (tmp_path / "requirements").mkdir()
-    (tmp_path / "requirements" / "host.txt").touch()
+    lay_bare(tmp_path, "host")
     # Root may write whatever a file's mode says, but nothing on a disk that takes no writing.
     read_only = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && cd "$0" && exec "$@"'
     words = [*OWN_VIEW, "sh", "-c", read_only, str(tmp_path)]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -47,13 +49,6 @@ def mount(kind: str, place: Path) -> list[str]:
     return words
 
 
-def make_place(root: Path, command: str) -> Path:
-    """Where a command has the machine's lock for itself."""
-    folder = root.parent / f"{command}-locks"
-    folder.mkdir(exist_ok=True)
-    return folder
-
-
 def hold_together(
     status: int,
     root: Path,
@@ -65,22 +60,27 @@ def hold_together(
     """Both commands at once; what bench said.  Without ``results`` each has its own folder for them."""
     own = {"PATH": os.environ["PATH"], "HOME": str(root), "PIP_CONFIG_FILE": os.devnull}
     short = ("--profile", "smoke", "--only", "overhead.fence")
-    under_way = [
-        subprocess.Popen(
-            [
-                *(*before, sys.executable, "-m", "suite", *command, *words),
-                *("--results", str(results or root / f"{command[0]}-results")),
-            ],
-            cwd=root,
-            # At once, they would find each other at work.
-            env={**own, PLACE: str(make_place(root, command[0])), **(variables or {})},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for command in (("doctor", "--json"), ("bench", *short))
-    ]
-    said = [one.communicate() for one in under_way]
+    with contextlib.ExitStack() as stack:
+        under_way = [
+            subprocess.Popen(
+                [
+                    *(*before, sys.executable, "-m", "suite", *command, *words),
+                    *("--results", str(results or root / f"{command[0]}-results")),
+                ],
+                cwd=root,
+                # Each with the machine's lock for itself: at once, they would find each other at work.
+                env={
+                    **own,
+                    PLACE: stack.enter_context(tempfile.TemporaryDirectory()),
+                    **(variables or {}),
+                },
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for command in (("doctor", "--json"), ("bench", *short))
+        ]
+        said = [one.communicate() for one in under_way]
     doctor, bench = (
         subprocess.CompletedProcess(one.args, one.returncode, *told)
         for one, told in zip(under_way, said, strict=True)

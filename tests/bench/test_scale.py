@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 
 import pytest
+
+from tests.commands import run_python
 
 pytestmark = [pytest.mark.method, pytest.mark.processes]
 
@@ -20,11 +20,6 @@ pytestmark = [pytest.mark.method, pytest.mark.processes]
     ],
 )
 def test_a_benchmark_of_scale_tells_its_figures(words: list[str], told: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.bench.scale", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_python("-m", "tests.bench.scale", *words)
     assert done.returncode == 0, done.stderr
     assert re.search(told, " ".join(done.stdout.split("\n")))

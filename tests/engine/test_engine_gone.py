@@ -51,20 +51,14 @@ def test_no_socket_at_all(tmp_path: Path, no_settings: pytest.MonkeyPatch) -> No
     assert caught.value.exit_status == 3
 
 
-def test_nobody_listens_on_that_port(no_settings: pytest.MonkeyPatch) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        no_settings.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{taken.getsockname()[1]}")
-        with pytest.raises(EngineError) as caught:
-            DockerEngine()
-    assert caught.value.remedy
-
-
-def test_ssh_to_nowhere(no_settings: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("host", ["tcp://127.0.0.1", "ssh://nobody@127.0.0.1"])
+def test_nobody_listens_on_that_port(
+    host: str, no_settings: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     no_settings.setenv("HOME", str(tmp_path))
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        no_settings.setenv("DOCKER_HOST", f"ssh://nobody@127.0.0.1:{taken.getsockname()[1]}")
+        no_settings.setenv("DOCKER_HOST", f"{host}:{taken.getsockname()[1]}")
         with pytest.raises(EngineError) as caught:
             DockerEngine()
     assert caught.value.remedy

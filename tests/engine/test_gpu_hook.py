@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 from docker.api.client import APIClient
@@ -18,11 +18,10 @@ from suite.host.docker import gpu as docker_gpu
 from suite.host.docker.engine import DockerEngine
 from suite.host.engine import GpuRequest, Job
 from suite.host.gpu.refusals import REFUSALS, find_refusal
+from tests.commands import run
 from tests.engine.conftest import bare
 from tests.fakes.daemons import DRIVER, HOOK, Daemon, carry_image, on_gpu_machine, why_not
 from tests.lacking import lack
-
-ROOT = Path(__file__).parents[2]
 
 CLI = "Auto-detected mode as 'legacy'\nnvidia-container-cli: "
 
@@ -211,9 +210,7 @@ def test_an_engine_without_cdi_says_so(asked: DockerEngine, probe_image: str) ->
     assert '{"features":{"cdi":true}}' in caught.value.remedy or "cdi gen" in caught.value.remedy
 
 
-def bench(
-    daemon: Daemon, image: str, tmp_path: Path, arms: str
-) -> subprocess.CompletedProcess[str]:
+def bench(daemon: Daemon, image: str, tmp_path: Path, arms: str) -> CompletedProcess[str]:
     """The whole command, where a GPU's device nodes and driver are to be seen."""
     for folder in ("scratch", "bin"):
         (tmp_path / folder).mkdir()
@@ -221,21 +218,12 @@ def bench(
     tool.write_text("#!/bin/sh\necho 'NVIDIA Container Toolkit CLI version 1.17.4'\n")
     tool.chmod(0o755)
     suite = ("-m", "suite", "bench", "--arms", arms, "--profile", "smoke")
-    return subprocess.run(
-        on_gpu_machine(
-            tmp_path / "scratch", [sys.executable, *suite, "--results", str(tmp_path / "results")]
-        ),
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
-            "DOCKER_HOST": daemon.url,
-            "BASE_IMAGE": image,
-        },
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+    words = [sys.executable, *suite, "--results", str(tmp_path / "results")]
+    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+    return run(
+        *on_gpu_machine(tmp_path / "scratch", words),
+        env={"PATH": path, "DOCKER_HOST": daemon.url, "BASE_IMAGE": image},
+        limit_s=120,
     )
 
 

@@ -7,8 +7,6 @@ whose TensorFlow is made to say that it was built with CUDA: what is tried is th
 from __future__ import annotations
 
 import contextlib
-import subprocess
-import sys
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +21,7 @@ from suite.errors import EngineError
 from suite.host.docker.engine import DockerEngine
 from suite.host.engine import LABEL
 from suite.model import NOT_FROM_LOCK, Image
+from tests.commands import run_python
 from tests.engine.conftest import describe
 from tests.fakes.daemons import build_image
 
@@ -144,9 +143,7 @@ def test_a_campaign_runs_in_it_and_says_that_it_is_not_from_the_lock(
     words = ["bench", "--arms", "cuda-hidden", "--cuda-image", vendor, "--profile", "smoke"]
     words += ["--only", "overhead.fence matmul.square/n=10/*", "--telemetry", "off"]
     words += ["--blocks", "1", "--results", str(tmp_path), "--engine", "docker"]
-    done = subprocess.run(
-        [sys.executable, "-m", "suite", *words], capture_output=True, text=True, check=False
-    )
+    done = run_python("-m", "suite", *words)
     assert done.returncode == 0, done.stderr
     (folder,) = [path for path in tmp_path.iterdir() if path.is_dir()]
     loaded = load_campaign(folder)

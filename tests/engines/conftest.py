@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 from docker.client import from_env
 
 from suite.host.docker.engine import DockerEngine
+from tests.commands import run
 from tests.engine.conftest import base, engine
 from tests.engines.nested import (
     DEBIAN_FREE_BYTES,
@@ -32,12 +33,10 @@ from tests.engines.nested import (
 from tests.fakes.daemons import carry_image, on_gpu_machine
 
 # The GPU that the stand-ins make, for the engine which passes it through.
-from tests.gpu_runtime.conftest import environment, site, stand_ins
+from tests.gpu_runtime.conftest import environment, healthy, site, stand_ins
 from tests.lacking import lack
 
-__all__ = ["base", "engine", "environment", "site", "stand_ins"]
-
-ROOT = Path(__file__).parents[2]
+__all__ = ["base", "engine", "environment", "healthy", "site", "stand_ins"]
 
 
 @pytest.fixture(scope="session")
@@ -135,7 +134,7 @@ def reach(
 def bench(machine: Machine, tmp_path: Path) -> Bench:
     """The whole command on an engine, where a GPU is to be seen or is not."""
 
-    def run(url: str, *words: str, gpu: bool = False) -> subprocess.CompletedProcess[str]:
+    def begin(url: str, *words: str, gpu: bool = False) -> CompletedProcess[str]:
         command = [
             *(sys.executable, "-m", "suite", "bench", "--profile", "smoke"),
             *("--results", str(tmp_path / "results"), *words),
@@ -143,14 +142,7 @@ def bench(machine: Machine, tmp_path: Path) -> Bench:
         if gpu:
             (tmp_path / "scratch").mkdir()
             command = on_gpu_machine(tmp_path / "scratch", command)
-        return subprocess.run(
-            command,
-            cwd=ROOT,
-            env={**os.environ, "DOCKER_HOST": url, "BASE_IMAGE": machine.base},
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )
+        env = {"DOCKER_HOST": url, "BASE_IMAGE": machine.base}
+        return run(*command, env=env, limit_s=600)
 
-    return run
+    return begin

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from suite.errors import GpuError
 from suite.host.engine import GpuRequest
 from tests.engines.nested import CUDA_FREE_BYTES, Bench, Machine, Nested, Reach
 from tests.gpu_runtime.cdi import specify
-from tests.gpu_runtime.machine import GpuMachine, copy_stand_ins
+from tests.gpu_runtime.machine import GpuMachine
 
 SPEC = """cdiVersion: "0.5.0"
 kind: nvidia.com/gpu
@@ -106,17 +105,16 @@ def test_a_device_without_a_gpu_behind_it_gives_no_number(
 
 
 def test_the_whole_main_job_with_a_gpu_that_comes_by_cdi(
-    docker26: Nested, machine: Machine, stand_ins: Path, site: Path, tmp_path: Path
+    docker26: Nested, machine: Machine, healthy: GpuMachine, tmp_path: Path
 ) -> None:
     """The stand-ins' GPU through the engine's own CDI: from the doctor to the report."""
     need_room(machine)
     # Where the engine sees it under the same path.
-    folder = copy_stand_ins(stand_ins, docker26.root / "stand-ins")
-    docker26.specify(specify(folder, wheels=True))
+    rented = healthy.copy(docker26.root / "stand-ins")
+    docker26.specify(specify(rented.folder, wheels=True))
     docker26.hook.refuse("the hook was asked, although the engine has CDI")
     for name in ("cpu", "cuda"):
         machine.carry(name, docker26.url)
-    rented = GpuMachine(folder=folder, site=site, python=Path(sys.executable))
     how: Any = {"wheels": False, "DOCKER_HOST": docker26.url, "BASE_IMAGE": machine.base}
     told = rented.suite("doctor", "--json", **how)
     assert told.returncode == 0, told.stdout

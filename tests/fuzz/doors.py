@@ -64,11 +64,15 @@ def _copy(folder: Path, into: Path) -> Path:
     return into
 
 
-def _change_one(folder: Path, pattern: str, draw: Random) -> Path:
-    """Makes one of a folder's files wrong; which."""
-    path = draw.choice(sorted(folder.glob(pattern)))
-    path.write_bytes(mutate(path.read_bytes(), draw))
+def _write_wrong(path: Path, content: bytes, draw: Random) -> Path:
+    path.write_bytes(mutate(content, draw))
     return path
+
+
+def _change_one(folder: Path, pattern: str, draw: Random) -> None:
+    """Makes one of a folder's files wrong."""
+    path = draw.choice(sorted(folder.glob(pattern)))
+    _write_wrong(path, path.read_bytes(), draw)
 
 
 def _golden(at: Path, draw: Random) -> Path:
@@ -87,10 +91,8 @@ def _encode(files: dict[str, str]) -> None:
 
 def try_document(at: Path, draw: Random) -> None:
     """A document of the committed sample."""
-    name = draw.choice([p.name for p in SAMPLES[0].glob("cpu*.json")])
-    path = at / name
-    path.write_bytes(mutate((SAMPLES[0] / name).read_bytes(), draw))
-    load_document(path)
+    real = draw.choice(list(SAMPLES[0].glob("cpu*.json")))
+    load_document(_write_wrong(at / real.name, real.read_bytes(), draw))
 
 
 def try_campaign(at: Path, draw: Random) -> None:
@@ -131,7 +133,7 @@ def try_summary(at: Path, draw: Random) -> None:
         )
     (at / record.FOLDER).mkdir(parents=True)
     real = draw.choice([kept, kept, SAMPLES[0] / "summary.json"])
-    (at / record.FOLDER / "one.json").write_bytes(mutate(real.read_bytes(), draw))
+    _write_wrong(at / record.FOLDER / "one.json", real.read_bytes(), draw)
     record.write_page(at).encode()
 
 
@@ -144,10 +146,9 @@ def try_images(at: Path, draw: Random) -> None:
 
 def try_figures(at: Path, draw: Random) -> None:
     """The table of published figures."""
-    path = at / "figures.toml"
-    path.write_bytes(mutate((SUITE / "analysis" / "documents" / "figures.toml").read_bytes(), draw))
+    real = SUITE / "analysis" / "documents" / "figures.toml"
     read_figures.cache_clear()
-    read_figures(path)
+    read_figures(_write_wrong(at / real.name, real.read_bytes(), draw))
 
 
 def try_shortlist(at: Path, draw: Random) -> None:
@@ -221,8 +222,8 @@ def try_probe(at: Path, draw: Random) -> None:
 
 def try_docker_config(at: Path, draw: Random) -> None:
     """Docker's own configuration."""
-    path = at / "config.json"
-    path.write_bytes(mutate(b'{"currentContext": "other", "auths": {"a": {"auth": "x"}}}', draw))
+    content = b'{"currentContext": "other", "auths": {"a": {"auth": "x"}}}'
+    _write_wrong(at / "config.json", content, draw)
     find_endpoint({"DOCKER_CONFIG": str(at)})
 
 

@@ -28,9 +28,10 @@ from suite.host.local.environment import (
     place_environment,
 )
 from suite.host.provision.images import STAND_IN, find_spec
+from tests.commands import run_python
 from tests.fakes.daemons import Daemon, carry_image, why_not
 from tests.gpu_runtime import hook
-from tests.gpu_runtime.machine import GpuMachine, copy_stand_ins
+from tests.gpu_runtime.machine import GpuMachine
 from tests.gpu_runtime.rented import Rented
 from tests.lacking import lack
 
@@ -81,23 +82,11 @@ def stand_ins(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The compiled stand-ins of a machine with one healthy GPU."""
     folder = tmp_path_factory.mktemp("gpu") / "stand-ins"
     subprocess.run([sys.executable, HERE / "build.py", site, folder], check=True)
-    tried = subprocess.run(
-        [sys.executable, HERE / "enter.py", folder, site, "true"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    tried = run_python(str(HERE / "enter.py"), str(folder), str(site), "true")
     if tried.returncode:
         why = (tried.stderr.strip().splitlines() or ["it ended without a word"])[-1]
         give_up(f"the GPU runtime is not tried: no namespace of our own is to be had here: {why}")
     return folder
-
-
-@pytest.fixture
-def machine(stand_ins: Path, site: Path, environment: Path, tmp_path: Path) -> GpuMachine:
-    """A machine of one's own, to plant something in."""
-    folder = copy_stand_ins(stand_ins, tmp_path / "stand-ins")
-    return GpuMachine(folder=folder, site=site, python=environment / "bin" / "python")
 
 
 @pytest.fixture(scope="session")
@@ -106,8 +95,14 @@ def healthy(stand_ins: Path, site: Path, environment: Path) -> GpuMachine:
     return GpuMachine(folder=stand_ins, site=site, python=environment / "bin" / "python")
 
 
+@pytest.fixture
+def machine(healthy: GpuMachine, tmp_path: Path) -> GpuMachine:
+    """A machine of one's own, to plant something in."""
+    return healthy.copy(tmp_path / "stand-ins")
+
+
 @pytest.fixture(scope="session")
-def rented(stand_ins: Path, site: Path, environment: Path) -> Iterator[Rented]:
+def rented(healthy: GpuMachine) -> Iterator[Rented]:
     """Both images, built by the machine's engine and carried into one with the hook."""
     reason = why_not()
     if reason:
@@ -129,10 +124,9 @@ def rented(stand_ins: Path, site: Path, environment: Path) -> Iterator[Rented]:
             )
     images = {name: engine.provide(name, lambda _line: None) for name in ("cpu", "cuda")}
     engine.close()
-    folder = copy_stand_ins(stand_ins, stand_ins.parent / "rented")
-    machine = GpuMachine(folder=folder, site=site, python=environment / "bin" / "python")
+    machine = healthy.copy(healthy.folder.parent / "rented")
     daemon = Daemon()
-    hook.write(daemon.hook.folder, folder)
+    hook.write(daemon.hook.folder, machine.folder)
     client = from_env(timeout=900)
     try:
         daemon.start()

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,11 @@ class GpuMachine:
     folder: Path
     site: Path
     python: Path
+
+    def copy(self, folder: Path) -> GpuMachine:
+        """Another machine like this one, whose stand-ins lie there."""
+        shutil.copytree(self.folder, folder, ignore=shutil.ignore_patterns("cache", "results"))
+        return replace(self, folder=folder)
 
     def plant(self, **values: object) -> None:
         """What the driver does (see source/*.c), one value a name."""
@@ -132,12 +137,6 @@ class GpuMachine:
 def environ(**variables: str) -> dict[str, str]:
     """The environment of a command of the suite's."""
     return {**os.environ, "PYTHONPATH": str(SUITE.parent), **variables}
-
-
-def copy_stand_ins(source: Path, target: Path) -> Path:
-    """Another machine like that one."""
-    shutil.copytree(source, target, ignore=shutil.ignore_patterns("cache", "results"))
-    return target
 
 
 def drop_compiled() -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -16,7 +16,7 @@ import pytest
 from suite.errors import GpuError
 from tests.agreement import compare
 from tests.gpu_runtime.build import VERSION, build
-from tests.gpu_runtime.machine import GpuMachine, copy_stand_ins, drop_compiled
+from tests.gpu_runtime.machine import GpuMachine, drop_compiled
 
 GPU, FAILED = GpuError.exit_status, 1
 TRIES = 3
@@ -95,34 +95,29 @@ STATES: Mapping[str, State] = {
 
 
 @pytest.fixture(scope="module")
-def machines(stand_ins: Path, site: Path) -> Iterator[Mapping[int, Path]]:
-    """The stand-ins of a machine by how many GPUs it has."""
-    two = stand_ins.parent / "two-stand-ins"
-    build(site, two, devices=2)
-    yield {1: stand_ins, 2: two}
+def machines(healthy: GpuMachine) -> Iterator[Mapping[int, GpuMachine]]:
+    """Machines by how many GPUs they have."""
+    two = replace(healthy, folder=healthy.folder.parent / "two-stand-ins")
+    build(two.site, two.folder, devices=2)
+    yield {1: healthy, 2: two}
     drop_compiled()
 
 
 @pytest.fixture
 def planted(
-    machines: Mapping[int, Path],
-    site: Path,
-    environment: Path,
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
+    machines: Mapping[int, GpuMachine], tmp_path: Path, request: pytest.FixtureRequest
 ) -> GpuMachine:
     """The machine in the state that the test names."""
     state: State = STATES[request.getfixturevalue("name")]
-    folder = copy_stand_ins(machines[state.devices], tmp_path / "stand-ins")
-    machine = GpuMachine(folder=folder, site=site, python=environment / "bin" / "python")
+    machine = machines[state.devices].copy(tmp_path / "stand-ins")
     machine.plant(**state.plants)
     machine.remove(*state.missing)
     for old, new in state.smi.items():
         if old:
-            rows = folder / "bin" / "rows"
+            rows = machine.folder / "bin" / "rows"
             rows.write_text(rows.read_text().replace(old, new))
         else:
-            (folder / "bin" / "nvidia-smi").write_text(new)
+            (machine.folder / "bin" / "nvidia-smi").write_text(new)
     return machine
 
 

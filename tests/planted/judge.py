@@ -77,9 +77,11 @@ def _of_contrasts(where: str, told: dict[str, Any]) -> Iterator[str]:
 def _of_pages(folder: Path, name: str) -> Iterator[str]:
     """A page in both of its formats; what it says in words is the same in both."""
     markdown = (folder / f"{name}.md").read_text(encoding="utf-8")
-    yield from _of_markdown(f"{name}.md", markdown)
+    yield from _of_tables(f"{name}.md", list(_read_markdown(markdown)))
     yield from _of_prose(f"{name}.md", markdown)
-    yield from _of_html(f"{name}.html", (folder / f"{name}.html").read_text(encoding="utf-8"))
+    reader = _Tables()
+    reader.feed((folder / f"{name}.html").read_text(encoding="utf-8"))
+    yield from _of_tables(f"{name}.html", reader.tables)
 
 
 def is_of_gpu(arm: object) -> bool:
@@ -151,10 +153,6 @@ def _of_csv(text: str) -> Iterator[str]:
 Table = list[list[str]]
 
 
-def _of_markdown(name: str, text: str) -> Iterator[str]:
-    yield from _of_tables(name, list(_read_markdown(text)))
-
-
 NAMED = re.compile(r"\bcuda(?!-hidden)\b|\bGPU( \d+)? alone\b|\bat once\b", re.IGNORECASE)
 """How a sentence names an arm with a GPU, or, in a survey, a GPU."""
 CLAIM = re.compile(
@@ -184,12 +182,6 @@ def _read_markdown(text: str) -> Iterator[Table]:
         elif rows:
             yield [row for row in rows if not set("".join(row)) <= set(":-")]
             rows = []
-
-
-def _of_html(name: str, text: str) -> Iterator[str]:
-    reader = _Tables()
-    reader.feed(text)
-    yield from _of_tables(name, reader.tables)
 
 
 class _Tables(HTMLParser):
