@@ -10,26 +10,14 @@ from dataclasses import replace
 from typing import Any
 
 from suite.errors import GpuError, UnsoundError
-from suite.host.campaign import durations, plan
+from suite.host.campaign import durations, plan, wording
 from suite.host.campaign.arms import Arms
 from suite.host.campaign.budget import Budget
-from suite.host.campaign.listener import (
-    AnalysisHooks,
-    Listener,
-    show_progress,
-    word_again,
-    word_begin,
-    word_compiled,
-    word_cost,
-    word_done,
-    word_look,
-    word_minutes,
-    word_refused,
-    word_repeat,
-)
-from suite.host.campaign.outcomes import counts, find_complete
+from suite.host.campaign.draft import InvocationSpec
+from suite.host.campaign.listener import AnalysisHooks, Listener, show_progress
+from suite.host.campaign.outcomes import counts, is_complete
+from suite.host.campaign.recorder import Recorder
 from suite.host.campaign.store import Store
-from suite.host.campaign.turns import Turns
 from suite.host.engine import Engine
 from suite.host.provision.allowance import allow_cpus, allow_memory
 from suite.host.provision.volumes import campaign_volumes
@@ -68,10 +56,9 @@ class Conductor:
         self.engine, self.store = engine, store
         self.campaign = plan.forget_versions(campaign, images)
         self.arms = [*campaign.arms, *plan.control_arms(campaign)]
-        memory = allow_memory(engine, campaign.at_once)
-        self.turns = Turns(
-            engine, store, arms.gpu, images, allow_cpus(engine, cpus), memory, observe
-        )
+        self.gpus, self.images, self.observe = arms.gpu, images, observe
+        self.cpus = allow_cpus(engine, cpus)
+        self.memory_bytes = allow_memory(engine, campaign.at_once)
         self.budget = Budget(budget_s, self.arms)
         self.listener, self.hooks = listener, hooks
         self.documents: dict[tuple[str, int], Document] = {}
@@ -114,11 +101,11 @@ class Conductor:
             raise self.refused
 
     def _run(self, resumed: Sequence[Document]) -> Iterator[int]:
-        complete = find_complete(self.campaign, resumed)
+        complete = [one for one in resumed if is_complete(one, self.campaign)]
         self.budget.resume(complete)
         self.documents |= {(one.invocation.arm, one.invocation.block): one for one in complete}
         self._write_plan()
-        self.listener.say(word_begin(self.campaign))
+        self.listener.say(wording.begin(self.campaign))
         for arm in plan.order_arms(self.campaign, 0):
             self._calibrate(arm)
         if self.campaign.calibrated_by is None:
@@ -140,18 +127,26 @@ class Conductor:
 
     def _calibrate(self, arm: str) -> None:
         """Finds K and what an invocation takes; an arm that can't be had is left out."""
+        sharing = [one for one in self.arms if plan.calibrating_arm(self.campaign, one) == arm]
+        compared = [one for one in sharing if one in self.campaign.arms]
         try:
             document = self._invoke_calibration(arm)
         except GpuError as error:
-            self._leave_out(arm, error)
+            # Goes on without those that share its calibration, too, where an arm is left.
+            left = [one for one in self.arms if one not in sharing]
+            if not set(left) & set(self.campaign.arms):
+                raise
+            self.arms, self.refused = left, error
+            self.budget.forget(sharing)
+            missed = dict.fromkeys(compared, error.what)
+            self._write_plan(not_run={**self.campaign.not_run, **missed})
+            self.listener.say(wording.refused(error))
             return
         calls, excluded = plan.freeze(document)
-        sharing = [one for one in self.arms if plan.calibrating_arm(self.campaign, one) == arm]
         if arm not in self.campaign.calls:
-            same = [one for one in sharing if one in self.campaign.arms]
             self._write_plan(
-                calls={**self.campaign.calls, **dict.fromkeys(same, calls)},
-                excluded={**self.campaign.excluded, **dict.fromkeys(same, excluded)},
+                calls={**self.campaign.calls, **dict.fromkeys(compared, calls)},
+                excluded={**self.campaign.excluded, **dict.fromkeys(compared, excluded)},
             )
         for one in sharing:
             self.budget.expect(one, durations.predict_invocation_s(self.campaign, one, document))
@@ -161,27 +156,11 @@ class Conductor:
         if document.invocation.repeat or not plan.has_compiled(document):
             return document
         barred = self.budget.bars_repeat(document)
-        self.listener.say(word_compiled(arm, barred=barred))
+        self.listener.say(wording.compiled(arm, barred=barred))
         if not barred:
             document = self.documents[arm, 0] = self._record(arm, 0, 1)
             self._write_plan()
         return document
-
-    def _leave_out(self, arm: str, refused: GpuError) -> None:
-        """Goes on without an arm that can't be had, and without those that share its calibration.
-
-        Raises:
-            GpuError: the same, where no arm would be left.
-        """
-        sharing = [one for one in self.arms if plan.calibrating_arm(self.campaign, one) == arm]
-        left = [one for one in self.arms if one not in sharing]
-        if not set(left) & set(self.campaign.arms):
-            raise refused
-        self.arms, self.refused = left, refused
-        self.budget.forget(sharing)
-        missed = dict.fromkeys((one for one in sharing if one in self.campaign.arms), refused.what)
-        self._write_plan(not_run={**self.campaign.not_run, **missed})
-        self.listener.say(word_refused(refused))
 
     def _run_block(self, block: int) -> None:
         """Those turns of a block that have not been had."""
@@ -198,7 +177,7 @@ class Conductor:
         while len(self.campaign.again) < MOST_AGAIN and (odd := self.hooks.find_odd()) is not None:
             again = plan.decide_again(odd, self.documents.values())
             barred = self.budget.bars(self.arms)
-            self.listener.say(word_again(again, barred=barred))
+            self.listener.say(wording.again(again, barred=barred))
             if barred:
                 return
             self._write_plan(again=[*self.campaign.again, again])
@@ -216,7 +195,7 @@ class Conductor:
         seen = Look(block=block, precise=precise, cells=cells, enough=enough)
         blocks = campaign.blocks if enough else plan.add_blocks(block, most)
         self._write_plan(blocks=blocks, looks=[*campaign.looks, seen])
-        self.listener.say(word_look(seen, blocks))
+        self.listener.say(wording.look(seen, blocks))
 
     def _invoke(self, arm: str, block: int) -> Document:
         """One arm's turn, unless it has been had; again where it was disturbed."""
@@ -234,17 +213,35 @@ class Conductor:
             if reason is None or repeat == last:
                 break
             barred = self.budget.bars_repeat(document)
-            self.listener.say(word_repeat(arm, block, reason, barred=barred))
+            self.listener.say(wording.repeat(arm, block, reason, barred=barred))
             if barred:
                 break
         self.documents[arm, block] = document
         self._write_plan()
         return document
 
-    def _record(self, arm: str, block: int, repeat: int) -> Document:
-        """One invocation."""
-        watch = show_progress(self.listener, arm, block, self.campaign.blocks, self._left_s)
-        document = self.turns.take(self.campaign, arm, block, repeat, watch)
+    def _record(self, name: str, block: int, repeat: int) -> Document:
+        """One invocation; its document and its log are written as it goes."""
+        arm = self.campaign.arm(name)
+        of_plan = name if name in self.campaign.arms else str(arm.of)
+        spec = InvocationSpec(
+            campaign=self.campaign,
+            arm=arm,
+            block=block,
+            repeat=repeat,
+            image=self.images[arm.image],
+            gpu=self.gpus[of_plan] if arm.gpu else None,
+            cpus=self.cpus,
+            memory_bytes=self.memory_bytes,
+        )
+        watch = show_progress(self.listener, name, block, self.campaign.blocks, self._left_s)
+        keep = self.store.write_document
+        recorder = Recorder(self.engine, spec, keep=keep, watch=watch, observe=self.observe)
+        try:
+            document = recorder.run()
+        finally:
+            for container, diary in recorder.diaries:
+                self.store.append_log(f"{name}-{block:02d}", f"--- {container}\n{diary}")
         self.budget.book(document)
         if document.facts.get(SIMULATED) is True and not self.campaign.simulated:
             self._write_plan(simulated=True)
@@ -270,7 +267,7 @@ class Conductor:
         if prediction.calibrated_s is None:
             whole_s = self.budget.spent_s + left
             self._write_plan(prediction=replace(prediction, calibrated_s=whole_s))
-        self.listener.say(f"calibrated: {word_minutes(left)} to go{word_cost(self.campaign, left)}")
+        self.listener.say(f"calibrated: {wording.wait(self.campaign, left)} to go")
 
     def _correct(self, block: int) -> None:
         """After a block: what its invocations really took stands for those to come."""
@@ -282,7 +279,7 @@ class Conductor:
         if len(prediction.corrected_s) < block:
             corrected_s = [*prediction.corrected_s, self.budget.spent_s + left]
             self._write_plan(prediction=replace(prediction, corrected_s=corrected_s))
-        self.listener.say(word_done(self.campaign, block, left))
+        self.listener.say(wording.done(self.campaign, block, left))
 
     def _stop_before(self, block: int) -> bool:
         """Whether the budget forbids to begin this block; the first of this command always runs."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from suite import wire
 from suite.cells.cell import Cell
 from suite.host.campaign import plan
 from suite.host.campaign.outcomes import judge_start
-from suite.host.engine import Ending, Engine, GpuRequest, Running
+from suite.host.engine import Engine, GpuRequest, Running
 from suite.host.machine.clock import Span
 from suite.host.machine.identity import describe_machine
 from suite.host.provision.volumes import compile_cache
@@ -72,49 +73,39 @@ class Draft:
         self._span = Span()
         self.cells = plan.order_cells(spec.campaign, spec.arm.name, spec.block, spec.repeat)
         self.results = {cell.id: make_pending(cell) for cell in self.cells}
-        self._exclude()
+        if spec.block > 0:
+            # What the calibration found not worth trying has its outcome from the beginning.
+            arm = plan.calibrating_arm(spec.campaign, spec.arm.name)
+            for identity, why in spec.campaign.excluded.get(arm, {}).items():
+                if identity in self.results:
+                    reason = f"in the calibration: {why.reason}"
+                    self._decide(identity, outcome=why.outcome, reason=reason)
         self.remaining = [
             c for c in self.cells if not c.by_host and self.results[c.id].outcome == "pending"
         ]
         self.containers: list[Container] = []
-        self.facts: list[dict[str, Scalar]] = []
-        """What each container said of itself."""
+        """With all that each said of itself."""
         self._spent_s: dict[str, float] = {}
-
-    def _exclude(self) -> None:
-        """What the calibration found not worth trying has its outcome from the beginning."""
-        spec = self.spec
-        if spec.block == 0:
-            return
-        arm = plan.calibrating_arm(spec.campaign, spec.arm.name)
-        for identity, why in spec.campaign.excluded.get(arm, {}).items():
-            if identity in self.results:
-                self.results[identity] = replace(
-                    self.results[identity],
-                    outcome=why.outcome,
-                    reason=f"in the calibration: {why.reason}",
-                )
 
     def begin_container(self, running: Running, process: str | None) -> None:
         """Another container is under way, for the cells of that process."""
         container = Container(id=running.id, started=running.started, process=process)
         self.containers.append(container)
-        self.facts.append({})
+
+    def note(self, **seen: Any) -> None:
+        """What was seen of the newest container, by its fields."""
+        self.containers[-1] = replace(self.containers[-1], **seen)
 
     def greet(self, start_s: float) -> None:
         """The container's first word came so many seconds after it was asked for, which is the outcome
         of the cells that only the host can see."""
-        self.containers[-1] = replace(self.containers[-1], start_s=start_s)
+        self.note(start_s=start_s)
         self.spend({"container_start": start_s})
         for cell in self.cells:
             if cell.by_host and self.results[cell.id].outcome == "pending":
                 self.results[cell.id] = judge_start(
                     cell, self.containers[-1], start_s, isolation=self._isolation
                 )
-
-    def end_container(self, ending: Ending, phrase: str) -> None:
-        """Notes how the newest container ended."""
-        self.containers[-1] = replace(self.containers[-1], ended=ending.ended, status=phrase)
 
     def end(self, cell: Cell, result: CellResult) -> None:
         """A cell that remained has its outcome."""
@@ -137,19 +128,15 @@ class Draft:
             if self.containers:
                 self._fail(cell, "no container came up")
             else:
-                self.results[cell.id] = replace(
-                    self.results[cell.id],
-                    outcome="skipped",
-                    reason="no container was needed: the calibration had settled every cell",
-                )
+                reason = "no container was needed: the calibration had settled every cell"
+                self._decide(cell.id, outcome="skipped", reason=reason)
 
     def _fail(self, cell: Cell, reason: str) -> None:
-        self.results[cell.id] = replace(
-            self.results[cell.id],
-            outcome="failed",
-            reason=reason,
-            container=self.containers[-1].id if self.containers else None,
-        )
+        container = self.containers[-1].id if self.containers else None
+        self._decide(cell.id, outcome="failed", reason=reason, container=container)
+
+    def _decide(self, identity: str, **fields: Any) -> None:
+        self.results[identity] = replace(self.results[identity], **fields)
 
     def spend(self, seconds: Mapping[str, float]) -> None:
         """Books time by kind.
@@ -210,8 +197,10 @@ class Draft:
                     "memory_bytes": spec.memory_bytes,
                 },
                 containers=[
-                    replace(one, facts={n: v for n, v in own.items() if facts.get(n, _NONE) != v})
-                    for one, own in zip(self.containers, self.facts, strict=True)
+                    replace(
+                        one, facts={n: v for n, v in one.facts.items() if facts.get(n, _NONE) != v}
+                    )
+                    for one in self.containers
                 ],
                 started=self._span.started,
                 ended=None if status == "running" else self._span.at(),
@@ -228,6 +217,6 @@ class Draft:
     def _choose_facts(self) -> dict[str, Scalar]:
         """What the last container said of itself that ran no script, which configures nothing; or else the
         last that said anything."""
-        told = [(one, own) for one, own in zip(self.containers, self.facts, strict=True) if own]
-        usual = [own for one, own in told if one.process is None]
-        return (usual or [own for _, own in told] or [{}])[-1]
+        told = [one for one in self.containers if one.facts]
+        usual = [one for one in told if one.process is None]
+        return (usual or told)[-1].facts if told else {}

@@ -6,9 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from suite.errors import GpuError
-from suite.host.campaign import plan
-from suite.model import Again, Campaign, Document, Look, container_seconds
+from suite.model import Document, container_seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,74 +72,3 @@ def show_progress(
         )
 
     return show
-
-
-def word_again(again: Again, *, barred: bool) -> str:
-    """That an invocation kept another pace, and whether there is time to measure its block again."""
-    what = (
-        f"{again.arm} in block {again.block} took {again.pace:.2f} times as long as in its other blocks, "
-        "uniformly across cells"
-    )
-    if barred:
-        return f"{what}: the block is excluded, and the budget leaves no time to measure it again"
-    return f"{what}: the block is measured again on all arms"
-
-
-def word_repeat(arm: str, block: int, reason: str, *, barred: bool) -> str:
-    """That an invocation was disturbed, and whether there is time to run it again."""
-    if barred:
-        return f"{arm} block {block} is excluded, and the budget leaves no time to run it again: {reason}"
-    return f"{arm} block {block} is excluded and run again: {reason}"
-
-
-def word_compiled(arm: str, *, barred: bool) -> str:
-    """That a GPU's driver compiled kernels in a calibration, and whether there is time for another."""
-    why = "the GPU's driver had to compile kernels, which made cells look slower than they are"
-    if barred:
-        return f"the budget leaves no time to calibrate {arm} again: {why}"
-    return f"{arm} is calibrated again: {why}; they are cached now"
-
-
-def word_done(campaign: Campaign, block: int, left_s: float) -> str:
-    """That a block is over, and how long the rest takes."""
-    to_go = f"; {word_minutes(left_s)} to go{word_cost(campaign, left_s)}" if left_s else ""
-    return f"block {block} of {campaign.blocks} done{to_go}"
-
-
-def word_look(seen: Look, blocks: int) -> str:
-    """What an interim look saw, and to how many blocks the campaign has grown for it."""
-    more = f"; {blocks - seen.block} more blocks" if blocks > seen.block else ""
-    return f"an interim look: {seen.precise} of {seen.cells} cells are precise enough{more}"
-
-
-def word_refused(refused: GpuError) -> str:
-    """That an arm can't be had."""
-    return (
-        f"{refused.what}; the other arms go on, and the campaign ends as failed: {refused.remedy}"
-    )
-
-
-def word_begin(campaign: Campaign) -> str:
-    """What a campaign is going to do, and the guess of how long it takes."""
-    before_s, controls = campaign.prediction.before_s, plan.control_arms(campaign)
-    calibrated = campaign.calibrated_by is not None
-    return (
-        f"{len(campaign.cells)} cells on {' and '.join(campaign.arms)}, "
-        f"{campaign.blocks} block{'s' if campaign.blocks != 1 else ''}"
-        + ("" if calibrated else " after a calibration")
-        + (f", with the controls {', '.join(controls)}" if controls else "")
-        + f"; about {word_minutes(before_s)}{word_cost(campaign, before_s)}, an estimate until "
-        + f"{'the first block' if calibrated else 'the calibration'} is done"
-    )
-
-
-def word_cost(campaign: Campaign, seconds: float) -> str:
-    """What a time costs, where a price was given: ``, USD 0.12``."""
-    if campaign.price is None:
-        return ""
-    return f", {campaign.price_currency} {campaign.price * seconds / 3600:.2f}"
-
-
-def word_minutes(seconds: float) -> str:
-    """A time for people, who wait for it: ``12 min``, and under a minute and a half ``80 s``."""
-    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"

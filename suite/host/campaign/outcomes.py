@@ -5,7 +5,6 @@ Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -71,13 +70,9 @@ def counts(document: Document | None, campaign: Campaign) -> bool:
     )
 
 
-def find_complete(campaign: Campaign, documents: Iterable[Document]) -> list[Document]:
-    """Those that need not be run again."""
-    return [one for one in documents if is_complete(one, cells_of(campaign, one.invocation.arm))]
-
-
-def is_complete(document: Document, cells: Sequence[Cell]) -> bool:
+def is_complete(document: Document, campaign: Campaign) -> bool:
     """Whether an invocation need not be run again: it ended in order and holds every cell."""
-    return document.invocation.status == "complete" and {c.id for c in cells} <= {
+    cells = cells_of(campaign, document.invocation.arm)
+    return document.invocation.status == "complete" and {cell.id for cell in cells} <= {
         result.id for result in document.cells
     }

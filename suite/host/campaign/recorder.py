@@ -137,9 +137,10 @@ class Recorder:
             raise tell_left(error, ending.left) from error.__cause__
         phrase = trouble or ending.phrase
         between_cells = not session.finished and session.in_flight is None
-        if self._spec.arm.gpu and draft.facts[-1] and between_cells:
+        facts = draft.containers[-1].facts
+        if self._spec.arm.gpu and facts and between_cells:
             # No cell can be blamed: what ended it behind the last one, or hung there, may be the GPU.
-            draft.facts[-1].setdefault(AT_END, f"not reported: {phrase}")
+            facts.setdefault(AT_END, f"not reported: {phrase}")
         self._end_container(ending, phrase)
         if session.in_flight is not None:
             for cell in _list_lost(session.in_flight, draft.remaining):
@@ -169,7 +170,7 @@ class Recorder:
 
     def _end_container(self, ending: Ending, phrase: str) -> None:
         """Notes how the newest container ended, and keeps its diary for the log."""
-        self._draft.end_container(ending, phrase)
+        self._draft.note(ended=ending.ended, status=phrase)
         self.diaries.append((self._draft.containers[-1].id, ending.diary))
 
     def _lose(self, cell: Cell, phrase: str, ending: Ending) -> None:

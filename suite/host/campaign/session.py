@@ -86,8 +86,8 @@ class Session:
                 facts = msgspec.convert(record["facts"], dict[str, Scalar])
                 for where, complaint in judge_keys("$.facts", facts):
                     raise ValueError(f"{where}: {complaint}")
-                self._draft.facts[-1] = facts
-                self._demand_named()
+                self._draft.note(facts=facts)
+                self._demand_named(facts.get("gpu.0.uuid"))
                 self._draft.spend({"facts": msgspec.convert(record["seconds"], float)})
             case "refused":
                 raise ArmRefused(record["reason"])
@@ -119,13 +119,13 @@ class Session:
         if self._draft.spec.arm.gpu and device != "/GPU:0":
             raise ArmRefused(f"its worker computes on {device}")
 
-    def _demand_named(self) -> None:
+    def _demand_named(self, found: Scalar) -> None:
         """The GPU that was asked for by its UUID, where the worker's CUDA says which it has.
 
         Raises:
             ArmRefused: it is another GPU.
         """
-        gpu, found = self._draft.spec.gpu, self._draft.facts[-1].get("gpu.0.uuid")
+        gpu = self._draft.spec.gpu
         named = gpu and gpu.uuid
         if named and found is not None and wire.hash_uuid(named) != found:
             raise ArmRefused(

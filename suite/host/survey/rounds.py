@@ -14,8 +14,9 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from time import monotonic
 
+from suite.host.campaign import wording
 from suite.host.campaign.conductor import Conductor
-from suite.host.campaign.listener import Listener, Progress, word_cost, word_minutes
+from suite.host.campaign.listener import Listener, Progress
 from suite.host.campaign.store import Store
 from suite.host.survey.halting import HaltingEngine
 from suite.host.survey.plan import Part
@@ -90,15 +91,13 @@ def run_survey(
     for part in parts:
         Store(store.folder.parent / part.campaign.id).write_plan(part.campaign)
 
-    def cost(seconds: float) -> str:
-        return f"about {word_minutes(seconds)}{word_cost(parts[0].campaign, seconds)}"
-
+    priced = parts[0].campaign
     # The turns alone one after the other, those at once at the same time.
     guesses = [(part.member.at_once, part.campaign.prediction.before_s) for part in parts]
     total_s = sum(s for busy, s in guesses if not busy) + max(s for busy, s in guesses if busy)
     listener.say(
-        f"a survey of {len(survey.gpus)} GPUs in {survey.rounds} rounds: {cost(total_s)} in all, an "
-        "estimate until the first round is done"
+        f"a survey of {len(survey.gpus)} GPUs in {survey.rounds} rounds: about "
+        f"{wording.wait(priced, total_s)} in all, an estimate until the first round is done"
     )
     with ExitStack() as stack:
         turns = _begin(stack, parts, resumed, make, listener)
@@ -119,7 +118,9 @@ def run_survey(
                 step(turns[turn], pool)
             last_s = monotonic() - begun
             left_s = (survey.rounds - number) * last_s
-            to_go = f"; {cost(left_s)} to go" if number < survey.rounds else ""
+            to_go = (
+                f"; about {wording.wait(priced, left_s)} to go" if number < survey.rounds else ""
+            )
             listener.say(f"round {number} of {survey.rounds} done{to_go}")
             report()
 

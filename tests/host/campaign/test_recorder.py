@@ -31,8 +31,8 @@ def test_all_goes_well(flow: Flow) -> None:
     document = flow.run()
     assert [cell.id for cell in document.cells] == flow.order
     assert unmeasured(document) == {}
-    assert is_complete(document, flow.cells)
-    assert not is_complete(document, [*flow.cells, START])
+    assert is_complete(document, flow.campaign)
+    assert not is_complete(document, replace(flow.campaign, cells=[*flow.cells, START]))
     assert document.invocation.ended is not None
     (container,) = document.invocation.containers
     assert (container.id, container.status) == ("fake-1", "exit code 0")
@@ -95,7 +95,7 @@ def test_the_document_is_kept_after_every_cell(flow: Flow) -> None:
     # One for each cell, one when the container has ended, one at the end.
     assert done == [1, 2, 3, 4, 5, 5, 5]
     assert [kept.invocation.status for kept in flow.kept] == ["running"] * 6 + ["complete"]
-    assert not is_complete(flow.kept[-2], flow.cells)
+    assert not is_complete(flow.kept[-2], flow.campaign)
     assert flow.shown == flow.order
 
 
@@ -218,7 +218,7 @@ def interrupted(flow: Flow, measured: int) -> Document:
     assert document.invocation.status == "interrupted"
     assert document.invocation.ended is not None
     assert list(unmeasured(document).items()) == [(i, "pending") for i in flow.order[measured:]]
-    assert not is_complete(document, flow.cells)
+    assert not is_complete(document, flow.campaign)
     return document
 
 
