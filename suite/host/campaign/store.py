@@ -146,12 +146,9 @@ def try_results(results: Path) -> None:
         BusyError: another campaign is running there.
         UsageError: the folder can't be written, or the disk is full.
     """
-    _try_writing(results)
-    try:
+    with _writing(results):
         # Who only asks makes no lock; one of another user's could not be taken.
         _ask(results, _LOCK, f"in {results}")
-    except OSError as error:
-        raise _refuse_results(results, error) from error
 
 
 def try_machine() -> None:
@@ -163,6 +160,29 @@ def try_machine() -> None:
     """
     with _machine():
         _ask(find_place(), MACHINE, _HERE)
+
+
+@contextlib.contextmanager
+def _writing(results: Path) -> Iterator[None]:
+    """Around what writes in a folder of results, once that was tried.
+
+    Raises:
+        UsageError: the folder can't be written, or the disk is full.
+    """
+    try:
+        there = next(folder for folder in (results, *results.parents) if folder.exists())
+        # Where the kernel can do it, the file never gets a name.
+        with tempfile.TemporaryFile(dir=there) as trial:
+            trial.write(bytes(_TRIAL_BYTES))
+        yield
+    except OSError as error:
+        full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+        raise UsageError(
+            f"can't write {results}: {error.strerror}",
+            "make room there, or name another folder with RESULTS="
+            if full
+            else "name another folder with RESULTS=, or change who owns it",
+        ) from error
 
 
 @contextlib.contextmanager
@@ -250,27 +270,14 @@ def only_campaign(
         BusyError: another campaign holds it, and still does after so many seconds.
         UsageError: the folder can't be written, or the disk is full.
     """
-    _try_writing(results)
     with contextlib.ExitStack() as held:
         turn = Turn(held, time.monotonic() + wait_s, say)
-        try:
+        with _writing(results):
             results.mkdir(parents=True, exist_ok=True)
             turn.lock(results, _LOCK, f"in {results}")
-        except OSError as error:
-            raise _refuse_results(results, error) from error
         with Folder.open(results.resolve()) as here:
             _sweep(here)
         yield turn
-
-
-def _try_writing(results: Path) -> None:
-    try:
-        there = next(folder for folder in (results, *results.parents) if folder.exists())
-        # Where the kernel can do it, the file never gets a name.
-        with tempfile.TemporaryFile(dir=there) as trial:
-            trial.write(bytes(_TRIAL_BYTES))
-    except OSError as error:
-        raise _refuse_results(results, error) from error
 
 
 def _sweep(results: Folder) -> None:
@@ -282,13 +289,3 @@ def _sweep(results: Folder) -> None:
             for part, own in OWN.items():
                 with contextlib.suppress(DocumentError, FileNotFoundError):
                     campaign.inside(part).sweep(own)
-
-
-def _refuse_results(results: Path, error: OSError) -> UsageError:
-    full = error.errno in {errno.ENOSPC, errno.EDQUOT}
-    return UsageError(
-        f"can't write {results}: {error.strerror}",
-        "make room there, or name another folder with RESULTS="
-        if full
-        else "name another folder with RESULTS=, or change who owns it",
-    )
