@@ -157,7 +157,6 @@ class Scenario:
 
     def _make(self, point: Point, params: dict[str, Param]) -> Cell:
         proof = _apply(self.proof, params)
-        same = {name: getattr(self, name) for name in _SAME}
         traits: dict[str, Any] = {name: _apply(getattr(self, name), params) for name in _TRAITS}
         if proof is None:
             traits["device"] = "none"
@@ -172,17 +171,16 @@ class Scenario:
             larger=list(self.larger),
             operations=_list_operations(proof),
             links=_resolve(_apply(self.links, params), f"{self.family}.{self.case}", params),
-            **same,
             **traits,
         )
 
 
-_SAME = ("case", "sweep", "headline", "one_shot", "by_host", "reads_files", "process")
 _TRAITS = (
-    *("work", "role", "kin", "precision", "device", "data", "dispatch", "price", "priced"),
-    *("control", "excess", "way"),
+    *("case", "sweep", "headline", "one_shot", "by_host", "reads_files", "process", "work", "role"),
+    *("kin", "precision", "device", "data", "dispatch", "price", "priced", "control", "excess"),
+    "way",
 )
-"""The fields that a cell has from its scenario as they are, and those that can depend on its axes."""
+"""The fields that a cell has from its scenario, as they are or for its axes."""
 
 
 def _list_operations(proof: Ops | Results | None) -> list[str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 ProfileName = Literal["smoke", "quick", "standard", "full"]
 
-PROFILES: tuple[ProfileName, ...] = ("smoke", "quick", "standard", "full")
+PROFILES: tuple[ProfileName, ...] = get_args(ProfileName)
 
 Role = Literal["work", "input", "overhead", "control", "reference"]
 """What a cell is in the suite for: ``work`` that somebody wants done; ``input``: a pipeline, with a model

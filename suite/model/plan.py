@@ -106,10 +106,7 @@ class Campaign:
         Raises:
             KeyError: there is none.
         """
-        for one in self.every_arm:
-            if one.name == name:
-                return one
-        raise KeyError(name)
+        return {one.name: one for one in self.every_arm}[name]
 
     def first_counted(self, block: int) -> int:
         """The first repeat of a block's invocations that can count."""

@@ -71,15 +71,14 @@ def _judge_invocation(invocation: Invocation) -> Iterator[Complaint]:
 def _judge_container(path: str, container: Container) -> Iterator[Complaint]:
     yield from demand_text({f"{path}.id": container.id})
     yield from judge_span(path, container.started, container.ended)
-    if container.start_s is not None:
-        yield from judge_durations(path, {"start_s": container.start_s})
+    yield from judge_duration(f"{path}.start_s", container.start_s)
 
 
 def judge_telemetry(path: str, telemetry: Telemetry | None) -> Iterator[Complaint]:
     """Watching that can not be: instants out of order, or a column of another length."""
     if telemetry is None:
         return
-    yield from judge_span(path, telemetry.started, None)
+    yield from judge_instant(f"{path}.started", telemetry.started)
     yield from judge_keys(f"{path}.facts", telemetry.facts)
     yield from judge_keys(f"{path}.series", telemetry.series)
     for index, at_s in enumerate(telemetry.at_s):
@@ -100,8 +99,7 @@ def judge_cell(path: str, cell: CellResult) -> Iterator[Complaint]:
     if cell.work is not None:
         yield from judge_work(f"{path}.work", cell.work)
     yield from judge_span(path, cell.started, cell.ended)
-    if cell.first_call_s is not None:
-        yield from judge_durations(path, {"first_call_s": cell.first_call_s}, zero=False)
+    yield from judge_duration(f"{path}.first_call_s", cell.first_call_s, zero=False)
     yield from judge_range(f"{path}.calls_per_sample", cell.calls_per_sample, "calls")
     for name, series in (("warmup_s", cell.warmup_s), ("samples_s", cell.samples_s)):
         for index, value in enumerate(series):
@@ -148,42 +146,37 @@ def judge_name(path: str, cell: Cell | CellResult) -> Iterator[Complaint]:
 def judge_work(path: str, work: Work) -> Iterator[Complaint]:
     """Work that no cell does: not finite, or less than none."""
     yield from demand_text({f"{path}.unit": work.unit})
-    if work.amount < 0:
-        yield f"{path}.amount", f"{work.amount} is negative"
-    for name in ("bytes", "bytes_in", "bytes_out", "steps", "launches"):
+    for name in ("amount", "bytes", "bytes_in", "bytes_out", "steps", "launches"):
         count = getattr(work, name)
         if count is not None and count < 0:
             yield f"{path}.{name}", f"{count} is negative"
 
 
-def judge_span(
-    path: str,
-    started: datetime | None,
-    ended: datetime | None,
-    names: tuple[str, str] = ("started", "ended"),
-) -> Iterator[Complaint]:
+def judge_span(path: str, started: datetime | None, ended: datetime | None) -> Iterator[Complaint]:
     """A time that ends before it begins, or an instant without its offset from UTC."""
-    for name, instant in zip(names, (started, ended), strict=True):
-        if instant is not None and instant.utcoffset() is None:
-            yield f"{path}.{name}", f"{instant.isoformat()} has no UTC offset"
-            return
-    if started is not None and ended is not None and ended < started:
-        yield (
-            f"{path}.{names[1]}",
-            f"{ended.isoformat()} is before {names[0]}, {started.isoformat()}",
-        )
+    instants = (f"{path}.started", started), (f"{path}.ended", ended)
+    naive = [one for place, instant in instants for one in judge_instant(place, instant)]
+    yield from naive[:1]
+    if not naive and started is not None and ended is not None and ended < started:
+        yield f"{path}.ended", f"{ended.isoformat()} is before started, {started.isoformat()}"
 
 
-def judge_durations(
-    path: str, durations: Mapping[str, float], *, zero: bool = True
-) -> Iterator[Complaint]:
+def judge_instant(path: str, instant: datetime | None) -> Iterator[Complaint]:
+    """An instant without its offset from UTC."""
+    if instant is not None and instant.utcoffset() is None:
+        yield path, f"{instant.isoformat()} has no UTC offset"
+
+
+def judge_durations(path: str, durations: Mapping[str, float | None]) -> Iterator[Complaint]:
     """Durations that can not be."""
     for name, value in durations.items():
-        yield from judge_duration(f"{path}.{name}", value, zero=zero)
+        yield from judge_duration(f"{path}.{name}", value)
 
 
-def judge_duration(path: str, value: float, *, zero: bool = True) -> Iterator[Complaint]:
-    """A duration that can not be: not finite, too short or too long."""
+def judge_duration(path: str, value: float | None, *, zero: bool = True) -> Iterator[Complaint]:
+    """A duration that can not be: negative, too short or too long; None is none."""
+    if value is None:
+        return
     if value < 0:
         yield path, f"{value} is negative"
     elif value < SHORTEST_S and not zero:

@@ -14,10 +14,10 @@ from suite.model.rules import (
     demand_text,
     judge_duration,
     judge_durations,
+    judge_instant,
     judge_name,
     judge_range,
     judge_reference,
-    judge_span,
     judge_work,
 )
 from suite.ranges import LONGEST_LABEL, LONGEST_NAME
@@ -28,7 +28,7 @@ def judge_plan(plan: Campaign) -> Iterator[Complaint]:
     yield from _judge_identity(plan)
     yield from demand_text({"$.suite.version": plan.suite.version})
     yield from demand_text({"$.suite.content": plan.suite.content})
-    yield from judge_span("$", plan.created, None, names=("created", ""))
+    yield from judge_instant("$.created", plan.created)
     if plan.rechecks is not None and not _is_name(plan.rechecks):
         yield "$.rechecks", f"{plan.rechecks[:LONGEST_NAME]!r} is no name of a folder"
     if not plan.arms:
@@ -59,7 +59,7 @@ def judge_survey(survey: Survey) -> Iterator[Complaint]:
     """The complaints about a survey's plan on its own."""
     yield from _judge_identity(survey)
     yield from demand_text({"$.suite.content": survey.suite.content})
-    yield from judge_span("$", survey.created, None, names=("created", ""))
+    yield from judge_instant("$.created", survey.created)
     yield from judge_range("$.rounds", survey.rounds, "blocks")
     if len(survey.gpus) < 2 or len(set(survey.gpus)) < len(survey.gpus):
         yield "$.gpus", f"{survey.gpus!r} are not several different GPUs"
@@ -186,10 +186,8 @@ def _judge_promises(plan: Campaign) -> Iterator[Complaint]:
     names = ("warmup_s", "measure_s", "budget_s")
     yield from judge_durations("$", {name: getattr(plan, name) for name in names})
     prediction = plan.prediction
-    durations = {"before_s": prediction.before_s, "actual_s": prediction.actual_s}
-    if prediction.calibrated_s is not None:
-        durations["calibrated_s"] = prediction.calibrated_s
-    yield from judge_durations("$.prediction", durations)
+    names = ("before_s", "actual_s", "calibrated_s")
+    yield from judge_durations("$.prediction", {name: getattr(prediction, name) for name in names})
     for index, value in enumerate(prediction.corrected_s):
         yield from judge_duration(f"$.prediction.corrected_s[{index}]", value)
     yield from judge_range("$.price", plan.price, "price")

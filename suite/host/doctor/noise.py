@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -115,19 +114,15 @@ def _installs_itself(probe: Probe) -> bool | None:
     return found
 
 
-@dataclass(frozen=True, kw_only=True)
-class ClockLook:
-    """What came of reading the clock for a while, in nanoseconds: the usual step, the time that
-    went to something else, and the longest such gap."""
+def look_at_clock(
+    clock_ns: Callable[[], int], span_ns: int = LOOK_NS
+) -> tuple[float, int, int, int]:
+    """Reads the clock again and again, and nothing else; every gap was somebody else's.
 
-    step_ns: float
-    lost_ns: int
-    longest_ns: int
-    span_ns: int
-
-
-def look_at_clock(clock_ns: Callable[[], int], span_ns: int = LOOK_NS) -> ClockLook:
-    """Reads the clock again and again, and nothing else; every gap was somebody else's."""
+    Returns:
+        in nanoseconds the usual step, the time that went to something else, the longest such gap, and how
+        long it was read.
+    """
     count = lost = longest = 0
     began = last = clock_ns()
     while last - began < span_ns:
@@ -140,26 +135,24 @@ def look_at_clock(clock_ns: Callable[[], int], span_ns: int = LOOK_NS) -> ClockL
         else:
             count += 1
     span = last - began
-    return ClockLook(
-        step_ns=(span - lost) / max(1, count), lost_ns=lost, longest_ns=longest, span_ns=span
-    )
+    return (span - lost) / max(1, count), lost, longest, span
 
 
 def check_clock(probe: Probe) -> Finding:
     """How fine the clock is, and what others take of a moment on this machine."""
     source = probe.machine.read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
-    look = look_at_clock(probe.machine.clock_ns)
-    share = look.lost_ns / look.span_ns
+    step_ns, lost_ns, longest_ns, span_ns = look_at_clock(probe.machine.clock_ns)
+    share = lost_ns / span_ns
     text = (
-        f"a reading takes {look.step_ns:.0f} ns ({source or 'source unknown'}); others took "
-        f"{100 * share:.1f} % of {look.span_ns / 1e6:.0f} ms, at most {look.longest_ns / 1e3:.0f} µs "
+        f"a reading takes {step_ns:.0f} ns ({source or 'source unknown'}); others took "
+        f"{100 * share:.1f} % of {span_ns / 1e6:.0f} ms, at most {longest_ns / 1e3:.0f} µs "
         "at once"
     )
     facts: dict[str, Any] = {
         "source": source,
-        "step_s": look.step_ns / 1e9,
+        "step_s": step_ns / 1e9,
         "lost_share": share,
-        "longest_gap_s": look.longest_ns / 1e9,
+        "longest_gap_s": longest_ns / 1e9,
     }
     remedy = ""
     if source in SLOW_CLOCKS:
