@@ -150,7 +150,7 @@ def doctor(arms: str, gpu: str, results: Path | None, *, as_json: bool, **given:
     check_survey(gpu, names)
     # Every GPU: as bench, not without one.
     if gpu == ALL_GPUS and AUTO in names:
-        names = tuple(arm.name for arm in auto_arms(known_arms(), gpu=True))
+        names = tuple(arm.name for arm in auto_arms(gpu=True))
     if given["engine"] != "auto":
         name_engine(given)
     found = examine(

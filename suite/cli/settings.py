@@ -15,7 +15,7 @@ from suite.cells.traits import ProfileName
 from suite.content import hash_lines
 from suite.errors import UsageError
 from suite.host.campaign import durations
-from suite.host.campaign.arms import AUTO, check_arms, known_arms
+from suite.host.campaign.arms import AUTO, check_arms
 from suite.host.campaign.request import Request
 from suite.host.gpu.choice import NOTATION
 from suite.host.machine.cpus import parse_cpus
@@ -117,7 +117,7 @@ def read_arms(text: str) -> tuple[str, ...]:
         UsageError: one is unknown or named twice, or none is named.
     """
     names = tuple(text.replace(",", " ").split())
-    check_arms(names, known_arms())
+    check_arms(names)
     return names
 
 

@@ -41,12 +41,13 @@ class Arms:
     not_run: Mapping[str, str]
 
 
-def check_arms(wanted: Sequence[str], known: Known) -> None:
+def check_arms(wanted: Sequence[str]) -> None:
     """Whether these names make sense together; no machine is looked at.
 
     Raises:
         UsageError: an arm is unknown or named twice, or none is named.
     """
+    known = known_arms()
     unknown = [name for name in wanted if name not in known]
     if tuple(wanted) != (AUTO,) and (unknown or len(set(wanted)) != len(wanted) or not wanted):
         raise UsageError(
@@ -55,15 +56,14 @@ def check_arms(wanted: Sequence[str], known: Known) -> None:
         )
 
 
-def auto_arms(known: Known, *, gpu: bool) -> tuple[Arm, ...]:
+def auto_arms(*, gpu: bool) -> tuple[Arm, ...]:
     """The arms that run where none was named: the first, and the first with a GPU where there is one."""
+    known = known_arms()
     first = next(arm for arm in known.values() if not arm.gpu)
     return (first, next(arm for arm in known.values() if arm.gpu)) if gpu else (first,)
 
 
-def resolve_arms(
-    engine: Engine, wanted: Sequence[str], gpu: str, known: Known | None = None
-) -> Arms:
+def resolve_arms(engine: Engine, wanted: Sequence[str], gpu: str) -> Arms:
     """Which arms can run here, before any image is built.
 
     Raises:
@@ -71,10 +71,9 @@ def resolve_arms(
         GpuError: an arm that needs a GPU was named and there is none; or there is one and the
             engine won't pass it through.
     """
-    known = known_arms() if known is None else known
-    check_arms(wanted, known)
+    check_arms(wanted)
     auto = tuple(wanted) == (AUTO,)
-    arms = auto_arms(known, gpu=True) if auto else tuple(known[name] for name in wanted)
+    arms = auto_arms(gpu=True) if auto else tuple(known_arms()[name] for name in wanted)
     not_run: dict[str, str] = {}
     try:
         requests = {arm.name: engine.find_gpu(gpu) if arm.gpu else None for arm in arms}
@@ -82,7 +81,7 @@ def resolve_arms(
         if not auto:
             raise
         not_run = {arm.name: error.what for arm in arms if arm.gpu}
-        arms = auto_arms(known, gpu=False)
+        arms = auto_arms(gpu=False)
         requests = {arm.name: None for arm in arms}
     return Arms(run=arms, gpu=requests, not_run=not_run)
 

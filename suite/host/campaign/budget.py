@@ -13,11 +13,10 @@ class Budget:
     What an earlier command measured, and this one only goes on with, is spent, and not on this budget.
     """
 
-    def __init__(self, limit_s: float | None, arms: Collection[str]) -> None:
+    def __init__(self, limit_s: float | None) -> None:
         self.spent_s = 0.0
         """What every invocation took, those of earlier commands among them."""
         self._limit_s = limit_s
-        self._arms = set(arms)
         self._resumed_s = 0.0
         self._expected_s: dict[str, float] = {}
 
@@ -35,13 +34,9 @@ class Budget:
         """What an invocation of an arm is expected to take from now on."""
         self._expected_s[arm] = seconds
 
-    def forget(self, arms: Iterable[str]) -> None:
-        """Expects no more of these arms."""
-        self._arms.difference_update(arms)
-
-    def need_s(self, arms: Iterable[str]) -> float | None:
-        """What one invocation of each of these should take; None before the calibration."""
-        if self._arms != set(self._expected_s):
+    def need_s(self, arms: Collection[str]) -> float | None:
+        """What one invocation of each of these should take; None before they are calibrated."""
+        if not set(arms) <= set(self._expected_s):
             return None
         return sum(self._expected_s[arm] for arm in arms)
 
@@ -50,15 +45,10 @@ class Budget:
         taken_s = container_seconds(document)
         return self._is_crossed_by(self._expected_s.get(document.invocation.arm, taken_s))
 
-    def bars(self, arms: Iterable[str]) -> bool:
-        """Whether the limit leaves no time for one invocation of each of these."""
-        needed_s = self.need_s(arms)
-        return needed_s is not None and needed_s > 0 and self._is_crossed_by(needed_s)
-
     def refuse(self, block: int, arms: Collection[str]) -> str | None:
         """Why a block of which these arms are missing may not begin; None: it may."""
         needed_s = self.need_s(arms)
-        if not needed_s or not self.bars(arms):
+        if not needed_s or not self._is_crossed_by(needed_s):
             return None
         return (
             f"after block {block - 1}: the next one was predicted to cross the budget of "

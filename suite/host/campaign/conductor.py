@@ -14,7 +14,7 @@ from suite.host.campaign import durations, plan, wording
 from suite.host.campaign.arms import Arms
 from suite.host.campaign.budget import Budget
 from suite.host.campaign.draft import InvocationSpec
-from suite.host.campaign.listener import AnalysisHooks, Listener, show_progress
+from suite.host.campaign.listener import AnalysisHooks, Listener, tell_progress
 from suite.host.campaign.outcomes import counts, is_complete
 from suite.host.campaign.recorder import Recorder
 from suite.host.campaign.store import Store
@@ -59,7 +59,7 @@ class Conductor:
         self.gpus, self.images, self.observe = arms.gpu, images, observe
         self.cpus = allow_cpus(engine, cpus)
         self.memory_bytes = allow_memory(engine, campaign.at_once)
-        self.budget = Budget(budget_s, self.arms)
+        self.budget = Budget(budget_s)
         self.listener, self.hooks = listener, hooks
         self.documents: dict[tuple[str, int], Document] = {}
         self.refused: GpuError | None = None
@@ -137,7 +137,6 @@ class Conductor:
             if not set(left) & set(self.campaign.arms):
                 raise
             self.arms, self.refused = left, error
-            self.budget.forget(sharing)
             missed = dict.fromkeys(compared, error.what)
             self._write_plan(not_run={**self.campaign.not_run, **missed})
             self.listener.say(wording.refused(error))
@@ -176,7 +175,7 @@ class Conductor:
         """
         while len(self.campaign.again) < MOST_AGAIN and (odd := self.hooks.find_odd()) is not None:
             again = plan.decide_again(odd, self.documents.values())
-            barred = self.budget.bars(self.arms)
+            barred = self.budget.refuse(again.block, self.arms) is not None
             self.listener.say(wording.again(again, barred=barred))
             if barred:
                 return
@@ -234,9 +233,8 @@ class Conductor:
             cpus=self.cpus,
             memory_bytes=self.memory_bytes,
         )
-        watch = show_progress(self.listener, name, block, self.campaign.blocks, self._left_s)
         keep = self.store.write_document
-        recorder = Recorder(self.engine, spec, keep=keep, watch=watch, observe=self.observe)
+        recorder = Recorder(self.engine, spec, keep=keep, watch=self._show, observe=self.observe)
         try:
             document = recorder.run()
         finally:
@@ -246,6 +244,10 @@ class Conductor:
         if document.facts.get(SIMULATED) is True and not self.campaign.simulated:
             self._write_plan(simulated=True)
         return document
+
+    def _show(self, document: Document, in_flight: str | None) -> None:
+        blocks, left_s = self.campaign.blocks, self._left_s()
+        self.listener.show(tell_progress(document, in_flight, blocks=blocks, left_s=left_s))
 
     def _missing(self, blocks: Iterable[int]) -> list[str]:
         """The arms of the invocations that have not been had in these blocks."""

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 import statistics
+from dataclasses import replace
 
 from suite.cells.cell import Cell
 from suite.errors import UsageError
 from suite.host.campaign.plan import cells_of, order_arms
-from suite.model import Campaign, Document, container_seconds
+from suite.model import Campaign, Document, Prediction, container_seconds
 from suite.ranges import RANGES
 
 ASKED_ABOUT_BUDGETS = 4.0
@@ -46,10 +47,11 @@ def guess_invocation_s(campaign: Campaign, arm: str) -> float:
     return START_GUESS_S * (1 + len(scripts)) + timed + CELL_GUESS_S * len(cells)
 
 
-def guess_campaign_s(campaign: Campaign) -> float:
-    """What the calibration and the planned blocks should take, in seconds, before anything ran."""
+def predict_before(campaign: Campaign) -> Campaign:
+    """The plan with what its calibration and blocks should take, before anything ran."""
     turns = [*order_arms(campaign, 0), *order_arms(campaign, 1) * campaign.blocks]
-    return sum(guess_invocation_s(campaign, arm) for arm in turns)
+    before_s = sum(guess_invocation_s(campaign, arm) for arm in turns)
+    return replace(campaign, prediction=Prediction(before_s=before_s))
 
 
 def predict_invocation_s(campaign: Campaign, arm: str, calibration: Document) -> float:

@@ -52,23 +52,16 @@ class Listener(Protocol):
         """The campaign is further on; may be shown or not, at most once a second."""
 
 
-def show_progress(
-    listener: Listener, arm: str, block: int, blocks: int, left_s: Callable[[], float | None]
-) -> Callable[[Document, str | None], None]:
-    """What shows how far an invocation has come; ``left_s`` is how long it and those after it take."""
-
-    def show(document: Document, in_flight: str | None) -> None:
-        left = left_s()
-        listener.show(
-            Progress(
-                arm=arm,
-                block=block,
-                blocks=blocks,
-                done=sum(cell.outcome != "pending" for cell in document.cells),
-                cells=len(document.cells),
-                in_flight=in_flight,
-                left_s=left and max(0.0, left - container_seconds(document)),
-            )
-        )
-
-    return show
+def tell_progress(
+    document: Document, in_flight: str | None, *, blocks: int, left_s: float | None
+) -> Progress:
+    """How far an invocation has come; ``left_s`` is how long it and those after it take."""
+    return Progress(
+        arm=document.invocation.arm,
+        block=document.invocation.block,
+        blocks=blocks,
+        done=sum(cell.outcome != "pending" for cell in document.cells),
+        cells=len(document.cells),
+        in_flight=in_flight,
+        left_s=left_s and max(0.0, left_s - container_seconds(document)),
+    )

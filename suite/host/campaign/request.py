@@ -57,16 +57,16 @@ def plan_campaign(
             )
     created = datetime.now(timezone.utc).replace(microsecond=0)
     seed = draw_seed(request.seed)
-    label = check_label(request.label) if request.label is not None else None
+    label = choose_label(request.label)
     currency = check_price(request.price, request.price_currency)
     controls = plan.choose_controls(chosen, request.profile)
-    campaign = Campaign(
+    drawn = Campaign(
         schema=wire.SCHEMA,
-        id=campaign_name(created, label or machine_label(), request.profile),
+        id=campaign_name(created, label, request.profile),
         created=created,
         profile=request.profile,
         seed=seed,
-        label=label,
+        label=request.label,
         arms=names,
         blocks=request.blocks if request.blocks is not None else profile.blocks,
         most_blocks=request.blocks if request.blocks is not None else profile.most_blocks,
@@ -84,8 +84,7 @@ def plan_campaign(
         price=request.price,
         price_currency=currency,
     )
-    guess = durations.guess_campaign_s(campaign)
-    return replace(campaign, prediction=Prediction(before_s=guess))
+    return durations.predict_before(drawn)
 
 
 RECHECK_BLOCKS = 5
@@ -115,7 +114,7 @@ def plan_recheck(request: Request, arms: Arms, cells: Sequence[Cell], before: Ca
         calibrated_by=before.id,
         rechecks=before.id,
     )
-    return replace(drawn, prediction=Prediction(before_s=durations.guess_campaign_s(drawn)))
+    return durations.predict_before(drawn)
 
 
 def _demand_same_suite(campaign: Campaign, content: str) -> None:
@@ -169,17 +168,15 @@ def identify_suite() -> SuiteIdentity:
     return SuiteIdentity(version=__version__, commit=commit, content=suite_content())
 
 
-def machine_label() -> str:
-    """Eight characters that stay the same on a machine and tell nothing about it."""
-    return hash_machine() or "machine"
-
-
-def check_label(label: str) -> str:
-    """The label, if it can be part of a folder's name.
+def choose_label(label: str | None) -> str:
+    """The label that was asked for, if it can be part of a folder's name; or else eight characters that stay
+    the same on a machine and tell nothing about it.
 
     Raises:
         UsageError: it can't.
     """
+    if label is None:
+        return hash_machine() or "machine"
     if not label or len(label) > LONGEST_LABEL or not all(c.isalnum() or c in "._-" for c in label):
         raise UsageError(
             f"LABEL={label!r} can't be part of a folder's name",

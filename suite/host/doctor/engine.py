@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from suite.errors import MORE_DISK, CrossoverError
-from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, unknown, yes
+from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.machine import Examined
 from suite.host.doctor.probe import Probe
 from suite.host.engine import Stock
@@ -107,10 +107,8 @@ def check_base(probe: Probe) -> Finding:
     missing = {stock.base: stock for stock in stocks if stock.image is None}
     if not missing:
         return not_applicable("every image is built already")
-    found = [_look_for_base(engine, stock) for stock in missing.values()]
-    if unsure := [one for one in found if one.state != "yes"]:
-        return unsure[0]
-    return yes("; ".join(one.text for one in found), base=", ".join(missing))
+    words = [_look_for_base(engine, stock) for stock in missing.values()]
+    return yes("; ".join(words), base=", ".join(missing))
 
 
 def _look_at_interpreter(engine: Examined, stocks: list[Stock]) -> Finding:
@@ -121,14 +119,14 @@ def _look_at_interpreter(engine: Examined, stocks: list[Stock]) -> Finding:
     if all(stock.image is not None for stock in stocks):
         return yes(f"{base} makes the environments", base=base)
     if engine.reach_base(base) is None:
-        return unknown(f"{base} makes the environments; its pip can't ask the package index")
+        raise Unknown(f"{base} makes the environments; its pip can't ask the package index")
     return yes(f"{base} makes the environments; the package index answers", base=base)
 
 
-def _look_for_base(engine: Examined, stock: Stock) -> Finding:
+def _look_for_base(engine: Examined, stock: Stock) -> str:
     base = stock.base.partition("@")[0]
     if stock.base_here:
-        return yes(f"{base} is in the engine")
+        return f"{base} is in the engine"
     try:
         reached = engine.reach_base(stock.base)
     except CrossoverError as error:
@@ -139,8 +137,8 @@ def _look_for_base(engine: Examined, stock: Stock) -> Finding:
             error.remedy,
         ) from error
     if reached is None:
-        return unknown(f"{base} is not here; this engine can't ask its registry without fetching")
-    return yes(f"{base} is not here; its registry answers")
+        raise Unknown(f"{base} is not here; this engine can't ask its registry without fetching")
+    return f"{base} is not here; its registry answers"
 
 
 def check_disk(probe: Probe) -> Finding:

@@ -9,7 +9,7 @@ from typing import Any
 
 from suite import __version__
 from suite.errors import CrossoverError, EngineError
-from suite.host.campaign.arms import AUTO, Arms, auto_arms, known_arms
+from suite.host.campaign.arms import AUTO, Arms, auto_arms
 from suite.host.campaign.plan import PROFILES
 from suite.host.campaign.request import Request, plan_campaign
 from suite.host.doctor.finding import Finding, Unknown, no, yes
@@ -70,7 +70,7 @@ def check_duration(probe: Probe) -> Finding:
     try:
         arms, once = probe.arms(), ""
     except CrossoverError:
-        arms = probe.named_arms() or auto_arms(known_arms(), gpu=probe.shows_gpu())
+        arms = probe.named_arms() or auto_arms(gpu=probe.shows_gpu())
         once = "; once an engine answers"
     run = Arms(run=arms, gpu={}, not_run={})
     plans = {

@@ -48,9 +48,8 @@ def draw_screen(diagnosis: Diagnosis, encoding: str) -> Table:
 
 def _rows(diagnosis: Diagnosis, encoding: str) -> Iterator[tuple[State, str, str, str]]:
     """State, mark, name and text; the row of a remedy has neither mark nor name."""
-    marks = (
-        MARKS if _fit("".join(MARKS.values()), encoding) == "".join(MARKS.values()) else PLAIN_MARKS
-    )
+    signs = "".join(MARKS.values())
+    marks = MARKS if _fit(signs, encoding) == signs else PLAIN_MARKS
     for line in diagnosis.checks:
         yield line.state, marks[line.state], line.id, _fit(" ".join(line.text.split()), encoding)
         if line.remedy and line.state in {"no", "unknown"}:

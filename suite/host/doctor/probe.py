@@ -175,7 +175,7 @@ class Probe:
             has_gpu = not isinstance(error, NoGpuError)
         except Unknown:
             has_gpu = self.shows_gpu() and not self.is_elsewhere()
-        return auto_arms(known_arms(), gpu=has_gpu)
+        return auto_arms(gpu=has_gpu)
 
     def images(self) -> tuple[str, ...]:
         """The images that those arms need."""

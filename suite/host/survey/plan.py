@@ -16,9 +16,8 @@ from suite.host.campaign import durations
 from suite.host.campaign.arms import Arms
 from suite.host.campaign.request import (
     Request,
-    check_label,
+    choose_label,
     draw_seed,
-    machine_label,
     plan_campaign,
 )
 from suite.host.campaign.store import campaign_name
@@ -92,7 +91,7 @@ def plan_survey(
     Raises:
         UsageError: the request does not fit together.
     """
-    label = machine_label() if request.label is None else check_label(request.label)
+    label = choose_label(request.label)
     created = datetime.now(timezone.utc).replace(microsecond=0)
     name = campaign_name(created, f"{label}-all-gpus", request.profile)
     seed = draw_seed(request.seed)
@@ -105,20 +104,19 @@ def plan_survey(
             if at_once:
                 of_gpu = replace(of_gpu, price=None, price_currency=None)
             text = f"{label}-gpu{gpu.replace(':', '-')}" + ("-at-once" if at_once else "")
-            campaign = plan_campaign(of_gpu, own, cells)
-            campaign = replace(
-                campaign,
+            drawn = plan_campaign(of_gpu, own, cells)
+            drawn = replace(
+                drawn,
                 # Not held to the length of a label that is asked for, since it is made of one.
                 id=campaign_name(created, text, request.profile),
                 label=text,
-                most_blocks=campaign.blocks,
+                most_blocks=drawn.blocks,
                 survey=name,
                 at_once=len(arms) if at_once else 1,
                 calibrated_by=alone.get(gpu),
                 settings={**request.settings, "gpu": gpu},
             )
-            guess = durations.guess_campaign_s(campaign)
-            campaign = replace(campaign, prediction=replace(campaign.prediction, before_s=guess))
+            campaign = durations.predict_before(drawn)
             alone.setdefault(gpu, campaign.id)
             member = SurveyMember(gpu=gpu, at_once=at_once, campaign=campaign.id)
             parts.append(Part(member=member, campaign=campaign, arms=own))

@@ -41,8 +41,11 @@ def table(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def known(table: Path) -> Known:
-    return list_arms(read_specs(table))
+def known(table: Path, monkeypatch: pytest.MonkeyPatch) -> Known:
+    """Its arms, which are those that can be asked for."""
+    made = list_arms(read_specs(table))
+    monkeypatch.setattr("suite.host.campaign.arms.known_arms", lambda: made)
+    return made
 
 
 def test_an_image_is_an_arm_and_one_with_a_gpu_another_without_it() -> None:
@@ -79,7 +82,7 @@ def test_another_tensorflow_is_a_lock_and_a_row(known: Known, table: Path, stage
     assert list(known) == [*known_arms(), "cuda-2.20", "cuda-2.20-hidden"]
     context = build_context(follow(read_specs(table)["cuda-2.20"]))
     assert b"docker/cuda-2.20.txt" in context
-    arms = resolve_arms(FakeEngine(gpu=REQUEST), ("cpu", "cuda", "cuda-2.20"), "0", known)
+    arms = resolve_arms(FakeEngine(gpu=REQUEST), ("cpu", "cuda", "cuda-2.20"), "0")
     cells = [replace(one, control=True) for one in CELLS]
     cells[-1] = replace(cells[-1], arms=["gpu"])
     request = Request(profile="standard", seed=3, label="versions", blocks=2)
@@ -114,13 +117,13 @@ def test_another_tensorflow_is_a_lock_and_a_row(known: Known, table: Path, stage
 
 
 def test_without_a_gpu_auto_says_which_arm_is_left_out(known: Known) -> None:
-    found = resolve_arms(FakeEngine(gpu=NoGpuError("no GPU here", "")), ("auto",), "0", known)
+    found = resolve_arms(FakeEngine(gpu=NoGpuError("no GPU here", "")), ("auto",), "0")
     assert ([arm.name for arm in found.run], found.not_run) == (["cpu"], {"cuda": "no GPU here"})
 
 
 def test_an_unknown_arm_names_those_that_there_are(known: Known) -> None:
     with pytest.raises(UsageError, match=r"cuda-2\.20, cuda-2\.20-hidden at most once, or auto"):
-        check_arms(("cuda-2.19",), known)
+        check_arms(("cuda-2.19",))
 
 
 def test_who_chose_an_images_packages_is_asked_for_its_tensorflow(known: Known) -> None:

@@ -28,16 +28,16 @@ def lasting(seconds: float, arm: str = "cpu") -> Document:
 
 
 def budget_of(limit_s: float | None) -> Budget:
-    budget = Budget(limit_s, ("cpu", "cuda"))
+    budget = Budget(limit_s)
     budget.expect("cpu", 10.0)
     budget.expect("cuda", 20.0)
     return budget
 
 
-def test_what_is_needed_is_known_once_every_arm_is_expected_to_take_something() -> None:
-    budget = Budget(None, ("cpu", "cuda"))
+def test_what_is_needed_is_known_once_each_is_expected_to_take_something() -> None:
+    budget = Budget(None)
     budget.expect("cpu", 10.0)
-    assert budget.need_s(["cpu"]) is None
+    assert budget.need_s(["cpu", "cuda"]) is None
     budget.expect("cuda", 20.0)
     assert budget.need_s(["cpu", "cuda", "cuda"]) == 50.0
     assert budget.need_s([]) == 0
@@ -68,7 +68,7 @@ def test_a_repeat_takes_what_its_arm_is_expected_to_or_what_it_took() -> None:
         budget = budget_of(limit_s)
         budget.book(lasting(20.0))
         assert budget.bars_repeat(lasting(20.0)) is barred
-    unknown = Budget(39.0, ("cpu", "cuda"))
+    unknown = Budget(39.0)
     unknown.book(lasting(20.0))
     assert unknown.bars_repeat(lasting(20.0))
 

@@ -12,8 +12,8 @@ from suite.errors import UsageError
 from suite.host.campaign import durations, plan
 from suite.host.campaign.request import (
     Request,
+    choose_label,
     identify_suite,
-    machine_label,
     plan_campaign,
     resume_plan,
 )
@@ -50,7 +50,7 @@ def test_a_profiles_own_blocks_and_times(profile: Any, suite_identity: SuiteIden
     own = plan.PROFILES[profile]
     assert (drawn.blocks, drawn.budget_s) == (own.blocks, own.budget_s)
     assert drawn.label is None
-    assert drawn.id.endswith(f"-{machine_label()}-{profile}")
+    assert drawn.id.endswith(f"-{choose_label(None)}-{profile}")
     assert 0 <= drawn.seed < 2**31
 
 
@@ -88,8 +88,8 @@ def test_the_suite_knows_itself() -> None:
 
 
 def test_a_machines_label_tells_nothing_and_stays() -> None:
-    assert re.fullmatch(r"[0-9a-f]{8}|machine", machine_label())
-    assert machine_label() == machine_label()
+    assert re.fullmatch(r"[0-9a-f]{8}|machine", choose_label(None))
+    assert choose_label(None) == choose_label(None)
 
 
 def test_a_campaign_of_another_suite_is_not_gone_on_with() -> None:
