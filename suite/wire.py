@@ -29,7 +29,7 @@ History: 1, November 2026, the first.  2, the same month: the cells of a plan sa
 READ = (1, SCHEMA)
 """The schemas that this version reads."""
 
-_UUID = re.compile(r"\b(GPU|MIG)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b", re.IGNORECASE)
+UUID = re.compile(r"\b(GPU|MIG)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b", re.IGNORECASE)
 
 
 def hash_uuid(uuid: str) -> str:
@@ -43,7 +43,7 @@ def hash_uuid(uuid: str) -> str:
 
 def hide_uuids(text: str) -> str:
     """The text with every UUID of a GPU's replaced by its hash, so that no file names a machine."""
-    return _UUID.sub(lambda found: f"{found[1]}-{hash_uuid(found[2])}", text)
+    return UUID.sub(lambda found: f"{found[1]}-{hash_uuid(found[2])}", text)
 
 
 def plain(value: Any) -> Any:

@@ -24,6 +24,16 @@ SHORTEST_S = 1e-12
 """No call takes under a picosecond, which is less than a thousandth of a processor's cycle."""
 
 
+def demand_no(complaints: Iterable[Complaint]) -> None:
+    """Demands that there is no complaint.
+
+    Raises:
+        ValueError: there is one; tells the first.
+    """
+    for where, complaint in complaints:
+        raise ValueError(f"{where}: {complaint}")
+
+
 def judge_document(document: Document) -> Iterator[Complaint]:
     """The complaints about one document on its own."""
     yield from demand_text(

@@ -33,7 +33,7 @@ from suite.model import (
     Telemetry,
     make_pending,
 )
-from suite.model.rules import judge_duration
+from suite.model.rules import demand_no, judge_duration
 
 _NONE = object()
 """Stands for a fact that is not there: None is what some are."""
@@ -146,8 +146,7 @@ class Draft:
         """
         for kind, spent in seconds.items():
             together = self._spent_s.get(kind, 0.0) + float(spent)
-            for where, complaint in judge_duration(f"$.spent_s.{kind}", together):
-                raise ValueError(f"{where}: {complaint}")
+            demand_no(judge_duration(f"$.spent_s.{kind}", together))
             self._spent_s[kind] = together
 
     def show(self, in_flight: str | None) -> None:

@@ -11,7 +11,7 @@ from datetime import timedelta
 from suite.cells.cell import Cell
 from suite.host.campaign.plan import cells_of
 from suite.model import Campaign, CellResult, Container, Document, Isolation, make_pending
-from suite.model.rules import judge_cell
+from suite.model.rules import demand_no, judge_cell
 
 
 def judge_start(
@@ -56,8 +56,7 @@ def demand_sense(result: CellResult, cell: Cell) -> None:
         raise ValueError(f"{result.outcome!r} with the reason {result.reason!r} is no outcome")
     if measured != bool(result.samples_s) or measured != bool(result.calls_per_sample):
         raise ValueError(f"a {result.outcome} cell has samples and calls, or neither")
-    for where, complaint in judge_cell("$.cell", result):
-        raise ValueError(f"{where}: {complaint}")
+    demand_no(judge_cell("$.cell", result))
     for instant in (result.started, result.ended):
         if instant is None or instant.utcoffset() is None:
             raise ValueError("an instant is missing or has no UTC offset")

@@ -14,7 +14,7 @@ from suite.cells.cell import Cell
 from suite.errors import GpuError, tell_left
 from suite.host.campaign import plan
 from suite.host.campaign.draft import Draft, InvocationSpec, Keep, Watch
-from suite.host.campaign.session import ArmRefused, Hung, ProtocolError, Session
+from suite.host.campaign.session import ArmRefused, Broken, Session
 from suite.host.engine import LABEL, Ending, Engine, Job, Running
 from suite.host.gpu.commands import kind_of
 from suite.host.gpu.remedies import explain_failure, explain_worker
@@ -187,7 +187,7 @@ def _hear(session: Session, running: Running) -> str:
     """Listens to the end; why it had to be stopped, or nothing."""
     try:
         session.listen()
-    except (Hung, ProtocolError) as error:
+    except Broken as error:
         running.stop()
         return str(error)
     return ""

@@ -20,19 +20,16 @@ from suite.host.gpu.remedies import explain_failure
 from suite.host.machine.identity import hide
 from suite.host.provision.overlay import OTHER_TENSORFLOW
 from suite.model import CellResult, Scalar
-from suite.model.rules import judge_keys
+from suite.model.rules import demand_no, judge_keys
 
 
-class ProtocolError(Exception):
-    """The worker sent something that is no record of this suite's."""
+class Broken(Exception):
+    """The container is to be stopped: the worker sent what is no record of this suite's, or nothing by a
+    deadline; the text says which."""
 
 
 class ArmRefused(Exception):
     """The worker can't be the arm with a GPU; the text says why, its diary perhaps more."""
-
-
-class Hung(Exception):
-    """A deadline has passed; the text says which."""
 
 
 class Session:
@@ -55,8 +52,7 @@ class Session:
         """Takes records until the worker's output ends.
 
         Raises:
-            Hung: a deadline has passed.
-            ProtocolError: something that came is no proper record.
+            Broken: a deadline has passed, or something that came is no proper record.
             ArmRefused: the worker can't be this arm.
             EngineError: the worker lacks something that it needs, or the engine has gone.
         """
@@ -66,13 +62,13 @@ class Session:
             except TimeoutError as error:
                 of = "the end" if self.made_progress else "the start"
                 of = f"the cell {self.in_flight.id}" if self.in_flight else of
-                raise Hung(f"the deadline for {of} has passed") from error
+                raise Broken(f"the deadline for {of} has passed") from error
             if line is None:
                 return
             try:
                 self._take(wire.parse_record(line))
             except (ValueError, KeyError) as error:
-                raise ProtocolError(f"the worker sent no proper record: {error}") from error
+                raise Broken(f"the worker sent no proper record: {error}") from error
 
     def _take(self, record: Mapping[str, Any]) -> None:
         """One record into the document."""
@@ -80,12 +76,12 @@ class Session:
             case "hello":
                 self._greet(record["schema"], time.monotonic() - self._asked)
             case "startup":
-                self._demand_device(record["device"])
+                if self._draft.spec.arm.gpu and record["device"] != "/GPU:0":
+                    raise ArmRefused(f"its worker computes on {record['device']}")
                 self._draft.spend(msgspec.convert(record["stages"], dict[str, float]))
             case "facts":
                 facts = msgspec.convert(record["facts"], dict[str, Scalar])
-                for where, complaint in judge_keys("$.facts", facts):
-                    raise ValueError(f"{where}: {complaint}")
+                demand_no(judge_keys("$.facts", facts))
                 self._draft.note(facts=facts)
                 self._demand_named(facts.get("gpu.0.uuid"))
                 self._draft.spend({"facts": msgspec.convert(record["seconds"], float)})
@@ -103,21 +99,12 @@ class Session:
             case "bye":
                 self.finished = True
             case other:
-                raise ProtocolError(f"{other!r} is no record of this suite's")
+                raise Broken(f"{other!r} is no record of this suite's")
 
     def _greet(self, spoken: int, start_s: float) -> None:
         if spoken != wire.SCHEMA:
-            raise ProtocolError(f"the image's suite speaks schema {spoken}, this is {wire.SCHEMA}")
+            raise Broken(f"the image's suite speaks schema {spoken}, this is {wire.SCHEMA}")
         self._draft.greet(start_s)
-
-    def _demand_device(self, device: str) -> None:
-        """What the arm's cells are to be measured on: the GPU of an arm that has one.
-
-        Raises:
-            ArmRefused: it is another device.
-        """
-        if self._draft.spec.arm.gpu and device != "/GPU:0":
-            raise ArmRefused(f"its worker computes on {device}")
 
     def _demand_named(self, found: Scalar) -> None:
         """The GPU that was asked for by its UUID, where the worker's CUDA says which it has.
@@ -137,9 +124,9 @@ class Session:
         """A cell is in flight from now on, under its own deadline."""
         begun = [cell for cell in self._draft.remaining if cell.id == identity]
         if not begun:
-            raise ProtocolError(f"{identity} was begun and not asked for")
+            raise Broken(f"{identity} was begun and not asked for")
         if self.in_flight is not None:
-            raise ProtocolError(f"{identity} was begun while {self.in_flight.id} was in flight")
+            raise Broken(f"{identity} was begun while {self.in_flight.id} was in flight")
         self.in_flight, self.made_progress = begun[0], True
         limit_s = durations.cell_deadline_s(self._draft.spec.campaign, begun[0])
         self._deadline = time.monotonic() + limit_s
@@ -149,7 +136,7 @@ class Session:
         """The cell in flight has its outcome."""
         result = replace(msgspec.convert(words, CellResult), container=self._running.id)
         if self.in_flight is None or self.in_flight.id != result.id:
-            raise ProtocolError(f"the outcome of {result.id} came out of turn")
+            raise Broken(f"the outcome of {result.id} came out of turn")
         demand_sense(result, self.in_flight)
         if self._draft.spec.arm.gpu and result.outcome == "failed" and result.reason:
             result = replace(result, reason=explain_failure(result.reason))

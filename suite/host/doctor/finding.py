@@ -1,13 +1,13 @@
-"""What one check of the doctor's finds, as a value.  Standard library only; looks at nothing."""
+"""What one check of the doctor's finds, as a value.  Looks at nothing."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Literal
 
 from suite.errors import CrossoverError
 from suite.model import Scalar
+from suite.wire import UUID
 
 State = Literal["yes", "no", "unknown", "not-applicable"]
 
@@ -31,12 +31,9 @@ class Finding:
     facts: dict[str, Scalar] = field(default_factory=dict)
 
 
-_UUID = re.compile(r"\b((?:GPU|MIG)-[0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE)
-
-
 def shorten_uuids(text: str) -> str:
     """The text with no more of each GPU's UUID than tells it from the machine's others."""
-    return _UUID.sub(r"\1…", text)
+    return UUID.sub(lambda found: f"{found[1]}-{found[2][:8]}…", text)
 
 
 class Unknown(CrossoverError):
