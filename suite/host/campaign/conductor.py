@@ -79,7 +79,7 @@ class Conductor:
             pass
         return self.campaign
 
-    def steps(self, resumed: Sequence[Document] = ()) -> Generator[int, None, None]:
+    def steps(self, resumed: Sequence[Document]) -> Generator[int, None, None]:
         """As `run`, piece by piece, for those who have several campaigns under way.
 
         The calibration is done when the first number comes, which is that of the block to come; then

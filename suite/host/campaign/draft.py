@@ -14,7 +14,7 @@ from suite import wire
 from suite.cells.cell import Cell
 from suite.host.campaign import plan
 from suite.host.campaign.outcomes import judge_start
-from suite.host.engine import Engine, GpuRequest, Running
+from suite.host.engine import Engine, GpuRequest
 from suite.host.machine.clock import Span
 from suite.host.machine.identity import describe_machine
 from suite.host.provision.volumes import compile_cache
@@ -80,17 +80,14 @@ class Draft:
                 if identity in self.results:
                     reason = f"in the calibration: {why.reason}"
                     self._decide(identity, outcome=why.outcome, reason=reason)
-        self.remaining = [
-            c for c in self.cells if not c.by_host and self.results[c.id].outcome == "pending"
-        ]
         self.containers: list[Container] = []
         """With all that each said of itself."""
         self._spent_s: dict[str, float] = {}
 
-    def begin_container(self, running: Running, process: str | None) -> None:
-        """Another container is under way, for the cells of that process."""
-        container = Container(id=running.id, started=running.started, process=process)
-        self.containers.append(container)
+    @property
+    def remaining(self) -> list[Cell]:
+        """The cells that the worker has yet to run."""
+        return [c for c in self.cells if not c.by_host and self.results[c.id].outcome == "pending"]
 
     def note(self, **seen: Any) -> None:
         """What was seen of the newest container, by its fields."""
@@ -113,12 +110,11 @@ class Draft:
             # The clock of the day can be set back in between; an end before its start is no interval.
             result = replace(result, ended=max(result.started, result.ended))
         self.results[cell.id] = result
-        self.remaining.remove(cell)
 
     def lose(self, cell: Cell, reason: str) -> None:
-        """A cell that remained has failed, and is not tried again."""
-        self._fail(cell, reason)
-        self.remaining.remove(cell)
+        """A cell has failed with the newest container, and is not tried again."""
+        container = self.containers[-1].id
+        self._decide(cell.id, outcome="failed", reason=reason, container=container)
 
     def settle(self) -> None:
         """What is still without an outcome are cells measured from outside, of no container."""
@@ -126,14 +122,10 @@ class Draft:
             if self.results[cell.id].outcome != "pending":
                 continue
             if self.containers:
-                self._fail(cell, "no container came up")
+                self.lose(cell, "no container came up")
             else:
                 reason = "no container was needed: the calibration had settled every cell"
                 self._decide(cell.id, outcome="skipped", reason=reason)
-
-    def _fail(self, cell: Cell, reason: str) -> None:
-        container = self.containers[-1].id if self.containers else None
-        self._decide(cell.id, outcome="failed", reason=reason, container=container)
 
     def _decide(self, identity: str, **fields: Any) -> None:
         self.results[identity] = replace(self.results[identity], **fields)
@@ -207,7 +199,7 @@ class Draft:
                 clock_jump_s=round(self._span.jump_s(), 3),
             ),
             facts=dict(facts),
-            cells=[self.results[cell.id] for cell in self.cells],
+            cells=list(self.results.values()),
             telemetry=None if isinstance(self.telemetry, str) else self.telemetry,
             spent_s=dict(self._spent_s),
             absent=absent,

@@ -20,7 +20,7 @@ from suite.host.gpu.commands import kind_of
 from suite.host.gpu.remedies import explain_failure, explain_worker
 from suite.host.provision.volumes import choose_environment, choose_volumes
 from suite.host.watch.observe import Observe, Sampled
-from suite.model import AT_END, Document
+from suite.model import AT_END, Container, Document
 
 NO_PROGRESS_CAP = 3
 """After so many containers in a row that died before any cell had begun, no more are tried."""
@@ -105,7 +105,7 @@ class Recorder:
                 "\n".join(diary for _, diary in self.diaries),
                 kind_of(self._engine.isolation),
             )
-        for cell in tuple(self._draft.remaining):
+        for cell in self._draft.remaining:
             self._draft.lose(cell, f"no container survived long enough to begin it: {phrase}")
 
     def _run_container(self) -> tuple[bool, str]:
@@ -116,7 +116,9 @@ class Recorder:
         running = self._engine.start(self._describe_job(cells))
         session = Session(running, draft, asked=asked)
         try:
-            draft.begin_container(running, cells[0].process)
+            draft.containers.append(
+                Container(id=running.id, started=running.started, process=cells[0].process)
+            )
             if self._observation is not None:
                 self._observation.follow(running)
             draft.show(None)

@@ -131,13 +131,12 @@ def check_driver(probe: Probe) -> Finding:
     """Whether there is a GPU, and a driver that answers for it."""
     if probe.is_elsewhere():
         return _look_elsewhere(probe)
-    wants = any(arm.gpu for arm in probe.named_arms())
-    if not probe.shows_gpu() and not wants:
+    if not probe.shows_gpu() and not any(arm.gpu for arm in probe.named_arms()):
         return no(
             f"no NVIDIA GPU here (looked at {LOOKED_AT}): `make bench` measures the CPU alone",
             "run it where there is one, for the other half of the answer",
         )
-    stops = GpuError.exit_status if wants or probe.question.arms == ("auto",) else 0
+    stops = GpuError.exit_status if probe.wants_gpu() else 0
     try:
         if not machine_gpus(probe.machine.root):
             raise no_gpu(probe.machine.root)
