@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from suite.cells.cell import Cell, Work, cell_id
-from suite.model.document import CellResult, Container, Document, Invocation, Telemetry
+from suite.model.document import CellResult, Document, Invocation, Telemetry
 from suite.ranges import RANGES
 
 Complaint = tuple[str, str]
@@ -69,19 +69,16 @@ def _judge_invocation(invocation: Invocation) -> Iterator[Complaint]:
     yield from judge_keys(f"{path}.limits", invocation.limits)
     seen: set[str] = set()
     for index, container in enumerate(invocation.containers):
-        yield from _judge_container(f"{path}.containers[{index}]", container)
+        place = f"{path}.containers[{index}]"
+        yield from demand_text({f"{place}.id": container.id})
+        yield from judge_span(place, container.started, container.ended)
+        yield from judge_duration(f"{place}.start_s", container.start_s)
         if container.id in seen:
-            yield f"{path}.containers[{index}].id", f"{container.id!r} stands there twice"
+            yield f"{place}.id", f"{container.id!r} stands there twice"
         seen.add(container.id)
     yield from judge_span(path, invocation.started, invocation.ended)
     if invocation.status == "complete" and invocation.ended is None:
         yield f"{path}.ended", "is null although the invocation is complete"
-
-
-def _judge_container(path: str, container: Container) -> Iterator[Complaint]:
-    yield from demand_text({f"{path}.id": container.id})
-    yield from judge_span(path, container.started, container.ended)
-    yield from judge_duration(f"{path}.start_s", container.start_s)
 
 
 def judge_telemetry(path: str, telemetry: Telemetry | None) -> Iterator[Complaint]:

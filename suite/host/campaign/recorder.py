@@ -14,8 +14,8 @@ from suite.cells.cell import Cell
 from suite.errors import GpuError, tell_left
 from suite.host.campaign import plan
 from suite.host.campaign.draft import Draft, InvocationSpec, Keep, Watch
-from suite.host.campaign.session import ArmRefused, Broken, Session
-from suite.host.engine import LABEL, Ending, Engine, Job, Running
+from suite.host.campaign.session import ArmRefused, Session
+from suite.host.engine import LABEL, Ending, Engine, Job
 from suite.host.gpu.commands import kind_of
 from suite.host.gpu.remedies import explain_failure, explain_worker
 from suite.host.provision.volumes import choose_environment, choose_volumes
@@ -122,7 +122,8 @@ class Recorder:
             if self._observation is not None:
                 self._observation.follow(running)
             draft.show(None)
-            trouble = _hear(session, running)
+            if trouble := session.listen():
+                running.stop()
             ending = running.close()
         except ArmRefused as error:
             ending = running.close()
@@ -183,16 +184,6 @@ class Recorder:
         reason = f"its container died: {phrase}{_last_words(ending)}"
         explained = explain_failure(reason, ending.diary) if self._spec.arm.gpu else reason
         self._draft.lose(cell, explained)
-
-
-def _hear(session: Session, running: Running) -> str:
-    """Listens to the end; why it had to be stopped, or nothing."""
-    try:
-        session.listen()
-    except Broken as error:
-        running.stop()
-        return str(error)
-    return ""
 
 
 def _list_lost(in_flight: Cell, remaining: Sequence[Cell]) -> list[Cell]:

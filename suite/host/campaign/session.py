@@ -23,9 +23,8 @@ from suite.model import CellResult, Scalar
 from suite.model.rules import demand_no, judge_keys
 
 
-class Broken(Exception):
-    """The container is to be stopped: the worker sent what is no record of this suite's, or nothing by a
-    deadline; the text says which."""
+class ProtocolError(Exception):
+    """The worker sent something that is no record of this suite's."""
 
 
 class ArmRefused(Exception):
@@ -48,27 +47,32 @@ class Session:
         self._asked = asked
         self._deadline = asked + durations.START_DEADLINE_S
 
-    def listen(self) -> None:
+    def listen(self) -> str:
         """Takes records until the worker's output ends.
 
+        Returns:
+            why the container is to be stopped: a deadline has passed, or something that came is no proper
+            record; empty: it is not.
+
         Raises:
-            Broken: a deadline has passed, or something that came is no proper record.
             ArmRefused: the worker can't be this arm.
             EngineError: the worker lacks something that it needs, or the engine has gone.
         """
         while True:
             try:
                 line = self._running.next_line(max(0.0, self._deadline - time.monotonic()))
-            except TimeoutError as error:
+            except TimeoutError:
                 of = "the end" if self.made_progress else "the start"
                 of = f"the cell {self.in_flight.id}" if self.in_flight else of
-                raise Broken(f"the deadline for {of} has passed") from error
+                return f"the deadline for {of} has passed"
             if line is None:
-                return
+                return ""
             try:
                 self._take(wire.parse_record(line))
+            except ProtocolError as error:
+                return str(error)
             except (ValueError, KeyError) as error:
-                raise Broken(f"the worker sent no proper record: {error}") from error
+                return f"the worker sent no proper record: {error}"
 
     def _take(self, record: Mapping[str, Any]) -> None:
         """One record into the document."""
@@ -99,11 +103,11 @@ class Session:
             case "bye":
                 self.finished = True
             case other:
-                raise Broken(f"{other!r} is no record of this suite's")
+                raise ProtocolError(f"{other!r} is no record of this suite's")
 
     def _greet(self, spoken: int, start_s: float) -> None:
         if spoken != wire.SCHEMA:
-            raise Broken(f"the image's suite speaks schema {spoken}, this is {wire.SCHEMA}")
+            raise ProtocolError(f"the image's suite speaks schema {spoken}, this is {wire.SCHEMA}")
         self._draft.greet(start_s)
 
     def _demand_named(self, found: Scalar) -> None:
@@ -124,9 +128,9 @@ class Session:
         """A cell is in flight from now on, under its own deadline."""
         begun = [cell for cell in self._draft.remaining if cell.id == identity]
         if not begun:
-            raise Broken(f"{identity} was begun and not asked for")
+            raise ProtocolError(f"{identity} was begun and not asked for")
         if self.in_flight is not None:
-            raise Broken(f"{identity} was begun while {self.in_flight.id} was in flight")
+            raise ProtocolError(f"{identity} was begun while {self.in_flight.id} was in flight")
         self.in_flight, self.made_progress = begun[0], True
         limit_s = durations.cell_deadline_s(self._draft.spec.campaign, begun[0])
         self._deadline = time.monotonic() + limit_s
@@ -136,7 +140,7 @@ class Session:
         """The cell in flight has its outcome."""
         result = replace(msgspec.convert(words, CellResult), container=self._running.id)
         if self.in_flight is None or self.in_flight.id != result.id:
-            raise Broken(f"the outcome of {result.id} came out of turn")
+            raise ProtocolError(f"the outcome of {result.id} came out of turn")
         demand_sense(result, self.in_flight)
         if self._draft.spec.arm.gpu and result.outcome == "failed" and result.reason:
             result = replace(result, reason=explain_failure(result.reason))

@@ -69,7 +69,8 @@ class Sampled:
     def __init__(
         self, process: subprocess.Popen[bytes], samples: IO[bytes], trouble: IO[bytes]
     ) -> None:
-        self._process = process
+        assert process.stdin is not None  # noqa: S101 - asked for in begin
+        self._process, self._pipe = process, process.stdin
         self._samples = samples
         self._trouble = trouble
 
@@ -111,16 +112,14 @@ class Sampled:
         """This container is the worker's, too."""
         own = running.process_id
         line = f"container {running.id}" if own is None else f"process {own}"
-        assert self._process.stdin is not None  # noqa: S101 - asked for in begin
         with contextlib.suppress(OSError):  # it has died, and end() will say so
-            self._process.stdin.write(f"{line}\n".encode())
-            self._process.stdin.flush()
+            self._pipe.write(f"{line}\n".encode())
+            self._pipe.flush()
 
     def end(self) -> Telemetry | str:
         """What was seen, or why there is nothing."""
-        assert self._process.stdin is not None  # noqa: S101 - asked for in begin
         with contextlib.suppress(OSError):  # a line that it never read
-            self._process.stdin.close()
+            self._pipe.close()
         hung = False
         try:
             code: int | None = self._process.wait(timeout=_END_S)

@@ -10,8 +10,12 @@ from suite.kernel import read_text
 MOST_CLOCKS = 16
 """No more CPUs' clocks are read: on some kernels each reading wakes the CPU that it is about."""
 
-_SENSORS = ("coretemp", "k10temp", "zenpower", "cpu_thermal")
-_ZONES = ("x86_pkg_temp", "cpu-thermal", "cpu_thermal")
+_HEAT = (
+    ("thermal/thermal_zone*", "type", ("x86_pkg_temp", "cpu-thermal", "cpu_thermal"), "temp"),
+    ("hwmon/hwmon*", "name", ("coretemp", "k10temp", "zenpower", "cpu_thermal"), "temp*_input"),
+)
+"""Where the kernel lists sensors, what tells a sensor's kind there, which are the processor's, and what has
+their temperatures; what is found first is taken."""
 
 _CPU = "sys/devices/system/cpu"
 
@@ -78,19 +82,16 @@ class HostSensors:
 
 
 def _find_temperatures(root: Path) -> list[Path]:
-    zones = [
-        zone / "temp"
-        for zone in sorted((root / "sys/class/thermal").glob("thermal_zone*"))
-        if read_text(zone / "type").strip() in _ZONES
-    ]
-    if zones:
-        return zones
-    return [
-        path
-        for sensor in sorted((root / "sys/class/hwmon").glob("hwmon*"))
-        if read_text(sensor / "name").strip() in _SENSORS
-        for path in sorted(sensor.glob("temp*_input"))
-    ]
+    for folders, name, known, temperatures in _HEAT:
+        found = [
+            path
+            for sensor in sorted((root / "sys/class").glob(folders))
+            if read_text(sensor / name).strip() in known
+            for path in sorted(sensor.glob(temperatures))
+        ]
+        if found:
+            return found
+    return []
 
 
 def _number(path: Path) -> int | None:
