@@ -132,7 +132,12 @@ def check_passthrough(probe: Probe) -> Finding:
     try:
         request = probe.gpu()
     except GpuError as error:
-        return _word_refusal(probe, error)
+        if isinstance(error, NoGpuError) and probe.question.arms == ("auto",):
+            return not_applicable(NO_GPU)
+        if isinstance(error.__cause__, TimeoutError):
+            remedy = f"ask again, since a busy machine takes longer; {error.remedy}"
+            raise Unknown(error.what, remedy) from error
+        return no(error.what, error.remedy, stops=error.exit_status)
     except Unknown as reason:
         toolkit = check_toolkit(probe)
         if toolkit.unless != "passthrough":
@@ -146,12 +151,3 @@ def check_passthrough(probe: Probe) -> Finding:
         return not_applicable("there is no container to give it to")
     through = "CDI" if request.driver == "cdi" else "NVIDIA's hook"
     return yes(f"a trivial container sees the GPU, asked for through {through}", way=request.driver)
-
-
-def _word_refusal(probe: Probe, error: GpuError) -> Finding:
-    if isinstance(error, NoGpuError) and probe.question.arms == ("auto",):
-        return not_applicable(NO_GPU)
-    if isinstance(error.__cause__, TimeoutError):
-        remedy = f"ask again, since a busy machine takes longer; {error.remedy}"
-        raise Unknown(error.what, remedy) from error
-    return no(error.what, error.remedy, stops=error.exit_status)
