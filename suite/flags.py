@@ -244,7 +244,8 @@ def find_invalid(flags: Iterable[Flag]) -> tuple[Flag, ...]:
     """The flags for which a number is struck: those of the first kind that is invalid, or all
     that befell some blocks."""
     found = pick(flags, "invalid")
-    by_block = bool(found) and "blocks" in found[0].where
-    return tuple(
-        one for one in found if one.code == found[0].code or (by_block and "blocks" in one.where)
-    )
+    return tuple(one for one in found if _is_told_with(found[0], one))
+
+
+def _is_told_with(first: Flag, other: Flag) -> bool:
+    return other.code == first.code or ("blocks" in first.where and "blocks" in other.where)
