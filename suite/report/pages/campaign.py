@@ -42,10 +42,10 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
     why = [*tell_causes(analysis), *tell_limits(analysis)]
     if why:
         page.paragraph(" ".join(why))
-    headers, rows = list_by_family(analysis)
-    own = any("on=arm" in words for row in rows for words in row)
+    rows = list_by_family(analysis)
+    own = any("on=arm" in words for row in rows for words in row.values())
     meaning = "; on=arm: on the arm's own device" if own else ""
-    page.table(f"Table: {_name_families(analysis)}{meaning}.", headers, rows)
+    page.table(f"Table: {_name_families(analysis)}{meaning}.", rows)
     page.paragraph(" ".join(account(analysis)))
     write_causes(page, analysis)
     write_advice(page, analysis)
@@ -85,7 +85,7 @@ def compose_brief(analysis: Analysis, undrawn: str | None = None) -> Page:
     page.title("Crossover")
     page.paragraph(name_machine(analysis.machine))
     page.bullets(narrate(analysis))
-    page.table(end_sentence(_name_families(analysis)), *list_by_family(analysis, named=False))
+    page.table(end_sentence(_name_families(analysis)), list_by_family(analysis, named=False))
     page.bullets(account(analysis))
     if undrawn:
         page.paragraph(undrawn)
@@ -104,7 +104,7 @@ def compose_first(analysis: Analysis) -> Page:
     first = [*tell_arms(analysis), *tell_impossible(analysis), *tell_limits(analysis)]
     page.bullets([*first, *(unsound or sound)])
     page.paragraph("Provisional, from one uncounted invocation per arm:")
-    page.table(end_sentence(_name_families(analysis)), *list_by_family(analysis, named=False))
+    page.table(end_sentence(_name_families(analysis)), list_by_family(analysis, named=False))
     return page
 
 

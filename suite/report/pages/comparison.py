@@ -15,7 +15,7 @@ from suite.analysis.result.numbers import OTHER_LEVEL, WORK_LEVEL
 from suite.analysis.result.several import Column, Pair, Versus
 from suite.report.pages import frame
 from suite.report.pages.instances import write_kinds
-from suite.report.sections.environment import SOMEWHERE, show_facts
+from suite.report.sections.environment import SOMEWHERE, compare_facts, show_facts, write_facts
 from suite.report.sections.opening import name_machine
 from suite.report.sections.tables.cells import show_comparison
 from suite.report.sections.tables.families import Columns, write_family_tables
@@ -103,41 +103,30 @@ def _explain(pair: Pair) -> str:
 
 def _write_campaigns(page: Page, analyses: Sequence[Analysis]) -> None:
     rows = [
-        [
-            str(number),
-            " — ".join(filter(None, [one.campaign.id, " · ".join(name_banners(one.flags))])),
-            name_machine(one.machine),
-            one.campaign.profile,
-            ", ".join(f"{arm}: {len(found.blocks)}" for arm, found in one.arms.items()),
-            one.campaign.created.isoformat(),
-            frame.show_floor(one.noise_floor),
-        ]
+        {
+            "number": str(number),
+            "campaign": " — ".join(
+                filter(None, [one.campaign.id, " · ".join(name_banners(one.flags))])
+            ),
+            "machine": name_machine(one.machine),
+            "profile": one.campaign.profile,
+            **frame.tell_run(one),
+        }
         for number, one in enumerate(analyses, start=1)
     ]
-    frame.write_campaigns(
-        page,
-        "Table: the campaigns.",
-        ["number", "campaign", "machine", "profile", "blocks", "begun", "noise floor"],
-        rows,
-        {f"Campaign {number}": one for number, one in enumerate(analyses, start=1)},
-    )
+    named = {f"Campaign {number}": one for number, one in enumerate(analyses, start=1)}
+    frame.write_campaigns(page, "Table: the campaigns.", rows, named)
 
 
 def write_differences(page: Page, facts: Mapping[str, Mapping[str, str]]) -> None:
     """The facts that are not the same in all columns: whatever differs may be the cause."""
     page.heading("What differs")
-    names = sorted({name for found in facts.values() for name in found})
-    differing = [
-        name for name in names if len({found.get(name, NO_NUMBER) for found in facts.values()}) > 1
-    ]
+    same, differing = compare_facts(facts)
     if not differing:
         page.paragraph("No recorded fact.")
         return
-    page.table(
-        f"Table: facts that differ; {len(names) - len(differing)} others are the same in all.",
-        ["fact", *facts],
-        [[name, *(found.get(name, NO_NUMBER) for found in facts.values())] for name in differing],
-    )
+    caption = f"Table: facts that differ; {len(same)} others are the same in all."
+    write_facts(page, caption, differing, facts)
 
 
 def _list_columns(

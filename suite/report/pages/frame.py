@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult, CellAnalysis
@@ -10,7 +10,8 @@ from suite.analysis.result.numbers import Verdict
 from suite.flags import Flag
 from suite.report.sections.tables.cells import show_time, show_verdict, write_marks
 from suite.report.sections.tables.families import Columns
-from suite.report.text.page import Page, Strong, say_none
+from suite.report.text.page import Page, Row, Strong, say_none
+from suite.report.text.units import show_share
 from suite.report.text.wording import name_banners, word, word_invalid
 
 TIME = (
@@ -31,22 +32,27 @@ def begin_page(title: str, flags: Iterable[Flag], sentences: Iterable[str]) -> P
 
 
 def write_campaigns(
-    page: Page,
-    caption: str,
-    headers: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    analyses: Mapping[str, Analysis],
+    page: Page, caption: str, rows: Iterable[Row], analyses: Mapping[str, Analysis]
 ) -> None:
     """The table of the campaigns, and why one of them is INVALID; ``analyses`` by what they are called."""
-    page.table(caption, headers, list(rows))
+    page.table(caption, rows)
     for name, one in analyses.items():
         if one.invalid:
             page.paragraph(Strong(f"{name} is INVALID"), f": {word_invalid(one.invalid)}.")
 
 
+def tell_run(one: Analysis) -> dict[str, str]:
+    """How far a campaign came, when it began, and its noise, for its row of the table."""
+    return {
+        "blocks": ", ".join(f"{arm}: {len(found.blocks)}" for arm, found in one.arms.items()),
+        "begun": one.campaign.created.isoformat(),
+        "noise floor": show_floor(one.noise_floor),
+    }
+
+
 def show_floor(floor: float | None) -> str:
     """A campaign's noise floor."""
-    return "unknown" if floor is None else f"{100 * floor:.1f} %"
+    return "unknown" if floor is None else show_share(floor)
 
 
 def explain_absence(verdicts: Iterable[Verdict | Flag], of: str = "") -> str:

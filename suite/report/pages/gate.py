@@ -64,11 +64,17 @@ def compose_gate(gate: Gate) -> Page:
 
 
 def _write_cells(page: Page, what: str, cells: Sequence[Gated]) -> None:
-    if not cells:
-        return
-    headers = ["cell", "arm", "new against base", "adjusted p"]
-    rows = [[one.cell, one.arm, show_relative(one.ratio), f"{one.p:.2g}"] for one in cells]
-    if any(one.blocks for one in cells):
-        headers.append("blocks to settle")
-        rows = [[*row, str(one.blocks or "")] for row, one in zip(rows, cells, strict=True)]
-    page.table(f"Table: {what}.", headers, rows)
+    rows = [
+        {
+            "cell": one.cell,
+            "arm": one.arm,
+            "new against base": show_relative(one.ratio),
+            "adjusted p": f"{one.p:.2g}",
+            "blocks to settle": str(one.blocks or ""),
+        }
+        for one in cells
+    ]
+    if not any(one.blocks for one in cells):
+        for row in rows:
+            del row["blocks to settle"]
+    page.table(f"Table: {what}.", rows)

@@ -17,38 +17,38 @@ def compose_history(cell: str, series: Sequence[Series]) -> Page:
     page = Page()
     page.title(f"History: {cell}")
     if len(series) > 1:
-        rows: list[list[str | Cell]] = [
-            [one.machine, one.arm, *_show_point(last), str(len(one.points))]
+        rows = [
+            {"machine": one.machine, "arm": one.arm, **_show_point(last)}
+            | {"campaigns": str(len(one.points))}
             for one in series
             for last in [next((p for p in reversed(one.points) if not p.invalid), one.points[-1])]
         ]
-        headers = ("machine", "arm", "campaign", "time per call", "n", "campaigns")
         page.heading("Over machines")
         page.paragraph(
             "The last campaign of each. They are not interleaved: no interval covers drift."
         )
-        page.table("Table: the cell by machine and arm.", headers, rows)
+        page.table("Table: the cell by machine and arm.", rows)
     for one in series:
         page.heading(f"{one.machine}, {one.arm}")
         begins = {change.at: change for change in one.changes}
         page.table(
             "Table: over time; a change begins a level of at least three campaigns.",
-            ("campaign", "time per call", "n", "change", "what differs from the campaign before"),
-            [[*_show_point(p), *_show_change(begins.get(i))] for i, p in enumerate(one.points)],
+            [_show_point(p) | _show_change(begins.get(i)) for i, p in enumerate(one.points)],
         )
     page.footnotes()
     return page
 
 
-def _show_point(point: Point) -> tuple[str, Cell, str]:
+def _show_point(point: Point) -> dict[str, str | Cell]:
     notes = (f"INVALID: {point.invalid}",) if point.invalid else ()
     value = Cell(show_seconds(point), notes, struck=bool(point.invalid))
-    return point.campaign, value, str(point.n)
+    return {"campaign": point.campaign, "time per call": value, "n": str(point.n)}
 
 
-def _show_change(change: Change | None) -> tuple[str, str]:
+def _show_change(change: Change | None) -> dict[str, str | Cell]:
+    heads = "change", "what differs from the campaign before"
     if change is None:
-        return "", ""
+        return dict.fromkeys(heads, "")
     differs = [
         f"{name}: {_show_fact(before)} → {_show_fact(after)}"
         for name, (before, after) in change.differs.items()
@@ -56,7 +56,8 @@ def _show_change(change: Change | None) -> tuple[str, str]:
     slower = change.times > 1
     times = change.times if slower else 1 / change.times
     told = "; ".join(differs) or "nothing that the documents record"
-    return f"{times:.2f}× {'slower' if slower else 'faster'}", told
+    shown = f"{times:.2f}× {'slower' if slower else 'faster'}", told
+    return dict(zip(heads, shown, strict=True))
 
 
 def _show_fact(value: str | None) -> str:

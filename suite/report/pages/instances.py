@@ -68,25 +68,22 @@ def write_instances(page: Page, found: Shortlist, names: Mapping[str, str]) -> N
     for number, one in enumerate(found.choices, start=1):
         offer = one.offer
         unit = show_things(len(one.instances), "instance")
-        entries = [e for r in found.rankings for e in r.entries if e.choice == number]
         rows.append(
-            [
-                name_letter(number),
-                unit if one.known else f"{unit}, of an unknown machine",
-                "; ".join(" + ".join(group) for group in one.instances),
-                f"{offer.source}, {offer.date.isoformat()}" if offer else "nobody",
-                *map(_show_against, entries),
-            ]
+            {
+                "machine": name_letter(number),
+                "instances": unit if one.known else f"{unit}, of an unknown machine",
+                "campaigns": "; ".join(" + ".join(group) for group in one.instances),
+                "price by": f"{offer.source}, {offer.date.isoformat()}" if offer else "nobody",
+                **{
+                    f"times the first, {names[ranking.cell]}": _show_against(entry)
+                    for ranking in found.rankings
+                    for entry in ranking.entries
+                    if entry.choice == number
+                },
+            }
         )
     page.table(
         "Table: instances, campaigns and prices; and how many times as much a machine costs as the first.",
-        [
-            "machine",
-            "instances",
-            "campaigns",
-            "price by",
-            *(f"times the first, {names[r.cell]}" for r in found.rankings),
-        ],
         rows,
     )
     merged = dict.fromkeys(g for one in found.choices for g in one.instances if len(g) > 1)
@@ -130,13 +127,15 @@ def write_differences(page: Page, found: Shortlist, by_id: Mapping[str, Analysis
                 name_letter(number)
             )
     rows = [
-        [name, "; ".join(f"{value} ({', '.join(who)})" for value, who in values.items())]
+        {
+            "fact": name,
+            "value": "; ".join(f"{value} ({', '.join(who)})" for value, who in values.items()),
+        }
         for name, values in sorted(facts.items())
         if len(values) > 1 and not _OWN.search(name)
     ]
-    if rows:
-        page.table("Table: facts that differ, and of which machines.", ["fact", "value"], rows)
-    else:
+    page.table("Table: facts that differ, and of which machines.", rows)
+    if not rows:
         page.paragraph("No fact that the documents hold, but for times and sizes.")
 
 

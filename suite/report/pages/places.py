@@ -133,20 +133,19 @@ def _write_campaigns(page: Page, found: Surveyed, analyses: Mapping[str, Analysi
     for member in found.survey.members:
         one = analyses.get(member.campaign)
         rows.append(
-            [
-                member.gpu,
-                "with all others busy" if member.at_once else "alone",
-                found.survey.cpus.get(member.gpu, "") if member.at_once else "all",
-                member.campaign,
-                name_machine(one.machine) if one else "not begun",
-                str(len(one.arms[one.gpu_arm].blocks)) if one else "",
-                frame.show_floor(one.noise_floor) if one else "",
-            ]
+            {
+                "GPU": member.gpu,
+                "measured": "with all others busy" if member.at_once else "alone",
+                "CPUs": found.survey.cpus.get(member.gpu, "") if member.at_once else "all",
+                "campaign": member.campaign,
+                "machine": name_machine(one.machine) if one else "not begun",
+                "rounds": str(len(one.arms[one.gpu_arm].blocks)) if one else "",
+                "noise floor": frame.show_floor(one.noise_floor) if one else "",
+            }
         )
     frame.write_campaigns(
         page,
         "Table: the campaigns. Each lies in a folder of that name beside this one, with a report of its own.",
-        ["GPU", "measured", "CPUs", "campaign", "machine", "rounds", "noise floor"],
         rows,
         analyses,
     )

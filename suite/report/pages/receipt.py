@@ -11,7 +11,7 @@ from suite.analysis.result.cells import ArmResult, CellAnalysis
 from suite.analysis.result.receipt import Receipt, Turn
 from suite.flags import pick
 from suite.report.pictures.picture import Picture
-from suite.report.sections.environment import show_facts, write_images
+from suite.report.sections.environment import show_facts, write_facts, write_images
 from suite.report.sections.tables.cells import (
     compare_arms,
     show_time,
@@ -19,7 +19,7 @@ from suite.report.sections.tables.cells import (
     write_marks,
 )
 from suite.report.text.names import name_receipt
-from suite.report.text.page import NO_NUMBER, Cell, Code, Page
+from suite.report.text.page import NO_NUMBER, Cell, Code, Page, Row
 from suite.report.text.units import show_rate, show_seconds, show_whole
 from suite.report.text.wording import name_banners, tell, word
 
@@ -116,56 +116,45 @@ def compose_receipt(
 
 
 def _write_claim(page: Page, analysis: Analysis, cell: CellAnalysis) -> None:
-    rows: list[list[str | Cell]] = []
+    rows: list[Row] = []
     for arm, result in cell.arms.items():
         rate = result.value and show_rate(result.work.amount, result.work.unit, result.value)
-        ratio, verdict = Cell(""), Cell("")
-        if arm in cell.comparisons:
-            ratio = compare_arms(cell, arm, analysis.base)
-            verdict = show_verdict(cell.verdicts[arm])
-        number = show_whole(result.n)
-        rows.append([arm, show_time(result), rate or NO_NUMBER, ratio, verdict, number])
-    heads = [
-        "arm",
-        "time per call",
-        "rate",
-        f"against {analysis.base}",
-        "verdict",
-        "blocks",
-    ]
-    page.table("Table: the claim, with its 95 % CIs.", heads, rows)
+        compared = arm in cell.comparisons
+        rows.append(
+            {
+                "arm": arm,
+                "time per call": show_time(result),
+                "rate": rate or NO_NUMBER,
+                f"against {analysis.base}": compare_arms(cell, arm, analysis.base)
+                if compared
+                else "",
+                "verdict": show_verdict(cell.verdicts[arm]) if compared else "",
+                "blocks": show_whole(result.n),
+            }
+        )
+    page.table("Table: the claim, with its 95 % CIs.", rows)
 
 
 def _write_turns(page: Page, receipt: Receipt, whys: Mapping[str, Sequence[str]]) -> None:
-    rows: list[list[str | Cell]] = []
+    rows: list[Row] = []
     for one in receipt.turns:
         aside = tuple(whys[one.document])
         kept = 0 if aside else len(one.samples) - one.start
         rows.append(
-            [
-                one.arm,
-                f"{one.block}" + (f", repeat {one.repeat}" if one.repeat else ""),
-                Cell(show_seconds(one.value) if one.value else NO_NUMBER, aside),
-                f"{kept} of {len(one.samples)}, after {len(one.warmup)}",
-                show_whole(one.calls) if one.calls else NO_NUMBER,
-                one.steady or one.outcome,
-                one.started.isoformat(timespec="seconds") if one.started else NO_NUMBER,
-                f"{one.document} {one.digest[:16]}",
-            ]
+            {
+                "arm": one.arm,
+                "block": f"{one.block}" + (f", repeat {one.repeat}" if one.repeat else ""),
+                "value": Cell(show_seconds(one.value) if one.value else NO_NUMBER, aside),
+                "samples, after warm-up": f"{kept} of {len(one.samples)}, after {len(one.warmup)}",
+                "calls per sample": show_whole(one.calls) if one.calls else NO_NUMBER,
+                "steady": one.steady or one.outcome,
+                "begun": one.started.isoformat(timespec="seconds") if one.started else NO_NUMBER,
+                "document": f"{one.document} {one.digest[:16]}",
+            }
         )
     page.table(
         "Table: every invocation. A value is the mean of the samples that count; one with a mark does not "
         "count, and the footnote says why. The document is followed by the beginning of its SHA-256.",
-        [
-            "arm",
-            "block",
-            "value",
-            "samples, after warm-up",
-            "calls per sample",
-            "steady",
-            "begun",
-            "document",
-        ],
         rows,
     )
 
@@ -175,17 +164,15 @@ def _write_seen(page: Page, receipt: Receipt) -> None:
     if not names:
         page.paragraph("No telemetry was recorded.")
         return
-    rows = [
-        [
-            one.arm,
-            str(one.block),
-            *(f"{one.seen[name]:.4g}" if name in one.seen else NO_NUMBER for name in names),
-        ]
-        for one in receipt.turns
-        if one.seen
-    ]
-    heads = ["arm", "block", *(_SEEN[name] for name in names)]
-    page.table("Table: the machine while this cell ran; a dash where it is not known.", heads, rows)
+    caption = "Table: the machine while this cell ran; a dash where it is not known."
+    seen = [one for one in receipt.turns if one.seen]
+    blocks = [("arm", [one.arm for one in seen]), ("block", [str(one.block) for one in seen])]
+    told = {name: [one.seen.get(name) for one in seen] for name in names}
+    shown = (
+        (_SEEN[name], [NO_NUMBER if one is None else f"{one:.4g}" for one in values])
+        for name, values in told.items()
+    )
+    page.columns(caption, [*blocks, *shown])
 
 
 def _tell_places(receipt: Receipt) -> list[str]:
@@ -205,8 +192,7 @@ def _tell_places(receipt: Receipt) -> list[str]:
 def _write_software(page: Page, analysis: Analysis) -> None:
     facts = {arm: show_facts(one) for arm, one in analysis.arms.items()}
     names = sorted({name for one in facts.values() for name in one if _SOFTWARE.search(name)})
-    rows = [[n, *(one.get(n, NO_NUMBER) for one in facts.values())] for n in names]
-    page.table("Table: versions as they were loaded.", ["fact", *facts], rows)
+    write_facts(page, "Table: versions as they were loaded.", names, facts)
 
 
 def _write_repeating(page: Page, analysis: Analysis, receipt: Receipt, cell: CellAnalysis) -> None:

@@ -29,15 +29,19 @@ def compose_recheck(found: Rechecked, before: Analysis, now: Analysis) -> Page:
     page = frame.begin_page(title, flags, [tell_recheck(found), *_explain(found)])
     _write_campaigns(page, before, now)
     page.heading("The cells")
-    rows = []
-    for one in found.cells:
-        shown = [show_time(one.before), show_time(one.now), _show_ratio(one)]
-        end = "yes" if one.reproduces else "NO"
-        rows.append([one.cell, one.arm, *shown, end])
     page.table(
         "Table: time per call then and now, each with its 95 % CI.",
-        ["cell", "arm", "then", "now", "now against then", "reproduces"],
-        rows,
+        [
+            {
+                "cell": one.cell,
+                "arm": one.arm,
+                "then": show_time(one.before),
+                "now": show_time(one.now),
+                "now against then": _show_ratio(one),
+                "reproduces": "yes" if one.reproduces else "NO",
+            }
+            for one in found.cells
+        ],
     )
     facts = {
         f"{name}, {arm}": show_facts(analysis.arms[arm])
@@ -79,32 +83,24 @@ def _explain(found: Rechecked) -> list[str]:
     return [
         f"{drawn} drew the cells, so that nobody chose them.",
         f"{rule} {LEVEL} and the times differ by over {beyond}.",
-        *(
-            ["A campaign has under three invocations, so both are taken to have one spread."]
-            if few
-            else []
-        ),
+        *(["A campaign has under three invocations, so both are taken to have one spread."] * few),
         f"In the median cell, a difference under {seen} would not have been seen.",
         *map(end_sentence, tell([raise_flag("not-interleaved")])),
     ]
 
 
 def _write_campaigns(page: Page, before: Analysis, now: Analysis) -> None:
+    both = {"Then": before, "Now": now}
     rows = [
-        [
-            name,
-            one.campaign.id,
-            name_machine(one.machine),
-            ", ".join(f"{arm}: {len(of.blocks)}" for arm, of in one.arms.items()),
-            one.campaign.created.isoformat(),
-            frame.show_floor(one.noise_floor),
-        ]
-        for name, one in (("then", before), ("now", now))
+        {
+            "": name.lower(),
+            "campaign": one.campaign.id,
+            "machine": name_machine(one.machine),
+            **frame.tell_run(one),
+        }
+        for name, one in both.items()
     ]
-    headers = ["", "campaign", "machine", "blocks", "begun", "noise floor"]
-    frame.write_campaigns(
-        page, "Table: the campaigns.", headers, rows, {"Then": before, "Now": now}
-    )
+    frame.write_campaigns(page, "Table: the campaigns.", rows, both)
 
 
 def _show_ratio(one: RecheckedCell) -> str | Cell:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from suite.analysis.result.numbers import LEVEL
 from suite.analysis.result.record import Place, Rate, Record, Tally
-from suite.report.text.page import Code, Link, Page, Strong
+from suite.report.text.page import Code, Link, Page, Row, Strong
 from suite.report.text.units import show_things
 
 _AGAINST = {"itself": "itself", "second build": "a second build of the same source"}
@@ -51,7 +51,6 @@ def compose_record(record: Record) -> Page:
         )
         page.table(
             "Table: false verdicts by machine and engine.",
-            ["machine", "engine", "arm", "against", "comparisons, false", "tables with one"],
             [_list_place(place, tally) for place, tally in record.places.items()],
         )
         page.bullets(f"{name}: {', '.join(cells)}" for name, cells in record.false.items())
@@ -66,16 +65,16 @@ def compose_record(record: Record) -> Page:
     return page
 
 
-def _list_place(place: Place, tally: Tally) -> list[str]:
+def _list_place(place: Place, tally: Tally) -> Row:
     machine = f"{place.cpu}, {place.cpus} logical CPUs used"
-    return [
-        ", ".join([machine, *place.gpus]),
-        "no container" if place.engine == "none" else place.engine,
-        place.arm,
-        _AGAINST[place.sameness],
-        f"{tally.cells.of:,}, {_word_share(tally.cells)}",
-        f"{_word_share(tally.tables)} of {tally.tables.of:,}",
-    ]
+    return {
+        "machine": ", ".join([machine, *place.gpus]),
+        "engine": "no container" if place.engine == "none" else place.engine,
+        "arm": place.arm,
+        "against": _AGAINST[place.sameness],
+        "comparisons, false": f"{tally.cells.of:,}, {_word_share(tally.cells)}",
+        "tables with one": f"{_word_share(tally.tables)} of {tally.tables.of:,}",
+    }
 
 
 def _word_share(rate: Rate) -> str:

@@ -22,7 +22,7 @@ from suite.report.pages.instances import (
 )
 from suite.report.sections.environment import SOMEWHERE
 from suite.report.text.names import name_cells
-from suite.report.text.page import NO_NUMBER, Cell, Page, Runs, Strong, say_none
+from suite.report.text.page import NO_NUMBER, Cell, Page, Row, Runs, Strong, say_none
 from suite.report.text.units import (
     Quantity,
     name_rate,
@@ -108,20 +108,24 @@ def _tell_others(found: Shortlist) -> Iterable[str]:
 
 def _write_ranking(page: Page, found: Shortlist, ranking: Ranking, name: str) -> None:
     page.heading(name)
-    rows: list[list[str | Cell]] = []
+    rows: list[Row] = []
     for entry in ranking.entries:
         choice = found.choices[entry.choice - 1]
-        measured = (_show_rates(ranking, entry), show_ratio(entry), _show_crossover(entry))
         money = _show_cost(found, entry)
-        cost = say_none("it has no price, or no time")
-        cost = Cell(money.amid(after=f", {_name_devices(entry)}")) if money else cost
-        price = _show_price(choice)
-        first = _describe(choice, entry)
-        rows.append([first, _show_rank(entry), cost, price, *measured, _judge(found, choice)])
-    headers = ["machine", "rank", f"a million {ranking.unit}s", "price an hour"]
-    headers += [f"{name_rate(ranking.work)}, CPU / GPU", "GPU against CPU"]
-    headers += [f"GPU wins from {ranking.axis or ''}".rstrip(), "sound"]
-    page.table(f"Table: {name}, the cheapest machine first.", headers, rows)
+        cost = money and money.amid(after=f", {_name_devices(entry)}")
+        rows.append(
+            {
+                "machine": _describe(choice, entry),
+                "rank": _show_rank(entry),
+                f"a million {ranking.unit}s": cost or say_none("it has no price, or no time"),
+                "price an hour": _show_price(choice),
+                f"{name_rate(ranking.work)}, CPU / GPU": _show_rates(ranking, entry),
+                "GPU against CPU": show_ratio(entry),
+                f"GPU wins from {ranking.axis or ''}".rstrip(): _show_crossover(entry),
+                "sound": _judge(found, choice),
+            }
+        )
+    page.table(f"Table: {name}, the cheapest machine first.", rows)
 
 
 def _call(choice: Choice) -> str:

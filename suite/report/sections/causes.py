@@ -14,7 +14,7 @@ from suite.analysis.result.findings import Cause, Improvement, Standing
 from suite.analysis.result.numbers import Verdict
 from suite.report.text.evidence import CAUSES, CHANGES, CPU_IS_RIGHT, word_evidence
 from suite.report.text.names import name_cells, name_place
-from suite.report.text.page import Cell, Code, Page
+from suite.report.text.page import Cell, Code, Page, Row
 from suite.report.text.units import (
     show_gain,
     show_relative,
@@ -122,27 +122,20 @@ def write_causes(page: Page, analysis: Analysis) -> None:
         )
         page.table(
             f"Table: every cell in which {gpu} is slower than {cpu}, and why{besides}.{note}",
-            [
-                "cell",
-                f"{gpu} against {cpu}",
-                "cause",
-                "recommendation, and what it gains",
-            ],
-            [_list_case(one, standing, names, gpu) for one, standing in losses],
+            [_list_case(one, standing, names, cpu, gpu) for one, standing in losses],
         )
     if wasted:
         page.heading(f"Where {gpu} is not shown to lose, but is far below its best rate", level=3)
         page.table(
             f"Table: cells in which {gpu} reaches under a tenth of its own best rate at the "
             "precision; the shares are of what they take beyond that rate.",
-            ["cell", f"{gpu} against {cpu}", "of its best", "cause"],
             [
-                [
-                    names[one.id],
-                    show_relative(standing.ratio),
-                    show_share(standing.use or 0.0),
-                    _name_causes(one.causes, names),
-                ]
+                {
+                    "cell": names[one.id],
+                    f"{gpu} against {cpu}": show_relative(standing.ratio),
+                    "of its best": show_share(standing.use or 0.0),
+                    "cause": _name_causes(one.causes, names),
+                }
                 for one, standing in wasted
             ],
         )
@@ -161,15 +154,14 @@ def write_advice(page: Page, analysis: Analysis) -> None:
     )
     page.table(
         f"Table: what helps on {arm}, and by how much.",
-        ["change", "from", "to", "gain", "helps"],
         [
-            [
-                CHANGES[one.kind],
-                names.get(one.cell, one.cell),
-                word_evidence(one.gain.how),
-                show_gain(one.gain.ratio),
-                "yes" if one.helps else "no",
-            ]
+            {
+                "change": CHANGES[one.kind],
+                "from": names.get(one.cell, one.cell),
+                "to": word_evidence(one.gain.how),
+                "gain": show_gain(one.gain.ratio),
+                "helps": "yes" if one.helps else "no",
+            }
             for one in shown
         ],
     )
@@ -187,8 +179,8 @@ def write_advice(page: Page, analysis: Analysis) -> None:
 
 
 def _list_case(
-    one: CellAnalysis, standing: Standing, names: Mapping[str, str], gpu: str
-) -> list[str | Cell]:
+    one: CellAnalysis, standing: Standing, names: Mapping[str, str], cpu: str, gpu: str
+) -> Row:
     # Without the arms' names, which stand in the column's head.
     ratio = show_relative(standing.ratio)
     ratio = ratio.amid(after=" (provisional)") if standing.provisional else ratio
@@ -200,12 +192,12 @@ def _list_case(
         advice += f": {times} a unit of work {word_evidence(gains[0].how)}"
     if standing.winner is not None and standing.winner != one.id:
         advice += f"; {gpu} wins at {names[standing.winner]}"
-    return [
-        names[one.id],
-        ratio,
-        _name_causes(one.causes, names),
-        advice,
-    ]
+    return {
+        "cell": names[one.id],
+        f"{gpu} against {cpu}": ratio,
+        "cause": _name_causes(one.causes, names),
+        "recommendation, and what it gains": advice,
+    }
 
 
 def _name_causes(causes: Sequence[Cause], names: Mapping[str, str]) -> Cell:

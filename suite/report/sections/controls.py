@@ -13,7 +13,7 @@ from suite.analysis.result.campaign import Analysis, Controls, ExtraWork, Family
 from suite.analysis.result.cells import SteadyClass
 from suite.analysis.result.numbers import MARGIN, OTHER_LEVEL, Ratio
 from suite.report.text.names import list_families, name_cells
-from suite.report.text.page import NO_NUMBER, Page
+from suite.report.text.page import NO_NUMBER, Column, Page
 from suite.report.text.units import Quantity, end_sentence, show_part, show_things
 from suite.report.text.wording import NO_EXTRA, NO_HIDDEN, NO_INPUT, NO_TWINS, UNKNOWN_FLOOR, word
 
@@ -53,36 +53,27 @@ def write_controls(page: Page, analysis: Analysis) -> None:
 def write_steadiness(page: Page, analysis: Analysis) -> None:
     """How the samples of each cell in each invocation went, counted by class; and their labels."""
     page.heading("Steady state of the samples", level=3)
-    arms = analysis.arms
     counts = {
         arm: sum(
             (Counter(one.arms[arm].steady) for one in analysis.cells if not one.one_shot),
             Counter[SteadyClass](),
         )
-        for arm in arms
+        for arm in analysis.arms
     }
     if not any(counts.values()):
         page.paragraph("No cell that takes several samples was measured.")
         return
-    rows = [
-        [
-            text,
-            *(_show_count(counts[arm][kind], sum(counts[arm].values())) for arm in arms),
-        ]
-        for kind, text in KINDS.items()
-        if any(counts[arm][kind] for arm in arms)
-    ]
-    page.table(
+    kinds = [kind for kind in KINDS if any(found[kind] for found in counts.values())]
+    columns: list[Column] = [("class", [KINDS[kind] for kind in kinds])]
+    for arm, found in counts.items():
+        parts = ((found[kind], show_part(found[kind], found.total())) for kind in kinds)
+        columns.append((arm, [Quantity("", f"{n}", f" ({part})", n) for n, part in parts]))
+    page.columns(
         "Table: classes of the series of samples, one a cell and counted invocation; one-shot "
         "cells left out.",
-        ["class", *arms],
-        rows,
+        columns,
     )
     page.bullets(_word_outliers(analysis))
-
-
-def _show_count(number: int, of: int) -> Quantity:
-    return Quantity("", f"{number}", f" ({show_part(number, of)})", number)
 
 
 def write_timing_costs(page: Page, analysis: Analysis) -> None:
@@ -94,23 +85,22 @@ def write_timing_costs(page: Page, analysis: Analysis) -> None:
         return
     cells = analysis.cells
     names, _ = name_cells(cells)
-    rows = []
-    for family in list_families(cells):
-        row = [family]
-        for found in costs.values():
-            shares = [
-                (found[one.id], one.id)
-                for one in cells
-                if one.scenario == family and one.id in found
-            ]
-            share, dearest = max(shares, default=(0.0, None))
-            row.append(NO_NUMBER if dearest is None else f"{100 * share:.2g} % ({names[dearest]})")
-        rows.append(row)
-    page.table(
+    families = list_families(cells)
+    columns: list[Column] = [("family", families)]
+    for arm, found in costs.items():
+        dearest = dict[str, tuple[float, str]]()
+        for one in cells:
+            if one.id in found:
+                share = found[one.id], one.id
+                dearest[one.scenario] = max(share, dearest.get(one.scenario, share))
+        shown = {
+            name: f"{100 * share:.2g} % ({names[of]})" for name, (share, of) in dearest.items()
+        }
+        columns.append((arm, [shown.get(name, NO_NUMBER) for name in families]))
+    page.columns(
         "Table: an empty fence as a share of a sample, the worst cell of each family in its "
         "worst block; one-shot cells left out.",
-        ["family", *costs],
-        rows,
+        columns,
     )
     over = sum(share > MOST_FOR_TIMING for found in costs.values() for share in found.values())
     page.paragraph(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from suite.analysis.result.arms import ArmAnalysis, Fact
 from suite.analysis.result.campaign import Analysis
-from suite.report.text.page import NO_NUMBER, Page
+from suite.report.text.page import NO_NUMBER, Column, Page
 from suite.report.text.units import show_bytes, show_seconds
 
 _SHOWN_VALUES = 3
@@ -47,26 +47,28 @@ def write_environment(page: Page, analysis: Analysis) -> None:
     if not gathered:
         page.paragraph("No document yet, so no facts.")
         return
-    names = sorted({name for facts in gathered.values() for name in facts})
-    shown = {arm: {n: facts.get(n, NO_NUMBER) for n in names} for arm, facts in gathered.items()}
-    same = [name for name in names if len({facts[name] for facts in shown.values()}) == 1]
-    first = next(iter(shown.values()))
-    arms = " and ".join(shown)
-    page.table(
-        f"Table: facts equal on {arms}." if len(shown) > 1 else f"Table: facts of {arms}.",
-        ["fact", "value"],
-        [[name, first[name]] for name in same],
-    )
-    if len(shown) > 1:
-        page.table(
-            "Table: facts that differ between the arms; a dash where an arm does not have it.",
-            ["fact", *shown],
-            [
-                [name, *(facts[name] for facts in shown.values())]
-                for name in names
-                if name not in same
-            ],
-        )
+    same, differing = compare_facts(gathered)
+    arms, several = " and ".join(gathered), len(gathered) > 1
+    caption = f"Table: facts equal on {arms}." if several else f"Table: facts of {arms}."
+    write_facts(page, caption, same, {"value": next(iter(gathered.values()))})
+    if several:
+        caption = "Table: facts that differ between the arms; a dash where an arm does not have it."
+        write_facts(page, caption, differing, gathered)
+
+
+def compare_facts(told: Mapping[str, Mapping[str, str]]) -> tuple[list[str], list[str]]:
+    """The names of the facts that are the same everywhere, and of those that are not."""
+    names = sorted({name for facts in told.values() for name in facts})
+    same = [name for name in names if len({facts.get(name) for facts in told.values()}) == 1]
+    return same, [name for name in names if name not in same]
+
+
+def write_facts(
+    page: Page, caption: str, names: Sequence[str], told: Mapping[str, Mapping[str, str]]
+) -> None:
+    """A table of these facts: a column each by its head, with a dash for what is not told there."""
+    columns = [(head, [one.get(name, NO_NUMBER) for name in names]) for head, one in told.items()]
+    page.columns(caption, [("fact", names), *columns])
 
 
 def write_repeating(page: Page, analysis: Analysis) -> None:
@@ -90,11 +92,11 @@ def write_repeating(page: Page, analysis: Analysis) -> None:
 
 def write_images(page: Page, arms: Mapping[str, ArmAnalysis]) -> None:
     """What each arm ran in, with its digests."""
-    rows = []
-    for label, name in _IMAGE.items():
-        values = (_show_values(name, one.image.get(name, ())) for one in arms.values())
-        rows.append([label, *(one or _NO_DOCUMENT for one in values)])
-    page.table("Table: what each arm ran in.", ["image", *arms], rows)
+    columns: list[Column] = [("image", list(_IMAGE))]
+    for arm, one in arms.items():
+        told = (_show_values(name, one.image.get(name, ())) for name in _IMAGE.values())
+        columns.append((arm, [text or _NO_DOCUMENT for text in told]))
+    page.columns("Table: what each arm ran in.", columns)
     # An image can have a digest a layer: too long for a table, and not to be cut.
     page.bullets(
         f"digests of what {arm} ran in: {', '.join(one.digests)}"

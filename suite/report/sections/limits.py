@@ -8,7 +8,7 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.limits import ANY, PRODUCT, Cost, Limit, Published, Utilization
 from suite.flags import pick
 from suite.report.text.names import name_cells
-from suite.report.text.page import NO_NUMBER, Cell, Page, Strong, say_none
+from suite.report.text.page import NO_NUMBER, Cell, Page, Row, Strong, say_none
 from suite.report.text.units import show_money, show_rate, show_share, show_times
 from suite.report.text.wording import BANDS, NAMELESS, word, word_in_cell
 
@@ -102,7 +102,6 @@ def write_limits(page: Page, analysis: Analysis) -> None:
     names_of = name_cells(analysis.cells)[0]
     page.table(
         "Table: the best that each arm reached, beside what is published for its device.",
-        ["arm", "device", "what", "best", "at", "of peak", "published"],
         [_list_limit(one, names_of) for one in limits.limits],
     )
     products = {one.id for one in analysis.cells if one.kind == PRODUCT and not one.staged}
@@ -125,26 +124,24 @@ def write_costs(page: Page, analysis: Analysis) -> None:
     )
     names = name_cells(analysis.cells)[0]
     arms = list(dict.fromkeys(arm for one in analysis.costs for arm in one.steps))
-    headers = ["cell"]
-    for arm in arms:
-        headers += [f"{arm}, a million steps", f"{arm}, a million examples"]
-    if len(arms) > 1:
-        headers.append("break-even price ratio")
     page.table(
         "Table: what a million steps and a million examples cost, and its 95 % CI.",
-        headers,
         [_list_cost(one, arms, names, currency) for one in analysis.costs],
     )
 
 
-def _list_limit(one: Limit, names: Mapping[str, str]) -> list[str | Cell]:
+def _list_limit(one: Limit, names: Mapping[str, str]) -> Row:
     unknown = _NO_PART if one.part is None else None
-    peak = _show_share(one.share_of_peak, unknown or _NO_PEAK)
     compared = "; ".join(map(_word_comparison, one.comparisons))
-    published = compared or say_none(unknown or _NO_FIGURE)
-    what = "memory" if one.precision == ANY else f"{one.precision} {one.what}"
-    device = one.device or "without a name"
-    return [one.arm, device, what, _show_rate(one), names[one.cell], peak, published]
+    return {
+        "arm": one.arm,
+        "device": one.device or "without a name",
+        "what": "memory" if one.precision == ANY else f"{one.precision} {one.what}",
+        "best": _show_rate(one),
+        "at": names[one.cell],
+        "of peak": _show_share(one.share_of_peak, unknown or _NO_PEAK),
+        "published": compared or say_none(unknown or _NO_FIGURE),
+    }
 
 
 def _word_comparison(one: Published) -> str:
@@ -164,23 +161,19 @@ def _write_utilizations(page: Page, uses: list[Utilization], names: Mapping[str,
     by_cell: dict[str, dict[str, Utilization]] = {}
     for one in uses:
         by_cell.setdefault(one.cell, {})[one.arm] = one
-    headers = ["cell"]
-    for arm in arms:
-        headers.append(f"{arm}, of its best")
-        headers += [f"{arm}, of the roofline"] if arm in roofed else []
     rows = []
     for cell, by_arm in by_cell.items():
-        row: list[str | Cell] = [names[cell]]
+        row: dict[str, str | Cell] = {"cell": names[cell]}
         for arm in arms:
             found = by_arm.get(arm)
             share, roofline = (found.share, found.share_of_roof) if found else (None, None)
-            row.append(_show_share(share, _NO_NUMBER_HERE))
-            row += [_show_share(roofline, _NO_ROOFLINE)] if arm in roofed else []
+            row[f"{arm}, of its best"] = _show_share(share, _NO_NUMBER_HERE)
+            if arm in roofed:
+                row[f"{arm}, of the roofline"] = _show_share(roofline, _NO_ROOFLINE)
         rows.append(row)
     page.table(
         "Table: how much of each arm's own best rate at its precision a product reaches, and of the "
         "roofline that its memory's bandwidth leaves it, where that was measured.",
-        headers,
         rows,
     )
 
@@ -189,16 +182,15 @@ def _show_share(share: float | None, reason: str) -> str | Cell:
     return say_none(reason) if share is None else show_share(share)
 
 
-def _list_cost(
-    one: Cost, arms: list[str], names: Mapping[str, str], currency: str
-) -> list[str | Cell]:
-    row: list[str | Cell] = [names[one.cell]]
+def _list_cost(one: Cost, arms: list[str], names: Mapping[str, str], currency: str) -> Row:
+    none = say_none(_NO_NUMBER_HERE)
+    row: dict[str, str | Cell] = {"cell": names[one.cell]}
     for arm in arms:
-        for by_arm in (one.steps, one.examples):
+        for what, by_arm in (("steps", one.steps), ("examples", one.examples)):
             found = by_arm.get(arm)
-            row.append(show_money(found, currency) if found else say_none(_NO_NUMBER_HERE))
+            row[f"{arm}, a million {what}"] = show_money(found, currency) if found else none
     if len(arms) > 1:
-        row.append(show_times(one.turns) if one.turns else say_none(_NO_NUMBER_HERE))
+        row["break-even price ratio"] = show_times(one.turns) if one.turns else none
     return row
 
 

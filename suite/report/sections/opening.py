@@ -155,26 +155,25 @@ def count_outcomes(cells: Sequence[CellAnalysis], arm: str, *, why: bool = False
     return ", ".join(parts)
 
 
-def list_by_family(analysis: Analysis, *, named: bool = True) -> tuple[list[str], list[list[str]]]:
-    """Headers and rows of the small table: by family what was measured, and the ends of the ratios of work.
+def list_by_family(analysis: Analysis, *, named: bool = True) -> list[dict[str, str]]:
+    """The rows of the small table: by family what was measured, and the ends of the ratios of work.
 
     ``named``: with the names of the cells at those ends.
     """
-    headers = ["family", *(f"{arm}, cells" for arm in analysis.arms)]
-    for other in analysis.others:
-        headers += [f"{other}'s largest loss", f"{other}'s largest win"]
     names = name_cells(analysis.cells)[0] if named else {}
     rows = []
     for family in list_families(analysis.cells):
         cells = [one for one in analysis.cells if one.scenario == family]
         title = name_title(family) if named else None
         head = f"{family}: {title}" if title else family
-        row = [head, *(count_outcomes(cells, arm) for arm in analysis.arms)]
+        row = {"family": head}
+        row |= {f"{arm}, cells": count_outcomes(cells, arm) for arm in analysis.arms}
         for other in analysis.others:
             work = [one for one in cells if one.role == "work"]
-            row += _tell_ends(analysis, work, names, other)
+            loss, win = _tell_ends(analysis, work, names, other)
+            row |= {f"{other}'s largest loss": loss, f"{other}'s largest win": win}
         rows.append(row)
-    return headers, rows
+    return rows
 
 
 def _tell_ends(

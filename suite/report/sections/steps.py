@@ -11,7 +11,7 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import PARTS, BreakEven, Decomposition, PartName, Triple
 from suite.report.text.evidence import word_evidence
 from suite.report.text.names import name_cells
-from suite.report.text.page import Cell, Page, say_none
+from suite.report.text.page import Cell, Page, Row, say_none
 from suite.report.text.units import show_count, show_seconds, show_share
 
 _NOT_ALONE = "not measured on its own in this campaign"
@@ -40,18 +40,21 @@ def _write_parts(page: Page, analysis: Analysis, names: Mapping[str, str]) -> No
         "as copies of that size explain it. Input is what is left, at most what the pipeline takes "
         "alone. What these do not explain is the rest; over 20 % it is unexplained."
     )
-    rows = []
+    rows: list[Row] = []
     for one in analysis.steps:
         # Adding zero takes the sign from what rounds to nothing.
         rest = show_share(round(one.rest / one.whole, 3) + 0.0)
         rest = rest.amid(after=", unexplained") if one.unexplained else rest
-        parts = [_show_part(one, name) for name in PARTS]
-        rows.append([names[one.cell], one.arm, show_seconds(one.whole), *parts, rest])
-    page.table(
-        "Table: the parts of a training step, as shares of it.",
-        ["cell", "arm", "a step", *PARTS, "rest"],
-        rows,
-    )
+        rows.append(
+            {
+                "cell": names[one.cell],
+                "arm": one.arm,
+                "a step": show_seconds(one.whole),
+                **{str(name): _show_part(one, name) for name in PARTS},
+                "rest": rest,
+            }
+        )
+    page.table("Table: the parts of a training step, as shares of it.", rows)
 
 
 def _show_part(one: Decomposition, name: PartName) -> str | Cell:
@@ -66,22 +69,22 @@ def _write_triples(page: Page, analysis: Analysis) -> None:
     page.table(
         "Table: a step of network A at batch 512 behind three pipelines. Hidden: the share of the "
         "shorter part that runs behind the longer one.",
-        ["pipeline", "arm", "input alone", "model alone", "together", "hidden", "bound by"],
         map(_list_triple, analysis.triples),
     )
     page.bullets(_tell_triple(one) for one in analysis.triples if one.bound == "input")
 
 
-def _list_triple(one: Triple) -> list[str | Cell]:
-    return [
-        one.pipeline,
-        one.arm,
-        _show_alone(one.input_s),
-        _show_alone(one.compute_s),
-        show_seconds(one.together),
-        say_none(_NOT_ALONE) if one.overlap is None else show_share(one.overlap),
-        f"{_BOUNDS[one.bound] if one.bound else 'unknown'}: {word_evidence(one.evidence)}",
-    ]
+def _list_triple(one: Triple) -> Row:
+    bound = _BOUNDS[one.bound] if one.bound else "unknown"
+    return {
+        "pipeline": one.pipeline,
+        "arm": one.arm,
+        "input alone": _show_alone(one.input_s),
+        "model alone": _show_alone(one.compute_s),
+        "together": show_seconds(one.together),
+        "hidden": say_none(_NOT_ALONE) if one.overlap is None else show_share(one.overlap),
+        "bound by": f"{bound}: {word_evidence(one.evidence)}",
+    }
 
 
 def _show_alone(seconds: float | None) -> str | Cell:
@@ -102,12 +105,11 @@ def _write_repayments(page: Page, analysis: Analysis, names: Mapping[str, str]) 
     page.table(
         f"Table: the first call (tracing and compiling) on each device, what each step saves on {gpu}, "
         f"and after how many steps the longer first call is amortized.",
-        ["cell", f"first call, {cpu}", f"first call, {gpu}", "saved per step", "breaks even after"],
-        [_list_break_even(one, names) for one in analysis.repayments],
+        [_list_break_even(one, names, cpu, gpu) for one in analysis.repayments],
     )
 
 
-def _list_break_even(one: BreakEven, names: Mapping[str, str]) -> list[str]:
+def _list_break_even(one: BreakEven, names: Mapping[str, str], cpu: str, gpu: str) -> Row:
     saved = show_seconds(abs(one.saving_s))
     lost = one.saving_s < 0
     after = "never: it saves nothing" if one.never else "not shown: the interval includes both"
@@ -116,10 +118,10 @@ def _list_break_even(one: BreakEven, names: Mapping[str, str]) -> list[str]:
         after = after.amid(after=" step" if after == "1" else " steps")
     elif one.saving_s > 0 and one.first_call_s <= one.cpu_first_call_s:
         after = "immediately: its first call takes no longer"
-    return [
-        names[one.cell],
-        show_seconds(one.cpu_first_call_s),
-        show_seconds(one.first_call_s),
-        saved.amid("none, ", " lost") if lost else saved,
-        after,
-    ]
+    return {
+        "cell": names[one.cell],
+        f"first call, {cpu}": show_seconds(one.cpu_first_call_s),
+        f"first call, {gpu}": show_seconds(one.first_call_s),
+        "saved per step": saved.amid("none, ", " lost") if lost else saved,
+        "breaks even after": after,
+    }

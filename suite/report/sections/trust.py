@@ -12,7 +12,7 @@ from suite.analysis.result.arms import Build
 from suite.analysis.result.campaign import Analysis, Family
 from suite.report.sections.controls import write_controls, write_steadiness, write_timing_costs
 from suite.report.sections.watched import write_telemetry
-from suite.report.text.page import Page, Strong
+from suite.report.text.page import Column, Page, Strong
 from suite.report.text.units import Quantity, show_duration, show_part, show_whole
 from suite.report.text.wording import SPENT, UNKNOWN_END, name_blocks, word, word_invalid
 
@@ -90,17 +90,14 @@ def _write_times(page: Page, analysis: Analysis) -> None:
     there = {kind for one in spent.values() for kind in one.kinds}
     kinds = [*filter(there.__contains__, SPENT), *sorted(there - set(SPENT))]
     rests = {arm: one.total_s - sum(one.kinds.values()) for arm, one in spent.items()}
-    columns = [[*(SPENT.get(kind, kind) for kind in kinds), "the rest, not itemised", "all"]]
-    headers = ["kind"]
+    named = [SPENT.get(kind, kind) for kind in kinds]
+    columns: list[Column] = [("kind", [*named, "the rest, not itemised", "all"])]
     for arm, one in spent.items():
         took = [*(one.kinds.get(kind, 0.0) for kind in kinds), rests[arm], one.total_s]
-        headers += [arm, f"{arm}, share"]
-        columns.append([Quantity("", f"{seconds:.1f}", " s", seconds) for seconds in took])
-        columns.append([show_part(seconds, one.total_s) for seconds in took])
-    page.table(
-        "Table: container time by kind, all invocations together, calibration included.",
-        headers,
-        zip(*columns, strict=True),
+        columns.append((arm, [Quantity("", f"{seconds:.1f}", " s", seconds) for seconds in took]))
+        columns.append((f"{arm}, share", [show_part(seconds, one.total_s) for seconds in took]))
+    page.columns(
+        "Table: container time by kind, all invocations together, calibration included.", columns
     )
     shares = [
         f"{show_part(sum(one.kinds.get(kind, 0.0) for kind in _WANTED), one.total_s)} on {arm}"
@@ -131,7 +128,12 @@ def _word_deaths(analysis: Analysis) -> Iterable[str]:
 
 def _write_placement(page: Page, analysis: Analysis) -> None:
     rows = [
-        [arm, device, show_whole(placed.cells), show_whole(placed.nodes)]
+        {
+            "arm": arm,
+            "device": device,
+            "cells": show_whole(placed.cells),
+            "nodes": show_whole(placed.nodes),
+        }
         for arm, one in analysis.arms.items()
         for device, placed in one.placement.items()
     ]
@@ -141,7 +143,6 @@ def _write_placement(page: Page, analysis: Analysis) -> None:
     page.table(
         "Table: devices on which nodes of the cells' graphs, or their tensors, were seen; all "
         "counted blocks.",
-        ["arm", "device", "cells", "nodes"],
         rows,
     )
     page.bullets(

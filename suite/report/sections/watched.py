@@ -123,15 +123,17 @@ def _write_energy(page: Page, analysis: Analysis, arm: str) -> None:
         energy = power * result.value
         rate = show_rate(result.work.amount, result.work.unit, energy, per="J")
         rows.append(
-            [names[one.id], show_power(power), show_energy(energy), rate or NO_NUMBER],
+            {
+                "cell": names[one.id],
+                "mean power": show_power(power),
+                "energy per call": show_energy(energy),
+                "work per joule": rate or NO_NUMBER,
+            }
         )
-    if not rows:
-        return
     page.table(
         f"Table: energy on {arm}, of the GPU alone: its mean power while the cell warmed up "
         "and was sampled (energy counter over time), the energy of a call, and the work per "
         "joule (which is the rate per watt).",
-        ["cell", "mean power", "energy per call", "work per joule"],
         rows,
     )
 

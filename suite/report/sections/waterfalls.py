@@ -47,21 +47,20 @@ def write_waterfalls(page: Page, analysis: Analysis) -> None:
 
 
 def _write_steps(page: Page, found: list[Waterfall]) -> None:
+    case = found[0]
     rows = [
-        [
-            _name(one.fixed, name_place(one.spot)),
-            _name_changes(one, step),
-            show_seconds(step.value),
-            "" if step.factor is None else show_gain(step.factor),
-        ]
+        {
+            "where": _name(one.fixed, name_place(one.spot)),
+            "what changed": _name_changes(one, step),
+            f"time per {case.unit}": show_seconds(step.value),
+            "against the previous step": "" if step.factor is None else show_gain(step.factor),
+        }
         for one in found
         for step in one.steps
     ]
-    case = found[0]
     page.table(
         f"Table: {case.name}, time per {case.unit} from what was asked to the fair number, and "
         "its 95 % CI.",
-        ["where", "what changed", f"time per {case.unit}", "against the previous step"],
         rows,
     )
 

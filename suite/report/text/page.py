@@ -6,7 +6,7 @@ characters it holds: what is strong, code or a link is a value of its own among 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -94,6 +94,13 @@ def say_none(*why: str) -> Cell:
     return Cell(NO_NUMBER, why)
 
 
+Row = Mapping[str, str | Cell]
+"""A row of a table, by the heads of its columns."""
+
+Column = tuple[str | Cell, Sequence[str | Cell]]
+"""A column: its head, and what stands under it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Table:
     """A table under its caption."""
@@ -173,22 +180,24 @@ class Page:
         """A picture."""
         self.blocks.append(Figure(name=name, alt=alt, caption=caption))
 
-    def table(
-        self,
-        caption: str,
-        headers: Sequence[str | Cell],
-        rows: Iterable[Sequence[str | Cell]],
-    ) -> None:
-        """A table under its caption; footnotes count up in the order in which they are read.
+    def table(self, caption: str, rows: Iterable[Row]) -> None:
+        """A table under its caption; nothing where there are no rows."""
+        listed = list(rows)
+        if listed:
+            self.columns(caption, [(head, [row[head] for row in listed]) for head in listed[0]])
+
+    def columns(self, caption: str, columns: Iterable[Column]) -> None:
+        """A table of columns; footnotes count up in the order in which they are read.
 
         A column whose cells are all a `Quantity`, or its absence, leans on its decimal points.
         """
+        heads, bodies = zip(*columns, strict=True)
         self.blocks.append(
             Table(
                 banner=self.banner,
                 caption=caption,
-                headers=self._mark(headers),
-                rows=tuple(map(self._mark, rows)),
+                headers=self._mark(heads),
+                rows=tuple(map(self._mark, zip(*bodies, strict=True))),
             )
         )
 

@@ -15,12 +15,16 @@ def test_points_stand_below_each_other_and_marks_count_as_they_are_read() -> Non
     page = Page()
     shown = [show_seconds(one) for one in (1.5e-3, 12e-6, 200.25)]
     ratio = show_ratio(0.5, other="gpu-1.5", base="cpu")
-    rows = [
-        ["a", Cell(shown[0], ("why", "how")), "word", ratio],
-        ["b", Cell(shown[1], struck=True), say_none("how"), say_none("why")],
-        ["c", shown[2], "", NO_NUMBER],
+    columns = [
+        ("row", ["a", "b", "c"]),
+        (
+            Cell("time", ("who",)),
+            [Cell(shown[0], ("why", "how")), Cell(shown[1], struck=True), shown[2]],
+        ),
+        ("word", ["word", say_none("how"), ""]),
+        ("ratio", [ratio, say_none("why"), NO_NUMBER]),
     ]
-    page.table("Table.", ["row", Cell("time", ("who",)), "word", "ratio"], rows)
+    page.columns("Table.", columns)
     page.footnotes()
     assert render(page) == [
         "Table.",

@@ -198,8 +198,8 @@ def test_the_intervals_of_a_short_profile_are_provisional() -> None:
 
 def family_of(analysis: Analysis, name: str) -> list[str]:
     """The ends that the small table has for a family."""
-    rows = list_by_family(analysis, named=False)[1]
-    return next(row for row in rows if row[0] == name)[-2:]
+    rows = list_by_family(analysis, named=False)
+    return next([*row.values()] for row in rows if row["family"] == name)[-2:]
 
 
 def test_the_small_table_has_the_ends_that_verdicts_carry_and_of_work_alone() -> None:

@@ -10,12 +10,12 @@ from suite.report.text.page import Page
 def write_crossovers(page: Page, analysis: Analysis) -> None:
     """A row a sweep and comparison; nothing where there is neither."""
     rows = [
-        [
-            f"{sweep.scenario}.{sweep.case}",
-            ", ".join(f"{name}={value}" for name, value in sweep.fixed.items()),
-            f"{other} against {analysis.base}",
-            word_crossover(sweep.crossovers[other], sweep.axis, other, analysis.base),
-        ]
+        {
+            "sweep": f"{sweep.scenario}.{sweep.case}",
+            "fixed axes": ", ".join(f"{name}={value}" for name, value in sweep.fixed.items()),
+            "comparison": f"{other} against {analysis.base}",
+            "answer": word_crossover(sweep.crossovers[other], sweep.axis, other, analysis.base),
+        }
         for other in analysis.others
         for sweep in analysis.sweeps
         if analysis.compares(sweep, other)
@@ -26,6 +26,5 @@ def write_crossovers(page: Page, analysis: Analysis) -> None:
     page.table(
         "Table: who wins along each sweep, by the verdicts of its cells; between two measured sizes "
         "the winner is unknown. Sweeps without a ratio have no row.",
-        ["sweep", "fixed axes", "comparison", "answer"],
         rows,
     )

@@ -11,7 +11,7 @@ from suite.report.text.names import list_families, name_cells, sort_cells
 from suite.report.text.page import NO_NUMBER, Cell, Page
 
 Columns = Iterable[tuple[str, Sequence[Cell]]]
-"""A table's columns: each its head, and what it says of each cell."""
+"""What a table says of each cell, by its heads."""
 
 
 def write_family_tables(
@@ -52,8 +52,7 @@ def write_columns(
     if kept:
         caption += f" Common to all rows and left out of the names: {'; '.join(kept)}."
     named = ("cell", [Cell(names[one.id]) for one in cells])
-    heads, bodies = zip(*(_share_notes(*one) for one in (named, *columns)), strict=True)
-    page.table(caption, heads, zip(*bodies, strict=True))
+    page.columns(caption, (_share_notes(*one) for one in (named, *columns)))
 
 
 def _share_notes(head: str, cells: Sequence[Cell]) -> tuple[Cell, list[Cell]]:
