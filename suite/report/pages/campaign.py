@@ -26,7 +26,7 @@ from suite.report.sections.trust import write_trust
 from suite.report.sections.watched import tell_arms
 from suite.report.sections.waterfalls import write_waterfalls
 from suite.report.text.page import Code, Page, Strong
-from suite.report.text.units import end_sentence
+from suite.report.text.units import end_sentence, show_share
 from suite.report.text.wording import UNKNOWN_FLOOR, name_banners, word
 
 
@@ -131,7 +131,7 @@ def _explain_verdicts(analysis: Analysis, other: str) -> str:
     return (
         f"Verdicts of {name}: faster or slower where the paired t test, adjusted by Holm for "
         f"the {tested} cells of work, gives p under {WORK_LEVEL} ({OTHER_LEVEL} for "
-        f"all others) and the estimate lies beyond {100 * analysis.margin:.1f} %.{floor}"
+        f"all others) and the estimate lies beyond {show_share(analysis.margin)}.{floor}"
     )
 
 

@@ -20,7 +20,7 @@ from suite.report.sections.opening import name_machine
 from suite.report.sections.tables.cells import show_comparison
 from suite.report.sections.tables.families import Columns, write_family_tables
 from suite.report.text.page import NO_NUMBER, Cell, Page
-from suite.report.text.units import end_sentence
+from suite.report.text.units import end_sentence, show_share
 from suite.report.text.wording import NO_VERDICTS, count_verdicts, name_banners, tell
 
 _INSTANCES = (
@@ -70,8 +70,8 @@ def _word_pair(pair: Pair) -> str:
     sentence = f"{against}: {words}."
     if pair.distance_median is not None and pair.distance_p95 is not None:
         sentence += (
-            f" Over {len(pair.sound)} cells |ratio − 1| is {100 * pair.distance_median:.1f} % in the "
-            f"median and {100 * pair.distance_p95:.1f} % at the 95th percentile."
+            f" Over {len(pair.sound)} cells |ratio − 1| is {show_share(pair.distance_median)} in the "
+            f"median and {show_share(pair.distance_p95)} at the 95th percentile."
         )
     return " ".join([sentence, *map(end_sentence, tell(pair.flags))])
 
@@ -86,7 +86,7 @@ def _explain(pair: Pair) -> str:
         ""
         if pair.floor_known
         else f" Not every campaign knows its noise floor, so the margin may be too small at "
-        f"{100 * pair.margin:.1f} %."
+        f"{show_share(pair.margin)}."
     )
     way = "".join(f" {end_sentence(one)}" for one in tell(pair.flags))
     width = (
@@ -97,7 +97,7 @@ def _explain(pair: Pair) -> str:
     return (
         f"Verdicts of {name}: faster or slower where {test}, adjusted by Holm for "
         f"cells of work and for all others apart, gives p under {WORK_LEVEL} or {OTHER_LEVEL} "
-        f"and the estimate lies beyond {100 * pair.margin:.1f} %, the larger of 2 % and {width}.{floor}{way}"
+        f"and the estimate lies beyond {show_share(pair.margin)}, the larger of 2 % and {width}.{floor}{way}"
     )
 
 

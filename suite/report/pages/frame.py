@@ -11,7 +11,6 @@ from suite.flags import Flag
 from suite.report.sections.tables.cells import show_time, show_verdict, write_marks
 from suite.report.sections.tables.families import Columns
 from suite.report.text.page import Page, Row, Strong, say_none
-from suite.report.text.units import show_share
 from suite.report.text.wording import name_banners, word, word_invalid
 
 TIME = (
@@ -52,7 +51,7 @@ def tell_run(one: Analysis) -> dict[str, str]:
 
 def show_floor(floor: float | None) -> str:
     """A campaign's noise floor."""
-    return "unknown" if floor is None else show_share(floor)
+    return "unknown" if floor is None else f"{100 * floor:.1f} %"
 
 
 def explain_absence(verdicts: Iterable[Verdict | Flag], of: str = "") -> str:

@@ -11,7 +11,7 @@ from suite.analysis.result.numbers import LEVEL
 from suite.analysis.result.several import Gate, Gated
 from suite.report.pages import frame
 from suite.report.text.page import Page, Strong
-from suite.report.text.units import end_sentence, show_relative, show_things
+from suite.report.text.units import end_sentence, show_relative, show_share, show_things
 from suite.report.text.wording import word
 
 
@@ -35,7 +35,7 @@ def compose_gate(gate: Gate) -> Page:
     noisy = {one.limit for one in gate.cells if one.limit > gate.bound}
     if noisy:
         page.paragraph(
-            f"The campaigns' noise raises the limit to {100 * max(noisy):.1f} %: a slowdown has to "
+            f"The campaigns' noise raises the limit to {show_share(max(noisy))}: a slowdown has to "
             "exceed that."
         )
     _write_cells(page, f"slower by over {bound}", slower)

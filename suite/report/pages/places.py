@@ -19,7 +19,7 @@ from suite.report.sections.opening import name_machine
 from suite.report.sections.tables.cells import show_comparison
 from suite.report.sections.tables.families import Columns, write_family_tables
 from suite.report.text.page import Cell, Page, Strong, say_none
-from suite.report.text.units import Quantity, show_times
+from suite.report.text.units import Quantity, show_share, show_times
 from suite.report.text.wording import (
     NO_VERDICTS,
     count_verdicts,
@@ -120,7 +120,7 @@ def _off(ratio: float) -> str:
     """How far a ratio of times is from 1, in words."""
     if abs(ratio - 1) < 0.0005:
         return "as fast"
-    return f"{100 * abs(ratio - 1):.1f} % {'more' if ratio > 1 else 'less'} time"
+    return f"{show_share(abs(ratio - 1))} {'more' if ratio > 1 else 'less'} time"
 
 
 def _count(one: Contrast) -> str:
@@ -185,7 +185,7 @@ def _explain_verdicts(contrasts: Sequence[Contrast], what: str) -> str:
     """What the verdicts of some contrasts rest on; ``what`` is what they call faster or slower."""
     if absence := frame.explain_absence(v for one in contrasts for v in one.verdicts.values()):
         return absence
-    margins = sorted({f"{100 * one.margin:.1f} %" for one in contrasts})
+    margins = sorted({show_share(one.margin) for one in contrasts})
     width = margins[0] if len(margins) == 1 else f"{margins[0]} to {margins[-1]}"
     return (
         f"Verdicts: {what} where a t test paired by round, adjusted by Holm for cells of "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult, CellAnalysis
@@ -119,16 +119,17 @@ def _write_claim(page: Page, analysis: Analysis, cell: CellAnalysis) -> None:
     rows: list[Row] = []
     for arm, result in cell.arms.items():
         rate = result.value and show_rate(result.work.amount, result.work.unit, result.value)
-        compared = arm in cell.comparisons
+        ratio, verdict = Cell(""), Cell("")
+        if arm in cell.comparisons:
+            ratio = compare_arms(cell, arm, analysis.base)
+            verdict = show_verdict(cell.verdicts[arm])
         rows.append(
             {
                 "arm": arm,
                 "time per call": show_time(result),
                 "rate": rate or NO_NUMBER,
-                f"against {analysis.base}": compare_arms(cell, arm, analysis.base)
-                if compared
-                else "",
-                "verdict": show_verdict(cell.verdicts[arm]) if compared else "",
+                f"against {analysis.base}": ratio,
+                "verdict": verdict,
                 "blocks": show_whole(result.n),
             }
         )
@@ -136,26 +137,29 @@ def _write_claim(page: Page, analysis: Analysis, cell: CellAnalysis) -> None:
 
 
 def _write_turns(page: Page, receipt: Receipt, whys: Mapping[str, Sequence[str]]) -> None:
-    rows: list[Row] = []
-    for one in receipt.turns:
-        aside = tuple(whys[one.document])
-        kept = 0 if aside else len(one.samples) - one.start
-        rows.append(
-            {
-                "arm": one.arm,
-                "block": f"{one.block}" + (f", repeat {one.repeat}" if one.repeat else ""),
-                "value": Cell(show_seconds(one.value) if one.value else NO_NUMBER, aside),
-                "samples, after warm-up": f"{kept} of {len(one.samples)}, after {len(one.warmup)}",
-                "calls per sample": show_whole(one.calls) if one.calls else NO_NUMBER,
-                "steady": one.steady or one.outcome,
-                "begun": one.started.isoformat(timespec="seconds") if one.started else NO_NUMBER,
-                "document": f"{one.document} {one.digest[:16]}",
-            }
-        )
-    page.table(
+    def show_value(one: Turn) -> Cell:
+        return Cell(show_seconds(one.value) if one.value else NO_NUMBER, tuple(whys[one.document]))
+
+    def show_kept(one: Turn) -> str:
+        kept = 0 if whys[one.document] else len(one.samples) - one.start
+        return f"{kept} of {len(one.samples)}, after {len(one.warmup)}"
+
+    shown: Mapping[str, Callable[[Turn], str | Cell]] = {
+        "arm": lambda one: one.arm,
+        "block": lambda one: f"{one.block}" + (f", repeat {one.repeat}" if one.repeat else ""),
+        "value": show_value,
+        "samples, after warm-up": show_kept,
+        "calls per sample": lambda one: show_whole(one.calls) if one.calls else NO_NUMBER,
+        "steady": lambda one: one.steady or one.outcome,
+        "begun": lambda one: (
+            one.started.isoformat(timespec="seconds") if one.started else NO_NUMBER
+        ),
+        "document": lambda one: f"{one.document} {one.digest[:16]}",
+    }
+    page.columns(
         "Table: every invocation. A value is the mean of the samples that count; one with a mark does not "
         "count, and the footnote says why. The document is followed by the beginning of its SHA-256.",
-        rows,
+        [(head, [*map(show, receipt.turns)]) for head, show in shown.items()],
     )
 
 

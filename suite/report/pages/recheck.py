@@ -14,7 +14,7 @@ from suite.report.sections.environment import SOMEWHERE, show_facts
 from suite.report.sections.opening import name_machine
 from suite.report.sections.tables.cells import show_comparison, show_time
 from suite.report.text.page import Cell, Page
-from suite.report.text.units import end_sentence, show_things
+from suite.report.text.units import end_sentence, show_share, show_things
 from suite.report.text.wording import tell
 
 _SEED_SHOWN = 12
@@ -78,7 +78,7 @@ def _explain(found: Rechecked) -> list[str]:
     drawn = f"A hash over all samples of the campaign ({found.seed[:_SEED_SHOWN]})"
     rule = "A cell differs where Welch's t test, adjusted by Holm for all cells and arms, gives p under"
     beyond = (
-        f"{100 * found.margin:.1f} %, the larger of 2 % and the campaigns' noise floors{unknown}"
+        f"{show_share(found.margin)}, the larger of 2 % and the campaigns' noise floors{unknown}"
     )
     return [
         f"{drawn} drew the cells, so that nobody chose them.",

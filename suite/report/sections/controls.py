@@ -14,7 +14,7 @@ from suite.analysis.result.cells import SteadyClass
 from suite.analysis.result.numbers import MARGIN, OTHER_LEVEL, Ratio
 from suite.report.text.names import list_families, name_cells
 from suite.report.text.page import NO_NUMBER, Column, Page
-from suite.report.text.units import Quantity, end_sentence, show_part, show_things
+from suite.report.text.units import Quantity, end_sentence, show_part, show_share, show_things
 from suite.report.text.wording import NO_EXTRA, NO_HIDDEN, NO_INPUT, NO_TWINS, UNKNOWN_FLOOR, word
 
 KINDS: Mapping[SteadyClass, str] = {
@@ -104,7 +104,7 @@ def write_timing_costs(page: Page, analysis: Analysis) -> None:
     )
     over = sum(share > MOST_FOR_TIMING for found in costs.values() for share in found.values())
     page.paragraph(
-        f"{over} of {sum(map(len, costs.values()))} cost more than {100 * MOST_FOR_TIMING:.1f} % of a sample."
+        f"{over} of {sum(map(len, costs.values()))} cost more than {show_share(MOST_FOR_TIMING)} of a sample."
     )
 
 
@@ -117,12 +117,12 @@ def _word_floor(analysis: Analysis) -> Iterable[str]:
     beyond = (
         "their own intervals explain it"
         if not analysis.noise_unexplained
-        else f"their own intervals leave {100 * analysis.noise_unexplained:.1f} % of it unexplained"
+        else f"their own intervals leave {show_share(analysis.noise_unexplained)} of it unexplained"
     )
     yield (
-        f"Noise floor: {100 * analysis.noise_floor:.1f} %, the 95th percentile of |ratio − 1| over "
+        f"Noise floor: {show_share(analysis.noise_floor)}, the 95th percentile of |ratio − 1| over "
         f"{cells} comparisons of a cell with itself; {beyond}. A difference has to be significant "
-        f"by its own interval and to exceed {100 * analysis.margin:.1f} % to be called one."
+        f"by its own interval and to exceed {show_share(analysis.margin)} to be called one."
     )
 
 
@@ -181,7 +181,7 @@ def tell_held(analysis: Analysis) -> Iterable[str]:
 
 
 def _doubt(off: float) -> str:
-    return f"don't rely on differences under {100 * max(abs(off), MARGIN):.1f} %"
+    return f"don't rely on differences under {show_share(max(abs(off), MARGIN))}"
 
 
 def _measure(family: Family) -> float:
@@ -191,7 +191,7 @@ def _measure(family: Family) -> float:
 
 def _word_flagged(family: Family) -> str:
     of = show_things(len(family.verdicts), "cell")
-    return f"{len(family.flagged)} of {of}, by up to {100 * _measure(family):.1f} %"
+    return f"{len(family.flagged)} of {of}, by up to {show_share(_measure(family))}"
 
 
 def _count_flags(family: Family) -> str:

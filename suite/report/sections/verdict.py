@@ -16,7 +16,7 @@ from suite.analysis.result.numbers import FEWEST, Ratio, Verdict
 from suite.ranges import RANGES
 from suite.report.text.crossovers import name_sweep, word_crossover, word_reach
 from suite.report.text.names import name_cells
-from suite.report.text.units import Quantity, show_duration, show_ratio, show_things
+from suite.report.text.units import Quantity, show_duration, show_ratio, show_share, show_things
 
 PROVISIONAL = frozenset({"smoke", "quick"})
 """Profiles whose intervals are marked provisional."""
@@ -171,8 +171,8 @@ def tell_sureness(analysis: Analysis) -> Iterable[str]:
     if analysis.others and analysis.noise_floor is not None and not failed:
         yield (
             "Repeated measurements of a cell, taken in turns, differ by under "
-            f"{100 * analysis.noise_floor:.1f} % in 19 of 20 cases here (the noise floor); a difference "
-            f"counts where it is significant and exceeds {100 * analysis.margin:.1f} %."
+            f"{show_share(analysis.noise_floor)} in 19 of 20 cases here (the noise floor); a difference "
+            f"counts where it is significant and exceeds {show_share(analysis.margin)}."
         )
     if analysis.campaign.profile in PROVISIONAL:
         yield f"The intervals of the profile {analysis.campaign.profile} are provisional."

@@ -179,8 +179,7 @@ def show_gain(ratio: Known) -> Quantity:
 
 def show_relative(ratio: Known) -> Quantity:
     """A ratio of times, one over the other, as `show_gain` has it: under 1 ``faster``, over 1 ``slower``."""
-    value, low, high = _take_apart(ratio)
-    return show_gain((1 / value, high and 1 / high, low and 1 / low))
+    return show_gain(_turn(*_take_apart(ratio)))
 
 
 def show_times(factor: Known) -> Quantity:
@@ -192,7 +191,7 @@ def show_times(factor: Known) -> Quantity:
 def show_money(price: Known, currency: str) -> Quantity:
     """A positive price, such as ``USD 0.0123 ± 0.0004``; a very wide interval by its ends."""
     value, low, high = _take_apart(price)
-    return Quantity(f"{currency} ", *_show_in(value, low, high, 1.0), value)
+    return Quantity(f"{currency} ", *_write(value, low, high), value)
 
 
 def show_count(number: Known) -> Quantity:
@@ -216,22 +215,20 @@ def show_things(number: int, noun: str) -> str:
 
 def _show_times(value: float, low: float | None, high: float | None) -> tuple[str, str]:
     """A ratio turned so that it is at least 1, and its interval in brackets, turned alike."""
-    if value <= 1:
-        value, low, high = 1 / value, high and 1 / high, low and 1 / low
-    return _write_times(value, low, high)
+    ends = (value, low, high) if value > 1 else _turn(value, low, high)
+    return _write_times(*ends)
+
+
+def _turn(value: float, low: float | None, high: float | None) -> Ends:
+    """A ratio the other way round."""
+    return 1 / value, high and 1 / high, low and 1 / low
 
 
 def _write_times(value: float, low: float | None, high: float | None) -> tuple[str, str]:
     """A factor, and its interval in brackets."""
     if value >= 1e6:  # no machine is a million times faster; show that without a row of digits
         return f"{value:.1e}", ""
-    if low is None or high is None:
-        return f"{value:.{_decimals(value, None)}f}", ""
-    half = (high - low) / 2
-    if half > value / 2:
-        return _briefly(value), f" ({_briefly(low)}–{_briefly(high)})"
-    decimals = _decimals(value, half, kept=1, fewest=2)
-    return f"{value:.{decimals}f}", f" ({low:.{decimals}f}–{high:.{decimals}f})"
+    return _write(value, low, high, by_ends=True)
 
 
 def _is_one(number: str) -> bool:
@@ -243,24 +240,29 @@ def _show(one: Known, steps: Steps) -> Quantity:
     value, low, high = _take_apart(one)
     if not steps[0][0] * 1e-3 <= value < steps[-1][0] * 1e6:
         return Quantity("", f"{value:.{DIGITS - 1}e}", f" {_name_one(steps)}", value)
-    index = max((i for i, (size, _) in enumerate(steps) if value >= size), default=0)
-    number, interval = _show_in(value, low, high, steps[index][0])
-    # 999.96 µs rounds to 1000.0 µs, which is 1.0000 ms.
-    if index + 1 < len(steps) and float(number) >= round(steps[index + 1][0] / steps[index][0]):
-        index += 1
-        number, interval = _show_in(value, low, high, steps[index][0])
-    return Quantity("", number, f"{interval} {steps[index][1]}", value)
+    start = max((i for i, (size, _) in enumerate(steps) if value >= size), default=0)
+    for following, (size, unit) in enumerate(steps[start:], start + 1):
+        number, interval = _write(value / size, low and low / size, high and high / size)
+        shown = Quantity("", number, f"{interval} {unit}", value)
+        # 999.96 µs rounds to 1000.0 µs, which is 1.0000 ms.
+        if following == len(steps) or float(number) < round(steps[following][0] / size):
+            break
+    return shown
 
 
-def _show_in(value: float, low: float | None, high: float | None, size: float) -> tuple[str, str]:
-    """A value in a unit of this size, and its interval behind it."""
-    value = value / size
+def _write(
+    value: float, low: float | None, high: float | None, *, by_ends: bool = False
+) -> tuple[str, str]:
+    """A number and its interval behind it: half its width, or its ends where they are asked for or the
+    half would mislead."""
     if low is None or high is None:
         return f"{value:.{_decimals(value, None)}f}", ""
-    low, high = low / size, high / size
     half = (high - low) / 2
     if half > value / 2:
         return _briefly(value), f" ({_briefly(low)}–{_briefly(high)})"
+    if by_ends:
+        decimals = _decimals(value, half, kept=1, fewest=2)
+        return f"{value:.{decimals}f}", f" ({low:.{decimals}f}–{high:.{decimals}f})"
     decimals = _decimals(value, half)
     return f"{value:.{decimals}f}", f" ± {half:.{decimals}f}"
 
