@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import structs
 
 from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.findings import Decomposition, Spot, Step, Waterfall
 from suite.analysis.result.numbers import Estimate, Ratio
 from suite.cells.cell import Cell, Param, Work
@@ -80,15 +81,22 @@ def analyse_made(
     return study(campaign, synthetic.make_documents(campaign, samples=2))
 
 
+def change_cells(
+    summary: Analysis, change: Callable[[int, CellAnalysis], Mapping[str, Any]]
+) -> Analysis:
+    """The analysis with these fields of its cells changed, by their place and what they are."""
+    cells = [structs.replace(one, **change(i, one)) for i, one in enumerate(summary.cells)]
+    return structs.replace(summary, cells=tuple(cells))
+
+
 def change(summary: Analysis, cell_id: str, arm: str, **fields: Any) -> Analysis:
     """The analysis with something else known of one cell on one arm."""
-    cells = [
-        structs.replace(one, arms={**one.arms, arm: structs.replace(one.arms[arm], **fields)})
-        if one.id == cell_id
-        else one
-        for one in summary.cells
-    ]
-    return structs.replace(summary, cells=tuple(cells))
+
+    def change_arm(_: int, one: CellAnalysis) -> Mapping[str, Any]:
+        changed = {**one.arms, arm: structs.replace(one.arms[arm], **fields)}
+        return {"arms": changed} if one.id == cell_id else {}
+
+    return change_cells(summary, change_arm)
 
 
 def make_hostile(text: str) -> Analysis:

@@ -7,13 +7,13 @@ import io
 import json
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from msgspec import structs
 
@@ -30,8 +30,8 @@ from tests import synthetic
 from tests.golden_campaigns import analyse_golden, read_golden
 from tests.rendering import render_markdown, report_folder, study
 from tests.report.campaigns import HOSTILE, analyse_made, make_hostile
+from tests.report.reading import MARKDOWN
 
-MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 CAMPAIGN = synthetic.make_campaign(blocks=3)
 DOCUMENTS = synthetic.make_documents(CAMPAIGN, samples=2)
 
@@ -39,16 +39,13 @@ DOCUMENTS = synthetic.make_documents(CAMPAIGN, samples=2)
 def table_shapes(tokens: list[Token]) -> list[set[int]]:
     """For every table the numbers of cells that its rows have."""
     shapes: list[set[int]] = []
-    count = 0
-    for token in tokens:
-        if token.type == "table_open":
+    kinds = iter(token.type for token in tokens)
+    for kind in kinds:
+        if kind == "table_open":
             shapes.append(set())
-        elif token.type == "tr_open":
-            count = 0
-        elif token.type in {"td_open", "th_open"}:
-            count += 1
-        elif token.type == "tr_close":
-            shapes[-1].add(count)
+        elif kind == "tr_open":
+            row = takewhile(lambda inner: inner != "tr_close", kinds)
+            shapes[-1].add(sum(inner in {"td_open", "th_open"} for inner in row))
     return shapes
 
 

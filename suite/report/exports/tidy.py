@@ -54,10 +54,10 @@ def list_rows(analysis: Analysis) -> Iterator[Row]:
     for arm, about in analysis.arms.items():
         context = _tell_context(analysis, about)
         for one in analysis.cells:
-            if (result := one.arms.get(arm)) is not None:
-                axes = {f"axis_{name}": value for name, value in one.params.items()}
-                flags = " ".join(_list_flags(analysis, one, arm, result))
-                yield {**context, **describe(one, arm, result), **axes, "flags": flags}
+            result = one.arms[arm]
+            axes = {f"axis_{name}": value for name, value in one.params.items()}
+            flags = " ".join(_list_flags(analysis, one, arm, result))
+            yield {**context, **describe(one, arm, result), **axes, "flags": flags}
 
 
 def type_columns(rows: Sequence[Row]) -> dict[str, type]:

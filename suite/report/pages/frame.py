@@ -19,8 +19,6 @@ TIME = (
 )
 """What a time is, over invocations or over rounds."""
 
-_NOT_PLANNED = "the cell is not in the plan of this campaign"
-
 
 def begin_page(title: str, flags: Iterable[Flag], sentences: Iterable[str]) -> Page:
     """A page with its banners, its title, and what it says first."""
@@ -70,8 +68,8 @@ def list_cells(analyses: Iterable[Analysis]) -> list[CellAnalysis]:
 
 def list_times(name: str, results: Iterable[ArmResult | None]) -> Columns:
     """The column of a campaign's times; None: the cell is not in its plan."""
-    cells = [show_time(one) if one else say_none(_NOT_PLANNED) for one in results]
-    yield f"{name}, time per call", cells
+    unplanned = say_none("the cell is not in the plan of this campaign")
+    yield f"{name}, time per call", [show_time(one) if one else unplanned for one in results]
 
 
 def list_verdicts(

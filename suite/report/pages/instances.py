@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
-from suite.analysis.result.numbers import FEWEST, Ratio
+from suite.analysis.result.numbers import FEWEST
 from suite.analysis.result.several import Kind, Versus
 from suite.analysis.result.shortlist import Claim, Device, Entry, Shortlist
 from suite.report.sections.environment import show_facts
@@ -189,12 +189,15 @@ def _list_kinds(kinds: Sequence[Kind], cells: Sequence[str]) -> Columns:
                 )
         if any(one.ratio for one in claims):
             yield f"{name}, GPU against CPU", [show_ratio(one) for one in claims]
-        yield f"{name}, instances that ±5 % needs", [_show_needed(one) for one in claims]
+        most = [max(one.needed.values(), default=None) for one in claims]
+        needed = [Cell(show_count(one)) if one else say_none(_FEW) for one in most]
+        yield f"{name}, instances that ±5 % needs", needed
         for device, called in DEVICES.items():
             ratios = [kind.against.get(cell, {}).get(device) for cell in cells]
             if any(ratios):
-                head = f"{name} against {name_letter(1)}, {called}"
-                yield head, [_show_over(one) for one in ratios]
+                none = say_none("not both types have a number")
+                shown = [Cell(show_relative(one)) if one else none for one in ratios]
+                yield f"{name} against {name_letter(1)}, {called}", shown
 
 
 def _show_time(claim: Claim, device: Device) -> Cell:
@@ -203,15 +206,6 @@ def _show_time(claim: Claim, device: Device) -> Cell:
         return say_none(word(why)) if why else say_none("no instance has a number")
     notes = (_FEW,) if found.n < FEWEST else tuple(tell(found.flags))
     return Cell(show_seconds(found), notes)
-
-
-def _show_needed(claim: Claim) -> Cell:
-    most = max(claim.needed.values(), default=None)
-    return Cell(show_count(most)) if most else say_none(_FEW)
-
-
-def _show_over(ratio: Ratio | None) -> Cell:
-    return Cell(show_relative(ratio)) if ratio else say_none("not both types have a number")
 
 
 def name_letter(number: int) -> str:

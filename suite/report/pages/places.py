@@ -46,19 +46,14 @@ def compose_survey(found: Surveyed, analyses: Mapping[str, Analysis]) -> Page:
     there = {name: analyses[name] for name in (*found.alone.values(), *found.at_once.values())}
     _write_campaigns(page, found, there)
     cells = [one for one in frame.list_cells(there.values()) if one.id in found.cells]
-    for title, explained, place, columns in (
-        (
-            "Each GPU alone",
-            _explain_apart(found),
-            "each GPU alone",
-            partial(_columns_alone, found, there),
-        ),
-        ("All at once", _explain_crowd(found), "all GPUs at once", partial(_columns_crowd, found)),
-    ):
-        page.heading(title)
-        page.paragraph(explained)
-        caption = f"Table: {place}, {{}}.".format
-        write_family_tables(page, cells, caption=caption, columns=columns)
+    page.heading("Each GPU alone")
+    page.paragraph(_explain_apart(found))
+    apart = partial(_columns_alone, found, there)
+    write_family_tables(page, cells, caption="Table: each GPU alone, {}.".format, columns=apart)
+    page.heading("All at once")
+    page.paragraph(_explain_crowd(found))
+    crowd = partial(_columns_crowd, found)
+    write_family_tables(page, cells, caption="Table: all GPUs at once, {}.".format, columns=crowd)
     again = f"make report RUN={SOMEWHERE}/{survey.id}"
     frame.end_page(
         page,

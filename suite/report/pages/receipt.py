@@ -168,15 +168,15 @@ def _write_seen(page: Page, receipt: Receipt) -> None:
     if not names:
         page.paragraph("No telemetry was recorded.")
         return
-    caption = "Table: the machine while this cell ran; a dash where it is not known."
-    seen = [one for one in receipt.turns if one.seen]
-    blocks = [("arm", [one.arm for one in seen]), ("block", [str(one.block) for one in seen])]
-    told = {name: [one.seen.get(name) for one in seen] for name in names}
-    shown = (
-        (_SEEN[name], [NO_NUMBER if one is None else f"{one:.4g}" for one in values])
-        for name, values in told.items()
+    page.table(
+        "Table: the machine while this cell ran; a dash where it is not known.",
+        [
+            {"arm": one.arm, "block": str(one.block)}
+            | {_SEEN[n]: f"{one.seen[n]:.4g}" if n in one.seen else NO_NUMBER for n in names}
+            for one in receipt.turns
+            if one.seen
+        ],
     )
-    page.columns(caption, [*blocks, *shown])
 
 
 def _tell_places(receipt: Receipt) -> list[str]:

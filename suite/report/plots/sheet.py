@@ -78,8 +78,7 @@ _LOOKS: Sequence[Look] = (
 
 def look_of(picture: Picture, arm: str) -> Look:
     """An arm's look: by its place in the plan, the same in every picture."""
-    place = picture.arms.index(arm) if arm in picture.arms else len(picture.arms)
-    return _LOOKS[place % len(_LOOKS)]
+    return _LOOKS[picture.arms.index(arm) % len(_LOOKS)]
 
 
 @contextmanager

@@ -25,10 +25,6 @@ _IMAGE: Mapping[str, str] = {
 }
 """What is told of an image, and its name in the analysis."""
 
-_NO_DOCUMENT = "no document yet"
-_ABSENT = "not there"
-"""What was looked for and not found."""
-
 
 def write_environment(page: Page, analysis: Analysis) -> None:
     """The section "Environment"."""
@@ -95,7 +91,7 @@ def write_images(page: Page, arms: Mapping[str, ArmAnalysis]) -> None:
     columns: list[Column] = [("image", list(_IMAGE))]
     for arm, one in arms.items():
         told = (_show_values(name, one.image.get(name, ())) for name in _IMAGE.values())
-        columns.append((arm, [text or _NO_DOCUMENT for text in told]))
+        columns.append((arm, [text or "no document yet" for text in told]))
     page.columns("Table: what each arm ran in.", columns)
     # An image can have a digest a layer: too long for a table, and not to be cut.
     page.bullets(
@@ -121,7 +117,7 @@ def _show_values(name: str, values: Sequence[Fact]) -> str:
 
 def _show(name: str, value: Fact) -> str:
     if value is None:
-        return _ABSENT
+        return "not there"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):

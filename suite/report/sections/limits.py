@@ -8,9 +8,9 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.limits import ANY, PRODUCT, Cost, Limit, Published, Utilization
 from suite.flags import pick
 from suite.report.text.names import name_cells
-from suite.report.text.page import NO_NUMBER, Cell, Page, Row, Strong, say_none
+from suite.report.text.page import NO_NUMBER, Cell, Column, Page, Row, Strong, say_none
 from suite.report.text.units import show_money, show_rate, show_share, show_times
-from suite.report.text.wording import BANDS, NAMELESS, word, word_in_cell
+from suite.report.text.wording import BANDS, word, word_in_cell
 
 _NO_PART = "no figures are known for a device of exactly this name"
 _NO_PEAK = "no theoretical peak is known for this"
@@ -97,7 +97,7 @@ def write_limits(page: Page, analysis: Analysis) -> None:
         "explaining; above the theoretical peak the number is wrong."
     )
     if limits.unknown:
-        names = ", ".join((one or NAMELESS) for one in limits.unknown)
+        names = ", ".join(one or "an unnamed device" for one in limits.unknown)
         page.paragraph(f"No published figures are known for {names}; parts match by exact name.")
     names_of = name_cells(analysis.cells)[0]
     page.table(
@@ -156,25 +156,21 @@ def _word_comparison(one: Published) -> str:
 
 def _write_utilizations(page: Page, uses: list[Utilization], names: Mapping[str, str]) -> None:
     """How much of each arm's own best a product reaches, and of its roofline where one is known."""
-    arms = list(dict.fromkeys(one.arm for one in uses))
-    roofed = {one.arm for one in uses if one.share_of_roof is not None}
-    by_cell: dict[str, dict[str, Utilization]] = {}
-    for one in uses:
-        by_cell.setdefault(one.cell, {})[one.arm] = one
-    rows = []
-    for cell, by_arm in by_cell.items():
-        row: dict[str, str | Cell] = {"cell": names[cell]}
-        for arm in arms:
-            found = by_arm.get(arm)
-            share, roofline = (found.share, found.share_of_roof) if found else (None, None)
-            row[f"{arm}, of its best"] = _show_share(share, _NO_NUMBER_HERE)
-            if arm in roofed:
-                row[f"{arm}, of the roofline"] = _show_share(roofline, _NO_ROOFLINE)
-        rows.append(row)
-    page.table(
+    cells = list(dict.fromkeys(one.cell for one in uses))
+    columns: list[Column] = [("cell", [names[cell] for cell in cells])]
+    for arm in dict.fromkeys(one.arm for one in uses):
+        found = {one.cell: one for one in uses if one.arm == arm}
+        there = [found.get(cell) for cell in cells]
+        shown = [_show_share(one.share if one else None, _NO_NUMBER_HERE) for one in there]
+        columns.append((f"{arm}, of its best", shown))
+        if any(one.share_of_roof is not None for one in found.values()):
+            roofs = [one.share_of_roof if one else None for one in there]
+            shown = [_show_share(one, _NO_ROOFLINE) for one in roofs]
+            columns.append((f"{arm}, of the roofline", shown))
+    page.columns(
         "Table: how much of each arm's own best rate at its precision a product reaches, and of the "
         "roofline that its memory's bandwidth leaves it, where that was measured.",
-        rows,
+        columns,
     )
 
 

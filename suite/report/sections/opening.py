@@ -53,15 +53,7 @@ WRONG = "wrong result:"
 def narrate(analysis: Analysis) -> list[str]:
     """The verdict: who wins, from where on, by how much, how sure that is."""
     failed = tell_failed(analysis)
-    sentences = [
-        # More blocks don't mend a control that fails.
-        *tell_verdicts(analysis, settling=not failed),
-        *tell_builds(analysis),
-        *tell_sureness(analysis),
-        *([] if failed else tell_held(analysis)),
-    ]
-    if analysis.invalid:
-        sentences.insert(0, f"THE CAMPAIGN IS INVALID: {word_invalid(analysis.invalid)}.")
+    invalid = [word_invalid(analysis.invalid)] if analysis.invalid else []
     aside = [
         f"{one.where['arm']} in block {one.where['block']} {word(one)}."
         for one in analysis.excluded
@@ -72,7 +64,12 @@ def narrate(analysis: Analysis) -> list[str]:
         *failed,
         *tell_impossible(analysis),
         *aside,
-        *sentences,
+        *(f"THE CAMPAIGN IS INVALID: {why}." for why in invalid),
+        # More blocks don't mend a control that fails.
+        *tell_verdicts(analysis, settling=not failed),
+        *tell_builds(analysis),
+        *tell_sureness(analysis),
+        *([] if failed else tell_held(analysis)),
     ]
 
 

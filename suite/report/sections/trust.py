@@ -14,10 +14,7 @@ from suite.report.sections.controls import write_controls, write_steadiness, wri
 from suite.report.sections.watched import write_telemetry
 from suite.report.text.page import Column, Page, Strong
 from suite.report.text.units import Quantity, show_duration, show_part, show_whole
-from suite.report.text.wording import SPENT, UNKNOWN_END, name_blocks, word, word_invalid
-
-_WANTED = ("warmup", "measure")
-"""The kinds that the campaign is run for."""
+from suite.report.text.wording import SPENT, name_blocks, word, word_invalid
 
 _LISTED = 20
 """No list here is longer; the rest is counted."""
@@ -100,7 +97,7 @@ def _write_times(page: Page, analysis: Analysis) -> None:
         "Table: container time by kind, all invocations together, calibration included.", columns
     )
     shares = [
-        f"{show_part(sum(one.kinds.get(kind, 0.0) for kind in _WANTED), one.total_s)} on {arm}"
+        f"{show_part(sum(one.kinds.get(kind, 0.0) for kind in ('warmup', 'measure')), one.total_s)} on {arm}"
         for arm, one in spent.items()
     ]
     page.paragraph(f"Warm-up and measuring took {', '.join(shares)}; the suite added the rest.")
@@ -115,7 +112,7 @@ def _write_times(page: Page, analysis: Analysis) -> None:
 def _word_deaths(analysis: Analysis) -> Iterable[str]:
     for death in analysis.deaths:
         text = (
-            f"{death.arm}, block {death.block}: {death.status or UNKNOWN_END} "
+            f"{death.arm}, block {death.block}: {death.status or 'ended in an unknown way'} "
             f"after {show_duration(death.lived_s)}; cells lost: "
             + (", ".join(death.lost) or "none")
         )

@@ -239,7 +239,8 @@ def _is_one(number: str) -> bool:
 def _show(one: Known, steps: Steps) -> Quantity:
     value, low, high = _take_apart(one)
     if not steps[0][0] * 1e-3 <= value < steps[-1][0] * 1e6:
-        return Quantity("", f"{value:.{DIGITS - 1}e}", f" {_name_one(steps)}", value)
+        unit = next(unit for size, unit in steps if size == 1.0)
+        return Quantity("", f"{value:.{DIGITS - 1}e}", f" {unit}", value)
     start = max((i for i, (size, _) in enumerate(steps) if value >= size), default=0)
     for following, (size, unit) in enumerate(steps[start:], start + 1):
         number, interval = _write(value / size, low and low / size, high and high / size)
@@ -284,7 +285,3 @@ def _briefly(value: float) -> str:
 def _find_exponent(value: float, digits: int) -> int:
     """The power of ten of the first digit, after rounding to so many digits."""
     return int(f"{value:.{digits - 1}e}".partition("e")[2])
-
-
-def _name_one(steps: Steps) -> str:
-    return next(unit for size, unit in steps if size == 1.0)

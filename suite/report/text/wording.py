@@ -33,9 +33,6 @@ BANDS: Mapping[Band, str] = {
 }
 """Where a rate lies beside a published one."""
 
-NAMELESS = "an unnamed device"
-UNKNOWN_END = "ended in an unknown way"
-
 SPENT: Mapping[str, str] = {
     "container_start": "starting containers",
     "import": "importing TensorFlow",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import pytest
 from msgspec import structs
 
@@ -26,21 +28,17 @@ from tests.report.campaigns import (
 MADE = analyse_made()
 
 
-def find(summary: Analysis, name: str) -> Picture:
+Kind = TypeVar("Kind", Sweeps, Dots, Stacks)
+
+
+def find(summary: Analysis, name: str, kind: type[Kind]) -> tuple[Picture, Kind]:
     (found,) = [picture for picture in depict(summary) if picture.name == name]
-    return found
+    assert isinstance(found.content, kind)
+    return found, found.content
 
 
-def find_sweeps(summary: Analysis, name: str = "matmul") -> tuple[Picture, Sweeps]:
-    picture = find(summary, name)
-    assert isinstance(picture.content, Sweeps)
-    return picture, picture.content
-
-
-def find_pipelines(summary: Analysis) -> tuple[Picture, Dots]:
-    picture = find(summary, "pipelines")
-    assert isinstance(picture.content, Dots)
-    return picture, picture.content
+def find_sweeps(summary: Analysis) -> tuple[Picture, Sweeps]:
+    return find(summary, "matmul", Sweeps)
 
 
 def test_two_arms_cross_where_the_analysis_says_so() -> None:
@@ -63,7 +61,7 @@ def test_two_arms_cross_where_the_analysis_says_so() -> None:
 
 
 def test_networks_stand_beside_each_other_and_rates_are_turned_round() -> None:
-    _, content = find_sweeps(MADE, "mlp")
+    _, content = find(MADE, "mlp", Sweeps)
     assert content.unit == "examples/s"
     assert ["net=A" in panel.title for panel in content.panels] == [True, False]
     mark = content.panels[0].marks["cpu"][0]
@@ -130,7 +128,7 @@ def test_every_picture_says_what_the_report_must_say_everywhere() -> None:
 
 def test_the_triple_compares_batches_whatever_a_call_works_through() -> None:
     summary = analyse_made("triple and steps", ("cpu",))
-    picture, content = find_pipelines(summary)
+    picture, content = find(summary, "pipelines", Dots)
     assert [panel.title for panel in content.panels] == list(PIPELINES)
     times = {one.id: one.arms["cpu"].estimate for one in summary.cells}
     for panel in content.panels:
@@ -147,15 +145,14 @@ def test_the_triple_compares_batches_whatever_a_call_works_through() -> None:
 
 
 def test_the_triple_does_without_its_computing() -> None:
-    picture, content = find_pipelines(analyse_made("triple", ("cpu",)))
+    picture, content = find(analyse_made("triple", ("cpu",)), "pipelines", Dots)
     assert content.panels[0].places == ("input alone", "together", "with a trivial model")
     assert picture.tables == ("tfdata",)
 
 
 def test_a_step_in_its_parts() -> None:
     made = analyse_explained()
-    picture = find(made, "decomposition")
-    assert isinstance(picture.content, Stacks)
+    picture, _ = find(made, "decomposition", Stacks)
     title = "Where a training step goes: dispatch takes 75 % of A batch=32 device"
     assert picture.title.startswith(title)
     assert (
@@ -171,10 +168,9 @@ def test_a_step_in_its_parts() -> None:
 
 def test_the_waterfalls_of_one_title_are_one_panel() -> None:
     made = analyse_explained()
-    picture = find(made, "asked")
-    assert isinstance(picture.content, Dots)
-    (panel,) = picture.content.panels
-    assert picture.content.linked
+    picture, content = find(made, "asked", Dots)
+    (panel,) = content.panels
+    assert content.linked
     assert panel.title == "slices, time per example"
     assert panel.places == ("as asked", "tracing out", "batch 512")
     assert [(arm, len(marks)) for arm, marks in panel.marks.items()] == [("cpu", 3), ("cuda", 3)]
@@ -190,8 +186,7 @@ def test_a_step_that_an_arm_lacks_is_missing_in_its_row() -> None:
         make_waterfall("cpu", {"asked": 3.0, "b": 2.0, "c": 1.0}),
         make_waterfall("cuda", {"asked": 3.0, "c": 1.0}),
     )
-    content = find(structs.replace(MADE, waterfalls=falls), "asked").content
-    assert isinstance(content, Dots)
+    _, content = find(structs.replace(MADE, waterfalls=falls), "asked", Dots)
     (panel,) = content.panels
     assert [mark is None for mark in panel.marks["cuda"]] == [False, True, False]
 
@@ -202,9 +197,8 @@ def test_what_would_not_fit_on_a_page_is_left_to_the_tables() -> None:
     steps = [
         take_apart(cell, arm, 1.0 + place, 9.0, 0.0) for place, (cell, arm) in enumerate(places)
     ]
-    picture = find(structs.replace(MADE, steps=tuple(steps)), "decomposition")
-    assert isinstance(picture.content, Stacks)
-    assert [bar.whole for bar in picture.content.bars] == [10.0 + place for place in range(4, 16)]
+    picture, content = find(structs.replace(MADE, steps=tuple(steps)), "decomposition", Stacks)
+    assert [bar.whole for bar in content.bars] == [10.0 + place for place in range(4, 16)]
     assert "4 more steps stand in the table alone." in picture.caption
 
 
@@ -215,9 +209,8 @@ def test_of_many_cases_every_script_has_its_turn() -> None:
         for n in sizes
         for arm in ("cpu", "cuda")
     ]
-    picture = find(structs.replace(MADE, waterfalls=tuple(falls)), "asked")
-    assert isinstance(picture.content, Dots)
-    titles = [one.title.partition(",")[0] for one in picture.content.panels]
+    picture, content = find(structs.replace(MADE, waterfalls=tuple(falls)), "asked", Dots)
+    titles = [one.title.partition(",")[0] for one in content.panels]
     assert titles == [*(f"product (n={n})" for n in range(3, 9)), "clone (n=0)"]
     assert picture.title == "What people ask about: product (n=8) takes 108× its fair time on cpu"
     assert "3 more cases stand in the table alone." in picture.caption

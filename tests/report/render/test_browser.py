@@ -11,7 +11,7 @@ import pytest
 
 from suite.report.produce import build_report, draw
 from tests.golden_campaigns import analyse_golden
-from tests.report.render.test_html import parse
+from tests.report.reading import parse
 
 BROWSERS = ("chromium", "chromium-headless-shell", "google-chrome")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
 
 from suite.analysis.result.arms import hash_identity
 from suite.report.exports.table import guard_formula
 from suite.report.render.markdown import escape
 from suite.report.render.plain import LONGEST, show_plainly
+from tests.report.reading import MARKDOWN
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -43,7 +43,7 @@ HOSTILE = [
 
 def kinds_and_text(markdown: str) -> tuple[set[str], str]:
     """The kinds of inline tokens of a paragraph, and what a reader would see."""
-    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(markdown)
+    tokens = MARKDOWN.parse(markdown)
     assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"]
     children = tokens[1].children or []
     return {child.type for child in children}, "".join(child.content for child in children)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from xml.etree.ElementTree import Element
@@ -13,35 +13,18 @@ from xml.etree.ElementTree import Element
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from tinyhtml5.parser import HTMLParser
 
 from suite.analysis.analyse import analyse
 from suite.analysis.result.campaign import Analysis
-from suite.report.pages.gallery import NOT_INSTALLED, depict
+from suite.report.pages.gallery import NOT_INSTALLED
 from tests.golden_campaigns import NAMES, analyse_golden, load_golden
 from tests.rendering import render_html, render_markdown
 from tests.report.campaigns import HOSTILE, analyse_made, make_hostile
+from tests.report.reading import MARKDOWN, fake_pictures, parse
 
-MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 SPOKEN = {"h1", "h2", "h3", "p", "li", "caption", "th", "td", "pre", "figcaption"}
 """Elements whose text is one piece of what the report says."""
-
-Pictures = Mapping[str, str]
-
-
-def fake_pictures(summary: Analysis) -> Pictures:
-    return {one.name: f"<svg><title>{one.name}</title></svg>" for one in depict(summary)}
-
-
-def parse(html: str) -> Element:
-    """The document as HTML's own algorithm reads it; an error of it is an error of ours."""
-    parser = HTMLParser(namespace_html_elements=False)
-    document = parser.parse(html)
-    assert parser.errors == []
-    assert isinstance(document, Element)
-    return document
 
 
 def render(summary: Analysis) -> str:

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 from pypdf import PdfReader
 
-from suite.analysis.result.campaign import Analysis
 from suite.errors import NotInstalledError
-from suite.report.produce import build_report, draw
+from suite.report.produce import Report, build_report, draw
 from suite.report.render.paper import Sheet, render_docx, render_pdf
 from suite.report.text.page import Figure, Table
 from tests.report.campaigns import analyse_made
@@ -25,13 +24,13 @@ weasyprint = pytest.importorskip(
 
 
 @pytest.fixture(scope="module")
-def analysis() -> Analysis:
-    return analyse_made("sweeps")
+def report() -> Report:
+    return build_report(analyse_made("sweeps"))
 
 
 @pytest.fixture(scope="module")
-def drawn(analysis: Analysis) -> dict[str, str | bytes]:
-    return draw(build_report(analysis))
+def drawn(report: Report) -> dict[str, str | bytes]:
+    return draw(report)
 
 
 @pytest.fixture(scope="module")
@@ -84,13 +83,12 @@ def test_a_heading_has_something_under_it(pages: list[Any]) -> None:
         assert max(lines)[1].split("::")[0] not in {"h1", "h2", "h3", "caption"}
 
 
-def test_the_pdf_has_everything_and_numbered_pages(pdf: PdfReader, analysis: Analysis) -> None:
+def test_the_pdf_has_everything_and_numbered_pages(pdf: PdfReader, report: Report) -> None:
     texts = [" ".join(page.extract_text().split()) for page in pdf.pages]
     for number, text in enumerate(texts, 1):
         assert f"{number} / {len(texts)}" in text
         assert "SIMULATED" in text, "the banner is on every page"
     found = re.sub(r"\s", "", "".join(texts))
-    report = build_report(analysis)
     for block in report.page.blocks:
         if isinstance(block, Table):
             for row in block.rows:
@@ -122,20 +120,21 @@ def test_nothing_is_fetched(caplog: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.fixture(scope="module")
-def document(analysis: Analysis, drawn: dict[str, str | bytes], html: str) -> zipfile.ZipFile:
+def document(report: Report, drawn: dict[str, str | bytes], html: str) -> zipfile.ZipFile:
     pytest.importorskip("pypandoc", reason="pandoc is missing: `make .venv/paper.stamp`")
-    figures = [one for one in build_report(analysis).page.blocks if isinstance(one, Figure)]
-    pictures = [drawn[f"plots/{one.name}.png"] for one in figures]
+    pictures = [
+        drawn[f"plots/{one.name}.png"] for one in report.page.blocks if isinstance(one, Figure)
+    ]
     docx = render_docx(html, [one for one in pictures if isinstance(one, bytes)])
     return zipfile.ZipFile(io.BytesIO(docx))
 
 
 def test_words_tables_repeat_their_heads_and_cut_no_row(
-    document: zipfile.ZipFile, analysis: Analysis
+    document: zipfile.ZipFile, report: Report
 ) -> None:
     text = document.read("word/document.xml").decode()
     tables = re.findall(r"(?s)<w:tbl>.*?</w:tbl>", text)
-    expected = [one for one in build_report(analysis).page.blocks if isinstance(one, Table)]
+    expected = [one for one in report.page.blocks if isinstance(one, Table)]
     assert len(tables) == len(expected)
     for table, block in zip(tables, expected, strict=True):
         rows = re.findall(r"(?s)<w:tr>.*?</w:tr>", table)

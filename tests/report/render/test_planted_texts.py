@@ -9,23 +9,19 @@ from functools import cache
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from tinyhtml5.parser import HTMLParser
 
 from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import read_summary
 from suite.analysis.result.campaign import Analysis
 from suite.report.exports.summary import render_json
 from suite.report.pages.campaign import compose, compose_brief
-from suite.report.pages.gallery import depict
 from suite.report.render.html import render_html_page
 from suite.report.render.markdown import render_page
 from suite.report.render.terminal import render_lines
 from tests.golden_campaigns import analyse_golden, load_golden
 from tests.report.planting import plant
-
-MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+from tests.report.reading import MARKDOWN, fake_pictures, parse
 
 SPECIAL = "*_`~^[](){}<>|\\!#&$+-=.:;/@'\"% \t\n\r\v\f\x00\x02\x1b\x85\u2028\u202e\ufeff\ue000aw1"
 """Whatever means something to Markdown, HTML, a terminal, or the suite's own pages."""
@@ -67,14 +63,7 @@ def count_markdown(text: str) -> Counter[str]:
 
 def count_html(html: str) -> Counter[str]:
     """How often each element stands in it, with the names of its attributes."""
-    parser = HTMLParser(namespace_html_elements=False)
-    document = parser.parse(html)
-    assert parser.errors == []
-    return Counter(f"{one.tag} {' '.join(sorted(one.attrib))}" for one in document.iter())
-
-
-def draw_none(analysis: Analysis) -> dict[str, str]:
-    return {one.name: "<svg/>" for one in depict(analysis)}
+    return Counter(f"{one.tag} {' '.join(sorted(one.attrib))}" for one in parse(html).iter())
 
 
 def count_rendered(analysis: Analysis) -> tuple[Counter[str], Counter[str]]:
@@ -82,7 +71,7 @@ def count_rendered(analysis: Analysis) -> tuple[Counter[str], Counter[str]]:
     markdown, lines = render_page(page), render_lines(compose_brief(analysis))
     assert markdown.replace("\n", "").isprintable()
     assert lines.replace("\n", "").isprintable()
-    return count_markdown(markdown), count_html(render_html_page(page, draw_none(analysis)))
+    return count_markdown(markdown), count_html(render_html_page(page, fake_pictures(analysis)))
 
 
 @cache
@@ -104,4 +93,4 @@ def test_the_texts_are_shown_as_they_are(source: str) -> None:
     analysis = SOURCES[source]("troubled", "<b>")
     page = compose(analysis)
     assert render_page(page).count(r"\<b>") > 300
-    assert render_html_page(page, draw_none(analysis)).count("&lt;b&gt;") > 300
+    assert render_html_page(page, fake_pictures(analysis)).count("&lt;b&gt;") > 300

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from suite.analysis.numbers.crossover import find_reach, find_sweeps, pick_main
 from suite.analysis.result.campaign import Analysis, ExtraWork
-from suite.analysis.result.cells import ArmResult, set_down
+from suite.analysis.result.cells import ArmResult, CellAnalysis, set_down
 from suite.analysis.result.findings import Improvement, Speedup
 from suite.analysis.result.numbers import Crossover, Ratio, Verdict, VerdictName, cite
 from suite.flags import raise_flag
@@ -33,23 +33,23 @@ from tests import synthetic
 from tests.changes import lose, plant
 from tests.golden_campaigns import make_troubled
 from tests.rendering import study, sum_up
-from tests.report.campaigns import NO_NUMBER, SWEEPS, analyse_made
+from tests.report.campaigns import NO_NUMBER, SWEEPS, analyse_made, change_cells
+
+NOTHING = set_down(raise_flag("no-number"), raise_flag("no-number"))
 
 
 def judged(*names: VerdictName) -> Analysis:
     """Two arms whose first cells have these verdicts, and ratios that go with them."""
-    summary = analyse_made()
-    cells = []
-    for place, one in enumerate(summary.cells):
-        if place < len(names):
-            value = {"FASTER": 0.1 + place / 100, "SLOWER": 5.0 + place}.get(names[place], 1.0)
-            verdict = Verdict(name=names[place], reason=cite("not-significant", p=0.01), p=0.01)
-            ratio = Ratio(value=value, low=value * 0.9, high=value * 1.1, n=3)
-            found = set_down(ratio, verdict)
-        else:
-            found = set_down(raise_flag("no-number"), raise_flag("no-number"))
-        cells.append(structs.replace(one, comparisons={"cuda": found}))
-    return structs.replace(summary, cells=tuple(cells))
+
+    def judge(place: int, _: CellAnalysis) -> dict[str, Any]:
+        if place >= len(names):
+            return {"comparisons": {"cuda": NOTHING}}
+        value = {"FASTER": 0.1 + place / 100, "SLOWER": 5.0 + place}.get(names[place], 1.0)
+        verdict = Verdict(name=names[place], reason=cite("not-significant", p=0.01), p=0.01)
+        ratio = Ratio(value=value, low=value * 0.9, high=value * 1.1, n=3)
+        return {"comparisons": {"cuda": set_down(ratio, verdict)}}
+
+    return change_cells(analyse_made(), judge)
 
 
 def test_an_arm_that_computes_wrongly_is_the_first_thing_said() -> None:
@@ -211,9 +211,7 @@ def test_the_small_table_has_the_ends_that_verdicts_carry_and_of_work_alone() ->
     # The same ratios, none of them judged to differ.
     equal = judged(*["INCONCLUSIVE"] * len(analysis.cells))
     assert family_of(equal, family) == ["none", "none"]
-    priced = structs.replace(
-        analysis, cells=tuple(structs.replace(one, role="overhead") for one in analysis.cells)
-    )
+    priced = change_cells(analysis, lambda *_: {"role": "overhead"})
     assert family_of(priced, family) == ["no cell of work", "no cell of work"]
     # Two blocks are not judged: then the ratios alone.
     assert "×" in family_of(analyse_made(blocks=2), family)[0]
@@ -232,12 +230,10 @@ def test_a_sweep_that_one_arm_alone_measured_is_in_no_sentence_and_no_table() ->
     told, table = write(analysis)
     assert sweep.case in told
     assert row in table
-    none = set_down(raise_flag("no-number"), raise_flag("no-number"))
-    alone = [
-        structs.replace(one, comparisons={"cuda": none}) if one.id in sweep.cells else one
-        for one in analysis.cells
-    ]
-    told, table = write(structs.replace(analysis, cells=tuple(alone)))
+    none = {"comparisons": {"cuda": NOTHING}}
+    told, table = write(
+        change_cells(analysis, lambda _, one: none if one.id in sweep.cells else {})
+    )
     assert sweep.case not in told
     assert row not in table
 
@@ -311,17 +307,17 @@ def test_variants_at_which_the_gpu_wins_are_counted_among_the_losses_of_work() -
     words = "cuda wins at a measured variant of the same work."
     assert said(analysis, "measured variant") == [f"For {len(won)} of them {words}"]
     winner = won[0].standing.winner  # type: ignore[union-attr]
-    unjudged = [
-        structs.replace(one, comparisons={}) if one.id == winner else one for one in analysis.cells
-    ]
+    unjudged = change_cells(
+        analysis, lambda _, one: {"comparisons": {}} if one.id == winner else {}
+    )
     fewer = [one for one in won if one.standing and one.standing.winner != winner]
-    told = said(structs.replace(analysis, cells=tuple(unjudged)), "measured variant")
+    told = said(unjudged, "measured variant")
     assert told == ([f"For {len(fewer)} of them {words}"] if fewer else [])
-    none = [
-        structs.replace(one, standing=one.standing and structs.replace(one.standing, winner=None))
-        for one in analysis.cells
-    ]
-    assert not said(structs.replace(analysis, cells=tuple(none)), "measured variant")
+
+    def lose_winner(_: int, one: CellAnalysis) -> dict[str, Any]:
+        return {"standing": one.standing and structs.replace(one.standing, winner=None)}
+
+    assert not said(change_cells(analysis, lose_winner), "measured variant")
 
 
 @pytest.mark.parametrize(("low", "helps"), [(1.03, True), (1.01, False), (None, False)])
@@ -345,11 +341,9 @@ def test_the_small_table_explains_an_axis_where_it_has_one() -> None:
     words = "of cells of work that have a verdict"
     assert f"{words}." in render_page(compose(analysis))
     sides = ("cpu", "arm")
-    cells = [
-        structs.replace(one, params={**one.params, "on": sides[place % 2]})
-        for place, one in enumerate(analysis.cells)
-    ]
-    whole = structs.replace(analysis, cells=tuple(cells))
+    whole = change_cells(
+        analysis, lambda place, one: {"params": {**one.params, "on": sides[place % 2]}}
+    )
     assert f"{words}; on=arm: on the arm's own device." in render_page(compose(whole))
     # The terminal's table names no cell.
     assert "on=arm: on" not in render_lines(compose_brief(whole))

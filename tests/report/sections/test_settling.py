@@ -10,7 +10,7 @@ from msgspec import structs
 
 from suite.analysis.result.arms import Spent
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.cells import set_down
+from suite.analysis.result.cells import CellAnalysis, set_down
 from suite.analysis.result.numbers import Ratio, Verdict, VerdictName, cite
 from suite.report.sections.verdict import tell_settling
 from tests.analysis.causes.test_insight import SLICES
@@ -18,7 +18,7 @@ from tests.fakes import machines
 from tests.fakes.hosts import QUIET
 from tests.fakes.machines import CPU, GPU, Device
 from tests.rendering import render_markdown, study
-from tests.report.campaigns import analyse_made
+from tests.report.campaigns import analyse_made, change_cells
 
 OPEN = "INCONCLUSIVE"
 SETTLED = "should be settled by BLOCKS={} instead of 3"
@@ -29,20 +29,17 @@ def decide(*verdicts: tuple[VerdictName, int | None]) -> Analysis:
     """Three blocks of two arms that took an hour; the first cells have these verdicts, all others FASTER."""
     summary = analyse_made()
     every = [*verdicts, *[("FASTER", None)] * len(summary.cells)]
-    cells = [
-        structs.replace(
-            one,
-            comparisons={
-                "cuda": set_down(
-                    Ratio(value=1.0, low=0.9, high=1.1, n=3),
-                    Verdict(name=name, reason=cite("not-significant", p=0.2), p=0.2, blocks=blocks),
-                )
-            },
-        )
-        for one, (name, blocks) in zip(summary.cells, every, strict=False)
-    ]
+
+    def judge(place: int, _: CellAnalysis) -> dict[str, object]:
+        name, blocks = every[place]
+        reason = cite("not-significant", p=0.2)
+        verdict = Verdict(name=name, reason=reason, p=0.2, blocks=blocks)
+        return {
+            "comparisons": {"cuda": set_down(Ratio(value=1.0, low=0.9, high=1.1, n=3), verdict)}
+        }
+
     spent = dict.fromkeys(summary.arms, Spent(total_s=1800.0, kinds={}))
-    return structs.replace(summary, cells=tuple(cells), spent=spent)
+    return structs.replace(change_cells(summary, judge), spent=spent)
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,6 @@ from suite.report.text.page import NO_NUMBER, Cell, Code, Page, say_none
 from suite.report.text.units import show_rate, show_ratio, show_seconds, show_things
 from suite.report.text.wording import tell, word, word_invalid, word_missing, word_verdict
 
-_NO_RATE = "no rate: the cell declares no work that could be counted"
-_NOT_TIMED = "no first call of its own: the cell was measured without one"
-
 
 def gives_verdicts(analysis: Analysis, other: str) -> bool:
     """Whether any cell has a verdict on this arm; a column of dashes would say nothing."""
@@ -90,7 +87,7 @@ def _show_work(result: ArmResult) -> Cell:
     rate = show_rate(result.work.amount, result.work.unit, result.estimate.value)
     moved = show_rate(result.work.bytes or 0, "byte", result.estimate.value)
     if not rate:
-        return say_none(_NO_RATE)
+        return say_none("no rate: the cell declares no work that could be counted")
     return Cell(rate.amid(after=f", {moved}" if moved else ""), struck=bool(result.invalid))
 
 
@@ -98,7 +95,9 @@ def _show_first(result: ArmResult) -> Cell:
     first = result.first_call
     if first is not None:
         return Cell(show_seconds(first), tuple(tell(first.flags)), struck=bool(result.invalid))
-    return say_none(_NOT_TIMED if result.estimate else word_missing(result) or "")
+    if result.estimate is None:
+        return say_none(word_missing(result) or "")
+    return say_none("no first call of its own: the cell was measured without one")
 
 
 def compare_arms(one: CellAnalysis, other: str, base: str) -> Cell:

@@ -1,0 +1,26 @@
+"""Reports as a parser of Markdown and one of HTML read them."""
+
+from __future__ import annotations
+
+from xml.etree.ElementTree import Element
+
+from markdown_it import MarkdownIt
+from tinyhtml5.parser import HTMLParser
+
+from suite.analysis.result.campaign import Analysis
+from suite.report.pages.gallery import depict
+
+MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+def parse(html: str) -> Element:
+    """The document as HTML's own algorithm reads it; an error of it is an error of ours."""
+    parser = HTMLParser(namespace_html_elements=False)
+    document = parser.parse(html)
+    assert parser.errors == []
+    assert isinstance(document, Element)
+    return document
+
+
+def fake_pictures(analysis: Analysis) -> dict[str, str]:
+    return {one.name: f"<svg><title>{one.name}</title></svg>" for one in depict(analysis)}
