@@ -73,16 +73,15 @@ def _tell_naive_gap(analysis: Analysis) -> Iterator[str]:
             titles = found.setdefault((one.posted, f"{other} or {base}"), {})
             titles.setdefault(one.title, []).append(fixed)
     # Which pairs of places the same scripts are wrong about.
-    pairs: dict[tuple[bool, str, int], list[str]] = {}
+    pairs: dict[tuple[bool, tuple[str, ...]], list[str]] = {}
     for (posted, pair), titles in found.items():
-        named = "; ".join(
-            ": ".join(filter(None, [title, ", ".join(filter(None, fixed))]))
-            for title, fixed in titles.items()
-        )
-        pairs.setdefault((posted, named, len(titles)), []).append(pair)
-    for (posted, named, number), wrong in pairs.items():
+        sizes = {title: ", ".join(filter(None, fixed)) for title, fixed in titles.items()}
+        scripts = tuple(": ".join(filter(None, one)) for one in sizes.items())
+        pairs.setdefault((posted, scripts), []).append(pair)
+    for (posted, scripts), wrong in pairs.items():
         how = "Timed as posted" if posted else "Timed as posted, in a warm process"
-        many = show_things(number, "script") + (" names" if number == 1 else " name")
+        many = show_things(len(scripts), "script") + (" names" if len(scripts) == 1 else " name")
+        named = "; ".join(scripts)
         yield f"{how}, {many} the wrong winner, {', and '.join(wrong)}: {named}."
 
 
@@ -111,19 +110,14 @@ def write_causes(page: Page, analysis: Analysis) -> None:
             "Gains are measured, per unit of work."
         )
     names = name_cells(analysis.cells)[0]
-    if losses:
-        provisional = any(standing.provisional for _, standing in losses)
-        note = " Provisional: the cell has no verdict, only a ratio." if provisional else ""
-        parts = sum(one.role != "work" for one, _ in losses)
-        besides = (
-            f"; {parts} of the {len(losses)} are no cells of work, and are not counted above"
-            if parts
-            else ""
-        )
-        page.table(
-            f"Table: every cell in which {gpu} is slower than {cpu}, and why{besides}.{note}",
-            [_list_case(one, standing, names, cpu, gpu) for one, standing in losses],
-        )
+    provisional = any(standing.provisional for _, standing in losses)
+    note = " Provisional: the cell has no verdict, only a ratio." if provisional else ""
+    parts = sum(one.role != "work" for one, _ in losses)
+    of = f"; {parts} of the {len(losses)} are no cells of work, and are not counted above"
+    page.table(
+        f"Table: every cell in which {gpu} is slower than {cpu}, and why{of if parts else ''}.{note}",
+        [_list_case(one, standing, names, cpu, gpu) for one, standing in losses],
+    )
     if wasted:
         page.heading(f"Where {gpu} is not shown to lose, but is far below its best rate", level=3)
         page.table(

@@ -88,14 +88,9 @@ def write_timing_costs(page: Page, analysis: Analysis) -> None:
     families = list_families(cells)
     columns: list[Column] = [("family", families)]
     for arm, found in costs.items():
-        dearest = dict[str, tuple[float, str]]()
-        for one in cells:
-            if one.id in found:
-                share = found[one.id], one.id
-                dearest[one.scenario] = max(share, dearest.get(one.scenario, share))
-        shown = {
-            name: f"{100 * share:.2g} % ({names[of]})" for name, (share, of) in dearest.items()
-        }
+        # The dearest cell of each family comes last, and stays.
+        shares = sorted((found[one.id], one.id, one.scenario) for one in cells if one.id in found)
+        shown = {kin: f"{100 * share:.2g} % ({names[cell]})" for share, cell, kin in shares}
         columns.append((arm, [shown.get(name, NO_NUMBER) for name in families]))
     page.columns(
         "Table: an empty fence as a share of a sample, the worst cell of each family in its "

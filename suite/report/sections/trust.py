@@ -16,6 +16,9 @@ from suite.report.text.page import Column, Page, Strong
 from suite.report.text.units import Quantity, show_duration, show_part, show_whole
 from suite.report.text.wording import SPENT, name_blocks, word, word_invalid
 
+_WANTED = ("warmup", "measure")
+"""The kinds that the campaign is run for."""
+
 _LISTED = 20
 """No list here is longer; the rest is counted."""
 
@@ -97,7 +100,7 @@ def _write_times(page: Page, analysis: Analysis) -> None:
         "Table: container time by kind, all invocations together, calibration included.", columns
     )
     shares = [
-        f"{show_part(sum(one.kinds.get(kind, 0.0) for kind in ('warmup', 'measure')), one.total_s)} on {arm}"
+        f"{show_part(sum(one.kinds.get(kind, 0.0) for kind in _WANTED), one.total_s)} on {arm}"
         for arm, one in spent.items()
     ]
     page.paragraph(f"Warm-up and measuring took {', '.join(shares)}; the suite added the rest.")
