@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from suite.host.watch.observe import make_observer
 from suite.model import PLAN, Campaign, Document, Image
 from suite.report.pages.campaign import compose_first
 from suite.report.pictures.picture import POSSIBLE_FILES
-from suite.report.produce import Report, build_report, build_survey_report, draw
+from suite.report.produce import build_report, build_survey_report, draw
 from suite.report.render.terminal import render_lines
 from suite.report.text.wording import word
 
@@ -144,6 +144,25 @@ def _tell_first(store: Store, say: Say, *, stop: bool) -> None:
         )
 
 
+def run_campaign(
+    engine: Engine,
+    store: Store,
+    drawn: Campaign,
+    arms: Arms,
+    images: dict[str, Image],
+    *,
+    bounds: Bounds,
+    terminal: Terminal,
+    turn: Turn,
+    resumed: Sequence[Document] = (),
+) -> None:
+    """Runs the campaign, or the rest of it; however it ends, what was measured by then gets its report."""
+    conductor = make_conductor(engine, store, drawn, arms, images, bounds=bounds, listener=terminal)
+    terminal.heard = turn.expect
+    with reporting(store.folder, lambda: write_reports(store), terminal.say):
+        conductor.run(resumed)
+
+
 @contextlib.contextmanager
 def reporting(folder: Path, write: Callable[[], object], say: Say) -> Iterator[None]:
     """However what is within ends, what was measured by then gets its report, which ``write`` makes."""
@@ -158,8 +177,18 @@ def reporting(folder: Path, write: Callable[[], object], say: Say) -> Iterator[N
         raise
 
 
-def write_reports(store: Store, *, pictures: bool = True) -> tuple[Report, list[str]]:
-    """Writes every file of the report, the quick ones first; and their names."""
+def write_reports(store: Store, *, pictures: bool = True) -> tuple[str, bool, list[str]]:
+    """Writes every file of the report, the quick ones first: of a survey its own, and none of its campaigns'.
+
+    Returns:
+        its lines for a terminal, whether the campaign is troubled, or one of the survey's, and the files.
+    """
+    if is_survey(store.folder):
+        found, analyses = analyse_survey(store.folder)
+        files, terminal = build_survey_report(found, analyses)
+        store.write_reports(files)
+        store.pin()
+        return terminal, any(one.troubled for one in analyses.values()), list(files)
     report = build_report(analyse_folder(store.folder), pictures=pictures)
     store.write_reports(report.files)
     drawn = draw(report)
@@ -167,27 +196,13 @@ def write_reports(store: Store, *, pictures: bool = True) -> tuple[Report, list[
     names = [*report.files, *drawn]
     store.drop_reports(name for name in POSSIBLE_FILES if name not in names)
     store.pin()
-    return report, names
-
-
-def write_survey_report(store: Store) -> tuple[str, bool, list[str]]:
-    """As `write_reports`, of a survey: its own report, and none of its campaigns'.  Its lines for a
-    terminal, whether a campaign is troubled, and the files."""
-    found, analyses = analyse_survey(store.folder)
-    files, terminal = build_survey_report(found, analyses)
-    store.write_reports(dict(files))
-    store.pin()
-    return terminal, any(one.troubled for one in analyses.values()), list(files)
+    return report.terminal, report.analysis.troubled, names
 
 
 def conclude(store: Store) -> int:
     """Writes the report of a campaign or a survey and tells of it: its summary, its files and, in
     the last line, where."""
-    if is_survey(store.folder):
-        terminal, troubled, names = write_survey_report(store)
-    else:
-        report, names = write_reports(store)
-        terminal, troubled = report.terminal, report.analysis.troubled
+    terminal, troubled, names = write_reports(store)
     where = shown(store.folder)
     answer_kept(f"{terminal}\n{', '.join(names)} are in\n{where}", where)
     return 1 if troubled else 0

@@ -3,7 +3,7 @@ container of somebody else's."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any
 
 from suite.errors import UsageError
@@ -86,41 +86,38 @@ def name_engine(given: dict[str, Any]) -> str:
     return name
 
 
-def check_custom(given: dict[str, Any], arms: Iterable[str]) -> None:
+def check_custom(given: dict[str, Any], arms: Collection[str]) -> None:
     """Holds CUDA_IMAGE against the arms that were asked for by name.
 
     Raises:
         UsageError: none of them would run in it.
     """
-    names = list(arms)
-    if given["cuda_image"] is None or "auto" in names:
+    if given["cuda_image"] is None or "auto" in arms:
         return
     run_in = [arm.name for arm in known_arms().values() if arm.image == CUSTOM]
-    if not set(names) & set(run_in):
+    if not set(arms) & set(run_in):
         raise UsageError(
-            f"CUDA_IMAGE is for the arms {' and '.join(run_in)}, and ARMS={' '.join(names)} has neither",
+            f"CUDA_IMAGE is for the arms {' and '.join(run_in)}, and ARMS={' '.join(arms)} has neither",
             "leave it out, or add one of them to ARMS",
         )
 
 
 def settle_custom(
-    given: dict[str, Any], engine: Engine, images: Iterable[str], say: Say
-) -> str | None:
-    """CUDA_IMAGE with its digest, where its registry gave it one, so that the plan names what is
-    measured and not what its tag means some other day; it is fetched where it is missing.
+    given: dict[str, Any], engine: Engine, images: Collection[str], say: Say
+) -> dict[str, Any]:
+    """The options, with the digest of CUDA_IMAGE where its registry gave it one, so that the plan names
+    what is measured and not what its tag means some other day; it is fetched where it is missing.
 
     ``images`` are those that the campaign's arms run in.
 
     Raises:
         EngineError: it is not to be had.
     """
-    wanted: str | None = given["cuda_image"]
-    if wanted is None:
-        return None
-    if CUSTOM in images:
-        return engine.settle_custom(say)
-    say("CUDA_IMAGE is not used: no arm of this campaign runs in it")
-    return wanted
+    if given["cuda_image"] is not None:
+        if CUSTOM in images:
+            return {**given, "cuda_image": engine.settle_custom(say)}
+        say("CUDA_IMAGE is not used: no arm of this campaign runs in it")
+    return given
 
 
 def _why_local(given: dict[str, Any]) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import reduce
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,121 +31,99 @@ campaign is running here; 7 the machine is unsound (STOP_IF);
 
 
 Command = Callable[..., Any]
+Options = dict[str, dict[str, Any]]
+"""Options by the names that commands get them by, and what click is told of each."""
+
+ENGINE: Options = {
+    "engine": {
+        "type": click.Choice(["auto", "docker", "local", "inside"]),
+        "default": "auto",
+        "show_default": True,
+        "help": "auto: docker, or local (no containers) if there is no docker; inside: in a "
+        "container or job that somebody else has started",
+    },
+    "base_image": {"metavar": "REF", "help": "build the images on this one"},
+    "cuda_image": {
+        "metavar": "REF",
+        "help": "add the suite to this image and its own TensorFlow for the arms cuda, cuda-hidden",
+    },
+    "local_python": {"metavar": "PATH", "help": "local engine: an interpreter that has TensorFlow"},
+}
+"""The options that choose an engine and what it runs."""
+
+CAMPAIGN: Options = {
+    "profile": {
+        "type": click.Choice(PROFILE_NAMES),
+        "help": "scope and duration  [default: standard]",
+    },
+    "blocks": {"type": _whole("blocks"), "help": "how many turns each arm gets"},
+    "wait": {
+        "metavar": "TIME",
+        "help": "how long to wait for another campaign to end: 30m  [default: not at all]",
+    },
+    "stop_if": {
+        "type": click.Choice(["unsound"]),
+        "help": "stop after the calibration if the machine proves unsound",
+    },
+    "budget": {"metavar": "TIME", "help": "begin no block that would cross it: 20m, 1h30m"},
+    "arms": {
+        "metavar": "ARMS",
+        "help": 'auto, or some of "cpu cuda cuda-hidden"  [default: auto]',
+    },
+    "only": {
+        "metavar": "GLOBS",
+        "help": "only cells whose ids match, such as 'matmul.* mlp.*batch=32*'",
+    },
+    "cpus": {
+        "metavar": "LIST",
+        "help": "the CPUs that the worker may use: 0-3  [default: all]",
+    },
+    "gpu": {
+        "metavar": "GPU",
+        "help": "an index, a UUID, a MIG instance (0:1), or all: each in turn, then at once  [default: 0]",
+    },
+    "telemetry": {
+        "type": click.Choice(MODES),
+        "help": "monitor the machine; first: only the first arm of aa  [default: on]",
+    },
+    "seed": {"type": _whole("seed"), "help": "decides the order  [default: random]"},
+    "label": {
+        "metavar": "TEXT",
+        "help": "part of the folder's name  [default: a hash of the host]",
+    },
+    "price": {
+        "type": click.FloatRange(min=0, min_open=True),
+        "help": "what the machine costs an hour: the report then says what training costs",
+    },
+    "price_currency": {
+        "metavar": "CODE",
+        "help": "three-letter code, such as EUR  [default: USD]",
+    },
+    "results": {"metavar": "FOLDER", "type": FOLDER, "help": "[default: results]"},
+    "resume": {
+        "metavar": "FOLDER",
+        "type": FOLDER,
+        "help": "resume a campaign: complete invocations are kept, the rest is run",
+    },
+}
+"""The options of a campaign."""
 
 
-def _adding(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """What adds these options to a command, the last of them first."""
+def add_options(options: Options) -> Callable[[Command], Command]:
+    """What adds these options to a command, in this order."""
 
     def add(command: Command) -> Command:
-        return reduce(lambda made, option: option(made), options, command)
+        for name, about in reversed(options.items()):
+            command = click.option(f"--{name.replace('_', '-')}", **about)(command)
+        return command
 
     return add
 
 
-engine_options = _adding(
-    click.option(
-        "--local-python",
-        metavar="PATH",
-        help="local engine: an interpreter that has TensorFlow",
-    ),
-    click.option(
-        "--cuda-image",
-        metavar="REF",
-        help="add the suite to this image and its own TensorFlow for the arms cuda, cuda-hidden",
-    ),
-    click.option("--base-image", metavar="REF", help="build the images on this one"),
-    click.option(
-        "--engine",
-        type=click.Choice(["auto", "docker", "local", "inside"]),
-        default="auto",
-        show_default=True,
-        help="auto: docker, or local (no containers) if there is no docker; inside: in a "
-        "container or job that somebody else has started",
-    ),
-)
-"""The options that choose an engine and what it runs."""
-
-_CAMPAIGN: Mapping[str, Callable[[Command], Command]] = {
-    "resume": click.option(
-        "--resume",
-        metavar="FOLDER",
-        type=FOLDER,
-        help="resume a campaign: complete invocations are kept, the rest is run",
-    ),
-    "results": click.option(
-        "--results",
-        metavar="FOLDER",
-        type=FOLDER,
-        help="[default: results]",
-    ),
-    "price-currency": click.option(
-        "--price-currency",
-        metavar="CODE",
-        help="three-letter code, such as EUR  [default: USD]",
-    ),
-    "price": click.option(
-        "--price",
-        type=click.FloatRange(min=0, min_open=True),
-        help="what the machine costs an hour: the report then says what training costs",
-    ),
-    "label": click.option(
-        "--label",
-        metavar="TEXT",
-        help="part of the folder's name  [default: a hash of the host]",
-    ),
-    "seed": click.option(
-        "--seed", type=_whole("seed"), help="decides the order  [default: random]"
-    ),
-    "telemetry": click.option(
-        "--telemetry",
-        type=click.Choice(MODES),
-        help="monitor the machine; first: only the first arm of aa  [default: on]",
-    ),
-    "gpu": click.option(
-        "--gpu",
-        metavar="GPU",
-        help="an index, a UUID, a MIG instance (0:1), or all: each in turn, then at once  [default: 0]",
-    ),
-    "cpus": click.option(
-        "--cpus", metavar="LIST", help="the CPUs that the worker may use: 0-3  [default: all]"
-    ),
-    "only": click.option(
-        "--only",
-        metavar="GLOBS",
-        help="only cells whose ids match, such as 'matmul.* mlp.*batch=32*'",
-    ),
-    "arms": click.option(
-        "--arms",
-        metavar="ARMS",
-        help='auto, or some of "cpu cuda cuda-hidden"  [default: auto]',
-    ),
-    "budget": click.option(
-        "--budget", metavar="TIME", help="begin no block that would cross it: 20m, 1h30m"
-    ),
-    "stop-if": click.option(
-        "--stop-if",
-        type=click.Choice(["unsound"]),
-        help="stop after the calibration if the machine proves unsound",
-    ),
-    "wait": click.option(
-        "--wait",
-        metavar="TIME",
-        help="how long to wait for another campaign to end: 30m  [default: not at all]",
-    ),
-    "blocks": click.option("--blocks", type=_whole("blocks"), help="how many turns each arm gets"),
-    "profile": click.option(
-        "--profile",
-        type=click.Choice(PROFILE_NAMES),
-        help="scope and duration  [default: standard]",
-    ),
-}
-"""The options of a campaign by their names, the last first."""
+def add_out(where: str) -> Callable[[Command], Command]:
+    """What adds OUT to a command: ``where`` says what is written there."""
+    return add_options({"out": {"metavar": "FOLDER", "type": FOLDER, "help": where}})
 
 
-campaign_options = _adding(*_CAMPAIGN.values())
-"""The options of a campaign."""
-
-_UNPLANNED = ("results", "label", "telemetry", "gpu", "cpus", "arms", "budget", "wait", "blocks")
-
-recheck_options = _adding(*(_CAMPAIGN[name] for name in _UNPLANNED))
-"""Those of them that a campaign's plan does not say."""
+engine_options = add_options(ENGINE)
+campaign_options = add_options(CAMPAIGN)

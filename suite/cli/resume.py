@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from suite.cli.engines import name_engine, settle_custom
@@ -26,13 +26,17 @@ _IMAGE = re.compile(r"\w[\w./:@-]{0,299}", re.ASCII)
 """A reference to an image, and nothing that a shell or make would take for more than a word."""
 
 
-def settle(given: dict[str, Any], begun: Campaign | Survey) -> dict[str, Any]:
+def settle(
+    given: dict[str, Any], begun: Campaign | Survey, documents: Iterable[Document] = ()
+) -> dict[str, Any]:
     """The options with which a campaign or a survey goes on, as it began.
 
     Raises:
         DocumentError: the plan holds no proper settings, or names what the command line does not.
-        UsageError: an option differs from what the campaign began with, or has to be given again.
+        UsageError: an option or the fleet's secret differs from what the campaign began with, or an option
+            has to be given again.
     """
+    _demand_same_secret(begun, documents)
     settings = begun.settings
     for name, value in settings.items():
         complaint = _judge(name, value)
@@ -61,7 +65,7 @@ def settle(given: dict[str, Any], begun: Campaign | Survey) -> dict[str, Any]:
     return {**given, **{name: value for name, value in plain.items() if name not in now}}
 
 
-def demand_same_secret(begun: Campaign | Survey, documents: Iterable[Document] = ()) -> None:
+def _demand_same_secret(begun: Campaign | Survey, documents: Iterable[Document]) -> None:
     """Refuses to go on with other hashes of a GPU than the campaign has: no number of it would count.
 
     Raises:
@@ -141,7 +145,7 @@ def _say_what_to_type(names: Iterable[str], settings: Mapping[str, str]) -> str:
 def demand_same_custom(
     given: dict[str, Any],
     engine: Engine,
-    images: Iterable[str],
+    images: Collection[str],
     begun: Campaign | Survey,
     say: Say,
 ) -> None:
@@ -151,7 +155,6 @@ def demand_same_custom(
         EngineError: it is not to be had.
         DocumentError: its tag names another image by now.
     """
-    run_in = list(images)
-    found = settle_custom(given, engine, run_in, say)
-    if found is not None and CUSTOM in run_in:
-        _demand_named({**read_settings(given), "cuda_image": found}, begun)
+    settled = settle_custom(given, engine, images, say)
+    if given["cuda_image"] is not None and CUSTOM in images:
+        _demand_named(read_settings(settled), begun)

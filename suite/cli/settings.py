@@ -50,7 +50,7 @@ def read_bounds(given: dict[str, Any]) -> Bounds:
         budget_s=None if given["budget"] is None else durations.parse_duration(given["budget"]),
         telemetry=given["telemetry"] or "on",
         wait_s=0.0 if given["wait"] is None else durations.parse_duration(given["wait"]),
-        stop_if_unsound=given.get("stop_if") is not None,  # recheck has no such option
+        stop_if_unsound=given["stop_if"] is not None,
     )
 
 

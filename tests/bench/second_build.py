@@ -16,15 +16,12 @@ from typing import Any, cast
 
 import click
 
-from suite.cli.commands.bench import conduct
-from suite.cli.conduct import ROOT, conclude, make_conductor
-from suite.cli.engines import open_engine
+from suite.cli.conduct import ROOT, conclude, engine_alone, run_campaign
 from suite.cli.options import campaign_options, engine_options
 from suite.cli.settings import read_bounds, read_request
-from suite.cli.terminal import Terminal
 from suite.host.campaign.arms import Arms, known_arms
 from suite.host.campaign.request import plan_campaign
-from suite.host.campaign.store import Store, only_campaign
+from suite.host.campaign.store import Store
 from suite.host.docker.engine import DockerEngine
 from suite.worker import scenarios
 
@@ -41,21 +38,17 @@ def main(**given: Any) -> None:
     words = shlex.join(["python", "-m", "tests.bench.second_build", *sys.argv[1:]])
     request = replace(read_request(given, again=True), command=words)
     drawn = plan_campaign(request, arms, scenarios.cells())
-    with (
-        Terminal() as terminal,
-        only_campaign(results, wait_s=bounds.wait_s, say=terminal.say) as turn,
-    ):
-        engine = cast("DockerEngine", open_engine({**given, "engine": "docker"}, terminal.say))
-        turn.claim(engine)
+    given["engine"] = "docker"
+    with engine_alone(given, results, bounds.wait_s) as (opened, terminal, turn):
+        engine = cast("DockerEngine", opened)
         images = {
             first.image: engine.provide("cpu", terminal.say),
             second.image: engine.provide("cpu", terminal.say, fresh=True),
         }
         store = Store.create(results, drawn.id)
-        conductor = make_conductor(
-            engine, store, drawn, arms, images, bounds=bounds, listener=terminal
+        run_campaign(
+            engine, store, drawn, arms, images, bounds=bounds, terminal=terminal, turn=turn
         )
-        conduct(conductor, terminal, turn)
     sys.exit(conclude(store))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,23 +11,18 @@ from suite.cli.conduct import (
     ROOT,
     conclude,
     engine_alone,
-    make_conductor,
     provide,
-    reporting,
     resolve_again,
-    write_reports,
+    run_campaign,
 )
 from suite.cli.engines import check_custom, settle_custom
-from suite.cli.resume import demand_same_custom, demand_same_secret, settle
+from suite.cli.resume import demand_same_custom, settle
 from suite.cli.settings import ALL_GPUS, Bounds, read_bounds, read_request, single_gpu
-from suite.cli.terminal import Terminal
 from suite.errors import UnsoundError, UsageError
 from suite.host.campaign.arms import against_itself, resolve_arms
-from suite.host.campaign.conductor import Conductor
 from suite.host.campaign.request import plan_campaign, resume_plan
-from suite.host.campaign.store import Store, Turn
+from suite.host.campaign.store import Store
 from suite.host.provision.overlay import CUSTOM
-from suite.model import Document
 from suite.worker import scenarios
 
 
@@ -49,7 +43,7 @@ def run_bench(given: dict[str, Any], *, again: bool) -> int:
             f"RESUME goes on with the plan of {resume}; {', '.join(clash)} would change it",
             "leave out what the plan already says; BLOCKS and BUDGET may be given",
         )
-    return _bench_resumed(resume, given, bounds)
+    return _bench_resumed(resume, given)
 
 
 def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
@@ -65,11 +59,10 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
     with engine_alone(given, results, bounds.wait_s) as (engine, terminal, turn):
         gpus = find_gpus(engine) if request.gpu == ALL_GPUS else {}
         if len(gpus) > 1:
-            given = {**given, "cuda_image": settle_custom(given, engine, [CUSTOM], terminal.say)}
-            request = read_request(given, again=again)
+            given = settle_custom(given, engine, [CUSTOM], terminal.say)
             store = survey_anew(
                 given,
-                request,
+                read_request(given, again=again),
                 gpus,
                 bounds=bounds,
                 results=results,
@@ -81,13 +74,10 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
                 terminal.say("this machine shows one GPU, so that GPU=all is an ordinary campaign")
                 # So that it goes on, and is repeated, as the campaign of that GPU.
                 given = {**given, "gpu": next(iter(gpus))}
-                request = read_request(given, again=again)
-            arms = resolve_arms(engine, request.arms, request.gpu)
+            arms = resolve_arms(engine, request.arms, given["gpu"] or "0")
             arms = against_itself(arms) if again else arms
-            run_in = [arm.image for arm in arms.run]
-            given = {**given, "cuda_image": settle_custom(given, engine, run_in, terminal.say)}
-            request = read_request(given, again=again)
-            drawn = plan_campaign(request, arms, scenarios.cells())
+            given = settle_custom(given, engine, [arm.image for arm in arms.run], terminal.say)
+            drawn = plan_campaign(read_request(given, again=again), arms, scenarios.cells())
             for arm, why in drawn.not_run.items():
                 terminal.say(f"the arm {arm} is left out: {why}")
                 if bounds.stop_if_unsound:
@@ -97,44 +87,37 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
                     )
             images = provide(engine, arms, terminal.say)
             store = Store.create(results, drawn.id)
-            conductor = make_conductor(
-                engine, store, drawn, arms, images, bounds=bounds, listener=terminal
+            run_campaign(
+                engine, store, drawn, arms, images, bounds=bounds, terminal=terminal, turn=turn
             )
-            conduct(conductor, terminal, turn)
     return conclude(store)
 
 
-def _bench_resumed(folder: Path, given: dict[str, Any], bounds: Bounds) -> int:
+def _bench_resumed(folder: Path, given: dict[str, Any]) -> int:
     if is_survey(folder):
-        return conclude(survey_resumed(folder, given, bounds))
+        return conclude(survey_resumed(folder, given))
     loaded = load_campaign(folder)
     if loaded.campaign.survey is not None:
         raise UsageError(
             f"{folder} is part of a survey of several GPUs, which resumes as a whole",
             f"RESUME={folder.parent / loaded.campaign.survey}",
         )
-    demand_same_secret(loaded.campaign, loaded.documents)
-    given = settle(given, loaded.campaign)
+    given = settle(given, loaded.campaign, loaded.documents)
+    bounds = read_bounds(given)
     drawn = resume_plan(loaded.campaign, blocks=given["blocks"])
     store = Store(folder)
-    results = folder.resolve().parent
-    with engine_alone(given, results, bounds.wait_s) as (engine, terminal, turn):
+    with engine_alone(given, folder.resolve().parent, bounds.wait_s) as (engine, terminal, turn):
         arms = resolve_again(engine, drawn, single_gpu(given["gpu"] or "0"))
-        run_in = [arm.image for arm in arms.run]
-        demand_same_custom(given, engine, run_in, drawn, terminal.say)
-        images = provide(engine, arms, terminal.say)
-        conductor = make_conductor(
-            engine, store, drawn, arms, images, bounds=read_bounds(given), listener=terminal
+        demand_same_custom(given, engine, [arm.image for arm in arms.run], drawn, terminal.say)
+        run_campaign(
+            engine,
+            store,
+            drawn,
+            arms,
+            provide(engine, arms, terminal.say),
+            bounds=bounds,
+            terminal=terminal,
+            turn=turn,
+            resumed=[*loaded.documents, *loaded.controls],
         )
-        conduct(conductor, terminal, turn, [*loaded.documents, *loaded.controls])
     return conclude(store)
-
-
-def conduct(
-    conductor: Conductor, terminal: Terminal, turn: Turn, resumed: Sequence[Document] = ()
-) -> None:
-    """Runs the campaign; however it ends, what was measured by then gets its report."""
-    terminal.heard = turn.expect
-    store = conductor.store
-    with reporting(store.folder, lambda: write_reports(store), terminal.say):
-        conductor.run(resumed)

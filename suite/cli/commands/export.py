@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from suite.analysis.analyse import analyse_folder
-from suite.cli.options import FOLDER
+from suite.cli.options import FOLDER, add_out
 from suite.cli.out import write_files
 from suite.cli.receipts.archive import unpacked
 from suite.report.exports.formats import EXPORTS, WHOLE
@@ -15,9 +15,7 @@ from suite.report.exports.numbers import count_left_out
 from suite.report.produce import print_report
 from suite.report.render.paper import SHEETS, Sheet
 
-OUT = click.option(
-    "--out", metavar="FOLDER", type=FOLDER, help="write it there  [default: beside RUN]"
-)
+OUT = add_out("write it there  [default: beside RUN]")
 
 
 @click.command()

@@ -8,7 +8,7 @@ import click
 
 from suite.analysis.receipt import find_receipt
 from suite.cli.conduct import shown
-from suite.cli.options import FOLDER
+from suite.cli.options import FOLDER, add_out
 from suite.cli.out import give_files, open_out
 from suite.cli.receipts.archive import unpacked
 from suite.cli.receipts.bundle import make_bundle
@@ -55,7 +55,7 @@ def check(run: Path, signers: Path | None) -> int:
 @click.argument("run", type=FOLDER)
 @click.option("--identify", is_flag=True, help="keep what names machines, persons and places")
 @click.option("--sign", "key", metavar="KEY", type=FOLDER, help="sign it with this SSH key")
-@click.option("--out", metavar="FOLDER", type=FOLDER, help="write it there  [default: beside RUN]")
+@add_out("write it there  [default: beside RUN]")
 def bundle(run: Path, key: Path | None, out: Path | None, *, identify: bool) -> int:
     """Pack the campaign folder RUN into one zip file, without identifying data."""
     name, content = make_bundle(run, identify=identify, key=key)
@@ -69,12 +69,7 @@ def bundle(run: Path, key: Path | None, out: Path | None, *, identify: bool) -> 
 @click.command()
 @click.argument("run", type=FOLDER)
 @click.argument("cell")
-@click.option(
-    "--out",
-    metavar="FOLDER",
-    type=FOLDER,
-    help="write the page there, with its picture  [default: print the Markdown]",
-)
+@add_out("write the page there, with its picture  [default: print the Markdown]")
 def defend(run: Path, cell: str, out: Path | None) -> int:
     """The evidence behind one CELL's numbers in the folder or bundle RUN.
 

@@ -10,10 +10,9 @@ import click
 from suite.analysis.analyse import analyse, analyse_folder
 from suite.analysis.documents.read import is_survey, load_campaign
 from suite.analysis.several.recheck import draw_cells, hash_samples, judge_again
-from suite.cli.commands.bench import conduct
-from suite.cli.conduct import ROOT, engine_alone, make_conductor, provide, shown, write_reports
+from suite.cli.conduct import ROOT, engine_alone, provide, run_campaign, shown, write_reports
 from suite.cli.engines import check_custom, settle_custom
-from suite.cli.options import FOLDER, engine_options, recheck_options
+from suite.cli.options import CAMPAIGN, FOLDER, add_options, engine_options
 from suite.cli.receipts.archive import unpacked
 from suite.cli.settings import read_bounds, read_request, single_gpu
 from suite.cli.terminal import answer_kept
@@ -25,7 +24,12 @@ from suite.report.pages.recheck import compose_recheck
 from suite.report.render.markdown import render_page
 from suite.worker import scenarios
 
-_OF_THE_PLAN = ("resume", "only", "seed", "price", "price_currency")
+_OF_THE_PLAN = ("resume", "only", "seed", "price", "price_currency", "stop_if")
+"""Options of a campaign that this command does not have, beside the profile."""
+
+_OPTIONS = {
+    name: about for name, about in CAMPAIGN.items() if name not in {"profile", *_OF_THE_PLAN}
+}
 
 
 RECHECKED = """\b
@@ -39,13 +43,14 @@ read; 6 another campaign is running here; 130 interrupted (what was measured is 
 @click.option(
     "--n", "number", type=click.IntRange(1), default=5, show_default=True, help="how many cells"
 )
-@recheck_options
+@add_options(_OPTIONS)
 @engine_options
 def recheck(run: Path, number: int, **given: Any) -> int:
     """Measure some cells of the campaign folder or bundle RUN again, and say which reproduce.
 
     A hash over RUN's samples draws them. They get a folder of their own in results.
     """
+    given = {**dict.fromkeys(_OF_THE_PLAN), **given}
     bounds = read_bounds(given)
     with unpacked(run) as folder:
         if is_survey(folder):
@@ -66,7 +71,6 @@ def recheck(run: Path, number: int, **given: Any) -> int:
     seed = hash_samples(loaded)
     cells = draw_cells(before, wanted, number, seed)
     given = {
-        **dict.fromkeys(_OF_THE_PLAN),
         **given,
         "profile": campaign.profile,
         "arms": " ".join(wanted),
@@ -78,15 +82,13 @@ def recheck(run: Path, number: int, **given: Any) -> int:
     results: Path = given["results"] or ROOT / "results"
     with engine_alone(given, results, bounds.wait_s) as (engine, terminal, turn):
         arms = resolve_arms(engine, wanted, given["gpu"] or "0")
-        run_in = [arm.image for arm in arms.run]
-        given = {**given, "cuda_image": settle_custom(given, engine, run_in, terminal.say)}
+        given = settle_custom(given, engine, [arm.image for arm in arms.run], terminal.say)
         drawn = plan_recheck(read_request(given, again=False), arms, scenarios.cells(), campaign)
         images = provide(engine, arms, terminal.say)
         store = Store.create(results, drawn.id)
-        conductor = make_conductor(
-            engine, store, drawn, arms, images, bounds=bounds, listener=terminal
+        run_campaign(
+            engine, store, drawn, arms, images, bounds=bounds, terminal=terminal, turn=turn
         )
-        conduct(conductor, terminal, turn)
     write_reports(store)
     now, where = analyse_folder(store.folder), shown(store.folder)
     found = judge_again(before, now, seed)

@@ -9,19 +9,14 @@ from pathlib import Path
 import click
 
 from suite.analysis.analyse import compare_folders, gate_folders, shortlist_folders
-from suite.cli.options import FOLDER
+from suite.cli.options import FOLDER, add_out
 from suite.cli.out import give_files
 from suite.cli.processes import in_processes
 from suite.report.produce import build_comparison, build_gate, build_shortlist
 
 RUNS = click.argument("runs", nargs=-1, type=FOLDER)
 
-OUT = click.option(
-    "--out",
-    metavar="FOLDER",
-    type=FOLDER,
-    help="write the files there  [default: print the Markdown]",
-)
+OUT = add_out("write the files there  [default: print the Markdown]")
 
 
 @click.command()

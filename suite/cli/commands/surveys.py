@@ -16,10 +16,9 @@ from suite.cli.conduct import (
     reporting,
     resolve_again,
     write_reports,
-    write_survey_report,
 )
 from suite.cli.engines import connect
-from suite.cli.resume import demand_same_custom, demand_same_secret, settle
+from suite.cli.resume import demand_same_custom, settle
 from suite.cli.settings import ALL_GPUS, Bounds, read_bounds, single_gpu
 from suite.cli.terminal import Terminal
 from suite.errors import DELEGATE, EngineError, GpuError, UsageError
@@ -112,7 +111,7 @@ def survey_anew(
     return store
 
 
-def survey_resumed(folder: Path, given: dict[str, Any], bounds: Bounds) -> Store:
+def survey_resumed(folder: Path, given: dict[str, Any]) -> Store:
     """Goes on with the survey in a folder.
 
     A block at once that some GPU did not finish is run again by all: alone it would meet no neighbours.
@@ -122,8 +121,8 @@ def survey_resumed(folder: Path, given: dict[str, Any], bounds: Bounds) -> Store
         CrossoverError: as `survey_anew`.
     """
     survey = load_survey(folder)
-    demand_same_secret(survey)
     given = settle(given, survey)
+    bounds = read_bounds(given)
     store = Store(folder)
     results = store.folder.parent
     with engine_alone(given, results, bounds.wait_s) as (engine, terminal, _):
@@ -144,7 +143,7 @@ def survey_resumed(folder: Path, given: dict[str, Any], bounds: Bounds) -> Store
             replace(survey, rounds=parts[0].campaign.blocks, stopped=None),
             parts,
             {name: [*one.documents, *one.controls] for name, one in kept.items()},
-            bounds=read_bounds(given),
+            bounds=bounds,
             terminal=terminal,
         )
     return store
@@ -187,7 +186,7 @@ def _conduct(
     def write() -> None:
         for one in stores.values():
             write_reports(one, pictures=False)
-        write_survey_report(store)
+        write_reports(store)
 
     with reporting(store.folder, write, terminal.say):
         run_survey(
@@ -196,7 +195,7 @@ def _conduct(
             resumed,
             store=store,
             make=make,
-            report=lambda: write_survey_report(store),
+            report=lambda: write_reports(store),
             budget_s=bounds.budget_s,
             listener=terminal,
         )
