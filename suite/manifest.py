@@ -6,6 +6,7 @@ signature says whose it is.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 from collections.abc import Mapping
@@ -68,12 +69,9 @@ def list_own(door: Folder) -> list[str]:
     """
     found = []
     for part, own in OWN.items():
-        if part == ".":
-            found += [name for name in door.names() if own.fullmatch(name) and name != MANIFEST]
-        elif door.holds(part):
-            with door.inside(part) as inner:
-                found += [f"{part}/{name}" for name in inner.names() if own.fullmatch(name)]
-    return sorted(found)
+        with contextlib.suppress(FileNotFoundError), door.inside(part) as inner:
+            found += [f"{part}/{name}" for name in inner.names() if own.fullmatch(name)]
+    return sorted({name.removeprefix("./") for name in found} - {MANIFEST})
 
 
 class Pins:

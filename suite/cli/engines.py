@@ -9,11 +9,9 @@ from typing import Any
 from suite.errors import UsageError
 from suite.host.campaign.arms import known_arms
 from suite.host.docker.engine import DockerEngine, docker_endpoint
-from suite.host.doctor.machine import Examined
 from suite.host.engine import Engine, Say
 from suite.host.local.engine import LocalEngine
 from suite.host.local.inside import InsideEngine
-from suite.host.machine.deadlines import EXAMINED_S
 from suite.host.provision.overlay import CUSTOM
 
 
@@ -40,11 +38,6 @@ def open_engine(given: dict[str, Any], say: Say) -> Engine:
     if swept := engine.sweep_leftovers():
         say(f"removed {swept} leftovers of a campaign that was killed")
     return engine
-
-
-def engine_to_examine(given: dict[str, Any]) -> Examined:
-    """As `open_engine`, but leftovers are left where they are, and nobody waits long."""
-    return connect(given, patience_s=EXAMINED_S)
 
 
 def connect(given: dict[str, Any], **patience: float) -> DockerEngine | LocalEngine:

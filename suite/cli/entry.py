@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import json
 import signal
 import sys
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ from suite.cli.commands.recheck import recheck
 from suite.cli.commands.record import add_campaigns
 from suite.cli.commands.surveys import check_survey
 from suite.cli.conduct import ROOT, conclude
-from suite.cli.engines import check_custom, engine_to_examine, name_engine, open_engine
+from suite.cli.engines import check_custom, connect, name_engine, open_engine
 from suite.cli.options import EXITS, FOLDER, PROFILE_NAMES, campaign_options, engine_options
 from suite.cli.settings import ALL_GPUS, read_arms, single_gpu
 from suite.cli.terminal import Terminal, complain, hush, open_closed_streams, tell
@@ -35,6 +34,7 @@ from suite.host.docker.engine import DockerEngine, docker_endpoint
 from suite.host.doctor.examine import examine
 from suite.host.doctor.machine import Machine, Question
 from suite.host.doctor.page import draw_screen, write_lines
+from suite.host.machine.deadlines import EXAMINED_S
 from suite.host.provision.images import STAND_IN
 from suite.worker import scenarios
 
@@ -86,7 +86,7 @@ def list_(profile: ProfileName | None, only: str | None, as_json: bool) -> int:
             {"id": c.id, "profiles": c.profiles, "work": vars(c.work), "question": c.question}
             for c in chosen
         ]
-        click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+        click.echo(wire.dump_document(rows), nl=False)
     else:
         click.echo(tabulate([_row(c) for c in chosen], headers=_HEADERS, tablefmt="plain"))
     return 0
@@ -154,7 +154,7 @@ def doctor(arms: str, gpu: str, results: Path | None, *, as_json: bool, **given:
     if given["engine"] != "auto":
         name_engine(given)
     found = examine(
-        Machine(open_engine=lambda: engine_to_examine(given)),
+        Machine(open_engine=lambda: connect(given, patience_s=EXAMINED_S)),
         Question(
             results=results or ROOT / "results",
             cells=scenarios.cells(),
@@ -168,7 +168,7 @@ def doctor(arms: str, gpu: str, results: Path | None, *, as_json: bool, **given:
     )
     console = Console(highlight=False)
     if as_json:
-        click.echo(json.dumps(wire.plain(found), indent=1, ensure_ascii=False))
+        click.echo(wire.dump_document(found), nl=False)
     elif console.is_terminal:
         console.print(draw_screen(found, console.encoding))
         console.print(found.verdict, markup=False, style="bold")

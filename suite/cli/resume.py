@@ -156,5 +156,5 @@ def demand_same_custom(
         DocumentError: its tag names another image by now.
     """
     settled = settle_custom(given, engine, images, say)
-    if given["cuda_image"] is not None and CUSTOM in images:
+    if settled["cuda_image"] is not None and CUSTOM in images:
         _demand_named(read_settings(settled), begun)

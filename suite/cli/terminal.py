@@ -75,15 +75,11 @@ def _show(text: str) -> str:
 
 def hush() -> None:
     """Gives up the streams that can't be written, so that what is left in them is no error at the end."""
-    _give_up_unwritable(sys.stdout)
-    _give_up_unwritable(sys.stderr)
-
-
-def _give_up_unwritable(stream: IO[str]) -> None:
-    try:
-        stream.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # noqa: PERF203  there are two
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def answer_kept(text: str, where: str) -> None:

@@ -16,7 +16,7 @@ from suite.analysis.documents.read import load_campaign
 from suite.analysis.result.campaign import Analysis
 from suite.cli.processes import in_processes
 from suite.manifest import hash_content
-from suite.model import Document
+from suite.model import Document, Invocation
 from suite.report.exports.parquet import open_duckdb, write_parquet
 from suite.report.exports.tidy import FACTS, list_rows, name_machine_key, type_columns
 
@@ -44,11 +44,9 @@ _CAMPAIGNS: Mapping[str, type] = {
     "documents": int,
     "content": str,
 }
+_TURN: Mapping[str, type] = {"campaign": str, "arm": str, "block": int, "repeat": int}
 _INVOCATIONS: Mapping[str, type] = {
-    "campaign": str,
-    "arm": str,
-    "block": int,
-    "repeat": int,
+    **_TURN,
     "status": str,
     "counted": bool,
     "started": datetime,
@@ -59,10 +57,7 @@ _INVOCATIONS: Mapping[str, type] = {
     **dict.fromkeys(FACTS, str),
 }
 _SAMPLES: Mapping[str, type] = {
-    "campaign": str,
-    "arm": str,
-    "block": int,
-    "repeat": int,
+    **_TURN,
     "cell": str,
     "outcome": str,
     "first_call_s": float,
@@ -134,6 +129,10 @@ def _make_entry(run: Path, machine: str | None) -> Entry:
     )
 
 
+def _name_turn(campaign: str, of: Invocation) -> dict[str, Any]:
+    return {"campaign": campaign, "arm": of.arm, "block": of.block, "repeat": of.repeat}
+
+
 def _tell_invocation(campaign: str, one: Document, analysis: Analysis) -> dict[str, Any]:
     of, arm = one.invocation, analysis.arms.get(one.invocation.arm)
     facts = {**one.facts, **{f"engine.{name}": value for name, value in of.engine.items()}}
@@ -143,10 +142,7 @@ def _tell_invocation(campaign: str, one: Document, analysis: Analysis) -> dict[s
     }
     counted = arm is not None and of.block in arm.blocks
     return {
-        "campaign": campaign,
-        "arm": of.arm,
-        "block": of.block,
-        "repeat": of.repeat,
+        **_name_turn(campaign, of),
         "status": of.status,
         "counted": counted and (of.arm, of.block, of.repeat) not in excluded,
         "started": of.started.isoformat(),
@@ -164,13 +160,9 @@ def _tell_invocation(campaign: str, one: Document, analysis: Analysis) -> dict[s
 
 def _list_samples(campaign: str, documents: list[Document]) -> Iterator[dict[str, Any]]:
     for one in documents:
-        of = one.invocation
+        turn = _name_turn(campaign, one.invocation)
         for cell in one.cells:
-            yield {
-                "campaign": campaign,
-                "arm": of.arm,
-                "block": of.block,
-                "repeat": of.repeat,
+            yield turn | {
                 "cell": cell.id,
                 "outcome": cell.outcome,
                 "first_call_s": cell.first_call_s,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 from tabulate import tabulate
 
+from suite import wire
 from suite.analysis.analyse import analyse_folder
 from suite.analysis.documents.read import schema
 from suite.cells.families import SHOWN
@@ -24,7 +24,7 @@ from suite.report.produce import build_report
 from suite.report.render.markdown import write_image
 from suite.worker import scenarios
 
-_SAMPLE_MARKS = ("<!-- sample:begin", "<!-- sample:end -->")
+_SAMPLE_MARKS = re.compile(r"(<!-- sample:begin[^\n]*\n).*(<!-- sample:end -->)", re.DOTALL)
 
 _SAMPLE = SHOWN[0]
 """The family of which the README shows the sample's table and picture."""
@@ -41,15 +41,18 @@ def generated() -> dict[str, str]:
         "# The cells\n\nMade by `make generate` from the scenarios; a test holds it to them.\n"
         "Cells with `on=cpu` have a meaning, and run, only beside a visible GPU.\n\n"
     )
+    schemas = {
+        "schema": schema(),
+        "summary-schema": summary_schema(),
+        "doctor-schema": diagnosis_schema(),
+    }
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    newest = sorted(path.parent for path in ROOT.glob(f"results/samples/*/{PLAN}"))[-1:]
+    excerpt = "".join(map(_write_excerpt, newest))
     return {
         "docs/cells.md": head + tabulate(rows, headers=headers, tablefmt="github") + "\n",
-        "docs/schema.json": json.dumps(schema(), indent=1, ensure_ascii=False) + "\n",
-        "docs/summary-schema.json": json.dumps(summary_schema(), indent=1, ensure_ascii=False)
-        + "\n",
-        "docs/doctor-schema.json": json.dumps(diagnosis_schema(), indent=1, ensure_ascii=False)
-        + "\n",
-        "README.md": _with_sample(readme, ROOT / "results" / "samples"),
+        **{f"docs/{name}.json": wire.dump_document(one) for name, one in schemas.items()},
+        "README.md": _SAMPLE_MARKS.sub(lambda marks: f"{marks[1]}{excerpt}{marks[2]}", readme),
         PAGE: write_page(ROOT),
     }
 
@@ -76,31 +79,24 @@ def write_generated(*, check: bool) -> list[str]:
     return []
 
 
-def _with_sample(readme: str, samples: Path) -> str:
-    """The README with a picture and tables of the newest sample campaign between its marks."""
-    begin, end = _SAMPLE_MARKS
-    before, rest = readme.split(begin, 1)
-    mark, rest = rest.split("\n", 1)
-    after = rest.split(end, 1)[1]
-    folders = sorted(path.parent for path in samples.glob(f"*/{PLAN}"))
-    excerpt = ""
-    if folders:
-        newest = folders[-1]
-        analysis = analyse_folder(newest)
-        text = build_report(analysis).files["report.md"]
-        title = f"{_SAMPLE.name}: {_SAMPLE.title}"
-        section = next(part for part in text.split("\n### ") if part.startswith(title))
-        table, _, _ = section.partition("\n## ")
-        excerpt = f"#### {table.strip()}\n\n"
-        marks = tuple(f"- {mark} " for mark in set(re.findall(r"\[\d+\]", excerpt)))
-        notes = [line for line in text.splitlines() if line.startswith(marks)]
-        excerpt += "\n".join(notes) + "\n\n" if notes else ""
-        folder = newest.relative_to(ROOT)
-        shown = "".join(
-            write_image(one.alt, f"{folder}/{FOLDER}/{one.name}.svg") + "\n\n"
+def _write_excerpt(campaign: Path) -> str:
+    """A picture and a table of a campaign's report, with the table's notes."""
+    analysis = analyse_folder(campaign)
+    text = build_report(analysis).files["report.md"]
+    title = f"{_SAMPLE.name}: {_SAMPLE.title}"
+    section = next(part for part in text.split("\n### ") if part.startswith(title))
+    table, _, _ = section.partition("\n## ")
+    marks = tuple(f"- {mark} " for mark in set(re.findall(r"\[\d+\]", table)))
+    notes = [line for line in text.splitlines() if line.startswith(marks)]
+    folder = campaign.relative_to(ROOT)
+    parts = [
+        f"[The whole report]({folder}/report.md). One of its pictures, and its table:",
+        *(
+            write_image(one.alt, f"{folder}/{FOLDER}/{one.name}.svg")
             for one in depict(analysis)
             if one.name == _SAMPLE.name
-        )
-        head = f"[The whole report]({folder}/report.md). One of its pictures, and its table:"
-        excerpt = f"{head}\n\n{shown}{excerpt}"
-    return f"{before}{begin}{mark}\n{excerpt}{end}{after}"
+        ),
+        f"#### {table.strip()}",
+        "\n".join(notes),
+    ]
+    return "".join(f"{part}\n\n" for part in parts if part)

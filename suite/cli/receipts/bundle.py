@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from suite.analysis.documents.read import load_plan
@@ -45,18 +44,23 @@ def make_bundle(folder: Path, *, identify: bool, key: Path | None) -> tuple[str,
         files = {name: door.read(name) for name in [*list_own(door), MANIFEST]}
     with tempfile.TemporaryDirectory(prefix="crossover-") as place:
         name = folder.name
-        if identify:
-            here = _write(Path(place) / name, files)
-        else:
+        if not identify:
             texts = {n: b.decode(errors="replace") for n, b in files.items() if _is_measured(n)}
             # A folder is called after its campaign, and so after its label.
             hidden = hide({**texts, "name": plan.id})
             name = hidden.pop("name")
-            here = _write(Path(place) / name, {n: text.encode() for n, text in hidden.items()})
-            write_reports(Store(here))
-        if key is not None:
-            sign(here, key)
-        return f"{name}.zip", pack(name, dict(_read(here)))
+            files = {n: text.encode() for n, text in hidden.items()}
+        here = Path(place) / name
+        here.mkdir()
+        with Folder.open(here) as door:
+            for path, content in files.items():
+                door.write(path, content)
+            if not identify:
+                write_reports(Store(here))
+            if key is not None:
+                sign(here, key)
+            packed = [*list_own(door), MANIFEST, *([SIGNATURE] if key else [])]
+            return f"{name}.zip", pack(name, {path: door.read(path) for path in packed})
 
 
 def _is_measured(name: str) -> bool:
@@ -66,19 +70,3 @@ def _is_measured(name: str) -> bool:
         or name.startswith("logs/")
         or (name.endswith(".json") and name != "summary.json")
     )
-
-
-def _write(folder: Path, files: dict[str, bytes]) -> Path:
-    folder.mkdir()
-    with Folder.open(folder) as door:
-        for name, content in files.items():
-            door.write(name, content)
-    return folder
-
-
-def _read(folder: Path) -> Iterator[tuple[str, bytes]]:
-    with Folder.open(folder) as door:
-        for name in [*list_own(door), MANIFEST]:
-            yield name, door.read(name)
-        if door.holds(SIGNATURE):
-            yield SIGNATURE, door.read(SIGNATURE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import zip_longest
+from os.path import commonprefix
 from typing import Any
 
 _AROUND, _SHOWN = 20, 60
@@ -48,10 +49,7 @@ def _find_lines(here: str, anew: str) -> Iterator[str]:
     pairs = zip_longest(here.split("\n"), anew.split("\n"))
     for number, (old, new) in enumerate(pairs, 1):
         if old != new:
-            same = next(
-                (i for i, (a, b) in enumerate(zip(old or "", new or "", strict=False)) if a != b),
-                min(len(old or ""), len(new or "")),
-            )
+            same = len(commonprefix([old or "", new or ""]))  # noqa: RUF071  by letters
             start = max(0, same - _AROUND)
             shown = [
                 "not there" if one is None else repr(one[start : same + _SHOWN])

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from suite import wire
 from suite.analysis.campaign.environment import PRIVATE
 from suite.analysis.documents.read import schema
 from suite.analysis.result.arms import hash_identity
@@ -76,7 +77,7 @@ def hide(texts: Mapping[str, str]) -> dict[str, str]:
             continue
         value = _hide_value(values[name], secrets, "")
         same = value == values[name]
-        hidden[name] = text if same else json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+        hidden[name] = text if same else wire.dump_document(value)
     return hidden
 
 
