@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,15 +35,29 @@ from suite.report.text.wording import word
 ROOT = SUITE.parent
 
 
+@dataclass(frozen=True, kw_only=True)
+class Alone:
+    """An engine with no other campaign on it while it is our turn; where ours is shown and kept, and what
+    it may use up."""
+
+    engine: Engine
+    turn: Turn
+    terminal: Terminal
+    results: Path
+    bounds: Bounds
+
+
 @contextlib.contextmanager
-def engine_alone(
-    given: dict[str, Any], results: Path, wait_s: float
-) -> Iterator[tuple[Engine, Terminal, Turn]]:
-    """The engine that was asked for, with no other campaign on it, and where its campaign is shown."""
-    with Terminal() as terminal, only_campaign(results, wait_s=wait_s, say=terminal.say) as turn:
+def engine_alone(given: dict[str, Any], bounds: Bounds) -> Iterator[Alone]:
+    """The engine that was asked for, alone."""
+    results: Path = given["results"] or ROOT / "results"
+    with (
+        Terminal() as terminal,
+        only_campaign(results, wait_s=bounds.wait_s, say=terminal.say) as turn,
+    ):
         engine = open_engine(given, terminal.say)
         turn.claim(engine)
-        yield engine, terminal, turn
+        yield Alone(engine=engine, turn=turn, terminal=terminal, results=results, bounds=bounds)
 
 
 def provide(engine: Engine, arms: Arms, say: Say) -> dict[str, Image]:
@@ -145,21 +160,20 @@ def _tell_first(store: Store, say: Say, *, stop: bool) -> None:
 
 
 def run_campaign(
-    engine: Engine,
+    here: Alone,
     store: Store,
     drawn: Campaign,
     arms: Arms,
     images: dict[str, Image],
     *,
-    bounds: Bounds,
-    terminal: Terminal,
-    turn: Turn,
     resumed: Sequence[Document] = (),
 ) -> None:
     """Runs the campaign, or the rest of it; however it ends, what was measured by then gets its report."""
-    conductor = make_conductor(engine, store, drawn, arms, images, bounds=bounds, listener=terminal)
-    terminal.heard = turn.expect
-    with reporting(store.folder, lambda: write_reports(store), terminal.say):
+    conductor = make_conductor(
+        here.engine, store, drawn, arms, images, bounds=here.bounds, listener=here.terminal
+    )
+    here.terminal.heard = here.turn.expect
+    with reporting(store.folder, lambda: write_reports(store), here.terminal.say):
         conductor.run(resumed)
 
 

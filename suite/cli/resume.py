@@ -7,7 +7,6 @@ whoever goes on with it, and is only held against what the folder says.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -123,23 +122,12 @@ def _demand_named(now: Mapping[str, str], begun: Campaign | Survey) -> None:
         f"{now.get(name, 'none')}"
         for name in differing
     )
-    raise DocumentError(f"{_plan(begun)}: {what}", _say_what_to_type(differing, settings))
-
-
-def _say_what_to_type(names: Iterable[str], settings: Mapping[str, str]) -> str:
-    words = {
-        name: "LOCAL_PYTHON=<the interpreter that it began with>"
-        if name == "local_python"
-        else f"{name.upper()}={shlex.quote(settings[name])}"
-        for name in names
-        if name in settings
-    }
-    parts = []
-    if words:
-        add = " ".join(words.values())
-        parts.append(f"a folder never decides what runs; to use the same, add {add}")
-    parts += [f"leave {name.upper()} out" for name in names if name not in settings]
-    return "; ".join(parts)
+    # What a plan names is a word to a shell, by `_judge`.
+    known = {**settings, "local_python": "<the interpreter that it began with>"}
+    add = "".join(f" {n.upper()}={known[n]}" for n in differing if n in settings)
+    remedies = [f"a folder never decides what runs; to use the same, add{add}"] if add else []
+    remedies += [f"leave {name.upper()} out" for name in differing if name not in settings]
+    raise DocumentError(f"{_plan(begun)}: {what}", "; ".join(remedies))
 
 
 def demand_same_custom(

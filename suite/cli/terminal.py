@@ -102,7 +102,6 @@ class Terminal:
 
     def __init__(self) -> None:
         self.console = Console(file=cast("IO[str]", _Unread(sys.stderr)), highlight=False)
-        self.plain_every_s = 15.0
         self.shown = 0.0
         self.heard: Callable[[float | None], object] = lambda _: None
         """Told how many seconds are left; None: not known yet."""
@@ -139,7 +138,7 @@ class Terminal:
         """Where the campaign stands."""
         self.heard(progress.left_s)
         now = time.monotonic()
-        if now - self.shown < (1.0 if self.bar is not None else self.plain_every_s):
+        if now - self.shown < (1.0 if self.bar is not None else 15.0):
             return
         self.shown = now
         turn = "calibration" if progress.block == 0 else f"block {progress.block}/{progress.blocks}"

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import click
 
-from suite.cli.conduct import ROOT, conclude, engine_alone, run_campaign
+from suite.cli.conduct import conclude, engine_alone, run_campaign
 from suite.cli.options import campaign_options, engine_options
 from suite.cli.settings import read_bounds, read_request
 from suite.host.campaign.arms import Arms, known_arms
@@ -34,21 +34,18 @@ def main(**given: Any) -> None:
     first = known_arms()["cpu"]
     second = replace(first, name="cpu-rebuilt", image="cpu-rebuilt")
     arms = Arms(run=(first, second), gpu={first.name: None, second.name: None}, not_run={})
-    bounds, results = read_bounds(given), given["results"] or ROOT / "results"
     words = shlex.join(["python", "-m", "tests.bench.second_build", *sys.argv[1:]])
     request = replace(read_request(given, again=True), command=words)
     drawn = plan_campaign(request, arms, scenarios.cells())
     given["engine"] = "docker"
-    with engine_alone(given, results, bounds.wait_s) as (opened, terminal, turn):
-        engine = cast("DockerEngine", opened)
+    with engine_alone(given, read_bounds(given)) as here:
+        engine, say = cast("DockerEngine", here.engine), here.terminal.say
         images = {
-            first.image: engine.provide("cpu", terminal.say),
-            second.image: engine.provide("cpu", terminal.say, fresh=True),
+            first.image: engine.provide("cpu", say),
+            second.image: engine.provide("cpu", say, fresh=True),
         }
-        store = Store.create(results, drawn.id)
-        run_campaign(
-            engine, store, drawn, arms, images, bounds=bounds, terminal=terminal, turn=turn
-        )
+        store = Store.create(here.results, drawn.id)
+        run_campaign(here, store, drawn, arms, images)
     sys.exit(conclude(store))
 
 

@@ -23,24 +23,22 @@ from suite.report.exports.tidy import FACTS, list_rows, name_machine_key, type_c
 TABLES = ("samples", "cells", "invocations", "campaigns")
 """In the order in which they are written: a campaign is in the archive when its last one is."""
 
+
+def _as_tidy(*names: str) -> dict[str, type]:
+    """The types of columns that the table of cells has as well."""
+    types = type_columns([])
+    return {name: types[name] for name in names}
+
+
 _CAMPAIGNS: Mapping[str, type] = {
-    "campaign": str,
-    "created": datetime,
-    "profile": str,
+    **_as_tidy("campaign", "created", "profile"),
     "label": str,
     "seed": int,
     "blocks": int,
-    "cpu": str,
-    "cpus_used": str,
-    "memory_bytes": float,
-    "gpu": str,
-    "suite_version": str,
-    "suite_content": str,
+    **_as_tidy("cpu", "cpus_used", "memory_bytes", "gpu", "suite_version", "suite_content"),
     "margin": float,
     "noise_floor": float,
-    "price_hourly": float,
-    "price_currency": str,
-    "banners": str,
+    **_as_tidy("price_hourly", "price_currency", "banners"),
     "documents": int,
     "content": str,
 }

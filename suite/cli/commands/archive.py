@@ -60,11 +60,8 @@ def history(cell: str | None, machine: str | None, place: Path | None) -> int:
             headers = ("machine", "campaigns", "first", "last", "cells")
             click.echo(tabulate(list_machines(database), headers=headers, tablefmt="plain"))
             return 0
-        ids = [cell]
-        series = list(read_history(database, cell, machine))
-        if not series:
-            ids = [one for one in list_cells(database) if name_receipt(one) == cell]
-            series = list(read_history(database, ids[0], machine)) if len(ids) == 1 else []
+        ids = [one for one in list_cells(database) if cell in {one, name_receipt(one)}]
+        series = list(read_history(database, ids[0], machine)) if len(ids) == 1 else []
     if not series:
         what = f"CELL={cell} has no number" + (f" on {machine}" if machine else "")
         raise UsageError(what, "`make history` lists the machines, `make list` the cells")

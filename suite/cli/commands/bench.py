@@ -8,7 +8,6 @@ from typing import Any
 from suite.analysis.documents.read import is_survey, load_campaign
 from suite.cli.commands.surveys import check_survey, find_gpus, survey_anew, survey_resumed
 from suite.cli.conduct import (
-    ROOT,
     conclude,
     engine_alone,
     provide,
@@ -47,7 +46,6 @@ def run_bench(given: dict[str, Any], *, again: bool) -> int:
 
 
 def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
-    results: Path = given["results"] or ROOT / "results"
     request = read_request(given, again=again)
     check_custom(given, request.arms)
     if again and request.gpu == ALL_GPUS:
@@ -56,40 +54,31 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
             "leave GPU=all out",
         )
     check_survey(request.gpu, request.arms)
-    with engine_alone(given, results, bounds.wait_s) as (engine, terminal, turn):
+    with engine_alone(given, bounds) as here:
+        engine, say = here.engine, here.terminal.say
         gpus = find_gpus(engine) if request.gpu == ALL_GPUS else {}
         if len(gpus) > 1:
-            given = settle_custom(given, engine, [CUSTOM], terminal.say)
-            store = survey_anew(
-                given,
-                read_request(given, again=again),
-                gpus,
-                bounds=bounds,
-                results=results,
-                engine=engine,
-                terminal=terminal,
-            )
+            given = settle_custom(given, engine, [CUSTOM], say)
+            store = survey_anew(given, read_request(given, again=again), gpus, here)
         else:
             if gpus:
-                terminal.say("this machine shows one GPU, so that GPU=all is an ordinary campaign")
+                say("this machine shows one GPU, so that GPU=all is an ordinary campaign")
                 # So that it goes on, and is repeated, as the campaign of that GPU.
                 given = {**given, "gpu": next(iter(gpus))}
             arms = resolve_arms(engine, request.arms, given["gpu"] or "0")
             arms = against_itself(arms) if again else arms
-            given = settle_custom(given, engine, [arm.image for arm in arms.run], terminal.say)
+            given = settle_custom(given, engine, [arm.image for arm in arms.run], say)
             drawn = plan_campaign(read_request(given, again=again), arms, scenarios.cells())
             for arm, why in drawn.not_run.items():
-                terminal.say(f"the arm {arm} is left out: {why}")
+                say(f"the arm {arm} is left out: {why}")
                 if bounds.stop_if_unsound:
                     raise UnsoundError(
                         f"the machine is unsound: {why}",
                         "another one, or ARMS=cpu where no GPU is meant",
                     )
-            images = provide(engine, arms, terminal.say)
-            store = Store.create(results, drawn.id)
-            run_campaign(
-                engine, store, drawn, arms, images, bounds=bounds, terminal=terminal, turn=turn
-            )
+            images = provide(engine, arms, say)
+            store = Store.create(here.results, drawn.id)
+            run_campaign(here, store, drawn, arms, images)
     return conclude(store)
 
 
@@ -103,21 +92,14 @@ def _bench_resumed(folder: Path, given: dict[str, Any]) -> int:
             f"RESUME={folder.parent / loaded.campaign.survey}",
         )
     given = settle(given, loaded.campaign, loaded.documents)
-    bounds = read_bounds(given)
+    given["results"] = folder.resolve().parent
     drawn = resume_plan(loaded.campaign, blocks=given["blocks"])
     store = Store(folder)
-    with engine_alone(given, folder.resolve().parent, bounds.wait_s) as (engine, terminal, turn):
+    with engine_alone(given, read_bounds(given)) as here:
+        engine, say = here.engine, here.terminal.say
         arms = resolve_again(engine, drawn, single_gpu(given["gpu"] or "0"))
-        demand_same_custom(given, engine, [arm.image for arm in arms.run], drawn, terminal.say)
-        run_campaign(
-            engine,
-            store,
-            drawn,
-            arms,
-            provide(engine, arms, terminal.say),
-            bounds=bounds,
-            terminal=terminal,
-            turn=turn,
-            resumed=[*loaded.documents, *loaded.controls],
-        )
+        demand_same_custom(given, engine, [arm.image for arm in arms.run], drawn, say)
+        images = provide(engine, arms, say)
+        resumed = [*loaded.documents, *loaded.controls]
+        run_campaign(here, store, drawn, arms, images, resumed=resumed)
     return conclude(store)

@@ -10,7 +10,7 @@ import click
 from suite.analysis.analyse import analyse, analyse_folder
 from suite.analysis.documents.read import is_survey, load_campaign
 from suite.analysis.several.recheck import draw_cells, hash_samples, judge_again
-from suite.cli.conduct import ROOT, engine_alone, provide, run_campaign, shown, write_reports
+from suite.cli.conduct import engine_alone, provide, run_campaign, shown, write_reports
 from suite.cli.engines import check_custom, settle_custom
 from suite.cli.options import CAMPAIGN, FOLDER, add_options, engine_options
 from suite.cli.receipts.archive import unpacked
@@ -79,16 +79,14 @@ def recheck(run: Path, number: int, **given: Any) -> int:
     }
     check_custom(given, wanted)
     single_gpu(given["gpu"] or "0")
-    results: Path = given["results"] or ROOT / "results"
-    with engine_alone(given, results, bounds.wait_s) as (engine, terminal, turn):
+    with engine_alone(given, bounds) as here:
+        engine, say = here.engine, here.terminal.say
         arms = resolve_arms(engine, wanted, given["gpu"] or "0")
-        given = settle_custom(given, engine, [arm.image for arm in arms.run], terminal.say)
+        given = settle_custom(given, engine, [arm.image for arm in arms.run], say)
         drawn = plan_recheck(read_request(given, again=False), arms, scenarios.cells(), campaign)
-        images = provide(engine, arms, terminal.say)
-        store = Store.create(results, drawn.id)
-        run_campaign(
-            engine, store, drawn, arms, images, bounds=bounds, terminal=terminal, turn=turn
-        )
+        images = provide(engine, arms, say)
+        store = Store.create(here.results, drawn.id)
+        run_campaign(here, store, drawn, arms, images)
     write_reports(store)
     now, where = analyse_folder(store.folder), shown(store.folder)
     found = judge_again(before, now, seed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from suite.analysis.result.record import Trial
 from suite.analysis.several.record import add_up, read_trial
 from suite.errors import DocumentError, UsageError
 from suite.folder import MEND, Folder
+from suite.manifest import hash_content
 from suite.report.exports.summary import render_json
 from suite.report.pages.record import compose_record
 from suite.report.render.markdown import render_page
@@ -41,9 +41,8 @@ def add_campaigns(folders: Iterable[Path], root: Path) -> list[str]:
             raise UsageError(f"{trial.campaign} stands in {FOLDER}", "each campaign counts once")
         known.add(trial.campaign)
         text = render_json(analysis)
-        digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+        digest = hash_content(text.encode())[:12]
         added[f"{FOLDER}/{analysis.campaign.created:%Y%m%d}-{digest}.json"] = text
-    (root / FOLDER).mkdir(parents=True, exist_ok=True)
     with Folder.open(root) as checkout:
         for name, text in added.items():
             checkout.write(name, text)

@@ -10,6 +10,7 @@ from typing import Any, cast
 from suite.analysis.documents.read import load_campaign, load_survey
 from suite.analysis.several.places import drop_unpaired
 from suite.cli.conduct import (
+    Alone,
     engine_alone,
     make_conductor,
     provide,
@@ -19,8 +20,7 @@ from suite.cli.conduct import (
 )
 from suite.cli.engines import connect
 from suite.cli.resume import demand_same_custom, settle
-from suite.cli.settings import ALL_GPUS, Bounds, read_bounds, single_gpu
-from suite.cli.terminal import Terminal
+from suite.cli.settings import ALL_GPUS, read_bounds, single_gpu
 from suite.errors import DELEGATE, EngineError, GpuError, UsageError
 from suite.host.campaign.arms import AUTO, known_arms, resolve_arms
 from suite.host.campaign.conductor import Conductor
@@ -67,14 +67,7 @@ def find_gpus(engine: Engine) -> dict[str, Card]:
 
 
 def survey_anew(
-    given: dict[str, Any],
-    request: Request,
-    gpus: Mapping[str, Card],
-    *,
-    bounds: Bounds,
-    results: Path,
-    engine: Engine,
-    terminal: Terminal,
+    given: dict[str, Any], request: Request, gpus: Mapping[str, Card], here: Alone
 ) -> Store:
     """Runs a survey of these GPUs.
 
@@ -84,30 +77,31 @@ def survey_anew(
     Raises:
         CrossoverError: it can't be had, or broke off; what was measured by then has its report.
     """
+    engine = here.engine
     if not engine.binds_cpus:
         raise EngineError(
             "GPU=all gives each GPU CPUs of its own while all are at work, and this engine can't bind "
             "a container to CPUs (no cpuset control group, as in rootless mode)",
             f"name one GPU; or {DELEGATE}",
         )
-    allowed = bounds.cpus or engine.cpus()
+    allowed = here.bounds.cpus or engine.cpus()
     near = {
         name: tuple(cpu for cpu in card.cpus if cpu in allowed) if card.cpus else None
         for name, card in gpus.items()
     }
     # Elsewhere nothing tells which CPUs are threads of one core.
-    here = engine.is_here is True
-    cores = find_cores(allowed) if here else [(cpu,) for cpu in allowed]
+    is_here = engine.is_here is True
+    cores = find_cores(allowed) if is_here else [(cpu,) for cpu in allowed]
     shares = share_cpus(cores, near)
     arms = {name: resolve_arms(engine, request.arms, name) for name in gpus}
     survey, parts = plan_survey(
-        request, arms, shares, scenarios.cells(), whole_cores=True if here else None
+        request, arms, shares, scenarios.cells(), whole_cores=True if is_here else None
     )
-    provide(engine, arms[next(iter(gpus))], terminal.say)
-    store = Store.create(results, survey.id)
+    provide(engine, arms[next(iter(gpus))], here.terminal.say)
+    store = Store.create(here.results, survey.id)
     for part in parts:
-        Store.create(results, part.campaign.id)
-    _conduct(given, store, survey, parts, {}, bounds=bounds, terminal=terminal)
+        Store.create(here.results, part.campaign.id)
+    _conduct(given, here, store, survey, parts, resumed={})
     return store
 
 
@@ -122,42 +116,39 @@ def survey_resumed(folder: Path, given: dict[str, Any]) -> Store:
     """
     survey = load_survey(folder)
     given = settle(given, survey)
-    bounds = read_bounds(given)
     store = Store(folder)
-    results = store.folder.parent
-    with engine_alone(given, results, bounds.wait_s) as (engine, terminal, _):
-        demand_same_custom(given, engine, [CUSTOM], survey, terminal.say)
+    given["results"] = results = store.folder.parent
+    with engine_alone(given, read_bounds(given)) as here:
+        demand_same_custom(given, here.engine, [CUSTOM], survey, here.terminal.say)
         loaded = {one.campaign: load_campaign(results / one.campaign) for one in survey.members}
         parts: list[Part] = []
         for member in survey.members:
             # Every campaign has the survey's rounds, also where a command that was to add some was cut off.
             rounds = given["blocks"] or survey.rounds
             drawn = resume_plan(loaded[member.campaign].campaign, blocks=rounds)
-            arms = resolve_again(engine, drawn, single_gpu(member.gpu))
+            arms = resolve_again(here.engine, drawn, single_gpu(member.gpu))
             parts.append(Part(member=member, campaign=drawn, arms=arms))
-        provide(engine, parts[0].arms, terminal.say)
+        provide(here.engine, parts[0].arms, here.terminal.say)
         kept, _ = drop_unpaired(survey, loaded)
         _conduct(
             given,
+            here,
             store,
             replace(survey, rounds=parts[0].campaign.blocks, stopped=None),
             parts,
-            {name: [*one.documents, *one.controls] for name, one in kept.items()},
-            bounds=bounds,
-            terminal=terminal,
+            resumed={name: [*one.documents, *one.controls] for name, one in kept.items()},
         )
     return store
 
 
 def _conduct(
     given: dict[str, Any],
+    here: Alone,
     store: Store,
     survey: Survey,
     parts: Sequence[Part],
-    resumed: Mapping[str, Sequence[Document]],
     *,
-    bounds: Bounds,
-    terminal: Terminal,
+    resumed: Mapping[str, Sequence[Document]],
 ) -> None:
     """Runs the survey; however it ends, every campaign of it gets its report."""
     stores = {
@@ -171,14 +162,16 @@ def _conduct(
     def make(part: Part, listener: Listener) -> tuple[Conductor, HaltingEngine]:
         # Connections of its own; what there is to say and to sweep, the survey has.
         engine = HaltingEngine(connect(given))
-        share = parse_cpus(survey.cpus[part.member.gpu]) if part.member.at_once else bounds.cpus
+        share = (
+            parse_cpus(survey.cpus[part.member.gpu]) if part.member.at_once else here.bounds.cpus
+        )
         conductor = make_conductor(
             cast("Engine", engine),
             stores[part.campaign.id],
             part.campaign,
             part.arms,
             provide(cast("Engine", engine), part.arms, lambda _: None),
-            bounds=replace(bounds, cpus=share, budget_s=None),
+            bounds=replace(here.bounds, cpus=share, budget_s=None),
             listener=listener,
         )
         return conductor, engine
@@ -188,7 +181,7 @@ def _conduct(
             write_reports(one, pictures=False)
         write_reports(store)
 
-    with reporting(store.folder, write, terminal.say):
+    with reporting(store.folder, write, here.terminal.say):
         run_survey(
             survey,
             parts,
@@ -196,8 +189,8 @@ def _conduct(
             store=store,
             make=make,
             report=lambda: write_reports(store),
-            budget_s=bounds.budget_s,
-            listener=terminal,
+            budget_s=here.bounds.budget_s,
+            listener=here.terminal,
         )
     for one in stores.values():
         write_reports(one)
