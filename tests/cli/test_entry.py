@@ -253,7 +253,7 @@ def test_generated_files_are_checked_without_being_written(
 def examined(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeExamined]:
     """The engine that the doctor looks at; the rest of the machine is this one."""
     engine = FakeExamined()
-    monkeypatch.setattr(entry, "engine_to_examine", lambda _given: engine)
+    monkeypatch.setattr(entry, "connect", lambda _given, **_: engine)
     yield engine
     assert engine.provided == []
 
