@@ -10,7 +10,9 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from tests.commands import run
 from tests.fleet.machines import find_port
 
 BRINGS = "`apt-get install slurm-wlm munge`; no service has to run"
@@ -60,18 +62,14 @@ class Cluster:
         self.environment = {**os.environ, "SLURM_CONF": str(self.config)}
         self._daemons: dict[str, subprocess.Popen[bytes]] = {}
 
-    def run(self, name: str, *words: str, cwd: Path | None = None) -> str:
+    def run(self, name: str, *words: str, **how: Any) -> str:
         """What one of Slurm's commands says."""
-        done = subprocess.run(
-            [self._find(name, BRINGS), *words],
-            env=self.environment,
-            cwd=cwd,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = self._ask(name, *words, **how)
         assert done.returncode == 0, done.stderr
         return done.stdout
+
+    def _ask(self, name: str, *words: str, **how: Any) -> subprocess.CompletedProcess[str]:
+        return run(self._find(name, BRINGS), *words, env=self.environment, **how)
 
     def start(self, inside: tuple[str, ...] = ()) -> None:
         """Starts it; ``inside`` are the words before each of its daemons."""
@@ -93,21 +91,14 @@ class Cluster:
         self._begin("slurmctld", *inside, self._find("slurmctld", BRINGS), "-D", "-i")
         for node in ("n1", "n2"):
             self._begin(node, *inside, *NODE, self._find("slurmd", BRINGS), "-D", "-N", node)
-        self.wait(lambda: self._look().count("State=IDLE") == 2)
+        # The controller knows its nodes once it answers.
+        self.wait(lambda: self._ask("scontrol", "show", "node").stdout.count("State=IDLE") == 2)
 
     def _begin(self, name: str, *words: str) -> None:
         with (self.folder / f"{name}.said").open("wb") as said:
             self._daemons[name] = subprocess.Popen(
                 words, env=self.environment, stdout=said, stderr=said
             )
-
-    def _look(self) -> str:
-        """The nodes, as the controller knows them once it answers."""
-        words = [self._find("scontrol", BRINGS), "show", "node"]
-        done = subprocess.run(
-            words, env=self.environment, capture_output=True, text=True, check=False
-        )
-        return done.stdout
 
     def states(self) -> list[str]:
         """Of every job and task that has not ended."""
@@ -122,12 +113,7 @@ class Cluster:
     def hurry(self) -> None:
         """A requeued job would wait for two minutes."""
         for job in self.run("squeue", "--noheader", "--array", "--format=%A").split():
-            subprocess.run(
-                [self._find("scontrol", BRINGS), "update", f"job={job}", "StartTime=now"],
-                env=self.environment,
-                check=False,
-                capture_output=True,
-            )
+            self._ask("scontrol", "update", f"job={job}", "StartTime=now")
 
     def stop(self) -> None:
         """Ends it, and leaves nothing."""

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from suite.host.machine.identity import hash_machine
+from tests.commands import run
 from tests.fleet.machines import Machine, find_port
 from tests.fleet.trials import BLOCKS, BRINGS, Play, finish
 
@@ -114,13 +114,10 @@ def test_the_linter_has_nothing_to_say(
 ) -> None:
     lint = find_tool("ansible-lint", BRINGS)
     folders = (str(Path(lint).parent), os.environ["PATH"])
-    done = subprocess.run(
-        [lint, "--offline", "--nocolor", "bench.yml"],
-        cwd=checkout / "fleet" / "ansible",
-        env={**os.environ, "HOME": str(tmp_path), "PATH": os.pathsep.join(folders)},
-        capture_output=True,
-        text=True,
-        check=False,
+    done = run(
+        *(lint, "--offline", "--nocolor", "bench.yml"),
+        folder=checkout / "fleet" / "ansible",
+        env={"HOME": str(tmp_path), "PATH": os.pathsep.join(folders)},
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert shutil.which("git") is not None

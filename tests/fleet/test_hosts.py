@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import run
 from tests.fakes.daemons import Daemon, why_not
 from tests.fleet.machines import SYSTEMD, Machine, find_groups
 from tests.fleet.trials import BLOCKS, Play, finish
@@ -89,8 +90,7 @@ def images(find_tool: Callable[[str, str], str], tmp_path: Path) -> Iterator[lis
 
 def look(name: str, *words: str) -> str:
     """The identity of an image, by the engine that these words name; without it, nothing."""
-    command = ["docker", *words, "image", "inspect", "--format", "{{.Id}}", name]
-    return subprocess.run(command, check=False, capture_output=True, text=True).stdout.strip()
+    return run("docker", *words, "image", "inspect", "--format", "{{.Id}}", name).stdout.strip()
 
 
 def test_images_are_brought_once_to_an_engine_that_lacks_them(

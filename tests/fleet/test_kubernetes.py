@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 import pytest
 
 from suite.content import SUITE
+from tests.commands import run
 
 JOB = SUITE.parent / "fleet" / "kubernetes" / "job.yaml"
 BRINGS = "`nox -s fleet` installs kubernetes-validate"
@@ -22,23 +21,19 @@ def job(find_tool: Callable[[str, str], str]) -> Any:
     """The Job's file, read by the PyYAML that the validator brings."""
     python = Path(find_tool("kubernetes-validate", BRINGS)).parent / "python"
     words = "import json, sys, yaml; json.dump(yaml.safe_load(open(sys.argv[1])), sys.stdout)"
-    done = subprocess.run([python, "-c", words, JOB], capture_output=True, text=True, check=True)
+    done = run(str(python), "-c", words, str(JOB))
+    assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
-
-
-def validate(program: str, path: Path) -> subprocess.CompletedProcess[str]:
-    words = [program, "--strict", str(path)]
-    return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
 def test_the_schema_takes_it_and_refuses_a_wrong_one(
     find_tool: Callable[[str, str], str], tmp_path: Path
 ) -> None:
     program = find_tool("kubernetes-validate", BRINGS)
-    done = validate(program, JOB)
+    done = run(program, "--strict", str(JOB))
     assert done.returncode == 0, done.stdout + done.stderr
     (tmp_path / "wrong.yaml").write_text(JOB.read_text().replace("completions: 2", "completion: 2"))
-    assert validate(program, tmp_path / "wrong.yaml").returncode == 1
+    assert run(program, "--strict", str(tmp_path / "wrong.yaml")).returncode == 1
 
 
 def test_what_a_schema_lets_pass_is_right_too(job: Any) -> None:
@@ -72,13 +67,7 @@ def test_its_command_makes_a_whole_campaign_of_which_a_cell_failed_a_success(
     (tmp_path / "fleet").mkdir()
     for status, wanted in {0: 0, 1: 0, 3: 3, 7: 7, 130: 130}.items():
         (tmp_path / "fleet" / "bench").write_text(f'echo "$@"\nexit {status}\n')
-        done = subprocess.run(
-            [*bench["command"], *bench["args"]],
-            cwd=tmp_path,
-            env={**os.environ, "JOB_COMPLETION_INDEX": "7"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        words = (*bench["command"], *bench["args"])
+        done = run(*words, folder=tmp_path, env={"JOB_COMPLETION_INDEX": "7"})
         assert done.returncode == wanted
         assert done.stdout.split()[:2] == ["/results/7", "ENGINE=inside"]

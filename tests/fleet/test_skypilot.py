@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from suite.content import SUITE
+from tests.commands import run
 from tests.fleet.clusters import Cluster
 from tests.fleet.machines import Machine, find_port
 from tests.fleet.test_tasks import TABLE, make_tasks
@@ -38,10 +39,7 @@ print(json.dumps({"name": task.name, "envs": task.envs, "run": task.run, "mounts
 def load(find: Callable[[str, str], str], path: Path, home: Path) -> Any:
     """What SkyPilot makes of a task file."""
     python = Path(find("sky", BRINGS)).parent / "python"
-    environment = {**os.environ, "HOME": str(home), **SILENT}
-    done = subprocess.run(
-        [python, "-c", LOAD, path], env=environment, capture_output=True, text=True, check=False
-    )
+    done = run(str(python), "-c", LOAD, str(path), env={"HOME": str(home), **SILENT})
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -35,7 +35,7 @@ def submit(cluster: Cluster, checkout: Path, worker: Path | None, *words: str) -
     bench = ["PROFILE=smoke", "ARMS=cpu", f"BLOCKS={BLOCKS}", f"ONLY={ONLY}", "WAIT=30m"]
     bench += [f"LOCAL_PYTHON={worker}"] if worker else []
     job = "fleet/slurm/bench.sbatch"
-    said = cluster.run("sbatch", "--parsable", *words, job, *bench, cwd=checkout)
+    said = cluster.run("sbatch", "--parsable", *words, job, *bench, folder=checkout)
     return said.strip()
 
 

@@ -18,6 +18,7 @@ import pytest
 from suite.content import SUITE
 from suite.host.machine.identity import SALT
 from tests import synthetic, twelve
+from tests.commands import run
 from tests.fakes.scripted_python import script
 
 pytestmark = pytest.mark.processes
@@ -29,8 +30,8 @@ MOST_LINES = 900
 
 
 def tracked() -> list[Path]:
-    words = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "fleet"]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
+    done = run("git", "ls-files", "--cached", "--others", "--exclude-standard", "fleet")
+    assert done.returncode == 0, done.stderr
     return [path for line in done.stdout.splitlines() if (path := ROOT / line).exists()]
 
 
@@ -48,7 +49,7 @@ def test_the_job_files_stay_small_and_the_page_names_each() -> None:
 
 @pytest.mark.parametrize("name", ["bench", "job", "slurm/bench.sbatch"])
 def test_every_script_is_a_shells(name: str) -> None:
-    assert subprocess.run(["sh", "-n", FLEET / name], check=False).returncode == 0
+    assert run("sh", "-n", str(FLEET / name)).returncode == 0
 
 
 @pytest.fixture
@@ -71,9 +72,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def say(place: Path, program: str, *words: str) -> str:
-    done = subprocess.run(
-        ["sh", place / "fleet" / program, *words], capture_output=True, text=True, check=False
-    )
+    done = run("sh", str(place / "fleet" / program), *words)
     return done.stdout.strip() or f"{done.returncode} {done.stderr.strip()}"
 
 
@@ -270,13 +269,9 @@ def test_figures_of_slurm_lie_there_where_it_keeps_accounts(
     (tmp_path / "bin").mkdir()
     if status is not None:
         script(tmp_path / "bin" / "sacct", f"echo 'JobID|State'; exit {status}")
-    done = subprocess.run(
-        ["sh", place / "fleet" / "slurm" / "bench.sbatch", "BLOCKS=3"],
-        env={"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", **slurm(place)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+    batch = str(place / "fleet" / "slurm" / "bench.sbatch")
+    done = run("sh", batch, "BLOCKS=3", env={"PATH": path, **slurm(place)})
     assert done.returncode == 1, "the campaign's own status"
     figures = place / "results" / "fleet" / "7-2" / "sacct.txt"
     assert figures.exists() == (status == 0)
@@ -295,13 +290,8 @@ def test_a_shortlist_is_made_of_the_folders_that_came_home(tmp_path: Path) -> No
             (host / left).touch()
     words = "$(echo results/fleet/*/*/)"
     assert f'make shortlist RUNS="{words}"' in (ROOT / "docs" / "fleet.md").read_text()
-    done = subprocess.run(
-        ["sh", "-c", f'exec "$0" -m suite shortlist {words}', sys.executable],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = f'exec "$0" -m suite shortlist {words}'
+    env = {"PYTHONPATH": str(ROOT)}
+    done = run("sh", "-c", command, sys.executable, folder=tmp_path, env=env)
     assert done.returncode == 0, done.stderr
     assert "A three.large; 3 instances (±5 % needs " in done.stdout

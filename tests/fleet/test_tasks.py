@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
 from suite.content import SUITE
 from suite.host.machine.identity import SALT
+from tests.commands import run_python
 
 pytestmark = pytest.mark.processes
 
@@ -34,12 +34,11 @@ folder = "/shared/results"
 """
 
 
-def make_tasks(table: Path | str, folder: Path) -> subprocess.CompletedProcess[str]:
+def make_tasks(table: Path | str, folder: Path) -> CompletedProcess[str]:
     folder.mkdir()
     for name in ("bench.yaml", "tasks.py"):
         shutil.copy(SKYPILOT / name, folder)
-    words = [sys.executable, str(folder / "tasks.py"), str(table)]
-    return subprocess.run(words, capture_output=True, text=True, check=False)
+    return run_python(str(folder / "tasks.py"), str(table))
 
 
 def test_tasks_take_the_secret_from_the_environment(tmp_path: Path) -> None:

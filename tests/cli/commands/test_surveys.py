@@ -18,11 +18,8 @@ from suite.cli.commands import surveys
 from suite.cli.terminal import Terminal
 from suite.host.campaign.store import Store
 from suite.host.engine import LABEL, Card, GpuRequest, Job
-from suite.report import produce as collating
 from tests.cli.shell import Shell, complaint
 from tests.fakes.engine import FakeEngine, Life, Worker, record
-
-pytestmark = pytest.mark.usefixtures("suite_identity", "own_signals")
 
 TWO = (Card(index=0, name="Made-Up GPU"), Card(index=1, name="Made-Up GPU"))
 WORDS = (
@@ -71,19 +68,14 @@ class Gpus(FakeEngine):
 
 
 @pytest.fixture
-def shell(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Shell:
-    made = Shell(tmp_path / "results", capsys, monkeypatch)
-
+def shell(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Shell:
     def connect(given: dict[str, Any]) -> Gpus:
-        made.opened.append(given)
-        assert isinstance(made.engine, Gpus)
-        return made.engine.connect()
+        shell.opened.append(given)
+        assert isinstance(shell.engine, Gpus)
+        return shell.engine.connect()
 
-    monkeypatch.setattr(collating, "can_draw", lambda: False)
     monkeypatch.setattr(surveys, "connect", connect)
-    return made
+    return shell
 
 
 def bench(shell: Shell, engine: Gpus, *words: str) -> tuple[dict[str, Path], str]:
