@@ -72,12 +72,12 @@ def aa(**given: Any) -> int:
 @click.option("--json", "as_json", is_flag=True, help="as JSON")
 def list_(profile: ProfileName | None, only: str | None, as_json: bool) -> int:
     """Every cell: id, profiles, work, the question it answers."""
-    globs = (only or "").split()
+    globs = (only or "").split() or ["*"]
     chosen = [
         cell
         for cell in scenarios.cells()
         if (profile is None or profile in cell.profiles)
-        and (not globs or any(fnmatch.fnmatchcase(cell.id, glob) for glob in globs))
+        and any(fnmatch.fnmatchcase(cell.id, glob) for glob in globs)
     ]
     if not chosen:
         raise UsageError(f"no cell matches {only!r}", "`make list` shows all of them")

@@ -155,8 +155,8 @@ class Terminal:
             completed=progress.done,
             total=progress.cells,
             rest=rest,
+            refresh=True,
         )
-        self.bar.refresh()
 
 
 def _clock(seconds: float) -> str:

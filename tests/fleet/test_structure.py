@@ -23,6 +23,8 @@ from tests.fakes.scripted_python import script
 
 pytestmark = pytest.mark.processes
 
+Job = Callable[..., str]
+
 ROOT = SUITE.parent
 FLEET = ROOT / "fleet"
 MOST_LINES = 900
@@ -113,63 +115,65 @@ def test_words_that_do_not_go_are_refused(word: str, place: Path, tmp_path: Path
     assert say(place, "bench", str(tmp_path / "results"), word).startswith("2 fleet/bench: ")
 
 
-def until(look: Callable[[], str], wanted: str) -> None:
-    while (found := look()) != wanted:
+@pytest.fixture
+def job(place: Path, tmp_path: Path) -> Job:
+    """Asks something of the job whose folder is ``results``."""
+    results = str(tmp_path / "results")
+    return lambda what, *words: say(place, "job", what, results, *words)
+
+
+def until(job: Job, wanted: str) -> None:
+    while (found := job("state")) != wanted:
         assert found.startswith(("running", "none")), found
         time.sleep(0.05)
 
 
-def test_a_job_is_begun_once_and_says_how_it_ended(place: Path, tmp_path: Path) -> None:
-    results = str(tmp_path / "results")
-    assert say(place, "job", "state", results) == "none"
-    assert say(place, "job", "start", results, "BLOCKS=3") == "started"
-    assert say(place, "job", "state", results) == "running"
-    assert say(place, "job", "start", results, "BLOCKS=3") == "it runs already"
+def test_a_job_is_begun_once_and_says_how_it_ended(job: Job, tmp_path: Path) -> None:
+    assert job("state") == "none"
+    assert job("start", "BLOCKS=3") == "started"
+    assert job("state") == "running"
+    assert job("start", "BLOCKS=3") == "it runs already"
     (tmp_path / "go").write_text("1")
-    until(lambda: say(place, "job", "state", results), "ended 1")
-    assert say(place, "job", "start", results) == "it is whole"
+    until(job, "ended 1")
+    assert job("start") == "it is whole"
     log = (tmp_path / "results" / "job.log").read_text()
     assert log.count("[--blocks][3]") == 1
 
 
 def test_a_job_on_an_unsound_machine_is_not_tried_again_but_without_stop_if(
-    place: Path, tmp_path: Path
+    job: Job, tmp_path: Path
 ) -> None:
-    results = str(tmp_path / "results")
     (tmp_path / "go").write_text("7")
-    assert say(place, "job", "start", results, "STOP_IF=unsound") == "started"
-    until(lambda: say(place, "job", "state", results), "ended 7")
+    assert job("start", "STOP_IF=unsound") == "started"
+    until(job, "ended 7")
     log = tmp_path / "results" / "job.log"
-    assert say(place, "job", "start", results, "BLOCKS=3", "STOP_IF=unsound").startswith(
-        "it is unsound"
-    )
+    assert job("start", "BLOCKS=3", "STOP_IF=unsound").startswith("it is unsound")
     assert log.read_text().count("[suite]") == 1
-    assert say(place, "job", "start", results, "BLOCKS=3") == "started"
-    until(lambda: say(place, "job", "state", results), "ended 7")
+    assert job("start", "BLOCKS=3") == "started"
+    until(job, "ended 7")
     assert log.read_text().count("[suite]") == 2
     assert "[--stop-if][unsound]" in log.read_text()
 
 
-def test_a_job_that_is_stopped_or_killed_is_begun_again(place: Path, tmp_path: Path) -> None:
-    results = str(tmp_path / "results")
-    say(place, "job", "start", results)
+def test_a_job_that_is_stopped_or_killed_is_begun_again(job: Job, tmp_path: Path) -> None:
+    job("start")
     log = tmp_path / "results" / "job.log"
     while "[-m]" not in log.read_text():
         time.sleep(0.05)
-    say(place, "job", "stop", results)
-    until(lambda: say(place, "job", "state", results), "ended 130")
-    assert say(place, "job", "start", results) == "started"
+    job("stop")
+    until(job, "ended 130")
+    assert job("start") == "started"
     pid = int((tmp_path / "results" / "job.pid").read_text())
     parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
     for number in (parent, pid):
         subprocess.run(["kill", f"-{int(signal.SIGKILL)}", str(number)], check=True)
-    until(lambda: say(place, "job", "state", results), "lost")
+    until(job, "lost")
     (tmp_path / "go").write_text("0")
-    assert say(place, "job", "start", results) == "started"
-    until(lambda: say(place, "job", "state", results), "ended 0")
+    assert job("start") == "started"
+    until(job, "ended 0")
 
 
-def test_a_job_has_started_when_it_can_be_stopped(place: Path, tmp_path: Path) -> None:
+def test_a_job_has_started_when_it_can_be_stopped(job: Job, place: Path, tmp_path: Path) -> None:
     results = tmp_path / "results"
     results.mkdir()
     (results / "job.pid").touch()  # of a try that was killed while it wrote it
@@ -180,12 +184,12 @@ def test_a_job_has_started_when_it_can_be_stopped(place: Path, tmp_path: Path) -
     with subprocess.Popen(
         ["sh", script, "start", results], stdout=subprocess.PIPE, text=True
     ) as start:
-        while not say(place, "job", "state", str(results)).startswith("running"):
+        while not job("state").startswith("running"):
             time.sleep(0.05)
         assert not (results / "job.pid").exists()
-        say(place, "job", "stop", str(results))
+        job("stop")
         assert start.communicate()[0] == "started\n"
-    while (state := say(place, "job", "state", str(results))).startswith("running"):
+    while (state := job("state")).startswith("running"):
         time.sleep(0.05)
     assert state in {"ended 130", "ended 143"}  # interrupted before it could say so, or after
 
@@ -203,16 +207,16 @@ def list_commands() -> bytes:
 
 
 def test_the_secret_lies_in_one_place_and_is_seen_in_no_command_and_no_file(
-    place: Path, tmp_path: Path
+    job: Job, place: Path, tmp_path: Path
 ) -> None:
     (place / "fleet" / ".salt").write_text(f"{OURS}\n")
     results = tmp_path / "results"
-    assert say(place, "job", "start", str(results), "BLOCKS=3") == "started"
+    assert job("start", "BLOCKS=3") == "started"
     while "[-m]" not in (results / "job.log").read_text():
         time.sleep(0.05)
     commands = list_commands()
     (tmp_path / "go").write_text("0")
-    until(lambda: say(place, "job", "state", str(results)), "ended 0")
+    until(job, "ended 0")
     assert (tmp_path / "secret").read_text() == OURS
     assert b"--blocks" in commands
     assert OURS.encode() not in commands
@@ -220,13 +224,13 @@ def test_the_secret_lies_in_one_place_and_is_seen_in_no_command_and_no_file(
 
 
 def test_a_secret_of_the_environment_reaches_the_command_and_no_unit_of_systemds(
-    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    job: Job, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "go").write_text("0")
     monkeypatch.setenv(SALT, OURS)
     say(place, "bench", str(tmp_path / "results"))
     assert (tmp_path / "secret").read_text() == OURS
-    refused = say(place, "job", "start", str(tmp_path / "results"))
+    refused = job("start")
     assert refused == "2 fleet/job: CROSSOVER_SALT: keep the secret in fleet/.salt"
 
 

@@ -29,7 +29,7 @@ class CallbackModule(CallbackBase):
 
     def __init__(self) -> None:
         super().__init__()
-        self._hosts: dict[str, str] = {}
+        self._hosts: set[str] = set()
         self._missing: dict[str, str] = {}
         self._status: dict[str, str] = {}
         self._unsound: dict[str, str] = {}
@@ -37,23 +37,15 @@ class CallbackModule(CallbackBase):
     def v2_playbook_on_play_start(self, play: Any) -> None:
         """Every host that the play is for stands in the table, whatever becomes of it."""
         manager = play.get_variable_manager()
-        for host in manager._inventory.get_hosts(play.hosts):
-            self._hosts.setdefault(host.get_name(), "")
+        self._hosts.update(h.get_name() for h in manager._inventory.get_hosts(play.hosts))
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
         """Why a host goes no further."""
         if not ignore_errors:
-            self._stop(result)
-
-    def v2_runner_on_unreachable(self, result: Any) -> None:
-        """As `v2_runner_on_failed`."""
-        self._stop(result)
+            self.v2_runner_on_unreachable(result)
 
     def v2_runner_on_ok(self, result: Any) -> None:
         """A task that looks at what is at home says so in its last line."""
-        self._keep(result)
-
-    def _keep(self, result: Any) -> None:
         lines = str(result.result.get("stdout", "")).splitlines()
         if lines and lines[-1].startswith("status "):
             status = lines[-1].removeprefix("status ")
@@ -62,7 +54,8 @@ class CallbackModule(CallbackBase):
             said = [one for one in lines if status == "7" and one.startswith("crossover: ")]
             self._unsound[name] = "".join(said).removeprefix("crossover: the machine is unsound: ")
 
-    def _stop(self, result: Any) -> None:
+    def v2_runner_on_unreachable(self, result: Any) -> None:
+        """As `v2_runner_on_failed`."""
         said = result.result
         # The last word of the first that said anything: the program, its diary, ansible.
         texts = [str(said.get(name) or "").splitlines() for name in ("stdout", "stderr", "msg")]
@@ -76,7 +69,7 @@ class CallbackModule(CallbackBase):
         )
         name = result.host.get_name()
         self._missing[name] = f"{result.task.get_name()}: {why[:WORDS]}"
-        self._keep(result)
+        self.v2_runner_on_ok(result)
 
     def v2_playbook_on_stats(self, stats: Any) -> None:  # noqa: ARG002  as ansible calls it
         """Prints the table."""

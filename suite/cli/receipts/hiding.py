@@ -84,10 +84,9 @@ def hide(texts: Mapping[str, str]) -> dict[str, str]:
 def _find_secrets(texts: Mapping[str, str], values: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Names to look for and what stands in their place, the longest first."""
     host = socket.gethostname()
-    told = dict.fromkeys((host, host.partition(".")[0]), "host")
+    words = dict.fromkeys((host, host.partition(".")[0]), "hidden-host")
     owners = _OWNER.findall("\n".join(texts.values()))
-    told |= dict.fromkeys([*_list_users(), *owners], "user")
-    words = {name: f"hidden-{kind}" for name, kind in told.items()}
+    words |= dict.fromkeys([*_list_users(), *owners], "hidden-user")
     for document in values.values():
         for name, value in document.get("facts", {}).items():
             if PRIVATE.search(name) and isinstance(value, str):
