@@ -18,7 +18,7 @@ from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
 from suite.cli.commands import archive, export, receipts, several
 from suite.cli.commands.bench import run_bench
-from suite.cli.commands.generate import write_generated
+from suite.cli.commands.generate import generate
 from suite.cli.commands.recheck import recheck
 from suite.cli.commands.record import add_campaigns
 from suite.cli.commands.surveys import check_survey
@@ -202,14 +202,6 @@ def clean() -> int:
 
 
 @commands.command()
-@click.option("--check", is_flag=True, help="change nothing; fail where a file is stale")
-def generate(*, check: bool) -> int:
-    """Write what is made from the code: docs/cells.md, docs/schema.json, the README's sample."""
-    click.echo("".join(f"{name}\n" for name in write_generated(check=check)), nl=False)
-    return 0
-
-
-@commands.command()
 @click.argument("runs", nargs=-1, required=True, type=FOLDER)
 def record(runs: Sequence[Path]) -> int:
     """Add the campaign folders RUNS, in which nothing differs, to the record of false verdicts."""
@@ -217,7 +209,8 @@ def record(runs: Sequence[Path]) -> int:
     return 0
 
 
-for _other in (*receipts.COMMANDS, *export.COMMANDS, *archive.COMMANDS, *several.COMMANDS, recheck):
+_OTHERS = (*archive.COMMANDS, *export.COMMANDS, *receipts.COMMANDS, *several.COMMANDS)
+for _other in (*_OTHERS, generate, recheck):
     commands.add_command(_other)
 
 
@@ -232,8 +225,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     heeded = [n for n in _INTERRUPTS if n != signal.SIGHUP or signal.getsignal(n) != signal.SIG_IGN]
     before = {number: signal.signal(number, _interrupt) for number in heeded}
     try:
-        words = None if argv is None else list(argv)
-        status = commands.main(args=words, prog_name="python -m suite", standalone_mode=False)
+        status = commands.main(argv, prog_name="python -m suite", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
         tell(error.show)

@@ -1,10 +1,11 @@
-"""The files that are made from the code and from the committed campaigns."""
+"""The command generate: the files that are made from the code and from the committed campaigns."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import click
 from tabulate import tabulate
 
 from suite import wire
@@ -57,26 +58,25 @@ def generated() -> dict[str, str]:
     }
 
 
-def write_generated(*, check: bool) -> list[str]:
-    """Writes these files, or only checks them; the names of those that were written.
-
-    Raises:
-        UsageError: a file that is only checked is stale.
-    """
+@click.command()
+@click.option("--check", is_flag=True, help="change nothing; fail where a file is stale")
+def generate(*, check: bool) -> int:
+    """Write what is made from the code: docs/cells.md, docs/schema.json, the README's sample."""
     made = generated()
-    if not check:
-        with Folder.open(ROOT) as checkout:
+    with Folder.open(ROOT) as checkout:
+        if not check:
             for name, text in made.items():
                 checkout.write(name, text)
-        return list(made)
-    stale = [
-        name
-        for name, text in made.items()
-        if not (ROOT / name).exists() or (ROOT / name).read_text(encoding="utf-8") != text
-    ]
+                click.echo(name)
+            return 0
+        stale = [
+            name
+            for name, text in made.items()
+            if not checkout.holds(name) or checkout.read(name) != text.encode()
+        ]
     if stale:
         raise UsageError(f"stale: {', '.join(stale)}", "`make generate` writes them anew")
-    return []
+    return 0
 
 
 def _write_excerpt(campaign: Path) -> str:

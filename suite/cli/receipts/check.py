@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -130,11 +129,8 @@ def judge_cells(plan: Campaign) -> Finding:
         if cell.id not in known:
             troubles.append(f"{PLAN}: {cell.id} is no cell of the suite that it names")
         elif cell != known[cell.id]:
-            fields = ", ".join(
-                field.name
-                for field in dataclasses.fields(cell)
-                if getattr(cell, field.name) != getattr(known[cell.id], field.name)
-            )
+            declared = vars(known[cell.id])
+            fields = ", ".join(n for n, value in vars(cell).items() if value != declared[n])
             troubles.append(f"{PLAN}: {cell.id} is declared differently from its suite: {fields}")
     told = f"{show_things(len(plan.cells), 'cell')} as this suite declares them"
     return Finding(name="cells", told=told, troubles=tuple(troubles))
