@@ -85,6 +85,12 @@ class Shell:
         return found
 
 
+def well(heard: Heard) -> Heard:
+    """What was said where all went well."""
+    assert heard.status == 0, heard.err + heard.out
+    return heard
+
+
 def complaint(heard: Heard, status: int) -> str:
     """What people read where a command could not do its work: one line, and what to do next."""
     assert heard.status == status

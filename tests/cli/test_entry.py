@@ -22,7 +22,7 @@ from suite.errors import EngineError
 from suite.host.doctor.examine import CHECKS
 from suite.worker import scenarios
 from tests import synthetic
-from tests.cli.shell import Shell, complaint
+from tests.cli.shell import Shell, complaint, well
 from tests.fakes.doctor_machine import FakeExamined
 from tests.fakes.engine import FakeEngine
 
@@ -57,8 +57,7 @@ def test_unknown_words_are_usage_errors_that_point_to_help(
 
 
 def test_help_names_every_command_and_exit_status(shell: Shell) -> None:
-    heard = shell.run("--help")
-    assert heard.status == 0
+    heard = well(shell.run("--help"))
     flat = " ".join(heard.out.split())
     for part in (
         "Exit status: 0 every cell measured",
@@ -79,8 +78,7 @@ def test_help_names_every_command_and_exit_status(shell: Shell) -> None:
 
 
 def test_the_list_has_every_cell_and_needs_no_engine(shell: Shell) -> None:
-    heard = shell.run("list")
-    assert heard.status == 0
+    heard = well(shell.run("list"))
     lines = {line.split()[0]: line for line in heard.out.splitlines()[1:]}
     assert list(lines) == [cell.id for cell in scenarios.cells()]
     for cell in scenarios.cells():
@@ -130,8 +128,7 @@ def test_without_matplotlib_one_line_says_so_and_the_report_does(
 ) -> None:
     (campaign / "plots").mkdir()
     (campaign / "plots" / "matmul.svg").touch()
-    heard = shell.run("report", str(campaign))
-    assert heard.status == 0
+    heard = well(shell.run("report", str(campaign)))
     assert sum("matplotlib is not installed" in line for line in heard.out.splitlines()) == 1
     assert "summary.json, report.md, cells.csv, report.html are in" in heard.out
     assert list((campaign / "plots").iterdir()) == [], "an older report's"

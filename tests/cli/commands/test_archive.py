@@ -18,7 +18,7 @@ from suite.content import SUITE
 from suite.model import Document
 from suite.report.text.names import name_receipt
 from tests import synthetic
-from tests.cli.shell import Shell, complaint
+from tests.cli.shell import Shell, complaint, well
 
 CELLS = [one for one in synthetic.make_cells() if one.scenario in {"matmul", "overhead"}]
 CELL = "matmul.square/n=1000/precision=fp32/operands=device/xla=off"
@@ -60,8 +60,7 @@ def archive(tmp_path: Path) -> Path:
 def add(shell: Shell, archive: Path) -> Callable[..., str]:
     def run(*runs: Path, **options: str) -> str:
         words = [word for name, value in options.items() for word in (f"--{name}", value)]
-        heard = shell.run("archive", *map(str, runs), "--archive", str(archive), *words)
-        assert heard.status == 0, heard.err
+        heard = well(shell.run("archive", *map(str, runs), "--archive", str(archive), *words))
         return heard.out
 
     return run
@@ -135,8 +134,7 @@ def test_a_change_is_found_with_what_changed_and_no_other(
 ) -> None:
     add(*(make(day) for day in range(1, 7)))
     add(*(make(day, kernel="6.12", times=1.2) for day in range(7, 12)))
-    heard = shell.run("history", "--archive", str(archive), "--cell", name_receipt(CELL))
-    assert heard.status == 0
+    heard = well(shell.run("history", "--archive", str(archive), "--cell", name_receipt(CELL)))
     assert heard.out.startswith(f"# History: {CELL}")
     changed = [line for line in heard.out.splitlines() if "slower" in line or "faster" in line]
     assert len(changed) == 2, "one on each arm"
@@ -151,8 +149,7 @@ def test_without_a_change_none_is_told(
     make: Make, add: Callable[..., str], archive: Path, shell: Shell
 ) -> None:
     add(*(make(day) for day in range(1, 9)))
-    heard = shell.run("history", "--archive", str(archive), "--cell", CELL)
-    assert heard.status == 0
+    heard = well(shell.run("history", "--archive", str(archive), "--cell", CELL))
     assert "slower" not in heard.out
     assert "faster" not in heard.out
 

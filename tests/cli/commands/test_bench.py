@@ -22,7 +22,7 @@ from suite.host.machine.lock import MACHINE, Lock, find_place, name_self
 from suite.model import SuiteIdentity
 from suite.report import produce
 from suite.worker import scenarios
-from tests.cli.shell import Shell, complaint
+from tests.cli.shell import Shell, complaint, well
 from tests.fakes.engine import FakeEngine, Life, Worker, asked_cells
 
 FENCE = "overhead.fence"
@@ -34,8 +34,7 @@ def test_a_smoke_campaign_leaves_a_folder_whose_report_loads(
     shell: Shell, suite_identity: SuiteIdentity
 ) -> None:
     engine = FakeEngine()
-    heard = shell.bench("--seed", "5", "--label", "here", engine=engine)
-    assert heard.status == 0, heard.err
+    heard = well(shell.bench("--seed", "5", "--label", "here", engine=engine))
     folder = shell.folder()
     assert folder.name.endswith("-here-smoke")
     documents = {"campaign.json", "cpu-00.json", "cpu-01.json"}
@@ -90,8 +89,7 @@ def test_options_reach_the_worker_and_the_engine(shell: Shell) -> None:
     words = ("--profile", "quick", "--blocks", "2", "--arms", "cuda,cpu", "--gpu", "GPU-1")
     words += ("--cpus", "1", "--telemetry", "off")
     assert shell.bench(*words, "--only", "*.function_call", "*.eager_op").status == 2
-    heard = shell.bench(*words, "--only", "*.function_call *.eager_op", engine=engine)
-    assert heard.status == 0, heard.err
+    well(shell.bench(*words, "--only", "*.function_call *.eager_op", engine=engine))
     assert engine.gpus_asked == ["GPU-1"]
     assert engine.provided == ["cuda", "cpu"]
     assert len(engine.jobs) == 6
@@ -118,8 +116,7 @@ def test_a_failed_cell_is_status_1_and_the_report_is_written_all_the_same(shell:
 
 def test_a_cell_skipped_for_cause_is_no_failure(shell: Shell) -> None:
     worker = Worker(outcomes={FENCE: {"outcome": "skipped", "reason": "would take 9 s"}})
-    heard = shell.bench_short(engine=FakeEngine(otherwise=worker))
-    assert heard.status == 0, heard.out
+    well(shell.bench_short(engine=FakeEngine(otherwise=worker)))
     assert "would take 9 s" in (shell.folder() / "report.md").read_text()
 
 
@@ -256,16 +253,14 @@ def test_who_waits_runs_when_the_other_has_ended(shell: Shell) -> None:
     lock = Lock(find_place(), MACHINE, make=True)
     assert lock.take() is None
     Timer(0.5, lock.close).start()
-    heard = shell.bench_short("--wait", "1m")
-    assert heard.status == 0
+    heard = well(shell.bench_short("--wait", "1m"))
     assert "waiting up to 1 min for another campaign on this machine: of " in heard.err
     assert "WAIT" not in shell.plan().command
 
 
 def assert_honest(shell: Shell) -> None:
     """Whether its folder follows from its documents, as somebody else finds it."""
-    heard = shell.run("check", str(shell.folder()))
-    assert heard.status == 0, heard.out
+    well(shell.run("check", str(shell.folder())))
 
 
 def by_ctrl_c() -> None:
@@ -308,8 +303,7 @@ def test_an_interrupted_campaign_is_status_130_and_keeps_what_was_measured_and_g
     assert_honest(shell)
 
     again = FakeEngine()
-    heard = shell.resume(engine=again)
-    assert heard.status == 0, heard.err
+    heard = well(shell.resume(engine=again))
     assert len(again.jobs) == 1
     loaded = load_campaign(shell.folder())
     assert {d.invocation.status for d in loaded.documents} == {"complete"}

@@ -12,7 +12,7 @@ from suite.analysis.documents.read import load_campaign
 from suite.cli.settings import single_gpu
 from suite.errors import UsageError
 from suite.host.engine import GpuRequest, Job
-from tests.cli.shell import Heard, Shell, complaint
+from tests.cli.shell import Heard, Shell, complaint, well
 from tests.fakes.engine import FakeEngine, Life, Script, Word, Worker, asked_arm
 
 PINNED = "vendor/tf:1@sha256:" + "d" * 64
@@ -116,8 +116,7 @@ def bench_laid(shell: Shell, custom: str = PINNED) -> Heard:
 
 
 def test_a_plan_names_the_cuda_image_by_its_digest(shell: Shell) -> None:
-    heard = bench_laid(shell)
-    assert heard.status == 0, heard.err
+    well(bench_laid(shell))
     plan = shell.plan()
     assert plan.settings["cuda_image"] == PINNED
     assert f"CUDA_IMAGE={PINNED}" in shlex.split(plan.command)
@@ -137,8 +136,7 @@ def test_a_cuda_image_for_no_arm_is_a_usage_error(command: str, shell: Shell) ->
 
 
 def test_a_cuda_image_without_a_gpu_is_said_to_be_of_no_use(shell: Shell) -> None:
-    heard = shell.bench_short("--cuda-image", "vendor/tf:1")
-    assert heard.status == 0, heard.err
+    heard = well(shell.bench_short("--cuda-image", "vendor/tf:1"))
     assert "CUDA_IMAGE is not used: no arm of this campaign runs in it" in heard.err
 
 

@@ -13,7 +13,7 @@ from suite.cli.commands.record import FOLDER, add_campaigns, write_page
 from suite.errors import DocumentError, UsageError
 from suite.report.exports.summary import render_json
 from tests.aa_campaigns import slower, write
-from tests.cli.shell import Shell
+from tests.cli.shell import Shell, well
 
 
 @pytest.fixture
@@ -32,8 +32,7 @@ def test_a_campaign_is_added_under_a_name_that_tells_nothing(
 ) -> None:
     monkeypatch.setattr(entry, "ROOT", root)
     folder = write(tmp_path / "secret-host", label="secret")
-    heard = shell.run("record", str(folder))
-    assert heard.status == 0
+    heard = well(shell.run("record", str(folder)))
     name, page = heard.out.split()
     assert re.fullmatch(r"results/record/20261121-[0-9a-f]{12}\.json", name)
     assert files(root) == {name, page}

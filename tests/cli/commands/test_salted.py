@@ -11,7 +11,7 @@ from suite import wire
 from suite.analysis.documents.read import load_campaign
 from suite.host.engine import GpuRequest
 from suite.host.machine.identity import SALT
-from tests.cli.shell import Shell, complaint
+from tests.cli.shell import Shell, complaint, well
 from tests.fakes.engine import FACTS, GPU_FACTS, FakeEngine, Worker, record
 
 UUID = "GPU-11111111-2222-3333-4444-555555555555"
@@ -42,8 +42,7 @@ def measure(shell: Shell, results: Path) -> dict[str, Any]:
     """What the documents of a new campaign recognise its machine and GPU by."""
     shell.results = results
     engine = make_engine()
-    heard = shell.bench_short("--gpu", UUID, engine=engine)
-    assert heard.status == 0, heard.err
+    heard = well(shell.bench_short("--gpu", UUID, engine=engine))
     # Neither what is handed to the engine nor what is said and kept has the secret.
     said = repr(engine.jobs) + heard.out + heard.err + read_all(results)
     assert OURS not in said
@@ -80,8 +79,7 @@ def test_a_campaign_goes_on_with_the_secret_that_it_began_with(
 ) -> None:
     monkeypatch.setenv(SALT, OURS)
     measure(shell, shell.results)
-    heard = shell.resume("--gpu", UUID, "--blocks", "2", engine=make_engine())
-    assert heard.status == 0, heard.err
+    heard = well(shell.resume("--gpu", UUID, "--blocks", "2", engine=make_engine()))
     monkeypatch.setenv(SALT, THEIRS)
     complaint(shell.resume("--gpu", UUID, engine=make_engine()), 2)
     monkeypatch.delenv(SALT)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests import synthetic, twelve
-from tests.cli.shell import Shell
+from tests.cli.shell import Shell, well
 
 
 def write(folder: Path, name: str, slower: float = 1.0, seed: int = 1) -> str:
@@ -21,19 +21,24 @@ def write(folder: Path, name: str, slower: float = 1.0, seed: int = 1) -> str:
     return str(synthetic.write_campaign(folder / name, plan, documents))
 
 
-def test_a_shortlist_is_printed_or_written(tmp_path: Path, shell: Shell) -> None:
+def write_machines(folder: Path, *names: str, **how: int) -> list[str]:
+    """A campaign on each of these of the twelve machines."""
     runs = []
-    for seed, name in enumerate(("tie-1", "plain"), start=1):
-        made = twelve.make(name, twelve.MACHINES[name], seed)
+    for seed, name in enumerate(names, start=1):
+        made = twelve.make(name, twelve.MACHINES[name], seed, **how)
         documents = [*made.documents, *made.controls]
-        runs.append(str(synthetic.write_campaign(tmp_path / name, made.campaign, documents)))
+        runs.append(str(synthetic.write_campaign(folder / name, made.campaign, documents)))
+    return runs
+
+
+def test_a_shortlist_is_printed_or_written(tmp_path: Path, shell: Shell) -> None:
+    runs = write_machines(tmp_path, "tie-1", "plain")
     prices = tmp_path / "prices.toml"
     rest = 'hourly = 2\ncurrency = "EUR"\nsource = "us"\ndate = 2020-01-01\n'
     kinds = ("tie.one", "plain.small")
     prices.write_text("".join(f'[[price]]\ntype = "{kind}"\n{rest}' for kind in kinds))
     words = ("shortlist", *runs, "--prices", str(prices), "--workload", twelve.LARGE)
-    heard = shell.run(*words)
-    assert heard.status == 0
+    heard = well(shell.run(*words))
     assert heard.out.startswith("# Crossover: a shortlist of 2 machines")
     assert "EUR 2.00 old" in heard.out
     out = tmp_path / "out"
@@ -45,13 +50,8 @@ def test_a_shortlist_is_printed_or_written(tmp_path: Path, shell: Shell) -> None
 
 
 def test_a_comparison_of_three_instances_tells_of_their_type(tmp_path: Path, shell: Shell) -> None:
-    runs = []
-    for seed, name in enumerate(("three-1", "three-2", "three-3"), start=1):
-        made = twelve.make(name, twelve.MACHINES[name], seed, blocks=3)
-        documents = [*made.documents, *made.controls]
-        runs.append(str(synthetic.write_campaign(tmp_path / name, made.campaign, documents)))
-    heard = shell.run("compare", *runs)
-    assert heard.status == 0
+    runs = write_machines(tmp_path, "three-1", "three-2", "three-3", blocks=3)
+    heard = well(shell.run("compare", *runs))
     assert "A three.large: 3 instances; " in heard.out.replace("**", "")
     assert "A, instances that ±5 % needs" in heard.out
     assert shell.run("compare", *runs, "--out", str(tmp_path / "out")).status == 0

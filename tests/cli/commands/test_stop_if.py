@@ -11,7 +11,7 @@ import pytest
 from suite.analysis.documents.read import load_campaign
 from suite.host.engine import GpuRequest, Job
 from suite.worker import scenarios
-from tests.cli.shell import Shell, complaint
+from tests.cli.shell import Shell, complaint, well
 from tests.fakes.engine import FakeEngine, Life, Worker, is_on_gpu, record
 
 STOP = ("--stop-if", "unsound")
@@ -32,8 +32,7 @@ def read_flags(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_a_sound_machine_is_told_of_and_measured_to_the_end(shell: Shell) -> None:
-    heard = shell.bench_short(*STOP, *CPU, "--price", "9.5")
-    assert heard.status == 0, heard.err
+    heard = well(shell.bench_short(*STOP, *CPU, "--price", "9.5"))
     order = (
         f"{FIRST}cores unknown, CPU quota unknown.",
         "Nothing was found that makes it unsound.",
@@ -79,22 +78,19 @@ def test_an_unsound_one_ends_it_and_the_folder_says_why_and_can_go_on(shell: She
     assert complaint(shell.resume(*STOP, engine=again), 7) == why
     assert again.jobs == []
 
-    heard = shell.resume(engine=again)
-    assert heard.status == 0, heard.err
+    heard = well(shell.resume(engine=again))
     assert len(again.jobs) == 1
     assert "UNSOUND: " in heard.err
     assert (shell.plan().stopped, read_flags(folder)) == (None, [])
     assert "UNSOUND" not in (folder / "report.md").read_text(encoding="utf-8")
     assert shell.run("check", str(folder)).status == 0
     # A block was begun in spite of it: nothing is looked at any more.
-    heard = shell.resume(*STOP, "--blocks", "2", engine=again)
-    assert heard.status == 0, heard.err
+    heard = well(shell.resume(*STOP, "--blocks", "2", engine=again))
     assert FIRST not in heard.err
 
 
 def test_without_it_an_unsound_machine_is_told_of_alone(shell: Shell) -> None:
-    heard = shell.bench_short(*CPU, engine=busy())
-    assert heard.status == 0, heard.err
+    heard = well(shell.bench_short(*CPU, engine=busy()))
     assert "UNSOUND: cpu: other work used 1.9 CPUs." in heard.err
 
 

@@ -18,7 +18,7 @@ from suite.cli.commands import surveys
 from suite.cli.terminal import Terminal
 from suite.host.campaign.store import Store
 from suite.host.engine import LABEL, Card, GpuRequest, Job
-from tests.cli.shell import Shell, complaint
+from tests.cli.shell import Shell, complaint, well
 from tests.fakes.engine import FakeEngine, Life, Worker, record
 
 TWO = (Card(index=0, name="Made-Up GPU"), Card(index=1, name="Made-Up GPU"))
@@ -80,8 +80,7 @@ def shell(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Shell:
 
 def bench(shell: Shell, engine: Gpus, *words: str) -> tuple[dict[str, Path], str]:
     """The folders by what stands between label and profile in their names, and what was said."""
-    heard = shell.bench(*WORDS, *words, engine=engine)
-    assert heard.status == 0, heard.err
+    heard = well(shell.bench(*WORDS, *words, engine=engine))
     return folders(shell), heard.err
 
 
@@ -93,8 +92,7 @@ def folders(shell: Shell) -> dict[str, Path]:
 def resume(shell: Shell, folder: Path, *words: str) -> tuple[set[str], str]:
     """Goes on; what was run, and what was said."""
     shell.engine = engine = Gpus()
-    heard = shell.run("bench", "--resume", str(folder), *words)
-    assert heard.status == 0, heard.err
+    heard = well(shell.run("bench", "--resume", str(folder), *words))
     return set(engine.done), heard.err
 
 
@@ -122,8 +120,7 @@ def test_a_survey_from_its_options_to_its_report_and_to_more_rounds(
     # The report is made anew from the documents alone.
     before = (survey / "survey.md").read_bytes()
     (survey / "survey.md").unlink()
-    heard = shell.run("report", str(survey))
-    assert heard.status == 0, heard.err
+    heard = well(shell.run("report", str(survey)))
     assert heard.out.splitlines()[-1] == str(survey)
     assert (survey / "survey.md").read_bytes() == before
     assert json.loads((survey / "summary.json").read_text())["survey"]["gpus"] == ["0", "1"]
@@ -207,8 +204,7 @@ def test_a_budget_stops_before_the_round_that_would_cross_it(
 
 
 def test_one_gpu_needs_no_survey(shell: Shell) -> None:
-    heard = shell.bench(*WORDS, engine=Gpus(cards=TWO[:1]))
-    assert heard.status == 0, heard.err
+    heard = well(shell.bench(*WORDS, engine=Gpus(cards=TWO[:1])))
     assert "GPU=all is an ordinary campaign" in heard.err
     campaign = load_plan(shell.folder())
     assert (campaign.survey, campaign.settings["gpu"]) == (None, "0")
@@ -288,8 +284,7 @@ def test_what_ends_one_at_once_ends_all_and_the_survey_goes_on_later(
     Store(found["gpu0"]).write_plan(replace(load_plan(found["gpu0"]), blocks=3))
     resume(shell, survey)
     for folder in (survey, *found.values()):
-        heard = shell.run("check", str(folder))
-        assert heard.status == 0, heard.out
+        heard = well(shell.run("check", str(folder)))
     for folder in found.values():
         documents = load_campaign(folder).documents
         assert {one.invocation.status for one in documents} == {"complete"}

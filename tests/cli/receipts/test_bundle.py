@@ -16,7 +16,7 @@ import pytest
 from suite.cli.receipts import archive, hiding
 from suite.folder import MOST_BYTES
 from suite.manifest import MANIFEST, hash_content, read_lines
-from tests.cli.shell import Heard, Shell, complaint
+from tests.cli.shell import Heard, Shell, complaint, well
 
 Check = Callable[..., Heard]
 
@@ -38,8 +38,7 @@ PLANTED = {
 
 
 def bundle(shell: Shell, folder: Path, *words: str) -> Path:
-    heard = shell.run("bundle", str(folder), *words)
-    assert heard.status == 0, heard.err
+    heard = well(shell.run("bundle", str(folder), *words))
     digest, path = heard.out.split()
     assert hash_content(Path(path).read_bytes()) == digest
     return Path(path)
@@ -98,8 +97,7 @@ def test_a_bundle_is_the_folder_and_the_same_bytes_each_time(
     with zipfile.ZipFile(first) as file:
         assert {one.date_time for one in file.infolist()} == {(1980, 1, 1, 0, 0, 0)}
         assert {one.external_attr >> 16 for one in file.infolist()} == {stat.S_IFREG | 0o644}
-    heard = check(first)
-    assert heard.status == 0
+    heard = well(check(first))
     assert heard.out.count("✓ ") == len(heard.out.splitlines())
 
 

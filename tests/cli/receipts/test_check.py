@@ -20,7 +20,7 @@ from suite.content import SUITE, suite_content
 from suite.host.campaign.store import Store
 from suite.manifest import MANIFEST
 from suite.worker import scenarios
-from tests.cli.shell import Heard, Shell, complaint
+from tests.cli.shell import Heard, Shell, complaint, well
 
 Check = Callable[..., Heard]
 Tamper = Callable[[Path], None]
@@ -268,8 +268,7 @@ def test_an_honest_folder_passes_under_another_name_and_in_another_time_zone(
 def test_all_that_a_campaign_leaves_is_looked_at(check: Check, shell: Shell) -> None:
     shell.bench_short()
     assert (shell.folder() / "sbom" / "cpu.cdx.json").is_file()
-    heard = check(shell.folder())
-    assert heard.status == 0
+    heard = well(check(shell.folder()))
     assert "others" not in heard.out
 
 
@@ -291,8 +290,7 @@ def test_cells_are_held_to_the_suite_that_the_plan_names(honest: Path, check: Ch
 
 def test_what_is_not_ours_is_left_alone_and_told(honest: Path, check: Check) -> None:
     (honest / "notes.txt").write_text("mine")
-    heard = check(honest)
-    assert heard.status == 0
+    heard = well(check(honest))
     assert "others        not looked at: notes.txt" in heard.out
 
 
@@ -306,8 +304,7 @@ def test_pictures_are_drawn_anew(honest: Path, check: Check, shell: Shell, drawi
     assert "plots/matmul.png: is not the file" in heard.out
     # Of bytes that another library may have drawn only the words can be held to the documents.
     pin_anew(honest)
-    heard = check(honest)
-    assert heard.status == 0
+    heard = well(check(honest))
     assert (
         "1 of 2 files can't be drawn to the same bytes here: what they show rests on" in heard.out
     )

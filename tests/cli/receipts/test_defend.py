@@ -19,7 +19,7 @@ from suite.report.pictures.samples import depict_samples
 from suite.report.text.names import name_receipt
 from suite.worker import scenarios
 from tests import synthetic
-from tests.cli.shell import Shell, complaint
+from tests.cli.shell import Shell, complaint, well
 from tests.golden_campaigns import make_troubled, make_two_arms
 
 CELL = "matmul.square/n=1000/precision=fp32/operands=device/xla=off"
@@ -42,8 +42,7 @@ def test_every_row_of_the_report_names_its_receipt(honest: Path, shell: Shell) -
     # In the table of its family, and in that of the first calls.
     assert ids.count(name_receipt(CELL)) == 2
     for receipt in dict.fromkeys(ids):
-        heard = shell.run("defend", str(honest), receipt)
-        assert heard.status == 0
+        heard = well(shell.run("defend", str(honest), receipt))
         assert f"Receipt {receipt}." in heard.out
 
 
@@ -135,8 +134,7 @@ def test_a_cell_without_any_sample_has_a_page_without_a_picture(
         document = json.loads((troubled / f"{name}.json").read_text())
         document["cells"] = [one for one in document["cells"] if one["id"] != cell]
         (troubled / f"{name}.json").write_text(json.dumps(document))
-    heard = shell.run("defend", str(troubled), cell, "--out", str(tmp_path / "out"))
-    assert heard.status == 0
+    well(shell.run("defend", str(troubled), cell, "--out", str(tmp_path / "out")))
     assert not (tmp_path / "out" / "plots").exists()
     assert "It was measured nowhere." in next((tmp_path / "out").glob("*.md")).read_text()
 
