@@ -284,7 +284,7 @@ def test_what_ends_one_at_once_ends_all_and_the_survey_goes_on_later(
     Store(found["gpu0"]).write_plan(replace(load_plan(found["gpu0"]), blocks=3))
     resume(shell, survey)
     for folder in (survey, *found.values()):
-        heard = well(shell.run("check", str(folder)))
+        well(shell.run("check", str(folder)))
     for folder in found.values():
         documents = load_campaign(folder).documents
         assert {one.invocation.status for one in documents} == {"complete"}
