@@ -6,6 +6,7 @@ Pure; knows no engine.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -82,32 +83,30 @@ def read_settings(given: dict[str, Any]) -> dict[str, str]:
         UsageError: the secret of the hashes is none.
     """
     read_salt()  # refused here, and not once the first document is to be written
-    found = {name: str(given[name]) for name in SETTINGS if given[name] not in {None, "auto"}}
-    if "gpu" in found:
-        found["gpu"] = _hide_uuid(found["gpu"])
+    found = _list_given(given, SETTINGS)
     if "local_python" in found:
         place = str(Path(found["local_python"]).absolute())
         found["local_python"] = hide(f"sha256:{hash_lines([place])[:16]}")
     return found
 
 
-def _hide_uuid(gpu: str) -> str:
-    return hide(wire.hash_uuid(gpu)) if "-" in gpu else gpu
+def _list_given(given: dict[str, Any], names: Iterable[str]) -> dict[str, str]:
+    """Those of these options that were given, as text; a GPU's UUID as a hash."""
+    found = {name: str(given[name]) for name in names if given[name] not in {None, "auto"}}
+    if "-" in found.get("gpu", ""):
+        found["gpu"] = hide(wire.hash_uuid(found["gpu"]))
+    return found
+
+
+_UNTOLD = ("results", "resume", "local_python", "seed", "wait")
+"""Options that a command which repeats the campaign leaves out: folders of this machine among them."""
 
 
 def word_command(command: str, given: dict[str, Any]) -> str:
-    """The command that repeats this campaign, as make takes it; folders of this machine left out."""
-    words = [f"make {command}"]
-    for name, value in given.items():
-        if (
-            value is None
-            or name in {"results", "resume", "local_python", "seed", "wait"}
-            or value == "auto"
-        ):
-            continue
-        text = _hide_uuid(str(value)) if name == "gpu" else str(value)
-        words.append(f"{name.upper()}={shlex.quote(text)}")
-    return " ".join(words)
+    """The command that repeats this campaign, as make takes it."""
+    told = _list_given(given, [name for name in given if name not in _UNTOLD])
+    words = [f"{name.upper()}={shlex.quote(text)}" for name, text in told.items()]
+    return " ".join([f"make {command}", *words])
 
 
 def read_arms(text: str) -> tuple[str, ...]:
