@@ -16,7 +16,7 @@ from suite.analysis.documents.read import load_campaign
 from suite.analysis.result.campaign import Analysis
 from suite.cli.processes import in_processes
 from suite.manifest import hash_content
-from suite.model import Document, Invocation
+from suite.model import Document
 from suite.report.exports.parquet import open_duckdb, write_parquet
 from suite.report.exports.tidy import FACTS, list_rows, name_machine_key, type_columns
 
@@ -94,11 +94,13 @@ def _make_entry(run: Path, machine: str | None) -> Entry:
     analysis = analyse(loaded)
     documents = [*loaded.documents, *loaded.controls]
     content = hash_content(msgspec.json.encode(documents))
-    cells = [{k: v for k, v in row.items() if k != "machine"} for row in list_rows(analysis)]
+    # Rows can say more than their table has columns for, which nobody then reads.
+    cells = list(list_rows(analysis))
     columns = {k: v for k, v in type_columns(cells).items() if k != "machine"}
-    about = {name: row[name] for row in cells[:1] for name in _CAMPAIGNS if name in row}
+    about: Mapping[str, Any] = cells[0] if cells else {}
     plan = analysis.campaign
-    campaign = about | {
+    campaign = {
+        **about,
         "campaign": plan.id,
         "created": plan.created.isoformat(),
         "profile": plan.profile,
@@ -127,10 +129,6 @@ def _make_entry(run: Path, machine: str | None) -> Entry:
     )
 
 
-def _name_turn(campaign: str, of: Invocation) -> dict[str, Any]:
-    return {"campaign": campaign, "arm": of.arm, "block": of.block, "repeat": of.repeat}
-
-
 def _tell_invocation(campaign: str, one: Document, analysis: Analysis) -> dict[str, Any]:
     of, arm = one.invocation, analysis.arms.get(one.invocation.arm)
     facts = {**one.facts, **{f"engine.{name}": value for name, value in of.engine.items()}}
@@ -139,13 +137,11 @@ def _tell_invocation(campaign: str, one: Document, analysis: Analysis) -> dict[s
         for x in analysis.excluded
     }
     counted = arm is not None and of.block in arm.blocks
-    return {
-        **_name_turn(campaign, of),
-        "status": of.status,
+    return vars(of) | {
+        "campaign": campaign,
         "counted": counted and (of.arm, of.block, of.repeat) not in excluded,
         "started": of.started.isoformat(),
         "ended": of.ended.isoformat() if of.ended else None,
-        "isolation": of.isolation,
         "image": of.image.content,
         "image_id": of.image.id,
         **{
@@ -158,13 +154,6 @@ def _tell_invocation(campaign: str, one: Document, analysis: Analysis) -> dict[s
 
 def _list_samples(campaign: str, documents: list[Document]) -> Iterator[dict[str, Any]]:
     for one in documents:
-        turn = _name_turn(campaign, one.invocation)
         for cell in one.cells:
-            yield turn | {
-                "cell": cell.id,
-                "outcome": cell.outcome,
-                "first_call_s": cell.first_call_s,
-                "calls": cell.calls_per_sample,
-                "warmup_s": cell.warmup_s,
-                "samples_s": cell.samples_s,
-            }
+            about = {"campaign": campaign, "cell": cell.id, "calls": cell.calls_per_sample}
+            yield vars(one.invocation) | vars(cell) | about
