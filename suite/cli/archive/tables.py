@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import load_campaign
@@ -101,12 +102,9 @@ def _make_entry(run: Path, machine: str | None) -> Entry:
     plan = analysis.campaign
     campaign = {
         **about,
+        **structs.asdict(plan),
         "campaign": plan.id,
         "created": plan.created.isoformat(),
-        "profile": plan.profile,
-        "label": plan.label,
-        "seed": plan.seed,
-        "blocks": plan.blocks,
         "margin": analysis.margin,
         "noise_floor": analysis.noise_floor,
         "documents": len(documents),
