@@ -50,7 +50,7 @@ def settle(
     # Which image a tag means now is not known yet; see `demand_same_custom`.
     _demand_named({**now, **({"cuda_image": settings["cuda_image"]} if by_tag else {})}, begun)
     plain = {name: value for name, value in settings.items() if name not in NAMED}
-    differing = sorted(set(now) - set(NAMED) - {n for n in now if now[n] == plain.get(n, "auto")})
+    differing = sorted(n for n in now if n not in NAMED and now[n] != plain.get(n))
     if differing:
         words = ", ".join(f"{n.upper()}={plain.get(n, 'not given')}" for n in differing)
         raise UsageError(
