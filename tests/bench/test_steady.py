@@ -111,7 +111,7 @@ def test_every_host_is_told_by_its_class(name: str, kinds: set[str]) -> None:
 
 def test_too_few_samples_are_too_few() -> None:
     assert find_steady([1.0] * 19, [2.0] * 30).kind == "too few"
-    assert find_steady([1.0] * 20, [2.0] * 30) == Steady(kind="slowdown", start=0, changes=(20,))
+    assert find_steady([1.0] * 20, [2.0] * 30) == Steady(kind="slowdown", start=0)
     assert find_steady([1.0] * 60, []).kind == "too few"
     assert find_steady([], [1.0] * 60).kind == "flat"
 

@@ -6,7 +6,7 @@ Adds up what the documents itemise and judges nothing.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from suite.analysis.result.arms import Death, Spent
 from suite.cells.cell import Cell
@@ -21,10 +21,7 @@ FENCE = "fence_s"
 
 def itemise(document: Document) -> dict[str, float]:
     """The seconds of an invocation by kind, its own and its cells'; kinds may be unknown ones."""
-    spent: dict[str, float] = {}
-    for items in (document.spent_s, *(cell.spent_s for cell in document.cells)):
-        for kind, seconds in items.items():
-            spent[kind] = spent.get(kind, 0.0) + seconds
+    spent = _add(document.spent_s, *(cell.spent_s for cell in document.cells))
     if "container_start" not in spent:
         starts = [one.start_s for one in document.invocation.containers if one.start_s is not None]
         if starts:
@@ -34,11 +31,17 @@ def itemise(document: Document) -> dict[str, float]:
 
 def add_up(documents: Sequence[Document]) -> Spent:
     """Where the time of several invocations went."""
-    kinds: dict[str, float] = {}
-    for document in documents:
-        for kind, seconds in itemise(document).items():
-            kinds[kind] = kinds.get(kind, 0.0) + seconds
+    kinds = _add(*map(itemise, documents))
     return Spent(total_s=sum(map(container_seconds, documents)), kinds=kinds)
+
+
+def _add(*spent: Mapping[str, float]) -> dict[str, float]:
+    """The seconds of all of these by kind."""
+    total: dict[str, float] = {}
+    for items in spent:
+        for kind, seconds in items.items():
+            total[kind] = total.get(kind, 0.0) + seconds
+    return total
 
 
 def find_deaths(documents: Iterable[Document]) -> list[Death]:
@@ -52,18 +55,14 @@ def find_deaths(documents: Iterable[Document]) -> list[Death]:
             status = container.status
             if not later and status in {None, ENDED_WELL}:
                 continue
-            lost = [
-                cell.id
-                for cell in document.cells
-                if cell.container == container.id and cell.outcome == "failed"
-            ]
+            cells = [one for one in document.cells if one.container == container.id]
             deaths.append(
                 Death(
                     arm=invocation.arm,
                     block=invocation.block,
                     status=status,
                     lived_s=lived_seconds(document, container),
-                    lost=tuple(lost),
+                    lost=tuple(one.id for one in cells if one.outcome == "failed"),
                     replaced=bool(later),
                     restart_s=later[0].start_s if later else None,
                 )

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.documents.telemetry import IS_NAMED
 from suite.analysis.numbers.estimate import STALL_S, is_stall
 from suite.flags import Flag, raise_flag
 from suite.model import (
@@ -32,39 +33,38 @@ OF_CELLS = frozenset({"cpu-quota", "gpu-slowdown", "gpu-shared", "steal", "gpu-o
 """The codes that a cell's own labels can hold against its numbers."""
 
 
-def _exceeds(limit: float) -> Callable[[Scalar], bool]:
-    return lambda value: isinstance(value, int | float) and value > limit
+Limits = Sequence[tuple[str, float, str]]
+"""Names of what was seen, from where on it says something, and the code for that."""
 
+COUNTERS: Limits = (("cpu.throttled_s", 0.0, "cpu-quota"), ("cpu.steal_share", 0.10, "steal"))
+"""What in the facts of an invocation's telemetry disturbs it."""
 
-COUNTERS: Sequence[tuple[str, Callable[[Scalar], bool], str]] = (
-    ("cpu.throttled_s", _exceeds(0.0), "cpu-quota"),
-    ("cpu.steal_share", _exceeds(0.10), "steal"),
-    ("gpu.is_named", lambda value: value is False, "gpu-other"),
+CONTENDED: Limits = (
+    ("cpu.steal_share", 0.02, "contended-machine"),
+    ("cpu.pressure_share", 0.02, "contended-machine"),
 )
-"""Names in the facts of an invocation's telemetry, what of them disturbs, and the code for it."""
+"""What there labels its numbers."""
 
 THROTTLED_SHARE = 0.001
 """A quota that held a cell back for less than this of its time took less than timing itself costs."""
 
-EVIDENCE: Sequence[tuple[str, float, str]] = (
+EVIDENCE: Limits = (
     ("throttled_share", THROTTLED_SHARE, "cpu-quota"),
     ("steal_share", 0.10, "steal"),
     ("gpu.slowdown_share", 0.01, "gpu-slowdown"),
     ("gpu.other_processes", 0.0, "gpu-shared"),
 )
-"""Names in a cell's evidence, from where on they disturb, and the code for it."""
+"""What in a cell's evidence disturbs it."""
 
-CONTENDED_CELL = (("steal_share", 0.02), ("foreign_cpus", 0.10))
-"""Names in a cell's evidence that label its number ``contended``, and from where on.  A tenth of a
-CPU is more than an idle machine's own services take; the worker's own threads wait for each other,
-so that pressure alone says nothing about others."""
-
-LABELLED = (
+LABELLED: Limits = (
+    ("steal_share", 0.02, "contended"),
+    ("foreign_cpus", 0.10, "contended"),
     ("gpu.capped_share", 0.05, "power-capped"),
     ("thermal_events", 0.0, "cpu-thermal"),
     ("cpu.throttle_events", 0.0, "cpu-thermal"),
 )
-"""Names in a cell's evidence that flag its number, from where on, and the code for it."""
+"""What in a cell's evidence flags its number.  A tenth of a CPU is more than an idle machine's own services
+take; the worker's own threads wait for each other, so that pressure alone says nothing about others."""
 
 TOLD = {
     "warm-up cap": "warm-up-cap",
@@ -73,8 +73,14 @@ TOLD = {
 }
 """The code for each label that the worker gives a cell."""
 
-CONTENDED = (("cpu.steal_share", _exceeds(0.02)), ("cpu.pressure_share", _exceeds(0.02)))
-"""Names in the facts of an invocation's telemetry that label its numbers ``contended``, and from where on."""
+
+def _find_over(seen: Mapping[str, Scalar], limits: Limits) -> list[str]:
+    """The codes of what is over its limit; what is unknown is not."""
+    return [
+        code
+        for name, most, code in limits
+        if isinstance(value := seen.get(name), int | float) and value > most
+    ]
 
 
 def find_whole_disturbance(document: Document) -> str | None:
@@ -84,7 +90,8 @@ def find_whole_disturbance(document: Document) -> str | None:
     if any(facts.get(AT_END, FINE) != FINE for facts in told):
         return "gpu-lost"
     telemetry = document.telemetry.facts if document.telemetry else {}
-    return next((code for name, is_bad, code in COUNTERS if is_bad(telemetry.get(name))), None)
+    other = ["gpu-other"] if telemetry.get(IS_NAMED) is False else []
+    return next(iter([*_find_over(telemetry, COUNTERS), *other]), None)
 
 
 def find_disturbance(document: Document) -> str | None:
@@ -112,12 +119,8 @@ def asks_for_repeat(document: Document) -> str | None:
 
 def find_cell_disturbance(result: CellResult) -> str | None:
     """What its labels or its evidence say against one cell of an invocation, the first code, or None."""
-    said = next((label for label in result.labels if label in OF_CELLS), None)
-    if said is not None:
-        return said
-    return next(
-        (code for name, most, code in EVIDENCE if (result.evidence.get(name) or 0.0) > most), None
-    )
+    said = [label for label in result.labels if label in OF_CELLS]
+    return next(iter([*said, *_find_over(result.evidence, EVIDENCE)]), None)
 
 
 def find_labels(result: CellResult) -> list[tuple[str, str]]:
@@ -126,10 +129,7 @@ def find_labels(result: CellResult) -> list[tuple[str, str]]:
     told = [
         (TOLD.get(label, "labelled"), label) for label in result.labels if label not in OF_CELLS
     ]
-    evidence, seen = result.evidence, []
-    if any((evidence.get(name) or 0.0) > most for name, most in CONTENDED_CELL):
-        seen.append("contended")
-    seen += [code for name, most, code in LABELLED if (evidence.get(name) or 0.0) > most]
+    seen = _find_over(result.evidence, LABELLED)
     seen += ["stalled"] if _is_stalled(result) else []
     return [*told, *((code, "") for code in dict.fromkeys(seen))]
 
@@ -152,7 +152,7 @@ def _is_stalled(result: CellResult) -> bool:
 def is_contended(document: Document) -> bool:
     """Whether its telemetry shows others at work, not enough to set it aside."""
     telemetry = document.telemetry.facts if document.telemetry else {}
-    return any(is_bad(telemetry.get(name)) for name, is_bad in CONTENDED)
+    return bool(_find_over(telemetry, CONTENDED))
 
 
 def exclude(loaded: LoadedCampaign) -> list[Flag]:

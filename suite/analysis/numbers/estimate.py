@@ -14,7 +14,7 @@ from functools import lru_cache
 from scipy import special
 
 from suite.analysis.result.numbers import FEWEST, Estimate
-from suite.flags import Flag, raise_flag
+from suite.flags import raise_flag
 
 CONFIDENCE = 0.95
 """The confidence level of every interval here."""
@@ -69,9 +69,7 @@ def estimate(values: Sequence[float]) -> Estimate:
     Raises:
         ValueError: there are no values, or one of them is not positive.
     """
-    logs = list(map(math.log, values))
-    value, low, high, flags = bring_back(find_moments(logs), len(logs))
-    return Estimate(value=value, low=low, high=high, n=len(values), flags=flags)
+    return bring_back(find_moments(list(map(math.log, values))), len(values))
 
 
 def estimate_difference(values: Sequence[float]) -> Estimate:
@@ -122,19 +120,18 @@ def find_moments(logs: Sequence[float]) -> Moments:
     return Moments(mean=mean, error=math.sqrt(variance / n), freedom=n - 1)
 
 
-def bring_back(
-    moments: Moments, n: int, confidence: float = CONFIDENCE
-) -> tuple[float, float | None, float | None, tuple[Flag, ...]]:
-    """Value, low, high and flags of a mean of ``n`` logarithms: Student's t interval, exponentiated."""
+def bring_back(moments: Moments, n: int, confidence: float = CONFIDENCE) -> Estimate:
+    """The mean of ``n`` logarithms with Student's t interval, exponentiated."""
     value = _exp(moments.mean)
     if n < FEWEST:
-        return value, None, None, (raise_flag("few-blocks", fewest=FEWEST),)
+        flag = raise_flag("few-blocks", fewest=FEWEST)
+        return Estimate(value=value, low=None, high=None, n=n, flags=(flag,))
     half = find_quantile(moments.freedom, confidence) * moments.error
     low, high = _exp(moments.mean - half), _exp(moments.mean + half)
     if low == 0 or math.isinf(high):
-        return value, None, None, (raise_flag("too-wide"),)
+        return Estimate(value=value, low=None, high=None, n=n, flags=(raise_flag("too-wide"),))
     flags = (raise_flag("no-spread"),) if moments.error == 0 else ()
-    return value, min(low, value), max(high, value), flags
+    return Estimate(value=value, low=min(low, value), high=max(high, value), n=n, flags=flags)
 
 
 @lru_cache(maxsize=4096)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
+from msgspec.structs import asdict
 from scipy import special
 
-from suite.analysis.numbers.estimate import Moments, bring_back, find_moments
+from suite.analysis.numbers.estimate import CONFIDENCE, Moments, bring_back, find_moments
 from suite.analysis.result.numbers import FEWEST, Ratio
 
 INNER = 0.90
@@ -79,22 +80,9 @@ def compare_few(base: Iterable[float], other: Iterable[float]) -> Ratio | None:
 
 
 def _word(moments: Moments, n: int) -> Ratio:
-    value, low, high, flags = bring_back(moments, n)
-    _, inner_low, inner_high, _ = bring_back(moments, n, INNER)
-    return Ratio(
-        value=value,
-        low=low,
-        high=high,
-        n=n,
-        flags=flags,
-        inner_low=inner_low,
-        inner_high=inner_high,
-        p=_test(moments) if n >= FEWEST else None,
-    )
-
-
-def _test(moments: Moments) -> float | None:
-    """The two-sided p-value of a mean of 0; None where there is no spread to judge it by."""
-    if moments.error == 0:
-        return None
-    return 2 * float(special.stdtr(moments.freedom, -abs(moments.mean) / moments.error))
+    outer, inner = (bring_back(moments, n, level) for level in (CONFIDENCE, INNER))
+    p = None
+    # Without a spread there is nothing to judge a mean of 0 by.
+    if n >= FEWEST and moments.error > 0:
+        p = 2 * float(special.stdtr(moments.freedom, -abs(moments.mean) / moments.error))
+    return Ratio(**asdict(outer), inner_low=inner.low, inner_high=inner.high, p=p)

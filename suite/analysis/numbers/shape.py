@@ -41,13 +41,14 @@ def classify_outliers(values: Sequence[float]) -> Outliers:
     Mild: beyond 1.5 interquartile ranges from the quartiles; far: beyond 3, and not mild as well.
     Under 5 values, or where half of them are equal, there are none.
     """
+    none = Outliers(mild=0, far=0, n=len(values))
     if len(values) < 5:
-        return Outliers(mild=0, far=0, n=len(values))
+        return none
     logs = np.sort(np.log(np.asarray(values, dtype=np.float64)))
     low, high = _interpolate(logs, 0.25), _interpolate(logs, 0.75)
     spread = high - low
     if spread == 0:
-        return Outliers(mild=0, far=0, n=len(values))
+        return none
     mild, far = (
         len(logs)
         - int(np.searchsorted(logs, high + reach * spread, side="right"))

@@ -62,12 +62,10 @@ class Steady:
 
     ``start`` is the index of the first counted sample (the warm-up is not counted) that belongs to
     the steady part; 0 where the whole counts, as it does where no steady part was found.
-    ``changes`` are the change points as indices into warm-up and samples together.
     """
 
     kind: SteadyClass
     start: int
-    changes: tuple[int, ...]
 
 
 def find_steady(warmup: Sequence[float], samples: Sequence[float]) -> Steady:
@@ -79,7 +77,7 @@ def find_steady(warmup: Sequence[float], samples: Sequence[float]) -> Steady:
     """
     count = len(warmup) + len(samples)
     if count < FEWEST_SAMPLES or not samples:
-        return Steady(kind="too few", start=0, changes=())
+        return Steady(kind="too few", start=0)
     logs = np.log(np.array([*warmup, *samples], dtype=np.float64))
     changes = find_changes(clip_spikes(logs), penalty=PENALTY, shortest=SHORTEST)
     edges = [0, *changes, count]
@@ -89,12 +87,12 @@ def find_steady(warmup: Sequence[float], samples: Sequence[float]) -> Steady:
         first -= 1
     begin = edges[first]
     if begin == 0:
-        return Steady(kind="flat", start=0, changes=changes)
+        return Steady(kind="flat", start=0)
     counted = max(0, begin - len(warmup))
     if count - begin < _UNSTEADY_SHARE * count or len(samples) - counted < SHORTEST:
-        return Steady(kind="unsteady", start=0, changes=changes)
+        return Steady(kind="unsteady", start=0)
     faster = min(levels[:first]) < _middle(logs[begin:]) - AGREEMENT
-    return Steady(kind="slowdown" if faster else "warmup", start=counted, changes=changes)
+    return Steady(kind="slowdown" if faster else "warmup", start=counted)
 
 
 def find_changes(

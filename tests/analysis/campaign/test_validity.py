@@ -9,7 +9,6 @@ import pytest
 from suite.analysis.campaign.controls import find_floor, find_honest, is_input_only
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.campaign.validity import (
-    COUNTERS,
     OF_CELLS,
     asks_for_repeat,
     find_cell_disturbance,
@@ -58,7 +57,7 @@ BAD: dict[str, Scalar] = {"cpu.throttled_s": 0.1, "cpu.steal_share": 0.11, "gpu.
 FINE: dict[str, Scalar] = {"cpu.throttled_s": 0, "cpu.steal_share": 0.1, "gpu.is_named": True}
 
 
-@pytest.mark.parametrize("name", [name for name, _, _ in COUNTERS])
+@pytest.mark.parametrize("name", BAD)
 def test_a_disturbed_invocation_is_set_aside(name: str) -> None:
     summary = sum_up(CAMPAIGN, plant(DOCUMENTS, watch({name: BAD[name]}), "cpu", 3))
     (flag,) = excluded(summary)
