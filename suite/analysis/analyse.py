@@ -28,7 +28,6 @@ from suite.analysis.campaign.watched import find_cost
 from suite.analysis.causes.explain import Case, explain
 from suite.analysis.causes.improvements import find_improvements
 from suite.analysis.documents.prices import read_prices
-from suite.analysis.documents.published import read_figures
 from suite.analysis.documents.read import LoadedCampaign, load_campaign, load_survey
 from suite.analysis.numbers.crossover import find_crossover, find_reach, find_sweeps, pick_main
 from suite.analysis.numbers.stopping import Precision, assess
@@ -202,7 +201,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         steps=tuple(decompose_steps(catalogue)),
         triples=tuple(find_triples(catalogue)),
         repayments=tuple(find_break_evens(catalogue)),
-        limits=find_limits(catalogue, summary.places, read_figures()),
+        limits=find_limits(catalogue, summary.places),
         price=price,
         costs=tuple(find_costs(catalogue, price)),
     )

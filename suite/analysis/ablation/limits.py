@@ -7,13 +7,14 @@ below what others measured something is wrong with the machine, or its settings.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 
 from suite.analysis.ablation.catalogue import Catalogue, Values, divide
 from suite.analysis.ablation.speedups import find_utilization
 from suite.analysis.campaign.bounds import IMPLAUSIBLE, Place
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.documents.published import Figures
+from suite.analysis.documents.published import read_figures
 from suite.analysis.numbers.estimate import estimate
 from suite.analysis.result.limits import (
     ANY,
@@ -41,18 +42,9 @@ LARGE = 4000.0
 """A figure without a size is of a large product: this large at least."""
 
 
-def find_limits(catalogue: Catalogue, places: Mapping[str, Place], figures: Figures) -> Limits:
-    """The limits of every arm.
-
-    Args:
-        catalogue: the analysed cells.
-        places: by arm what its numbers were made on.
-        figures: what was published.
-    """
-    limits: list[Limit] = []
-    for arm in catalogue.arms:
-        limits += _find_products(catalogue, arm, places[arm], figures)
-        limits += _find_memory(catalogue, arm, places[arm], figures)
+def find_limits(catalogue: Catalogue, places: Mapping[str, Place]) -> Limits:
+    """The limits of every arm; ``places`` are by arm what its numbers were made on."""
+    limits = [one for arm in catalogue.arms for one in _find_limits(catalogue, arm, places[arm])]
     return Limits(
         limits=tuple(limits),
         uses=tuple(_find_utilizations(catalogue, limits)),
@@ -61,57 +53,44 @@ def find_limits(catalogue: Catalogue, places: Mapping[str, Place], figures: Figu
     )
 
 
-def _find_products(catalogue: Catalogue, arm: str, place: Place, figures: Figures) -> list[Limit]:
+def _find_limits(catalogue: Catalogue, arm: str, place: Place) -> Iterator[Limit]:
+    """The best product of each precision, and the memory's bandwidth."""
+    limit = partial(Limit, arm=arm, device=place.device, part=place.part)
+    select = partial(read_figures().select, place.part)
     by_precision: dict[str, list[CellSummary]] = {}
     for one in catalogue.cells.values():
         cell = one.cell
         plain = (cell.role, cell.kind, cell.data, cell.way) == ("work", PRODUCT, "device", None)
         if plain and cell.work.unit == "FLOP" and catalogue.per_work(one, arm):
             by_precision.setdefault(cell.precision, []).append(one)
-    found = []
     for precision, cells in by_precision.items():
         best = max(cells, key=lambda one: catalogue.rate(one, arm) or 0.0)
-        published = figures.select(place.part, PRODUCT, "measured", precision)
+        published = select(PRODUCT, "measured", precision)
         compared = (_compare(catalogue, arm, cells, best, figure) for figure in published)
-        found.append(
-            Limit(
-                arm=arm,
-                device=place.device,
-                part=place.part,
-                what="products",
-                precision=precision,
-                cell=best.cell.id,
-                rate=_find_rate(catalogue.per_work(best, arm)),
-                unit="FLOP",
-                peak=place.products.get(precision),
-                comparisons=tuple(one for one in compared if one),
-            )
+        yield limit(
+            what="products",
+            precision=precision,
+            cell=best.cell.id,
+            rate=_find_rate(catalogue.per_work(best, arm)),
+            unit="FLOP",
+            peak=place.products.get(precision),
+            comparisons=tuple(one for one in compared if one),
         )
-    return found
-
-
-def _find_memory(catalogue: Catalogue, arm: str, place: Place, figures: Figures) -> list[Limit]:
     for one in catalogue.prices("memory"):
-        values = divide(catalogue.values(one, arm), one.cell.work.bytes or 0.0)
-        if not values:
-            continue
-        rate = _find_rate(values)
-        published = figures.select(place.part, "memory", "measured")
-        return [
-            Limit(
-                arm=arm,
-                device=place.device,
-                part=place.part,
+        if values := divide(catalogue.values(one, arm), one.cell.work.bytes or 0.0):
+            rate, name = _find_rate(values), one.cell.id
+            yield limit(
                 what="memory",
                 precision=ANY,
-                cell=one.cell.id,
+                cell=name,
                 rate=rate,
                 unit="byte",
                 peak=place.memory,
-                comparisons=tuple(_judge(figure, one.cell.id, rate.value) for figure in published),
+                comparisons=tuple(
+                    _judge(one, name, rate.value) for one in select("memory", "measured")
+                ),
             )
-        ]
-    return []
+            return
 
 
 def _compare(
@@ -124,18 +103,14 @@ def _compare(
         if isinstance(n := one.cell.params.get("n"), int | float) and n > 0
     }
     if figure.n is None:
-        rate = catalogue.rate(best, arm) if sizes.get(best.cell.id, 0.0) >= LARGE else None
-        return _judge(figure, best.cell.id, rate) if rate else None
-    n = figure.n
-    near = min(
-        (one for one in cells if one.cell.id in sizes),
-        key=lambda one: abs(math.log(sizes[one.cell.id] / n)),
-        default=None,
-    )
-    if near is None or abs(math.log(sizes[near.cell.id] / n)) > math.log(SIMILAR) + 1e-9:
-        return None
-    rate = catalogue.rate(near, arm)
-    return _judge(figure, near.cell.id, rate) if rate else None
+        at = best if sizes.get(best.cell.id, 0.0) >= LARGE else None
+    else:
+        apart = {name: abs(math.log(size / figure.n)) for name, size in sizes.items()}
+        near = min(apart, key=apart.__getitem__, default="")
+        similar = near in apart and apart[near] <= math.log(SIMILAR) + 1e-9
+        at = catalogue.cells[near] if similar else None
+    rate = catalogue.rate(at, arm)
+    return _judge(figure, at.cell.id, rate) if at and rate else None
 
 
 def _judge(figure: Figure, cell: str, rate: float) -> Published:
@@ -151,23 +126,19 @@ def _judge(figure: Figure, cell: str, rate: float) -> Published:
 
 def _find_utilizations(catalogue: Catalogue, limits: list[Limit]) -> Iterable[Utilization]:
     for arm in catalogue.arms:
-        own = [limit for limit in limits if limit.arm == arm]
-        peaks = {one.precision: one.peak for one in own if one.what == "products"}
-        best = {one.precision: one.rate.value for one in own if one.what == "products"}
-        memory = next((one.rate.value for one in own if one.what == "memory"), None)
+        own = {(limit.what, limit.precision): limit for limit in limits if limit.arm == arm}
+        memory = own.get(("memory", ANY))
         for one in catalogue.cells.values():
             used = find_utilization(catalogue, one, arm)
             if used is None:
                 continue
-            rate, work, precision = (
-                catalogue.rate(one, arm) or 0.0,
-                one.cell.work,
-                one.cell.precision,
-            )
-            peak = peaks.get(precision) if work.unit == "FLOP" else None
-            roofline, top = None, best.get(precision)
+            rate, work = catalogue.rate(one, arm) or 0.0, one.cell.work
+            top = own.get(("products", one.cell.precision))
+            peak = top.peak if top and work.unit == "FLOP" else None
+            roofline = None
             if memory and top and work.bytes_in and work.bytes_out:
-                roofline = min(top, memory * work.amount / (work.bytes_in + work.bytes_out))
+                moved = work.bytes_in + work.bytes_out
+                roofline = min(top.rate.value, memory.rate.value * work.amount / moved)
             yield Utilization(
                 cell=one.cell.id,
                 arm=arm,

@@ -21,17 +21,19 @@ FED = ("pipeline", "prefetched")
 
 @dataclass(frozen=True, kw_only=True)
 class Pipeline:
-    """A step behind its pipeline on an arm: seconds a step, by block, of it and of its parts.
+    """A step behind its pipeline on an arm: seconds a step of the ``whole`` (``together``: by block) and of
+    its parts.
 
     ``compute`` is the same model with its data at hand, ``trivial`` a model of one product behind
     the same pipeline, ``others`` the same model behind other pipelines, each with what is different
-    there.  A part without a number is empty.  ``steps`` are those of a call.
+    there.  A part without a number is None.  ``steps`` are those of a call.
     """
 
     together: Values
-    input: Values
-    compute: Values
-    trivial: Values
+    whole: float
+    input: float | None
+    compute: float | None
+    trivial: float | None
     compute_cell: CellSummary | None
     steps: float
     others: tuple[tuple[CellSummary, Evidence], ...]
@@ -46,36 +48,36 @@ def find_pipeline(catalogue: Catalogue, one: CellSummary, arm: str) -> Pipeline 
     if one.cell.data not in FED or not one.cell.links.keys() & {"input", "compute", "feed"}:
         return None
     together = _per_step(catalogue, one, arm)
-    if not together:
+    whole = mean(together)
+    if whole is None:
         return None
     return Pipeline(
         together=together,
-        input=_per_step(catalogue, alone, arm),
-        compute=_per_step(catalogue, compute, arm),
-        trivial=_per_step(catalogue, trivial, arm),
+        whole=whole,
+        input=mean(_per_step(catalogue, alone, arm)),
+        compute=mean(_per_step(catalogue, compute, arm)),
+        trivial=mean(_per_step(catalogue, trivial, arm)),
         compute_cell=compute,
-        steps=(catalogue.seconds(one, arm) or 0.0) / (mean(together) or 1.0),
+        steps=(catalogue.seconds(one, arm) or 0.0) / whole,
         others=tuple(other for other in feeds if _per_step(catalogue, other[0], arm)),
     )
 
 
 def is_input_bound(found: Pipeline, copies_s: float) -> bool:
     """Whether a prefetched pipeline alone takes longer than a step with its copies, so that it hides both."""
-    alone, compute = mean(found.input), mean(found.compute)
+    alone, compute = found.input, found.compute
     return alone is not None and compute is not None and alone > compute + copies_s
 
 
 def cite_parts(found: Pipeline) -> tuple[Evidence, ...]:
     """What was measured of a step behind its pipeline, as evidence."""
-    whole = mean(found.together) or 0.0
-    alone, compute, trivial = map(mean, (found.input, found.compute, found.trivial))
-    told = [cite("step", seconds=whole)]
-    if alone is not None:
-        told.append(cite("input-alone", seconds=alone, share=alone / whole))
-    if trivial is not None:
-        told.append(cite("trivial-model", seconds=trivial))
-    if compute is not None:
-        told.append(cite("model-alone", seconds=compute))
+    told = [cite("step", seconds=found.whole)]
+    if found.input is not None:
+        told.append(cite("input-alone", seconds=found.input, share=found.input / found.whole))
+    if found.trivial is not None:
+        told.append(cite("trivial-model", seconds=found.trivial))
+    if found.compute is not None:
+        told.append(cite("model-alone", seconds=found.compute))
     return tuple(told)
 
 
@@ -89,7 +91,7 @@ def find_better(
         default=None,
     )
     quickest = mean(_per_step(catalogue, best[0], arm)) if best else None
-    if best is not None and quickest is not None and quickest < (mean(found.together) or 0.0):
+    if best is not None and quickest is not None and quickest < found.whole:
         return best
     return found.compute_cell, cite("at-hand")
 

@@ -16,7 +16,6 @@ from suite.analysis.ablation.limits import BELOW, FAR, find_limits
 from suite.analysis.campaign.summarise import summarise
 from suite.analysis.campaign.validity import MOST_SET_ASIDE, find_disturbance
 from suite.analysis.campaign.watched import sum_up
-from suite.analysis.documents.published import read_figures
 from suite.analysis.documents.read import LoadedCampaign
 from suite.flags import Flag, raise_flag
 from suite.model import Document, Scalar
@@ -55,7 +54,7 @@ def find_unsound(loaded: LoadedCampaign) -> Iterator[Flag]:
         for document in by_block.values():
             yield from _judge({"arm": arm}, document)
     # More invocations narrow the interval of a rate; none of them makes it nearly twice as high.
-    limits = find_limits(open_catalogue(summary), summary.places, read_figures())
+    limits = find_limits(open_catalogue(summary), summary.places)
     far = (one for one in limits.flags if one.code == "far-below-published")
     yield from (replace(one, scope="machine") for one in far)
 

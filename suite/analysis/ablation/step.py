@@ -43,9 +43,6 @@ def find_triples(catalogue: Catalogue) -> list[Triple]:
             pipeline = find_pipeline(catalogue, one, arm)
             if pipeline is None:
                 continue
-            alone, compute, trivial = map(
-                mean, (pipeline.input, pipeline.compute, pipeline.trivial)
-            )
             others = [
                 value
                 for other, _ in pipeline.others
@@ -59,11 +56,11 @@ def find_triples(catalogue: Catalogue) -> list[Triple]:
                 Triple(
                     pipeline=str(one.cell.params.get("pipeline")),
                     arm=arm,
-                    input_s=alone,
-                    compute_s=compute,
+                    input_s=pipeline.input,
+                    compute_s=pipeline.compute,
                     together=together,
-                    trivial_s=trivial,
-                    overlap=_find_overlap(together.value, alone, compute),
+                    trivial_s=pipeline.trivial,
+                    overlap=_find_overlap(together.value, pipeline.input, pipeline.compute),
                     bound=bound,
                     evidence=evidence,
                 )
@@ -137,9 +134,9 @@ def _decompose(catalogue: Catalogue, one: CellSummary, arm: str) -> Decompositio
     pipeline = find_pipeline(catalogue, one, arm)
     if pipeline is None:
         parts["input"] = 0.0
-    elif pipeline.input:
+    elif pipeline.input is not None:
         # No more of the step can be the input than the input takes alone.
-        parts["input"] = min(left, mean(pipeline.input) or 0.0)
+        parts["input"] = min(left, pipeline.input)
     else:
         absent["input"] = cite("no-input-alone")
     return Decomposition(cell=one.cell.id, arm=arm, whole=whole, parts=parts, absent=absent)
@@ -181,14 +178,13 @@ def _find_bound(
     ``quickest`` is a step of the same model behind the fastest other pipeline.  A pipeline that
     ``hides`` runs ahead of the model: where the step takes longer than the model, it waits.
     """
-    together = mean(found.together) or 0.0
-    alone, compute, trivial = map(mean, (found.input, found.compute, found.trivial))
+    together, alone, compute = found.whole, found.input, found.compute
     if alone is not None and compute is not None:
         if max(alone, compute) <= (1 + NEAR) * min(alone, compute):
             return "both", cite("both-as-long")
         return ("input" if alone > compute else "compute"), cite("longer-of-two")
-    if trivial is not None:
-        waits = trivial >= (1 - NO_FASTER) * together
+    if found.trivial is not None:
+        waits = found.trivial >= (1 - NO_FASTER) * together
         return ("input" if waits else "compute"), cite("by-trivial-model")
     if alone is not None:
         return ("input" if 2 * alone >= together else "compute"), cite("by-input-alone")

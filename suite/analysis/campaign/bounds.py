@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from suite.analysis.documents.published import Figures
+from suite.analysis.documents.published import read_figures
 from suite.analysis.result.limits import Figure, Part
 from suite.analysis.result.numbers import derive_rate
 from suite.cells.cell import Cell
@@ -82,11 +82,11 @@ class Bound:
 
 
 def find_places(
-    campaign: Campaign, documents: Mapping[str, Mapping[int, Document]], figures: Figures
+    campaign: Campaign, documents: Mapping[str, Mapping[int, Document]]
 ) -> dict[str, Place]:
     """By arm what it ran on, from its documents by block."""
     return {
-        arm: _find_place(campaign.arm(arm), list(by_block.values()), figures)
+        arm: _find_place(campaign.arm(arm), list(by_block.values()))
         for arm, by_block in documents.items()
     }
 
@@ -132,10 +132,11 @@ def _find_impossible_product(
     )
 
 
-def _find_place(arm: Arm, documents: Sequence[Document], figures: Figures) -> Place:
+def _find_place(arm: Arm, documents: Sequence[Document]) -> Place:
     known = take_first(documents)
     gpus = sorted(name for name in known if name.startswith("gpu.") and name.endswith(".name"))
     device = read_text((known[gpus[0]] if gpus else None) if arm.gpu else known.get("cpu.model"))
+    figures = read_figures()
     part = figures.find_part(device)
     return Place(
         is_gpu=arm.gpu,

@@ -39,7 +39,6 @@ from suite.analysis.campaign.validity import (
     is_contended,
     judge_campaign,
 )
-from suite.analysis.documents.published import read_figures
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.documents.telemetry import join_document
 from suite.analysis.numbers.estimate import estimate
@@ -115,7 +114,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
         for arm, documents in counted.items()
     }
     results = {arm: _index(documents) for arm, documents in counted.items()}
-    places = find_places(campaign, counted, read_figures())
+    places = find_places(campaign, counted)
     base, *others = campaign.arms
     known: dict[str, dict[str, ArmResult]] = {}
     ratios: dict[str, dict[str, Ratio | Flag]] = {}

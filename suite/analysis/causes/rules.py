@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from suite.analysis.ablation.catalogue import Catalogue, Trace, mean
+from suite.analysis.ablation.catalogue import Catalogue, Trace
 from suite.analysis.ablation.overheads import copy_cost, dispatch_cost, transfer_cost
 from suite.analysis.ablation.pipeline import NO_FASTER, find_pipeline
 from suite.analysis.campaign.summarise import CellSummary
@@ -142,11 +142,11 @@ def _check_input(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
     found = find_pipeline(catalogue, part.cell, arms[-1])
     if found is None:
         return
-    alone, whole, trivial = map(mean, (found.input, found.together, found.trivial))
+    alone, whole, trivial = found.input, found.whole, found.trivial
     own = mean_of(part.seconds[arms[-1]]) / part.times / found.steps
-    if alone is not None and whole:
+    if alone is not None:
         yield _agree(alone, own), cite("input-alone", seconds=alone, share=alone / whole)
-    if trivial is not None and whole:
+    if trivial is not None:
         yield trivial >= (1 - NO_FASTER) * whole, cite("trivial-model", seconds=trivial)
 
 

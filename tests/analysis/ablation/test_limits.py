@@ -11,7 +11,6 @@ import pytest
 from suite.analysis.analyse import analyse
 from suite.analysis.campaign.bounds import IMPLAUSIBLE, find_impossible, find_places
 from suite.analysis.campaign.summarise import summarise
-from suite.analysis.documents.published import read_figures
 from suite.analysis.documents.read import LoadedCampaign
 from suite.cells.cell import Cell, Param, Work
 from suite.flags import find_invalid, raise_flag
@@ -200,7 +199,7 @@ def test_one_block_that_is_impossible_makes_the_whole_cell_so(bad: int) -> None:
     (found,) = summary.cells
     value = found.arms["cuda"].estimate
     assert value
-    places = find_places(summary.campaign, summary.counted, read_figures())
+    places = find_places(summary.campaign, summary.counted)
     assert find_impossible("cuda", COPY, places["cuda"], value.value) is None
     assert analyse(summary.loaded).limits.flags == found.arms["cuda"].invalid
     (flag,) = found.arms["cuda"].invalid
