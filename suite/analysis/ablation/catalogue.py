@@ -6,7 +6,7 @@ Pure; knows no name of a case, and says nothing about what the numbers mean.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import median
@@ -43,7 +43,7 @@ class Catalogue:
     """
 
     cells: Mapping[str, CellSummary]
-    results: Mapping[str, Mapping[str, tuple[CellResult, ...]]]
+    results: Mapping[str, Mapping[str, Sequence[CellResult]]]
     arms: tuple[str, ...]
     cpu: str | None
     gpu: str | None
@@ -129,10 +129,9 @@ class Catalogue:
         """Whether the GPU is the faster one; None: nobody can tell.  See also `is_provisional`."""
         verdict = self._verdict(one)
         if isinstance(verdict, Verdict):
-            sides = {"FASTER": True, "SLOWER": False}
-            won = sides.get(verdict.name)
-            flipped = won is not None and self.arms[0] == self.gpu
-            return (not won) if flipped else won
+            # Verdicts are about the arm that is not the first.
+            won = verdict.name == ("SLOWER" if self.arms[0] == self.gpu else "FASTER")
+            return won if verdict.names_winner else None
         ratio = self.ratio(one)
         if ratio is None or not is_beyond(ratio.value, self.margin):
             return None
@@ -144,15 +143,10 @@ class Catalogue:
         """Whether no verdict stands behind `wins`, only a ratio."""
         return not isinstance(self._verdict(one), Verdict)
 
-    def labels(self, one: CellSummary, arm: str) -> list[str]:
-        """The labels that the worker gave in more than half of the invocations."""
+    def is_labelled(self, one: CellSummary, arm: str, label: str) -> bool:
+        """Whether the worker gave this label in more than half of the invocations."""
         results = self._results(one, arm)
-        every = dict.fromkeys(label for result in results for label in result.labels)
-        return [
-            label
-            for label in every
-            if 2 * sum(label in result.labels for result in results) > len(results)
-        ]
+        return 2 * sum(label in result.labels for result in results) > len(results)
 
     def enqueueing(self, one: CellSummary, arm: str) -> float | None:
         """The share of a sample spent handing work over, the median invocation's; None: unknown."""
@@ -175,27 +169,28 @@ class Catalogue:
         results = self._results(one, arm)
         return sorted({name for result in results for name in result.elsewhere})
 
-    def _results(self, one: CellSummary, arm: str) -> tuple[CellResult, ...]:
+    def _results(self, one: CellSummary, arm: str) -> Sequence[CellResult]:
         return self.results.get(arm, {}).get(one.cell.id, ())
 
     def _verdict(self, one: CellSummary) -> Verdict | Flag | None:
-        rival = next((arm for arm in (self.cpu, self.gpu) if arm != self.arms[0]), None)
-        return one.verdicts.get(rival) if rival in self.arms and self._are_first() else None
-
-    def _are_first(self) -> bool:
-        return self.arms[0] in {self.cpu, self.gpu}
+        """Of the rivals, where one of them is the arm that all are compared with."""
+        rivals = [self.cpu, self.gpu]
+        if self.arms[0] not in rivals:
+            return None
+        rivals.remove(self.arms[0])
+        return one.verdicts.get(rivals[0] or "")
 
 
 def open_catalogue(summary: Summary) -> Catalogue:
     """The catalogue of an analysed campaign."""
     plan = summary.campaign
     arms = tuple(plan.arms)
-    results: dict[str, dict[str, tuple[CellResult, ...]]] = {arm: {} for arm in arms}
+    results: dict[str, dict[str, list[CellResult]]] = {arm: {} for arm in arms}
     for arm, documents in summary.counted.items():
         for document in documents.values():
             for one in document.cells:
                 if one.outcome == "measured":
-                    results[arm][one.id] = (*results[arm].get(one.id, ()), one)
+                    results[arm].setdefault(one.id, []).append(one)
     traces: dict[str, dict[str, Trace]] = {arm: {} for arm in arms}
     for document in summary.loaded.documents:
         if document.invocation.block == 0:

@@ -10,23 +10,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from suite.analysis.ablation.catalogue import Catalogue, Values
+from suite.analysis.ablation.catalogue import Catalogue, Values, mean
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.numbers.estimate import CONFIDENCE, estimate, find_moments, find_quantile
 from suite.analysis.numbers.ratio import compare
 from suite.analysis.numbers.verdict import is_beyond
 from suite.analysis.result.findings import Contribution, NaiveGap, Spot, Step, Waterfall
-from suite.analysis.result.numbers import FEWEST, MARGIN, Ratio
+from suite.analysis.result.numbers import FEWEST, MARGIN, Evidence, Ratio, cite
 from suite.cells.cell import Way
 from suite.cells.traits import Removed
 
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredStage:
-    """A stage that has a number, seconds a ``unit`` by block, and all changes since the one before."""
+    """A stage that has a number, seconds a unit by block, and all changes since the one before."""
 
     cell: str
-    unit: str
     changes: tuple[str, ...]
     rules: tuple[Removed, ...]
     values: Values
@@ -130,18 +129,37 @@ def _measure_shrinkage(before: Values, after: Values) -> float:
     return found.mean if sure else 0.0
 
 
-def find_path(catalogue: Catalogue, one: CellSummary, arm: str) -> list[MeasuredStage]:
-    """The way from a cell of a case to the fair number; the cell itself is its first stage.
+def find_break_even(catalogue: Catalogue, one: CellSummary, arm: str) -> Evidence | None:
+    """After how much of the fair work the GPU has made up for a script's longer start, against the CPU."""
+    cpu, way, call = catalogue.cpu, one.cell.way, catalogue.seconds(one, arm)
+    if way is None or cpu in {None, arm} or not call:
+        return None
+    path, rival = (_find_path(catalogue, way, one.cell.id, place) for place in (arm, cpu))
+    if not path or not rival or rival[-1].cell != path[-1].cell:
+        return None
+    own, fair, theirs, their_fair = (
+        mean(stage.values) or 0.0 for stage in (path[0], path[-1], rival[0], rival[-1])
+    )
+    longer, saving = (own - fair) - (theirs - their_fair), their_fair - fair
+    ratio = compare(path[-1].values, rival[-1].values)
+    if longer <= 0 or ratio is None:
+        return None
+    if ratio.most <= 1:
+        return cite("never-repaid")
+    # Only a saving that the interval bears out is one.
+    if saving <= 0 or ratio.least <= 1:
+        return cite("repayment-unknown")
+    return cite("repaid", units=longer / own * call / saving, unit=way.unit)
 
-    Nothing where the cell belongs to no case, is its last stage, or has no number.
-    """
-    way = one.cell.way
-    cells = [stage.cell for stage in way.stages] if way else []
-    if way is None or one.cell.id not in cells:
+
+def _find_path(catalogue: Catalogue, way: Way, cell: str, arm: str | None) -> list[MeasuredStage]:
+    """The way from one of its cells to the fair number; nothing where the cell is the last stage, or has
+    no number."""
+    cells = [stage.cell for stage in way.stages]
+    if arm is None or cell not in cells:
         return []
-    measured = list(_walk(catalogue, way, arm, begin=cells.index(one.cell.id)))
-    whole = len(measured) > 1 and measured[0].cell == one.cell.id
-    return measured if whole else []
+    measured = list(_walk(catalogue, way, arm, begin=cells.index(cell)))
+    return measured if len(measured) > 1 and measured[0].cell == cell else []
 
 
 def _find_side(ratio: Ratio) -> int:
@@ -165,7 +183,6 @@ def _walk(catalogue: Catalogue, way: Way, arm: str, *, begin: int = 0) -> Iterat
         if cell is not None and values:
             yield MeasuredStage(
                 cell=cell.cell.id,
-                unit=way.unit,
                 changes=tuple(changes),
                 rules=() if first else tuple(dict.fromkeys(rules)),
                 values=values,

@@ -6,10 +6,10 @@ seconds by arm and block, in a call of the cell that was asked about.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from suite.analysis.ablation.catalogue import Catalogue, Values, mean
+from suite.analysis.ablation.catalogue import Catalogue, Values
 from suite.analysis.ablation.overheads import transfer_cost
 from suite.analysis.ablation.pipeline import cite_parts, find_better, find_pipeline, is_input_bound
 from suite.analysis.ablation.speedups import find_speedup
@@ -30,15 +30,8 @@ from suite.analysis.result.findings import RuleName
 from suite.analysis.result.numbers import Evidence, cite
 from suite.cells.traits import LinkName
 
-ABLATIONS: tuple[tuple[LinkName, RuleName | None], ...] = (
-    ("without", "fallback"),
-    ("nearer", "transfer"),
-    ("warm", "start-up"),
-    ("plain", None),
-    ("own-loop", "overhead"),
-    ("prefetched", "input"),
-)
-"""What is left out at the cell that a link leads to; None: nothing that is a cause."""
+Ablation = Callable[[Catalogue, CellSummary, Sequence[str]], Found | None]
+"""To a plainer cell that has a number on all of these arms, and what is gone there; None: there is none."""
 
 
 def ablate(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> list[Part]:
@@ -50,7 +43,8 @@ def ablate(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> list[
     parts: list[Part] = []
     here, times, seen = one, 1.0, {one.cell.id}
     while True:
-        found = _ablate_once(catalogue, here, arms)
+        ablated = (ablation(catalogue, here, arms) for ablation in ABLATIONS)
+        found = next((found for found in ablated if found), None)
         below, gone = found or (None, split_plain_cell(catalogue, here, arms))
         parts += [replace(part, times=times, seconds=scale(part.seconds, times)) for part in gone]
         if below is None or below.cell.id in seen:
@@ -60,35 +54,22 @@ def ablate(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> list[
         seen.add(here.cell.id)
 
 
-def _ablate_once(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Found | None:
-    if found := next_stage(catalogue, one, arms):
-        return found
-    for name, rule in ABLATIONS[:2]:
-        if found := _leave_out(catalogue, one, name, rule, arms):
-            return found
-    if found := _feed_by_hand(catalogue, one, arms):
-        return found
-    ablated = (_leave_out(catalogue, one, name, rule, arms) for name, rule in ABLATIONS[2:])
-    return next((found for found in ablated if found), None)
+def _follow(name: LinkName, rule: RuleName | None) -> Ablation:
+    """To the cell that a link leads to."""
 
+    def follow(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Found | None:
+        other, how = catalogue.link(one, name)
+        if other is None or not has_numbers(catalogue, other, arms):
+            return None
+        seconds = leave_out(catalogue, one, other, arms)
+        own, less = (catalogue.seconds(cell, arms[-1]) or 0.0 for cell in (one, other))
+        less *= count_calls(one, other)
+        gone = cite("left-out", own=own, less=less, **how.values)
+        gain = find_speedup(catalogue, one, other, arms[-1], how)
+        part = Part(rule=rule, cell=one, times=1.0, seconds=seconds, evidence=(gone,), gain=gain)
+        return other, [part]
 
-def _leave_out(
-    catalogue: Catalogue,
-    one: CellSummary,
-    name: LinkName,
-    rule: RuleName | None,
-    arms: Sequence[str],
-) -> Found | None:
-    other, how = catalogue.link(one, name)
-    if other is None or not has_numbers(catalogue, other, arms):
-        return None
-    seconds = leave_out(catalogue, one, other, arms)
-    own, less = (mean(catalogue.values(cell, arms[-1])) or 0.0 for cell in (one, other))
-    less *= count_calls(one, other)
-    gone = cite("left-out", own=own, less=less, **how.values)
-    gain = find_speedup(catalogue, one, other, arms[-1], how)
-    part = Part(rule=rule, cell=one, times=1.0, seconds=seconds, evidence=(gone,), gain=gain)
-    return other, [part]
+    return follow
 
 
 def _feed_by_hand(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Found | None:
@@ -151,3 +132,17 @@ def _find_copies(catalogue: Catalogue, below: CellSummary, arm: str) -> tuple[Va
                 return subtract(values, catalogue.values(below, arm)), True
     price = transfer_cost(catalogue, below, arm)
     return dict.fromkeys(catalogue.values(below, arm), price.seconds if price else 0.0), False
+
+
+ABLATIONS: Sequence[Ablation] = (
+    next_stage,
+    _follow("without", "fallback"),
+    _follow("nearer", "transfer"),
+    _feed_by_hand,
+    _follow("warm", "start-up"),
+    # Nothing that is a cause.
+    _follow("plain", None),
+    _follow("own-loop", "overhead"),
+    _follow("prefetched", "input"),
+)
+"""What can be left out, in the order in which it is tried."""

@@ -17,9 +17,9 @@ from suite.analysis.ablation.speedups import (
     find_utilization,
     find_winner,
 )
+from suite.analysis.ablation.waterfall import find_break_even
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.causes.ablate import ablate
-from suite.analysis.causes.break_even import find_break_even
 from suite.analysis.causes.parts import Part, mean_of, subtract
 from suite.analysis.causes.rules import RULES, Arms, Candidate, cross_check, find_off_device_ops
 from suite.analysis.numbers.estimate import estimate_difference

@@ -57,7 +57,7 @@ def split_plain_cell(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]
 def is_dispatch_bound(catalogue: Catalogue, one: CellSummary, arm: str) -> bool:
     """Whether the device was seen to wait for the host, which dispatches too slowly."""
     seen = catalogue.enqueueing(one, arm) or 0.0
-    return seen > BUSY or "dispatch-bound" in catalogue.labels(one, arm)
+    return seen > BUSY or catalogue.is_labelled(one, arm, "dispatch-bound")
 
 
 Sizes = tuple[CellSummary, CellSummary]
