@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from suite.analysis.ablation.catalogue import LARGEST, Catalogue, Values, divide, name_unit
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.numbers.estimate import estimate
@@ -21,29 +23,26 @@ def find_price(campaign: Campaign) -> Price | None:
     return None
 
 
-def find_costs(catalogue: Catalogue, price: Price | None) -> list[Cost]:
+def find_costs(catalogue: Catalogue, price: Price | None) -> Iterator[Cost]:
     """The costs of every cell that somebody pays for by the million, in the plan's order."""
-    found: list[Cost] = []
     if price is None:
-        return found
+        return
+    second = price.hourly / HOUR_S * MILLION
     for one in catalogue.cells.values():
         if not one.cell.priced:
             continue
-        second = price.hourly / HOUR_S * MILLION
         steps = {arm: _scale(catalogue.steps(one, arm), second) for arm in catalogue.arms}
         examples = {arm: _scale(_per_example(catalogue, one, arm), second) for arm in steps}
         if not any(examples.values()):
             continue
-        cpu, gpu = catalogue.values(one, catalogue.cpu), catalogue.values(one, catalogue.gpu)
-        found.append(
-            Cost(
-                cell=one.cell.id,
-                steps={arm: cost for arm, cost in steps.items() if cost},
-                examples={arm: cost for arm, cost in examples.items() if cost},
-                turns=compare(gpu, cpu) if cpu and gpu else None,
-            )
+        yield Cost(
+            cell=one.cell.id,
+            steps={arm: cost for arm, cost in steps.items() if cost},
+            examples={arm: cost for arm, cost in examples.items() if cost},
+            turns=compare(
+                catalogue.values(one, catalogue.gpu), catalogue.values(one, catalogue.cpu)
+            ),
         )
-    return found
 
 
 def _per_example(catalogue: Catalogue, one: CellSummary, arm: str) -> Values:

@@ -74,6 +74,12 @@ def transfer_cost(catalogue: Catalogue, one: CellSummary, arm: str) -> MeasuredC
     )
 
 
+def start_cost(catalogue: Catalogue, one: CellSummary, arm: str) -> MeasuredCost | None:
+    """What the start takes that a cold cell contains."""
+    seconds = catalogue.seconds(catalogue.link(one, "start")[0], arm)
+    return None if seconds is None else MeasuredCost(seconds=seconds, values={})
+
+
 def copy_cost(catalogue: Catalogue, size: float, arm: str, copy: Price) -> MeasuredCost | None:
     """What one copy of so many bytes takes: between two measured sizes on a line in logarithms.
 

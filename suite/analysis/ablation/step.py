@@ -6,6 +6,8 @@ not explain is the rest, and stands there.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from suite.analysis.ablation.catalogue import Catalogue, mean, trains
 from suite.analysis.ablation.overheads import dispatch_cost, transfer_cost
 from suite.analysis.ablation.pipeline import NEAR, NO_FASTER, Pipeline, find_pipeline
@@ -19,28 +21,20 @@ AGREES = 2.0
 """A copy explains a difference up to this factor of the copy's own time; the rest is not copying."""
 
 
-def decompose_steps(catalogue: Catalogue) -> list[Decomposition]:
+def decompose_steps(catalogue: Catalogue) -> Iterator[Decomposition]:
     """Every step that says what its computing alone is, on every arm."""
-    found = []
     for one in catalogue.cells.values():
         for arm in catalogue.arms if "compute" in one.cell.links else ():
-            decomposed = _decompose(catalogue, one, arm)
-            if decomposed is not None:
-                found.append(decomposed)
-    return found
+            if decomposed := _decompose(catalogue, one, arm):
+                yield decomposed
 
 
-def find_triples(catalogue: Catalogue) -> list[Triple]:
+def find_triples(catalogue: Catalogue) -> Iterator[Triple]:
     """Every pipeline that was measured with its model, on every arm."""
-    found = []
-    triples = [
-        one
-        for one in catalogue.cells.values()
-        if one.cell.role == "input" and "compute" in one.cell.links
-    ]
     for arm in catalogue.arms:
-        for one in triples:
-            pipeline = find_pipeline(catalogue, one, arm)
+        for one in catalogue.cells.values():
+            is_triple = one.cell.role == "input" and "compute" in one.cell.links
+            pipeline = find_pipeline(catalogue, one, arm) if is_triple else None
             if pipeline is None:
                 continue
             others = [
@@ -49,31 +43,26 @@ def find_triples(catalogue: Catalogue) -> list[Triple]:
                 if (value := mean(catalogue.steps(other, arm))) is not None
             ]
             together = estimate(list(pipeline.together.values()))
-            quickest = min(others, default=None)
             hides = one.cell.data == "prefetched"
-            bound, evidence = _find_bound(pipeline, quickest, hides=hides)
-            found.append(
-                Triple(
-                    pipeline=str(one.cell.params.get("pipeline")),
-                    arm=arm,
-                    input_s=pipeline.input,
-                    compute_s=pipeline.compute,
-                    together=together,
-                    trivial_s=pipeline.trivial,
-                    overlap=_find_overlap(together.value, pipeline.input, pipeline.compute),
-                    bound=bound,
-                    evidence=evidence,
-                )
+            bound, evidence = _find_bound(pipeline, min(others, default=None), hides=hides)
+            yield Triple(
+                pipeline=str(one.cell.params.get("pipeline")),
+                arm=arm,
+                input_s=pipeline.input,
+                compute_s=pipeline.compute,
+                together=together,
+                trivial_s=pipeline.trivial,
+                overlap=_find_overlap(together.value, pipeline.input, pipeline.compute),
+                bound=bound,
+                evidence=evidence,
             )
-    return found
 
 
-def find_break_evens(catalogue: Catalogue) -> list[BreakEven]:
+def find_break_evens(catalogue: Catalogue) -> Iterator[BreakEven]:
     """For every training cell on both arms, after how many steps the GPU breaks even."""
-    found: list[BreakEven] = []
     cpu, gpu = catalogue.cpu, catalogue.gpu
     if cpu is None or gpu is None:
-        return found
+        return
     for one in catalogue.cells.values():
         first, cpus = one.arms[gpu].first_call, one.arms[cpu].first_call
         if not trains(one.cell) or one.cell.sweep is None or first is None or cpus is None:
@@ -89,19 +78,15 @@ def find_break_evens(catalogue: Catalogue) -> list[BreakEven]:
         saving = (mean(slow) or 0.0) - (mean(fast) or 0.0)
         # A block in which nothing was saved has no number of steps; the means have.
         every = savings if min(savings) > 0 else [saving]
-        found.append(
-            BreakEven(
-                cell=one.cell.id,
-                first_call_s=first.value,
-                cpu_first_call_s=cpus.value,
-                saving_s=saving,
-                steps=estimate([longer / one_s for one_s in every])
-                if saves and saving > 0
-                else None,
-                never=ratio.most <= 1,
-            )
+        repaid = saves and saving > 0
+        yield BreakEven(
+            cell=one.cell.id,
+            first_call_s=first.value,
+            cpu_first_call_s=cpus.value,
+            saving_s=saving,
+            steps=estimate([longer / one_s for one_s in every]) if repaid else None,
+            never=ratio.most <= 1,
         )
-    return found
 
 
 def _decompose(catalogue: Catalogue, one: CellSummary, arm: str) -> Decomposition | None:

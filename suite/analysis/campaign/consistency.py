@@ -46,20 +46,20 @@ def counted_documents(loaded: LoadedCampaign) -> dict[str, dict[int, Document]]:
 
     Every arm of the plan is there, also one without documents.
     """
-    counted: dict[str, dict[int, Document]] = {arm: {} for arm in loaded.campaign.arms}
-    for document in find_current(loaded.campaign, loaded.documents):
-        counted[document.invocation.arm][document.invocation.block] = document
+    found = take_counted(loaded.campaign, loaded.documents)
+    return {arm: found.get(arm, {}) for arm in loaded.campaign.arms}
+
+
+def take_counted(
+    campaign: Campaign, documents: Iterable[Document]
+) -> dict[str, dict[int, Document]]:
+    """The same of some of a campaign's documents, by the arms that have any."""
+    counted: dict[str, dict[int, Document]] = {}
+    for one in documents:
+        of = one.invocation
+        if of.block >= 1 and of.repeat >= campaign.first_counted(of.block):
+            counted.setdefault(of.arm, {})[of.block] = one
     return counted
-
-
-def find_current(campaign: Campaign, documents: Iterable[Document]) -> list[Document]:
-    """Those of block 1 on that no new measurement of their block stands in for."""
-    return [
-        one
-        for one in documents
-        if one.invocation.block >= 1
-        and one.invocation.repeat >= campaign.first_counted(one.invocation.block)
-    ]
 
 
 def flag_campaign(loaded: LoadedCampaign) -> list[Flag]:

@@ -5,7 +5,7 @@ Decides what the controls found; what a table then says of other cells is not fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -67,16 +67,11 @@ def is_input_only(cell: Cell, placements: Iterable[Mapping[str, Any]]) -> bool:
     )
 
 
-def read_controls(documents: Sequence[Document]) -> dict[str, dict[str, dict[int, float]]]:
-    """The values of the control arms, by arm, cell and block; disturbed ones left out."""
-    last: dict[tuple[str, int], Document] = {}
-    for document in documents:
-        if document.invocation.block >= 1:
-            last[document.invocation.arm, document.invocation.block] = document
-    values: dict[str, dict[str, dict[int, float]]] = {}
-    for (arm, block), document in last.items():
-        by_cell = values.setdefault(arm, {})
+def read_controls(documents: Mapping[int, Document]) -> dict[str, dict[int, float]]:
+    """The values of a control arm, by cell and block; disturbed ones left out."""
+    values: dict[str, dict[int, float]] = {}
+    for block, document in documents.items():
         for one in document.cells if find_whole_disturbance(document) is None else ():
             if one.outcome == "measured" and find_cell_disturbance(one) is None:
-                by_cell.setdefault(one.id, {})[block] = read(one).value
+                values.setdefault(one.id, {})[block] = read(one).value
     return values

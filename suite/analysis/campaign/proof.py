@@ -49,6 +49,13 @@ AS_POSTED = ("tensorflow.soft_placement", "tensorflow.tf32")
 _NODES = re.compile(r"(?P<operation>\S+) on (?P<device>\S+) ×(?P<count>\d+)")
 
 
+KEPT = (
+    *("id", "scenario", "case", "params", "work"),
+    *("started", "ended", "container", "spent_s", "absent"),
+)
+"""What a cell without its number still says."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Withheld(CellResult):
     """A cell without its number, and in the place of a document's reason ``why``."""
@@ -155,17 +162,5 @@ def _count(elsewhere: Sequence[str]) -> dict[str, int] | None:
 
 def _withhold(cell: CellResult, outcome: OutcomeName, why: Evidence) -> Withheld:
     """The cell with another outcome; its samples, of nobody knows what, are gone with it."""
-    return Withheld(
-        id=cell.id,
-        scenario=cell.scenario,
-        case=cell.case,
-        params=cell.params,
-        outcome=outcome,
-        work=cell.work,
-        started=cell.started,
-        ended=cell.ended,
-        container=cell.container,
-        spent_s=cell.spent_s,
-        absent=cell.absent,
-        why=why,
-    )
+    kept = {name: getattr(cell, name) for name in KEPT}
+    return Withheld(**kept, outcome=outcome, why=why)

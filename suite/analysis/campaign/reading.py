@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from suite.analysis.numbers.estimate import reduce_invocation
@@ -51,6 +51,16 @@ def read(result: CellResult) -> Reading:
     )
 
 
+def add_outliers(readings: Iterable[Reading]) -> Outliers:
+    """Those of all these readings."""
+    every = [one.outliers for one in readings]
+    return Outliers(
+        n=sum(one.n for one in every),
+        mild=sum(one.mild for one in every),
+        far=sum(one.far for one in every),
+    )
+
+
 def flag_readings(
     where: Mapping[str, str], readings: Mapping[int, Reading], *, one_shot: bool
 ) -> list[Flag]:
@@ -73,10 +83,8 @@ def flag_readings(
         for code, blocks in found.items()
         if blocks
     ]
-    far, samples = (
-        sum(getattr(one.outliers, name) for one in readings.values()) for name in ("far", "n")
-    )
-    if far > MANY_OUTLIERS * samples:
-        shares = {"far": far / samples, "over": MANY_OUTLIERS}
-        flags.append(raise_flag("outliers", {**where, "blocks": every}, of=len(every), **shares))
+    outliers = add_outliers(readings.values())
+    if outliers.far > MANY_OUTLIERS * outliers.n:
+        share, here = outliers.far / outliers.n, {**where, "blocks": every}
+        flags.append(raise_flag("outliers", here, of=len(every), far=share, over=MANY_OUTLIERS))
     return flags

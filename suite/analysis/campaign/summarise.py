@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,6 @@ from suite.analysis.campaign.conclude import Conclusions, conclude
 from suite.analysis.campaign.consistency import (
     counted_documents,
     find_checked,
-    find_current,
     find_disagreement,
     find_missing,
     flag_arms,
@@ -26,11 +25,12 @@ from suite.analysis.campaign.consistency import (
     flag_cell,
     flag_cold,
     flag_labels,
+    take_counted,
 )
 from suite.analysis.campaign.controls import read_controls
 from suite.analysis.campaign.pace import find_off_pace
 from suite.analysis.campaign.proof import withhold_unproven
-from suite.analysis.campaign.reading import Reading, flag_readings, read
+from suite.analysis.campaign.reading import add_outliers, flag_readings, read
 from suite.analysis.campaign.validity import (
     MOST_SET_ASIDE,
     exclude,
@@ -43,7 +43,7 @@ from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.documents.telemetry import join_document
 from suite.analysis.numbers.estimate import estimate
 from suite.analysis.numbers.ratio import compare
-from suite.analysis.result.cells import Amount, ArmResult, Outliers
+from suite.analysis.result.cells import Amount, ArmResult
 from suite.analysis.result.numbers import Estimate, Ratio, Verdict, derive_rate
 from suite.cells.cell import Cell, Work
 from suite.flags import Flag, find_invalid, raise_flag
@@ -142,15 +142,15 @@ def summarise(loaded: LoadedCampaign) -> Summary:
         ratios[cell.id] = {other: _compare(arms[base], arms[other]) for other in others}
         every = (one for blocks in found.values() for one in blocks.values())
         placements[cell.id] = [one.placement for one in every if one.outcome == "measured"]
-    controls = [
-        one for one in find_current(campaign, loaded.controls) if one.invocation.block not in aside
-    ]
+    controls = [one for one in loaded.controls if one.invocation.block not in aside]
     conclusions = conclude(
         campaign,
         known,
         ratios,
         placements=placements,
-        controls=read_controls(controls),
+        controls={
+            arm: read_controls(found) for arm, found in take_counted(campaign, controls).items()
+        },
     )
     return Summary(
         loaded=loaded,
@@ -247,7 +247,7 @@ def _summarise_arm(
         flags=(*told, *invalid, *found, *([disagreement] if disagreement else [])),
         values={block: one.value for block, one in readings.items()},
         steady=Counter(one.steady.kind for one in readings.values()),
-        outliers=_add_outliers(readings.values()),
+        outliers=add_outliers(readings.values()) if readings else None,
         calls=tuple(sorted({one.calls_per_sample or 0 for one in measured.values()})),
         check=find_checked(results),
         on_gpu=on_gpu,
@@ -263,15 +263,6 @@ def _spread(found: Estimate | None) -> dict[str, Any]:
 
 def _take_work(work: Work) -> Amount:
     return Amount(amount=work.amount, unit=work.unit, bytes=work.bytes)
-
-
-def _add_outliers(readings: Collection[Reading]) -> Outliers | None:
-    if not readings:
-        return None
-    n, mild, far = (
-        sum(getattr(one.outliers, name) for one in readings) for name in ("n", "mild", "far")
-    )
-    return Outliers(n=n, mild=mild, far=far)
 
 
 def _mean_power(results: Iterable[CellResult]) -> float | None:

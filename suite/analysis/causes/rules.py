@@ -11,7 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from suite.analysis.ablation.catalogue import Catalogue, Trace
-from suite.analysis.ablation.overheads import copy_cost, dispatch_cost, transfer_cost
+from suite.analysis.ablation.overheads import (
+    MeasuredCost,
+    copy_cost,
+    dispatch_cost,
+    start_cost,
+    transfer_cost,
+)
 from suite.analysis.ablation.pipeline import NO_FASTER, find_pipeline
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.causes.parts import Part, count_calls, mean_of
@@ -105,9 +111,11 @@ def _agree(one: float, other: float) -> bool:
     return other / AGREES <= one <= other * AGREES
 
 
-def _costs_agree(part: Part, prices: Sequence[float | None], arms: Arms) -> bool:
-    """Whether a price, the GPU's beyond the CPU's, is what the part takes."""
-    known = [price for price in prices if price is not None]
+def _costs_agree(
+    part: Part, paid: Sequence[MeasuredCost | None], arms: Arms, times: float = 1.0
+) -> bool:
+    """Whether so many times a cost, the GPU's beyond the CPU's, is what the part takes."""
+    known = [times * cost.seconds for cost in paid if cost is not None]
     if len(known) < len(arms):
         return False
     return _agree(known[-1] - sum(known[:-1]), find_excess(part, arms) / part.times)
@@ -118,11 +126,10 @@ def _check_transfer(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
     below, _ = catalogue.link(one, "compute")
     if one.cell.work.bytes_in is None and below is not None:
         one = below
-    times = count_calls(part.cell, one)
     paid = [transfer_cost(catalogue, one, arm) for arm in arms]
     if paid[-1] is None or "copied-by-price" in {told.code for told in part.evidence}:
         return
-    agrees = _costs_agree(part, [times * each.seconds if each else None for each in paid], arms)
+    agrees = _costs_agree(part, paid, arms, count_calls(part.cell, one))
     yield agrees, cite("copies", seconds=paid[-1].seconds, **paid[-1].values)
 
 
@@ -131,9 +138,11 @@ def _check_dispatch(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
     whole = catalogue.seconds(one, arms[-1]) or 0.0
     paid = [dispatch_cost(catalogue, one, arm) for arm in arms]
     if paid[-1] is not None and "handover" not in told:
-        agrees = _costs_agree(part, [each.seconds if each else None for each in paid], arms)
         price = min(paid[-1].seconds, whole)
-        yield agrees, cite("handover", price=price, own=whole, **paid[-1].values)
+        yield (
+            _costs_agree(part, paid, arms),
+            cite("handover", price=price, own=whole, **paid[-1].values),
+        )
     if is_dispatch_bound(catalogue, one, arms[-1]) and "dispatch-bound" not in told:
         yield True, cite("dispatch-bound")
 
@@ -151,10 +160,9 @@ def _check_input(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
 
 
 def _check_start(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
-    start, _ = catalogue.link(part.cell, "start")
-    firsts = [catalogue.seconds(start, arm) for arm in arms]
-    if firsts[-1] is not None and "gone-elsewhere" not in {told.code for told in part.evidence}:
-        yield _costs_agree(part, firsts, arms), cite("first-step", seconds=firsts[-1])
+    paid = [start_cost(catalogue, part.cell, arm) for arm in arms]
+    if paid[-1] is not None and "gone-elsewhere" not in {told.code for told in part.evidence}:
+        yield _costs_agree(part, paid, arms), cite("first-step", seconds=paid[-1].seconds)
 
 
 def _check_fallback(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from suite.analysis.ablation.catalogue import Catalogue, mean
-from suite.analysis.ablation.overheads import transfer_cost
+from suite.analysis.ablation.catalogue import Catalogue
+from suite.analysis.ablation.overheads import MeasuredCost, start_cost, transfer_cost
 from suite.analysis.ablation.speedups import find_speedup
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.causes.parts import (
@@ -20,6 +20,12 @@ from suite.analysis.causes.parts import (
 from suite.analysis.result.findings import RuleName
 from suite.analysis.result.numbers import cite
 from suite.cells.cell import Stage, Way
+
+PRICES: Mapping[RuleName, Callable[[Catalogue, CellSummary, str], MeasuredCost | None]] = {
+    "start-up": start_cost,
+    "transfer": transfer_cost,
+}
+"""What of a change other cells have measured."""
 
 
 def next_stage(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Found | None:
@@ -105,10 +111,10 @@ def _find_elsewhere(
 ) -> Mapping[str, float] | None:
     """What these changes take, seconds a call by arm: copies and a start by their prices, others at the
     nearest sibling of the way at which they were measured by themselves."""
-    prices = {arm: _find_price(catalogue, one, rule, arm) for arm in arms}
-    known = {arm: price for arm, price in prices.items() if price is not None}
-    if len(known) == len(arms):
-        return known
+    if find_price := PRICES.get(rule):
+        prices = {arm: price for arm in arms if (price := find_price(catalogue, one, arm))}
+        if len(prices) == len(arms):
+            return {arm: price.seconds for arm, price in prices.items()}
     if rule == "start-up":
         return None
     found = []
@@ -123,13 +129,6 @@ def _find_elsewhere(
     return min(found, key=lambda pair: pair[0])[1] if found else None
 
 
-def _find_price(catalogue: Catalogue, one: CellSummary, rule: RuleName, arm: str) -> float | None:
-    if rule == "start-up":
-        return mean(catalogue.values(catalogue.link(one, "start")[0], arm))
-    copies = transfer_cost(catalogue, one, arm) if rule == "transfer" else None
-    return copies.seconds if copies else None
-
-
 def _add_up(
     catalogue: Catalogue, way: Way, changes: Sequence[str], arms: Sequence[str]
 ) -> Mapping[str, float] | None:
@@ -142,9 +141,8 @@ def _add_up(
             return None
         before, after = pair
         for arm in arms:
-            total[arm] += (mean(catalogue.values(before, arm)) or 0.0) - (
-                mean(catalogue.values(after, arm)) or 0.0
-            )
+            first, second = (catalogue.seconds(one, arm) or 0.0 for one in (before, after))
+            total[arm] += first - second
     return total
 
 

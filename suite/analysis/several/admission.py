@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.shortlist import Exclusion
@@ -29,9 +29,10 @@ def admit(analyses: Sequence[Analysis]) -> tuple[list[Analysis], list[Exclusion]
     method = _find_usual([_tell_method(one) for one in analyses])
     admitted: list[Analysis] = []
     excluded = []
-    seen = _Seen()
+    counts: dict[str, int] = {}
+    first: dict[tuple[str, float], str] = {}
     for run, one in enumerate(analyses, start=1):
-        flag = seen.find_again(one) or _find_other(one, content, method)
+        flag = _find_again(one, counts, first) or _find_other(one, content, method)
         if flag is None:
             admitted.append(one)
         else:
@@ -55,32 +56,27 @@ def _tell_method(one: Analysis) -> str:
     return " ".join((*times, *names))
 
 
-class _Seen:
-    """The campaigns that were named before, by their values: each is held against all of them at once."""
+def _find_again(
+    one: Analysis, counts: dict[str, int], first: dict[tuple[str, float], str]
+) -> Flag | None:
+    """Why a campaign is one of those that were named before, under its name or another; and it is one of
+    them from now on.
 
-    def __init__(self) -> None:
-        self._counts: dict[str, int] = {}
-        self._first: dict[tuple[str, float], str] = {}
-
-    def find_again(self, one: Analysis) -> Flag | None:
-        """Why a campaign is one of them, under its name or another; and it is one of them from now on."""
-        name = one.campaign.id
-        if name in self._counts:
-            return raise_flag("same-campaign")
-        values = set(_list_values(one))
-        self._counts[name] = len(values)
-        holders = Counter(self._first.setdefault(value, name) for value in values)
-        for other in self._counts:
-            share = holders[other] / max(1, min(len(values), self._counts[other]))
-            if share > COPIED and other != name:
-                return raise_flag("copied", share=share, campaign=other)
-        return None
-
-
-def _list_values(one: Analysis) -> Iterator[tuple[str, float]]:
-    for cell in one.cells:
-        for result in cell.arms.values():
-            yield from ((cell.id, value) for value in result.values.values())
+    It is held against all of them at once: ``counts`` are their values, ``first`` is who had each value
+    first.
+    """
+    name = one.campaign.id
+    if name in counts:
+        return raise_flag("same-campaign")
+    results = ((cell.id, result) for cell in one.cells for result in cell.arms.values())
+    values = {(cell, value) for cell, result in results for value in result.values.values()}
+    counts[name] = len(values)
+    holders = Counter(first.setdefault(value, name) for value in values)
+    for other, count in counts.items():
+        share = holders[other] / max(1, min(len(values), count))
+        if share > COPIED and other != name:
+            return raise_flag("copied", share=share, campaign=other)
+    return None
 
 
 def _find_other(one: Analysis, content: str, method: str) -> Flag | None:

@@ -20,7 +20,7 @@ from suite.analysis.result.campaign import SCHEMA, Analysis
 from suite.analysis.result.cells import ArmResult, Comparison, set_down
 from suite.analysis.result.numbers import MARGIN, Ratio
 from suite.analysis.result.several import Column, Pair, Versus
-from suite.analysis.several.kinds import find_kinds
+from suite.analysis.several.machines import find_kinds
 from suite.errors import UsageError
 from suite.flags import Flag, raise_flag
 

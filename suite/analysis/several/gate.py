@@ -26,6 +26,7 @@ def judge_gate(base: Analysis, new: Analysis, bound: float) -> Gate:
     # Each with its ratio to the limit.
     tested: list[tuple[Gated, Ratio]] = []
     work = {cell.id for cell in (*base.work, *new.work)}
+    then, now = ({cell.id: cell.arms for cell in side.cells} for side in (base, new))
     lacking = {*base.arms} - {*new.arms}
     missing = [raise_flag("no-number") for _ in lacking for _ in base.work]
     for pair in set_side_by_side([base, new]).pairs:
@@ -35,10 +36,7 @@ def judge_gate(base: Analysis, new: Analysis, bound: float) -> Gate:
             if cell in work and why:
                 missing.append(why)
             elif cell in work and one.ratio:
-                before, after = (
-                    next(c.arms[arm].values.values() for c in side.cells if c.id == cell)
-                    for side in (base, new)
-                )
+                before, after = (side[cell][arm].values.values() for side in (then, now))
                 scaled = compare_campaigns([(1 + limit) * v for v in before], after) or one.ratio
                 gated = Gated(cell=cell, arm=arm, limit=limit, ratio=one.ratio, p=_test(scaled))
                 tested.append((gated, scaled))

@@ -1,4 +1,6 @@
-"""Campaigns to the machines that they are of: one instance, or three and more of one type.  Pure."""
+"""Campaigns to the machines that they are of: one instance, or three and more of one type, of which each
+instance is one observation.  Pure.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,13 @@ from statistics import geometric_mean
 
 from suite.analysis.ablation.catalogue import divide
 from suite.analysis.numbers.estimate import count_needed, estimate
-from suite.analysis.numbers.ratio import compare
+from suite.analysis.numbers.ratio import compare, compare_campaigns
 from suite.analysis.result.campaign import Analysis, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.numbers import FEWEST, Crossover, Estimate
-from suite.analysis.result.shortlist import Claim, Device, Offer
-from suite.analysis.several.admission import Instance
+from suite.analysis.result.several import Kind
+from suite.analysis.result.shortlist import Claim, Device, Exclusion, Offer
+from suite.analysis.several.admission import Instance, admit, group_instances
 from suite.flags import Flag, pick, raise_flag
 
 DEVICES: tuple[Device, ...] = ("cpu", "gpu")
@@ -42,6 +45,11 @@ class Machine:
     def analyses(self) -> list[Analysis]:
         """Its campaigns."""
         return [one for instance in self.instances for one in instance]
+
+    @property
+    def campaigns(self) -> tuple[tuple[str, ...], ...]:
+        """Their ids by instance."""
+        return tuple(tuple(one.campaign.id for one in instance) for instance in self.instances)
 
     @property
     def noise(self) -> float:
@@ -124,6 +132,37 @@ class Machine:
             date=day.date(),
         )
         return [own]
+
+
+def find_kinds(analyses: Sequence[Analysis]) -> tuple[list[Kind], list[Exclusion]]:
+    """The types of which enough instances are among the campaigns, the first of them the base of the others;
+    and the campaigns that count for none, because they can't stand beside the rest."""
+    admitted, excluded = admit(analyses)
+    machines = [
+        one for one in group_types(group_instances(admitted), set()) if len(one.instances) >= FEWEST
+    ]
+    cells = list(dict.fromkeys(cell.id for one in admitted for cell in one.cells))
+    times = [{cell: one.time(cell) for cell in cells} for one in machines]
+    return [
+        _describe(one, mine, times[0]) for one, mine in zip(machines, times, strict=True)
+    ], excluded
+
+
+def _describe(machine: Machine, times: dict[str, Times], base: dict[str, Times]) -> Kind:
+    against = {}
+    for cell, mine in times.items() if times is not base else ():
+        ratios = {d: compare_campaigns(base[cell][d].values(), mine[d].values()) for d in DEVICES}
+        against[cell] = {device: ratio for device, ratio in ratios.items() if ratio}
+    return Kind(
+        type=machine.type,
+        machine=machine.analyses[0].machine,
+        instances=machine.campaigns,
+        failed=machine.failed,
+        cells={
+            cell: machine.claim(cell, mine) for cell, mine in times.items() if any(mine.values())
+        },
+        against=against,
+    )
 
 
 def group_types(instances: Iterable[Instance], types: set[str]) -> list[Machine]:

@@ -26,9 +26,9 @@ from suite.flags import Flag, raise_flag
 from suite.model import Survey
 
 
-def find_result(analysis: Analysis, identity: str) -> ArmResult | None:
-    """What a campaign knows of a cell on its GPU; None: it is not in its plan."""
-    return next((one.arms[analysis.gpu_arm] for one in analysis.cells if one.id == identity), None)
+def _list_results(analysis: Analysis) -> dict[str, ArmResult]:
+    """What a campaign knows of its cells on its GPU, by their ids."""
+    return {one.id: one.arms[analysis.gpu_arm] for one in analysis.cells}
 
 
 def drop_unpaired(
@@ -89,12 +89,8 @@ def compare_gpus(
         for busy in (False, True)
     )
     cells = {one.id: one for found in (*alone.values(), *at_once.values()) for one in found.cells}
-    on_gpu = [
-        name
-        for name, one in cells.items()
-        if not one.one_shot
-        and any(r.on_gpu for found in alone.values() if (r := find_result(found, name)))
-    ]
+    seen = {n for one in alone.values() for n, r in _list_results(one).items() if r.on_gpu}
+    on_gpu = [name for name, one in cells.items() if name in seen and not one.one_shot]
     gpus = list(alone)
     # Means over the GPUs say something of the machine only where every GPU is among them.
     whole = gpus if list(at_once) == gpus else []
@@ -123,9 +119,10 @@ def compare_gpus(
 
 def _find_spreads(alone: Sequence[Analysis], names: Iterable[str]) -> Iterator[tuple[str, float]]:
     """The slowest GPU's time over the fastest one's, of cells of which all have a number that counts."""
+    tables = [_list_results(one) for one in alone]
     for name in names:
-        results = [find_result(one, name) for one in alone]
-        known = [one.value for one in results if one and one.value and not one.invalid]
+        results = [table[name] for table in tables if name in table]
+        known = [one.value for one in results if one.value and not one.invalid]
         if len(known) == len(alone) > 1:
             yield name, max(known) / min(known)
 
@@ -141,7 +138,8 @@ def _contrast(
     both = [*base, *other]
     # Turns are paired by round, but no GPU's noise is measured by another's twins.
     margin = max([MARGIN, *(one.noise_floor or 0.0 for one in both)])
-    found = {name: [r for one in both if (r := find_result(one, name))] for name in names}
+    tables = [_list_results(one) for one in both]
+    found = {name: [table[name] for table in tables if name in table] for name in names}
     ratios: dict[str, tuple[Ratio | Flag, tuple[Flag, ...]]] = {}
     for name, results in found.items():
         if len(results) < len(both) or not both:

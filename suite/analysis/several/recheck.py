@@ -9,7 +9,6 @@ from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.numbers.ratio import compare_few
 from suite.analysis.numbers.verdict import is_beyond, judge
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.cells import ArmResult
 from suite.analysis.result.numbers import MARGIN, Ratio, Verdict
 from suite.analysis.result.several import Rechecked, RecheckedCell
 from suite.analysis.several.comparison import compare_cell
@@ -59,8 +58,9 @@ def judge_again(before: Analysis, now: Analysis, seed: str) -> Rechecked:
     """
     floors = before.noise_floor, now.noise_floor
     margin = max(MARGIN, *(floor or 0.0 for floor in floors))
+    then = {cell.id: cell.arms for cell in before.cells}
     sides = {
-        (cell.id, arm): (_find(before, cell.id, arm), _find(now, cell.id, arm))
+        (cell.id, arm): (then[cell.id][arm], cell.arms[arm])
         for cell in now.cells
         for arm in now.arms
     }
@@ -92,10 +92,6 @@ def judge_again(before: Analysis, now: Analysis, seed: str) -> Rechecked:
             for (name, arm), one in found.items()
         ),
     )
-
-
-def _find(analysis: Analysis, cell: str, arm: str) -> ArmResult:
-    return next(one.arms[arm] for one in analysis.cells if one.id == cell)
 
 
 def _reproduces(ratio: Ratio, verdict: Verdict | None, margin: float) -> bool:

@@ -113,7 +113,7 @@ def _describe(machine: Machine, offer: Offer | None, asked: dt.date) -> Choice:
         type=machine.type,
         labelled=machine.labelled,
         machine=analyses[0].machine,
-        instances=tuple(tuple(a.campaign.id for a in one) for one in machine.instances),
+        instances=machine.campaigns,
         known=machine.known,
         offer=offer,
         old=offer is not None and (asked - offer.date).days > OLD_DAYS,
