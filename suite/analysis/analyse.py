@@ -19,10 +19,14 @@ from suite.analysis.ablation.step import decompose_steps, find_break_evens, find
 from suite.analysis.ablation.waterfall import build_waterfalls, find_naive_gaps
 from suite.analysis.campaign.accounting import add_up, find_deaths
 from suite.analysis.campaign.consistency import counted_documents
-from suite.analysis.campaign.environment import describe_arm, find_machine
+from suite.analysis.campaign.environment import (
+    describe_arm,
+    find_builds,
+    find_differing,
+    find_machine,
+)
 from suite.analysis.campaign.pace import find_odd
 from suite.analysis.campaign.proof import withhold_unproven
-from suite.analysis.campaign.software import find_builds, find_differing
 from suite.analysis.campaign.summarise import CellSummary, Summary, summarise
 from suite.analysis.campaign.watched import find_cost
 from suite.analysis.causes.explain import Case, explain

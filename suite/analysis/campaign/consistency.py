@@ -6,7 +6,7 @@ Raises flags; it drops nothing itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from suite.analysis.campaign.accounting import ENDED_WELL
 from suite.analysis.campaign.proof import Withheld, is_simulated
@@ -102,7 +102,7 @@ def flag_arms(loaded: LoadedCampaign) -> dict[str, list[Flag]]:
         if len({one.invocation.isolation for one in documents}) > 1:
             found.append(raise_flag("isolation-differs", where))
         limits = [one.invocation.limits for one in documents]
-        if len({tuple(sorted((n, _key(v)) for n, v in one.items())) for one in limits}) > 1:
+        if len({tuple(sorted((n, tell_apart(v)) for n, v in one.items())) for one in limits}) > 1:
             found.append(raise_flag("limits-differ", where))
         jump_s = max((abs(one.invocation.clock_jump_s or 0.0) for one in documents), default=0.0)
         if jump_s >= LEAST_JUMP_S:
@@ -225,7 +225,9 @@ def _find_varying(
     """The facts of such names that were not the same everywhere, or wherever they were ``known``, sorted."""
     found = sorted({name for facts in told for name in facts if names.search(name)})
     seen = {
-        name: {_key(facts.get(name)) for facts in told if not (known and facts.get(name) is None)}
+        name: {
+            tell_apart(facts.get(name)) for facts in told if not (known and facts.get(name) is None)
+        }
         for name in found
     }
     return [name for name in found if len(seen[name]) > 1]
@@ -262,6 +264,7 @@ def _find_ending(result: CellResult, document: Document) -> str:
     return "" if ending in f"failed: {result.reason}" else ending
 
 
-def _key(value: Scalar) -> tuple[str, Hashable]:
-    # True == 1 == 1.0 in Python; in a document they are different answers.
+def tell_apart(value: Scalar) -> tuple[str, Scalar]:
+    """What is equal of equal values alone: True == 1 == 1.0 in Python; in a document they are different
+    answers."""
     return (type(value).__name__, value)

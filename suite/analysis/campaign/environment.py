@@ -1,4 +1,8 @@
-"""What the numbers were measured in, as far as a report shows it: facts, images, machine, placement.
+"""What the numbers were measured in, as far as a report shows it: facts, images, machine, placement, and
+whether the arms ran the same software.
+
+An arm's software is somebody else's where an image or an interpreter was given that brings its own
+(CUDA_IMAGE, LOCAL_PYTHON): then a ratio is of machine and build together.
 
 Private by default: what identifies a machine or a person goes no further than a hash of it.
 """
@@ -10,17 +14,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from msgspec import structs
+
 from suite.analysis.campaign.accounting import find_timing_costs
 from suite.analysis.campaign.bounds import read_text, take_first
+from suite.analysis.campaign.consistency import tell_apart
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.campaign.watched import sum_up
 from suite.analysis.result.arms import ArmAnalysis, Build, Machine, Placed, hash_identity
-from suite.model import Document, Image, Scalar, control_of
+from suite.model import NOT_FROM_LOCK, Document, Image, Scalar, control_of
 
 PRIVATE = re.compile(
     r"(^|[._])(uuid|serial|hostname|host|user|username|address|ip|mac|home)([._]|$)", re.IGNORECASE
 )
 """Names of facts of which only a hash is shown."""
+
+SOFTWARE: Mapping[str, str] = {
+    "tensorflow.version": "TensorFlow",
+    "keras.version": "Keras",
+    "numpy.version": "NumPy",
+    "python.version": "Python",
+}
+"""The facts that two images from the locks share, and what they are of."""
 
 _IMAGE = ("content", "base", "lock", "origin", "id", "size_bytes")
 
@@ -38,6 +53,45 @@ def find_machine(documents: Iterable[Document]) -> Machine:
         memory_bytes=memory if isinstance(memory, int | float) and memory > 0 else None,
         gpus=tuple(gpus),
     )
+
+
+def find_builds(summary: Summary) -> dict[str, Build]:
+    """What each arm of the plan ran, by its first document that has versions; arms without any
+    document are left out.
+
+    ``others`` are what both it and the first arm have, in different versions; what is known of one alone
+    says nothing.
+    """
+    found: dict[str, Build] = {}
+    for document in summary.loaded.documents:
+        arm, lock = document.invocation.arm, document.invocation.image.lock
+        versions = {
+            title: str(document.facts[name])
+            for name, title in SOFTWARE.items()
+            if document.facts.get(name) is not None
+        }
+        # Where the worker refused or died there are no facts: nothing is known of what it ran.
+        if arm not in found or (versions and not found[arm].versions):
+            from_lock = lock != NOT_FROM_LOCK if lock else None
+            found[arm] = Build(versions=versions, from_lock=from_lock)
+    usual = found[summary.base].versions if summary.base in found else {}
+    builds = {arm: found[arm] for arm in summary.campaign.arms if arm in found}
+    return {
+        arm: structs.replace(
+            one, others=tuple(n for n, v in usual.items() if one.versions.get(n, v) != v)
+        )
+        for arm, one in builds.items()
+    }
+
+
+def find_differing(builds: Mapping[str, Build], base: str) -> list[str]:
+    """The arms that ran other software than the first, by where it came from or by its versions."""
+    first = builds.get(base)
+    return [
+        arm
+        for arm, one in builds.items()
+        if first and (one.others or {first.from_lock, one.from_lock} == {True, False})
+    ]
 
 
 def describe_arm(summary: Summary, arm: str, build: Build | None) -> ArmAnalysis:
@@ -120,12 +174,11 @@ def find_measuring(document: Document) -> tuple[datetime, datetime] | None:
 
 def _gather(told: Iterable[Mapping[str, Scalar]]) -> dict[str, tuple[Scalar, ...]]:
     """Every value by name, in the order in which they were told."""
-    values: dict[str, dict[tuple[type, Scalar], None]] = {}
+    values: dict[str, dict[tuple[str, Scalar], None]] = {}
     for facts in told:
         for name, value in facts.items():
             shown = value
             if PRIVATE.search(name) and not isinstance(value, bool | type(None)):
                 shown = hash_identity(str(value))
-            # True == 1 == 1.0 in Python; in a document they are different answers.
-            values.setdefault(name, {})[type(shown), shown] = None
+            values.setdefault(name, {})[tell_apart(shown)] = None
     return {name: tuple(value for _, value in found) for name, found in values.items()}

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import structs
 
 from suite.analysis.campaign.bounds import IMPLAUSIBLE, Place, find_impossible, find_places
-from suite.analysis.campaign.conclude import Conclusions, conclude
+from suite.analysis.campaign.conclude import Conclusions, conclude, read_controls
 from suite.analysis.campaign.consistency import (
     counted_documents,
     find_checked,
@@ -27,7 +27,6 @@ from suite.analysis.campaign.consistency import (
     flag_labels,
     take_counted,
 )
-from suite.analysis.campaign.controls import read_controls
 from suite.analysis.campaign.pace import find_off_pace
 from suite.analysis.campaign.proof import withhold_unproven
 from suite.analysis.campaign.reading import add_outliers, flag_readings, read

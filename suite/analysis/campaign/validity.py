@@ -15,16 +15,7 @@ from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.documents.telemetry import IS_NAMED
 from suite.analysis.numbers.estimate import STALL_S, is_stall
 from suite.flags import Flag, raise_flag
-from suite.model import (
-    AT_END,
-    FINE,
-    Again,
-    Campaign,
-    CellResult,
-    Document,
-    Invocation,
-    Scalar,
-)
+from suite.model import AT_END, FINE, CellResult, Document, Scalar
 
 MOST_SET_ASIDE = 0.2
 """With a larger share of its invocations excluded a campaign is INVALID."""
@@ -163,44 +154,30 @@ def exclude(loaded: LoadedCampaign) -> list[Flag]:
     that is measured again.
     """
     documents = [one for one in loaded.documents if one.invocation.block >= 1]
-    last = {(one.invocation.arm, one.invocation.block): one.invocation.repeat for one in documents}
+    repeats: dict[tuple[str, int], list[int]] = {}
+    for document in documents:
+        of = document.invocation
+        repeats.setdefault((of.arm, of.block), []).append(of.repeat)
     flags = []
     for document in documents:
-        invocation = document.invocation
-        repeated = invocation.repeat < last[invocation.arm, invocation.block]
-        again = _find_again(loaded.campaign, documents, invocation)
+        of = document.invocation
+        later = [one for one in repeats[of.arm, of.block] if one > of.repeat]
+        news = (one for one in loaded.campaign.again if one.block == of.block)
+        again = next((one for one in news if of.repeat < one.repeat), None)
+        if again and any(repeat < again.repeat for repeat in later):
+            again = None  # it had already given way to its own repeat
         code = find_whole_disturbance(document)
         if code is None and again is not None:
             # A campaign can have been stopped before the new measurement.
-            own = "off-pace-then" if repeated else "off-pace"
-            code = own if again.arm == invocation.arm else "block-again"
-        elif code is None and repeated:
+            own = "off-pace-then" if later else "off-pace"
+            code = own if again.arm == of.arm else "block-again"
+        elif code is None and later:
             code = _explain_repeat(document)
         if code is not None:
-            where = {name: getattr(invocation, name) for name in ("arm", "block", "repeat")}
+            where = {name: getattr(of, name) for name in ("arm", "block", "repeat")}
             seen: dict[str, Any] = {"pace": again.pace, "odd": again.arm} if again else {}
-            flags.append(
-                raise_flag(code, where, repeated=repeated, status=invocation.status, **seen)
-            )
+            flags.append(raise_flag(code, where, repeated=bool(later), status=of.status, **seen))
     return flags
-
-
-def _find_again(
-    campaign: Campaign, documents: Sequence[Document], invocation: Invocation
-) -> Again | None:
-    """Why an invocation gave way to a new measurement of its block; None: it did not, or already had to its
-    own repeat."""
-    later = [
-        one.invocation.repeat
-        for one in documents
-        if (one.invocation.arm, one.invocation.block) == (invocation.arm, invocation.block)
-        and one.invocation.repeat > invocation.repeat
-    ]
-    for again in campaign.again:
-        if again.block == invocation.block and invocation.repeat < again.repeat:
-            own = any(repeat < again.repeat for repeat in later)
-            return None if own else again
-    return None
 
 
 def judge_campaign(loaded: LoadedCampaign, excluded: Sequence[Flag]) -> tuple[Flag, ...]:

@@ -66,7 +66,7 @@ def _follow(name: LinkName, rule: RuleName | None) -> Ablation:
         less *= count_calls(one, other)
         gone = cite("left-out", own=own, less=less, **how.values)
         gain = find_speedup(catalogue, one, other, arms[-1], how)
-        part = Part(rule=rule, cell=one, times=1.0, seconds=seconds, evidence=(gone,), gain=gain)
+        part = Part(rule=rule, cell=one, seconds=seconds, evidence=(gone,), gain=gain)
         return other, [part]
 
     return follow
@@ -108,11 +108,10 @@ def _feed_by_hand(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -
     at, how = find_better(catalogue, pipelines[gpu], gpu)
     gain = find_speedup(catalogue, one, at, gpu, how)
     parts = [
-        Part(rule="input", cell=one, times=1.0, seconds=fed, evidence=evidence, gain=gain),
+        Part(rule="input", cell=one, seconds=fed, evidence=evidence, gain=gain),
         Part(
             rule="transfer",
             cell=one,
-            times=1.0,
             seconds=copied,
             evidence=(
                 cite("copied" if by_cells else "copied-by-price", seconds=mean_of(copied[gpu])),

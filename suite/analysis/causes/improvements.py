@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 
 from suite.analysis.ablation.catalogue import Catalogue
 from suite.analysis.ablation.speedups import find_speedup
 from suite.analysis.ablation.waterfall import build_waterfalls
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.result.findings import Improvement, Kind, Spot, Waterfall
+from suite.analysis.result.findings import Improvement, Kind, Spot
 from suite.analysis.result.numbers import Evidence, cite
 from suite.cells.traits import LinkName
 
@@ -88,19 +89,10 @@ def _warm_up(catalogue: Catalogue, arm: str) -> Iterator[Pair]:
     """From the script's number to the last stage that only start-up separates from it."""
     for waterfall in build_waterfalls(catalogue):
         if waterfall.spot == Spot(arm=arm, pinned=False):
-            first, *others = _take_start(waterfall)
-            if others:
-                yield catalogue.cells[first], catalogue.cells[others[-1]], cite("warm")
-
-
-def _take_start(waterfall: Waterfall) -> list[str]:
-    """The cells of a waterfall's first steps, as long as start-up is all that changes."""
-    found = [waterfall.steps[0].cell]
-    for step in waterfall.steps[1:]:
-        if step.rules != ("start-up",):
-            break
-        found.append(step.cell)
-    return found
+            first, *others = waterfall.steps
+            started = list(takewhile(lambda step: step.rules == ("start-up",), others))
+            if started:
+                yield catalogue.cells[first.cell], catalogue.cells[started[-1].cell], cite("warm")
 
 
 KINDS: dict[Kind, Callable[[Catalogue, str], Iterator[Pair]]] = {

@@ -23,10 +23,10 @@ class Part:
 
     rule: RuleName | None
     cell: CellSummary
-    times: float
     seconds: Seconds
     evidence: tuple[Evidence, ...]
     gain: Speedup | None = None
+    times: float = 1.0
 
 
 Found = tuple[CellSummary | None, list[Part]]

@@ -36,7 +36,7 @@ def split_plain_cell(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]
     if fixed is None:
         return
     gain = best_speedup(find_fewer(catalogue, one, gpu), larger)
-    yield Part(rule="overhead", cell=one, times=1.0, seconds=fixed, evidence=told, gain=gain)
+    yield Part(rule="overhead", cell=one, seconds=fixed, evidence=told, gain=gain)
     used = find_utilization(catalogue, one, gpu)
     # Without other sizes nobody knows what of a time is the work.
     if used is None or sizes is None:
@@ -51,7 +51,7 @@ def split_plain_cell(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]
     small = {block: max(0.0, s) for block, s in subtract(work[gpu], least).items()}
     seconds = {**{arm: dict.fromkeys(small, 0.0) for arm in arms}, gpu: small}
     seen = (cite("of-best", share=share, best=best.cell.id),)
-    yield Part(rule="too small", cell=one, times=1.0, seconds=seconds, evidence=seen, gain=larger)
+    yield Part(rule="too small", cell=one, seconds=seconds, evidence=seen, gain=larger)
 
 
 def is_dispatch_bound(catalogue: Catalogue, one: CellSummary, arm: str) -> bool:
@@ -82,14 +82,19 @@ def _extend_sizes(
 
 def _find_sizes(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Sizes | None:
     """The two sizes of the same work that say most of what is fixed: along the axis with the smallest."""
-    swept = [one.cell.sweep] if one.cell.sweep else []
-    pairs = (
-        _find_smallest(catalogue, one, axis, arms)
-        for axis in dict.fromkeys([*one.cell.larger, *swept])
-    )
-    return min(
-        (pair for pair in pairs if pair), key=lambda pair: pair[0].cell.work.amount, default=None
-    )
+    pairs = []
+    for axis in dict.fromkeys(filter(None, [*one.cell.larger, one.cell.sweep])):
+        line = [
+            other
+            for _, other in catalogue.line(one, axis, arms[-1])
+            if has_numbers(catalogue, other, arms) and other.cell.work.amount > 0
+        ]
+        # The smallest, and the next one with `STEP` times the work.
+        for other in line[1:]:
+            if other.cell.work.amount >= STEP * line[0].cell.work.amount:
+                pairs.append((line[0], other))
+                break
+    return min(pairs, key=lambda pair: pair[0].cell.work.amount, default=None)
 
 
 def _price_call(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Fixed:
@@ -121,21 +126,6 @@ def _find_dispatch(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) 
         else:
             return None, ()
     return found, told
-
-
-def _find_smallest(
-    catalogue: Catalogue, one: CellSummary, axis: str, arms: Sequence[str]
-) -> Sizes | None:
-    """The smallest size along an axis, and the next one with `STEP` times the work."""
-    line = [
-        other
-        for _, other in catalogue.line(one, axis, arms[-1])
-        if has_numbers(catalogue, other, arms) and other.cell.work.amount > 0
-    ]
-    for other in line[1:]:
-        if other.cell.work.amount >= STEP * line[0].cell.work.amount:
-            return line[0], other
-    return None
 
 
 def _extend(

@@ -75,9 +75,7 @@ def _split(
             seconds=mean_of(seconds[arms[-1]]),
             changes=told,
         )
-        return Part(
-            rule=rule, cell=one, times=1.0, seconds=seconds, evidence=(evidence,), gain=gain
-        )
+        return Part(rule=rule, cell=one, seconds=seconds, evidence=(evidence,), gain=gain)
 
     unknown: list[RuleName] = []
     # A start is what the others leave: of the sizes of one process only the first has paid it.

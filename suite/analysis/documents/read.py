@@ -9,26 +9,26 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
 from suite.analysis.documents.arm_names import tell_arms
 from suite.analysis.documents.rules_plan import judge_membership, judge_plan, judge_survey
 from suite.analysis.documents.schema1 import tell_traits
-from suite.analysis.documents.strict_json import read_json, refuse, refuse_first
 from suite.analysis.result.campaign import Analysis
 from suite.errors import DocumentError
-from suite.folder import Folder
+from suite.folder import MEND, Folder
 from suite.model import PLAN, SURVEY, Campaign, Document, Survey, document_name
 from suite.model.rules import Complaint, judge_document, judge_range
-from suite.wire import READ, ROOT, Place, parse_json, spell
+from suite.wire import READ, ROOT, Malformed, Place, decode_json, judge_values, parse_json, spell
 
 DERIVED = frozenset({PLAN, "summary.json"})
 """The JSON files of a campaign folder that are no documents."""
 
 _NAME = re.compile(r"(?P<arm>.+?)-(?P<block>\d+)(?:-r(?P<repeat>\d+))?\.json", re.ASCII)
 
+_READ = " and ".join(map(str, READ))
 
 Word = TypeVar("Word", Document, Campaign, Survey)
 
@@ -63,20 +63,20 @@ def load_campaign(folder: Path) -> LoadedCampaign:
     with Folder.open(folder) as opened:
         plan = _load_plan(opened)
         for name in _document_files(opened):
-            document = _load_document(opened, name)
+            document = _load(opened, name, Document, judge_document)
             invocation = document.invocation
             key = (invocation.arm, invocation.block, invocation.repeat)
             if key in found:
-                refuse(
+                _refuse(
                     name,
                     "$.invocation",
                     f"arm {key[0]!r}, block {key[1]}, repeat {key[2]} is also what {found[key]} holds",
                 )
             found[key] = name
-            refuse_first(name, judge_membership(document, plan))
+            _refuse_first(name, judge_membership(document, plan))
             expected = document_name(*key)
             if name != expected:
-                refuse(name, "$.invocation", f"its arm, block and repeat belong into {expected}")
+                _refuse(name, "$.invocation", f"its arm, block and repeat belong into {expected}")
             documents.append(document)
     others = sorted({one.invocation.arm for one in documents} - set(plan.arms))
     documents.sort(key=lambda one: _place(one, [*plan.arms, *others]))
@@ -99,8 +99,7 @@ def load_plan(folder: Path) -> Campaign:
 
 
 def _load_plan(folder: Folder) -> Campaign:
-    plan = _convert(PLAN, read_json(folder, PLAN), Campaign)
-    refuse_first(PLAN, judge_plan(plan))
+    plan = _load(folder, PLAN, Campaign, judge_plan)
     if plan.schema == 1:
         plan = replace(plan, cells=list(map(tell_traits, plan.cells)))
     return tell_arms(plan)
@@ -123,9 +122,7 @@ def load_survey(folder: Path) -> Survey:
         DocumentError: it can't be read or is refused.
     """
     with Folder.open(folder) as opened:
-        survey = _convert(SURVEY, read_json(opened, SURVEY), Survey)
-    refuse_first(SURVEY, judge_survey(survey))
-    return survey
+        return _load(opened, SURVEY, Survey, judge_survey)
 
 
 def load_document(path: Path) -> Document:
@@ -135,13 +132,7 @@ def load_document(path: Path) -> Document:
         DocumentError: the file can't be read or is refused.
     """
     with Folder.open(path.parent) as opened:
-        return _load_document(opened, path.name)
-
-
-def _load_document(folder: Folder, name: str) -> Document:
-    document = _convert(name, read_json(folder, name), Document)
-    refuse_first(name, judge_document(document))
-    return document
+        return _load(opened, path.name, Document, judge_document)
 
 
 def read_summary(text: str | bytes) -> Analysis:
@@ -193,13 +184,56 @@ def _document_files(folder: Folder) -> list[str]:
     return names
 
 
-def _convert(name: str, value: dict[str, Any], word: type[Word]) -> Word:
+def _read_json(folder: Folder, name: str) -> dict[str, Any]:
+    """The object in a folder's file of this schema."""
+    try:
+        value = decode_json(folder.read(name))
+    except Malformed as error:
+        _refuse(name, error.where, error.complaint)
+    if not isinstance(value, dict):
+        _refuse(name, "$", f"is {_name_type(value)}, not an object")
+    number = value.get("schema")
+    if number is None:
+        _refuse(name, "$.schema", f"is missing; this version reads schema {_READ}")
+    if not isinstance(number, int) or isinstance(number, bool):
+        _refuse(name, "$.schema", f"is {_name_type(number)}, not a whole number")
+    if number not in READ:
+        raise DocumentError(
+            f"{name}: $.schema: the file has schema {number}, this version reads {_READ}",
+            "Read it with the version of the suite that wrote it, or a newer one.",
+        )
+    _refuse_first(name, judge_values(value))
+    return value
+
+
+def _refuse_first(name: str, complaints: Iterable[Complaint]) -> None:
+    """Refuses the file for the first complaint, where there is one."""
+    for where, complaint in complaints:
+        _refuse(name, where, complaint)
+
+
+def _refuse(name: str, where: str, complaint: str) -> NoReturn:
+    """Gives up: names the file, the field and what is wrong with it."""
+    raise DocumentError(": ".join(filter(None, [name, where, complaint])), MEND)
+
+
+def _name_type(value: Any) -> str:
+    """A value's type, in the words of JSON."""
+    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false"}
+    return "null" if value is None else names.get(type(value), "a number")
+
+
+def _load(
+    folder: Folder, name: str, word: type[Word], judge: Callable[[Word], Iterable[Complaint]]
+) -> Word:
+    value = _read_json(folder, name)
     try:
         converted = msgspec.convert(value, word, strict=True)
     except msgspec.ValidationError as error:
         complaint, _, where = str(error).partition(" - at `")
-        refuse(name, where.rstrip("`") or "$", complaint)
-    refuse_first(name, _judge_unknown(value, msgspec.to_builtins(converted)))
+        _refuse(name, where.rstrip("`") or "$", complaint)
+    _refuse_first(name, _judge_unknown(value, msgspec.to_builtins(converted)))
+    _refuse_first(name, judge(converted))
     return converted
 
 

@@ -8,6 +8,7 @@ of schema 2 says all of this itself, so that a new scenario adds nothing here.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -70,7 +71,7 @@ def tell_traits(cell: Cell) -> Cell:
         cell,
         **{
             **traits,
-            "kin": traits["kin"].format_map(_Axes(cell.params)) if "kin" in traits else cell.name,
+            "kin": _fill_in(traits["kin"], cell.params) if "kin" in traits else cell.name,
             "priced": bool(traits.get("priced")),
             "precision": str(cell.params.get("precision", "fp32")),
             "links": {name: found for name, found in links.items() if found},
@@ -81,11 +82,9 @@ def tell_traits(cell: Cell) -> Cell:
     return _tell_extra(told) if told.role == "control" else told
 
 
-class _Axes(dict[str, Param]):
-    """The values of a cell's axes; an axis that it lacks has none."""
-
-    def __missing__(self, axis: str) -> str:
-        return ""
+def _fill_in(text: str, params: Mapping[str, Param]) -> str:
+    """The text with the values of a cell's axes; an axis that it lacks has none."""
+    return text.format_map(defaultdict(str, params))
 
 
 def _fits(where: str, params: Mapping[str, Param]) -> bool:
@@ -98,7 +97,7 @@ def _link(cell: Cell, name: str, text: str) -> list[Link]:
     words = words.strip() if told else f"with {to}"
     to = WORDS.get(to, to)
     if "/" in to:
-        return [Link(to=to.format_map(_Axes(cell.params)), words=words)]
+        return [Link(to=_fill_in(to, cell.params), words=words)]
     axis, _, value = to.partition("=")
     there = _vary(cell, axis, value) if axis in cell.params else cell.id
     return [] if there == cell.id and name != "compute" else [Link(to=there, words=words)]

@@ -76,17 +76,12 @@ def _judge_one(ratio: Ratio, p: float | None, margin: float, level: float, share
         return Verdict(name=side, reason=cite("significant", p=p, margin=margin), p=p)
     # Schuirmann 1987: both one-sided tests at 5 % reject exactly where the 90 % CI is inside.
     # Inside whichever way round the ratio is turned, which is 1/1.05 to 1.05.
-    if _is_inside(ratio):
+    least, most = ratio.inner_low or 0.0, ratio.inner_high or math.inf
+    if least > 1 / (1 + EQUIVALENCE) and most < 1 + EQUIVALENCE:
         return Verdict(name="EQUIVALENT", reason=cite("within-margin", margin=EQUIVALENCE), p=p)
     reason = cite("within-noise", margin=margin) if p < level else cite("not-significant", p=p)
     blocks = count_blocks(ratio, margin, share)
     return Verdict(name="INCONCLUSIVE", reason=reason, p=p, blocks=blocks)
-
-
-def _is_inside(ratio: Ratio) -> bool:
-    if ratio.inner_low is None or ratio.inner_high is None:
-        return False
-    return ratio.inner_low > 1 / (1 + EQUIVALENCE) and ratio.inner_high < 1 + EQUIVALENCE
 
 
 def count_blocks(

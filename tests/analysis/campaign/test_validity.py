@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from suite.analysis.campaign.controls import find_floor, find_honest, is_input_only
+from suite.analysis.campaign.conclude import find_floor, find_honest, is_input_only
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.campaign.validity import (
     OF_CELLS,
