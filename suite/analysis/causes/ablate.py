@@ -27,7 +27,7 @@ from suite.analysis.causes.parts import (
 from suite.analysis.causes.plain_cell import split_plain_cell
 from suite.analysis.causes.transitions import next_stage
 from suite.analysis.result.findings import RuleName
-from suite.analysis.result.numbers import Evidence, cite
+from suite.analysis.result.numbers import cite
 from suite.cells.traits import LinkName
 
 Ablation = Callable[[Catalogue, CellSummary, Sequence[str]], Found | None]
@@ -88,27 +88,21 @@ def _feed_by_hand(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -
     times = count_calls(one, below)
     fed: dict[str, Values] = {}
     copied: dict[str, Values] = {}
-    waits: dict[str, bool] = {}
-    evidence: tuple[Evidence, ...] = ()
-    by_cells = False
     for arm in arms:
-        found = pipelines[arm]
-        whole = catalogue.values(one, arm)
-        left = subtract(whole, catalogue.values(below, arm), times)
+        left = subtract(catalogue.values(one, arm), catalogue.values(below, arm), times)
         batch, by_cells = _find_copies(catalogue, below, arm)
-        copies = {b: times * s for b, s in batch.items()}
-        waits[arm] = one.cell.data == "prefetched" and is_input_bound(found, mean_of(batch))
-        copied[arm] = {b: max(0.0, min(copies.get(b, 0.0), s)) for b, s in left.items()}
+        copied[arm] = {b: max(0.0, min(times * batch.get(b, 0.0), s)) for b, s in left.items()}
         fed[arm] = subtract(left, copied[arm])
-        if waits[arm]:
+        waits = one.cell.data == "prefetched" and is_input_bound(pipelines[arm], mean_of(batch))
+        if waits:
             # Without its copies the step would wait as long.
             copied[arm] = dict.fromkeys(left, 0.0)
-        evidence = cite_parts(found)
+    # What is told is the GPU's, the last.
     gpu = arms[-1]
     at, how = find_better(catalogue, pipelines[gpu], gpu)
     gain = find_speedup(catalogue, one, at, gpu, how)
     parts = [
-        Part(rule="input", cell=one, seconds=fed, evidence=evidence, gain=gain),
+        Part(rule="input", cell=one, seconds=fed, evidence=cite_parts(pipelines[gpu]), gain=gain),
         Part(
             rule="transfer",
             cell=one,
@@ -118,7 +112,7 @@ def _feed_by_hand(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -
             ),
         ),
     ]
-    return (None if waits[gpu] else below), parts
+    return (None if waits else below), parts
 
 
 def _find_copies(catalogue: Catalogue, below: CellSummary, arm: str) -> tuple[Values, bool]:

@@ -1,8 +1,8 @@
 """What the cells of schema 1 are: plans did not say it before schema 2.  Frozen; pure.
 
-Made once from what the scenarios declared: a row a family, case or value of an axis, joined and sorted by a
-script that compared what the rows give with what each of the 236 cells says, until nothing differed.  A plan
-of schema 2 says all of this itself, so that a new scenario adds nothing here.
+Made once from what the scenarios declared: in ``schema1.toml`` a row a family, case or value of an axis,
+joined and sorted by a script that compared what the rows give with what each of the 236 cells says, until
+nothing differed.  A plan of schema 2 says all of this itself, so that a new scenario adds nothing here.
 """
 
 from __future__ import annotations
@@ -11,37 +11,56 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from suite.analysis.documents.schema1_rows import ROWS, WAYS, WORDS
+import msgspec
+
 from suite.cells.cell import Cell, Link, Param, Stage, Way, Work, cell_id
+from suite.cells.traits import LinkName, Removed
 
-_LISTS = ("larger", "operations")
-
-
-def _split(line: str) -> list[str]:
-    return [part.strip() for part in line.split("|")]
+TABLE = Path(__file__).with_name("schema1.toml")
 
 
-def _read_traits(text: str) -> dict[str, Any]:
-    pairs = (one.partition("=")[::2] for one in text.split())
-    named = {name: WORDS.get(value, value) for name, value in pairs}
-    return {
-        name: value.split(",") * bool(value)
-        if name in _LISTS
-        else value.replace("_at_", " at ") or None
-        for name, value in named.items()
-    }
+class _Link(msgspec.Struct, frozen=True, kw_only=True):
+    name: LinkName
+    to: str = ""
+    words: str = ""
 
 
-_ROWS = [
-    (*line.partition(" | ")[0].partition(" ")[::2], *[*_split(line)[1:], ""][:2])
-    for line in ROWS.strip().splitlines()
-]
-_WAYS = {
-    (block := text.splitlines())[0].split(" | ")[0]: [_split(line) for line in block]
-    for text in WAYS.strip().split("\n\n")
-}
+class _Row(msgspec.Struct, frozen=True, kw_only=True):
+    of: str
+    where: dict[str, str] = {}
+    traits: dict[str, str | bool | list[str]] = {}
+    links: list[_Link] = []
+
+
+class _Stage(msgspec.Struct, frozen=True, kw_only=True):
+    stage: str
+    change: str
+    removes: Removed | None = None
+
+
+class _Way(msgspec.Struct, frozen=True, kw_only=True):
+    of: str
+    title: str
+    unit: str
+    by_call: bool = False
+    over: list[str] = []
+    stages: list[_Stage]
+
+
+class _Table(msgspec.Struct, frozen=True, kw_only=True):
+    row: list[_Row]
+    cells: dict[str, str]
+    way: list[_Way]
+
+
+@cache
+def _read_table() -> _Table:
+    return msgspec.toml.decode(TABLE.read_bytes(), type=_Table)
+
 
 _ELEMENT = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0}
 _EXAMPLE = {"A": 128 * 4 + 8, "B": 100 * 4 + 8}
@@ -57,22 +76,20 @@ _EXTRA = 5.0
 def tell_traits(cell: Cell) -> Cell:
     """A cell of schema 1 with what it is."""
     traits: dict[str, Any] = {}
-    links: dict[str, list[Link]] = {}
-    for which, where, given, linked in _ROWS:
-        if which not in {cell.scenario, cell.name} or not _fits(where, cell.params):
+    links: dict[LinkName, list[Link]] = {}
+    for row in _read_table().row:
+        fits = all(str(cell.params.get(axis)) == value for axis, value in row.where.items())
+        if row.of not in {cell.scenario, cell.name} or not fits:
             continue
-        traits |= _read_traits(given)
-        for text in filter(None, linked.split("; ")):
-            name, _, to = text.partition(" ")
-            link = _link(cell, name, to)
-            links[name] = [*links.get(name, []), *link] if to != "-" else []
-    has_steps = bool(traits.pop("steps", None))
+        traits |= {name: None if value == "" else value for name, value in row.traits.items()}
+        for one in row.links:
+            links[one.name] = [*links.get(one.name, []), *_link(cell, one)] if one.to else []
+    has_steps = traits.pop("steps", False)
     told = replace(
         cell,
         **{
             **traits,
             "kin": _fill_in(traits["kin"], cell.params) if "kin" in traits else cell.name,
-            "priced": bool(traits.get("priced")),
             "precision": str(cell.params.get("precision", "fp32")),
             "links": {name: found for name, found in links.items() if found},
             "way": _find_way(cell),
@@ -87,20 +104,13 @@ def _fill_in(text: str, params: Mapping[str, Param]) -> str:
     return text.format_map(defaultdict(str, params))
 
 
-def _fits(where: str, params: Mapping[str, Param]) -> bool:
-    pairs = (one.split("=") for one in where.split())
-    return all(str(params.get(axis)) == value for axis, value in pairs)
-
-
-def _link(cell: Cell, name: str, text: str) -> list[Link]:
-    to, told, words = text.partition(":")
-    words = words.strip() if told else f"with {to}"
-    to = WORDS.get(to, to)
+def _link(cell: Cell, one: _Link) -> list[Link]:
+    to = _read_table().cells.get(one.to, one.to)
     if "/" in to:
-        return [Link(to=_fill_in(to, cell.params), words=words)]
+        return [Link(to=_fill_in(to, cell.params), words=one.words)]
     axis, _, value = to.partition("=")
     there = _vary(cell, axis, value) if axis in cell.params else cell.id
-    return [] if there == cell.id and name != "compute" else [Link(to=there, words=words)]
+    return [] if there == cell.id and one.name != "compute" else [Link(to=there, words=one.words)]
 
 
 def _vary(cell: Cell, axis: str, value: str) -> str:
@@ -108,13 +118,13 @@ def _vary(cell: Cell, axis: str, value: str) -> str:
 
 
 def _find_way(cell: Cell) -> Way | None:
-    (_, title, unit, call, over), *stages = _WAYS.get(cell.name, [[""] * 5])
+    way = next((one for one in _read_table().way if one.of == cell.name), None)
     params = cell.params
     pinned = params.get("on") == "cpu"
+    if way is None or params.get("stage") not in [one.stage for one in way.stages]:
+        return None
     # The first clone of a process is on the arm's device.
-    if params.get("stage") not in [name for name, *_ in stages] or (
-        cell.case == "clone" and pinned
-    ):
+    if cell.case == "clone" and pinned:
         return None
     short = cell.case == "fit" and (params.get("batch"), params.get("prefetch")) in _VARIANTS
 
@@ -125,19 +135,19 @@ def _find_way(cell: Cell) -> Way | None:
 
     return Way(
         name=cell.case,
-        title=title,
-        unit=unit,
-        by_call=bool(call),
-        fixed={axis: params[axis] for axis in over.split(",") if axis in params},
+        title=way.title,
+        unit=way.unit,
+        by_call=way.by_call,
+        fixed={axis: params[axis] for axis in way.over if axis in params},
         pinned=pinned,
         stages=[
             Stage(
-                cell=find_cell(name),
-                change=change,
+                cell=find_cell(one.stage),
+                change=one.change,
                 # On the arm's own device a model lies there by itself.
-                removes=(removes or None) if pinned or removes != "fallback" else None,  # type: ignore[arg-type]
+                removes=one.removes if pinned or one.removes != "fallback" else None,
             )
-            for name, removes, change in stages
+            for one in way.stages
         ],
     )
 
