@@ -195,19 +195,15 @@ def _build(catalogue: Catalogue, way: Way, arm: str) -> Waterfall | None:
     factor = compare(measured[-1].values, measured[0].values) if len(measured) > 1 else None
     if factor is None:
         return None
-    factors = [
-        None,
-        *(compare(after.values, before.values) for before, after in pairwise(measured)),
-    ]
     steps = [
         Step(
             cell=stage.cell,
             changes=stage.changes,
             rules=stage.rules,
             value=estimate(list(stage.values.values())),
-            factor=found,
+            factor=compare(stage.values, before.values) if before else None,
         )
-        for stage, found in zip(measured, factors, strict=True)
+        for before, stage in zip([None, *measured[:-1]], measured, strict=True)
     ]
     return Waterfall(
         name=way.name,

@@ -70,9 +70,10 @@ def flag_campaign(loaded: LoadedCampaign) -> list[Flag]:
         flags.append(raise_flag("stand-in"))
     elif campaign.simulated:
         flags.append(raise_flag("simulated"))
-    if any(one.invocation.isolation == "none" for one in loaded.documents):
+    isolations = {one.invocation.isolation for one in loaded.documents}
+    if "none" in isolations:
         flags.append(raise_flag("not-containerized"))
-    if any(one.invocation.isolation == "unseen" for one in loaded.documents):
+    if "unseen" in isolations:
         flags.append(raise_flag("container-unseen"))
     if campaign.at_once > 1:
         flags.append(raise_flag("others-at-work", gpus=campaign.at_once))

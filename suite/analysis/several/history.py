@@ -32,10 +32,9 @@ def find_series(machine: str, arm: str, points: Sequence[Point]) -> Series:
     changes = []
     for number, place in enumerate(breaks, 1):
         before, after = points[sound[place - 1]].facts, points[sound[place]].facts
-        names = [name for name in after if before.get(name) != after[name]]
         times = levels[number] / levels[number - 1]
         if abs(math.log(times)) > math.log1p(MARGIN):
-            differs = {name: (before.get(name), after[name]) for name in names}
+            differs = {n: (before.get(n), now) for n, now in after.items() if before.get(n) != now}
             changes.append(Change(at=sound[place], times=times, differs=differs))
     return Series(machine=machine, arm=arm, points=tuple(points), changes=tuple(changes))
 
