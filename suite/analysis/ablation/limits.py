@@ -1,6 +1,6 @@
 """How near an arm comes to what its device can do: its own best, its memory, and published figures.
 
-Pure.  Above the theoretical peak, or under the bound of a price, something is wrong with the number; far
+Above the theoretical peak, or under the bound of a price, something is wrong with the number; far
 below what others measured something is wrong with the machine, or its settings.
 """
 

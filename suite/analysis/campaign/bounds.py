@@ -1,6 +1,6 @@
 """The fewest seconds that a product or a price can take on the hardware it was measured on.
 
-Pure.  A bound is what nothing can beat: a number under it is wrong, and wins nothing.
+A bound is what nothing can beat: a number under it is wrong, and wins nothing.
 """
 
 from __future__ import annotations

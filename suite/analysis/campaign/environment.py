@@ -2,7 +2,8 @@
 whether the arms ran the same software.
 
 An arm's software is somebody else's where an image or an interpreter was given that brings its own
-(CUDA_IMAGE, LOCAL_PYTHON): then a ratio is of machine and build together.
+(CUDA_IMAGE, LOCAL_PYTHON): then a ratio is of machine and build together.  That is judged by versions and
+by where they came from, never by a timing.
 
 Private by default: what identifies a machine or a person goes no further than a hash of it.
 """

@@ -1,4 +1,4 @@
-"""What the cells of schema 1 are: plans did not say it before schema 2.  Frozen; pure.
+"""What the cells of schema 1 are: plans did not say it before schema 2.  Frozen.
 
 Made once from what the scenarios declared: in ``schema1.toml`` a row a family, case or value of an axis,
 joined and sorted by a script that compared what the rows give with what each of the 236 cells says, until
