@@ -106,7 +106,8 @@ class Scenario:
     the axes of every cell asked for, and returns a `suite.worker.scenario.posted.Printed` of each.
     ``reads_files``: it keeps its data in the scratch space (`suite.worker.scenario.scratch`).
     What a field of the rest means is said at `Cell`; one that depends on the axes is a function of them.
-    ``proof`` is how the device of the work is shown: `Ops`, `Results`, or None: there is no operation.
+    ``proof`` is how the device of the work is shown, to the worker as to whoever reads its records: `Ops`,
+    `Results`, or None: there is no operation.
     """
 
     family: str
@@ -115,7 +116,7 @@ class Scenario:
     question: str
     axes: tuple[str, ...]
     points: tuple[Point, ...]
-    work: Callable[..., Work]
+    work: Work | Callable[..., Work]
     prepare: Callable[..., Any] | None
     role: Role | Callable[..., Role]
     kin: str | Callable[..., str]
@@ -155,8 +156,12 @@ class Scenario:
             cells.append(self._make(point, {axis: point.params[axis] for axis in self.axes}))
         return cells
 
+    def proof_of(self, params: Mapping[str, Param]) -> Ops | Results | None:
+        """How the device of the work is shown of the cell with these axes."""
+        return _apply(self.proof, params)
+
     def _make(self, point: Point, params: dict[str, Param]) -> Cell:
-        proof = _apply(self.proof, params)
+        proof = self.proof_of(params)
         traits: dict[str, Any] = {name: _apply(getattr(self, name), params) for name in _TRAITS}
         if proof is None:
             traits["device"] = "none"

@@ -146,7 +146,7 @@ def find_run(cell: Cell) -> Run | None:
         inputs, labels = examples(A, int(batch))  # type: ignore[arg-type]
         inputs = fallback.squash_by_numpy(inputs)
     elif case == "asked.slices":
-        network, batch = B, slices.find(slices.STAGES, str(params["stage"])).batch
+        network, batch = B, slices.WATERFALL.settings(str(params["stage"])).batch
         inputs, labels = examples(B, slices.EXAMPLES)
     elif case == "asked.dataset":
         network, batch = B, dataset.BATCH

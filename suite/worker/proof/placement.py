@@ -8,14 +8,14 @@ cell is the one that is watched.  Watching cost no visible part of a first call 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from suite.cells.scenario import Ops
+from suite.cells.scenario import Ops, Results
 from suite.worker.scenario.posted import Nodes
-from suite.worker.scenario.scenario import Resident, TensorProof
+from suite.worker.scenario.scenario import Resident
 
 
 class NotPlaced(Exception):
@@ -126,13 +126,13 @@ def prove_resident(resident: Resident) -> None:
 
 
 def prove(
-    proof: Ops | TensorProof | None,
+    proof: Ops | Results | None,
     seen: Nodes,
-    result: Any,
+    tensors: Callable[[], list[Any]],
     device: str,
     resident: Resident | None = None,
 ) -> Placement:
-    """The placement of a cell after its watched first call, which gave ``result``.
+    """The placement of a cell after its watched first call, by its nodes or by the ``tensors`` of its result.
 
     Raises:
         NotPlaced: its work is not, or not all, on ``device``; or ``resident`` data is not on its own.
@@ -141,6 +141,6 @@ def prove(
         prove_resident(resident)
     if proof is None:
         return Placement(nodes={}, elsewhere=[])
-    if isinstance(proof, TensorProof):
-        return prove_tensors(proof.tensors(result), device)
-    return prove_graph(proof, seen, device)
+    if isinstance(proof, Ops):
+        return prove_graph(proof, seen, device)
+    return prove_tensors(tensors(), device)

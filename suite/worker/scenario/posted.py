@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from suite.cells.scenario import Ops
 from suite.model import Check
-from suite.worker.scenario.scenario import TensorProof
 
 Nodes = list[tuple[str, str, str]]
 """The operation type, device and name of every node of the graphs that were executed."""
@@ -19,17 +17,15 @@ class Printed:
     """One number of a script: the seconds by its own timer.
 
     All else comes after the whole script, untimed.  ``again`` does the same work once more in graphs made
-    anew, since TensorFlow shows a graph's placement only while it is made, and returns their nodes; with
-    ``made`` (what the script itself made) it is what ``proof`` looks at.  ``check`` raises `WrongResult`.
-    ``on``: as in `Prepared`.  ``traces``: how often the step was traced meanwhile; None: nobody counts.
+    anew, since TensorFlow shows a graph's placement only while it is made, and returns their nodes;
+    ``tensors`` are what the script itself made: the scenario's proof says which of the two is looked at.
+    ``check`` raises `WrongResult`.  ``traces``: how often the step was traced meanwhile; None: nobody counts.
     """
 
     seconds: float
-    proof: Ops | TensorProof
-    on: Literal["arm", "cpu"]
     check: Callable[[], Check]
     again: Callable[[], Nodes] = list
-    made: Any = None
+    tensors: Callable[[], list[Any]] = list
     traces: int | None = None
 
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
-from suite.cells.scenario import Ops
 from suite.model import Check
 
 DATA_SEED = 20_261_121
@@ -22,14 +21,6 @@ class Inapplicable(Exception):
 
 class WrongResult(Exception):
     """Raised by a check: the step's result is not what it has to be; there is no number then."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TensorProof:
-    """The cell's work is eager, or one kernel of XLA's: ``tensors`` picks, from the result of the first
-    call, those that must lie on the cell's device; or makes them once more, where the step fetches."""
-
-    tensors: Callable[[Any], list[Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +50,9 @@ class Prepared:
     ``step`` is one call.  ``check`` takes the result of the last timed call, runs after the
     samples, untimed, and raises `WrongResult`.  ``traces`` counts the traces of the step's
     functions so far: while they grow, the cell is still warming up.
-    ``on`` says where the cell's work belongs: the ``arm``'s device, or the ``cpu`` on every arm.
-    ``proof`` None: the cell runs no TensorFlow operation, so there is nothing to place.
+    ``tensors`` is asked where the scenario's proof is `Results`: it picks, from the result of the first call,
+    those that must lie on the cell's device (without it: the result is one); or makes them once more, where
+    the step fetches.
     ``resident`` is what the cell's id says lies on a device before the step begins.
     ``enqueues``: on a GPU the step returns before its work is done, so that the enqueue fraction
     has a meaning.  ``warm_start`` is what has to happen, watched and untimed, before the one call that a
@@ -70,8 +62,7 @@ class Prepared:
 
     step: Callable[[], object]
     check: Callable[[Any], Check]
-    proof: Ops | TensorProof | None
-    on: Literal["arm", "cpu"] = "arm"
+    tensors: Callable[[Any], list[Any]] = field(default=lambda result: [result])
     resident: Resident | None = None
     enqueues: bool = False
     traces: Callable[[], int] = field(default=lambda: 0)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from suite.cells.cell import Cell
-from suite.cells.scenario import Scenario
+from suite.cells.scenario import Ops, Results, Scenario
 from suite.model import CellResult
 from suite.worker.loop import counters, trace
 from suite.worker.loop.measure import LEAST_SAMPLES, Loop, Timing
@@ -43,6 +43,15 @@ class Request:
     scenario: Scenario
     cell: Cell
     calls: int | None
+
+    @property
+    def proof(self) -> Ops | Results | None:
+        """How the device of its work is shown."""
+        return self.scenario.proof_of(self.cell.params)
+
+    def place(self, device: str) -> str:
+        """Where its work belongs on the arm of that device, such as ``GPU:0``."""
+        return "CPU:0" if self.cell.device == "cpu" else device.lstrip("/")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +109,11 @@ class CellRun:
         """Whether K is to be found, and the budget minded."""
         return self.request.calls is None
 
+    @property
+    def on_gpu(self) -> bool:
+        """Whether the cell's work belongs on a GPU."""
+        return self.request.place(self.device) == "GPU:0"
+
     def measure(self, result: CellResult, prepare: Callable[..., Prepared]) -> CellResult:
         """The result with all that was measured.
 
@@ -129,7 +143,7 @@ class CellRun:
             account.add("warmup", timing.warmup_wall_s)
             account.add("measure", timing.measure_wall_s)
             # Here, because the check of a training step trains another model.
-            memory = self._peak_memory() if prepared.on == "arm" else None
+            memory = _peak_memory() if self.on_gpu else None
             traced, untraced = self._trace(prepared, timing)
             with account.of("check"):
                 check = prepared.check(timing.last)
@@ -138,10 +152,10 @@ class CellRun:
         if self.calibrating:
             call_s = statistics.median(timing.samples_s)
             self.forecast.remember(cell, call_s, account.spent_s["check"])
-        enqueues = prepared.enqueues and self._is_on_gpu(prepared) and not scenario.one_shot
+        enqueues = prepared.enqueues and self.on_gpu and not scenario.one_shot
         absent = {"trace": untraced} if untraced else {}
         if not enqueues:
-            blocks = "the step blocks" if self._is_on_gpu(prepared) else "a CPU's step blocks"
+            blocks = "the step blocks" if self.on_gpu else "a CPU's step blocks"
             absent["enqueue_fraction"] = blocks
         if memory is None:
             absent["peak_memory_bytes"] = "TensorFlow does not count the CPU's memory"
@@ -181,9 +195,6 @@ class CellRun:
         )
         return calls, timing, counters.compare(before, counters.read())
 
-    def _is_on_gpu(self, prepared: Prepared) -> bool:
-        return self.device == "/GPU:0" and prepared.on == "arm"
-
     def _label(self, timing: Timing, calls: int, *, enqueues: bool, one_shot: bool) -> list[str]:
         """What the worker itself has to say against a number."""
         labels = ["warm-up cap"] if timing.warmup_status == "cap" else []
@@ -197,7 +208,7 @@ class CellRun:
     def _trace(self, prepared: Prepared, timing: Timing) -> tuple[dict[str, float], str | None]:
         """What the GPU did in a few more calls, untimed, while calibrating; or nothing, and why."""
         one_shot = self.request.scenario.one_shot
-        if not self.calibrating or one_shot or not self._is_on_gpu(prepared):
+        if not self.calibrating or one_shot or not self.on_gpu:
             return {}, None
         call_s = statistics.median(timing.samples_s)
         with self.account.of("trace"):
@@ -239,15 +250,19 @@ class CellRun:
         return calls
 
     def _prove(self, prepared: Prepared, seen: Nodes, result: Any) -> Placement:
-        device = self.device.lstrip("/") if prepared.on == "arm" else "CPU:0"
-        return prove(prepared.proof, seen, result, device, prepared.resident)
+        return prove(
+            self.request.proof,
+            seen,
+            lambda: prepared.tensors(result),
+            self.request.place(self.device),
+            prepared.resident,
+        )
 
-    def _peak_memory(self) -> int | None:
-        if self.device != "/GPU:0":
-            return None
-        import tensorflow as tf
 
-        return int(tf.config.experimental.get_memory_info("GPU:0")["peak"])
+def _peak_memory() -> int:
+    import tensorflow as tf
+
+    return int(tf.config.experimental.get_memory_info("GPU:0")["peak"])
 
 
 def _over(cost: float, budget: float) -> str:

@@ -81,10 +81,10 @@ def _judge(request: Request, printed: Printed | str, device: str) -> CellResult:
     if isinstance(printed, str):
         return replace(result, reason=printed)
     account.add("first_call", printed.seconds)
-    place = device.lstrip("/") if printed.on == "arm" else "CPU:0"
     try:
         with account.of("placement"):
-            placement = prove(printed.proof, printed.again(), printed.made, place)
+            seen = printed.again()
+            placement = prove(request.proof, seen, printed.tensors, request.place(device))
         with account.of("check"):
             check = printed.check()
     except Exception as error:  # noqa: BLE001  as above

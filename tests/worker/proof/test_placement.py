@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from suite.cells.scenario import Ops
+from suite.cells.scenario import Ops, Results
 from suite.worker.proof.placement import (
     NotPlaced,
     Placement,
@@ -23,7 +23,7 @@ from suite.worker.proof.placement import (
     watch,
 )
 from suite.worker.scenario.posted import Nodes
-from suite.worker.scenario.scenario import Prepared, Resident, TensorProof, lay
+from suite.worker.scenario.scenario import Prepared, Resident, lay
 from tests.fakes.device import FakeTensorFlow
 from tests.worker.session.test_session import Bench, assert_no_numbers
 
@@ -117,14 +117,14 @@ def test_eager_results_elsewhere_or_none_prove_nothing(tensors: list[Any], reaso
 
 def test_each_kind_of_proof_looks_at_its_own_evidence() -> None:
     seen, there = TRAINED, tensor("/job:localhost/device:CPU:0")
-    of_result = TensorProof(tensors=lambda result: [result])
-    assert prove(None, seen, object(), "GPU:0") == Placement(nodes={}, elsewhere=[])
-    assert prove(of_result, seen, there, "CPU:0") == Placement(nodes={"CPU:0": 1}, elsewhere=[])
+    assert prove(None, seen, list, "GPU:0") == Placement(nodes={}, elsewhere=[])
+    on_cpu = Placement(nodes={"CPU:0": 1}, elsewhere=[])
+    assert prove(Results(), seen, lambda: [there], "CPU:0") == on_cpu
     # Data in its place is no proof of the work.
     resident = Resident(device="/GPU:0", tensors=[lies_on("GPU:0")])
-    assert prove(TRAINING, seen, None, "GPU:0", resident).nodes["GPU:0"] == 3
+    assert prove(TRAINING, seen, list, "GPU:0", resident).nodes["GPU:0"] == 3
     with pytest.raises(NotPlaced, match="no MatMul"):
-        prove(TRAINING, [], None, "GPU:0", resident)
+        prove(TRAINING, [], list, "GPU:0", resident)
 
 
 def test_watching_sees_every_node_of_the_block_and_stops_whatever_happens(
@@ -268,10 +268,9 @@ def test_data_that_lies_elsewhere_or_is_not_there_is_not_placed(
         prove_resident(resident)
     # However well the work itself was placed.
     seen = TRAINED
-    of_result = TensorProof(tensors=lambda result: [result])
-    for proof in (None, TRAINING, of_result):
+    for proof in (None, TRAINING, Results()):
         with pytest.raises(NotPlaced, match=reason):
-            prove(proof, seen, tensor("/device:GPU:0"), "GPU:0", resident)
+            prove(proof, seen, lambda: [tensor("/device:GPU:0")], "GPU:0", resident)
 
 
 def test_arrays_are_laid_on_the_device_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,38 +3,34 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import fields
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 
 from suite.worker import scenarios
 from suite.worker.scenarios.asked import clones, dataset, fit, products, slices
-from suite.worker.scenarios.asked.stages import Stage, find
+from suite.worker.scenarios.asked.stages import Waterfall
 
-CASES: dict[str, tuple[Stage[Any], ...]] = {
-    "matmul": products.STAGES,
-    "clone": clones.STAGES,
-    "slices": slices.STAGES,
-    "dataset": dataset.STAGES,
-    "fit": fit.STAGES,
-}
+WATERFALLS: list[Waterfall[Any]] = [
+    one.WATERFALL for one in (products, clones, slices, dataset, fit)
+]
 ASKED = [cell for cell in scenarios.cells() if cell.scenario == "asked"]
 AMOUNTS = {cell.id: cell.work.amount for cell in scenarios.cells()}
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_one_setting_changes_from_a_stage_to_the_next_and_is_what_its_words_say(case: str) -> None:
-    for before, after in itertools.pairwise(CASES[case]):
-        assert type(before.settings) is type(after.settings)
-        names = [one.name for one in fields(before.settings)]
-        changed = [n for n in names if getattr(before.settings, n) != getattr(after.settings, n)]
-        assert len(changed) == 1, (before.name, after.name)
-    for stage in CASES[case]:
+@pytest.mark.parametrize("waterfall", WATERFALLS, ids=lambda one: one.case)
+def test_one_setting_changes_from_a_stage_to_the_next_and_is_what_its_words_say(
+    waterfall: Waterfall[Any],
+) -> None:
+    names = [stage.name for stage in waterfall.stages]
+    for before, after in itertools.pairwise(map(asdict, map(waterfall.settings, names))):
+        assert len(after.items() - before.items()) == 1, (before, after)
+    for stage in waterfall.stages:
         assert 1 <= len(stage.new.split()) <= 8
         assert stage.new[0].islower()
         assert stage.new[-1].isalnum()
-        of_stage = [c for c in ASKED if (c.case, c.params["stage"]) == (case, stage.name)]
+        of_stage = [c for c in ASKED if (c.case, c.params["stage"]) == (waterfall.case, stage.name)]
         assert of_stage
         assert all(stage.new in cell.question for cell in of_stage)
 
@@ -109,6 +105,6 @@ def test_what_is_pinned_to_the_cpu_stands_beside_the_same_on_the_arm() -> None:
 
 
 def test_an_unknown_stage_is_refused() -> None:
-    assert find(slices.STAGES, "naive") == slices.NAIVE
+    assert slices.WATERFALL.settings("naive").labels == "column"
     with pytest.raises(ValueError, match="no such stage: naïve"):
-        find(slices.STAGES, "naïve")
+        slices.WATERFALL.settings("naïve")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -182,22 +181,27 @@ def test_the_loop_over_slices_does_what_its_stages_say_and_changes_nothing_else(
     ]
 
 
-def test_updates_are_looked_for_where_the_model_is(script: Script) -> None:
-    proofs = {
-        (stage.name, on): observe(script, stage.name, on)[1]
-        for stage in WARM_STAGES
-        for on in ("arm", "cpu")
-    }
-    assert all(prepared.on == on for (_, on), prepared in proofs.items())
-    arithmetic = [key for key, prepared in proofs.items() if prepared.proof != TRAINING_PROOF]
-    early = ("trained", "built", "closure", "naive", "traced")
-    assert arithmetic == [(stage, "cpu") for stage in early]
-    for key in arithmetic:
-        proof = proofs[key].proof
-        assert isinstance(proof, Ops)
-        assert proof.groups == TRAINING_PROOF.groups[:1]
-    waiting = [stage for (stage, _), prepared in proofs.items() if not prepared.enqueues]
-    assert Counter(waiting) == dict.fromkeys((*early, "placed", "float32", "no-fetch"), 2)
+EARLY = ("trained", "built", "closure", "naive", "traced")
+"""The stages whose model is made outside of ``tf.device``."""
+
+
+def test_updates_are_looked_for_where_the_model_is() -> None:
+    for scenario in slices.SCENARIOS:
+        for cell in scenario.cells():
+            proof, away = scenario.proof_of(cell.params), cell.params["on"] == "cpu"
+            assert isinstance(proof, Ops)
+            if away and cell.params["stage"] in ("script", *EARLY):
+                assert proof.groups == TRAINING_PROOF.groups[:1]
+            else:
+                assert proof == TRAINING_PROOF
+
+
+@pytest.mark.parametrize("on", ["arm", "cpu"])
+def test_only_a_step_that_fetches_nothing_on_data_that_is_there_is_handed_over(
+    script: Script, on: str
+) -> None:
+    waiting = [one.name for one in WARM_STAGES if not observe(script, one.name, on)[1].enqueues]
+    assert waiting == [*EARLY, "placed", "float32", "no-fetch"]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suite.worker.scenario.scenario import TensorProof, WrongResult
+from suite.worker.scenario.scenario import WrongResult
 from suite.worker.scenarios.mlp import build, fallback, infer, loop, networks
 from suite.worker.scenarios.mlp.networks import DEEP, A, B, examples
 from suite.worker.scenarios.mlp.reference import name_training
@@ -18,7 +18,6 @@ from suite.worker.scenarios.mlp.references import LOSSES
 from suite.worker.scenarios.mlp.training import (
     CHECK_STEPS,
     CHECK_TOLERANCE,
-    TRAINING_PROOF,
     Trainer,
     check_losses,
 )
@@ -150,8 +149,7 @@ def trainer(execution: str) -> Trainer:
     return bare
 
 
-def test_a_graphs_step_is_proven_by_its_nodes_and_an_eager_one_is_never_traced() -> None:
-    assert trainer("graph").proof(("x", "y")) == TRAINING_PROOF
+def test_an_eager_step_is_never_traced() -> None:
     assert trainer("eager").traces() == 0
 
 
@@ -162,9 +160,7 @@ def test_a_graphs_step_is_proven_by_its_nodes_and_an_eager_one_is_never_traced()
 def test_a_step_without_a_graph_is_proven_by_what_it_makes(
     execution: str, expected: list[str]
 ) -> None:
-    proof = trainer(execution).proof(("x", "y"))
-    assert isinstance(proof, TensorProof)
-    assert proof.tensors("value") == expected
+    assert trainer(execution).tensors("value", ("x", "y")) == expected
 
 
 def falling_to(inputs: Any, labels: Any, off: float = 0.0) -> list[float]:

@@ -5,6 +5,7 @@ Which cells a profile holds stands in docs/cells.md, which a test holds to the c
 
 from __future__ import annotations
 
+import fnmatch
 import inspect
 import re
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 from suite.cells.cell import Cell, Work
 from suite.cells.families import FAMILIES
 from suite.cells.links import resolve, vary
-from suite.cells.scenario import Point, Scenario
+from suite.cells.scenario import Ops, Point, Scenario
 from suite.cells.traits import PROFILES
 from suite.content import SUITE
 from suite.worker import scenarios
@@ -36,7 +37,8 @@ def test_what_a_cell_says_of_itself_holds_together(scenario: Scenario, cell: Cel
 
     # A file of the worker prepares it, from its axes and no other word; so does its work.
     assert list(cell.params) == list(scenario.axes)
-    inspect.signature(scenario.work).bind(**cell.params)
+    if callable(scenario.work):
+        inspect.signature(scenario.work).bind(**cell.params)
     if scenario.prepare is not None:
         signature = inspect.signature(scenario.prepare)
         signature.bind(device="/CPU:0", **cell.params)
@@ -78,6 +80,28 @@ def test_what_a_cell_says_of_itself_holds_together(scenario: Scenario, cell: Cel
         assert cell.way.stages[-1].cell == fair.id
         assert not fair.one_shot
         assert fair.kin == cell.kin
+
+
+GROUPS = {
+    cell.id: {name for group in proof.groups for name in group}
+    for one, cell in OF_SCENARIO
+    if isinstance(proof := one.proof_of(cell.params), Ops)
+}
+"""The operations that the worker wants to see on a cell's device."""
+
+
+def test_the_report_wants_the_operations_that_the_worker_wants() -> None:
+    """No fewer, or a CPU's nodes would count; no more, or a healthy GPU's cell would lose its number."""
+    every = set().union(*GROUPS.values())
+    assert {cell.id for cell in CELLS if cell.operations} == set(GROUPS)
+    for identity, wanted in GROUPS.items():
+        operations = BY_ID[identity].operations
+        assert wanted == {n for n in every if any(fnmatch.fnmatch(n, one) for one in operations)}
+
+
+@pytest.mark.parametrize("cell", [cell for cell in CELLS if cell.by_host], ids=lambda cell: cell.id)
+def test_what_the_host_measures_is_no_work_of_the_gpus(cell: Cell) -> None:
+    assert cell.device == "none"
 
 
 def test_ids_are_unique_and_in_declared_order() -> None:

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from suite.cells.cell import Work
-from suite.cells.scenario import Ops, Point, Scenario
+from suite.cells.scenario import Ops, Point, Results, Scenario
 from suite.model import AT_END, CellResult, Check
 from suite.worker.proof import compile_cache, facts, gpu
 from suite.worker.scenario.posted import Printed, list_halves
-from suite.worker.scenario.scenario import TensorProof, WrongResult
+from suite.worker.scenario.scenario import WrongResult
 from suite.worker.scenarios.asked.stages import placed
 from suite.worker.session import script, startup
 from suite.worker.session.cell import Request
@@ -51,11 +51,9 @@ class Scene:
         return Printed(
             **{
                 "seconds": 0.25 if on == "cpu" else 0.125,
-                "proof": PRODUCT,
-                "on": on,
                 "check": lambda: Check(what="fine"),
                 "again": lambda: [("MatMul", place, "product"), ("Mul", "CPU:0", "other")],
-                **self.printed,
+                **{name: value for name, value in self.printed.items() if name != "proof"},
             }
         )
 
@@ -74,7 +72,8 @@ class Scene:
             one_shot=True,
             role="work",
             kin="made up",
-            proof=PRODUCT,
+            device=lambda on: on,
+            proof=self.printed.get("proof", PRODUCT),
         )
         requests = [Request(scenario=made, cell=cell, calls=None) for cell in made.cells()]
         script.measure(self.send, requests, {"cache.start": 1}, on_gpu=on_gpu)
@@ -163,8 +162,8 @@ def raise_value() -> Any:
         ({"again": lambda: [("MatMul", "CPU:0", "soft")]}, "ran elsewhere: MatMul soft on CPU:0"),
         (
             {
-                "proof": TensorProof(tensors=lambda made: [made]),
-                "made": SimpleNamespace(device="CPU:0"),
+                "proof": Results(),
+                "tensors": lambda: [SimpleNamespace(device="CPU:0")],
             },
             "eager work that belongs on GPU:0 ran on CPU:0",
         ),

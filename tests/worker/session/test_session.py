@@ -12,7 +12,7 @@ import pytest
 
 from suite import wire
 from suite.cells.cell import Work
-from suite.cells.scenario import Ops, Point, Results, Scenario
+from suite.cells.scenario import Ops, Point, Scenario
 from suite.model import CellResult, Check
 from suite.worker.loop import trace
 from suite.worker.loop.measure import Loop
@@ -55,8 +55,6 @@ class Bench:
         return Prepared(
             step=self.device.step,
             check=checked,
-            proof=self.proof,
-            on=self.on,
             enqueues=self.enqueues,
             warm_start=self.warm_start,
             close=lambda: self.done.append("close"),
@@ -76,7 +74,8 @@ class Bench:
             prepare=self.prepare,
             role="work",
             kin="made up",
-            proof=Results(),
+            proof=self.proof,
+            device=self.on,
             **fields,
         )
         return Request(scenario=scenario, cell=scenario.cells()[0], calls=calls)

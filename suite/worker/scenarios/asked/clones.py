@@ -7,16 +7,16 @@ happen only once in a process, on the arm's device; the CPU beside a GPU has the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from suite.cells.cell import Param, Work
+from suite.cells.cell import Work
 from suite.cells.scenario import Results, Scenario
 from suite.model import Check
 from suite.worker.scenario.posted import Printed, list_halves
-from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult
+from suite.worker.scenario.scenario import Prepared, WrongResult
 from suite.worker.scenarios.asked.scripts import clone as script
 from suite.worker.scenarios.asked.stages import (
     QUICK,
@@ -24,12 +24,8 @@ from suite.worker.scenarios.asked.stages import (
     STANDARD,
     On,
     Stage,
-    declare,
-    find,
-    identify,
+    Waterfall,
     placed,
-    points,
-    ways,
 )
 from suite.worker.scenarios.mlp.networks import B, build, examples, weights
 
@@ -42,34 +38,28 @@ class Timed:
     clone: Literal["the first", "later ones"]
 
 
-POSTED = Timed(process="fresh", clone="the first")
-FIRST = replace(POSTED, process="warm")
-AGAIN = replace(FIRST, clone="later ones")
+FIRST = "first"
+"""The stage that the start-up sequence measures, as its own stage of the name ``clone``."""
 
 STAGES = (
-    Stage(SCRIPT, "everything as posted", POSTED, one_shot=True, profiles=STANDARD),
+    Stage(SCRIPT, "everything as posted", profiles=STANDARD),
     Stage(
-        *("first", "a process that has computed before", FIRST, "start-up"),
-        one_shot=True,
+        *(FIRST, "a process that has computed before", {"process": "warm"}, "start-up"),
         profiles=QUICK,
+        ons=("arm",),
     ),
-    Stage("again", "again, once warm", AGAIN, "start-up", profiles=QUICK),
+    Stage("again", "again, once warm", {"clone": "later ones"}, "start-up", QUICK),
 )
 
-ONS: dict[str, tuple[On, ...]] = {
-    SCRIPT: ("arm", "cpu"),
-    "first": ("arm",),
-    "again": ("arm", "cpu"),
-}
-"""Where each stage is pinned."""
-
-STARTUP = "clone"
-"""The stage of the start-up sequence that is the first clone of a process."""
-
-
-def work(**_: Param) -> Work:
-    """One model."""
-    return Work(amount=1.0, unit="model")
+WATERFALL = Waterfall(
+    case="clone",
+    title="a model cloned, once",
+    posted=Timed(process="fresh", clone="the first"),
+    stages=STAGES,
+    warm="again",
+    unit="model",
+    by_call=True,
+)
 
 
 def prepare(*, device: str, stage: str, on: On) -> Prepared:
@@ -79,7 +69,7 @@ def prepare(*, device: str, stage: str, on: On) -> Prepared:
     """
     import tensorflow as tf
 
-    if find(STAGES, stage) != AGAIN:
+    if WATERFALL.settings(stage).clone == "the first":
         raise ValueError("the first clone of a process belongs to the start-up sequence")
     place = placed(device, on)
     source = build(B, place)
@@ -91,12 +81,13 @@ def prepare(*, device: str, stage: str, on: On) -> Prepared:
     return Prepared(
         step=step,
         check=lambda clone: check_clone(clone, source, place),
-        proof=PROOF,
-        on=on,
+        tensors=list_weights,
     )
 
 
-PROOF = TensorProof(tensors=lambda clone: [one.value for one in clone.weights])
+def list_weights(model: Any) -> list[Any]:
+    """The tensors of a model's weights."""
+    return [one.value for one in model.weights]
 
 
 def check_clone(clone: Any, source: Any, place: str) -> Check:
@@ -122,41 +113,28 @@ def check_clone(clone: Any, source: Any, place: str) -> Check:
 def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
     """What the script prints, of each half that is asked for; on a GPU's arm it runs both."""
     run = script.run(list_halves(device))
-    return [_bear_out(run, device, cell["on"]) for cell in asked]
+    return [_bear_out(run, placed(device, cell["on"])) for cell in asked]
 
 
-def _bear_out(run: script.Run, device: str, on: On) -> Printed:
-    half = placed(device, on)
+def _bear_out(run: script.Run, half: str) -> Printed:
     clone = run.clones[half]
     return Printed(
         seconds=run.seconds[half],
-        proof=PROOF,
-        on=on,
         check=lambda: check_clone(clone, run.model, half),
-        made=clone,
+        tensors=lambda: list_weights(clone),
     )
-
-
-def _cell_of(case: str, axes: Mapping[str, Param]) -> str | None:
-    return identify(case, axes) if axes["on"] in ONS[str(axes["stage"])] else None
-
-
-WAY = ways("clone", "a model cloned, once", STAGES, unit="model", by_call=True, cell_of=_cell_of)
 
 
 SCENARIOS = tuple(
     Scenario(
-        **declare("clone", stage, None if stage.settings == FIRST else prepare, post),
+        **WATERFALL.declare(stage, None if stage.name == FIRST else prepare, post),
         about="Network B cloned under tf.device: by a script, the first time in a process, and again.",
         question=f"What does cloning network B take {stage.new} (work on: {{on}})?",
-        axes=("stage", "on"),
-        points=points(stage, ONS[stage.name]),
-        work=work,
+        work=Work(amount=1.0, unit="model"),
         kin="building/clone",
-        proof=None if stage.settings == FIRST else Results(),
+        proof=None if stage.name == FIRST else Results(),
         dispatch="eager",
-        way=WAY,
-        startup=STARTUP if stage.settings == FIRST else None,
+        startup="clone" if stage.name == FIRST else None,
     )
     for stage in STAGES
 )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from suite.cells.cell import Work
-from suite.cells.scenario import Links, Scenario
+from suite.cells.scenario import Scenario
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared
 from suite.worker.scenarios.asked.loops import Loop, bear_out, draw, link, make_trainer, prove
@@ -20,12 +20,9 @@ from suite.worker.scenarios.asked.stages import (
     TELLING,
     On,
     Stage,
-    declare,
-    find,
+    Waterfall,
     pin,
     placed,
-    points,
-    ways,
 )
 from suite.worker.scenarios.mlp.networks import B
 from suite.worker.scenarios.mlp.train import plain_step
@@ -47,44 +44,37 @@ class OverDataset(Loop):
     timed: Literal["tracing and epoch", "epoch", "step"] = "tracing and epoch"
 
 
-POSTED = OverDataset()
-WARM = replace(POSTED, process="warm")
-BUILT = replace(WARM, optimizer="built")
-CLOSURE = replace(BUILT, handed=False)
-TRACED = replace(CLOSURE, timed="epoch")
-PLACED = replace(TRACED, model="placed")
-MADE = replace(PLACED, timed="step")
-FLOAT32 = replace(MADE, bits=32)
-FETCH = replace(FLOAT32, labels="column")
-NO_FETCH = replace(FETCH, fetch=False)
-
 STAGES = (
-    Stage(SCRIPT, "everything as posted", POSTED, one_shot=True, profiles=STANDARD),
-    Stage("trained", "a process that has trained before", WARM, "start-up", one_shot=True),
+    Stage(SCRIPT, "everything as posted", profiles=STANDARD),
+    Stage("trained", "a process that has trained before", {"process": "warm"}, "start-up"),
     Stage(
-        *("built", "the optimizer built before the first trace", BUILT, "start-up"),
-        **TELLING,
-        one_shot=True,
+        "built",
+        "the optimizer built before the first trace",
+        {"optimizer": "built"},
+        "start-up",
+        TELLING,
     ),
-    Stage(
-        *("closure", "a closure instead of arguments", CLOSURE, "overhead"),
-        **TELLING,
-        one_shot=True,
-    ),
-    Stage("traced", "tracing no longer timed", TRACED, "start-up", one_shot=True),
-    Stage("placed", "the model made on the device timed", PLACED, "fallback", one_shot=True),
-    Stage("made", "the dataset made before the timer", MADE, "start-up", **TELLING),
-    Stage("float32", "float32 inputs instead of float64", FLOAT32, "transfer"),
-    Stage("fetch", "the labels a column instead of a row", FETCH, profiles=QUICK),
-    Stage(
-        "no-fetch", "the loss no longer fetched every step", NO_FETCH, "overhead", profiles=QUICK
-    ),
+    Stage("closure", "a closure instead of arguments", {"handed": False}, "overhead", TELLING),
+    Stage("traced", "tracing no longer timed", {"timed": "epoch"}, "start-up"),
+    Stage("placed", "the model made on the device timed", {"model": "placed"}, "fallback"),
+    Stage("made", "the dataset made before the timer", {"timed": "step"}, "start-up", TELLING),
+    Stage("float32", "float32 inputs instead of float64", {"bits": 32}, "transfer"),
+    Stage("fetch", "the labels a column instead of a row", {"labels": "column"}, None, QUICK),
+    Stage("no-fetch", "the loss no longer fetched every step", {"fetch": False}, "overhead", QUICK),
+)
+
+WATERFALL = Waterfall(
+    case="dataset",
+    title="100,000 examples from a dataset, the loss fetched at every step",
+    posted=OverDataset(),
+    stages=STAGES,
+    warm="made",
 )
 
 
 def work(stage: str, on: On) -> Work:  # noqa: ARG001  the axes of the case
     """The examples of an epoch, or of one training step."""
-    step = find(STAGES, stage).timed == "step"
+    step = WATERFALL.settings(stage).timed == "step"
     return Work(amount=float(BATCH), unit="example", steps=1) if step else EPOCH
 
 
@@ -93,7 +83,7 @@ def prepare(*, device: str, stage: str, on: On) -> Prepared:
 
     Where steps are timed it repeats without end, so that a call is a step and not an epoch of 3,125.
     """
-    loop = find(STAGES, stage)
+    loop = WATERFALL.settings(stage)
     inputs, labels = draw(loop, B.examples)
     trainer = make_trainer(loop, placed(device, on))
     first = inputs[:BATCH], labels[:BATCH]
@@ -114,8 +104,6 @@ def prepare(*, device: str, stage: str, on: On) -> Prepared:
     return Prepared(
         step=pin(step, on),
         check=check,
-        proof=proof_of(stage, on),
-        on=on,
         traces=trainer.traces,
         warm_start=warm_start if loop.timed == "epoch" else None,
         close=close,
@@ -155,29 +143,20 @@ def _make_epoch(trainer: Trainer, inputs: Any, labels: Any) -> Callable[[], floa
     return epoch
 
 
-proof_of = prove(STAGES)
-
-post = bear_out(script.run, steps=B.examples // BATCH, proof_of=proof_of)
-
-WAY = ways("dataset", "100,000 examples from a dataset, the loss fetched at every step", STAGES)
-
-FAIR: Links = {"compute": plain_step("B", BATCH)}
+post = bear_out(script.run, steps=B.examples // BATCH)
 
 
 SCENARIOS = tuple(
     Scenario(
-        **declare("dataset", stage, prepare, post),
+        **WATERFALL.declare(stage, prepare, post),
         about="Network B on a dataset of 100,000 examples: batch 32, prefetched, not shuffled.",
         question=f"What does a step of network B on a dataset take with {stage.new} (work on: {{on}})?",
-        axes=("stage", "on"),
-        points=points(stage),
         work=work,
         kin="training/B",
-        proof=proof_of,
+        proof=prove(WATERFALL),
         data="prefetched",
         dispatch="graph",
-        links=link(stage, FAIR if stage is STAGES[-1] else {}),
-        way=WAY,
+        links=link(WATERFALL, stage, {"compute": plain_step("B", BATCH)}),
     )
     for stage in STAGES
 )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from suite.cells.cell import Param, Way, Work
+from suite.cells.cell import Param, Work
 from suite.cells.links import Target, cell, vary
 from suite.cells.scenario import Links, Point, Scenario, cross
 from suite.cells.traits import LinkName
@@ -17,7 +17,6 @@ from suite.worker.scenario.scenario import Prepared, WrongResult
 from suite.worker.scenarios.asked.loops import prove
 from suite.worker.scenarios.asked.scripts import fit as script
 from suite.worker.scenarios.asked.stages import (
-    ARMS_OF,
     ASKED,
     FIRST_STEP,
     FULL,
@@ -27,12 +26,9 @@ from suite.worker.scenarios.asked.stages import (
     On,
     Profiles,
     Stage,
-    declare,
-    find,
-    identify,
+    Waterfall,
     pin,
     placed,
-    ways,
 )
 from suite.worker.scenarios.mlp import train
 from suite.worker.scenarios.mlp.loop import check_epochs, find_loss
@@ -42,35 +38,27 @@ from suite.worker.scenarios.mlp.training import demand_all_finite
 
 @dataclass(frozen=True, kw_only=True)
 class Timed:
-    """Which epoch of a fresh model is timed, and what is around it.
+    """Which epoch of a fresh model is timed, and what is around it; by default as posted.
 
     ``process``: a ``fresh`` one runs the script and nothing else; one is ``warm`` that has trained before.
     ``model``: made outside of ``tf.device``, or on the device timed.
     ``bar``: Keras shows how far it is.  ``epoch`` None: those once warm, one after the other.
     """
 
-    process: Literal["fresh", "warm"]
-    model: Literal["anywhere", "placed"]
-    bar: bool
-    epoch: int | None
+    process: Literal["fresh", "warm"] = "fresh"
+    model: Literal["anywhere", "placed"] = "anywhere"
+    bar: bool = True
+    epoch: int | None = 1
 
-
-POSTED = Timed(process="fresh", model="anywhere", bar=True, epoch=1)
-WARM = replace(POSTED, process="warm")
-PLACED = replace(WARM, model="placed")
-EPOCH_1 = replace(PLACED, bar=False)
-EPOCH_2 = replace(EPOCH_1, epoch=2)
-EPOCH_3 = replace(EPOCH_2, epoch=3)
-STEADY = replace(EPOCH_3, epoch=None)
 
 STAGES = (
-    Stage(SCRIPT, "everything as posted", POSTED, one_shot=True),
-    Stage("trained", "a process that has trained before", WARM, "start-up", one_shot=True),
-    Stage("placed", "the model made on the device timed", PLACED, "fallback", one_shot=True),
-    Stage("epoch-1", "no progress bar", EPOCH_1, "overhead", one_shot=True),
-    Stage("epoch-2", "the second epoch", EPOCH_2, "start-up", one_shot=True),
-    Stage("epoch-3", "the third epoch", EPOCH_3, "start-up", one_shot=True),
-    Stage("steady", "an epoch once warm", STEADY, "start-up"),
+    Stage(SCRIPT, "everything as posted"),
+    Stage("trained", "a process that has trained before", {"process": "warm"}, "start-up"),
+    Stage("placed", "the model made on the device timed", {"model": "placed"}, "fallback"),
+    Stage("epoch-1", "no progress bar", {"bar": False}, "overhead"),
+    Stage("epoch-2", "the second epoch", {"epoch": 2}, "start-up"),
+    Stage("epoch-3", "the third epoch", {"epoch": 3}, "start-up"),
+    Stage("steady", "an epoch once warm", {"epoch": None}, "start-up"),
 )
 
 ENDS = ("epoch-1", "steady")
@@ -92,7 +80,7 @@ def prepare(*, device: str, stage: str, batch: int, prefetch: str, on: On) -> Pr
     iterator.  It is not the first fit of the process: what TensorFlow does once, the start-up sequence
     and the cells before have paid.  Epochs 2 and 3 are of a model as fresh, after untimed ones.
     """
-    timed = find(STAGES, stage)
+    timed = WATERFALL.settings(stage)
     inputs, labels = examples(A, A.examples)
     dataset = _pipeline(inputs, labels, batch, prefetch)
     steps = -(-A.examples // batch)
@@ -122,24 +110,17 @@ def prepare(*, device: str, stage: str, batch: int, prefetch: str, on: On) -> Pr
     return Prepared(
         step=step,
         check=check,
-        proof=proof_of(stage, on),
-        on=on,
         warm_start=warm_start if untimed else None,
     )
-
-
-proof_of = prove(STAGES)
 
 
 def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
     """What the script prints, of each epoch and half that is asked for; on a GPU's arm it runs both."""
     run = script.run(list_halves(device))
-    return [_bear_out(run, device, **cell) for cell in asked]
+    return [_bear_out(run, placed(device, cell["on"]), cell["epoch"]) for cell in asked]
 
 
-def _bear_out(run: script.Run, device: str, stage: str, epoch: int, on: On, **_: Param) -> Printed:
-    half = placed(device, on)
-
+def _bear_out(run: script.Run, half: str, epoch: int) -> Printed:
     def again() -> Nodes:
         import tensorflow as tf
 
@@ -155,13 +136,7 @@ def _bear_out(run: script.Run, device: str, stage: str, epoch: int, on: On, **_:
         demand_all_finite(losses)
         return Check(what=f"{len(losses)} epochs in one call; their losses are finite")
 
-    return Printed(
-        seconds=run.seconds[half][epoch - 1],
-        proof=proof_of(stage, on),
-        on=on,
-        check=check,
-        again=again,
-    )
+    return Printed(seconds=run.seconds[half][epoch - 1], check=check, again=again)
 
 
 def _pipeline(inputs: Any, labels: Any, batch: int, prefetch: str) -> Any:
@@ -189,32 +164,31 @@ def _profiles(stage: str, batch: int, prefetch: str, on: On, **_: Param) -> Prof
     return QUICK if stage in ENDS and (batch, prefetch) == VARIANTS[0] else FULL
 
 
-def _is_measured(stage: str, batch: int, prefetch: str, **_: Param) -> bool:
-    return stage in ENDS or (batch, prefetch) == VARIANTS[0]
+def _points(stage: Stage) -> tuple[Point, ...]:
+    """Of the script all epochs; it is the first that the way begins with."""
+    epochs: dict[str, Any] = {"epoch": range(1, script.EPOCHS + 1)} if stage.name == SCRIPT else {}
+    return tuple(
+        point
+        for batch, prefetch in (VARIANTS if stage.name in ENDS else VARIANTS[:1])
+        for point in cross(
+            **{"stage": stage.name, **epochs, "batch": batch, "prefetch": prefetch},
+            on=stage.ons,
+            **ASKED,
+            profiles=_profiles,
+        )
+    )
 
 
-def _cell_of(case: str, axes: Mapping[str, Any]) -> str | None:
-    """Of the script's three epochs it is the first that the way begins with."""
-    stage, *rest = AXES
-    epoch = {"epoch": 1} if axes["stage"] == SCRIPT else {}
-    found = {stage: axes[stage], **epoch, **{axis: axes[axis] for axis in rest}}
-    return identify(case, found) if _is_measured(**axes) else None
-
-
-AXES = ("stage", "batch", "prefetch", "on")
-
-_find_way = ways(
-    "fit",
-    "Model.fit, its first epoch",
-    STAGES,
+WATERFALL = Waterfall(
+    case="fit",
+    title="Model.fit, its first epoch",
+    posted=Timed(),
+    stages=STAGES,
+    warm="steady",
+    axes=("stage", "epoch", "batch", "prefetch", "on"),
     over=("batch", "prefetch"),
-    cell_of=_cell_of,
+    make_points=_points,
 )
-
-
-def find_way(epoch: int = 1, **axes: Any) -> Way | None:
-    """The way of an epoch; those of the script after its first are on none."""
-    return _find_way(**axes) if epoch == 1 else None
 
 
 def _link(stage: str, batch: int, prefetch: str, on: On, epoch: int = 1, **_: Param) -> Links:
@@ -236,32 +210,21 @@ def _link(stage: str, batch: int, prefetch: str, on: On, epoch: int = 1, **_: Pa
     return links
 
 
-def _points(stage: Stage[Timed]) -> Iterable[Point]:
-    epochs: dict[str, Any] = {"epoch": range(1, script.EPOCHS + 1)} if stage.name == SCRIPT else {}
-    for batch, prefetch in VARIANTS:
-        if _is_measured(stage.name, batch, prefetch):
-            axes = {"stage": stage.name, **epochs, "batch": batch, "prefetch": prefetch}
-            yield from cross(**axes, on=tuple(ARMS_OF), **ASKED, profiles=_profiles)
-
-
 SCENARIOS = tuple(
     Scenario(
-        **declare("fit", stage, prepare, post),
+        **WATERFALL.declare(stage, prepare, post),
         about="Network A by Model.fit, its dataset shuffled: epochs 1 to 3 of a fresh model; warm ones.",
         question=f"What does Model.fit take for {stage.new}"
         + (" in epoch {epoch}" if stage.name == SCRIPT else "")
         + ", at batch {batch}, prefetch {prefetch} (work on: {on})?",
-        axes=(AXES[0], "epoch", *AXES[1:]) if stage.name == SCRIPT else AXES,
-        points=tuple(_points(stage)),
         work=work,
         kin="training/A",
         larger=("batch",),
-        proof=proof_of,
+        proof=prove(WATERFALL),
         data=lambda prefetch, **_: "prefetched" if prefetch == "on" else "pipeline",
         dispatch="keras",
         priced=lambda stage, on, **_: (stage, on) == (STAGES[-1].name, "arm"),
         links=_link,
-        way=find_way,
     )
     for stage in STAGES
 )

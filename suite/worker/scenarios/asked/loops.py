@@ -17,7 +17,7 @@ from suite.worker.proof import placement
 from suite.worker.scenario.posted import Nodes, Printed, list_halves
 from suite.worker.scenario.scenario import WrongResult
 from suite.worker.scenarios.asked.scripts.slices import Run
-from suite.worker.scenarios.asked.stages import FIRST_STEP, On, Stage, find, placed
+from suite.worker.scenarios.asked.stages import FIRST_STEP, On, Stage, Waterfall, placed
 from suite.worker.scenarios.mlp.networks import B, Network, build, examples, loss_of
 from suite.worker.scenarios.mlp.training import (
     MATMUL_PROOF,
@@ -88,48 +88,41 @@ def make_trainer(loop: Loop, place: str) -> Trainer:
     return kind(B, build(B, where), where, built=loop.optimizer == "built")
 
 
-def prove(stages: tuple[Stage[Any], ...]) -> Callable[..., Ops]:
+def prove(waterfall: Waterfall[Any]) -> Callable[..., Ops]:
     """What gives the proof of a cell that trains: where its model lies elsewhere, the optimizer's updates are
     there, beside its variables."""
 
     def proof_of(stage: str, on: On, **_: Param) -> Ops:
-        there = find(stages, stage).model == "placed" or on == "arm"
+        there = waterfall.settings(stage).model == "placed" or on == "arm"
         return TRAINING_PROOF if there else MATMUL_PROOF
 
     return proof_of
 
 
-def link(stage: Stage[Any], fair: Links) -> Callable[..., Links]:
-    """What a cold stage contains, and what a warm one is compared with on the arm's device."""
+def link(waterfall: Waterfall[Any], stage: Stage, fair: Links) -> Callable[..., Links]:
+    """What a cold stage contains, and what the last one is compared with on the arm's device."""
 
     def find_links(on: On, **_: Param) -> Links:
-        if stage.one_shot:
+        if waterfall.is_cold(stage):
             return {"start": FIRST_STEP}
-        return fair if on == "arm" else {}
+        return fair if on == "arm" and stage is waterfall.stages[-1] else {}
 
     return find_links
 
 
-def bear_out(
-    run: Callable[..., Run], *, steps: int, proof_of: Callable[..., Ops]
-) -> Callable[..., list[Printed]]:
+def bear_out(run: Callable[..., Run], *, steps: int) -> Callable[..., list[Printed]]:
     """What gives what such a script prints, of each half that is asked for; on a GPU's arm it runs both."""
 
     def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
         made = run(list_halves(device))
-        return [
-            _bear_out(made, device, cell["on"], steps=steps, proof=proof_of(**cell))
-            for cell in asked
-        ]
+        return [_bear_out(made, placed(device, cell["on"]), steps=steps) for cell in asked]
 
     return post
 
 
-def _bear_out(run: Run, device: str, on: On, *, steps: int, proof: Ops) -> Printed:
+def _bear_out(run: Run, half: str, *, steps: int) -> Printed:
     """One half of a script that trained by such a step, so many times."""
     import tensorflow as tf
-
-    half = placed(device, on)
 
     def again() -> Nodes:
         anew = tf.function(run.train_step.python_function)
@@ -144,11 +137,4 @@ def _bear_out(run: Run, device: str, on: On, *, steps: int, proof: Ops) -> Print
         demand_all_finite(losses)
         return Check(what=f"{steps} losses were fetched, all of them finite")
 
-    return Printed(
-        seconds=run.seconds[half],
-        proof=proof,
-        on=on,
-        check=check,
-        again=again,
-        traces=run.traces[half],
-    )
+    return Printed(seconds=run.seconds[half], check=check, again=again, traces=run.traces[half])

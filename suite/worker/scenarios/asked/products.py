@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, Literal
 
-from suite.cells.cell import Param, Work, cell_id
+from suite.cells.cell import Work, cell_id
 from suite.cells.scenario import Point, Results, Scenario, cross
 from suite.model import Check
 from suite.worker.proof import placement
 from suite.worker.scenario.posted import Nodes, Printed, list_halves
-from suite.worker.scenario.scenario import Prepared, Resident, TensorProof, WrongResult
+from suite.worker.scenario.scenario import Prepared, Resident, WrongResult
 from suite.worker.scenarios.asked.scripts import matmul as script
 from suite.worker.scenarios.asked.stages import (
     ASKED,
@@ -29,12 +29,9 @@ from suite.worker.scenarios.asked.stages import (
     On,
     Profiles,
     Stage,
-    declare,
-    find,
-    identify,
+    Waterfall,
     pin,
     placed,
-    ways,
 )
 from suite.worker.scenarios.matmul import square
 from suite.worker.scenarios.mlp.networks import MATMUL
@@ -57,20 +54,19 @@ class Timed:
     operands: Literal["created inside", "created before"] = "created inside"
 
 
-POSTED = Timed()
-SESSION = replace(POSTED, process="warm")
-EAGER = replace(SESSION, execution="eager")
-NAIVE = replace(EAGER, fetch=False)
-FIRST_CALL_APART = replace(NAIVE, first_call="apart")
-WARM = replace(FIRST_CALL_APART, operands="created before")
-
 STAGES = (
-    Stage(SCRIPT, "everything as posted", POSTED, one_shot=True),
-    Stage("session", "a process that has multiplied before", SESSION, "start-up", one_shot=True),
-    Stage("eager", "eager instead of graph and session", EAGER, "overhead", one_shot=True),
-    Stage("naive", "the product no longer fetched", NAIVE, "transfer", one_shot=True),
-    Stage("first-call-apart", "the first call no longer timed", FIRST_CALL_APART, "start-up"),
-    Stage("warm", "creation and random numbers no longer timed", WARM, "start-up"),
+    Stage(SCRIPT, "everything as posted"),
+    Stage("session", "a process that has multiplied before", {"process": "warm"}, "start-up"),
+    Stage("eager", "eager instead of graph and session", {"execution": "eager"}, "overhead"),
+    Stage("naive", "the product no longer fetched", {"fetch": False}, "transfer"),
+    Stage(
+        "first-call-apart", "the first call no longer timed", {"first_call": "apart"}, "start-up"
+    ),
+    Stage(
+        *("warm", "creation and random numbers no longer timed"),
+        *({"operands": "created before"}, "start-up"),
+        ons=("cpu",),
+    ),
 )
 """On the arm's own device the last one is `matmul.square`, and no cell of this family."""
 
@@ -80,7 +76,9 @@ ENDS = (100, 1000, 4000)
 
 def work(n: int, stage: str, on: On) -> Work:  # noqa: ARG001  the axes of the case
     """A product; where it is fetched, what is copied back."""
-    return replace(square.work(n), bytes_out=4.0 * n * n if find(STAGES, stage).fetch else None)
+    return replace(
+        square.work(n), bytes_out=4.0 * n * n if WATERFALL.settings(stage).fetch else None
+    )
 
 
 def prepare(*, device: str, n: int, stage: str, on: On) -> Prepared:
@@ -92,9 +90,9 @@ def prepare(*, device: str, n: int, stage: str, on: On) -> Prepared:
     """
     import tensorflow as tf
 
-    how = find(STAGES, stage)
+    how = WATERFALL.settings(stage)
     if how.execution == "session":
-        return _prepare_session(placed(device, on), n, on)
+        return _prepare_session(placed(device, on), n)
     resident = None
 
     def create() -> list[Any]:
@@ -122,21 +120,19 @@ def prepare(*, device: str, n: int, stage: str, on: On) -> Prepared:
     return Prepared(
         step=pin(fetching if how.fetch else step, on),
         check=_check,
-        proof=TensorProof(tensors=list),
-        on=on,
+        tensors=list,
         resident=resident,
         enqueues=not how.fetch,
     )
 
 
-def _prepare_session(place: str, n: int, on: On) -> Prepared:
+def _prepare_session(place: str, n: int) -> Prepared:
     """A product in a graph and session of its own, which no eager tensor shows: so once more afterwards."""
     again = _Again(place, n)
     return Prepared(
         step=lambda: script.multiply(place, n),
         check=lambda _: again.check(),
-        proof=TensorProof(tensors=lambda _: again.find_products()),
-        on=on,
+        tensors=lambda _: again.find_products(),
     )
 
 
@@ -180,19 +176,12 @@ def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
     """
     largest = max(cell["n"] for cell in asked)
     run = script.run(list_halves(device), [n for n in square.ASKED_ABOUT if n <= largest])
-    return [_bear_out(run, device, cell["n"], cell["on"]) for cell in asked]
+    return [_bear_out(run, placed(device, cell["on"]), cell["n"]) for cell in asked]
 
 
-def _bear_out(run: script.Run, device: str, n: int, on: On) -> Printed:
-    half = placed(device, on)
+def _bear_out(run: script.Run, half: str, n: int) -> Printed:
     again = _Again(half, n)
-    return Printed(
-        seconds=run.seconds[half][n],
-        proof=MATMUL_PROOF,
-        on=on,
-        check=again.check,
-        again=again.look,
-    )
+    return Printed(seconds=run.seconds[half][n], check=again.check, again=again.look)
 
 
 def _check(made: list[Any]) -> Check:
@@ -220,48 +209,42 @@ def _post_profiles(n: int) -> Profiles:
     return soon if n <= ENDS[-1] else FULL
 
 
-PLACES: dict[str, tuple[tuple[On, ...], Callable[[int], Profiles]]] = {
-    SCRIPT: (("arm", "cpu"), _post_profiles),
-    "session": (("arm", "cpu"), lambda n: STANDARD if n == ENDS[1] else FULL),
-    "eager": (("arm", "cpu"), lambda n: STANDARD if n == ENDS[1] else FULL),
-    "naive": (("arm", "cpu"), lambda n: SMOKE if n == ENDS[0] else _ends(n)),
-    "first-call-apart": (("arm", "cpu"), lambda _: FULL),
-    "warm": (("cpu",), _ends),
+PROFILES: dict[str, Callable[[int], Profiles]] = {
+    SCRIPT: _post_profiles,
+    "session": lambda n: STANDARD if n == ENDS[1] else FULL,
+    "eager": lambda n: STANDARD if n == ENDS[1] else FULL,
+    "naive": lambda n: SMOKE if n == ENDS[0] else _ends(n),
+    "first-call-apart": lambda _: FULL,
+    "warm": _ends,
 }
-"""Where each stage is pinned, and the profiles of each size; standard has all of one size."""
+"""The profiles of each size, by stage; standard has all of one size."""
 
 
-def _points(stage: str) -> tuple[Point, ...]:
-    ons, profiles = PLACES[stage]
-    axes: dict[str, Any] = {"stage": stage, "on": ons, "n": square.ASKED_ABOUT}
-    return cross(**axes, **ASKED, profiles=lambda n, **_: profiles(n))
+def _points(stage: Stage) -> tuple[Point, ...]:
+    axes: dict[str, Any] = {"stage": stage.name, "on": stage.ons, "n": square.ASKED_ABOUT}
+    return cross(**axes, **ASKED, profiles=lambda n, **_: PROFILES[stage.name](n))
 
 
-def _cell_of(case: str, axes: Mapping[str, Param]) -> str | None:
-    if (axes["stage"], axes["on"]) == (STAGES[-1].name, "arm"):
-        fair = {"n": axes["n"], "precision": "fp32", "operands": "device", "xla": "off"}
-        return cell_id("matmul", "square", fair)
-    return identify(case, axes)
-
-
-WAY = ways(
-    "matmul",
-    "a product, timed with everything around it",
-    STAGES,
+WATERFALL = Waterfall(
+    case="matmul",
+    title="a product, timed with everything around it",
+    posted=Timed(),
+    stages=STAGES,
+    warm="first-call-apart",
     unit="product",
     by_call=True,
+    axes=("n", "stage", "on"),
     over=("n",),
-    cell_of=_cell_of,
+    make_points=_points,
+    fair=lambda n, **_: cell_id("matmul", "square", {"n": n, **square.PLAIN}),
 )
 
 
 SCENARIOS = tuple(
     Scenario(
-        **declare("matmul", stage, prepare, post),
+        **WATERFALL.declare(stage, prepare, post),
         about="A product: by a script; eager, all timed; first call apart; warm, which is matmul.square.",
         question=f"What does a product of n = {{n}} take with {stage.new} (work on: {{on}})?",
-        axes=("n", "stage", "on"),
-        points=_points(stage.name),
         work=work,
         kin=square.name_product,
         sweep="n",
@@ -269,7 +252,6 @@ SCENARIOS = tuple(
         proof=MATMUL_PROOF if stage.name == SCRIPT else Results(),
         data="device",
         dispatch="eager",
-        way=WAY,
     )
     for stage in STAGES
 )

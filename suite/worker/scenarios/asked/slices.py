@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from suite.cells.cell import Work
-from suite.cells.scenario import Links, Scenario
+from suite.cells.scenario import Scenario
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, Resident, WrongResult, lay
 from suite.worker.scenarios.asked.loops import Loop, bear_out, draw, link, make_trainer, prove
@@ -19,12 +19,9 @@ from suite.worker.scenarios.asked.stages import (
     TELLING,
     On,
     Stage,
-    declare,
-    find,
+    Waterfall,
     pin,
     placed,
-    points,
-    ways,
 )
 from suite.worker.scenarios.mlp.train import plain_step
 from suite.worker.scenarios.mlp.training import demand_finite
@@ -41,34 +38,34 @@ class OverSlices(Loop):
     batch: int = 10
 
 
-POSTED = OverSlices()
-WARM = replace(POSTED, process="warm")
-BUILT = replace(WARM, optimizer="built")
-CLOSURE = replace(BUILT, handed=False)
-NAIVE = replace(CLOSURE, labels="column")
-TRACED = replace(NAIVE, first_call="apart")
-PLACED = replace(TRACED, model="placed")
-FLOAT32 = replace(PLACED, bits=32)
-NO_FETCH = replace(FLOAT32, fetch=False)
-DEVICE_DATA = replace(NO_FETCH, data="device")
-BATCH_512 = replace(DEVICE_DATA, batch=512)
-
 STAGES = (
-    Stage(SCRIPT, "everything as posted", POSTED, one_shot=True, profiles=SMOKE),
-    Stage("trained", "a process that has trained before", WARM, "start-up", one_shot=True),
+    Stage(SCRIPT, "everything as posted", profiles=SMOKE),
+    Stage("trained", "a process that has trained before", {"process": "warm"}, "start-up"),
     Stage(
-        *("built", "the optimizer built before the first trace", BUILT, "start-up"),
-        **TELLING,
-        one_shot=True,
+        "built",
+        "the optimizer built before the first trace",
+        {"optimizer": "built"},
+        "start-up",
+        TELLING,
     ),
-    Stage("closure", "a closure instead of arguments", CLOSURE, "overhead", one_shot=True),
-    Stage("naive", "the labels a column instead of a row", NAIVE, one_shot=True, profiles=SMOKE),
-    Stage("traced", "tracing no longer timed", TRACED, "start-up", **TELLING),
-    Stage("placed", "the model made on the device timed", PLACED, "fallback"),
-    Stage("float32", "float32 inputs instead of float64", FLOAT32, "transfer", **TELLING),
-    Stage("no-fetch", "the loss no longer fetched every step", NO_FETCH, "overhead", **TELLING),
-    Stage("device-data", "the data already on the device", DEVICE_DATA, "transfer", **TELLING),
-    Stage("batch-512", "batch 512 instead of 10", BATCH_512, "overhead", profiles=QUICK),
+    Stage("closure", "a closure instead of arguments", {"handed": False}, "overhead"),
+    Stage("naive", "the labels a column instead of a row", {"labels": "column"}, None, SMOKE),
+    Stage("traced", "tracing no longer timed", {"first_call": "apart"}, "start-up", TELLING),
+    Stage("placed", "the model made on the device timed", {"model": "placed"}, "fallback"),
+    Stage("float32", "float32 inputs instead of float64", {"bits": 32}, "transfer", TELLING),
+    Stage(
+        "no-fetch", "the loss no longer fetched every step", {"fetch": False}, "overhead", TELLING
+    ),
+    Stage("device-data", "the data already on the device", {"data": "device"}, "transfer", TELLING),
+    Stage("batch-512", "batch 512 instead of 10", {"batch": 512}, "overhead", QUICK),
+)
+
+WATERFALL = Waterfall(
+    case="slices",
+    title="1,000 examples in slices of 10",
+    posted=OverSlices(),
+    stages=STAGES,
+    warm="traced",
 )
 
 
@@ -79,7 +76,7 @@ def steps_of(loop: OverSlices) -> int:
 
 def work(stage: str, on: On) -> Work:  # noqa: ARG001  the axes of the case
     """Examples in a call: 100 steps of 10, or one step of 512."""
-    loop = find(STAGES, stage)
+    loop = WATERFALL.settings(stage)
     return Work(amount=float(steps_of(loop) * loop.batch), unit="example")
 
 
@@ -110,7 +107,7 @@ def prepare(*, device: str, stage: str, on: On) -> Prepared:
     is not cold in what a process does once, which the start-up sequence has had: loading libraries, the
     first kernel, the first trace of any step.  Only the script is.
     """
-    loop = find(STAGES, stage)
+    loop = WATERFALL.settings(stage)
     place = placed(device, on)
     feed, there = _feed(loop, place)
     trainer = make_trainer(loop, place)
@@ -138,37 +135,26 @@ def prepare(*, device: str, stage: str, on: On) -> Prepared:
     return Prepared(
         step=pin(fetching if loop.fetch else going_on, on),
         check=check,
-        proof=proof_of(stage, on),
-        on=on,
         resident=there,
         enqueues=loop.data == "device" and not loop.fetch,
         traces=trainer.traces,
     )
 
 
-proof_of = prove(STAGES)
-
-post = bear_out(script.run, steps=steps_of(POSTED), proof_of=proof_of)
-
-WAY = ways("slices", "1,000 examples in slices of 10", STAGES)
-
-FAIR: Links = {"plain": plain_step("B", BATCH_512.batch)}
+post = bear_out(script.run, steps=steps_of(WATERFALL.posted))
 
 
 SCENARIOS = tuple(
     Scenario(
-        **declare("slices", stage, prepare, post),
+        **WATERFALL.declare(stage, prepare, post),
         about="Network B, 1,000 examples in slices of 10: as posted, then one mistake less at a time.",
         question=f"What does network B's loop over slices take with {stage.new} (work on: {{on}})?",
-        axes=("stage", "on"),
-        points=points(stage),
         work=work,
         kin="training/B",
-        proof=proof_of,
-        data=stage.settings.data,
+        proof=prove(WATERFALL),
+        data=WATERFALL.settings(stage.name).data,
         dispatch="graph",
-        links=link(stage, FAIR if stage is STAGES[-1] else {}),
-        way=WAY,
+        links=link(WATERFALL, stage, {"plain": plain_step("B", 512)}),
     )
     for stage in STAGES
 )

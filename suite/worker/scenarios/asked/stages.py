@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
 from suite.cells.cell import Param, Way, cell_id
@@ -27,7 +28,7 @@ QUICK: Profiles = ("quick", "standard", "full")
 STANDARD: Profiles = ("standard", "full")
 FULL: Profiles = ("full",)
 
-TELLING: dict[str, Any] = {"profiles": STANDARD, "pinned": FULL}
+TELLING: Mapping[On, Profiles] = {"arm": STANDARD, "cpu": FULL}
 """Of a stage that the profile standard has to tell causes apart, on the arm's device alone."""
 
 SCRIPT = "script"
@@ -35,64 +36,119 @@ SCRIPT = "script"
 
 
 @dataclass(frozen=True)
-class Stage(Generic[Settings]):
-    """One step of a waterfall: its name, what is new in it, and everything that it sets.
+class Stage:
+    """One step of a waterfall: its name, what is new in it, and which setting that changes.
 
     ``new`` says in at most eight words what differs from the stage before (of the first: what the
-    asker does).  ``settings`` differ from those of the stage before in exactly one field.
-    ``removes`` is the cause that this takes away.
-    ``one_shot``: what is timed happens once in a process, so it has one sample an invocation.
-    ``pinned`` are the profiles of its half on the CPU beside a GPU; None: the same.
+    asker does).  ``change`` is the one setting that does, and ``removes`` the cause that this takes away.
+    ``profiles`` are those of all its cells, or by where they are pinned.  ``ons`` is where it is measured.
     The stage of the name `SCRIPT` is the script itself, in a process of its own.
     """
 
     name: str
     new: str
-    settings: Settings
+    change: Mapping[str, Any] = field(default_factory=dict)
     removes: Removed | None = None
-    one_shot: bool = False
-    profiles: Profiles = FULL
-    pinned: Profiles | None = None
-
-    def profiles_of(self, on: str) -> Profiles:
-        """The profiles that have its half on the arm's device, or the one on the CPU beside a GPU."""
-        return self.pinned if on == "cpu" and self.pinned is not None else self.profiles
+    profiles: Profiles | Mapping[On, Profiles] = FULL
+    ons: tuple[On, ...] = tuple(ARMS_OF)
 
 
-def identify(case: str, axes: Mapping[str, Param]) -> str | None:
-    """The id of a cell of this family."""
-    return cell_id("asked", case, axes)
+ASKED: dict[str, Any] = {"arms": lambda on, **_: ARMS_OF[on], "asked_about": True}
+"""What every point of this family is."""
 
 
-def ways(
-    case: str,
-    title: str,
-    stages: tuple[Stage[Any], ...],
-    *,
-    unit: str = "example",
-    by_call: bool = False,
-    over: tuple[str, ...] = (),
-    cell_of: Callable[[str, Mapping[str, Param]], str | None] = identify,
-) -> Callable[..., Way | None]:
-    """What gives each cell of a case its way: the case's stages, in the same place.
+def halves(stage: Stage) -> tuple[Point, ...]:
+    """The cells of a stage that has no other axis, with its work on the arm's device and pinned."""
+
+    def profiles_of(on: On, **_: Param) -> Profiles:
+        return stage.profiles if isinstance(stage.profiles, tuple) else stage.profiles[on]
+
+    return cross(stage=stage.name, on=stage.ons, **ASKED, profiles=profiles_of)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waterfall(Generic[Settings]):
+    """The stages of a case, from what people post to what they meant to time.
 
     ``title`` says what people do, in a few words; times are given a ``unit``, of the work or ``by_call``.
-    ``over`` are the axes whose values have a way each.  ``cell_of`` gives the cell that measures a stage,
-    by all axes.  The way begins with the first that has one; there is none where all has one cell alone.
+    ``posted`` are the settings of the first stage.  What is timed happens once in a process until the stage
+    ``warm``, so it has one sample an invocation.
+    ``axes`` are in the order of the ids; a stage can lack one.  ``over`` are those whose values have a way
+    each.  ``make_points`` gives a stage's points; ``fair``, by these axes and ``on``, the cell of another
+    case that ends the way where the last stage has none.
     """
 
-    def find_way(**axes: Param) -> Way | None:
-        every = [(cell_of(case, {**axes, "stage": one.name}), one) for one in stages]
+    case: str
+    title: str
+    posted: Settings
+    stages: tuple[Stage, ...]
+    warm: str
+    unit: str = "example"
+    by_call: bool = False
+    axes: tuple[str, ...] = ("stage", "on")
+    over: tuple[str, ...] = ()
+    make_points: Callable[[Stage], tuple[Point, ...]] = halves
+    fair: Callable[..., str] | None = None
+
+    @cached_property
+    def _points(self) -> dict[str, tuple[Point, ...]]:
+        return {stage.name: self.make_points(stage) for stage in self.stages}
+
+    def settings(self, name: str) -> Settings:
+        """The settings of a stage: those of the one before, but for its change.
+
+        Raises:
+            ValueError: there is no such stage.
+        """
+        found = self.posted
+        for stage in self.stages:
+            found = replace(found, **stage.change)  # type: ignore[type-var]
+            if stage.name == name:
+                return found
+        raise ValueError(f"no such stage: {name}")
+
+    def is_cold(self, stage: Stage) -> bool:
+        """Whether what a stage times happens once in a process."""
+        names = [one.name for one in self.stages]
+        return names.index(stage.name) < names.index(self.warm)
+
+    def declare(
+        self, stage: Stage, prepare: Callable[..., Any] | None, script: Callable[..., Any]
+    ) -> dict[str, Any]:
+        """What a stage has like every other: it is measured by the script in a process of its own, or by what
+        ``prepare`` gives; and what people compare a GPU with is a reference, and no work to choose a device
+        for."""
+        posted = stage.name == SCRIPT
+        points = self._points[stage.name]
+        return {
+            "family": "asked",
+            "case": self.case,
+            "axes": tuple(axis for axis in self.axes if axis in points[0].params),
+            "points": points,
+            "prepare": None if posted else prepare,
+            "script": script if posted else None,
+            "process": f"asked.{self.case}" if posted else None,
+            "role": lambda on, **_: "reference" if on == "cpu" else "work",
+            "device": lambda on, **_: on,
+            "one_shot": self.is_cold(stage),
+            "way": self.find_way,
+        }
+
+    def find_way(self, **axes: Param) -> Way | None:
+        """The way of a cell: the stages in the same place, from the first that has a cell there; None: it is
+        not on it, or alone."""
+        place = {axis: axes[axis] for axis in (*self.over, "on")}
+        every = [(self._find_cell(one, place), one) for one in self.stages]
         there = list(itertools.dropwhile(lambda one: one[0] is None, every))
-        if len(there) < 2:
+        if len(there) < 2 or cell_id("asked", self.case, axes) not in dict(there):
             return None
         changes = ["as asked", *(one.new for _, one in there[1:])]
         return Way(
-            name=case,
-            title=title,
-            unit=unit,
-            by_call=by_call,
-            fixed={axis: axes[axis] for axis in over},
+            name=self.case,
+            title=self.title,
+            unit=self.unit,
+            by_call=self.by_call,
+            fixed={axis: axes[axis] for axis in self.over},
             pinned=axes["on"] == "cpu",
             stages=[
                 StageOf(cell=cell, change=change, removes=_removes(one, axes["on"]))
@@ -100,58 +156,22 @@ def ways(
             ],
         )
 
-    return find_way
+    def _find_cell(self, stage: Stage, place: Mapping[str, Param]) -> str | None:
+        """The cell that measures a stage in that place: its first point there."""
+        for point in self._points[stage.name]:
+            if place.items() <= point.params.items():
+                params = {axis: point.params[axis] for axis in self.axes if axis in point.params}
+                return cell_id("asked", self.case, params)
+        return self.fair(**place) if self.fair is not None and stage is self.stages[-1] else None
 
 
-def _removes(stage: Stage[Any], on: Param) -> Removed | None:
+def _removes(stage: Stage, on: Param) -> Removed | None:
     """On the arm's own device a model lies there by itself: making it there takes no fallback away."""
     return None if on == "arm" and stage.removes == "fallback" else stage.removes
 
 
-ASKED: dict[str, Any] = {"arms": lambda on, **_: ARMS_OF[on], "asked_about": True}
-"""What every point of this family is."""
-
-
-def declare(
-    case: str, stage: Stage[Any], prepare: Callable[..., Any] | None, script: Callable[..., Any]
-) -> dict[str, Any]:
-    """What a stage of a case has like every other: it is measured by the script in a process of its own, or
-    by what ``prepare`` gives; and what people compare a GPU with is a reference, and no work to choose a
-    device for."""
-    posted = stage.name == SCRIPT
-    return {
-        "family": "asked",
-        "case": case,
-        "prepare": None if posted else prepare,
-        "script": script if posted else None,
-        "process": f"asked.{case}" if posted else None,
-        "role": lambda on, **_: "reference" if on == "cpu" else "work",
-        "device": lambda on, **_: on,
-        "one_shot": stage.one_shot,
-    }
-
-
 FIRST_STEP = cell("overhead.startup", stage="step")
 """What a process's first training step takes by itself; a cold cell that trains contains one."""
-
-
-def points(stage: Stage[Any], ons: Iterable[On] = tuple(ARMS_OF)) -> tuple[Point, ...]:
-    """The cells of a stage that has no other axis, with its work on the arm's device and pinned."""
-    return cross(
-        stage=stage.name, on=tuple(ons), **ASKED, profiles=lambda on, **_: stage.profiles_of(on)
-    )
-
-
-def find(stages: tuple[Stage[Settings], ...], name: str) -> Settings:
-    """The settings of a stage.
-
-    Raises:
-        ValueError: there is no such stage.
-    """
-    for stage in stages:
-        if stage.name == name:
-            return stage.settings
-    raise ValueError(f"no such stage: {name}")
 
 
 def placed(device: str, on: On) -> str:

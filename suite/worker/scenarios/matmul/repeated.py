@@ -8,7 +8,7 @@ from typing import Any
 from suite.cells.cell import Work
 from suite.cells.links import vary
 from suite.cells.scenario import Results, Scenario, cross
-from suite.worker.scenario.scenario import Prepared, TensorProof, lay
+from suite.worker.scenario.scenario import Prepared, lay
 from suite.worker.scenarios.matmul import square
 
 DECLARED = 20
@@ -46,7 +46,6 @@ def prepare(*, device: str, n: int, products: int) -> Prepared:
     return Prepared(
         step=step,
         check=lambda product: square.check_product(host[0], host[1], product.numpy(), "fp32"),
-        proof=TensorProof(tensors=lambda product: [product]),
         resident=here,
         enqueues=True,
     )

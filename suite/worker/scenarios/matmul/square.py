@@ -14,7 +14,7 @@ from suite.cells.scenario import Results, Scenario, cross
 from suite.cells.traits import ProfileName
 from suite.model import Check
 from suite.worker.proof.precision import STORED, demand, switch
-from suite.worker.scenario.scenario import DATA_SEED, Prepared, TensorProof, WrongResult, lay
+from suite.worker.scenario.scenario import DATA_SEED, Prepared, WrongResult, lay
 
 ASKED_ABOUT = (1, 10, 100, 500, 1000, 2000, 3000, 4000, 5000, 8000, 10000)
 """The sizes of the plot that people post; the others find the crossover."""
@@ -153,7 +153,6 @@ def prepare(*, device: str, n: int, precision: str, operands: str, xla: str) -> 
     return Prepared(
         step=step,
         check=lambda product: check_product(host[0], host[1], product.numpy(), precision),
-        proof=TensorProof(tensors=lambda product: [product]),
         resident=here,
         enqueues=True,
         traces=traces,
@@ -184,7 +183,7 @@ def _prepare_fetched(multiply: Any, host: list[Any], device: str, precision: str
         step=lambda: product().numpy(),
         check=lambda fetched: check_product(host[0], host[1], fetched, precision),
         # What was fetched lies on the host, wherever it came from: the same once more, unfetched.
-        proof=TensorProof(tensors=lambda _: [product()]),
+        tensors=lambda _: [product()],
         close=switch(precision),
     )
 

@@ -13,7 +13,7 @@ import numpy as np
 from suite.cells.cell import Work
 from suite.cells.scenario import Results, Scenario, cross
 from suite.model import Check
-from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult
+from suite.worker.scenario.scenario import Prepared, WrongResult
 from suite.worker.scenarios.mlp.networks import DEEP, B, Network, build, weights
 
 MODELS = ("B", "clone", "deep")
@@ -44,7 +44,7 @@ def prepare(*, device: str, model: str) -> Prepared:
     return Prepared(
         step=lambda: make(original),
         check=lambda made: check(made, network, same=original is None),
-        proof=TensorProof(tensors=lambda made: [one.value for one in made.variables]),
+        tensors=lambda made: [one.value for one in made.variables],
     )
 
 

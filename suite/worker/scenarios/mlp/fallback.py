@@ -22,8 +22,8 @@ from suite.worker.scenarios.mlp.training import TRAINING_PROOF, Trainer, demand_
 BATCH = 512
 PYTHON = ("none", "numpy_function")
 
-CALLED = ("PyFunc", "PyFuncStateless")
-"""The names that a ``numpy_function`` has in an executed graph."""
+CALLING_PROOF = replace(TRAINING_PROOF, cpu=(("PyFunc", "PyFuncStateless"),))
+"""A ``numpy_function`` has one of these names in an executed graph."""
 
 
 def work(batch: int, python: str) -> Work:  # noqa: ARG001  the axes of the case
@@ -70,14 +70,12 @@ def prepare(*, device: str, batch: int, python: str) -> Prepared:
         demand_finite(last)
         return trainer.check(*here.tensors, rows=squash_by_numpy(inputs))
 
-    calls = python == "numpy_function"
     return Prepared(
         step=lambda: trainer.step(*here.tensors),
         check=check,
-        proof=replace(TRAINING_PROOF, cpu=(CALLED,)) if calls else TRAINING_PROOF,
         resident=here,
         # Python waits in the middle of the step for what it is given.
-        enqueues=not calls,
+        enqueues=python == "none",
         traces=trainer.traces,
     )
 
@@ -94,7 +92,7 @@ FALLBACK = Scenario(
     role="work",
     kin="training/A",
     larger=("batch",),
-    proof=TRAINING_PROOF,
+    proof=lambda python, **_: TRAINING_PROOF if python == "none" else CALLING_PROOF,
     data="device",
     dispatch="graph",
     links=lambda python, **_: (

@@ -10,7 +10,7 @@ from suite.cells.cell import Work
 from suite.cells.links import vary
 from suite.cells.scenario import Results, Scenario, cross
 from suite.model import Check
-from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult, lay
+from suite.worker.scenario.scenario import Prepared, WrongResult, lay
 from suite.worker.scenarios.mlp.networks import A, build, examples, weights
 from suite.worker.scenarios.mlp.training import MATMUL_PROOF
 
@@ -42,7 +42,6 @@ def prepare(*, device: str, batch: int, call: str) -> Prepared:
         return Prepared(
             step=lambda: model(*here.tensors, training=False),
             check=lambda answer: check(inputs, answer.numpy()),
-            proof=TensorProof(tensors=lambda answer: [answer]),
             resident=here,
             enqueues=True,
         )
@@ -54,7 +53,6 @@ def prepare(*, device: str, batch: int, call: str) -> Prepared:
     return Prepared(
         step=lambda: model.predict(inputs, batch_size=batch, verbose=0),
         check=lambda answer: check(inputs, answer),
-        proof=MATMUL_PROOF,
         traces=traces,
     )
 

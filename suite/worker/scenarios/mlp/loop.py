@@ -75,7 +75,6 @@ def prepare(*, device: str, batch: int, steps_per_execution: int) -> Prepared:
         check=lambda _: check_epochs(
             model, epochs, count_steps(batch), lambda: find_loss(model, inputs, labels)
         ),
-        proof=TRAINING_PROOF,
     )
 
 

@@ -105,7 +105,7 @@ def prepare_step(
     return Prepared(
         step=step,
         check=check,
-        proof=trainer.proof(here.tensors),
+        tensors=lambda value: trainer.tensors(value, here.tensors),
         resident=here if data == "device" else None,
         enqueues=data == "device",
         traces=trainer.traces,

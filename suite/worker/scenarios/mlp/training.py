@@ -10,7 +10,7 @@ import numpy as np
 
 from suite.cells.scenario import Ops
 from suite.model import Check
-from suite.worker.scenario.scenario import TensorProof, WrongResult
+from suite.worker.scenario.scenario import WrongResult
 from suite.worker.scenarios.mlp.networks import MATMUL, Network, loss_of, weights
 from suite.worker.scenarios.mlp.reference import demand_reference
 
@@ -84,22 +84,17 @@ class Trainer:
         self._differentiate = differentiate
         self.step = makers[execution]()
 
-    def proof(self, batch: Sequence[Any]) -> Ops | TensorProof:
-        """How to prove where the step ran.
+    def tensors(self, value: Any, batch: Sequence[Any]) -> list[Any]:
+        """What lies where a step ran that is no graph, and gave this ``value``.
 
         Args:
+            value: the step's loss.
             batch: inputs and labels on the device, for one more pass, untimed.
         """
-        if self.execution == "graph":
-            return TRAINING_PROOF
-
-        def tensors(value: Any) -> list[Any]:
-            here = [value, *(one.value for one in self.optimizer.variables if len(one.shape))]
-            if self.execution == "eager":
-                here += self._differentiate(*batch)[1]
-            return here
-
-        return TensorProof(tensors=tensors)
+        here = [value, *(one.value for one in self.optimizer.variables if len(one.shape))]
+        if self.execution == "eager":
+            here += self._differentiate(*batch)[1]
+        return here
 
     def traces(self) -> int:
         """How often the step has been traced so far."""

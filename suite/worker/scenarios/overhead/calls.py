@@ -11,7 +11,7 @@ from suite.cells.cell import Param, Work
 from suite.cells.scenario import Ops, Results, Scenario, cross
 from suite.cells.traits import Price, ProfileName
 from suite.model import Check
-from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult, lay
+from suite.worker.scenario.scenario import Prepared, WrongResult, lay
 
 ALL: tuple[ProfileName, ...] = ("smoke", "quick", "standard", "full")
 NOT_QUICK: tuple[ProfileName, ...] = ("smoke", "standard", "full")
@@ -63,7 +63,7 @@ def prepare_fence(*, device: str) -> Prepared:  # noqa: ARG001  every device is 
             raise WrongResult("the clock ran backwards")
         return Check(what="the fence returns")
 
-    return Prepared(step=fence, check=check, proof=None)
+    return Prepared(step=fence, check=check)
 
 
 def prepare_eager(*, device: str) -> Prepared:
@@ -77,7 +77,6 @@ def prepare_eager(*, device: str) -> Prepared:
     return Prepared(
         step=step,
         check=_is_two,
-        proof=TensorProof(tensors=lambda two: [two]),
         resident=here,
         enqueues=True,
     )
@@ -85,7 +84,7 @@ def prepare_eager(*, device: str) -> Prepared:
 
 def prepare_function(*, device: str) -> Prepared:
     """One tiny addition, as a `tf.function`."""
-    return _prepare_call(device, ADDITION, xla=False)
+    return _prepare_call(device, xla=False)
 
 
 def prepare_xla(*, device: str) -> Prepared:
@@ -94,10 +93,10 @@ def prepare_xla(*, device: str) -> Prepared:
     Proven by its result's device: TensorFlow runs such a function as one compiled piece and stores no
     graph of it.  It can't be anything but compiled: where XLA can't, the call raises.
     """
-    return _prepare_call(device, TensorProof(tensors=lambda two: [two]), xla=True)
+    return _prepare_call(device, xla=True)
 
 
-def _prepare_call(device: str, proof: Ops | TensorProof, *, xla: bool) -> Prepared:
+def _prepare_call(device: str, *, xla: bool) -> Prepared:
     import tensorflow as tf
 
     here = lay(device, np.float32(1.0))
@@ -107,7 +106,6 @@ def _prepare_call(device: str, proof: Ops | TensorProof, *, xla: bool) -> Prepar
     return Prepared(
         step=lambda: add(one, one),
         check=_is_two,
-        proof=proof,
         resident=here,
         enqueues=True,
         traces=lambda: int(add.experimental_get_tracing_count()),
@@ -143,7 +141,6 @@ def prepare_graph_op(*, device: str) -> Prepared:
     return Prepared(
         step=lambda: chain(one, factor),
         check=check,
-        proof=LINKS,
         resident=here,
         enqueues=True,
         traces=lambda: int(chain.experimental_get_tracing_count()),

@@ -9,7 +9,7 @@ import numpy as np
 from suite.cells.cell import Param, Work
 from suite.cells.scenario import Results, Scenario, cross
 from suite.model import Check
-from suite.worker.scenario.scenario import DATA_SEED, Prepared, TensorProof, WrongResult, lay
+from suite.worker.scenario.scenario import DATA_SEED, Prepared, WrongResult, lay
 from suite.worker.scenarios.overhead.calls import FULL, STANDARD
 
 COPIED = (4, 4096, 65_536, 1_048_576, 16_777_216, 268_435_456)
@@ -81,9 +81,7 @@ def prepare_copy(*, device: str, direction: str, bytes: int) -> Prepared:  # noq
     return Prepared(
         step=along if come == go else across,
         check=check,
-        proof=TensorProof(tensors=lambda copy: [copy]),
         resident=here,
-        on="arm" if direction == "to-device" else "cpu",
     )
 
 
@@ -124,7 +122,7 @@ def prepare_sum(*, device: str, bytes: int) -> Prepared:  # noqa: A002  the axis
     return Prepared(
         step=step,
         check=check,
-        proof=TensorProof(tensors=lambda _: [total.value()]),
+        tensors=lambda _: [total.value()],
         resident=here,
         enqueues=True,
     )

@@ -16,7 +16,7 @@ import numpy as np
 from suite.cells.cell import Param, Work
 from suite.cells.traits import Data
 from suite.model import Check
-from suite.worker.scenario.scenario import Prepared, TensorProof, WrongResult
+from suite.worker.scenario.scenario import Prepared, WrongResult
 from suite.worker.scenarios.mlp.networks import A, examples
 
 CHECKSUM_TOLERANCE = 1e-6
@@ -254,4 +254,4 @@ def prepare_input(pipeline: Pipeline, *, filled: int = 0) -> Prepared:
         verify_batch(last, (pipeline.batch, A.inputs))
         return Check(what=source.verify())
 
-    return Prepared(step=take, check=check, proof=TensorProof(tensors=list), on="cpu", close=close)
+    return Prepared(step=take, check=check, tensors=list, close=close)

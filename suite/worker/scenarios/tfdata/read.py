@@ -16,7 +16,7 @@ from suite.cells.cell import Work
 from suite.cells.scenario import Results, Scenario, cross
 from suite.model import Check
 from suite.worker.scenario import scratch
-from suite.worker.scenario.scenario import Inapplicable, Prepared, TensorProof
+from suite.worker.scenario.scenario import Inapplicable, Prepared
 from suite.worker.scenarios.tfdata.files import (
     SEEN,
     Reading,
@@ -141,7 +141,7 @@ def _prepared(reading: Reading, batch: int, witness: Callable[[], str]) -> Prepa
         )
         return Check(what=counted + witness())
 
-    return Prepared(step=take, check=check, proof=TensorProof(tensors=list), on="cpu", close=close)
+    return Prepared(step=take, check=check, tensors=list, close=close)
 
 
 READ = Scenario(

@@ -86,7 +86,6 @@ def _train(
     return Prepared(
         step=lambda: trainer.step(*take()),
         check=check,
-        proof=TRAINING_PROOF,
         resident=resident,
         traces=trainer.traces,
         close=close,
@@ -119,7 +118,6 @@ def _multiply(source: Input, device: str) -> Prepared:
     return Prepared(
         step=lambda: product(take()[0]),
         check=check,
-        proof=MATMUL_PROOF,
         traces=lambda: int(product.experimental_get_tracing_count()),
         close=close,
     )
