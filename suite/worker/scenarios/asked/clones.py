@@ -16,17 +16,10 @@ from suite.cells.cell import Work
 from suite.cells.scenario import Results, Scenario
 from suite.model import Check
 from suite.worker.scenario.posted import Printed, list_halves
+from suite.worker.scenario.profiles import QUICK, STANDARD
 from suite.worker.scenario.scenario import Prepared, WrongResult
 from suite.worker.scenarios.asked.scripts import clone as script
-from suite.worker.scenarios.asked.stages import (
-    QUICK,
-    SCRIPT,
-    STANDARD,
-    On,
-    Stage,
-    Waterfall,
-    placed,
-)
+from suite.worker.scenarios.asked.stages import SCRIPT, On, Stage, Waterfall, placed
 from suite.worker.scenarios.mlp.networks import B, build, examples, weights
 
 

@@ -13,18 +13,15 @@ from suite.cells.traits import LinkName
 from suite.model import Check
 from suite.worker.proof import placement
 from suite.worker.scenario.posted import Nodes, Printed, list_halves
+from suite.worker.scenario.profiles import FULL, QUICK, STANDARD, Profiles
 from suite.worker.scenario.scenario import Prepared, WrongResult
 from suite.worker.scenarios.asked.loops import prove
 from suite.worker.scenarios.asked.scripts import fit as script
 from suite.worker.scenarios.asked.stages import (
     ASKED,
     FIRST_STEP,
-    FULL,
-    QUICK,
     SCRIPT,
-    STANDARD,
     On,
-    Profiles,
     Stage,
     Waterfall,
     pin,

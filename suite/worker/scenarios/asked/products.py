@@ -17,22 +17,10 @@ from suite.cells.scenario import Point, Results, Scenario, cross
 from suite.model import Check
 from suite.worker.proof import placement
 from suite.worker.scenario.posted import Nodes, Printed, list_halves
+from suite.worker.scenario.profiles import FULL, QUICK, SMOKE, STANDARD, Profiles
 from suite.worker.scenario.scenario import Prepared, Resident, WrongResult
 from suite.worker.scenarios.asked.scripts import matmul as script
-from suite.worker.scenarios.asked.stages import (
-    ASKED,
-    FULL,
-    QUICK,
-    SCRIPT,
-    SMOKE,
-    STANDARD,
-    On,
-    Profiles,
-    Stage,
-    Waterfall,
-    pin,
-    placed,
-)
+from suite.worker.scenarios.asked.stages import ASKED, SCRIPT, On, Stage, Waterfall, pin, placed
 from suite.worker.scenarios.matmul import square
 from suite.worker.scenarios.mlp.networks import MATMUL
 from suite.worker.scenarios.mlp.training import MATMUL_PROOF

@@ -9,20 +9,11 @@ from typing import Any, Literal
 from suite.cells.cell import Work
 from suite.cells.scenario import Scenario
 from suite.model import Check
+from suite.worker.scenario.profiles import QUICK, SMOKE
 from suite.worker.scenario.scenario import Prepared, Resident, WrongResult, lay
 from suite.worker.scenarios.asked.loops import Loop, bear_out, draw, link, make_trainer, prove
 from suite.worker.scenarios.asked.scripts import slices as script
-from suite.worker.scenarios.asked.stages import (
-    QUICK,
-    SCRIPT,
-    SMOKE,
-    TELLING,
-    On,
-    Stage,
-    Waterfall,
-    pin,
-    placed,
-)
+from suite.worker.scenarios.asked.stages import SCRIPT, TELLING, On, Stage, Waterfall, pin, placed
 from suite.worker.scenarios.mlp.train import plain_step
 from suite.worker.scenarios.mlp.training import demand_finite
 

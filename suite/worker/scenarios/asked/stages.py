@@ -12,21 +12,16 @@ from suite.cells.cell import Param, Way, cell_id
 from suite.cells.cell import Stage as StageOf
 from suite.cells.links import cell
 from suite.cells.scenario import Point, cross
-from suite.cells.traits import ProfileName, Removed
+from suite.cells.traits import Removed
+from suite.worker.scenario.profiles import FULL, STANDARD, Profiles
 
 Settings = TypeVar("Settings")
 
 On = Literal["arm", "cpu"]
-Profiles = tuple[ProfileName, ...]
 
 ARMS_OF: dict[On, tuple[str, ...]] = {"arm": (), "cpu": ("gpu",)}
 """Where the work is pinned, and on which arms that has a meaning (none named: all): ``cpu`` is what
 people compare a GPU with, and another thing than the CPU arm only beside a visible GPU."""
-
-SMOKE: Profiles = ("smoke", "quick", "standard", "full")
-QUICK: Profiles = ("quick", "standard", "full")
-STANDARD: Profiles = ("standard", "full")
-FULL: Profiles = ("full",)
 
 TELLING: Mapping[On, Profiles] = {"arm": STANDARD, "cpu": FULL}
 """Of a stage that the profile standard has to tell causes apart, on the arm's device alone."""

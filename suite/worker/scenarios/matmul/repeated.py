@@ -8,6 +8,7 @@ from typing import Any
 from suite.cells.cell import Work
 from suite.cells.links import vary
 from suite.cells.scenario import Results, Scenario, cross
+from suite.worker.scenario.profiles import STANDARD
 from suite.worker.scenario.scenario import Prepared, lay
 from suite.worker.scenarios.matmul import square
 
@@ -57,7 +58,7 @@ REPEATED = Scenario(
     about="A control: equal products one after the other, in one cell one more than it declares.",
     question="A control, declared as 20 products of {n} × {n}: what do {products} of them take?",
     axes=("n", "products"),
-    points=cross(n=SIZE, products=(DECLARED, DECLARED + 1), profiles=("standard", "full")),
+    points=cross(n=SIZE, products=(DECLARED, DECLARED + 1), profiles=STANDARD),
     work=work,
     prepare=prepare,
     role="control",

@@ -11,9 +11,9 @@ import numpy as np
 from suite.cells.cell import Param, Work
 from suite.cells.links import vary
 from suite.cells.scenario import Results, Scenario, cross
-from suite.cells.traits import ProfileName
 from suite.model import Check
 from suite.worker.proof.precision import STORED, demand, switch
+from suite.worker.scenario.profiles import FULL, QUICK, SMOKE, STANDARD, Profiles
 from suite.worker.scenario.scenario import DATA_SEED, Prepared, WrongResult, lay
 
 ASKED_ABOUT = (1, 10, 100, 500, 1000, 2000, 3000, 4000, 5000, 8000, 10000)
@@ -188,8 +188,6 @@ def _prepare_fetched(multiply: Any, host: list[Any], device: str, precision: str
     )
 
 
-FULL: tuple[ProfileName, ...] = ("full",)
-
 CONTROL_SIZES = (10, 100, 500, 1000)
 """Of the plain products those that twins run, from overhead to arithmetic."""
 
@@ -199,14 +197,14 @@ def name_product(n: int, **_: Param) -> str:
     return f"product/{n}"
 
 
-def _profiles(n: int, **_: Param) -> tuple[ProfileName, ...]:
+def _profiles(n: int, **_: Param) -> Profiles:
     """Of the plain product: the smoke profile has one small and one large, standard all that people ask
     about, and one between."""
     if n in {10, 1000}:
-        return ("smoke", "quick", "standard", "full")
+        return SMOKE
     if n in {100, 4000}:
-        return ("quick", "standard", "full")
-    return FULL if n in {32, 64, 128} else ("standard", "full")
+        return QUICK
+    return FULL if n in {32, 64, 128} else STANDARD
 
 
 PLAIN: dict[str, Any] = {"precision": "fp32", "operands": "device", "xla": "off"}

@@ -27,11 +27,6 @@ def clone(model: Any, device: str) -> Any:
         return tf.keras.models.clone_model(model)
 
 
-def work(model: str) -> Work:  # noqa: ARG001  the axis of the case
-    """One model."""
-    return Work(amount=1.0, unit="model")
-
-
 def prepare(*, device: str, model: str) -> Prepared:
     """Network B or the deep one built with its weights, or B cloned, on the device; one a call."""
     makers: dict[str, tuple[Network, Callable[[Any], Any]]] = {
@@ -72,7 +67,7 @@ BUILD = Scenario(
     question="How long does making a model take once the process is warm ({model})?",
     axes=("model",),
     points=cross(model=MODELS),
-    work=work,
+    work=Work(amount=1.0, unit="model"),
     prepare=prepare,
     role="work",
     kin=lambda model: f"building/{model}",

@@ -8,9 +8,10 @@ from typing import Any
 from suite.cells.cell import Param, Work
 from suite.cells.links import Target, cell, vary
 from suite.cells.scenario import Links, Results, Scenario, cross
-from suite.cells.traits import Data, LinkName, ProfileName
+from suite.cells.traits import Data, LinkName
 from suite.model import Check
 from suite.worker.proof.precision import demand, switch
+from suite.worker.scenario.profiles import FULL, QUICK, SMOKE, STANDARD, Profiles
 from suite.worker.scenario.scenario import Prepared, Resident, lay
 from suite.worker.scenarios.matmul import square
 from suite.worker.scenarios.mlp.networks import (
@@ -168,16 +169,12 @@ def _round_robin(count: int, batch: int) -> Iterator[slice]:
             yield slice(start, start + batch)
 
 
-FULL: tuple[ProfileName, ...] = ("full",)
-STANDARD: tuple[ProfileName, ...] = ("standard", "full")
-
-
-def _profiles(net: str, batch: int, data: str, **_: Param) -> tuple[ProfileName, ...]:
+def _profiles(net: str, batch: int, data: str, **_: Param) -> Profiles:
     """Of the plain step in a graph: every other batch from the device, and those that others are told by."""
     if (net, batch, data) == ("A", 32, "device"):
-        return ("smoke", "quick", "standard", "full")
+        return SMOKE
     if (net, data) == ("A", "device") and batch in {512, 4096}:
-        return ("quick", "standard", "full")
+        return QUICK
     if (net, data) == ("A", "device"):
         return STANDARD if batch in {8, 32, 128, 512, 2048, 4096} else FULL
     return FULL if (net, batch, data) == ("B", 32, "dataset") or batch == 10 else STANDARD

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from suite.cells.cell import Param, Work
 from suite.cells.scenario import Scenario, cross
-from suite.cells.traits import ProfileName
+from suite.worker.scenario.profiles import FULL, STANDARD, Profiles
 from suite.worker.scenario.scenario import Prepared
 from suite.worker.scenarios.mlp import train
 from suite.worker.scenarios.mlp.networks import A, Network
@@ -54,8 +54,8 @@ def prepare(*, device: str, width: int, batch: int, precision: str) -> Prepared:
     )
 
 
-def _profiles(width: int, **_: Param) -> tuple[ProfileName, ...]:
-    return ("standard", "full") if width > 512 else ("full",)
+def _profiles(width: int, **_: Param) -> Profiles:
+    return STANDARD if width > 512 else FULL
 
 
 WIDTH = Scenario(
@@ -66,7 +66,12 @@ WIDTH = Scenario(
     axes=("width", "batch", "precision"),
     points=(
         *cross(width=WIDTHS, batch=32, precision="fp32"),
-        *cross(width=WIDTHS, batch=512, precision="fp32", profiles=_profiles),
+        *cross(
+            width=WIDTHS,
+            batch=512,
+            precision="fp32",
+            profiles=_profiles,
+        ),
         *(p for low in LOW for p in cross(width=LOW_WIDTHS, batch=512, precision=low)),
     ),
     work=work,

@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from suite.cells.cell import Param, Work
+from suite.cells.cell import Work
 from suite.cells.scenario import Ops, Results, Scenario, cross
-from suite.cells.traits import Price, ProfileName
+from suite.cells.traits import Price
 from suite.model import Check
+from suite.worker.scenario.profiles import FULL, SMOKE, Profiles
 from suite.worker.scenario.scenario import Prepared, WrongResult, lay
 
-ALL: tuple[ProfileName, ...] = ("smoke", "quick", "standard", "full")
-NOT_QUICK: tuple[ProfileName, ...] = ("smoke", "standard", "full")
-STANDARD: tuple[ProfileName, ...] = ("standard", "full")
-FULL: tuple[ProfileName, ...] = ("full",)
+NOT_QUICK: Profiles = ("smoke", "standard", "full")
 
 CHAIN = 1_000
 """Operations in the chain: enough that the call around them is a small part of it."""
@@ -33,14 +31,7 @@ LINKS = Ops(groups=(("Mul", "_MklMul"),), least=CHAIN)
 ADDITION = Ops(groups=(("AddV2",),))
 
 
-def call(**_: Param) -> Work:
-    """One call."""
-    return Work(amount=1.0, unit="call")
-
-
-def links(**_: Param) -> Work:
-    """The operations of the chain."""
-    return Work(amount=float(CHAIN), unit="operation")
+CALL = Work(amount=1.0, unit="call")
 
 
 def _is_two(result: Any) -> Check:
@@ -155,7 +146,7 @@ def product() -> float:
     return float(value)
 
 
-def _alike(case: str, price: Price, profiles: tuple[ProfileName, ...]) -> dict[str, Any]:
+def _alike(case: str, price: Price, profiles: Profiles) -> dict[str, Any]:
     """What each of these cases has like the others: one cell, whose time is a price."""
     return {
         "family": "overhead",
@@ -172,26 +163,26 @@ FENCE = Scenario(
     **_alike("fence", "fence", NOT_QUICK),
     about="Waiting for idle devices: the price of every sample's ends.",
     question="What does waiting for an idle device cost?",
-    work=call,
+    work=CALL,
     prepare=prepare_fence,
     proof=None,
 )
 
 EAGER_OP = Scenario(
-    **_alike("eager_op", "eager", ALL),
+    **_alike("eager_op", "eager", SMOKE),
     about="An eager operation that has nothing to compute.",
     question="What does one eager operation cost, whatever its size?",
-    work=call,
+    work=CALL,
     prepare=prepare_eager,
     proof=Results(),
     control=True,
 )
 
 FUNCTION_CALL = Scenario(
-    **_alike("function_call", "graph", ALL),
+    **_alike("function_call", "graph", SMOKE),
     about="A tf.function that has nothing to compute.",
     question="What does one call of a tf.function cost, whatever is in it?",
-    work=call,
+    work=CALL,
     prepare=prepare_function,
     proof=ADDITION,
     control=True,
@@ -201,7 +192,7 @@ XLA_CALL = Scenario(
     **_alike("xla_call", "xla", FULL),
     about="A tf.function compiled by XLA that has nothing to compute.",
     question="What does one call of a function compiled by XLA cost, whatever is in it?",
-    work=call,
+    work=CALL,
     prepare=prepare_xla,
     proof=Results(),
 )
@@ -210,7 +201,7 @@ GRAPH_OP = Scenario(
     **_alike("graph_op", "operation", FULL),
     about=f"A chain of {CHAIN:,} tiny operations in one call of a tf.function.",
     question=f"What does one operation inside a graph cost, in a chain of {CHAIN:,}?",
-    work=links,
+    work=Work(amount=float(CHAIN), unit="operation"),
     prepare=prepare_graph_op,
     proof=LINKS,
 )

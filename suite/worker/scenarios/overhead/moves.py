@@ -9,8 +9,8 @@ import numpy as np
 from suite.cells.cell import Param, Work
 from suite.cells.scenario import Results, Scenario, cross
 from suite.model import Check
+from suite.worker.scenario.profiles import FULL, STANDARD
 from suite.worker.scenario.scenario import DATA_SEED, Prepared, WrongResult, lay
-from suite.worker.scenarios.overhead.calls import FULL, STANDARD
 
 COPIED = (4, 4096, 65_536, 1_048_576, 16_777_216, 268_435_456)
 """From one float, which is what fetching a loss moves, to 256 MiB."""

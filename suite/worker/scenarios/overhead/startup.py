@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from suite.cells.cell import Param, Work
+from suite.cells.cell import Work
 from suite.cells.scenario import Scenario, cross
-from suite.worker.scenarios.overhead.calls import ALL, FULL, NOT_QUICK
+from suite.worker.scenario.profiles import FULL, SMOKE
+from suite.worker.scenarios.overhead.calls import NOT_QUICK
 
-
-def start(**_: Param) -> Work:
-    """One start."""
-    return Work(amount=1.0, unit="start")
-
+START = Work(amount=1.0, unit="start")
 
 STAGES = {
-    "import": ("How long does importing TensorFlow and Keras take in a fresh process?", ALL),
+    "import": ("How long does importing TensorFlow and Keras take in a fresh process?", SMOKE),
     "devices": ("How long does initialising the devices take?", NOT_QUICK),
     "kernel": ("How long does the first kernel of a process take?", NOT_QUICK),
     "build": ("How long does the first model take to build?", NOT_QUICK),
     "deep": ("How long does the first model of 50 layers take to build?", FULL),
-    "step": ("How long does the first training step take, tracing included?", ALL),
+    "step": ("How long does the first training step take, tracing included?", SMOKE),
 }
 """The stages in their fixed order, but for ``clone`` behind ``build``, which is a cell of the family asked:
 what each answers, and the profiles that hold it."""
@@ -31,7 +28,7 @@ STARTUP = tuple(
         question=question,
         axes=("stage",),
         points=cross(stage=stage, profiles=profiles),
-        work=start,
+        work=START,
         prepare=None,
         role="overhead",
         kin=lambda stage: f"starting/{stage}",
@@ -48,8 +45,8 @@ CONTAINER = Scenario(
     about="From asking the engine to start a container to its first word.",
     question="How long does starting a container take?",
     axes=(),
-    points=cross(profiles=ALL),
-    work=start,
+    points=cross(profiles=SMOKE),
+    work=START,
     prepare=None,
     role="overhead",
     kin="starting/container",

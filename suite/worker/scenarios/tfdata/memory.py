@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from suite.cells.links import vary
 from suite.cells.scenario import Links, Results, Scenario, cross
+from suite.worker.scenario.profiles import FULL, STANDARD
 from suite.worker.scenario.scenario import Prepared
 from suite.worker.scenarios.mlp.networks import A
 from suite.worker.scenarios.tfdata.pipelines import (
@@ -62,9 +63,7 @@ SLICES = Scenario(
         shuffle=("on", "off"),
         prefetch=("on", "off"),
         # The input of the steps that train on a dataset.
-        profiles=lambda shuffle, prefetch, **_: (
-            ("standard", "full") if shuffle == prefetch == "on" else ("full",)
-        ),
+        profiles=lambda shuffle, prefetch, **_: STANDARD if shuffle == prefetch == "on" else FULL,
     ),
     work=batch_work,
     prepare=prepare_slices,

@@ -14,8 +14,9 @@ import numpy as np
 from suite.cells.cell import Param, Work
 from suite.cells.links import Target, vary
 from suite.cells.scenario import Links, Ops, Results, Scenario, cross
-from suite.cells.traits import LinkName, ProfileName
+from suite.cells.traits import LinkName
 from suite.model import Check
+from suite.worker.scenario.profiles import FULL, STANDARD, Profiles
 from suite.worker.scenario.scenario import DATA_SEED, Inapplicable, Prepared, Resident, WrongResult
 from suite.worker.scenarios.mlp.networks import A, build
 from suite.worker.scenarios.mlp.train import plain_step
@@ -148,11 +149,7 @@ def prepare_to_device(*, device: str, ahead: str, batch: int) -> Prepared:
     return _train(source, (take, close), device, Resident(device=device, tensors=take()))
 
 
-FULL: tuple[ProfileName, ...] = ("full",)
-STANDARD: tuple[ProfileName, ...] = ("standard", "full")
-
-
-def _profiles(pipeline: str, part: str, **_: Param) -> tuple[ProfileName, ...]:
+def _profiles(pipeline: str, part: str, **_: Param) -> Profiles:
     if (pipeline, part) == ("native", "input"):
         return ("smoke", *STANDARD)
     if part == "together" and pipeline in {"parallel", "numpy_function"}:
