@@ -11,6 +11,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from suite.kernel import read_text
+
 THROTTLED = ("sys/fs/cgroup/cpu.stat", "sys/fs/cgroup/cpu/cpu.stat")
 """Where version 2 and version 1 of control groups count a quota's throttling."""
 
@@ -94,17 +96,10 @@ def _difference(before: float | None, after: float | None) -> float | None:
     return None if before is None or after is None else max(0.0, after - before)
 
 
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError:
-        return None
-
-
 def _times(root: Path, cpus: set[int]) -> tuple[float | None, float | None]:
     """Busy and stolen seconds of these CPUs; the fields of proc_stat(5), in clock ticks."""
-    text = _read(root / "proc/stat")
-    if text is None:
+    text = read_text(root / "proc/stat")
+    if not text:
         return None, None
     tick = os.sysconf("SC_CLK_TCK")
     busy = steal = 0.0
@@ -120,7 +115,7 @@ def _times(root: Path, cpus: set[int]) -> tuple[float | None, float | None]:
 def _throttled_s(root: Path) -> float | None:
     """Seconds for which a quota has held this control group back; None: it has no such counter."""
     for name in THROTTLED:
-        for line in (_read(root / name) or "").splitlines():
+        for line in read_text(root / name).splitlines():
             key, _, value = line.partition(" ")
             if key == "throttled_usec":
                 return int(value) / 1e6
@@ -131,7 +126,7 @@ def _throttled_s(root: Path) -> float | None:
 
 def _pressure_s(root: Path) -> float | None:
     """Seconds in which some task waited for a CPU (pressure stall information, ``some``)."""
-    for line in (_read(root / "proc/pressure/cpu") or "").splitlines():
+    for line in read_text(root / "proc/pressure/cpu").splitlines():
         if line.startswith("some"):
             return int(line.rsplit("total=", 1)[1]) / 1e6
     return None
@@ -163,7 +158,7 @@ def _clock_mhz(root: Path, cpus: set[int]) -> float | None:
     ]
     if not found and len(cpus) <= _MOST_CLOCKS:
         processor = -1
-        for line in (_read(root / "proc/cpuinfo") or "").splitlines():
+        for line in read_text(root / "proc/cpuinfo").splitlines():
             name, _, value = (part.strip() for part in line.partition(":"))
             if name == "processor" and value.isdigit():
                 processor = int(value)
@@ -173,5 +168,5 @@ def _clock_mhz(root: Path, cpus: set[int]) -> float | None:
 
 
 def _number(path: Path) -> int | None:
-    text = (_read(path) or "").strip()
+    text = read_text(path).strip()
     return int(text) if text.isdigit() else None

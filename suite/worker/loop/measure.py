@@ -60,16 +60,16 @@ class Timing:
 
     ``warmup_status`` is ``settled``, ``time`` (the samples were too slow to tell), or ``cap``.
     ``last`` is the result of the last call.  ``warmup_wall_s`` and ``measure_wall_s`` say where
-    the time went.
+    the time went.  By default nothing was warmed up.
     """
 
-    warmup_s: list[float]
+    warmup_s: list[float] = field(default_factory=list)
     samples_s: list[float]
-    enqueue_fraction: float
+    enqueue_fraction: float = 1.0
     warmup_status: str
     last: object
-    warmup_wall_s: float
-    measure_wall_s: float
+    warmup_wall_s: float = 0.0
+    measure_wall_s: float = 0.0
 
 
 @dataclass(kw_only=True)
@@ -110,11 +110,6 @@ class Loop:
         took = end - start
         fraction = (dispatched - start) / took if took > 0 else 1.0
         return Sample(seconds=took / calls / 1e9, enqueue_fraction=fraction), last
-
-    def first_call(self, step: Step) -> tuple[float, Any]:
-        """Seconds of the very first call, fenced on both sides, and its result."""
-        sample, last = self.sample(step, 1)
-        return sample.seconds, last
 
     def calibrate(self, step: Step) -> tuple[int, float]:
         """K, the calls that make a sample long enough; and the seconds per call seen last.

@@ -53,11 +53,7 @@ def is_loaded(name: str) -> bool:
 
     Asks the linker and not TensorFlow, so that a TensorFlow that only says it has a GPU is found out.
     """
-    try:
-        ctypes.CDLL(name, mode=os.RTLD_NOLOAD)
-    except OSError:
-        return False
-    return True
+    return _opens(name, os.RTLD_NOLOAD)
 
 
 def open_unfound(search: Iterable[str] | None = None) -> dict[str, Scalar]:
@@ -124,9 +120,9 @@ def explain_absence(root: Path = Path("/")) -> str | None:
     return f"TensorFlow has not loaded {', '.join(unfound)}" if unfound else None
 
 
-def _opens(name: str) -> bool:
+def _opens(name: str, mode: int = ctypes.DEFAULT_MODE) -> bool:
     try:
-        ctypes.CDLL(name)
+        ctypes.CDLL(name, mode)
     except OSError:
         return False
     return True

@@ -131,12 +131,15 @@ class CellRun:
             with account.of("first_call"), watch() as seen:
                 if prepared.warm_start is not None:
                     prepared.warm_start()
-                first_s, last = self.loop.first_call(prepared.step)
+                first, last = self.loop.sample(prepared.step, 1)
             with account.of("placement"):
                 placement = self._prove(prepared, seen, last)
             if scenario.one_shot:
                 status = "cold" if prepared.warm_start is None else "run-up"
-                timing, calls = _once(first_s, last, status), 1
+                calls, timing = (
+                    1,
+                    Timing(samples_s=[first.seconds], warmup_status=status, last=last),
+                )
             else:
                 del last
                 calls, timing, witnessed = self._time(prepared)
@@ -164,7 +167,7 @@ class CellRun:
         return replace(
             result,
             outcome="measured",
-            first_call_s=first_s if prepared.warm_start is None else None,
+            first_call_s=first.seconds if prepared.warm_start is None else None,
             calls_per_sample=calls,
             warmup_status=timing.warmup_status,
             warmup_s=timing.warmup_s,
@@ -267,16 +270,3 @@ def _peak_memory() -> int:
 
 def _over(cost: float, budget: float) -> str:
     return f"would take {cost:.3g} s here; the profile's budget for this cell is {budget:g} s"
-
-
-def _once(seconds: float, last: Any, status: str) -> Timing:
-    """The timing of a one-shot cell: one call is its only sample."""
-    return Timing(
-        warmup_s=[],
-        samples_s=[seconds],
-        enqueue_fraction=1.0,
-        warmup_status=status,
-        last=last,
-        warmup_wall_s=0.0,
-        measure_wall_s=0.0,
-    )

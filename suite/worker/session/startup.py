@@ -50,47 +50,39 @@ def start(imported_s: float = 0.0, *, gpu: bool) -> tuple[dict[str, float], str]
 def _run_stages(tf: Any, stages: dict[str, float], *, gpu: bool) -> str:
     """Everything after the import, each stage timed; returns the arm's device."""
     device = _timed(stages, "devices", lambda: _configure(tf, gpu=gpu))
-    fence = tf.test.experimental.sync_devices
+    # Here, since they need NumPy, whose import is timed as well.
+    from suite.worker.scenarios.mlp import build, networks, training
+
+    def timed(stage: str, action: Callable[[], Any]) -> Any:
+        def fenced() -> Any:
+            result = action()
+            tf.test.experimental.sync_devices()
+            return result
+
+        return _timed(stages, stage, fenced)
 
     def kernel() -> None:
         with tf.device(device):
             tf.matmul(tf.ones((2, 2)), tf.ones((2, 2)))
-        fence()
 
-    def build() -> Any:
-        from suite.worker.scenarios.mlp import networks
-
-        model = networks.build(networks.B, device)
-        fence()
-        return model
-
-    def clone(model: Any) -> None:
-        from suite.worker.scenarios.mlp import build as mlp_build
-
-        mlp_build.clone(model, device)
-        fence()
+    def clone() -> None:
+        build.clone(model, device)
 
     def deep() -> None:
-        from suite.worker.scenarios.mlp import networks
-
         networks.build(networks.DEEP, device)
-        fence()
 
-    def first_step(model: Any) -> None:
-        from suite.worker.scenarios.mlp import networks, training
-
+    def first_step() -> None:
         inputs, labels = networks.examples(networks.B, 32)
         trainer = training.Trainer(networks.B, model, device)
         with tf.device(device):
             batch = tf.constant(inputs), tf.constant(labels)
         trainer.step(*batch)
-        fence()
 
-    _timed(stages, "kernel", kernel)
-    model = _timed(stages, "build", build)
-    _timed(stages, "clone", lambda: clone(model))
-    _timed(stages, "deep", deep)
-    _timed(stages, "step", lambda: first_step(model))
+    timed("kernel", kernel)
+    model = timed("build", lambda: networks.build(networks.B, device))
+    timed("clone", clone)
+    timed("deep", deep)
+    timed("step", first_step)
     tf.keras.backend.clear_session()
     return str(device)
 

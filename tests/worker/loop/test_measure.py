@@ -60,8 +60,8 @@ def test_the_first_call_is_timed_apart_and_whole() -> None:
     device = FakeDevice(call_ns=1_000_000, first_ns=3 * SECOND)
     loop = loop_on(device)
     device.leave_work(SECOND)
-    seconds, result = loop.first_call(device.step)
-    assert (seconds, result) == (3.001, 1)
+    first, result = loop.sample(device.step, 1)
+    assert (first.seconds, result) == (3.001, 1)
     timing = loop.measure(device.step, 10, warmup_s=0.05, measure_s=0.05)
     assert {*timing.warmup_s, *timing.samples_s} == {0.001}
 

@@ -118,7 +118,7 @@ def test_only_the_arm_with_a_gpu_is_told_of_compilers_and_before_it_starts(
 def open_all_but(
     monkeypatch: pytest.MonkeyPatch, *missing: str, driver: int = 0, nvml: int = 0
 ) -> None:
-    def load(name: str) -> Any:
+    def load(name: str, _mode: int = 0) -> Any:
         if name in missing:
             raise OSError(name)
         return SimpleNamespace(cuInit=lambda _: driver, nvmlInit_v2=lambda: nvml)

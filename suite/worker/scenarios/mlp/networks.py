@@ -111,26 +111,20 @@ def build(network: Network, device: str | None, *, precision: str = "fp32") -> A
     import tensorflow as tf
 
     with tf.device(device):
-        layers = _mixed_layers(network) if precision == "bf16" else _layers(network)
+        layers = _list_layers(network, precision)
         model = tf.keras.Sequential([tf.keras.Input((network.inputs,)), *layers])
         model.set_weights(weights(network))
     return model
 
 
-def _layers(network: Network) -> list[Any]:
-    import tensorflow as tf
-
-    return [
-        tf.keras.layers.Dense(units, activation=activation) for units, activation in network.layers
-    ]
-
-
-def _mixed_layers(network: Network) -> list[Any]:
-    """Keras's mixed precision: products in bfloat16; variables, the last activation and so the loss
-    in float32, as its guide has it.
+def _list_layers(network: Network, precision: str) -> list[Any]:
+    """As ``bf16`` in Keras's mixed precision: products in bfloat16; variables, the last activation and so the
+    loss in float32, as its guide has it.
     """
     import tensorflow as tf
 
+    if precision != "bf16":
+        return [tf.keras.layers.Dense(units, activation=each) for units, each in network.layers]
     *hidden, (units, activation) = network.layers
     mixed = "mixed_bfloat16"
     return [

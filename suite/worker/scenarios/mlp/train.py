@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable
 from typing import Any
 
 from suite.cells.cell import Param, Work
@@ -88,7 +89,7 @@ def prepare_step(
     model = build(network, device, precision=precision)
     trainer = Trainer(network, model, device, execution=execution)
     here = lay(device, inputs[:batch], labels[:batch])
-    step, close = FEEDS[data](trainer, inputs, labels, here)
+    step, close = _feed(data, trainer, (inputs, labels), here)
 
     def check(last: Any) -> Check:
         demand_finite(last)
@@ -114,59 +115,38 @@ def prepare_step(
     )
 
 
-Feed = tuple[Callable[[], Any], Callable[[], None]]
-
-
-def from_device(trainer: Trainer, inputs: Any, labels: Any, first: Resident) -> Feed:  # noqa: ARG001  a feed's signature
-    """The same batch every time, the ``first``, already on the device."""
-    return (lambda: trainer.step(*first.tensors)), _nothing
-
-
-def from_host(trainer: Trainer, inputs: Any, labels: Any, first: Resident) -> Feed:
-    """NumPy slices, one after the other through all examples, passed at every step."""
-    slices = _round_robin(len(inputs), len(first.tensors[0]))
-
-    def step() -> Any:
-        rows = next(slices)
-        return trainer.step(inputs[rows], labels[rows])
-
-    return step, _nothing
-
-
-def from_dataset(trainer: Trainer, inputs: Any, labels: Any, first: Resident) -> Feed:
-    """A dataset of slices without end: shuffled, batched, prefetched.
-
-    Repeated before it is shuffled: the other way round every epoch begins with one burst that fills
-    the buffer, and the median of samples shorter than an epoch would leave that out.
+def _feed(
+    data: str, trainer: Trainer, examples: tuple[Any, Any], first: Resident
+) -> tuple[Callable[[], Any], Callable[[], None]]:
+    """The step, and what lets go of its data: the ``first`` batch every time, which lies on the ``device``;
+    NumPy slices, one after the other through all examples, passed from the ``host`` at every step; or a
+    ``dataset`` of slices without end, shuffled, batched, prefetched.
     """
+    if data == "device":
+        return (lambda: trainer.step(*first.tensors)), lambda: None
+    (inputs, labels), batch = examples, len(first.tensors[0])
+    if data == "host":
+        starts = range(0, len(inputs) - batch + 1, batch)
+        slices = itertools.cycle([slice(start, start + batch) for start in starts])
+
+        def step() -> Any:
+            rows = next(slices)
+            return trainer.step(inputs[rows], labels[rows])
+
+        return step, lambda: None
     import tensorflow as tf
 
+    # Repeated before it is shuffled: the other way round every epoch begins with one burst that fills
+    # the buffer, and the median of samples shorter than an epoch would leave that out.
     dataset = (
         tf.data.Dataset.from_tensor_slices((inputs, labels))
         .repeat()
         .shuffle(len(inputs), seed=0)
-        .batch(len(first.tensors[0]), drop_remainder=True)
+        .batch(batch, drop_remainder=True)
         .prefetch(tf.data.AUTOTUNE)
     )
     batches = [iter(dataset)]
     return (lambda: trainer.step(*next(batches[0]))), batches.clear
-
-
-FEEDS: dict[str, Callable[[Trainer, Any, Any, Resident], Feed]] = {
-    "device": from_device,
-    "host": from_host,
-    "dataset": from_dataset,
-}
-
-
-def _nothing() -> None:
-    """Closes nothing."""
-
-
-def _round_robin(count: int, batch: int) -> Iterator[slice]:
-    while True:
-        for start in range(0, count - batch + 1, batch):
-            yield slice(start, start + batch)
 
 
 def _profiles(net: str, batch: int, data: str, **_: Param) -> Profiles:
