@@ -228,29 +228,32 @@ class CellRun:
             return
         call_s, check_s = predicted
         cost = call_s * (1 if cell.one_shot else CALLS_OF_A_CELL) + check_s
-        budget = self.times.budget_of(cell)
-        if cost > budget:
-            # The next size must be predictable too, from this prediction.
-            self.forecast.remember(cell, call_s, check_s)
-            raise OverBudget(_over(cost, budget))
+        self._demand_budget(cost, call_s, check_s)
 
     def _calibrate(self, prepared: Prepared) -> int:
         """K; raises OverBudget where the cell, at the speed just seen, would break its budget."""
-        cell = self.request.cell
         with self.account.of("calibrate"):
             calls, call_s = self.loop.calibrate(prepared.step)
-        predicted = self.forecast.predict(cell)
+        predicted = self.forecast.predict(self.request.cell)
+        check_s = predicted[1] if predicted else 0.0
         cost = (
             sum(self.account.spent_s.values())
             + max(self.times.warmup_s, calls * call_s)
             + max(self.times.measure_s, LEAST_SAMPLES * calls * call_s)
-            + (predicted[1] if predicted else 0.0)
+            + check_s
         )
+        self._demand_budget(cost, call_s, check_s)
+        return calls
+
+    def _demand_budget(self, cost: float, call_s: float, check_s: float) -> None:
+        """Raises OverBudget where the cell would cost more; the next size is then predicted from these."""
+        cell = self.request.cell
         budget = self.times.budget_of(cell)
         if cost > budget:
-            self.forecast.remember(cell, call_s, predicted[1] if predicted else 0.0)
-            raise OverBudget(_over(cost, budget))
-        return calls
+            self.forecast.remember(cell, call_s, check_s)
+            raise OverBudget(
+                f"would take {cost:.3g} s here; the profile's budget for this cell is {budget:g} s"
+            )
 
     def _prove(self, prepared: Prepared, seen: Nodes, result: Any) -> Placement:
         return prove(
@@ -266,7 +269,3 @@ def _peak_memory() -> int:
     import tensorflow as tf
 
     return int(tf.config.experimental.get_memory_info("GPU:0")["peak"])
-
-
-def _over(cost: float, budget: float) -> str:
-    return f"would take {cost:.3g} s here; the profile's budget for this cell is {budget:g} s"

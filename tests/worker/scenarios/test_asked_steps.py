@@ -87,8 +87,10 @@ class Script(Scopes):
         )
         return Loss(self)
 
-    def check(self, inputs: Any, labels: Any) -> Check:
+    def check(self, last: Any, inputs: Any, labels: Any) -> Check:
         self.checked.append(self.scopes[-1])
+        if not np.isfinite(float(last)):
+            raise WrongResult(f"as a trainer does: {float(last)}")
         return Check(what=f"{inputs.shape} and {labels.shape}")
 
     def traces(self) -> int:

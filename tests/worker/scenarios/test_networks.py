@@ -191,18 +191,24 @@ def test_a_check_holds_the_last_loss_against_numpys(off: float) -> None:
     first = [one[:32] for one in examples(A, A.examples)]
     losses = falling_to(*first, off)
     if abs(off) < 1e-3:
-        assert training(losses).check(*first).value == losses[-1]
+        assert training(losses).check(0.5, *first).value == losses[-1]
     else:
         with pytest.raises(WrongResult, match=r"NumPy's reference is 0\.0063"):
-            training(losses).check(*first)
+            training(losses).check(0.5, *first)
     # A looser tolerance, as of a lower precision, is the reference's as well.
-    training(losses).check(*first, tolerance=0.02)
+    training(losses).check(0.5, *first, tolerance=0.02)
+
+
+@pytest.mark.parametrize("last", [np.nan, np.inf])
+def test_a_last_loss_that_is_no_number_is_a_wrong_result(last: float) -> None:
+    with pytest.raises(WrongResult, match=f"the loss of the last timed step is {last}"):
+        training([]).check(last, *examples(A, 32))
 
 
 def test_what_is_done_to_the_inputs_before_the_first_layer_is_in_the_reference() -> None:
     inputs, labels = (one[:512] for one in examples(A, 512))
     rows = fallback.squash_by_numpy(inputs)
-    training(falling_to(rows, labels)).check(inputs, labels, rows=rows)
+    training(falling_to(rows, labels)).check(0.5, inputs, labels, rows=rows)
     # The inputs as they come have none, so that nothing would be judged.
     with pytest.raises(WrongResult, match="NumPy's reference"):
-        training(falling_to(rows, labels, 0.05)).check(inputs, labels, rows=rows)
+        training(falling_to(rows, labels, 0.05)).check(0.5, inputs, labels, rows=rows)

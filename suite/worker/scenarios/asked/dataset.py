@@ -17,7 +17,7 @@ from suite.worker.scenarios.asked.scripts import dataset as script
 from suite.worker.scenarios.asked.stages import SCRIPT, TELLING, On, Stage, Waterfall, pin, placed
 from suite.worker.scenarios.mlp.networks import B
 from suite.worker.scenarios.mlp.train import plain_step
-from suite.worker.scenarios.mlp.training import Trainer, demand_finite
+from suite.worker.scenarios.mlp.training import Trainer
 
 BATCH = 32
 
@@ -80,9 +80,8 @@ def prepare(*, device: str, stage: str, on: On) -> Prepared:
     first = inputs[:BATCH], labels[:BATCH]
 
     def check(last: Any) -> Check:
-        demand_finite(last)
         # Under the same device as the timed steps, or it would be another trace that is checked.
-        return pin(lambda: trainer.check(*first), on)()  # type: ignore[no-any-return]
+        return pin(lambda: trainer.check(last, *first), on)()  # type: ignore[no-any-return]
 
     if loop.timed == "step":
         batches = [iter(_pipeline(inputs, labels, endless=True))]

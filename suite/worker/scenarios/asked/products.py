@@ -163,13 +163,13 @@ def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
     It always begins with the smallest size, which is the first in the process.
     """
     largest = max(cell["n"] for cell in asked)
-    run = script.run(list_halves(device), [n for n in square.ASKED_ABOUT if n <= largest])
-    return [_bear_out(run, placed(device, cell["on"]), cell["n"]) for cell in asked]
-
-
-def _bear_out(run: script.Run, half: str, n: int) -> Printed:
-    again = _Again(half, n)
-    return Printed(seconds=run.seconds[half][n], check=again.check, again=again.look)
+    seconds = script.run(list_halves(device), [n for n in square.ASKED_ABOUT if n <= largest])
+    printed = []
+    for cell in asked:
+        half, n = placed(device, cell["on"]), cell["n"]
+        again = _Again(half, n)
+        printed.append(Printed(seconds=seconds[half][n], check=again.check, again=again.look))
+    return printed
 
 
 def _check(made: list[Any]) -> Check:

@@ -15,7 +15,6 @@ from suite.worker.scenarios.asked.loops import Loop, bear_out, draw, link, make_
 from suite.worker.scenarios.asked.scripts import slices as script
 from suite.worker.scenarios.asked.stages import SCRIPT, TELLING, On, Stage, Waterfall, pin, placed
 from suite.worker.scenarios.mlp.train import plain_step
-from suite.worker.scenarios.mlp.training import demand_finite
 
 EXAMPLES = 1_000
 
@@ -119,9 +118,8 @@ def prepare(*, device: str, stage: str, on: On) -> Prepared:
         made = int(trainer.optimizer.iterations.numpy())
         if made == 0 or made % steps:
             raise WrongResult(f"{made} steps were made, which is no multiple of {steps}")
-        demand_finite(losses[-1])
         # Under the same device as the timed steps, or it would be another trace that is checked.
-        return pin(lambda: trainer.check(*next(feed())), on)()  # type: ignore[no-any-return]
+        return pin(lambda: trainer.check(losses[-1], *next(feed())), on)()  # type: ignore[no-any-return]
 
     return Prepared(
         step=pin(fetching if loop.fetch else going_on, on),

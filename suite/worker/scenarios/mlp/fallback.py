@@ -13,11 +13,10 @@ import numpy as np
 from suite.cells.cell import Work
 from suite.cells.links import vary
 from suite.cells.scenario import Scenario, cross
-from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, lay
 from suite.worker.scenarios.mlp import train
 from suite.worker.scenarios.mlp.networks import A, build, examples
-from suite.worker.scenarios.mlp.training import TRAINING_PROOF, Trainer, demand_finite
+from suite.worker.scenarios.mlp.training import TRAINING_PROOF, Trainer
 
 BATCH = 512
 PYTHON = ("none", "numpy_function")
@@ -66,13 +65,9 @@ def prepare(*, device: str, batch: int, python: str) -> Prepared:
     trainer = Trainer(A, build(A, device), device, before=BEFORE[python])
     here = lay(device, inputs, labels)
 
-    def check(last: Any) -> Check:
-        demand_finite(last)
-        return trainer.check(*here.tensors, rows=squash_by_numpy(inputs))
-
     return Prepared(
         step=lambda: trainer.step(*here.tensors),
-        check=check,
+        check=lambda last: trainer.check(last, *here.tensors, rows=squash_by_numpy(inputs)),
         resident=here,
         # Python waits in the middle of the step for what it is given.
         enqueues=python == "none",

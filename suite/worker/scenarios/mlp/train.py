@@ -26,7 +26,6 @@ from suite.worker.scenarios.mlp.training import (
     TOLERANCES,
     TRAINING_PROOF,
     Trainer,
-    demand_finite,
 )
 
 BATCHES = {"A": (8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096), "B": (10, 32, 512)}
@@ -92,11 +91,9 @@ def prepare_step(
     step, close = _feed(data, trainer, (inputs, labels), here)
 
     def check(last: Any) -> Check:
-        demand_finite(last)
         square.confirm(precision, device)
-        return trainer.check(
-            inputs[:batch], labels[:batch], steps=steps, tolerance=TOLERANCES[precision]
-        )
+        first = inputs[:batch], labels[:batch]
+        return trainer.check(last, *first, steps=steps, tolerance=TOLERANCES[precision])
 
     switch_back = switch(precision)
 

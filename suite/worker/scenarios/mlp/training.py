@@ -111,6 +111,7 @@ class Trainer:
 
     def check(
         self,
+        last: Any,
         inputs: Any,
         labels: Any,
         *,
@@ -120,24 +121,20 @@ class Trainer:
     ) -> Check:
         """Trains so many steps from the seeded weights on one batch, by the timed function.
 
-        ``rows`` are NumPy's inputs as the first layer gets them; None: these.
+        ``last`` is the loss of the last timed step.  ``rows`` are NumPy's inputs as the first layer gets
+        them; None: these.
 
         Raises:
-            WrongResult: the loss is not finite, does not fall, or is not NumPy's.
+            WrongResult: a loss is not finite, or it does not fall, or is not NumPy's.
         """
+        if not math.isfinite(value := float(last)):
+            raise WrongResult(f"the loss of the last timed step is {value}")
         self.reset()
         losses = [float(self.step(inputs, labels)) for _ in range(steps)]
         found = check_losses(losses, tolerance)
         seen = np.asarray(inputs if rows is None else rows), np.asarray(labels)
         demand_reference(self.network, *seen, steps=steps, loss=losses[-1], tolerance=tolerance)
         return found
-
-
-def demand_finite(loss: Any) -> None:
-    """Raises WrongResult where the last timed step's loss is no finite number."""
-    value = float(loss)
-    if not math.isfinite(value):
-        raise WrongResult(f"the loss of the last timed step is {value}")
 
 
 def demand_all_finite(losses: Sequence[float]) -> None:

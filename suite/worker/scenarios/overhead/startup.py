@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from suite.cells.cell import Work
 from suite.cells.scenario import Scenario, cross
 from suite.worker.scenario.profiles import FULL, SMOKE
 from suite.worker.scenarios.overhead.calls import NOT_QUICK
-
-START = Work(amount=1.0, unit="start")
 
 STAGES = {
     "import": ("How long does importing TensorFlow and Keras take in a fresh process?", SMOKE),
@@ -20,38 +20,37 @@ STAGES = {
 """The stages in their fixed order, but for ``clone`` behind ``build``, which is a cell of the family asked:
 what each answers, and the profiles that hold it."""
 
+START: dict[str, Any] = {
+    "family": "overhead",
+    "work": Work(amount=1.0, unit="start"),
+    "prepare": None,
+    "role": "overhead",
+    "proof": None,
+    "price": "start-up",
+    "one_shot": True,
+}
+"""What every start is."""
+
 STARTUP = tuple(
     Scenario(
-        family="overhead",
+        **START,
         case="startup",
         about="The start-up sequence, once an invocation, always in this order.",
         question=question,
         axes=("stage",),
         points=cross(stage=stage, profiles=profiles),
-        work=START,
-        prepare=None,
-        role="overhead",
         kin=lambda stage: f"starting/{stage}",
-        proof=None,
-        price="start-up",
-        one_shot=True,
     )
     for stage, (question, profiles) in STAGES.items()
 )
 
 CONTAINER = Scenario(
-    family="overhead",
+    **START,
     case="container",
     about="From asking the engine to start a container to its first word.",
     question="How long does starting a container take?",
     axes=(),
     points=cross(profiles=SMOKE),
-    work=START,
-    prepare=None,
-    role="overhead",
     kin="starting/container",
-    proof=None,
-    price="start-up",
-    one_shot=True,
     by_host=True,
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from suite.cells.links import vary
 from suite.cells.scenario import Links, Results, Scenario, cross
 from suite.worker.scenario.profiles import FULL, STANDARD
@@ -51,8 +53,17 @@ def prepare_map(
 
 PREFETCHED: Links = {"prefetched": vary("prefetched", prefetch="on")}
 
+ALONE: dict[str, Any] = {
+    "family": "tfdata",
+    "work": batch_work,
+    "role": "input",
+    "proof": Results(),
+    "device": "cpu",
+}
+"""What every pipeline from memory is."""
+
 SLICES = Scenario(
-    family="tfdata",
+    **ALONE,
     case="slices",
     about="Examples from memory in batches: the plainest pipeline.",
     question="How many elements a second come from memory at batch {batch}, "
@@ -65,29 +76,21 @@ SLICES = Scenario(
         # The input of the steps that train on a dataset.
         profiles=lambda shuffle, prefetch, **_: STANDARD if shuffle == prefetch == "on" else FULL,
     ),
-    work=batch_work,
     prepare=prepare_slices,
-    role="input",
     kin="slices",
-    proof=Results(),
-    device="cpu",
     data=lambda prefetch, **_: place_data(prefetch),
     links=PREFETCHED,
 )
 
 CACHE = Scenario(
-    family="tfdata",
+    **ALONE,
     case="cache",
     about="The native map, sequential, with its results kept in memory: every pass but the first.",
     question="How many elements a second come from a filled cache behind a map, prefetch {prefetch}?",
     axes=("batch", "prefetch"),
     points=cross(batch=BATCH, prefetch="on"),
-    work=batch_work,
     prepare=prepare_cache,
-    role="input",
     kin="cache",
-    proof=Results(),
-    device="cpu",
     data="prefetched",
 )
 
@@ -107,7 +110,7 @@ a time.  Parallel calls of a batch are left out: one call is then so cheap that 
 that is measured; so are parallel calls without prefetch, which nobody writes."""
 
 MAP = Scenario(
-    family="tfdata",
+    **ALONE,
     case="map",
     about="Examples from memory through a map: TensorFlow's own operations, or NumPy's.",
     question="How many elements a second survive a {function} map "
@@ -120,12 +123,8 @@ MAP = Scenario(
             function=function, calls=calls, place=place, batch=BATCH, prefetch=prefetch
         )
     ),
-    work=batch_work,
     prepare=prepare_map,
-    role="input",
     kin="map",
-    proof=Results(),
-    device="cpu",
     data=lambda prefetch, **_: place_data(prefetch),
     links={**PREFETCHED, "native": vary("native map", function="native")},
 )

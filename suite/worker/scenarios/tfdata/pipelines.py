@@ -77,29 +77,26 @@ class Pipeline:
         """
         import tensorflow as tf
 
+        options = tf.data.Options()
+        for name, value in self.rewrites().items():
+            setattr(options.experimental_optimization, name, value)
         with tf.device("/CPU:0"):
-            dataset = self._build(inputs, labels, endless=endless)
-            return dataset.with_options(self._options())
-
-    def _build(self, inputs: Any, labels: Any, *, endless: bool) -> Any:
-        import tensorflow as tf
-
-        dataset = tf.data.Dataset.from_tensor_slices((inputs, labels))
-        if endless and not self.cache:
-            dataset = dataset.repeat()
-        if self.shuffle == "on":
-            dataset = dataset.shuffle(len(inputs), seed=0)
-        if self.map is not None and self.map.place == "element":
-            dataset = apply_map(dataset, self.map)
-        if self.cache:
-            dataset = dataset.cache()
-            dataset = dataset.repeat() if endless else dataset
-        dataset = dataset.batch(self.batch, drop_remainder=endless)
-        if self.map is not None and self.map.place == "batch":
-            dataset = apply_map(dataset, self.map)
-        if self.prefetch == "on":
-            dataset = dataset.prefetch(tf.data.AUTOTUNE)
-        return dataset
+            dataset = tf.data.Dataset.from_tensor_slices((inputs, labels))
+            if endless and not self.cache:
+                dataset = dataset.repeat()
+            if self.shuffle == "on":
+                dataset = dataset.shuffle(len(inputs), seed=0)
+            if self.map is not None and self.map.place == "element":
+                dataset = apply_map(dataset, self.map)
+            if self.cache:
+                dataset = dataset.cache()
+                dataset = dataset.repeat() if endless else dataset
+            dataset = dataset.batch(self.batch, drop_remainder=endless)
+            if self.map is not None and self.map.place == "batch":
+                dataset = apply_map(dataset, self.map)
+            if self.prefetch == "on":
+                dataset = dataset.prefetch(tf.data.AUTOTUNE)
+            return dataset.with_options(options)
 
     def rewrites(self) -> dict[str, bool]:
         """TensorFlow's own rewrites that are switched off here: options of tf.data by name.
@@ -114,14 +111,6 @@ class Pipeline:
         if self.prefetch == "off":
             off |= {"inject_prefetch": False}
         return off
-
-    def _options(self) -> Any:
-        import tensorflow as tf
-
-        options = tf.data.Options()
-        for name, value in self.rewrites().items():
-            setattr(options.experimental_optimization, name, value)
-        return options
 
 
 def apply_map(dataset: Any, how: Map) -> Any:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -67,30 +66,23 @@ def prepare(*, device: str, source: str, batch: int) -> Prepared:  # noqa: ARG00
     return _prepared(reading, batch, lambda: "")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Passes:
-    """The passes over a file of ``size`` bytes: one drop before each, and what had come from disks
-    ``before`` the first (None: the kernel does not count it)."""
+def tell_passes(passes: int, size: int, *, before: int | None, after: int | None) -> str:
+    """What the disk was asked for in whole passes over a file of ``size`` bytes, in words.
 
-    size: int
-    before: int | None
-    drops: list[int] = field(default_factory=list)
+    ``before`` and ``after`` them is what had come from disks; None: the kernel does not count it.
 
-    def witness(self, after: int | None) -> str:
-        """What the disk was asked for by now, in words; the newest pass may have just begun.
-
-        Raises:
-            Inapplicable: it was asked for less than the passes read.
-        """
-        if self.before is None or after is None:
-            return "; the page cache was dropped, and nobody counts what came from the disk"
-        passes, came = len(self.drops) - 1, after - self.before
-        if came < LEAST_FROM_DISK * passes * self.size:
-            raise Inapplicable(
-                f"{passes} passes over {self.size} bytes had {came} bytes from a disk: they were "
-                "read from memory, although the page cache was dropped"
-            )
-        return f"; {came} bytes came from the disk in {passes} passes over {self.size}"
+    Raises:
+        Inapplicable: it was asked for less than the passes read.
+    """
+    if before is None or after is None:
+        return "; the page cache was dropped, and nobody counts what came from the disk"
+    came = after - before
+    if came < LEAST_FROM_DISK * passes * size:
+        raise Inapplicable(
+            f"{passes} passes over {size} bytes had {came} bytes from a disk: they were "
+            "read from memory, although the page cache was dropped"
+        )
+    return f"; {came} bytes came from the disk in {passes} passes over {size}"
 
 
 def _prepare_disk(batch: int) -> Prepared:
@@ -102,11 +94,11 @@ def _prepare_disk(batch: int) -> Prepared:
     Raises:
         Inapplicable: the file system keeps the file in memory.
     """
-    drops: list[int] = []
+    drops: list[Path] = []
 
     def drop(path: Path) -> None:
         scratch.drop_cache(path)
-        drops.append(1)
+        drops.append(path)
 
     reading = read_records(drop=drop)
     (path,) = reading.paths
@@ -117,8 +109,13 @@ def _prepare_disk(batch: int) -> Prepared:
             f"{share:.0%} of the file stayed in memory when its page cache was dropped: the scratch "
             "space is no disk, or this machine does not tell"
         )
-    passes = Passes(size=path.stat().st_size, before=scratch.bytes_from_disk(), drops=drops)
-    return _prepared(reading, batch, lambda: passes.witness(scratch.bytes_from_disk()))
+    size, before = path.stat().st_size, scratch.bytes_from_disk()
+
+    def witness() -> str:
+        # The newest pass may have just begun.
+        return tell_passes(len(drops) - 1, size, before=before, after=scratch.bytes_from_disk())
+
+    return _prepared(reading, batch, witness)
 
 
 def _prepared(reading: Reading, batch: int, witness: Callable[[], str]) -> Prepared:

@@ -20,7 +20,7 @@ from suite.worker.scenario.profiles import FULL, STANDARD, Profiles
 from suite.worker.scenario.scenario import DATA_SEED, Inapplicable, Prepared, Resident, WrongResult
 from suite.worker.scenarios.mlp.networks import A, build
 from suite.worker.scenarios.mlp.train import plain_step
-from suite.worker.scenarios.mlp.training import MATMUL_PROOF, TRAINING_PROOF, Trainer, demand_finite
+from suite.worker.scenarios.mlp.training import MATMUL_PROOF, TRAINING_PROOF, Trainer
 from suite.worker.scenarios.tfdata.pipelines import (
     Input,
     Map,
@@ -79,10 +79,9 @@ def _train(
     batch = source.pipeline.batch
 
     def check(last: Any) -> Check:
-        demand_finite(last)
-        counted = source.verify()
-        trained = trainer.check(source.expected(batch).astype(np.float32), source.labels[:batch])
-        return replace(trained, what=f"{counted}; {trained.what}")
+        inputs = source.expected(batch).astype(np.float32)
+        trained = trainer.check(last, inputs, source.labels[:batch])
+        return replace(trained, what=f"{source.verify()}; {trained.what}")
 
     return Prepared(
         step=lambda: trainer.step(*take()),

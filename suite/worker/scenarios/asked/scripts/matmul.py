@@ -13,13 +13,6 @@ from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
-    """The seconds of each half, by size."""
-
-    seconds: dict[str, dict[int, float]]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Product:
     """A graph of two random matrices and their product."""
 
@@ -53,8 +46,8 @@ def multiply(half: str, n: int) -> Any:
         return session.run(made.product)
 
 
-def run(halves: Iterable[str], sizes: Iterable[int]) -> Run:
-    """Multiplies on each of these devices in turn."""
+def run(halves: Iterable[str], sizes: Iterable[int]) -> dict[str, dict[int, float]]:
+    """Multiplies on each of these devices in turn; the seconds of each half, by size."""
     seconds: dict[str, dict[int, float]] = {}
     for half in halves:
         seconds[half] = {}
@@ -62,4 +55,4 @@ def run(halves: Iterable[str], sizes: Iterable[int]) -> Run:
             start = time.perf_counter()
             multiply(half, n)
             seconds[half][n] = time.perf_counter() - start
-    return Run(seconds=seconds)
+    return seconds
