@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -68,6 +69,28 @@ class FakeDevice:
     def leave_work(self, nanoseconds: int) -> None:
         """What a set-up does that nobody waited for."""
         self.queued_ns += nanoseconds
+
+
+def install(monkeypatch: pytest.MonkeyPatch, **names: Any) -> ModuleType:
+    """Puts a module of these names where ``import tensorflow`` looks."""
+    module = ModuleType("tensorflow")
+    for name, value in names.items():
+        setattr(module, name, value)
+    monkeypatch.setitem(sys.modules, "tensorflow", module)
+    return module
+
+
+@dataclass
+class Scopes:
+    """``tf.device``, and which one is named now."""
+
+    scopes: list[str | None] = field(default_factory=lambda: [None])
+
+    @contextmanager
+    def device(self, name: str | None) -> Iterator[None]:
+        self.scopes.append(name)
+        yield
+        self.scopes.pop()
 
 
 class FakeTensorFlow:

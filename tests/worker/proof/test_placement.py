@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -24,7 +21,7 @@ from suite.worker.proof.placement import (
 )
 from suite.worker.scenario.posted import Nodes
 from suite.worker.scenario.scenario import Prepared, Resident, lay
-from tests.fakes.device import FakeTensorFlow
+from tests.fakes.device import FakeTensorFlow, Scopes, install
 from tests.worker.session.test_session import Bench, assert_no_numbers
 
 TRAINING = Ops(groups=(("MatMul", "_MklMatMul"), ("ApplyAdam",)))
@@ -274,23 +271,12 @@ def test_data_that_lies_elsewhere_or_is_not_there_is_not_placed(
 
 
 def test_arrays_are_laid_on_the_device_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    places: list[str] = []
-
-    @contextmanager
-    def device(name: str) -> Iterator[None]:
-        places.append(name)
-        yield
-        places.pop()
-
-    modules = FakeTensorFlow().modules()
-    root: Any = modules["tensorflow"]
-    root.device = device
-    root.constant = lambda array: (array, places[-1])
-    monkeypatch.setitem(sys.modules, "tensorflow", root)
+    place = Scopes()
+    install(monkeypatch, device=place.device, constant=lambda array: (array, place.scopes[-1]))
     found = lay("/GPU:0", "inputs", "labels")
     assert found.device == "/GPU:0"
     assert list(found.tensors) == [("inputs", "/GPU:0"), ("labels", "/GPU:0")]
-    assert places == []
+    assert place.scopes == [None]
 
 
 @pytest.mark.parametrize(

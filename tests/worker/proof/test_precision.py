@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from types import ModuleType, SimpleNamespace
-from typing import Any, cast
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -14,7 +13,7 @@ from suite.worker.proof.precision import demand, explain_lack, switch
 from suite.worker.scenario.scenario import Inapplicable, Prepared, WrongResult
 from suite.worker.scenarios.matmul import square
 from suite.worker.scenarios.mlp import train, training
-from tests.fakes.device import FakeTensorFlow
+from tests.fakes.device import FakeTensorFlow, install
 from tests.worker.session.test_session import TIMES, Bench, raising
 
 AMPERE, TURING, PASCAL = (8, 0), (7, 5), (6, 1)
@@ -60,32 +59,21 @@ def test_every_precision_of_a_cell_has_its_type_tolerance_and_needs() -> None:
     assert set(square.LEAST_ERROR) == {"tf32"}, "the one that is stored as another"
 
 
-class Gpu:
-    """As much of TensorFlow as tells a GPU's capability and turns TF32 on and off."""
-
-    def __init__(self, capability: tuple[int, int] | None) -> None:
-        self.switched: list[bool] = []
-        self.module = cast(Any, ModuleType("tensorflow"))
-        details = {} if capability is None else {"compute_capability": capability}
-        self.module.config = SimpleNamespace(
-            get_visible_devices=lambda kind: [f"the {kind}"],
-            experimental=SimpleNamespace(
-                get_device_details=lambda _: details,
-                enable_tensor_float_32_execution=self.switched.append,
-            ),
-        )
-
-
 @pytest.mark.parametrize("capability", [AMPERE, TURING, None])
 def test_a_cell_applies_where_its_device_has_the_precision(
     capability: tuple[int, int] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gpu = Gpu(capability)
-    monkeypatch.setitem(sys.modules, "tensorflow", gpu.module)
+    switched: list[bool] = []
+    experimental = SimpleNamespace(
+        get_device_details=lambda _: {"compute_capability": capability} if capability else {},
+        enable_tensor_float_32_execution=switched.append,
+    )
+    config = SimpleNamespace(get_visible_devices=lambda _: ["a GPU"], experimental=experimental)
+    install(monkeypatch, config=config)
     if capability == AMPERE:
         for name in precision.STORED:
             demand(name, "/GPU:0")
-        assert gpu.switched == []
+        assert switched == []
     else:
         with pytest.raises(Inapplicable, match=r"compute capability 8\.0"):
             demand("tf32", "/GPU:0")

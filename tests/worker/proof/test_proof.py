@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import sys
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from suite.worker.proof.gpu import (
     loaded_versions,
     simulation_facts,
 )
+from tests.fakes.device import install
 from tests.fakes.tree import lay
 
 DRIVER_FILE = "proc/driver/nvidia/version"
@@ -76,13 +76,14 @@ class Device:
     error: Exception | None = None
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        module: Any = ModuleType("tensorflow")
-        module.device = contextlib.nullcontext
-        module.constant = lambda value: value
-        module.matmul = lambda left, right: self.give(left @ right + self.wrong)
-        module.add = lambda left, right: self.give(left + right + self.sum_wrong)
-        module.errors = SimpleNamespace(OpError=_OpError)
-        monkeypatch.setitem(sys.modules, "tensorflow", module)
+        install(
+            monkeypatch,
+            device=contextlib.nullcontext,
+            constant=lambda value: value,
+            matmul=lambda left, right: self.give(left @ right + self.wrong),
+            add=lambda left, right: self.give(left + right + self.sum_wrong),
+            errors=SimpleNamespace(OpError=_OpError),
+        )
 
     def give(self, result: Any) -> Any:
         if self.error is not None:

@@ -16,7 +16,8 @@ from suite.worker.scenarios.mlp import loop
 from suite.worker.scenarios.mlp.networks import A, B, weights
 from suite.worker.scenarios.mlp.reference import demand_reference
 from suite.worker.scenarios.mlp.training import CHECK_TOLERANCE
-from tests.worker.scenarios.test_asked_steps import Pipeline, Scopes, install
+from tests.fakes.device import Scopes, install
+from tests.worker.scenarios.test_asked_steps import Pipeline
 
 
 class Matrix:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,28 +19,7 @@ from suite.worker.scenario.scenario import Prepared, WrongResult
 from suite.worker.scenarios.asked import dataset, loops, slices
 from suite.worker.scenarios.mlp.networks import B
 from suite.worker.scenarios.mlp.training import TRAINING_PROOF
-
-
-@dataclass
-class Scopes:
-    """``tf.device``, and which one is named now."""
-
-    scopes: list[str | None] = field(default_factory=lambda: [None])
-
-    @contextmanager
-    def device(self, name: str | None) -> Iterator[None]:
-        self.scopes.append(name)
-        yield
-        self.scopes.pop()
-
-
-def install(monkeypatch: pytest.MonkeyPatch, **names: Any) -> Any:
-    """Puts these names where ``import tensorflow`` looks."""
-    module = ModuleType("tensorflow")
-    for name, value in names.items():
-        setattr(module, name, value)
-    monkeypatch.setitem(sys.modules, "tensorflow", module)
-    return module
+from tests.fakes.device import Scopes, install
 
 
 @dataclass

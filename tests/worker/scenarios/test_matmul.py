@@ -20,7 +20,7 @@ from suite.worker.scenarios.matmul.square import (
     check_product,
     relative_error,
 )
-from tests.worker.scenarios.test_asked_steps import Scopes, install
+from tests.fakes.device import Scopes, install
 
 
 def operands(size: int) -> tuple[Any, Any]:

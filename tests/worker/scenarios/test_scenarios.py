@@ -12,14 +12,15 @@ from typing import Any
 
 import pytest
 
-from suite.cells.cell import Cell, Work
+from suite.cells.cell import Cell
 from suite.cells.families import FAMILIES
 from suite.cells.links import resolve, vary
-from suite.cells.scenario import Ops, Point, Scenario
+from suite.cells.scenario import Ops, Scenario
 from suite.cells.traits import PROFILES
 from suite.content import SUITE
 from suite.worker import scenarios
 from tests.commands import run_python
+from tests.fakes.scenarios import make_up
 
 GRAMMAR = re.compile(r"[a-z]+\.[a-z_]+(/[a-z_]+=[A-Za-z0-9._-]+)*")
 
@@ -142,21 +143,8 @@ def test_a_link_to_an_axis_that_a_case_lacks_is_refused() -> None:
 
 @pytest.mark.parametrize("params", [{}, {"n": 1, "m": 2}, {"m": 1}])
 def test_a_point_with_other_axes_is_refused(params: dict[str, int]) -> None:
-    wrong = Scenario(
-        family="made",
-        case="up",
-        about="Made up.",
-        question="{n}?",
-        axes=("n",),
-        points=(Point(params=params, profiles=("full",)),),
-        work=lambda **_: Work(amount=1.0, unit="call"),
-        prepare=None,
-        role="work",
-        kin="made up",
-        proof=None,
-    )
     with pytest.raises(ValueError, match="other axes"):
-        wrong.cells()
+        make_up([params], axes=("n",)).cells()
 
 
 def test_an_unknown_id_names_its_neighbours() -> None:

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from suite.cells.cell import Work
-from suite.cells.scenario import Ops, Point, Results, Scenario
+from suite.cells.scenario import Ops, Results
 from suite.model import AT_END, CellResult, Check
 from suite.worker.proof import compile_cache, facts, gpu
 from suite.worker.scenario.posted import Printed, list_halves
@@ -20,6 +19,7 @@ from suite.worker.scenario.scenario import WrongResult
 from suite.worker.scenarios.asked.stages import placed
 from suite.worker.session import script, startup
 from suite.worker.session.cell import Request
+from tests.fakes.scenarios import make_up
 
 PRODUCT = Ops(groups=(("MatMul",),))
 
@@ -58,20 +58,11 @@ class Scene:
         )
 
     def run(self, *ons: str, on_gpu: bool = True) -> None:
-        made = Scenario(
-            family="made",
-            case="up",
-            about="Made up.",
-            question="{on}?",
-            axes=("on",),
-            points=tuple(Point(params={"on": on}, profiles=("smoke",)) for on in ons),
-            work=lambda **_: Work(amount=1.0, unit="call"),
-            prepare=None,
+        made = make_up(
+            [{"on": on} for on in ons],
             script=self.script,
             process="made.up",
             one_shot=True,
-            role="work",
-            kin="made up",
             device=lambda on: on,
             proof=self.printed.get("proof", PRODUCT),
         )

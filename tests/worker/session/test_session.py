@@ -12,7 +12,7 @@ import pytest
 
 from suite import wire
 from suite.cells.cell import Work
-from suite.cells.scenario import Ops, Point, Scenario
+from suite.cells.scenario import Ops
 from suite.model import CellResult, Check
 from suite.worker.loop import trace
 from suite.worker.loop.measure import Loop
@@ -20,6 +20,7 @@ from suite.worker.scenario.scenario import Inapplicable, Prepared, WrongResult
 from suite.worker.session.cell import Account, Request, Times
 from suite.worker.session.session import Runner
 from tests.fakes.device import SECOND, FakeDevice, FakeTensorFlow
+from tests.fakes.scenarios import make_up
 
 TIMES = Times(warmup_s=0.05, measure_s=0.1, budget_s=2.0)
 MATMUL, CONV = (Ops(groups=((name,),)) for name in ("MatMul", "Conv2D"))
@@ -63,17 +64,11 @@ class Bench:
     def request(
         self, n: int = 1, *, calls: int | None = None, asked_about: bool = False, **fields: Any
     ) -> Request:
-        scenario = Scenario(
-            family="made",
-            case="up",
-            about="Made up.",
-            question="What does {n} take?",
-            axes=("n",),
-            points=(Point(params={"n": n}, profiles=("smoke",), asked_about=asked_about),),
-            work=lambda n: Work(amount=float(n), unit="call"),
+        scenario = make_up(
+            [{"n": n}],
+            asked_about=asked_about,
+            work=Work(amount=float(n), unit="call"),
             prepare=self.prepare,
-            role="work",
-            kin="made up",
             proof=self.proof,
             device=self.on,
             **fields,
