@@ -136,10 +136,8 @@ class CellRun:
                 placement = self._prove(prepared, seen, last)
             if scenario.one_shot:
                 status = "cold" if prepared.warm_start is None else "run-up"
-                calls, timing = (
-                    1,
-                    Timing(samples_s=[first.seconds], warmup_status=status, last=last),
-                )
+                timing = Timing(samples_s=[first.seconds], warmup_status=status, last=last)
+                calls = 1
             else:
                 del last
                 calls, timing, witnessed = self._time(prepared)

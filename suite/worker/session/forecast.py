@@ -54,11 +54,7 @@ class Forecast:
             return None
         last = before[-1]
         if cell.one_shot:
-            more = cell.work.amount / last.amount - 1
-            return (
-                last.call_s + more * (last.call_s - min(one.call_s for one in before)),
-                last.check_s + more * (last.check_s - min(one.check_s for one in before)),
-            )
+            return _extend(before, cell.work.amount / last.amount - 1)
         if last.call_s < TRUSTED_S:
             return None
         if len(before) == 1:
@@ -66,12 +62,17 @@ class Forecast:
                 return None
             ratio = cell.work.amount / last.amount
             return last.call_s * ratio, last.check_s * ratio
-        first = before[-2]
-        step = (cell.work.amount - last.amount) / (last.amount - first.amount)
-        return (
-            last.call_s + step * max(0.0, last.call_s - first.call_s),
-            last.check_s + step * max(0.0, last.check_s - first.check_s),
-        )
+        step = (cell.work.amount - last.amount) / (last.amount - before[-2].amount)
+        return _extend(before[-2:], step)
+
+
+def _extend(sizes: list[Seen], step: float) -> tuple[float, float]:
+    """What the last of these sizes took, and so many times what that is beyond the least of them."""
+    last = sizes[-1]
+    return (
+        last.call_s + step * (last.call_s - min(one.call_s for one in sizes)),
+        last.check_s + step * (last.check_s - min(one.check_s for one in sizes)),
+    )
 
 
 def _sweep_key(cell: Cell) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 import json
+import operator
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -100,10 +102,8 @@ def find_lacking(tf: Any) -> list[str]:
 
 
 def _has(tf: Any, name: str) -> bool:
-    found = tf
     try:
-        for part in name.split("."):
-            found = getattr(found, part)
+        operator.attrgetter(name)(tf)
     except (AttributeError, ImportError):
         return False
     return True
@@ -156,11 +156,7 @@ def main() -> int:
 
 def _numbers(version: str) -> tuple[int, ...]:
     """``(2, 17)`` of ``2.17.0+nv25.2``."""
-    parts = []
-    for part in version.split(".")[:2]:
-        digits = "".join(letter for letter in part if letter.isdigit())
-        parts.append(int(digits or 0))
-    return tuple(parts)
+    return tuple(int(digits) for digits in re.findall(r"\d+", version)[:2])
 
 
 def _tell(error: Exception) -> str:

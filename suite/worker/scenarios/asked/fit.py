@@ -190,15 +190,9 @@ WATERFALL = Waterfall(
 
 def _link(stage: str, batch: int, prefetch: str, on: On, epoch: int = 1, **_: Param) -> Links:
     if stage != STAGES[-1].name:
-        axes: dict[str, Param] = {
-            "stage": STAGES[-1].name,
-            "batch": batch,
-            "prefetch": prefetch,
-            "on": on,
-        }
-        steady = cell("asked.fit", "once warm", **axes)
-        cold: dict[LinkName, Target] = {"start": FIRST_STEP}
-        return {**cold, "warm": steady} if epoch > 1 else cold
+        last = STAGES[-1].name
+        steady = cell("asked.fit", "once warm", stage=last, batch=batch, prefetch=prefetch, on=on)
+        return {"start": FIRST_STEP, **({"warm": steady} if epoch > 1 else {})}
     links: dict[LinkName, Target] = {"feed": vary(prefetch="on")}
     if on == "arm":
         links["prefetched"] = vary("prefetched", prefetch="on")

@@ -107,7 +107,7 @@ def prepare(*, device: str, n: int, stage: str, on: On) -> Prepared:
 
     return Prepared(
         step=pin(fetching if how.fetch else step, on),
-        check=_check,
+        check=lambda made: check_matrices(*(matrix.numpy() for matrix in made)),
         tensors=list,
         resident=resident,
         enqueues=not how.fetch,
@@ -170,10 +170,6 @@ def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
         again = _Again(half, n)
         printed.append(Printed(seconds=seconds[half][n], check=again.check, again=again.look))
     return printed
-
-
-def _check(made: list[Any]) -> Check:
-    return check_matrices(*(matrix.numpy() for matrix in made))
 
 
 def check_matrices(left: Any, right: Any, product: Any) -> Check:
