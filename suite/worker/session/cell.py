@@ -70,6 +70,11 @@ class Times:
 class OverBudget(Exception):
     """The cell would take longer than its budget; the text is the reason to print."""
 
+    def __init__(self, cost_s: float, budget_s: float) -> None:
+        super().__init__(
+            f"would take {cost_s:.3g} s here; the profile's budget for this cell is {budget_s:g} s"
+        )
+
 
 @dataclass
 class Account:
@@ -249,9 +254,7 @@ class CellRun:
         budget = self.times.budget_of(cell)
         if cost > budget:
             self.forecast.remember(cell, call_s, check_s)
-            raise OverBudget(
-                f"would take {cost:.3g} s here; the profile's budget for this cell is {budget:g} s"
-            )
+            raise OverBudget(cost, budget)
 
     def _prove(self, prepared: Prepared, seen: Nodes, result: Any) -> Placement:
         return prove(

@@ -122,7 +122,7 @@ def test_a_calibration_is_made_again_only_where_compiling_cost_it_a_cell(
 
 def test_what_the_worker_says_of_a_lost_budget_is_known_for_it() -> None:
     """`OVER` is its text, and the plan looks for a word of it."""
-    assert OVER["reason"] == worker_cell._over(9.0, 5.0)
+    assert OVER["reason"] == str(worker_cell.OverBudget(9.0, 5.0))
 
 
 def test_a_second_calibration_is_the_last_however_much_it_compiled(stage: Stage) -> None:
