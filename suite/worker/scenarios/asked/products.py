@@ -7,12 +7,12 @@ script are fenced, as every sample here: on a GPU an unfenced timer sees the wor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, Literal
 
-from suite.cells.cell import Work, cell_id
+from suite.cells.cell import Param, Work, cell_id
 from suite.cells.scenario import Point, Results, Scenario, cross
 from suite.model import Check
 from suite.worker.proof import placement
@@ -184,29 +184,21 @@ def check_matrices(left: Any, right: Any, product: Any) -> Check:
     return replace(found, what=f"{found.what}; operands random")
 
 
-def _ends(n: int) -> Profiles:
-    return QUICK if n in ENDS else FULL
-
-
-def _post_profiles(n: int) -> Profiles:
-    soon = SMOKE if n <= ENDS[1] else STANDARD
-    return soon if n <= ENDS[-1] else FULL
-
-
-PROFILES: dict[str, Callable[[int], Profiles]] = {
-    SCRIPT: _post_profiles,
-    "session": lambda n: STANDARD if n == ENDS[1] else FULL,
-    "eager": lambda n: STANDARD if n == ENDS[1] else FULL,
-    "naive": lambda n: SMOKE if n == ENDS[0] else _ends(n),
-    "first-call-apart": lambda _: FULL,
-    "warm": _ends,
-}
-"""The profiles of each size, by stage; standard has all of one size."""
+def _profiles(stage: str, n: int, **_: Param) -> Profiles:
+    """The standard profile has all stages of one size."""
+    if stage == SCRIPT:
+        soon = SMOKE if n <= ENDS[1] else STANDARD
+        return soon if n <= ENDS[-1] else FULL
+    if stage in {"session", "eager"}:
+        return STANDARD if n == ENDS[1] else FULL
+    if (stage, n) == ("naive", ENDS[0]):
+        return SMOKE
+    return QUICK if stage in {"naive", "warm"} and n in ENDS else FULL
 
 
 def _points(stage: Stage) -> tuple[Point, ...]:
     axes: dict[str, Any] = {"stage": stage.name, "on": stage.ons, "n": square.ASKED_ABOUT}
-    return cross(**axes, **ASKED, profiles=lambda n, **_: PROFILES[stage.name](n))
+    return cross(**axes, **ASKED, profiles=_profiles)
 
 
 WATERFALL = Waterfall(

@@ -35,12 +35,6 @@ def one_copy(bytes: int, **_: Param) -> Work:  # noqa: A002  the axis
     return Work(amount=1.0, unit="copy", bytes=float(bytes))
 
 
-def one_sum(bytes: int) -> Work:  # noqa: A002  the axis
-    """One sum in place of two arrays of so many bytes: both are read and one is written, which is
-    how the STREAM benchmark counts."""
-    return Work(amount=1.0, unit="sum", bytes=3.0 * bytes)
-
-
 def signs(count: int) -> Any:
     """A float32 array of seeded ±1."""
     draw = np.random.default_rng([DATA_SEED, 4])
@@ -155,7 +149,8 @@ SUM = Scenario(
     question="How fast is the device's memory, by adding {bytes} bytes to {bytes} bytes?",
     axes=("bytes",),
     points=cross(bytes=SUMMED),
-    work=one_sum,
+    # Two arrays are read and one is written, which is how the STREAM benchmark counts.
+    work=Work(amount=1.0, unit="sum", bytes=3.0 * SUMMED),
     prepare=prepare_sum,
     role="reference",
     kin="sum",
