@@ -64,7 +64,7 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "off-pace": "took {pace:.2f} times as long as the arm's other invocations, uniformly across its "
         "cells; its block is excluded for all arms",
         "off-pace-then": "took {pace:.2f} times as long as the arm's other invocations, uniformly across "
-        "its cells; its block was measured again on all arms",
+        "its cells; it does not count, its block was measured again on all arms",
         "block-again": "{odd} was off its usual pace in this block",
         "repeated": "repeated; the document does not say why",
     },

@@ -112,7 +112,6 @@ class Scenario:
 
     family: str
     case: str
-    about: str
     question: str
     axes: tuple[str, ...]
     points: tuple[Point, ...]

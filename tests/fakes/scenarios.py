@@ -20,7 +20,6 @@ def make_up(
         **{
             "family": "made",
             "case": "up",
-            "about": "Made up.",
             "question": "What does it take?",
             "axes": tuple(made[0].params),
             "points": made,

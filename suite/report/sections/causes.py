@@ -44,11 +44,18 @@ def tell_causes(analysis: Analysis) -> list[str]:
         meant = f"; {rules[0]} is {meaning}" if meaning else ""
         sentences.append(f"Why {gpu} loses {cells}: {above}{', '.join(parts)}{meant}.")
         rival = gpu if gpu in analysis.others else analysis.cpu or ""
+        names = name_cells(analysis.cells)[0]
         judged = {one.id for one in analysis.cells if isinstance(one.verdicts.get(rival), Verdict)}
-        won = sum(one.standing is not None and one.standing.winner in judged for one in losses)
+        won = [
+            (names[winner], names[one.id])
+            for one in losses
+            if one.standing and (winner := one.standing.winner) and winner in judged
+        ]
         if won:
+            better, lost = won[0]
             sentences.append(
-                f"For {won} of them {gpu} wins at a measured variant of the same work."
+                f"For {len(won)} of them {gpu} wins at a measured variant of the same work, such as "
+                f"{better} instead of {lost}."
             )
     # What is no longer timed makes nothing faster.
     helping = [one for one in _find_best(analysis, by_case=False) if one.kind != "warm-timing"]
@@ -64,25 +71,22 @@ def tell_causes(analysis: Analysis) -> list[str]:
 
 def _tell_naive_gap(analysis: Analysis) -> Iterator[str]:
     """Where a script, or its timing in a warm process, names the wrong winner."""
-    found: dict[tuple[bool, str], dict[str, list[str]]] = {}
+    found: dict[bool, dict[str, dict[str, list[str]]]] = {}
     for one in analysis.misled:
         if one.reverses:
-            other = name_place(one.other)
             base = "its own CPU" if one.base.arm == one.other.arm else name_place(one.base)
             fixed = " ".join(f"{axis}={value}" for axis, value in one.fixed.items())
-            titles = found.setdefault((one.posted, f"{other} or {base}"), {})
-            titles.setdefault(one.title, []).append(fixed)
-    # Which pairs of places the same scripts are wrong about.
-    pairs: dict[tuple[bool, tuple[str, ...]], list[str]] = {}
-    for (posted, pair), titles in found.items():
-        sizes = {title: ", ".join(filter(None, fixed)) for title, fixed in titles.items()}
-        scripts = tuple(": ".join(filter(None, one)) for one in sizes.items())
-        pairs.setdefault((posted, scripts), []).append(pair)
-    for (posted, scripts), wrong in pairs.items():
+            pairs = found.setdefault(one.posted, {}).setdefault(one.title, {})
+            pairs.setdefault(f"between {name_place(one.other)} and {base}", []).append(fixed)
+    for posted, titles in found.items():
         how = "Timed as posted" if posted else "Timed as posted, in a warm process"
-        many = show_things(len(scripts), "script") + (" names" if len(scripts) == 1 else " name")
-        named = "; ".join(scripts)
-        yield f"{how}, {many} the wrong winner, {', and '.join(wrong)}: {named}."
+        many = show_things(len(titles), "script") + (" names" if len(titles) == 1 else " name")
+        named = []
+        for title, pairs in titles.items():
+            sizes = {pair: ", ".join(filter(None, fixed)) for pair, fixed in pairs.items()}
+            where = "; ".join(": ".join(filter(None, one)) for one in sizes.items())
+            named.append(f"{title} ({where})")
+        yield f"{how}, {many} the wrong winner: {'; '.join(named)}."
 
 
 def write_causes(page: Page, analysis: Analysis) -> None:

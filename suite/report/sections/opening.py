@@ -184,7 +184,7 @@ def _tell_ends(
         if isinstance(one.ratios[other], Ratio)
         and not any(one.arms[arm].invalid for arm in (base, other))
     ]
-    none = "none" if valid else "no valid pair" if cells else "no cell of work"
+    none = "none" if valid else "no valid pair" if cells else "–"
     if valid and judged and not any(isinstance(one.verdicts[other], Verdict) for one in valid):
         none = "no verdict"
     ends = find_ends(valid, base, other, judged=judged)

@@ -28,6 +28,7 @@ from suite.report.sections.verdict import (
     tell_sureness,
 )
 from suite.report.text.crossovers import name_sweep, word_crossover, word_reach
+from suite.report.text.names import name_cells
 from suite.report.text.page import Page
 from tests import synthetic
 from tests.changes import lose, plant
@@ -212,7 +213,7 @@ def test_the_small_table_has_the_ends_that_verdicts_carry_and_of_work_alone() ->
     equal = judged(*["INCONCLUSIVE"] * len(analysis.cells))
     assert family_of(equal, family) == ["none", "none"]
     priced = change_cells(analysis, lambda *_: {"role": "overhead"})
-    assert family_of(priced, family) == ["no cell of work", "no cell of work"]
+    assert family_of(priced, family) == ["–", "–"]
     # Two blocks are not judged: then the ratios alone.
     assert "×" in family_of(analyse_made(blocks=2), family)[0]
 
@@ -304,15 +305,23 @@ def test_variants_at_which_the_gpu_wins_are_counted_among_the_losses_of_work() -
         one for one in analysis.work if one.standing and one.standing.loses and one.standing.winner
     ]
     assert won
-    words = "cuda wins at a measured variant of the same work."
-    assert said(analysis, "measured variant") == [f"For {len(won)} of them {words}"]
+    names = name_cells(analysis.cells)[0]
+
+    def expected(found: list[CellAnalysis]) -> list[str]:
+        one = found[0]
+        assert one.standing and one.standing.winner
+        return [
+            f"For {len(found)} of them cuda wins at a measured variant of the same work, such as "
+            f"{names[one.standing.winner]} instead of {names[one.id]}."
+        ]
+
+    assert said(analysis, "measured variant") == expected(won)
     winner = won[0].standing.winner  # type: ignore[union-attr]
     unjudged = change_cells(
         analysis, lambda _, one: {"comparisons": {}} if one.id == winner else {}
     )
     fewer = [one for one in won if one.standing and one.standing.winner != winner]
-    told = said(unjudged, "measured variant")
-    assert told == ([f"For {len(fewer)} of them {words}"] if fewer else [])
+    assert said(unjudged, "measured variant") == (expected(fewer) if fewer else [])
 
     def lose_winner(_: int, one: CellAnalysis) -> dict[str, Any]:
         return {"standing": one.standing and structs.replace(one.standing, winner=None)}

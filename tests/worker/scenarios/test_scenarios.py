@@ -48,8 +48,6 @@ def test_what_a_cell_says_of_itself_holds_together(scenario: Scenario, cell: Cel
         assert cell.by_host or cell.one_shot
         assert cell.by_host == (cell.case == "container")
 
-    assert scenario.about.endswith(".")
-    assert len(scenario.about) <= 120
     assert cell.question.endswith("?")
     assert not set("{}") & set(cell.question)
     assert cell.question[0].isupper()

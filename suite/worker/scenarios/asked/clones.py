@@ -121,7 +121,6 @@ def _bear_out(run: script.Run, half: str) -> Printed:
 SCENARIOS = tuple(
     Scenario(
         **WATERFALL.declare(stage, None if stage.name == FIRST else prepare, post),
-        about="Network B cloned under tf.device: by a script, the first time in a process, and again.",
         question=f"What does cloning network B take {stage.new} (work on: {{on}})?",
         work=Work(amount=1.0, unit="model"),
         kin="building/clone",

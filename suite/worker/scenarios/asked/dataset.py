@@ -139,7 +139,6 @@ post = bear_out(script.run, steps=B.examples // BATCH)
 SCENARIOS = tuple(
     Scenario(
         **WATERFALL.declare(stage, prepare, post),
-        about="Network B on a dataset of 100,000 examples: batch 32, prefetched, not shuffled.",
         question=f"What does a step of network B on a dataset take with {stage.new} (work on: {{on}})?",
         work=work,
         kin="training/B",

@@ -204,7 +204,6 @@ def _link(stage: str, batch: int, prefetch: str, on: On, epoch: int = 1, **_: Pa
 SCENARIOS = tuple(
     Scenario(
         **WATERFALL.declare(stage, prepare, post),
-        about="Network A by Model.fit, its dataset shuffled: epochs 1 to 3 of a fresh model; warm ones.",
         question=f"What does Model.fit take for {stage.new}"
         + (" in epoch {epoch}" if stage.name == SCRIPT else "")
         + ", at batch {batch}, prefetch {prefetch} (work on: {on})?",

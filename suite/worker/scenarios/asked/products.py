@@ -219,7 +219,6 @@ WATERFALL = Waterfall(
 SCENARIOS = tuple(
     Scenario(
         **WATERFALL.declare(stage, prepare, post),
-        about="A product: by a script; eager, all timed; first call apart; warm, which is matmul.square.",
         question=f"What does a product of n = {{n}} take with {stage.new} (work on: {{on}})?",
         work=work,
         kin=square.name_product,

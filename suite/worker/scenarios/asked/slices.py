@@ -136,7 +136,6 @@ post = bear_out(script.run, steps=steps_of(WATERFALL.posted))
 SCENARIOS = tuple(
     Scenario(
         **WATERFALL.declare(stage, prepare, post),
-        about="Network B, 1,000 examples in slices of 10: as posted, then one mistake less at a time.",
         question=f"What does network B's loop over slices take with {stage.new} (work on: {{on}})?",
         work=work,
         kin="training/B",

@@ -55,7 +55,6 @@ def prepare(*, device: str, n: int, products: int) -> Prepared:
 REPEATED = Scenario(
     family="matmul",
     case="repeated",
-    about="A control: equal products one after the other, in one cell one more than it declares.",
     question="A control, declared as 20 products of {n} × {n}: what do {products} of them take?",
     axes=("n", "products"),
     points=cross(n=SIZE, products=(DECLARED, DECLARED + 1), profiles=STANDARD),

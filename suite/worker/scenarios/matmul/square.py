@@ -212,7 +212,6 @@ PLAIN: dict[str, Any] = {"precision": "fp32", "operands": "device", "xla": "off"
 SQUARE = Scenario(
     family="matmul",
     case="square",
-    about="The product of two square matrices, one after the other.",
     question="How long does a {n} × {n} product take ({precision}, operands on the {operands}, "
     "XLA {xla})?",
     axes=("n", "precision", "operands", "xla"),

@@ -63,7 +63,6 @@ def check(made: Any, network: Network, *, same: bool) -> Check:
 BUILD = Scenario(
     family="mlp",
     case="build",
-    about="A model made again in a warm process: network B, its clone, and one of 50 layers.",
     question="How long does making a model take once the process is warm ({model})?",
     axes=("model",),
     points=cross(model=MODELS),

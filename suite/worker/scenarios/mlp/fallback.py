@@ -78,7 +78,6 @@ def prepare(*, device: str, batch: int, python: str) -> Prepared:
 FALLBACK = Scenario(
     family="mlp",
     case="fallback",
-    about="A training step of A with a numpy_function inside, pinned to the CPU, and without.",
     question="What does a training step of A at batch {batch} take with Python inside: {python}?",
     axes=("batch", "python"),
     points=cross(batch=BATCH, python=PYTHON),

@@ -84,7 +84,6 @@ def check(inputs: Any, found: Any) -> Check:
 INFER = Scenario(
     family="mlp",
     case="infer",
-    about="Network A's answer to one batch: model(x), eager and unfetched, or Model.predict.",
     question="How long does network A take to answer {batch} examples (call: {call})?",
     axes=("batch", "call"),
     points=cross(call=CALLS, batch=BATCHES),

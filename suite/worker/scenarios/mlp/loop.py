@@ -114,7 +114,6 @@ def check_epochs(
 LOOP = Scenario(
     family="mlp",
     case="loop",
-    about="An epoch of Model.fit on network A, its dataset prefetched, jit_compile off.",
     question="What does an epoch of Model.fit take at batch {batch}, "
     "{steps_per_execution} steps an execution?",
     axes=("batch", "steps_per_execution"),

@@ -201,7 +201,6 @@ PLAIN: dict[str, Any] = {"precision": "fp32", "execution": "graph"}
 TRAIN = Scenario(
     family="mlp",
     case="train",
-    about="One training step of a small network by a function of one's own.",
     question="What does a training step of network {net} at batch {batch} take, "
     "data from the {data} ({precision}, {execution})?",
     axes=("net", "batch", "data", "precision", "execution"),

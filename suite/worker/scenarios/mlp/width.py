@@ -61,7 +61,6 @@ def _profiles(width: int, **_: Param) -> Profiles:
 WIDTH = Scenario(
     family="mlp",
     case="width",
-    about="One training step of network A with both hidden layers of a width.",
     question="What does a training step take with hidden layers of {width}, batch {batch} ({precision})?",
     axes=("width", "batch", "precision"),
     points=(

@@ -161,7 +161,6 @@ def _alike(case: str, price: Price, profiles: Profiles) -> dict[str, Any]:
 
 FENCE = Scenario(
     **_alike("fence", "fence", NOT_QUICK),
-    about="Waiting for idle devices: the price of every sample's ends.",
     question="What does waiting for an idle device cost?",
     work=CALL,
     prepare=prepare_fence,
@@ -170,7 +169,6 @@ FENCE = Scenario(
 
 EAGER_OP = Scenario(
     **_alike("eager_op", "eager", SMOKE),
-    about="An eager operation that has nothing to compute.",
     question="What does one eager operation cost, whatever its size?",
     work=CALL,
     prepare=prepare_eager,
@@ -180,7 +178,6 @@ EAGER_OP = Scenario(
 
 FUNCTION_CALL = Scenario(
     **_alike("function_call", "graph", SMOKE),
-    about="A tf.function that has nothing to compute.",
     question="What does one call of a tf.function cost, whatever is in it?",
     work=CALL,
     prepare=prepare_function,
@@ -190,7 +187,6 @@ FUNCTION_CALL = Scenario(
 
 XLA_CALL = Scenario(
     **_alike("xla_call", "xla", FULL),
-    about="A tf.function compiled by XLA that has nothing to compute.",
     question="What does one call of a function compiled by XLA cost, whatever is in it?",
     work=CALL,
     prepare=prepare_xla,
@@ -199,7 +195,6 @@ XLA_CALL = Scenario(
 
 GRAPH_OP = Scenario(
     **_alike("graph_op", "operation", FULL),
-    about=f"A chain of {CHAIN:,} tiny operations in one call of a tf.function.",
     question=f"What does one operation inside a graph cost, in a chain of {CHAIN:,}?",
     work=Work(amount=float(CHAIN), unit="operation"),
     prepare=prepare_graph_op,

@@ -125,7 +125,6 @@ def prepare_sum(*, device: str, bytes: int) -> Prepared:  # noqa: A002  the axis
 COPY = Scenario(
     family="overhead",
     case="copy",
-    about="One tensor copied to the device or from it; on the CPU arm, within memory.",
     question="What does copying {bytes} bytes {direction} cost?",
     axes=("direction", "bytes"),
     points=cross(
@@ -145,7 +144,6 @@ COPY = Scenario(
 SUM = Scenario(
     family="overhead",
     case="sum",
-    about="A large element-wise sum in place: the bandwidth of the device's memory.",
     question="How fast is the device's memory, by adding {bytes} bytes to {bytes} bytes?",
     axes=("bytes",),
     points=cross(bytes=SUMMED),

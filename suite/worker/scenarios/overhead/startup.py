@@ -35,7 +35,6 @@ STARTUP = tuple(
     Scenario(
         **START,
         case="startup",
-        about="The start-up sequence, once an invocation, always in this order.",
         question=question,
         axes=("stage",),
         points=cross(stage=stage, profiles=profiles),
@@ -47,7 +46,6 @@ STARTUP = tuple(
 CONTAINER = Scenario(
     **START,
     case="container",
-    about="From asking the engine to start a container to its first word.",
     question="How long does starting a container take?",
     axes=(),
     points=cross(profiles=SMOKE),

@@ -65,7 +65,6 @@ ALONE: dict[str, Any] = {
 SLICES = Scenario(
     **ALONE,
     case="slices",
-    about="Examples from memory in batches: the plainest pipeline.",
     question="How many elements a second come from memory at batch {batch}, "
     "shuffle {shuffle}, prefetch {prefetch}?",
     axes=("batch", "shuffle", "prefetch"),
@@ -85,7 +84,6 @@ SLICES = Scenario(
 CACHE = Scenario(
     **ALONE,
     case="cache",
-    about="The native map, sequential, with its results kept in memory: every pass but the first.",
     question="How many elements a second come from a filled cache behind a map, prefetch {prefetch}?",
     axes=("batch", "prefetch"),
     points=cross(batch=BATCH, prefetch="on"),
@@ -112,7 +110,6 @@ that is measured; so are parallel calls without prefetch, which nobody writes.""
 MAP = Scenario(
     **ALONE,
     case="map",
-    about="Examples from memory through a map: TensorFlow's own operations, or NumPy's.",
     question="How many elements a second survive a {function} map "
     "({calls}, by {place}, prefetch {prefetch})?",
     axes=("function", "calls", "place", "batch", "prefetch"),

@@ -144,7 +144,6 @@ def _prepared(reading: Reading, batch: int, witness: Callable[[], str]) -> Prepa
 READ = Scenario(
     family="tfdata",
     case="read",
-    about="Files parsed in parallel and prefetched; all but tfrecord-disk from the page cache.",
     question="How many elements a second come out of files ({source}) at batch {batch}?",
     axes=("source", "batch"),
     points=tuple(p for one, batch in BATCHES.items() for p in cross(source=one, batch=batch)),

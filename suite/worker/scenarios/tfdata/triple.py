@@ -195,7 +195,6 @@ TRIPLE = tuple(
     Scenario(
         family="tfdata",
         case="triple",
-        about="A pipeline alone, with a model behind it, and with next to none: who waits for whom.",
         question="How many elements a second come from the {pipeline} pipeline at batch {batch}, "
         + words
         + "?",
@@ -219,7 +218,6 @@ TRIPLE = tuple(
 TO_DEVICE = Scenario(
     family="tfdata",
     case="to_device",
-    about="Network A trained from a prefetched pipeline, its batches copied at the call or ahead.",
     question="How many elements a second are trained on at batch {batch}, "
     "with copying to the device ahead {ahead}?",
     axes=("ahead", "batch"),
