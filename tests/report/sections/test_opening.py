@@ -309,7 +309,8 @@ def test_variants_at_which_the_gpu_wins_are_counted_among_the_losses_of_work() -
 
     def expected(found: list[CellAnalysis]) -> list[str]:
         one = found[0]
-        assert one.standing and one.standing.winner
+        assert one.standing
+        assert one.standing.winner
         return [
             f"For {len(found)} of them cuda wins at a measured variant of the same work, such as "
             f"{names[one.standing.winner]} instead of {names[one.id]}."
