@@ -311,10 +311,9 @@ def test_variants_at_which_the_gpu_wins_are_counted_among_the_losses_of_work() -
         one = found[0]
         assert one.standing
         assert one.standing.winner
-        return [
-            f"For {len(found)} of them cuda wins at a measured variant of the same work, such as "
-            f"{names[one.standing.winner]} instead of {names[one.id]}."
-        ]
+        words = "wins at a measured variant of the same work, such as"
+        better, lost = names[one.standing.winner], names[one.id]
+        return [f"For {len(found)} of them cuda {words} {better} instead of {lost}."]
 
     assert said(analysis, "measured variant") == expected(won)
     winner = won[0].standing.winner  # type: ignore[union-attr]
