@@ -15,6 +15,7 @@ from suite.worker.scenarios.asked.stages import Waterfall
 WATERFALLS: list[Waterfall[Any]] = [
     one.WATERFALL for one in (products, clones, slices, dataset, fit)
 ]
+CASES = {one.case: one.stages for one in WATERFALLS}
 ASKED = [cell for cell in scenarios.cells() if cell.scenario == "asked"]
 AMOUNTS = {cell.id: cell.work.amount for cell in scenarios.cells()}
 
