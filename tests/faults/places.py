@@ -19,11 +19,8 @@ from docker.api.client import APIClient
 from docker.client import from_env
 from docker.errors import DockerException, NotFound
 
-from suite.host.docker import build
-from suite.host.docker.connect import connect
-from suite.host.docker.endpoint import Endpoint
 from suite.host.engine import LABEL
-from suite.host.provision.images import STAND_IN, follow, read_specs
+from suite.host.provision.images import STAND_IN, follow, plan_build, read_specs
 from suite.worker import scenarios
 from tests.fakes import daemons, paced_worker, scripted_python
 from tests.fakes.engine import Worker
@@ -112,10 +109,11 @@ class Docker(Place):
 
     def _build(self) -> str:
         """An image that the suite takes for its own; its name."""
-        there = connect(Endpoint(kind="unix", url=self.daemon.url, source="the bench"), None)
-        recipe = follow(read_specs()["cpu"], BASE)
-        plan = build.plan_on(there, recipe, str(build.find_image(there, BASE)))
-        there.close()
+        plan = plan_build(
+            follow(read_specs()["cpu"], BASE),
+            base_identity=str(self.api.inspect_image(BASE)["Id"]),
+            architecture=str(self.api.version()["Arch"]),
+        )
         # In the command line of its processes this tells whose they are.
         place = f"/{self.daemon.root.name}"
         files = {
