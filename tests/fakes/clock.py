@@ -19,22 +19,15 @@ class Clock:
 
 
 class Time:
-    """A clock that only waiting moves; ``told`` are the lines that come before the first of ``looks`` waits
-    is over."""
+    """A clock that only waiting moves; ``told`` are the lines that come at each waiting."""
 
-    def __init__(self, *told: str, looks: int = 8) -> None:
+    def __init__(self, *told: list[str], looks: int = 8) -> None:
         self.now_s = 1000.0
-        self.told = list(told)
-        self.looks = looks
+        self.told = [*told, *([[]] * (looks - len(told)))]
 
     def __call__(self) -> float:
         return self.now_s
 
-    def next_line(self, timeout_s: float) -> str | None:
-        if self.told:
-            return self.told.pop(0)
-        self.now_s += timeout_s
-        self.looks -= 1
-        if self.looks >= 0:
-            raise TimeoutError
-        return None
+    def wait(self, seconds: float) -> list[str] | None:
+        self.now_s += seconds
+        return self.told.pop(0) if self.told else None

@@ -7,9 +7,9 @@ neither disturb it nor take it along.  The pipe's end is its end; between sample
 from __future__ import annotations
 
 import argparse
-import functools
 import json
 import os
+import select
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,14 +18,13 @@ from typing import IO, Any
 
 from suite.host.gpu.nvml import Gpu, NoLibrary, load_library
 from suite.host.machine.cpus import parse_cpus
-from suite.host.machine.lines import LineQueue
 from suite.host.watch.sensors import HostSensors
 
 NICE = 19
 """It takes what others leave: a sample may come late, and says when it was taken."""
 
-NextLine = Callable[[float], str | None]
-"""Waits so many seconds at most for a line of the campaign's, as `LineQueue.next_line` does."""
+Wait = Callable[[float], list[str] | None]
+"""Waits so many seconds at most for lines of the campaign's; None: it has ended."""
 
 Clock = Callable[[], float]
 """Seconds that only grow."""
@@ -67,7 +66,7 @@ def sample_until_told(
     host: HostSensors,
     owners: Owners,
     every_s: float,
-    next_line: NextLine,
+    wait: Wait,
     absent: Mapping[str, str],
     clock: Clock = time.monotonic,
 ) -> None:
@@ -87,7 +86,7 @@ def sample_until_told(
     while told:
         look()
         due = max(due + every_s, clock())
-        told = _listen(due, next_line, owners, clock)
+        told = _listen(due, wait, owners, clock)
     # Counters are wanted on both sides of the last cell, too.
     look()
     used = os.times()
@@ -99,19 +98,38 @@ def sample_until_told(
     _write(out, {"facts": own, "absent": missing})
 
 
-def _listen(until: float, next_line: NextLine, owners: Owners, clock: Clock) -> bool:
+def _listen(until: float, wait: Wait, owners: Owners, clock: Clock) -> bool:
     """Waits until then and takes what is told; False once nothing more will be."""
-    try:
-        while (line := next_line(until - clock())) is not None:
+    while True:
+        told = wait(max(0.0, until - clock()))
+        if told is None:
+            return False
+        for line in told:
             owners.tell(line)
-    except TimeoutError:
-        return True
-    return False
+        if clock() >= until:
+            return True
 
 
 def _write(out: IO[str], line: dict[str, Any]) -> None:
     out.write(json.dumps(line, separators=(",", ":")) + "\n")
     out.flush()
+
+
+def _wait_on(descriptor: int) -> Wait:
+    """Lines of a pipe, as they come."""
+    rest = b""
+
+    def wait(seconds: float) -> list[str] | None:
+        nonlocal rest
+        if not select.select([descriptor], [], [], seconds)[0]:
+            return []
+        chunk = os.read(descriptor, 65536)
+        if not chunk:
+            return None
+        *lines, rest = (rest + chunk).split(b"\n")
+        return [line.decode(errors="replace") for line in lines]
+
+    return wait
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -129,14 +147,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             gpu = Gpu(load_library(), options.gpu)
         except NoLibrary as reason:
             absent["gpu"] = str(reason)
-    told = iter(functools.partial(os.read, sys.stdin.fileno(), 65536), b"")
     sample_until_told(
         sys.stdout,
         gpu=gpu,
         host=HostSensors(options.cpus),
         owners=Owners(),
         every_s=options.every,
-        next_line=LineQueue(told, lambda: None).next_line,
+        wait=_wait_on(sys.stdin.fileno()),
         absent=absent,
     )
     return 0

@@ -35,7 +35,7 @@ def watch(
     after_s: float = 0.0,
 ) -> Telemetry:
     """What the sampler tells of a made-up GPU, read back; ``later`` is what becomes of that GPU."""
-    now = Time(f"container {CONTAINER}", looks=looks)
+    now = Time([f"container {CONTAINER}"], looks=looks)
     gpu = nvml.Gpu(FakeNvml(profile, now, later=later, after_s=after_s), wanted)
     out = io.StringIO()
     sample_until_told(
@@ -44,7 +44,7 @@ def watch(
         host=HostSensors((0,), root),
         owners=Owners(make_processes(root)),
         every_s=0.25,
-        next_line=now.next_line,
+        wait=now.wait,
         absent={},
         clock=now,
     )
