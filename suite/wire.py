@@ -76,7 +76,7 @@ def plain(value: Any) -> Any:
 
 
 def dump_document(value: Any) -> str:
-    """A document or plan as indented JSON text with a final newline; keys in declared order."""
+    """Values that people may read, too, as indented JSON text with a final newline; keys as declared."""
     return json.dumps(plain(value), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -148,8 +148,8 @@ class Image:
 class Container:
     """One container (or stand-in process) of an invocation and how it ended.
 
-    ``start_s`` is the time from asking the engine to start it to its first word.  ``facts`` are those of
-    its own that differ from the document's, which are the last container's that ran no script.
+    ``start_s`` is the time from asking the engine to start it to its first word.  ``facts`` are its
+    own; as written, those alone that differ from the document's, the last container's that ran no script.
     ``process``: that of the cells whose script was all that it ran.
     """
 

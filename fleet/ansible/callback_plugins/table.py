@@ -40,7 +40,7 @@ class CallbackModule(CallbackBase):
         self._hosts.update(h.get_name() for h in manager._inventory.get_hosts(play.hosts))
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        """Why a host goes no further."""
+        """As one that can't be reached, unless the playbook goes on."""
         if not ignore_errors:
             self.v2_runner_on_unreachable(result)
 
@@ -55,7 +55,7 @@ class CallbackModule(CallbackBase):
             self._unsound[name] = "".join(said).removeprefix("crossover: the machine is unsound: ")
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
-        """As `v2_runner_on_failed`."""
+        """Why a host goes no further; its campaign's status may be told all the same."""
         said = result.result
         # The last word of the first that said anything: the program, its diary, ansible.
         texts = [str(said.get(name) or "").splitlines() for name in ("stdout", "stderr", "msg")]

@@ -25,7 +25,7 @@ from suite.report.produce import build_report
 from suite.report.render.markdown import write_image
 from suite.worker import scenarios
 
-_SAMPLE_MARKS = re.compile(r"(<!-- sample:begin[^\n]*\n).*(<!-- sample:end -->)", re.DOTALL)
+_SAMPLE_MARKS = re.compile(r"(<!-- sample:begin[^\n]*\n).*?(<!-- sample:end -->)", re.DOTALL)
 
 _SAMPLE = SHOWN[0]
 """The family of which the README shows the sample's table and picture."""
@@ -50,10 +50,15 @@ def generated() -> dict[str, str]:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     newest = sorted(path.parent for path in ROOT.glob(f"results/samples/*/{PLAN}"))[-1:]
     excerpt = "".join(map(_write_excerpt, newest))
+    shown, marked = _SAMPLE_MARKS.subn(lambda marks: f"{marks[1]}{excerpt}{marks[2]}", readme)
+    if marked != 1:
+        raise UsageError(
+            "README.md: the marks around the sample are not there once", "put them back"
+        )
     return {
         "docs/cells.md": head + tabulate(rows, headers=headers, tablefmt="github") + "\n",
         **{f"docs/{name}.json": wire.dump_document(one) for name, one in schemas.items()},
-        "README.md": _SAMPLE_MARKS.sub(lambda marks: f"{marks[1]}{excerpt}{marks[2]}", readme),
+        "README.md": shown,
         PAGE: write_page(ROOT),
     }
 

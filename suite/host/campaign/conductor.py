@@ -260,6 +260,8 @@ class Conductor:
 
     def _left_s(self) -> float | None:
         """What the invocations that have not been had should take; None before the calibration."""
+        if self.budget.need_s(self.arms) is None:
+            return None
         return self.budget.need_s(self._missing(range(1, self.campaign.blocks + 1)))
 
     def _predict(self) -> None:
@@ -269,7 +271,7 @@ class Conductor:
         if prediction.calibrated_s is None:
             whole_s = self.budget.spent_s + left
             self._write_plan(prediction=replace(prediction, calibrated_s=whole_s))
-        self.listener.say(f"calibrated: {wording.wait(self.campaign, left)} to go")
+        self.listener.say(f"calibrated: {wording.wait(self.campaign, left, ' to go')}")
 
     def _correct(self, block: int) -> None:
         """After a block: what its invocations really took stands for those to come."""

@@ -80,8 +80,9 @@ class Session:
             case "hello":
                 self._greet(record["schema"], time.monotonic() - self._asked)
             case "startup":
-                if self._draft.spec.arm.gpu and record["device"] != "/GPU:0":
-                    raise ArmRefused(f"its worker computes on {record['device']}")
+                device = record["device"]
+                if self._draft.spec.arm.gpu and device != "/GPU:0":
+                    raise ArmRefused(f"its worker computes on {device}")
                 self._draft.spend(msgspec.convert(record["stages"], dict[str, float]))
             case "facts":
                 facts = msgspec.convert(record["facts"], dict[str, Scalar])

@@ -35,7 +35,7 @@ def compiled(arm: str, *, barred: bool) -> str:
 
 def done(campaign: Campaign, block: int, left_s: float) -> str:
     """That a block is over, and how long the rest takes."""
-    to_go = f"; {wait(campaign, left_s)} to go" if left_s else ""
+    to_go = f"; {wait(campaign, left_s, ' to go')}" if left_s else ""
     return f"block {block} of {campaign.blocks} done{to_go}"
 
 
@@ -64,10 +64,10 @@ def begin(campaign: Campaign) -> str:
     )
 
 
-def wait(campaign: Campaign, seconds: float) -> str:
-    """A time for people who wait for it, and what it costs where a price was given: ``12 min, USD 0.12``;
-    under a minute and a half ``80 s``."""
-    time = f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+def wait(campaign: Campaign, seconds: float, what: str = "") -> str:
+    """A time for people who wait for it, ``what`` it is, and what it costs where a price was given:
+    ``12 min to go, USD 0.12``; under a minute and a half ``80 s``."""
+    time = (f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s") + what
     if campaign.price is None:
         return time
     return f"{time}, {campaign.price_currency} {campaign.price * seconds / 3600:.2f}"

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from suite.errors import MORE_DISK, CrossoverError
-from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
+from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, unknown, yes
 from suite.host.doctor.machine import Examined
 from suite.host.doctor.probe import Probe
 from suite.host.engine import Stock
@@ -107,8 +107,10 @@ def check_base(probe: Probe) -> Finding:
     missing = {stock.base: stock for stock in stocks if stock.image is None}
     if not missing:
         return not_applicable("every image is built already")
-    words = [_look_for_base(engine, stock) for stock in missing.values()]
-    return yes("; ".join(words), base=", ".join(missing))
+    found = [_look_for_base(engine, stock) for stock in missing.values()]
+    if unsure := [one for one in found if one.state != "yes"]:
+        return unsure[0]
+    return yes("; ".join(one.text for one in found), base=", ".join(missing))
 
 
 def _look_at_interpreter(engine: Examined, stocks: list[Stock]) -> Finding:
@@ -123,10 +125,10 @@ def _look_at_interpreter(engine: Examined, stocks: list[Stock]) -> Finding:
     return yes(f"{base} makes the environments; the package index answers", base=base)
 
 
-def _look_for_base(engine: Examined, stock: Stock) -> str:
+def _look_for_base(engine: Examined, stock: Stock) -> Finding:
     base = stock.base.partition("@")[0]
     if stock.base_here:
-        return f"{base} is in the engine"
+        return yes(f"{base} is in the engine")
     try:
         reached = engine.reach_base(stock.base)
     except CrossoverError as error:
@@ -137,8 +139,8 @@ def _look_for_base(engine: Examined, stock: Stock) -> str:
             error.remedy,
         ) from error
     if reached is None:
-        raise Unknown(f"{base} is not here; this engine can't ask its registry without fetching")
-    return f"{base} is not here; its registry answers"
+        return unknown(f"{base} is not here; this engine can't ask its registry without fetching")
+    return yes(f"{base} is not here; its registry answers")
 
 
 def check_disk(probe: Probe) -> Finding:

@@ -164,11 +164,8 @@ def choose_request(info: Mapping[str, Any], choice: Choice, *, podman: bool = Fa
 
 def list_names(info: Mapping[str, Any]) -> list[str]:
     """The names of NVIDIA's devices that the engine that gives this ``info`` lists by CDI."""
-    return [
-        name.removeprefix(CDI_KIND)
-        for device in info.get("DiscoveredDevices") or []
-        if (name := str(device.get("ID", ""))).startswith(CDI_KIND)
-    ]
+    names = (str(device.get("ID", "")) for device in info.get("DiscoveredDevices") or [])
+    return sorted({name.removeprefix(CDI_KIND) for name in names if name.startswith(CDI_KIND)})
 
 
 def request_cdi(name: str) -> GpuRequest:

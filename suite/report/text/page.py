@@ -181,8 +181,10 @@ class Page:
         self.blocks.append(Figure(name=name, alt=alt, caption=caption))
 
     def table(self, caption: str, rows: Iterable[Row]) -> None:
-        """A table under its caption; nothing where there are no rows."""
+        """A table under its caption; nothing where there are no rows, each of which has the same heads."""
         listed = list(rows)
+        if any(row.keys() != listed[0].keys() for row in listed):
+            raise ValueError(f"rows of several tables: {caption}")
         if listed:
             self.columns(caption, [(head, [row[head] for row in listed]) for head in listed[0]])
 

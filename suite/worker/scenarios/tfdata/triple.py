@@ -79,9 +79,10 @@ def _train(
     batch = source.pipeline.batch
 
     def check(last: Any) -> Check:
+        given = source.verify()
         inputs = source.expected(batch).astype(np.float32)
         trained = trainer.check(last, inputs, source.labels[:batch])
-        return replace(trained, what=f"{source.verify()}; {trained.what}")
+        return replace(trained, what=f"{given}; {trained.what}")
 
     return Prepared(
         step=lambda: trainer.step(*take()),
