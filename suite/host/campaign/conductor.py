@@ -260,9 +260,8 @@ class Conductor:
 
     def _left_s(self) -> float | None:
         """What the invocations that have not been had should take; None before the calibration."""
-        if self.budget.need_s(self.arms) is None:
-            return None
-        return self.budget.need_s(self._missing(range(1, self.campaign.blocks + 1)))
+        missing = self._missing(range(1, self.campaign.blocks + 1))
+        return None if self.budget.need_s(self.arms) is None else self.budget.need_s(missing)
 
     def _predict(self) -> None:
         """The prediction that the report holds the campaign to."""
