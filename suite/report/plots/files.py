@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -21,6 +22,10 @@ from suite.report.render.plain import show_plainly
 _SVG = "http://www.w3.org/2000/svg"
 _XLINK = "http://www.w3.org/1999/xlink"
 
+_HASHED = re.compile(r"\b[a-z][0-9a-f]{10}\b")
+_ID = re.compile(rf'(?<= id="){_HASHED.pattern}(?=")')
+"""What matplotlib calls a clip path or a marker."""
+
 _DRAWERS: Mapping[type, Callable[[Picture, Any], Figure]] = {
     Sweeps: draw_sweeps,
     Dots: draw_dots,
@@ -37,7 +42,10 @@ def draw(picture: Picture) -> Figure:
 def render_svg(picture: Picture) -> str:
     """The picture as SVG with a title and a description for those who don't see it."""
     # Neither doctype nor metadata nor comments: they name addresses, and the version.
-    root = ET.fromstring(_save(picture, "svg", {"Date": None, "Creator": None}))  # noqa: S314  matplotlib wrote it
+    text = _number_ids(
+        _save(picture, "svg", {"Date": None, "Creator": None}).decode(), picture.name
+    )
+    root = ET.fromstring(text)  # noqa: S314  matplotlib wrote it
     for metadata in root.findall(f"{{{_SVG}}}metadata"):
         root.remove(metadata)
     for place, (tag, text) in enumerate((("title", picture.title), ("desc", picture.alt))):
@@ -49,6 +57,16 @@ def render_svg(picture: Picture) -> str:
     ET.register_namespace("", _SVG)
     ET.register_namespace("xlink", _XLINK)
     return ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _number_ids(svg: str, name: str) -> str:
+    """The picture with its ids counted up behind its name, which tells them apart on a page of several.
+
+    matplotlib makes them of hashes over unrounded coordinates, whose last bits depend on the processor.
+    """
+    found = dict.fromkeys(_ID.findall(svg))
+    numbers = {one: f"{name}-{number}" for number, one in enumerate(found, start=1)}
+    return _HASHED.sub(lambda match: numbers.get(match[0], match[0]), svg)
 
 
 def render_png(picture: Picture) -> bytes:

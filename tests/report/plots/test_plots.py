@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import pickle
+import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
@@ -129,6 +130,18 @@ def test_another_process_gives_the_same_bytes_and_nothing_but_drawing_loads_the_
     done = run_python("-c", textwrap.dedent(program), folder=tmp_path, env=env)
     drawn = svg_of("pipelines").encode() + png_of("pipelines")
     assert done.stdout.split() == [hashlib.sha256(drawn).hexdigest()], done.stderr
+
+
+def test_an_id_is_the_pictures_name_and_a_number_whatever_the_last_bits_are() -> None:
+    """matplotlib's ids are hashes of coordinates that no two kinds of processor round alike."""
+    for name, picture in PICTURES.items():
+        svg = svg_of(name)
+        ids = re.findall(r' id="([^"]+)"', svg)
+        assert not [one for one in ids if re.fullmatch(r"[a-z][0-9a-f]{10}", one)]
+        numbered = [one for one in ids if re.fullmatch(rf"{picture.name}-\d+", one)]
+        assert numbered == [f"{picture.name}-{n}" for n in range(1, len(numbered) + 1)]
+        used = set(re.findall(r'(?:url\(|href=")#([^")]+)', svg))
+        assert set(numbered) <= used <= set(ids)
 
 
 @pytest.mark.parametrize("name", PICTURES)
