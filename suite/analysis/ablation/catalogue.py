@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import median
 
+from suite.analysis.campaign.conclude import JUDGED
 from suite.analysis.campaign.summarise import CellSummary, Summary
 from suite.analysis.numbers.ratio import compare
 from suite.analysis.numbers.verdict import is_beyond
@@ -38,8 +39,8 @@ class Catalogue:
     """The cells by id in the plan's order; ``results`` are the measured ones by arm and cell.
 
     ``cpu`` and ``gpu`` are the arms that are each other's rivals; None where there is none.
-    ``margin`` is what a difference must exceed to count.  ``traces`` are the calibration's, by arm and
-    cell.
+    ``margin`` is what a difference must exceed to count, ``gives_verdicts`` whether the profile does.
+    ``traces`` are the calibration's, by arm and cell.
     """
 
     cells: Mapping[str, CellSummary]
@@ -48,6 +49,7 @@ class Catalogue:
     cpu: str | None
     gpu: str | None
     margin: float
+    gives_verdicts: bool
     traces: Mapping[str, Mapping[str, Trace]] = field(default_factory=dict)
 
     def prices(self, price: Price) -> list[CellSummary]:
@@ -206,6 +208,7 @@ def open_catalogue(summary: Summary) -> Catalogue:
         cpu=cpu.name if cpu else None,
         gpu=gpu.name if gpu else None,
         margin=summary.conclusions.margin,
+        gives_verdicts=plan.profile in JUDGED,
         traces=traces,
     )
 

@@ -14,9 +14,9 @@ from suite.analysis.ablation.catalogue import Catalogue, Values, mean
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.numbers.estimate import CONFIDENCE, estimate, find_moments, find_quantile
 from suite.analysis.numbers.ratio import compare
-from suite.analysis.numbers.verdict import is_beyond
+from suite.analysis.numbers.verdict import judge
 from suite.analysis.result.findings import Contribution, NaiveGap, Spot, Step, Waterfall
-from suite.analysis.result.numbers import FEWEST, MARGIN, Evidence, Ratio, cite
+from suite.analysis.result.numbers import FEWEST, OTHER_LEVEL, Evidence, Ratio, Verdict, cite
 from suite.cells.cell import Way
 from suite.cells.traits import Removed
 
@@ -29,11 +29,6 @@ class MeasuredStage:
     changes: tuple[str, ...]
     rules: tuple[Removed, ...]
     values: Values
-
-
-SURE = 0.001
-"""The p-value under which two places are said to differ, by a script or fairly: a report can have dozens
-of such sentences, and none of them is a verdict."""
 
 
 def build_waterfalls(catalogue: Catalogue) -> list[Waterfall]:
@@ -52,12 +47,55 @@ def build_waterfalls(catalogue: Catalogue) -> list[Waterfall]:
 
 
 def find_naive_gaps(waterfalls: list[Waterfall], catalogue: Catalogue) -> list[NaiveGap]:
-    """The GPU against the CPU arm, and against the CPU beside it, by script and by fair number."""
+    """The GPU against the CPU arm, and against the CPU beside it, by script and by fair number.
+
+    All of these comparisons are judged as one family, since a campaign has dozens; a profile that gives no
+    verdicts has none of them either.
+    """
+    pairs = list(_pair(waterfalls, catalogue))
+    ratios = {
+        f"{place} {end}": ratio
+        for place, (_, _, naive, fair) in enumerate(pairs)
+        for end, ratio in (("naive", naive), ("fair", fair))
+    }
+    judged = catalogue.gives_verdicts
+    verdicts = (
+        judge(ratios, margin=catalogue.margin, invalid={}, level=OTHER_LEVEL) if judged else {}
+    )
     found = []
+    for place, (one, other, naive, fair) in enumerate(pairs):
+        told, so = (_find_side(verdicts.get(f"{place} {end}")) for end in ("naive", "fair"))
+        off = naive.value / fair.value
+        found.append(
+            NaiveGap(
+                name=one.name,
+                title=one.title,
+                fixed=one.fixed,
+                other=one.spot,
+                base=other.spot,
+                naive=naive,
+                fair=fair,
+                factor=max(off, 1 / off),
+                reverses=told * so < 0,
+                invents=told != 0 and so == 0,
+                differs=told != 0 or so != 0,
+                provisional=not judged,
+                posted=one.posted and other.posted,
+                gone=_split(catalogue, one, other),
+            )
+        )
+    return found
+
+
+def _pair(
+    waterfalls: list[Waterfall], catalogue: Catalogue
+) -> Iterator[tuple[Waterfall, Waterfall, Ratio, Ratio]]:
+    """The GPU's waterfalls, each with a rival's of the same script, and the ratios of their first stages
+    and of their last ones."""
+    rivals = [(catalogue.cpu, False), (catalogue.gpu, True)]
     for one in waterfalls:
         if one.spot.arm != catalogue.gpu or one.spot.pinned:
             continue
-        rivals = [(catalogue.cpu, False), (catalogue.gpu, True)]
         for other in waterfalls:
             rival = (other.spot.arm, other.spot.pinned) in rivals
             same = (other.name, other.fixed) == (one.name, one.fixed)
@@ -67,28 +105,8 @@ def find_naive_gaps(waterfalls: list[Waterfall], catalogue: Catalogue) -> list[N
                 compare(_find_end(catalogue, other, end), _find_end(catalogue, one, end))
                 for end in (0, -1)
             )
-            if naive is None or fair is None:
-                continue
-            off = naive.value / fair.value
-            told, so = _find_side(naive), _find_side(fair)
-            found.append(
-                NaiveGap(
-                    name=one.name,
-                    title=one.title,
-                    fixed=one.fixed,
-                    other=one.spot,
-                    base=other.spot,
-                    naive=naive,
-                    fair=fair,
-                    factor=max(off, 1 / off),
-                    reverses=told * so < 0,
-                    invents=told != 0 and so == 0,
-                    differs=told != 0 or so != 0,
-                    posted=one.posted and other.posted,
-                    gone=_split(catalogue, one, other),
-                )
-            )
-    return found
+            if naive is not None and fair is not None:
+                yield one, other, naive, fair
 
 
 def _split(catalogue: Catalogue, one: Waterfall, other: Waterfall) -> tuple[Contribution, ...]:
@@ -162,11 +180,9 @@ def _find_path(catalogue: Catalogue, way: Way, cell: str, arm: str | None) -> li
     return measured if len(measured) > 1 and measured[0].cell == cell else []
 
 
-def _find_side(ratio: Ratio) -> int:
-    """1: slower, -1: faster, 0: nobody can tell, or the difference is one that counts for none."""
-    if ratio.p is None or ratio.p >= SURE or not is_beyond(ratio.value, MARGIN):
-        return 0
-    return (ratio.value > 1) - (ratio.value < 1)
+def _find_side(verdict: Verdict | None) -> int:
+    """1: slower, -1: faster, 0: no verdict says either."""
+    return {"SLOWER": 1, "FASTER": -1}.get(verdict.name, 0) if verdict else 0
 
 
 def _walk(catalogue: Catalogue, way: Way, arm: str, *, begin: int = 0) -> Iterator[MeasuredStage]:

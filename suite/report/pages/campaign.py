@@ -9,7 +9,7 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import OTHER_LEVEL, WORK_LEVEL, Verdict
 from suite.report.pages.frame import explain_absence
 from suite.report.pages.gallery import write_pictures
-from suite.report.sections.causes import tell_causes, write_advice, write_causes
+from suite.report.sections.causes import write_advice, write_causes
 from suite.report.sections.environment import show_facts, write_environment, write_repeating
 from suite.report.sections.limits import (
     tell_impossible,
@@ -18,7 +18,7 @@ from suite.report.sections.limits import (
     write_limit_flags,
     write_limits,
 )
-from suite.report.sections.opening import account, list_by_family, name_machine, narrate, tell_when
+from suite.report.sections.opening import answer, list_by_family, name_machine, tell_when, warn
 from suite.report.sections.steps import write_steps
 from suite.report.sections.tables.cells import gives_verdicts, write_marks, write_tables
 from suite.report.sections.tables.crossovers import write_crossovers
@@ -38,15 +38,11 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
     page.title(f"Crossover: {others} against {base}" if others else f"Crossover: {base} alone")
     _explain_banners(page, analysis)
     page.paragraph(f"Machine: {name_machine(analysis.machine)}. {tell_when(analysis)}")
-    page.paragraph(" ".join(narrate(analysis)))
-    why = [*tell_causes(analysis), *tell_limits(analysis)]
-    if why:
-        page.paragraph(" ".join(why))
+    _write_answers(page, analysis)
     rows = list_by_family(analysis)
     own = any("on=arm" in words for row in rows for words in row.values())
     meaning = "; on=arm: on the arm's own device" if own else ""
     page.table(f"Table: {_name_families(analysis)}{meaning}.", rows)
-    page.paragraph(" ".join(account(analysis)))
     write_causes(page, analysis)
     write_advice(page, analysis)
     write_waterfalls(page, analysis)
@@ -84,9 +80,8 @@ def compose_brief(analysis: Analysis, undrawn: str | None = None) -> Page:
     page = Page(name_banners(analysis.flags))
     page.title("Crossover")
     page.paragraph(name_machine(analysis.machine))
-    page.bullets(narrate(analysis))
+    _write_answers(page, analysis)
     page.table(end_sentence(_name_families(analysis)), list_by_family(analysis, named=False))
-    page.bullets(account(analysis))
     if undrawn:
         page.paragraph(undrawn)
     return page
@@ -106,6 +101,16 @@ def compose_first(analysis: Analysis) -> Page:
     page.paragraph("Provisional, from one uncounted invocation per arm:")
     page.table(end_sentence(_name_families(analysis)), list_by_family(analysis, named=False))
     return page
+
+
+def _write_answers(page: Page, analysis: Analysis) -> None:
+    """The first screen: what must not be missed, then an answer to each question under its word."""
+    for warning in warn(analysis):
+        page.paragraph(warning)
+    page.bullets(
+        (Strong(f"{topic}:"), f" {' '.join(sentences)}")
+        for topic, sentences in answer(analysis).items()
+    )
 
 
 def _name_families(analysis: Analysis) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
-from suite.analysis.result.findings import Cause, Improvement, Standing
+from suite.analysis.result.findings import Cause, Improvement, RuleName, Standing
 from suite.analysis.result.numbers import Verdict
 from suite.report.text.evidence import CAUSES, CHANGES, CPU_IS_RIGHT, word_evidence
 from suite.report.text.names import name_cells, name_place
@@ -24,39 +24,51 @@ from suite.report.text.units import (
 )
 
 
-def tell_causes(analysis: Analysis) -> list[str]:
-    """The sentences for the report's opening: what explains the losses, and what helps most."""
-    sentences = []
+def tell_losses(analysis: Analysis) -> Iterator[str]:
+    """What explains the cells that the GPU loses by a verdict, and where it wins the same work."""
     gpu = analysis.gpu or ""
     losses = [
         one
         for one in analysis.work
         if one.standing and one.standing.loses and not one.standing.provisional
     ]
-    if losses:
-        first = Counter(one.causes[0].rule for one in losses)
-        sure = Counter(one.causes[0].rule for one in losses if one.causes[0].confirmed)
-        rules = sorted(filter(first.get, CAUSES), key=lambda rule: -first[rule])
-        parts = [f"{rule} in {first[rule]} ({sure[rule]} confirmed)" for rule in rules]
-        cells = show_things(len(losses), "cell")
-        above = "the largest cause is " if len(parts) > 1 else ""
-        meaning = CAUSES[rules[0]].meaning
-        meant = f"; {rules[0]} is {meaning}" if meaning else ""
-        sentences.append(f"Why {gpu} loses {cells}: {above}{', '.join(parts)}{meant}.")
-        rival = gpu if gpu in analysis.others else analysis.cpu or ""
-        names = name_cells(analysis.cells)[0]
-        judged = {one.id for one in analysis.cells if isinstance(one.verdicts.get(rival), Verdict)}
-        won = [
-            (names[winner], names[one.id])
-            for one in losses
-            if one.standing and (winner := one.standing.winner) and winner in judged
-        ]
-        if won:
-            better, lost = won[0]
-            sentences.append(
-                f"For {len(won)} of them {gpu} wins at a measured variant of the same work, such as "
-                f"{better} instead of {lost}."
-            )
+    if not losses:
+        return
+    first = Counter(one.causes[0].rule for one in losses)
+    sure = Counter(one.causes[0].rule for one in losses if one.causes[0].confirmed)
+    rules = sorted(filter(first.get, CAUSES), key=lambda rule: -first[rule])
+    parts = [_count_confirmed(rule, first[rule], sure[rule]) for rule in rules]
+    cells = show_things(len(losses), "cell")
+    by = ", by the largest cause" if len(parts) > 1 else ""
+    meaning = CAUSES[rules[0]].meaning
+    meant = f"; {rules[0]} is {meaning}" if meaning else ""
+    yield f"Why {gpu} loses {cells}{by}: {', '.join(parts)}{meant}."
+    rival = gpu if gpu in analysis.others else analysis.cpu or ""
+    names = name_cells(analysis.cells)[0]
+    judged = {one.id for one in analysis.cells if isinstance(one.verdicts.get(rival), Verdict)}
+    won = [
+        (names[winner], names[one.id])
+        for one in losses
+        if one.standing and (winner := one.standing.winner) and winner in judged
+    ]
+    if won:
+        better, lost = won[0]
+        yield (
+            f"For {len(won)} of them {gpu} wins at a measured variant of the same work, such as "
+            f"{better} instead of {lost}."
+        )
+
+
+def _count_confirmed(rule: RuleName, cells: int, sure: int) -> str:
+    """``overhead in 14 (9 confirmed)``; what is unknown can't be confirmed."""
+    if rule == "unknown":
+        return f"{rule} in {cells}"
+    many = "all" if sure == cells > 1 else str(sure) if sure else "none"
+    return f"{rule} in {cells} ({many} confirmed)"
+
+
+def tell_improvements(analysis: Analysis) -> Iterator[str]:
+    """What makes an arm itself faster."""
     # What is no longer timed makes nothing faster.
     helping = [one for one in _find_best(analysis, by_case=False) if one.kind != "warm-timing"]
     if helping:
@@ -65,11 +77,10 @@ def tell_causes(analysis: Analysis) -> list[str]:
             f"{CHANGES[one.kind]} ({_word_change(one, analysis)}: {show_gain(one.gain.ratio)})"
             for one in sorted(helping, key=lambda one: -one.gain.ratio.value)
         )
-        sentences.append(f"What makes {arm} itself faster, per unit of work: {told}.")
-    return sentences + list(_tell_naive_gap(analysis))
+        yield f"What makes {arm} itself faster, per unit of work: {told}."
 
 
-def _tell_naive_gap(analysis: Analysis) -> Iterator[str]:
+def tell_naive_gaps(analysis: Analysis) -> Iterator[str]:
     """Where a script, or its timing in a warm process, names the wrong winner."""
     found: dict[bool, dict[str, dict[str, list[str]]]] = {}
     for one in analysis.misled:

@@ -13,11 +13,18 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.numbers import Ratio, Verdict
 from suite.cells.families import name_title
+from suite.report.sections.causes import tell_improvements, tell_losses, tell_naive_gaps
 from suite.report.sections.controls import tell_failed, tell_held
-from suite.report.sections.limits import tell_cost, tell_impossible
+from suite.report.sections.limits import tell_cost, tell_impossible, tell_limits
 from suite.report.sections.tables.cells import gives_verdicts
 from suite.report.sections.trust import tell_builds
-from suite.report.sections.verdict import find_ends, tell_sureness, tell_verdicts
+from suite.report.sections.verdict import (
+    find_ends,
+    tell_extremes,
+    tell_sizes,
+    tell_sureness,
+    tell_verdicts,
+)
 from suite.report.text.names import list_families, name_cells
 from suite.report.text.units import show_bytes, show_duration, show_things
 from suite.report.text.wording import word, word_invalid, word_missing
@@ -50,27 +57,42 @@ WRONG = "wrong result:"
 """What the worker's reason begins with where a check refused a result."""
 
 
-def narrate(analysis: Analysis) -> list[str]:
-    """The verdict: who wins, from where on, by how much, how sure that is."""
-    failed = tell_failed(analysis)
-    invalid = [word_invalid(analysis.invalid)] if analysis.invalid else []
+def warn(analysis: Analysis) -> list[str]:
+    """What a reader must know before any answer: wrong results, failed controls, impossible numbers."""
     aside = [
         f"{one.where['arm']} in block {one.where['block']} {word(one)}."
         for one in analysis.excluded
         if one.code in {"off-pace", "off-pace-then"}
     ]
+    invalid = [word_invalid(analysis.invalid)] if analysis.invalid else []
     return [
         *tell_wrong(analysis),
-        *failed,
+        *tell_failed(analysis),
         *tell_impossible(analysis),
         *aside,
         *(f"THE CAMPAIGN IS INVALID: {why}." for why in invalid),
-        # More blocks don't mend a control that fails.
-        *tell_verdicts(analysis, settling=not failed),
-        *tell_builds(analysis),
-        *tell_sureness(analysis),
-        *([] if failed else tell_held(analysis)),
     ]
+
+
+def answer(analysis: Analysis) -> dict[str, list[str]]:
+    """What a reader asks first, by a word for each question; without those that have no answer here."""
+    failed = tell_failed(analysis)
+    answers = {
+        # More blocks don't mend a control that fails.
+        "Verdicts": tell_verdicts(analysis, settling=not failed),
+        "Extremes": [one for other in analysis.others for one in tell_extremes(analysis, other)],
+        "By size": tell_sizes(analysis),
+        "Certainty": [*tell_sureness(analysis), *([] if failed else tell_held(analysis))],
+        "Software": tell_builds(analysis),
+        "Causes": tell_losses(analysis),
+        "Improvements": tell_improvements(analysis),
+        "Scripts": tell_naive_gaps(analysis),
+        "Hardware": tell_limits(analysis),
+        "Cost": [tell_cost(analysis)],
+        "Measured": account(analysis),
+    }
+    found = {topic: list(sentences) for topic, sentences in answers.items()}
+    return {topic: sentences for topic, sentences in found.items() if sentences}
 
 
 def tell_wrong(analysis: Analysis) -> list[str]:
@@ -95,7 +117,7 @@ def tell_wrong(analysis: Analysis) -> list[str]:
 
 
 def account(analysis: Analysis) -> list[str]:
-    """What was planned, what became of it, and what it took."""
+    """What was planned, what became of it, and how long it took."""
     campaign = analysis.campaign
     arms = ", ".join(analysis.arms)
     work = len(analysis.work)
@@ -121,7 +143,6 @@ def account(analysis: Analysis) -> list[str]:
     if campaign.prediction.actual_s > 0:
         took = show_duration(campaign.prediction.actual_s)
         sentences.append(f"It took {took} of container time.")
-    sentences.append(tell_cost(analysis))
     return sentences
 
 

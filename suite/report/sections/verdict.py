@@ -23,19 +23,21 @@ PROVISIONAL = frozenset({"smoke", "quick"})
 
 
 def tell_verdicts(analysis: Analysis, *, settling: bool) -> list[str]:
-    """The comparisons with the first arm, each in a few sentences; or how far one arm comes.
+    """The comparisons with the first arm, each in a sentence; or why there is nothing to compare.
 
     ``settling``: with what would decide more of the cells.
     """
     sentences = []
     for other in analysis.others:
-        sentences += [
-            count_verdicts(analysis, other),
-            *tell_extremes(analysis, other),
-            *(tell_settling(analysis, other) if settling else []),
-            *tell_crossovers(analysis, other),
-        ]
-    return sentences or list(tell_one_arm(analysis))
+        sentences.append(count_verdicts(analysis, other))
+        sentences += tell_settling(analysis, other) if settling else []
+    return sentences or [_tell_alone(analysis)]
+
+
+def tell_sizes(analysis: Analysis) -> list[str]:
+    """Who wins along the main sweeps, for each comparison; or how far the one arm comes."""
+    compared = [one for other in analysis.others for one in tell_crossovers(analysis, other)]
+    return compared if analysis.others else list(_tell_reaches(analysis))
 
 
 def count_verdicts(analysis: Analysis, other: str) -> str:
@@ -108,11 +110,11 @@ def tell_extremes(analysis: Analysis, other: str) -> list[str]:
     names = name_cells(analysis.cells)[0]
     ends = find_ends(analysis.work, analysis.base, other, judged=True)
     told = [
-        f"ts largest {kind} is at {names[ends[way][0]]}: {ends[way][1]}"
+        f"largest {kind} is at {names[ends[way][0]]}: {ends[way][1]}"
         for way, kind in (("FASTER", "win"), ("SLOWER", "loss"))
         if way in ends
     ]
-    return [f"I{'; i'.join(told)}."] if told else []
+    return [f"{other}'s {'; its '.join(told)}."] if told else []
 
 
 def find_ends(
@@ -135,20 +137,25 @@ def find_ends(
     return ends
 
 
-def tell_one_arm(analysis: Analysis) -> Iterable[str]:
-    """Why there is no winner, and how far the one arm comes."""
+def _tell_alone(analysis: Analysis) -> str:
+    """Why there is no winner."""
     # Without what was looked at, which stands further below.
     whys = {arm: why.partition(": ")[0] for arm, why in analysis.campaign.not_run.items()}
     reasons = [f"{arm}: {why}" for arm, why in whys.items()]
     because = f" ({'; '.join(reasons)})" if reasons else ""
-    yield (
+    return (
         f"Only {analysis.base} was measured{because}, so there is nothing to compare: these "
         "are times and rates, not verdicts."
     )
+
+
+def _tell_reaches(analysis: Analysis) -> Iterable[str]:
+    """How far the one arm comes along the main sweeps."""
     for sweep in analysis.main_sweeps:
         reach = sweep.reaches.get(analysis.base)
         if reach is not None:
-            yield f"In {name_sweep(sweep, analysis.sweeps)} it reaches {word_reach(reach)}."
+            name = name_sweep(sweep, analysis.sweeps)
+            yield f"In {name} {analysis.base} reaches {word_reach(reach)}."
 
 
 def tell_sureness(analysis: Analysis) -> Iterable[str]:

@@ -104,6 +104,8 @@ def _tell_naive_gap(one: NaiveGap) -> str:
         verdict = "the wrong winner"
     elif one.invents:
         verdict = "a difference where none is shown"
+    elif one.provisional:
+        verdict = "provisional, without a verdict"
     elif not one.differs:
         verdict = "neither tells them apart"
     other, base = (name_place(place) for place in (one.other, one.base))

@@ -10,7 +10,7 @@ import pytest
 from suite.analysis.result.campaign import Analysis
 from suite.cells.cell import Work
 from suite.model import Again, CellResult, Document
-from suite.report.sections.opening import narrate
+from suite.report.sections.opening import warn
 from tests import synthetic
 from tests.changes import invoke
 from tests.rendering import study
@@ -48,7 +48,7 @@ def test_its_block_counts_for_no_arm_and_the_opening_says_so(factor: float) -> N
     (flag,) = analysis.excluded
     assert (flag.code, flag.where["arm"], flag.where["block"]) == ("off-pace", "cuda", 3)
     assert flag.values["pace"] == pytest.approx(factor, rel=0.02)
-    first = narrate(analysis)[0]
+    first = warn(analysis)[0]
     assert first.startswith(f"cuda in block 3 took {flag.values['pace']:.2f} times as long as")
     # The other arm's number of that block is gone, too: blocks are excluded whole.
     assert all(3 not in cell.arms["cpu"].values for cell in analysis.cells)
@@ -107,7 +107,7 @@ def test_of_a_block_that_is_measured_again_only_the_new_measurement_counts() -> 
         ("block-again", "cpu", True),
         ("off-pace-then", "cuda", True),
     ]
-    first = narrate(analysis)[0]
+    first = warn(analysis)[0]
     assert first.startswith(
         "cuda in block 3 took 1.30 times as long as the arm's other invocations"
     )

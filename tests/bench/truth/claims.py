@@ -128,8 +128,11 @@ class Told:
 def listen(reported: Report) -> Told:
     """What a report tells."""
     report = reported.files["report.md"]
-    head = report.partition("Table:")[0].splitlines()
-    first = [line for line in head if line and not line.startswith(("#", "Machine:", "**"))]
+    # Each answer stands behind the word that it is found by.
+    head = re.sub(r"^- \*\*[^*]+:\*\* ", "", report.partition("Table:")[0], flags=re.MULTILINE)
+    first = [
+        line for line in head.splitlines() if line and not line.startswith(("#", "Machine:", "**"))
+    ]
     screen = reported.terminal.partition("\nfamily ")[0].splitlines()[2:]
     return Told(
         opening=tuple(dict.fromkeys(split([*screen, *first]))),

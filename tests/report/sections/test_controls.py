@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 
 import pytest
 from msgspec import structs
@@ -10,7 +11,7 @@ from msgspec import structs
 from suite.analysis.result.campaign import Analysis, Controls, ExtraWork, Family
 from suite.analysis.result.numbers import Ratio, Verdict, VerdictName
 from suite.report.sections.controls import tell_failed, tell_held
-from suite.report.sections.opening import narrate
+from suite.report.sections.opening import answer, warn
 from tests.bench.truth.claims import CONTROLS
 from tests.rendering import render_markdown
 from tests.report.campaigns import analyse_made
@@ -59,7 +60,7 @@ def test_a_control_that_failed_is_the_first_thing_said(which: str) -> None:
     analysis = with_controls(**controls)
     (told,) = tell_failed(analysis)
     assert told.startswith(f"A CONTROL FAILED: {words}")
-    assert narrate(analysis)[0] == told
+    assert warn(analysis)[0] == told
 
 
 HELD = {
@@ -78,7 +79,7 @@ def test_controls_that_held_are_named_and_not_heard_as_failed() -> None:
         "All 4 kinds of control ran, and held: cpu run again, the CUDA image without its GPU, "
         "one product more in 20, input alone."
     )
-    assert told in narrate(analysis)
+    assert told in answer(analysis)["Certainty"]
     assert [name for name, heard in CONTROLS.items() if heard.search(told)] == []
 
 
@@ -101,7 +102,8 @@ def test_only_controls_that_ran_are_said_to_have_held() -> None:
 @pytest.mark.parametrize("which", TOLD)
 def test_where_one_control_failed_none_is_said_to_have_held(which: str) -> None:
     failed, _words = TOLD[which]
-    assert not [one for one in narrate(with_controls(**HELD | failed)) if "held" in one]
+    found = answer(with_controls(**HELD | failed))
+    assert not [one for one in chain(*found.values()) if "held" in one]
 
 
 @pytest.mark.parametrize(

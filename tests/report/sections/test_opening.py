@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -11,20 +12,20 @@ from msgspec import structs
 from suite.analysis.numbers.crossover import find_reach, find_sweeps, pick_main
 from suite.analysis.result.campaign import Analysis, ExtraWork
 from suite.analysis.result.cells import ArmResult, CellAnalysis, set_down
-from suite.analysis.result.findings import Improvement, Speedup
+from suite.analysis.result.findings import Improvement, RuleName, Speedup
 from suite.analysis.result.numbers import Crossover, Ratio, Verdict, VerdictName, cite
 from suite.flags import raise_flag
 from suite.report.pages.campaign import compose, compose_brief
 from suite.report.render.markdown import render_page
 from suite.report.render.terminal import render_lines
-from suite.report.sections.causes import tell_causes
-from suite.report.sections.opening import account, list_by_family, narrate
+from suite.report.sections.causes import tell_improvements, tell_losses, tell_naive_gaps
+from suite.report.sections.opening import account, answer, list_by_family, warn
 from suite.report.sections.tables.crossovers import write_crossovers
 from suite.report.sections.verdict import (
     count_verdicts,
     tell_crossovers,
     tell_extremes,
-    tell_one_arm,
+    tell_sizes,
     tell_sureness,
 )
 from suite.report.text.crossovers import name_sweep, word_crossover, word_reach
@@ -60,12 +61,12 @@ def test_an_arm_that_computes_wrongly_is_the_first_thing_said() -> None:
     why = "wrong result: the loss is 0.495 where NumPy's reference is 0.0063 (step 20)"
     wrong = plant(documents, lose(name, "failed", why), "cuda")
     summary = study(campaign, wrong)
-    first = narrate(summary)[0]
+    first = warn(summary)[0]
     assert first == (
         f"cuda GIVES WRONG RESULTS: 1 cell without a number, the first {name}: the loss is 0.495 where "
         "NumPy's reference is 0.0063 (step 20)."
     )
-    assert not any("WRONG" in sentence for sentence in narrate(study(campaign, documents)))
+    assert not any("WRONG" in sentence for sentence in warn(study(campaign, documents)))
     assert summary.cells[0].arms["cpu"].estimate is not None
     assert summary.cells[0].arms["cuda"].estimate is None
 
@@ -96,10 +97,10 @@ def test_the_largest_win_and_loss_are_among_the_cells_that_are_called_so() -> No
     ids = [one.id for one in summary.cells]
     names = {name: name.partition("/precision")[0] for name in ids}
     (sentence,) = tell_extremes(summary, "cuda")
-    assert sentence.startswith(f"Its largest win is at {names[ids[0]]}: cuda 10× faster (9")
+    assert sentence.startswith(f"cuda's largest win is at {names[ids[0]]}: cuda 10× faster (9")
     assert f"; its largest loss is at {names[ids[3]]}: cuda 8.0× slower (7" in sentence
     (sentence,) = tell_extremes(judged("SLOWER"), "cuda")
-    assert sentence.startswith("Its largest loss is at ")
+    assert sentence.startswith("cuda's largest loss is at ")
     assert tell_extremes(judged("EQUIVALENT"), "cuda") == []
 
 
@@ -162,8 +163,8 @@ def test_the_longest_sweep_of_a_case_and_network_is_the_main_one() -> None:
 
 
 def test_one_arm_says_how_far_it_comes_in_each_sweep() -> None:
-    _, *told = tell_one_arm(analyse_made(arms=("cpu",)))
-    assert [sentence.partition(" it reaches")[0] for sentence in told] == [
+    told = tell_sizes(analyse_made(arms=("cpu",)))
+    assert [sentence.partition(" cpu reaches")[0] for sentence in told] == [
         *("In matmul.square", "In mlp.train (net=A)", "In mlp.train (net=B)")
     ]
 
@@ -242,7 +243,7 @@ def test_a_sweep_that_one_arm_alone_measured_is_in_no_sentence_and_no_table() ->
 def test_no_blocks_are_advised_against_a_control_that_fails() -> None:
     analysis = judged("INCONCLUSIVE", "FASTER")
     told = "should be settled", "would not settle"
-    assert any(word in " ".join(narrate(analysis)) for word in told)
+    assert any(word in " ".join(answer(analysis)["Verdicts"]) for word in told)
     extra = ExtraWork(
         arm="cuda",
         cell=analysis.cells[0].id,
@@ -254,8 +255,8 @@ def test_no_blocks_are_advised_against_a_control_that_fails() -> None:
     failed = structs.replace(
         analysis, controls=structs.replace(analysis.controls, extra_work=(extra,))
     )
-    assert narrate(failed)[0].startswith("A CONTROL FAILED")
-    assert not any(word in " ".join(narrate(failed)) for word in told)
+    assert warn(failed)[0].startswith("A CONTROL FAILED")
+    assert not any(word in " ".join(chain(*answer(failed).values())) for word in told)
 
 
 def test_why_cells_were_skipped_stands_behind_their_number() -> None:
@@ -291,12 +292,37 @@ def test_ratios_without_a_verdict_stand_on_their_own_side_alone() -> None:
 
 
 def test_what_stands_first_of_two_causes_is_called_the_largest_alone() -> None:
-    causes = tell_causes(analyse_made())[0]
-    assert ("the largest cause is" in causes) == (causes.count("confirmed)") > 1)
+    causes = next(tell_losses(analyse_made()))
+    assert ("by the largest cause" in causes) == (causes.count("confirmed)") > 1)
+
+
+@pytest.mark.parametrize(
+    ("rule", "sure", "words"),
+    [
+        ("overhead", 0, "overhead in 2 (none confirmed)"),
+        ("overhead", 1, "overhead in 2 (1 confirmed)"),
+        ("overhead", 2, "overhead in 2 (all confirmed)"),
+        ("unknown", 0, "unknown in 2"),
+    ],
+)
+def test_how_many_causes_are_confirmed(rule: RuleName, sure: int, words: str) -> None:
+    analysis = analyse_made()
+    lost = [one.id for one in analysis.work if one.standing and one.standing.loses][:2]
+
+    def blame(_: int, one: CellAnalysis) -> dict[str, Any]:
+        if one.id not in lost:
+            return {"standing": None, "causes": ()}
+        confirmed = lost.index(one.id) < sure
+        return {"causes": (structs.replace(one.causes[0], rule=rule, confirmed=confirmed),)}
+
+    told = next(tell_losses(change_cells(analysis, blame)))
+    assert told.startswith(f"Why cuda loses 2 cells: {words}")
+    assert told[len(f"Why cuda loses 2 cells: {words}")] in ";."
 
 
 def said(analysis: Analysis, words: str) -> list[str]:
-    return [one for one in tell_causes(analysis) if words in one]
+    found = chain(tell_losses(analysis), tell_improvements(analysis), tell_naive_gaps(analysis))
+    return [one for one in found if words in one]
 
 
 def test_variants_at_which_the_gpu_wins_are_counted_among_the_losses_of_work() -> None:

@@ -12,6 +12,7 @@ from suite.analysis.result.arms import Spent
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis, set_down
 from suite.analysis.result.numbers import Ratio, Verdict, VerdictName, cite
+from suite.cells.traits import ProfileName
 from suite.report.sections.verdict import tell_settling
 from tests.analysis.causes.test_insight import SLICES
 from tests.fakes import machines
@@ -69,13 +70,14 @@ def test_what_would_settle_half_of_what_is_open(
     assert list(tell_settling(decide(*verdicts), "cuda")) == told
 
 
-def write(gpu: Device | None, *, posted: bool = True) -> str:
+def write(gpu: Device | None, *, posted: bool = True, profile: ProfileName = "standard") -> str:
     """The report of the script in slices; ``posted``: its first stage is the script itself."""
     cells = [
         replace(one, process="asked.slices") if posted and one.params["stage"] == "naive" else one
         for one in SLICES
     ]
-    return render_markdown(study(*machines.make_campaign(cells, cpu=CPU, gpu=gpu, host=QUIET)))
+    made = machines.make_campaign(cells, cpu=CPU, gpu=gpu, host=QUIET, profile=profile)
+    return render_markdown(study(*made))
 
 
 WORDS = {
@@ -87,6 +89,7 @@ WORDS = {
     "wrong-between": "the wrong winner. Largest proven shares of the gap: ",
     "between": "Largest proven shares of the gap",
     "tracing": "% tracing no longer timed",
+    "provisional": "provisional, without a verdict.",
     "invents": "a difference where none is shown",
     "alike": "neither tells them apart.",
     "prints": 'prints a "GPU time" that is the CPU\'s',
@@ -114,3 +117,11 @@ def test_what_a_script_says_and_what_is_so(
     text = write(gpu, posted=posted)
     assert [one for one in said.split() if WORDS[one] not in text] == []
     assert [one for one in unsaid.split() if WORDS[one] in text] == []
+
+
+def test_without_verdicts_no_script_names_the_wrong_winner() -> None:
+    text = write(LATE, profile="quick")
+    assert "the script says 52.2× slower" in text
+    assert WORDS["provisional"] in text
+    assert [one for one in ("wrong", "invents", "alike") if WORDS[one] in text] == []
+    assert WORDS["provisional"] not in write(LATE)
