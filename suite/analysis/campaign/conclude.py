@@ -135,13 +135,14 @@ def judge_all(
     margin: float,
     invalid: Mapping[str, tuple[Flag, ...]],
     work: Collection[str],
+    paired: bool = True,
 ) -> dict[str, Verdict | Flag]:
     """The verdict of every cell of one comparison, or the flag that says why there is none.
 
     Cells of ``work`` are judged as one family, all others as another.
 
     ``profiles`` are those of the campaigns that the ratios come from: one that gives no verdicts
-    forbids them.
+    forbids them.  ``paired``: as `judge`.
     """
     families: dict[bool, dict[str, Ratio]] = {True: {}, False: {}}
     for name, one in ratios.items():
@@ -151,7 +152,7 @@ def judge_all(
     judged: dict[str, Verdict] = {}
     for is_work, found in () if hasty else families.items():
         level = WORK_LEVEL if is_work else OTHER_LEVEL
-        judged |= judge(found, margin=margin, invalid=invalid, level=level)
+        judged |= judge(found, margin=margin, invalid=invalid, level=level, paired=paired)
     few = raise_flag("few-pairs", fewest=FEWEST)
     missing = raise_flag("provisional", profile=hasty) if hasty else few
     return {

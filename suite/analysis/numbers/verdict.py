@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from scipy import special
 
-from suite.analysis.numbers.estimate import CONFIDENCE, find_quantile
+from suite.analysis.numbers.estimate import find_quantile
 from suite.analysis.numbers.ratio import INNER
+from suite.analysis.numbers.spread import find_spread, share
 from suite.analysis.result.numbers import LEVEL, Ratio, Verdict, VerdictName, cite
 from suite.flags import Flag
 
@@ -38,28 +39,30 @@ def judge(
     margin: float,
     invalid: Mapping[str, tuple[Flag, ...]],
     level: float = LEVEL,
+    paired: bool = True,
 ) -> dict[str, Verdict]:
     """The verdicts of a family of cells of one comparison, by cell; Holm adjusts for all with a p-value.
 
+    A few blocks can agree by chance, and a cell's own spread is then too small.  So of ``paired`` ratios,
+    those of one campaign, the larger of two spreads counts: its own, or what its family makes of it.
     ``margin`` is what a difference must exceed, the larger of 2 % and what the campaign's twins show
     beyond their own intervals; ``level`` is the chance of any false FASTER or SLOWER in the family;
     ``invalid`` gives the flags of cells whose numbers must not be judged.
     Cells with fewer than three pairs have no verdict and are left out.
     """
-    tested = {
-        name: ratio.p
-        for name, ratio in ratios.items()
-        if ratio.p is not None and name not in invalid
-    }
+    sound = {name: ratio for name, ratio in ratios.items() if name not in invalid}
+    if paired:
+        sound = share(sound)
+    tested = {name: ratio.p for name, ratio in sound.items() if ratio.p is not None}
     adjusted = dict(zip(tested, adjust(list(tested.values())), strict=True))
     # Of the cells that are still open Holm asks as much of the first one to be decided.
-    share = level / max(1, sum(p >= level for p in adjusted.values()))
+    strict = level / max(1, sum(p >= level for p in adjusted.values()))
     verdicts = {}
-    for name, ratio in ratios.items():
+    for name in ratios:
         if name in invalid:
             verdicts[name] = Verdict(name="INVALID", flags=invalid[name])
-        elif ratio.low is not None:
-            verdicts[name] = _judge_one(ratio, adjusted.get(name), margin, level, share)
+        elif sound[name].low is not None:
+            verdicts[name] = _judge_one(sound[name], adjusted.get(name), margin, level, strict)
     return verdicts
 
 
@@ -68,7 +71,9 @@ def is_beyond(ratio: float, margin: float) -> bool:
     return min(abs(ratio - 1), abs(1 / ratio - 1)) > margin
 
 
-def _judge_one(ratio: Ratio, p: float | None, margin: float, level: float, share: float) -> Verdict:
+def _judge_one(
+    ratio: Ratio, p: float | None, margin: float, level: float, strict: float
+) -> Verdict:
     if p is None:
         return Verdict(name="INCONCLUSIVE", reason=cite("resolution"))
     if p < level and is_beyond(ratio.value, margin):
@@ -80,7 +85,7 @@ def _judge_one(ratio: Ratio, p: float | None, margin: float, level: float, share
     if least > 1 / (1 + EQUIVALENCE) and most < 1 + EQUIVALENCE:
         return Verdict(name="EQUIVALENT", reason=cite("within-margin", margin=EQUIVALENCE), p=p)
     reason = cite("within-noise", margin=margin) if p < level else cite("not-significant", p=p)
-    blocks = count_blocks(ratio, margin, share)
+    blocks = count_blocks(ratio, margin, strict)
     return Verdict(name="INCONCLUSIVE", reason=reason, p=p, blocks=blocks)
 
 
@@ -92,12 +97,12 @@ def count_blocks(
     ``level`` is what its own p-value has to be under; ``equivalence`` within what it would be decided as
     well, 0: by nothing.  None: not even `MOST_BLOCKS` would, or the ratio has no interval.
     """
-    if ratio.low is None or ratio.high is None:
+    spread = find_spread(ratio)
+    if spread is None:
         return None
     distance = abs(math.log(ratio.value))
-    spread = math.log(ratio.high / ratio.low) / 2 / find_quantile(ratio.n - 1, CONFIDENCE)
     for blocks in range(ratio.n + 1, MOST_BLOCKS + 1):
-        error = spread * math.sqrt(ratio.n / blocks)
+        error = spread / math.sqrt(blocks)
         reach = find_quantile(blocks - 1, INNER) * error
         if distance + reach < math.log(1 + equivalence):
             return blocks

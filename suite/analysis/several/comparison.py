@@ -132,7 +132,7 @@ def _compare(
     margin = max(MARGIN, *(floor or 0.0 for floor in floors))
     if interleaved:
         margin = sides[0].margin
-    cells = judge_cells(sides, results, found, margin)
+    cells = judge_cells(sides, results, found, margin, paired=interleaved)
     off = [abs(one.ratio.value - 1) for one in cells.values() if one.ratio and not one.invalid]
     return Pair(
         base=base,
@@ -152,10 +152,13 @@ def judge_cells(
     results: Mapping[str, Sequence[ArmResult]],
     found: Mapping[str, tuple[Ratio | Flag, tuple[Flag, ...]]],
     margin: float,
+    *,
+    paired: bool = False,
 ) -> dict[str, Comparison]:
     """What is found of each cell of some campaigns, and stands beside that, with its verdict.
 
-    A cell is INVALID of which some of the ``results`` must not be believed.
+    A cell is INVALID of which some of the ``results`` must not be believed.  ``paired``: the ratios are, by
+    block.
     """
     ratios = {name: ratio for name, (ratio, _) in found.items()}
     invalid = {
@@ -165,7 +168,9 @@ def judge_cells(
     }
     profiles = [one.campaign.profile for one in sides]
     work = {cell.id for one in sides for cell in one.work}
-    verdicts = judge_all(ratios, *profiles, margin=margin, invalid=invalid, work=work)
+    verdicts = judge_all(
+        ratios, *profiles, margin=margin, invalid=invalid, work=work, paired=paired
+    )
     return {
         name: set_down(ratio, verdicts[name], beside=beside, invalid=invalid.get(name, ()))
         for name, (ratio, beside) in found.items()

@@ -70,7 +70,7 @@ def judge_again(before: Analysis, now: Analysis, seed: str) -> Rechecked:
     }
     # A reader can doubt any of them, so all are one family.
     ratios = {" ".join(at): one for at, one in found.items() if isinstance(one, Ratio)}
-    verdicts = judge(ratios, margin=margin, invalid={})
+    verdicts = judge(ratios, margin=margin, invalid={}, paired=False)
     return Rechecked(
         before=before.campaign.id,
         now=now.campaign.id,

@@ -1,0 +1,111 @@
+"""What a family tells of each ratio's spread: against its source's formulas, and where nothing is told."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from suite.analysis.numbers.ratio import compare
+from suite.analysis.numbers.spread import find_spread, share
+from suite.analysis.numbers.verdict import judge
+from suite.analysis.result.numbers import Ratio
+from tests.bench.rates import Rate
+from tests.fakes.hosts import HOSTS, draw_levels
+
+
+def make(logs: list[float]) -> Ratio:
+    found = compare(dict.fromkeys(range(len(logs)), 1.0), dict(enumerate(map(math.exp, logs))))
+    assert found is not None
+    return found
+
+
+def draw_family(deviations: list[float], blocks: int = 5, seed: int = 1) -> dict[str, Ratio]:
+    draw = np.random.default_rng(seed)
+    rows = draw.normal(0.0, np.array(deviations)[:, np.newaxis], (len(deviations), blocks))
+    return {str(place): make(row) for place, row in enumerate(rows.tolist())}
+
+
+def widen(family: dict[str, Ratio]) -> list[tuple[float, float]]:
+    """Each ratio's own spread, and the one that counts."""
+    spreads = [(find_spread(family[name]), find_spread(one)) for name, one in share(family).items()]
+    return [(own, counts) for own, counts in spreads if own and counts]
+
+
+def test_of_alike_spreads_the_small_ones_become_the_usual_one() -> None:
+    found = widen(draw_family([0.02] * 200))
+    assert len(found) == 200
+    assert all(counts == own or 0.017 < counts < 0.023 for own, counts in found)
+    assert all(counts == own for own, counts in found if own > 0.023)
+    assert all(counts > own for own, counts in found if own < 0.017)
+
+
+def test_unlike_spreads_stay_nearly_as_they_are() -> None:
+    found = widen(draw_family((0.02 * 10 ** np.linspace(-1, 1, 200)).tolist()))
+    assert np.quantile([counts / own for own, counts in found], 0.75) < 1.3
+
+
+def test_the_intervals_and_the_p_value_are_by_the_wider_spread() -> None:
+    family = draw_family([0.02] * 60)
+    name, one = next((n, r) for n, r in share(family).items() if r != family[n])
+    own = family[name]
+    spread, mean = find_spread(one), math.log(own.value)
+    assert spread is not None
+    for level, low, high in (
+        (0.95, one.low, one.high),
+        (0.90, one.inner_low, one.inner_high),
+    ):
+        ends = stats.t.interval(level, own.n - 1, loc=mean, scale=spread / math.sqrt(own.n))
+        assert [low, high] == pytest.approx(np.exp(ends))
+    assert (one.value, one.n) == (own.value, own.n)
+    assert own.p is not None
+    assert one.p is not None
+    assert one.p >= own.p
+
+
+def test_blocks_that_agree_by_chance_decide_nothing() -> None:
+    lucky = make([0.032, 0.036, 0.04, 0.044, 0.048])
+    family = draw_family([0.035] * 60) | {"lucky": lucky}
+    assert judge(family, margin=0.02, invalid={})["lucky"].name == "INCONCLUSIVE"
+    # Of campaigns that are not paired nothing is shared.
+    assert judge(family, margin=0.02, invalid={}, paired=False)["lucky"].name == "SLOWER"
+
+
+def test_blocks_that_agree_by_chance_are_no_equivalence_either() -> None:
+    lucky = make([0.0, 0.01, -0.01, 0.025, -0.025])
+    family = draw_family([0.08] * 60) | {"lucky": lucky}
+    assert judge({"lucky": lucky}, margin=0.02, invalid={})["lucky"].name == "EQUIVALENT"
+    verdict = judge(family, margin=0.02, invalid={})["lucky"]
+    assert verdict.name == "INCONCLUSIVE"
+    assert verdict.blocks is not None
+    assert verdict.blocks > 5
+
+
+def test_no_verdict_is_given_that_the_cells_own_spread_does_not_carry() -> None:
+    wide = make([0.0, 0.3, -0.2, 0.4, 0.1])
+    family = draw_family([0.001] * 60) | {"wide": wide}
+    assert share(family)["wide"] == wide
+
+
+def test_too_few_ratios_and_those_without_a_spread_stay_as_they_are() -> None:
+    pair = draw_family([0.02, 0.02])
+    assert share(pair) == pair
+    more = {"still": make([0.1, 0.1, 0.1]), "short": make([0.1, 0.2]), **draw_family([0.02] * 3)}
+    found = share(more)
+    assert (found["still"], found["short"]) == (more["still"], more["short"])
+    assert list(found) == list(more)
+
+
+@pytest.mark.parametrize("host", ["bimodal", "typical", "never steady"])
+def test_a_table_without_a_difference_has_a_false_verdict_in_under_a_twentieth(host: str) -> None:
+    draw, tables, hits = np.random.default_rng(3), 300, 0
+    for _ in range(tables):
+        levels = [draw_levels(HOSTS[host], draw, cells=60, blocks=5) for _ in range(2)]
+        # A jump lasts for 8 of 70 samples.
+        levels = [one + draw.normal(0.0, HOSTS[host].restless / 3, one.shape) for one in levels]
+        family = {str(n): make(row) for n, row in enumerate((levels[1] - levels[0]).tolist())}
+        names = {one.name for one in judge(family, margin=0.02, invalid={}).values()}
+        hits += bool(names & {"FASTER", "SLOWER"})
+    assert Rate(hits=hits, tries=tables).is_at_most(0.05)
