@@ -168,7 +168,7 @@ class DockerRun:
         # Followed logs, not an attached socket: over TLS the SDK polls a socket whose data may
         # already have been decrypted, and waits for ever.  The log begins with the first line
         # even when the container was faster than we are.
-        self._lines = LineQueue(self._chunks(), lambda: None)
+        self._lines = LineQueue(self._chunks())
 
     def _chunks(self) -> Iterator[bytes]:
         count = 0

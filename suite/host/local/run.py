@@ -14,6 +14,7 @@ import subprocess
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from typing import IO
 
 from suite.errors import EngineError
 from suite.host.engine import Ending
@@ -66,20 +67,19 @@ class LocalRun:
         self.process_id = self._process.pid
         assert self._process.stdout is not None  # noqa: S101 - asked for just above
         try:
-            self._lines = LineQueue(
-                self._chunks(self._process.stdout.fileno()), self._process.stdout.close
-            )
+            self._lines = LineQueue(self._chunks(self._process.stdout))
         except EngineError:
             self.stop()
             self._process.communicate()
             shutil.rmtree(self._folder, ignore_errors=True)
             raise
 
-    def _chunks(self, output: int) -> Iterator[bytes]:
-        with self._watch_end() as ended:
+    def _chunks(self, output: IO[bytes]) -> Iterator[bytes]:
+        with output, self._watch_end() as ended:
+            pipe = output.fileno()
             # What it started may hold its output open when it has ended itself.
-            while output in select.select([output, *ended], [], [])[0]:
-                if not (chunk := os.read(output, 65536)):
+            while pipe in select.select([pipe, *ended], [], [])[0]:
+                if not (chunk := os.read(pipe, 65536)):
                     return
                 yield chunk
 

@@ -53,6 +53,8 @@ def test_a_run_gives_its_lines_and_its_end_and_litters_its_own_folder_alone(fold
     assert len(ending.diary) == 16 * 1024
     assert ending.diary.endswith("the end")
     assert worker.close() is ending
+    assert worker._process.stdout is not None
+    assert worker._process.stdout.closed
     assert ending.ended >= worker.started
     assert not list(folders.iterdir())
 
