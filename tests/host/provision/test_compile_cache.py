@@ -14,17 +14,16 @@ from suite.host.campaign.arms import Arms, against_itself, known_arms
 from suite.host.docker import leftovers
 from suite.host.docker.connect import Daemon
 from suite.host.docker.leftovers import is_outlived
-from suite.host.docker.run import start_run
-from suite.host.docker.volumes import LASTING, volume_labels
+from suite.host.docker.volumes import volume_labels
 from suite.host.engine import LABEL, GpuRequest, Job, Volume
 from suite.host.local import engine as local_engine
 from suite.host.local.engine import LocalEngine
 from suite.host.local.volumes import LocalVolumes, sweep_lasting
 from suite.host.provision.images import follow, identify_packages, name_base, plan_build, read_specs
 from suite.host.provision.overlay import overlay_on
-from suite.host.provision.volumes import CACHE_TARGET, CACHE_VARIABLE, compile_cache
+from suite.host.provision.volumes import CACHE_VARIABLE, compile_cache
 from suite.model import Image
-from tests.fakes.docker_api import HERE, IMAGE, FakeApi, api_error
+from tests.fakes.docker_api import HERE, IMAGE, FakeApi, api_error, make_job
 from tests.fakes.engine import Life, asked_arm, fake_image
 from tests.host.campaign.stage import Stage
 
@@ -38,8 +37,8 @@ def cache(image: Image = IMAGE, gpu: GpuRequest = GPU) -> Volume:
     return compile_cache(image, gpu)
 
 
-def job(volume: Volume, gpu: GpuRequest | None = GPU) -> Job:
-    return Job(image=IMAGE, arguments=("describe",), cpus=(0,), gpu=gpu, volumes=(volume,))
+def job(volume: Volume) -> Job:
+    return make_job(volumes=(volume,))
 
 
 def test_one_cache_for_the_packages_of_an_image_and_a_driver() -> None:
@@ -83,23 +82,6 @@ def test_an_arm_against_itself_has_one_cache_and_a_dead_container_keeps_it(stage
     alone = Arms(run=(ARMS["cuda"],), gpu={"cuda": GPU}, not_run={})
     stage.run(lambda _: Life(words=[], code=139), arms=against_itself(alone))
     assert [job.volumes for job in stage.engine.jobs] == [(MINE,)] * 4
-
-
-def test_a_container_gets_it_labelled_as_nobodys() -> None:
-    api = FakeApi()
-    api.failures["start"] = api_error(500, "nobody has seen this")
-    with pytest.raises(EngineError):
-        start_run(Daemon(api, HERE), job(cache(), None), owner="me")
-    assert api.kept[cache().name]["Labels"] == {
-        LABEL: LASTING,
-        f"{LABEL}.purpose": "compile-cache",
-        f"{LABEL}.for": IMAGE.id,
-        f"{LABEL}.packages": identify_packages(IMAGE.base, IMAGE.lock),
-        f"{LABEL}.driver": DRIVER,
-    }
-    assert api.created["environment"][CACHE_VARIABLE] == CACHE_TARGET
-    (mount,) = api.created["host_config"]["mounts"]
-    assert (mount["Source"], mount["Target"]) == (cache().name, CACHE_TARGET)
 
 
 def engine_with(labels: Mapping[str, str], image: str | None, volume: Volume) -> FakeApi:
@@ -222,8 +204,7 @@ def test_the_callers_own_cache_is_left_alone_and_that_is_told(
     monkeypatch.setenv(CACHE_VARIABLE, str(theirs))
     monkeypatch.setenv("CUDA_CACHE_DISABLE", "1")
     assert engine.describe()[CACHE_VARIABLE] == "not the caller's"
-    environment = engine._environment(job(cache(), None))
+    environment = engine._environment(job(cache()))
     assert environment[CACHE_VARIABLE] == str(tmp_path / cache().name)
     assert "CUDA_CACHE_DISABLE" not in environment
-    alone = replace(job(cache()), volumes=())
-    assert CACHE_VARIABLE not in engine._environment(alone)
+    assert CACHE_VARIABLE not in engine._environment(make_job(gpu=GPU))
