@@ -66,10 +66,7 @@ def cpu_image(engine: DockerEngine, base: str) -> Image:
 
 def read(run: DockerRun) -> list[str]:
     """All that a container says until it ends."""
-    lines = []
-    while (line := run.next_line(300)) is not None:
-        lines.append(line)
-    return lines
+    return list(iter(lambda: run.next_line(300), None))
 
 
 def hear(engine: DockerEngine, image: Image, *arguments: str, **job: Any) -> list[str]:

@@ -33,10 +33,7 @@ def run(code: str) -> LocalRun:
 
 
 def lines(run: LocalRun) -> list[str]:
-    found = []
-    while (line := run.next_line(30)) is not None:
-        found.append(line)
-    return found
+    return list(iter(lambda: run.next_line(30), None))
 
 
 def test_a_run_gives_its_lines_and_its_end_and_litters_its_own_folder_alone(folders: Path) -> None:
