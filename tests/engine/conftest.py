@@ -6,6 +6,7 @@ import json
 import os
 import uuid
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -33,16 +34,15 @@ def engine() -> Iterator[DockerEngine]:
         found = DockerEngine(base_image=os.environ.get("BASE_IMAGE") or None)
     except EngineError as error:
         lack(f"no engine answers: {error.what}")
-    yield found
-    found.close()
+    with closing(found):
+        yield found
 
 
 @pytest.fixture(scope="session")
 def api(engine: DockerEngine) -> Iterator[Any]:
     """The SDK beside the engine, to look at what it did and to disturb it."""
-    client = from_env()
-    yield client.api
-    client.close()
+    with closing(from_env()) as client:
+        yield client.api
 
 
 @pytest.fixture(scope="session")
@@ -55,13 +55,18 @@ def base(engine: DockerEngine) -> str:
 
 
 @pytest.fixture(scope="session")
+def base_id(engine: DockerEngine, base: str) -> str:
+    """The base by its id: a name with a digest does not travel."""
+    found = engine.find_base(base)
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="session")
 def cpu_image(engine: DockerEngine, base: str) -> Image:
     """The real CPU image, on whatever base is here."""
-    found = DockerEngine(base_image=base)
-    try:
+    with closing(DockerEngine(base_image=base)) as found:
         return found.provide("cpu", lambda _line: None)
-    finally:
-        found.close()
 
 
 def read(run: DockerRun) -> list[str]:
@@ -128,10 +133,8 @@ class Jobs:
 
 
 @pytest.fixture
-def jobs(engine: DockerEngine, api: Any, base: str) -> Iterator[Jobs]:
-    image = engine.find_base(base)
-    assert image is not None
-    jobs = Jobs(engine, api, bare(image))
+def jobs(engine: DockerEngine, api: Any, base_id: str) -> Iterator[Jobs]:
+    jobs = Jobs(engine, api, bare(base_id))
     yield jobs
     left = jobs.left()
     for container in left:
