@@ -9,9 +9,13 @@ from pathlib import Path
 import pytest
 
 from suite.errors import EngineError
+from suite.host.engine import Volume
 from suite.host.local import owned
 from suite.host.local import run as local_run
 from suite.host.local.run import LocalRun
+from suite.host.local.volumes import LocalVolumes
+from suite.host.machine.machine import own_token
+from tests.fakes.docker_api import make_job
 
 pytestmark = pytest.mark.processes
 
@@ -114,12 +118,19 @@ def test_what_cannot_be_started_leaves_nothing(folders: Path) -> None:
     assert not list(folders.iterdir())
 
 
-def test_folders_of_the_dead_are_swept(folders: Path) -> None:
-    worker = run("input()")
-    token = next(folders.glob("crossover-run-*/owner")).read_text()
-    for name in ("dead", "strange"):
-        (folders / f"crossover-run-{name}").mkdir()
-    (folders / "crossover-run-dead/owner").write_text(token.rpartition("|")[0] + "|4194999@1")
-    assert owned.sweep() == 1
+def test_folders_of_the_dead_are_swept_and_no_others(folders: Path) -> None:
+    volume = Volume(name="v", target="/v", variable="V", purpose="scratch")
+    worker, volumes = run("input()"), LocalVolumes(folders)
+    volumes.variables(make_job(volumes=(volume,)))
+    signed = [path.read_text() for path in folders.glob("crossover-*/owner")]
+    assert signed == [own_token()] * 2
+    for kind in ("run", "volume"):
+        for name in ("dead", "strange"):
+            (folders / f"crossover-{kind}-{name}").mkdir()
+        dead = signed[0].rpartition("|")[0] + "|4194999@1"
+        (folders / f"crossover-{kind}-dead/owner").write_text(dead)
+    assert owned.sweep() == 2
     worker.close()
-    assert [path.name for path in folders.iterdir()] == ["crossover-run-strange"]
+    volumes.remove(volume)
+    strange = {"crossover-run-strange", "crossover-volume-strange"}
+    assert {path.name for path in folders.iterdir()} == strange

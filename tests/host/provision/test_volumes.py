@@ -20,7 +20,6 @@ from suite.host.docker.volumes import LASTING, discard_volume, volume_labels
 from suite.host.engine import LABEL, GpuRequest, Volume
 from suite.host.local import owned
 from suite.host.local.volumes import LocalVolumes
-from suite.host.machine.machine import own_token
 from suite.host.provision.images import identify_packages
 from suite.host.provision.volumes import (
     CACHE_TARGET,
@@ -164,20 +163,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(owned.tempfile, "tempdir", str(place))
     yield place
     assert not list(place.iterdir()), "a volume was left behind"
-
-
-def test_folders_of_the_dead_are_swept_and_no_others(place: Path) -> None:
-    volumes = LocalVolumes(place)
-    volumes.variables(make_job(volumes=(VOLUME,)))
-    dead = place / "crossover-volume-dead"
-    dead.mkdir()
-    (dead / "owner").write_text(own_token().rpartition("|")[0] + "|4194999@1")
-    strange = place / "crossover-volume-strange"
-    strange.mkdir()
-    assert owned.sweep() == 1
-    assert not dead.exists()
-    strange.rmdir()
-    volumes.remove(VOLUME)
 
 
 def test_no_room_for_a_folder_is_an_engine_error(
