@@ -22,6 +22,7 @@ from suite.host.gpu.refusals import REFUSALS, find_refusal
 from tests.commands import run
 from tests.engine.conftest import bare
 from tests.fakes.daemons import DRIVER, HOOK, Daemon, carry_image, on_gpu_machine, why_not
+from tests.host.gpu.test_gpu_refusals import FIRST_OF_TENSORFLOW, OF_SMI
 from tests.lacking import lack
 
 CLI = "Auto-detected mode as 'legacy'\nnvidia-container-cli: "
@@ -72,34 +73,12 @@ ENGINES = {
 }
 """What engines say themselves.  The last two need CDI: see tests/engines."""
 
-ELSEWHERE = {
-    "another kernel": "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",
-    "libcuda": "failed call to cuInit: INTERNAL: CUDA error: Failed call to cuInit: UNKNOWN ERROR (303)",
-    "missing beside TensorFlow": "Cannot dlopen some GPU libraries. Please make sure",
-    "newer than": "ptxas does not support target 'sm_120'",
-    "wrong results": "CUDA_ERROR_UNSUPPORTED_PTX_VERSION: the provided PTX was compiled with an "
-    "unsupported toolchain.",
-    "(NVML) is not where": "TensorFlow sees no GPU here: libnvidia-ml.so.1, which the driver brings, "
-    "can't be opened",
-    "(NVML) does not start": "TensorFlow sees no GPU here: NVML does not start (nvmlInit gives 18)",
-    "was taken away": "Failed to initialize NVML: Unknown Error",
-}
-"""What nvidia-smi and TensorFlow say."""
-
-
-@pytest.mark.parametrize("cause", ELSEWHERE)
-def test_what_no_engine_says_has_its_own_row(cause: str) -> None:
-    row = find_refusal(ELSEWHERE[cause])
-    assert row is not None
-    assert cause in row.cause
-
 
 def test_every_refusal_of_an_engine_or_the_hook_is_tried() -> None:
-    """They stand above the GPU that is hidden, which both the hook and TensorFlow tell of, and the hook's
-    wrapper last of all; what TensorFlow prints is tried in tests/host/gpu/test_remedies.py."""
-    first = next(n for n, row in enumerate(REFUSALS) if "CUDA_ERROR_NO_DEVICE" in row.pattern)
-    theirs = {row.cause for row in (*REFUSALS[:first], REFUSALS[-1])}
-    texts = [*HOOKS.values(), *ENGINES.values(), *ELSEWHERE.values()]
+    """All but what nvidia-smi says; what TensorFlow prints is tried in tests/host/gpu."""
+    # The hook's wrapper stands last of all.
+    theirs = {row.cause for row in (*REFUSALS[:FIRST_OF_TENSORFLOW], REFUSALS[-1])}
+    texts = [*HOOKS.values(), *ENGINES.values(), OF_SMI]
     assert theirs <= {row.cause for text in texts if (row := find_refusal(text))}
 
 
