@@ -91,9 +91,7 @@ class GpuSearch:
             # As a container with the GPU sees it.
             kernel_driver = find_version("\n".join(self.ask(VERSION_PROBE, request)[0]))
         return replace(
-            request,
-            kernel_driver=kernel_driver,
-            uuid=request.uuid or find_whole(choice, name),
+            request, kernel_driver=kernel_driver, uuid=request.uuid or find_whole(choice, name)
         )
 
     def list_cards(self) -> tuple[Card, ...]:

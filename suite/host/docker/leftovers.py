@@ -217,17 +217,15 @@ def remove_everything(daemon: Daemon) -> dict[str, int]:
         EngineError: the engine does not answer, or something of ours is held by something else.
     """
     labelled = {"label": LABEL}
-    counts = {"containers": 0, "volumes": 0, "images": 0}
     with daemon.errors("removing what this project made"):
-        for container in daemon.api.containers(all=True, filters=labelled):
+        containers = daemon.api.containers(all=True, filters=labelled)
+        for container in containers:
             daemon.api.remove_container(container["Id"], v=True, force=True)
-            counts["containers"] += 1
-        for volume in daemon.api.volumes(filters=labelled)["Volumes"] or []:
+        volumes = daemon.api.volumes(filters=labelled)["Volumes"] or []
+        for volume in volumes:
             daemon.api.remove_volume(volume["Name"])
-            counts["volumes"] += 1
         images = [str(image["Id"]) for image in daemon.api.images(filters=labelled)]
     for image in images:
         with suppress(Refused), daemon.errors("removing an image", missing_ok=True):
             daemon.api.remove_image(image, force=True)
-        counts["images"] += 1
-    return counts
+    return {"containers": len(containers), "volumes": len(volumes), "images": len(images)}

@@ -91,13 +91,7 @@ class _Hung(Silence):
 
 
 def _start(
-    daemon: Daemon,
-    job: Job,
-    name: str,
-    *,
-    owner: str,
-    memlock: bool,
-    entrypoint: tuple[str, ...],
+    daemon: Daemon, job: Job, name: str, *, owner: str, memlock: bool, entrypoint: tuple[str, ...]
 ) -> DockerRun:
     """As `start_run`, once."""
     span = Span()
@@ -150,13 +144,7 @@ class DockerRun:
     """The container's id is in the control groups of its processes."""
 
     def __init__(
-        self,
-        daemon: Daemon,
-        container: str,
-        stream: Any,
-        *,
-        span: Span,
-        memory_bytes: int | None,
+        self, daemon: Daemon, container: str, stream: Any, *, span: Span, memory_bytes: int | None
     ) -> None:
         self._daemon = daemon
         self.id = container
