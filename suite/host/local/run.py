@@ -123,16 +123,12 @@ class LocalRun:
             ended = self._span.at()
             # Before the process is reaped, so that its number can't yet be another's.
             self.stop()
+            status, left = None, ""
             try:
-                status: int | None = self._process.wait(timeout=killed_s)
-            except subprocess.TimeoutExpired:
-                status = None
-            left = (
-                f"the process {self._process.pid} can't be killed, and ends with what it waits for"
-            )
-            if status is not None:
-                left = ""
+                status = self._process.wait(timeout=killed_s)
                 self._lines.join(READER_S)
+            except subprocess.TimeoutExpired:
+                left = f"the process {self._process.pid} can't be killed, and ends with what it waits for"
             # As shells and engines count: 128 and the signal's number.
             code = 128 - status if status is not None and status < 0 else status
             # The kernel tells a plain process's parent of a SIGKILL, not of its reason.
