@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -29,13 +27,6 @@ def provide(api: FakeApi, base: str | None = "mine:1", **disk: Any) -> tuple[Ima
 def api() -> FakeApi:
     """An engine that has a base image."""
     return FakeApi(present={"mine:1": {"Id": "sha256:base"}})
-
-
-@pytest.fixture
-def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """A disk without room."""
-    monkeypatch.setattr(build.shutil, "disk_usage", lambda _: SimpleNamespace(free=1))
-    return {"data_root": str(tmp_path)}
 
 
 def test_an_image_is_built_once_and_then_reused_and_says_why(api: FakeApi) -> None:

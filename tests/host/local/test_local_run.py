@@ -17,19 +17,9 @@ from suite.host.local.volumes import LocalVolumes
 from suite.host.machine.machine import own_token
 from tests.fakes.docker_api import make_job
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.usefixtures("place")]
 
 SLEEPS = "import time; print('up', flush=True); time.sleep(60)"
-
-
-@pytest.fixture(autouse=True)
-def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where runs make their folders."""
-    place = tmp_path / "runs"
-    place.mkdir()
-    monkeypatch.setattr(owned, "PLACE", place)
-    monkeypatch.setattr(owned.tempfile, "tempdir", str(place))
-    return place
 
 
 def run(code: str) -> LocalRun:
@@ -40,13 +30,13 @@ def lines(run: LocalRun) -> list[str]:
     return list(iter(lambda: run.next_line(30), None))
 
 
-def test_a_run_gives_its_lines_and_its_end_and_litters_its_own_folder_alone(folders: Path) -> None:
+def test_a_run_gives_its_lines_and_its_end_and_litters_its_own_folder_alone(place: Path) -> None:
     worker = run(
         "import os, sys; print(os.getcwd(), os.environ['TMPDIR'], os.environ['HOME']); print('two');"
         "sys.stderr.write('x' * 100_000 + 'the end'); sys.exit(3)"
     )
     places, second = lines(worker)
-    assert all(Path(place).is_relative_to(folders) for place in places.split())
+    assert all(Path(one).is_relative_to(place) for one in places.split())
     assert second == "two"
     ending = worker.close()
     assert (ending.code, ending.phrase) == (3, "exit code 3")
@@ -57,7 +47,7 @@ def test_a_run_gives_its_lines_and_its_end_and_litters_its_own_folder_alone(fold
     assert worker._process.stdout is not None
     assert worker._process.stdout.closed
     assert ending.ended >= worker.started
-    assert not list(folders.iterdir())
+    assert not list(place.iterdir())
 
 
 def test_waiting_ends_in_time_and_a_stopped_run_says_so() -> None:
@@ -112,25 +102,25 @@ def test_a_crash_is_named_by_its_signal() -> None:
     assert worker.close().phrase.startswith("killed by SIGSEGV")
 
 
-def test_what_cannot_be_started_leaves_nothing(folders: Path) -> None:
+def test_what_cannot_be_started_leaves_nothing(place: Path) -> None:
     with pytest.raises(EngineError, match="could not be started"):
         LocalRun(["/no/such/program"], {})
-    assert not list(folders.iterdir())
+    assert not list(place.iterdir())
 
 
-def test_folders_of_the_dead_are_swept_and_no_others(folders: Path) -> None:
+def test_folders_of_the_dead_are_swept_and_no_others(place: Path) -> None:
     volume = Volume(name="v", target="/v", variable="V", purpose="scratch")
-    worker, volumes = run("input()"), LocalVolumes(folders)
+    worker, volumes = run("input()"), LocalVolumes(place)
     volumes.variables(make_job(volumes=(volume,)))
-    signed = [path.read_text() for path in folders.glob("crossover-*/owner")]
+    signed = [path.read_text() for path in place.glob("crossover-*/owner")]
     assert signed == [own_token()] * 2
     for kind in ("run", "volume"):
         for name in ("dead", "strange"):
-            (folders / f"crossover-{kind}-{name}").mkdir()
+            (place / f"crossover-{kind}-{name}").mkdir()
         dead = signed[0].rpartition("|")[0] + "|4194999@1"
-        (folders / f"crossover-{kind}-dead/owner").write_text(dead)
+        (place / f"crossover-{kind}-dead/owner").write_text(dead)
     assert owned.sweep() == 2
     worker.close()
     volumes.remove(volume)
     strange = {"crossover-run-strange", "crossover-volume-strange"}
-    assert {path.name for path in folders.iterdir()} == strange
+    assert {path.name for path in place.iterdir()} == strange

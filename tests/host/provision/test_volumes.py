@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -155,16 +154,6 @@ def test_volumes_of_the_dead_and_old_ones_of_strangers_are_swept(
     assert set(api.kept) == {"not-ours"} | (set() if swept else {VOLUME.name})
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    place = tmp_path / "disk"
-    place.mkdir()
-    monkeypatch.setattr(owned, "PLACE", place)
-    monkeypatch.setattr(owned.tempfile, "tempdir", str(place))
-    yield place
-    assert not list(place.iterdir()), "a volume was left behind"
-
-
 def test_no_room_for_a_folder_is_an_engine_error(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,6 +164,7 @@ def test_no_room_for_a_folder_is_an_engine_error(
     with pytest.raises(EngineError, match="No space left") as caught:
         LocalVolumes(place).variables(make_job(volumes=(VOLUME,)))
     assert str(place) in caught.value.remedy
+    assert not list(place.iterdir())
 
 
 def test_a_plain_process_finds_a_folder_that_the_next_one_finds_again(place: Path) -> None:
@@ -187,4 +177,4 @@ def test_a_plain_process_finds_a_folder_that_the_next_one_finds_again(place: Pat
     assert volumes.variables(make_job(volumes=(other,)))["WHERE"] != folder
     for volume in (VOLUME, VOLUME, other):
         volumes.remove(volume)
-    assert not Path(folder).exists()
+    assert not list(place.iterdir())
