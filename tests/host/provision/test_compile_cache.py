@@ -13,7 +13,6 @@ from suite.errors import EngineError
 from suite.host.campaign.arms import Arms, against_itself, known_arms
 from suite.host.docker import leftovers
 from suite.host.docker.connect import Daemon
-from suite.host.docker.leftovers import is_outlived
 from suite.host.docker.volumes import volume_labels
 from suite.host.engine import LABEL, GpuRequest, Job, Volume
 from suite.host.local import engine as local_engine
@@ -37,6 +36,9 @@ def cache(image: Image = IMAGE, gpu: GpuRequest = GPU) -> Volume:
     return compile_cache(image, gpu)
 
 
+UNKNOWN = cache(gpu=replace(GPU, kernel_driver=None))
+
+
 def job(volume: Volume) -> Job:
     return make_job(volumes=(volume,))
 
@@ -48,10 +50,10 @@ def test_one_cache_for_the_packages_of_an_image_and_a_driver() -> None:
         cache(replace(IMAGE, lock="other")),
         cache(replace(IMAGE, base="other")),
         cache(gpu=replace(GPU, kernel_driver="570.1")),
-        cache(gpu=replace(GPU, kernel_driver=None)),
+        UNKNOWN,
     ]
     assert len({one.name for one in [cache(), *others]}) == 5
-    assert cache(gpu=replace(GPU, kernel_driver=None)).name.endswith("-unknown")
+    assert UNKNOWN.name.endswith("-unknown")
     # Another GPU of the machine asks for the same one: CUDA tells them apart itself.
     assert cache(gpu=replace(GPU, devices=("1",))) == cache()
     assert re.fullmatch(r"[a-zA-Z0-9][a-zA-Z0-9_.-]{1,80}", cache().name)
@@ -99,36 +101,32 @@ PACKAGES = {f"{LABEL}.packages": identify_packages(IMAGE.base, IMAGE.lock)}
 
 
 @pytest.mark.parametrize(
-    ("labels", "image", "driver", "swept"),
+    ("volume", "labels", "image", "driver", "swept"),
     [
         # As it was made for.
-        ({}, IMAGE.id, DRIVER, False),
-        ({}, IMAGE.id, None, False),
+        (cache(), {}, IMAGE.id, DRIVER, False),
+        (cache(), {}, IMAGE.id, None, False),
         # The suite was edited and its image built anew, and the old one removed.
-        (PACKAGES, "sha256:2", DRIVER, False),
-        (PACKAGES, "sha256:2", None, False),
+        (cache(), PACKAGES, "sha256:2", DRIVER, False),
+        (cache(), PACKAGES, "sha256:2", None, False),
         # Other packages, or no image at all.
-        ({f"{LABEL}.packages": "x"}, "sha256:2", DRIVER, True),
-        ({}, "sha256:2", None, True),
-        ({}, None, None, True),
+        (cache(), {f"{LABEL}.packages": "x"}, "sha256:2", DRIVER, True),
+        (cache(), {}, "sha256:2", None, True),
+        (cache(), {}, None, None, True),
         # The driver was changed.
-        (PACKAGES, IMAGE.id, "570.1", True),
+        (cache(), PACKAGES, IMAGE.id, "570.1", True),
+        # One of an unknown driver stays with its image.
+        (UNKNOWN, {}, IMAGE.id, DRIVER, False),
+        (UNKNOWN, {}, None, DRIVER, True),
     ],
 )
 def test_the_sweep_leaves_it_while_somebody_can_ask_for_it_again(
-    labels: Mapping[str, str], image: str | None, driver: str | None, swept: bool
+    volume: Volume, labels: Mapping[str, str], image: str | None, driver: str | None, swept: bool
 ) -> None:
-    api = engine_with(labels, image, cache())
+    api = engine_with(labels, image, volume)
     count = leftovers.sweep(Daemon(api, HERE), 1.8e9, driver)
     assert count == int(swept)
-    assert set(api.kept) == {"not-ours"} | (set() if swept else {cache().name})
-
-
-def test_a_cache_of_an_unknown_driver_stays_with_its_image() -> None:
-    unknown = cache(gpu=replace(GPU, kernel_driver=None))
-    labels = volume_labels(unknown, "me")
-    assert not is_outlived(labels, images={IMAGE.id}, packages=(), driver=DRIVER)
-    assert is_outlived(labels, images=(), packages=(), driver=DRIVER)
+    assert set(api.kept) == {"not-ours"} | (set() if swept else {volume.name})
 
 
 def test_a_cache_that_a_container_holds_is_left_alone() -> None:
@@ -168,11 +166,10 @@ def test_a_plain_process_has_a_folder_that_lasts_with_the_environments(tmp_path:
     again.remove(cache())
     assert (folder / "kernel").exists()
     assert sweep_lasting(home, None) == sweep_lasting(home, DRIVER) == 0
-    unknown = cache(gpu=replace(GPU, kernel_driver=None))
-    again.variables(job(unknown))
+    again.variables(job(UNKNOWN))
     (home / "cuda-0123").mkdir()
     assert sweep_lasting(home, "570.1") == 1
-    assert {one.name for one in home.iterdir()} == {"cuda-0123", unknown.name}
+    assert {one.name for one in home.iterdir()} == {"cuda-0123", UNKNOWN.name}
 
 
 def test_no_room_for_it_is_an_engine_error(tmp_path: Path) -> None:
