@@ -74,15 +74,12 @@ def read(run: DockerRun) -> list[str]:
     return list(iter(lambda: run.next_line(300), None))
 
 
-def hear(engine: DockerEngine, image: Image, *arguments: str, **job: Any) -> list[str]:
+def hear(engine: DockerEngine, image: Image, *arguments: str, **changes: Any) -> list[str]:
     """All that a container said, which ended well; one of Python where it begins with ``-c``."""
-    given = {"cpus": engine.cpus(), **job}
+    job = Job(image=image, arguments=arguments, **{"cpus": engine.cpus(), **changes})
     entrypoint = ("python3",) if arguments[0] == "-c" else ()
-    run = engine.start(Job(image=image, arguments=arguments, **given), entrypoint=entrypoint)
-    try:
-        said = read(run)
-    finally:
-        ending = run.close()
+    with closing(engine.start(job, entrypoint=entrypoint)) as run:
+        said, ending = read(run), run.close()
     assert ending.code == 0, ending.diary
     return said
 
@@ -120,11 +117,8 @@ class Jobs:
         return run
 
     def run(self, code: str, **changes: Any) -> tuple[list[str], Ending]:
-        run = self.start(code, **changes)
-        try:
+        with closing(self.start(code, **changes)) as run:
             return read(run), run.close()
-        finally:
-            run.close()
 
     def left(self) -> list[str]:
         """The containers of these jobs that are still there, running or not."""
